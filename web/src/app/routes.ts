@@ -9,6 +9,7 @@ import { queuesRoutes } from "../features/queues/routes.ts";
 import { settingsRoutes } from "../features/settings/routes.ts";
 import { sharedRoutes } from "../features/shared/routes.ts";
 import { traceRoutes } from "../features/trace/routes.ts";
+import { viewsRoutes } from "../features/views/routes.ts";
 import { sharedPageRoutes } from "./pages/routes.ts";
 
 /** All routes. The navigation bar and the command palette list their pages in this order. */
@@ -16,6 +17,7 @@ export const routeTree = rootRoute.addChildren([
   ...overviewRoutes,
   ...projectsRoutes,
   ...sharedPageRoutes,
+  ...viewsRoutes,
   ...traceRoutes,
   ...datasetsRoutes,
   ...experimentsRoutes,

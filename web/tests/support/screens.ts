@@ -47,11 +47,13 @@ export async function recordScreens(
     feedback_key: "helpful",
   });
   const [tenant, projectId] = [project.split("/projects/")[0]!, project.split("/").at(-1)!];
+  await client.views.create({ projectId, name: "failed", filter: 'eq(status, "error")' });
   const datasetPath = `${tenant}/datasets/${dataset.id}`;
   return [
     ["home", "/"],
     ["projects", `${tenant}/projects`],
     ["runs", project],
+    ["views", `${project}/views`],
     ["trace", `${project}?trace=${traceId}`],
     ["datasets", `${tenant}/datasets`],
     ["examples", `${datasetPath}?example=${exampleIds[0]}`],

@@ -1,0 +1,42 @@
+import { infiniteQueryOptions } from "@tanstack/react-query";
+import { endpointPath } from "../../api/endpoint-path.ts";
+import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
+import { parseViews } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** The fields of a view that a person can edit. An empty text removes the description or the filter. */
+export type ViewDraft = Readonly<Record<"name" | "description" | "filter", string>>;
+
+const pageSize = 100;
+
+/** The saved views of a project by name, in pages. */
+export const viewsQuery = (projectId: string) =>
+  infiniteQueryOptions({
+    queryKey: ["views", projectId],
+    queryFn: async ({ pageParam, signal }) => {
+      const query = new URLSearchParams({ limit: String(pageSize), offset: String(pageParam) });
+      const path = endpointPath("/sessions/:id/views", { id: projectId });
+      return parseViews(await getJson(`${path}?${query}`, signal));
+    },
+    initialPageParam: 0,
+    getNextPageParam: (page: readonly View[], pages) =>
+      page.length < pageSize ? undefined : pages.length * pageSize,
+  });
+
+/** Creates a view, or changes the one with this id. */
+export async function saveView(
+  projectId: string,
+  viewId: string | undefined,
+  { name, description, filter }: ViewDraft,
+): Promise<void> {
+  const body = { display_name: name.trim(), description, filter_string: filter.trim() };
+  await (viewId === undefined
+    ? postJson(endpointPath("/sessions/:id/views", { id: projectId }), body)
+    : patchJson(viewPath(projectId, viewId), body));
+}
+
+export const deleteView = async (projectId: string, viewId: string): Promise<unknown> =>
+  deleteJson(viewPath(projectId, viewId));
+
+const viewPath = (id: string, viewId: string): string =>
+  endpointPath("/sessions/:id/views/:viewId", { id, viewId });

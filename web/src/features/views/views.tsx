@@ -1,0 +1,240 @@
+import { Button, Textarea, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { Confirm } from "../../components/dialog/confirm.tsx";
+import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { Empty } from "../../components/page/states.tsx";
+import { DataTable } from "../../components/table/data-table.tsx";
+import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import { projectQuery } from "../projects/queries.ts";
+import { deleteView, saveView, viewsQuery } from "./queries.ts";
+import { canOpen, describeConditions } from "./view.ts";
+import type { View } from "./view.ts";
+
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId/views");
+
+/** The dialog that is open; `view` is absent while a view is created. */
+type OpenDialog =
+  | { readonly kind: "save"; readonly view?: View }
+  | { readonly kind: "delete"; readonly view: View };
+
+/** The page `/o/{tenantId}/projects/p/{projectId}/views`, which lists the saved views of a project. */
+export const Views = () => {
+  const { tenantId, projectId } = route.useParams();
+  const { filter } = route.useSearch();
+  const { data: project } = useQuery(projectQuery(projectId));
+  const pages = useInfiniteQuery(viewsQuery(projectId));
+  const [dialog, setDialog] = useState<OpenDialog>();
+  const columns = useMemo(() => toColumns(setDialog), []);
+  const link = useMemo(() => toLink({ tenantId, projectId }), [tenantId, projectId]);
+  const close = (): void => setDialog(undefined);
+  return (
+    <div className="fill">
+      <title>Saved views · Millrace</title>
+      <div className="heading">
+        <div>
+          <p className="crumbs">
+            <Link
+              to="/o/$tenantId/projects/p/$projectId"
+              params={{ tenantId, projectId }}
+              search={filter === undefined ? {} : { filter }}
+            >
+              {toVisibleText(project?.name ?? "Project")}
+            </Link>
+          </p>
+          <h1>Saved views</h1>
+        </div>
+        <Button size="xs" onClick={() => setDialog({ kind: "save" })}>
+          {filter === undefined ? "New view" : "Save current filter"}
+        </Button>
+      </div>
+      <DataTable
+        resourceName="saved views"
+        rows={pages.data?.pages.flat()}
+        rowId={({ id }) => id}
+        columns={columns}
+        error={pages.error}
+        onRetry={pages.refetch}
+        hasMore={pages.hasNextPage}
+        onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
+        link={link}
+        empty={
+          <Empty title="No saved views yet">
+            <p>A saved view is a named filter that everyone with access to the project can use.</p>
+            <p>Filter the runs of the project, and then open this page to save the filter.</p>
+          </Empty>
+        }
+      />
+      {dialog?.kind === "save" && (
+        <ViewForm view={dialog.view} filter={filter} projectId={projectId} onClose={close} />
+      )}
+      {dialog?.kind === "delete" && (
+        <DeleteView view={dialog.view} projectId={projectId} onClose={close} />
+      )}
+    </div>
+  );
+};
+
+const toColumns = (open: (dialog: OpenDialog) => void): readonly Column<View>[] => [
+  {
+    id: "name",
+    title: "Name",
+    cell: (view) => (
+      <>
+        <bdi>{toVisibleText(view.name)}</bdi>
+        {!canOpen(view) && (
+          <span className="quiet" title="The run list can’t apply conditions on other runs.">
+            {" "}
+            (SDK only)
+          </span>
+        )}
+      </>
+    ),
+    width: 140,
+    grow: 2,
+    isNarrow: true,
+  },
+  {
+    id: "filter",
+    title: "Filter",
+    cell: (view) => <code>{toVisibleText(describeConditions(view))}</code>,
+    width: 200,
+    grow: 4,
+  },
+  {
+    id: "description",
+    title: "Description",
+    cell: ({ description }) => <span className="quiet">{toVisibleText(description)}</span>,
+    width: 120,
+    grow: 2,
+  },
+  {
+    id: "modified",
+    title: "Modified",
+    cell: ({ modifiedMs }) => (modifiedMs === undefined ? "" : <Ago at={modifiedMs} />),
+    width: 96,
+  },
+  {
+    id: "actions",
+    title: "Actions",
+    cell: (view) => (
+      <span className="tools">
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`Edit ${toVisibleText(view.name)}`}
+          onClick={() => open({ kind: "save", view })}
+        >
+          Edit
+        </Button>
+        <Button
+          size="compact-xs"
+          variant="default"
+          color="red"
+          aria-label={`Delete ${toVisibleText(view.name)}`}
+          onClick={() => open({ kind: "delete", view })}
+        >
+          Delete
+        </Button>
+      </span>
+    ),
+    width: 130,
+    isNarrow: true,
+  },
+];
+
+/** Links a row to the runs of its view. A view that the run list can't apply has no link. */
+const toLink = (address: { readonly tenantId: string; readonly projectId: string }) =>
+  function link(view: View, { className, ...part }: RowLink) {
+    return canOpen(view) ? (
+      <Link
+        to="/o/$tenantId/projects/p/$projectId"
+        params={address}
+        search={view.filter === undefined ? {} : { filter: view.filter }}
+        className={className}
+        {...part}
+      />
+    ) : (
+      <span {...part} />
+    );
+  };
+
+/** The dialog that creates or edits a view. */
+const ViewForm = ({
+  view,
+  filter: currentFilter = "",
+  projectId,
+  onClose,
+}: {
+  readonly view: View | undefined;
+  /** The filter of a new view. */
+  readonly filter: string | undefined;
+  readonly projectId: string;
+  readonly onClose: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  const [name, setName] = useState(view?.name ?? "");
+  const [description, setDescription] = useState(view?.description ?? "");
+  const [filter, setFilter] = useState(view === undefined ? currentFilter : (view.filter ?? ""));
+  return (
+    <DialogForm
+      title={view === undefined ? "New view" : "Edit view"}
+      action={view === undefined ? "Create view" : "Save"}
+      isDisabled={name.trim() === ""}
+      onClose={onClose}
+      onSubmit={async () => {
+        await saveView(projectId, view?.id, { name, description, filter });
+        await queryClient.invalidateQueries({ queryKey: ["views", projectId] });
+      }}
+    >
+      <TextInput
+        label="Name"
+        required
+        maxLength={200}
+        value={name}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <TextInput
+        label="Description"
+        value={description}
+        onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+      />
+      <Textarea
+        label="Filter"
+        description="In the filter language. Empty: all runs."
+        rows={3}
+        spellCheck={false}
+        value={filter}
+        onChange={({ currentTarget }) => setFilter(currentTarget.value)}
+      />
+    </DialogForm>
+  );
+};
+
+const DeleteView = ({
+  view,
+  projectId,
+  onClose,
+}: {
+  readonly view: View;
+  readonly projectId: string;
+  readonly onClose: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  return (
+    <Confirm
+      title={`Delete ${toVisibleText(view.name)}?`}
+      action="Delete view"
+      onClose={onClose}
+      onConfirm={async () => {
+        await deleteView(projectId, view.id);
+        await queryClient.invalidateQueries({ queryKey: ["views", projectId] });
+      }}
+    >
+      <p>The view is deleted for everyone who uses this project. Its runs are kept.</p>
+    </Confirm>
+  );
+};

@@ -1,0 +1,134 @@
+import type { Client } from "millrace";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findFaults } from "../support/axe.ts";
+import { startBrowser } from "../support/browser.ts";
+import { press } from "../support/key-effects.ts";
+import { openPage } from "../support/opened-page.ts";
+import type { OpenedPage } from "../support/opened-page.ts";
+import { showScreen } from "../support/screenshots.ts";
+
+const browser = await startBrowser();
+const project = "support";
+const failed = 'eq(status, "error")';
+
+describe.skipIf(browser === undefined)("the saved views of a project, in Chromium", () => {
+  let opened: OpenedPage;
+  let client: Client;
+  let page: Page;
+  let address: string;
+
+  beforeAll(async () => {
+    opened = await openPage(browser!, project);
+    ({ client, page } = opened);
+    client.startRun({ name: "good" }).end({ answer: "yes" });
+    client.startRun({ name: "bad" }).fail(new Error("no"));
+    await client.flush();
+    address = await opened.projectAddress();
+  }, 60_000);
+
+  beforeEach(() => {
+    opened.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await opened?.close();
+    await browser?.close();
+  });
+
+  const storedViews = async (): Promise<readonly (readonly [string, string | undefined])[]> => {
+    const views = await client.views.list({ projectName: project }).toArray();
+    return views.map(({ name, filter }) => [name, filter]);
+  };
+  const table = () => page.getByRole("table", { name: "saved views" });
+  const row = (name: string) => table().getByRole("row").filter({ hasText: name });
+  const dialog = (name: string) => page.getByRole("dialog", { name });
+
+  test("a project without views says so, on a page that its run list links to", async () => {
+    await page.goto(address);
+    await page.getByRole("link", { name: "Saved views" }).click();
+    await page.getByText("No saved views yet").waitFor();
+    await showScreen(page, "views-empty");
+    expect(await page.title()).toBe("Saved views · Millrace");
+    expect(await findFaults(page)).toEqual([]);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("the filter of the run list can be saved under a name", async () => {
+    await page.goto(`${address}?filter=${encodeURIComponent(failed)}`);
+    await page.getByRole("link", { name: "bad", exact: true }).waitFor();
+    await page.getByRole("link", { name: "Saved views" }).click();
+    await page.getByRole("button", { name: "Save current filter" }).click();
+    const form = dialog("New view");
+    expect(await form.getByLabel("Filter").inputValue()).toBe(failed);
+    expect(await form.getByRole("button", { name: "Create view" }).isDisabled()).toBe(true);
+    await form.getByLabel("Name").fill("Failed runs");
+    await form.getByLabel("Description").fill("For the daily review");
+    await showScreen(page, "views-form");
+    await press(page, "Enter");
+    await row("Failed runs").filter({ hasText: failed }).waitFor();
+    expect(await row("Failed runs").textContent()).toContain("For the daily review");
+    expect(await storedViews()).toEqual([["Failed runs", failed]]);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("the keyboard opens a view: the run list shows the runs that match, and no others", async () => {
+    await page.goto(address);
+    await page.getByRole("link", { name: "good", exact: true }).waitFor();
+    await press(page, "g", "v");
+    await row("Failed runs").waitFor();
+    await press(page, "j", "Enter");
+    await page.getByRole("link", { name: "bad", exact: true }).waitFor();
+    await expect.poll(async () => page.locator("tbody tr").count()).toBe(1);
+    expect(new URL(page.url()).searchParams.get("filter")).toBe(failed);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("a view with a condition on other runs is listed, but does not open a list that ignores it", async () => {
+    const traceFilter = 'eq(name, "bad")';
+    await client.views.create({ projectName: project, name: "Below bad", traceFilter });
+    await page.goto(`${address}/views`);
+    await row("Below bad")
+      .filter({ hasText: `(SDK only)root run: ${traceFilter}` })
+      .waitFor();
+    await showScreen(page, "views");
+    expect(await row("Below bad").getByRole("link").count()).toBe(0);
+    expect(await row("Failed runs").getByRole("link").count()).toBe(1);
+    expect(await findFaults(page)).toEqual([]);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("a view can be renamed; an invalid filter is refused with the reason, and the entries stay", async () => {
+    await page.goto(`${address}/views`);
+    await page.getByRole("button", { name: "Edit Failed runs" }).click();
+    const form = dialog("Edit view");
+    await form.getByLabel("Name").fill("Errors");
+    await form.getByLabel("Filter").fill("eq(status");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByRole("alert").filter({ hasText: "filter_string" }).waitFor();
+    await showScreen(page, "views-invalid-filter");
+    expect(await form.getByLabel("Name").inputValue()).toBe("Errors");
+    expect(await storedViews()).toContainEqual(["Failed runs", failed]);
+    opened.faults.length = 0;
+    await form.getByLabel("Filter").fill(failed);
+    await form.getByRole("button", { name: "Save" }).click();
+    await row("Errors").waitFor();
+    expect(await row("Failed runs").count()).toBe(0);
+    expect(await storedViews()).toContainEqual(["Errors", failed]);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("a view is deleted after a confirmation, and the runs stay", async () => {
+    await page.goto(`${address}/views`);
+    await page.getByRole("button", { name: "Delete Errors" }).click();
+    await dialog("Delete Errors?").getByRole("button", { name: "Cancel" }).click();
+    expect(await storedViews()).toHaveLength(2);
+    await page.getByRole("button", { name: "Delete Errors" }).click();
+    await dialog("Delete Errors?").getByRole("button", { name: "Delete view" }).click();
+    await row("Errors").waitFor({ state: "detached" });
+    expect((await storedViews()).map(([name]) => name)).toEqual(["Below bad"]);
+    await page.getByRole("link", { name: project }).click();
+    await page.getByRole("link", { name: "bad", exact: true }).waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { canOpen, describeConditions, parseViews } from "../../../src/features/views/view.ts";
+
+const wireView = {
+  id: "8a1c3c70-0000-4000-8000-000000000001",
+  session_id: "8a1c3c70-0000-4000-8000-000000000002",
+  display_name: "slow",
+  description: null,
+  filter_string: "gt(latency, 5)",
+  trace_filter_string: null,
+  tree_filter_string: null,
+  created_at: "2026-03-01T12:00:00+00:00",
+  updated_at: "2026-03-01T12:00:01+00:00",
+};
+
+describe("a view of the server", () => {
+  test("has the conditions that are not null", () => {
+    expect(parseViews([wireView])).toEqual([
+      {
+        id: wireView.id,
+        name: "slow",
+        description: "",
+        filter: "gt(latency, 5)",
+        modifiedMs: Date.parse("2026-03-01T12:00:01Z"),
+      },
+    ]);
+  });
+
+  test.each([{}, [{ ...wireView, display_name: 3 }], [{ ...wireView, id: undefined }], ["view"]])(
+    "is rejected if it is malformed: %j",
+    (value) => {
+      expect(() => parseViews(value)).toThrow(TypeError);
+    },
+  );
+});
+
+test("the run list can open a view unless it has a condition on other runs of the trace", () => {
+  const filters = [
+    {},
+    { filter_string: null },
+    { trace_filter_string: "eq(name, 'ask')" },
+    { tree_filter_string: "eq(name, 'ask')" },
+  ];
+  const views = parseViews(filters.map((filter) => ({ ...wireView, ...filter })));
+  expect(views.map(canOpen)).toEqual([true, true, false, false]);
+});
+
+test("the conditions of a view are described with the runs that they apply to", () => {
+  const all = { trace_filter_string: "eq(name, 'ask')", tree_filter_string: "eq(error, true)" };
+  const none = { filter_string: null };
+  expect(
+    parseViews([
+      { ...wireView, ...all },
+      { ...wireView, ...none },
+    ]).map(describeConditions),
+  ).toEqual([
+    "gt(latency, 5); root run: eq(name, 'ask'); any run of the trace: eq(error, true)",
+    "",
+  ]);
+});
