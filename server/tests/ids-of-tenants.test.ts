@@ -8,8 +8,14 @@ import { ActivityHistory } from "../src/live/activity-history.ts";
 import { hubTenants } from "./support/hub-tenants.ts";
 import { call, temporaryFolder, textOf } from "./support/running-server.ts";
 import type { RunningServer } from "@millrace/server";
-import { StoreFixture } from "./support/store-fixture.ts";
-import { createNames, maskResponse, listProbes, createResources } from "./support/tenant-story.ts";
+import { StoreFixture, revertToFormat } from "./support/store-fixture.ts";
+import {
+  createNames,
+  maskResponse,
+  listProbes,
+  createResources,
+  serverChosen,
+} from "./support/tenant-story.ts";
 import type { SendRequest, Names } from "./support/tenant-story.ts";
 import { someMicros, wireRun } from "./support/wire-runs.ts";
 
@@ -42,7 +48,7 @@ const reads: ReadonlySet<string> = new Set([
 
 /** Everything that a tenant reads under its names, one text per request. */
 async function readAll(send: SendRequest, names: Names, mark: string) {
-  const chosen = new Set([names.entry, names.view, names.promptId]);
+  const chosen = new Set(serverChosen.map((name) => names[name]));
   const kept = new Set(Object.values<string>({ ...names }).filter((name) => !chosen.has(name)));
   const asked = Object.entries(listProbes({ ...names, owner: "-" })).flatMap(([route, probes]) =>
     route.startsWith("GET ") || reads.has(route)
@@ -59,10 +65,11 @@ async function readAll(send: SendRequest, names: Names, mark: string) {
         .replaceAll(/[\da-f]{64}|[\da-f]{40}/g, "<hash>")
         // These counts cover the whole database, or count how often a prompt was read.
         .replaceAll(/"(mark|num_downloads|num_views)":\d+/g, '"$1":0');
-      return [
-        name.replace(names.promptId, "<prompt>").replace(names.view, "<view>"),
-        [status, shown],
-      ] as const;
+      const comparable = serverChosen.reduce(
+        (request, chosenName) => request.replaceAll(names[chosenName], `<${chosenName}>`),
+        name,
+      );
+      return [comparable, [status, shown]] as const;
     }),
   );
   return Object.fromEntries(responses);
@@ -317,8 +324,7 @@ test("a database of format 11 is migrated without copying its rows", async () =>
       .raw()
       .all();
   const whereBefore = inFile((db) => {
-    db.exec(`DROP TRIGGER views_of_projects; DROP TABLE views; DROP TABLE trace_shares; DROP TABLE thread_shares; DROP INDEX examples_by_source;
-      DROP TABLE tenant_keys; PRAGMA user_version = 11`);
+    revertToFormat(db, 11);
     return roots(db);
   });
 

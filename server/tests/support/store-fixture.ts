@@ -1,6 +1,8 @@
 import { parseBatch, parseOneRun } from "../../src/runs/ingest/parse-batch.ts";
 import type { IngestResult } from "../../src/runs/run-record.ts";
 import type { RunFilter, RunQuery } from "../../src/runs/run-query.ts";
+import type { Connection } from "../../src/storage/sqlite/connection.ts";
+import { formats } from "../../src/store/schema.ts";
 import type { Store } from "../../src/store/store.ts";
 import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 
@@ -54,3 +56,16 @@ export const patchOf = (
   { id, trace_id, dotted_order }: WireObject,
   fields: WireObject,
 ): WireObject => ({ id, trace_id, dotted_order, ...fields });
+
+/** Drops the tables, indexes and triggers that formats after this one have added, so that opening the database adds them again. */
+export function revertToFormat(db: Connection, format: number): void {
+  const added = formats
+    .slice(format)
+    .flatMap((sql) => [...sql.matchAll(/CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)/g)]);
+  for (const kind of ["TRIGGER", "INDEX", "TABLE"]) {
+    for (const [, , name] of added.filter(([, created]) => created === kind)) {
+      db.exec(`DROP ${kind} IF EXISTS ${name}`);
+    }
+  }
+  db.exec(`PRAGMA user_version = ${format}`);
+}

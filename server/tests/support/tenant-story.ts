@@ -31,6 +31,13 @@ export interface Names {
   readonly keyId: string;
 }
 
+/** The names whose values the server chooses when the resource is created. */
+export const serverChosen = [
+  "entry",
+  "view",
+  "promptId",
+] as const satisfies readonly (keyof Names)[];
+
 export const createNames = (): Names => ({
   root: randomUUID(),
   child: randomUUID(),

@@ -350,10 +350,9 @@ async function commitPrompts(send: SendRequest, { prompt }: Names): Promise<void
 
 /** The requests of each documented route that takes an id, except for deletions, which come last. */
 async function sendProbes(send: SendRequest, names: Names): Promise<void> {
-  const probes = Object.entries(listProbes({ ...names, owner: "-" })).flatMap(([route, requests]) =>
-    requests.map(({ path, ...init }) => ({ target: `${route.split(" ")[0]} ${path}`, init })),
-  );
-  for (const { target, init } of probes.filter((one) => !/^DELETE| \/ui\//.test(one.target))) {
+  for (const { target, init } of probesOf(names).filter(
+    (one) => !one.target.startsWith("DELETE "),
+  )) {
     await send(target, init);
   }
 }
@@ -363,30 +362,19 @@ async function deleteAll(send: SendRequest, names: Names): Promise<void> {
     const { json: created } = await send(`POST ${path}`, { body });
     return textOf(created["id"] ?? created["repo"]?.["id"]);
   };
-  const { root, queue, entry, feedback, experiment, dataset } = names;
-  await send(`DELETE /runs/${root}/share`);
-  await send(`DELETE /api/v2/runs/${root}/share?project_id=${experiment}`);
-  await send(`DELETE /api/v2/threads/thread-1/share?project_id=${experiment}`);
-  await send(`DELETE /datasets/${dataset}/share`);
-  await send(`GET /runs/${root}/share`);
-  await send(`GET /api/v2/threads/thread-1/share?project_id=${experiment}`);
-  await send(`DELETE /sessions/${experiment}/views/${names.view}`);
-  await send(`DELETE /feedback/${feedback}`);
-  await send(`DELETE /annotation-queues/${queue}/runs/${entry}`);
+  const { root, experiment, dataset } = names;
   const [one, other] = [
     await create("/annotation-queues", { name: "one" }),
     await create("/annotation-queues", { name: "other" }),
   ];
   await send(`DELETE /annotation-queues?queue_ids=${one}&queue_ids=${randomUUID()}`);
   await send(`DELETE /annotation-queues?queue_ids=${other}`);
-  await send(`DELETE /annotation-queues/${queue}`);
   const prompts = [
     await create("/repos", { repo_handle: "one" }),
     await create("/repos", { repo_handle: "other" }),
   ];
   await send(`DELETE /repos?repo_ids=${prompts[0]}&repo_ids=${randomUUID()}`);
   await send(`DELETE /repos?repo_ids=${prompts[1]}`);
-  await send(`DELETE /repos/-/${names.prompt}`);
   const examples: string[] = [];
   for (const q of [1, 2, 3]) {
     examples.push(await create("/examples", { dataset_id: dataset, inputs: { q } }));
@@ -395,8 +383,31 @@ async function deleteAll(send: SendRequest, names: Names): Promise<void> {
   await send(`DELETE /examples?example_ids=${first}`);
   await send(`DELETE /examples/${second}`);
   await send("POST /v1/platform/datasets/examples/delete", { body: { example_ids: [third] } });
-  await send(`DELETE /datasets/${dataset}`);
+  for (const { target, init } of deletionsOf(names)) {
+    await send(target, init);
+  }
+  await send(`GET /runs/${root}/share`);
+  await send(`GET /api/v2/threads/thread-1/share?project_id=${experiment}`);
   await send(`DELETE /datasets?dataset_ids=${names.other}`);
-  await send(`DELETE /sessions/${experiment}`);
   await send(`DELETE /sessions?session_ids=${names.project}`);
 }
+
+/** Projects and datasets, which contain other resources. */
+const containers = /^DELETE \/(?:sessions|datasets)(?:\/:id)?$/;
+
+/** The deletions in {@link listProbes}: what is part of something else first, and what contains other resources last. */
+const deletionsOf = (names: Names) => {
+  const rankOf = ({ route }: { readonly route: string }): number =>
+    (containers.test(route) ? 100 : 0) - route.split("/").length;
+  return probesOf(names)
+    .filter(({ route }) => route.startsWith("DELETE "))
+    .toSorted((left, right) => rankOf(left) - rankOf(right));
+};
+
+/** The requests of {@link listProbes}, except for those of the UI. */
+const probesOf = (names: Names) =>
+  Object.entries(listProbes({ ...names, owner: "-" })).flatMap(([route, requests]) =>
+    requests
+      .filter(({ path }) => !path.startsWith("/ui/"))
+      .map(({ path, ...init }) => ({ route, target: `${route.split(" ")[0]} ${path}`, init })),
+  );

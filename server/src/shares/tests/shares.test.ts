@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { openSqliteStore } from "../../../dist/store/sqlite-store.js";
 import { openDatabase } from "../../storage/sqlite/connection.ts";
 import { call, runServer, temporaryFolder, textOf } from "../../../tests/support/running-server.ts";
+import { revertToFormat } from "../../../tests/support/store-fixture.ts";
 import type { CallResult, CallInit } from "../../../tests/support/running-server.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 
@@ -135,8 +136,7 @@ test("links from before traces could be shared give access to one run", async ()
   const ofRun = tokenOf(await call(before, `PUT /runs/${root.id}/share`));
   await before.close();
   const db = openDatabase(join(dataDir, "millrace.db"));
-  db.exec(`DROP TRIGGER views_of_projects; DROP TABLE views; DROP TABLE trace_shares; DROP TABLE thread_shares; DROP INDEX examples_by_source;
-    PRAGMA user_version = 12`);
+  revertToFormat(db, 12);
   db.close();
   const server = await runServer({ dataDir });
   expect(await openedBy(server, ofRun)).toEqual([root.id]);
