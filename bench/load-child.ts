@@ -1,7 +1,7 @@
 // Measures one client under one kind of load in a separate process. load.ts starts it and receives the figures from it.
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { LoopWatch } from "../cli/src/bench/loop-watch.ts";
-import type { LoopFigures } from "../cli/src/bench/loop-watch.ts";
+import { EventLoopMonitor } from "../cli/src/bench/event-loop-monitor.ts";
+import type { EventLoopFigures } from "../cli/src/bench/event-loop-monitor.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { loadDriver } from "./drivers/index.ts";
 import { readMainNanos, countMissing, readPeakRssMb } from "./process-figures.ts";
@@ -28,7 +28,7 @@ export interface BurstFigures {
   readonly peakRssMb: number;
 }
 
-export interface PacedFigures extends LoopFigures {
+export interface PacedFigures extends EventLoopFigures {
   /** CPU time of the first turn that records. It includes loading code and allocating memory. */
   readonly firstTurnMs: number;
   readonly missing: number;
@@ -109,7 +109,7 @@ async function measurePaced(
     }
   };
   await recordSteadily(warmupSeconds);
-  const watch = new LoopWatch({ measuresBlocks: true });
+  const watch = new EventLoopMonitor({ measuresBlocks: true });
   watch.start();
   await recordSteadily(seconds);
   watch.stop();

@@ -1,10 +1,10 @@
 /** Figures of a measured process, and of the runs that its sink received. */
 import { readFileSync } from "node:fs";
-import { mainCpuMicros } from "../cli/src/bench/main-cpu.ts";
+import { readMainCpuMicros } from "../cli/src/bench/main-cpu.ts";
 import type { SinkReport } from "./sink.ts";
 
 /** CPU time of the main thread, nanoseconds. */
-export const readMainNanos = (): number => (mainCpuMicros() ?? Number.NaN) * 1_000;
+export const readMainNanos = (): number => (readMainCpuMicros() ?? Number.NaN) * 1_000;
 
 /** Peak resident memory of a process, megabytes. @param pid the current process by default */
 export function readPeakRssMb(pid?: number): number {

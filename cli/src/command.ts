@@ -11,18 +11,21 @@ import { addSpool } from "./commands/spool.ts";
 import { addUpload } from "./commands/upload.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Exit codes of the command: success, failure, wrong usage, and success of only a part of the work. */
-const succeeded = 0;
-const failed = 1;
-const misused = 2;
-const partlySucceeded = 3;
+/** Exit codes of the command. */
+const successCode = 0;
+const failureCode = 1;
+const usageErrorCode = 2;
+const partialSuccessCode = 3;
 
 /**
- * Creates the command line. `setCode` is called with the exit code of a command that completed only part of its
+ * Creates the command line. `setExitCode` is called with the exit code of a command that completed only part of its
  * work.
  */
-export function createProgram(env: NodeJS.ProcessEnv, setCode: (code: number) => void): Command {
-  const onPartial = (): void => setCode(partlySucceeded);
+export function createProgram(
+  env: NodeJS.ProcessEnv,
+  setExitCode: (code: number) => void,
+): Command {
+  const onPartial = (): void => setExitCode(partialSuccessCode);
   const program = new Command("millrace")
     .description("Record and inspect what LLM applications do: the server and its tools.")
     .version(version, "--version", "print the version")
@@ -36,7 +39,7 @@ export function createProgram(env: NodeJS.ProcessEnv, setCode: (code: number) =>
     "millrace help upload",
   ]);
   addServe(program, env);
-  addDoctor(program, { env, onFailed: () => setCode(failed) });
+  addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addKeys(program);
   addUpload(program, onPartial);
   addDownload(program);
@@ -48,10 +51,10 @@ export function createProgram(env: NodeJS.ProcessEnv, setCode: (code: number) =>
 
 /** Runs the command line. Resolves with the exit code once the command has completed. */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  let code = succeeded;
+  let exitCode = successCode;
   try {
-    await createProgram(env, (newCode) => void (code = newCode)).parseAsync(argv);
-    return code;
+    await createProgram(env, (newCode) => void (exitCode = newCode)).parseAsync(argv);
+    return exitCode;
   } catch (cause) {
     return reportError(cause);
   }
@@ -60,8 +63,8 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
 function reportError(cause: unknown): number {
   if (cause instanceof CommanderError) {
     // commander has already written the message. Printing the help or the version is not a failure.
-    return cause.exitCode === 0 ? succeeded : misused;
+    return cause.exitCode === 0 ? successCode : usageErrorCode;
   }
   process.stderr.write(`error: ${cause instanceof Error ? cause.message : String(cause)}\n`);
-  return cause instanceof UsageError ? misused : failed;
+  return cause instanceof UsageError ? usageErrorCode : failureCode;
 }

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import Papa from "papaparse";
 import { describe, expect, test } from "vitest";
-import { csvLines } from "../src/rows/csv-lines.ts";
+import { parseCsvLines } from "../src/rows/csv-lines.ts";
 import { inferType, parseCell } from "../src/rows/csv-types.ts";
-import { unzstdWithPackage } from "../src/rows/zstd.ts";
+import { decompressZstdWithPackage } from "../src/rows/zstd.ts";
 import { zstdOf } from "./support/zstd-frame.ts";
 
 async function* parts(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
@@ -17,7 +17,7 @@ async function* parts(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<B
 
 const cellsOf = async (text: string, sizes: readonly number[]): Promise<unknown[]> => {
   const rows: unknown[] = [];
-  for await (const lines of csvLines(parts(Buffer.from(text), sizes), ",")) {
+  for await (const lines of parseCsvLines(parts(Buffer.from(text), sizes), ",")) {
     rows.push(...lines.map(({ cells, fault }) => (fault === undefined ? cells : fault)));
   }
   return rows;
@@ -68,7 +68,7 @@ describe("the inferred type of a column", () => {
 test("a truncated zstd file is an error, a complete one is not", async () => {
   const unpack = async (bytes: Buffer): Promise<string> => {
     const found: Uint8Array[] = [];
-    for await (const part of unzstdWithPackage(parts(bytes, [700]))) {
+    for await (const part of decompressZstdWithPackage(parts(bytes, [700]))) {
       found.push(part);
     }
     return Buffer.concat(found).toString();

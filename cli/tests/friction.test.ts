@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
-import { findSimilarNames } from "../src/nearest.ts";
+import { findSimilarNames } from "../src/similar-names.ts";
 import { ended, start } from "./support/command.ts";
 import { useRowFixture } from "./support/rows.ts";
 

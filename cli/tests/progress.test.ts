@@ -1,6 +1,6 @@
 import type { UploadProgress } from "millrace";
 import { describe, expect, test } from "vitest";
-import { fitLine, showProgress, WorkDone } from "../src/transfers/show-progress.ts";
+import { fitLine, showProgress, ProgressMeter } from "../src/transfers/show-progress.ts";
 import { describeFile } from "../src/transfers/upload-report.ts";
 
 const progress: UploadProgress = {
@@ -14,7 +14,7 @@ const progress: UploadProgress = {
 };
 
 const textOf = (about: Partial<UploadProgress>, done: number | undefined): string =>
-  new WorkDone().describe({ ...progress, ...about }, done);
+  new ProgressMeter().describe({ ...progress, ...about }, done);
 
 /** A terminal of this width, which collects what is written to it. */
 function terminal(columns: number) {
@@ -31,7 +31,7 @@ describe("the progress of an upload", () => {
   });
 
   test("of a resumed upload counts only its own work", () => {
-    const work = new WorkDone();
+    const work = new ProgressMeter();
     const at = (read: number, seconds: number, done: number): string =>
       work.describe({ ...progress, rejected: 0, firstRow: 900_001, read, seconds }, done);
     // 900,000 rows are skipped in three seconds, which says nothing about the rate or the remaining time.
@@ -67,10 +67,12 @@ describe("the progress of an upload", () => {
 
   test("shows its figures in full at 80 columns, and drops the bar and then the name first", () => {
     const text = "50%, 12,345,678 rows, 3,086 rows/s, 10 rejected, 1:06:40 left";
-    expect(fitLine({ name: "/x/a.csv", done: 0.5, text }, 79)).toBe(`a.csv [=====    ] ${text}`);
-    const long = fitLine({ name: "/x/a-long-name-of-rows.jsonl", done: 0.5, text }, 79);
+    expect(fitLine({ name: "/x/a.csv", fractionRead: 0.5, text }, 79)).toBe(
+      `a.csv [=====    ] ${text}`,
+    );
+    const long = fitLine({ name: "/x/a-long-name-of-rows.jsonl", fractionRead: 0.5, text }, 79);
     expect(long).toBe(`a-long-name-of-r… ${text}`);
-    expect(fitLine({ name: "/x/a.csv", done: undefined, text }, 79)).toBe(`a.csv ${text}`);
+    expect(fitLine({ name: "/x/a.csv", fractionRead: undefined, text }, 79)).toBe(`a.csv ${text}`);
   });
 
   test("is removed at the end, and writes nothing at first without a terminal", () => {
@@ -87,7 +89,7 @@ describe("the progress of an upload", () => {
   test("reports at once that the server does not respond, and why", () => {
     let shown = "";
     const lines = showProgress({ write: (text: string) => (shown += text) }, "a.csv", () => 0.5);
-    lines.wait(new Error("Failed to create examples: connect ECONNREFUSED 127.0.0.1:9"));
+    lines.showWaiting(new Error("Failed to create examples: connect ECONNREFUSED 127.0.0.1:9"));
     expect(shown).toBe("waiting for the server: connect ECONNREFUSED 127.0.0.1:9\n");
   });
 });

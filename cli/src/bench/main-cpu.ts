@@ -9,10 +9,10 @@ interface CpuTimes {
  * Returns the CPU time of the main thread in microseconds, from Node (23.9 and later) or from Linux;
  * `undefined` where neither provides it. Must be called on the main thread.
  *
- * The kernel updates the CPU time of a running thread only every few milliseconds, but always when the process
- * reads its own CPU time: hence the first line.
+ * The Linux kernel updates the CPU time of a running thread only every few milliseconds, but also whenever the
+ * process reads its own CPU time. The function therefore reads that first.
  */
-export function mainCpuMicros(): number | undefined {
+export function readMainCpuMicros(): number | undefined {
   process.cpuUsage();
   const threadCpuUsage: unknown = Reflect.get(process, "threadCpuUsage");
   if (typeof threadCpuUsage === "function") {
@@ -21,10 +21,12 @@ export function mainCpuMicros(): number | undefined {
   }
   try {
     // On Linux, the id of the main thread is the id of the process.
-    const [nanos] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ");
-    return Number(nanos) / 1_000;
+    const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(
+      " ",
+    );
+    return Number(nanoseconds) / 1_000;
   } catch {
-    // An older version of Node on a system other than Linux.
+    // Neither source exists: this is an older version of Node on a system other than Linux.
     return undefined;
   }
 }

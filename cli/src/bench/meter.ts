@@ -1,10 +1,10 @@
 import type { Client, ClientStats } from "millrace";
-import { LoopWatch } from "./loop-watch.ts";
-import type { LoopFigures } from "./loop-watch.ts";
-import { mainCpuMicros } from "./main-cpu.ts";
+import { EventLoopMonitor } from "./event-loop-monitor.ts";
+import type { EventLoopFigures } from "./event-loop-monitor.ts";
+import { readMainCpuMicros } from "./main-cpu.ts";
 
-/** Measurements of a load so far. Counts are numbers of runs unless the name says otherwise. */
-export interface Figures {
+/** Measurements since a load began. `recorded`, `acknowledged`, `pending` and `dropped` are numbers of runs. */
+export interface LoadFigures {
   readonly recorded: number;
   readonly acknowledged: number;
   readonly pending: number;
@@ -22,23 +22,23 @@ export interface Figures {
    * be read.
    */
   readonly mainCpuMicrosPerRun?: number;
-  readonly eventLoop: LoopFigures;
+  readonly eventLoop: EventLoopFigures;
   readonly rssMb: number;
   readonly peakRssMb: number;
 }
 
-/** The start and the end of a run are one record each. */
+/** A run is sent as two records: its start and its end. */
 const recordsPerRun = 2;
-const mebibyte = 1_048_576;
+const bytesPerMebibyte = 1_048_576;
 
 /** Measures this process while it records a load. */
 export class Meter {
   recorded = 0;
   readonly #client: Client;
-  readonly #loop = new LoopWatch({ measuresBlocks: false });
+  readonly #eventLoopMonitor = new EventLoopMonitor({ measuresBlocks: false });
   #startedAt = 0;
   #endedAt: number | undefined;
-  #cpuAtStart: number | undefined;
+  #cpuMicrosAtStart: number | undefined;
 
   constructor(client: Client) {
     this.#client = client;
@@ -46,24 +46,24 @@ export class Meter {
 
   /** Starts measuring time and CPU time. */
   start(): void {
-    this.#loop.start();
+    this.#eventLoopMonitor.start();
     this.#startedAt = performance.now();
-    this.#cpuAtStart = mainCpuMicros();
+    this.#cpuMicrosAtStart = readMainCpuMicros();
   }
 
   /** Stops measuring time. The client's counters continue to change. */
   stop(): void {
     this.#endedAt = performance.now();
-    this.#loop.stop();
+    this.#eventLoopMonitor.stop();
   }
 
-  get figures(): Figures {
+  get figures(): LoadFigures {
     const { delivered, pending, accepted, lost, bytes } = this.#client.stats();
     const seconds = ((this.#endedAt ?? performance.now()) - this.#startedAt) / 1_000;
     const acknowledged = Math.floor(delivered / recordsPerRun);
     const pendingRuns = Math.ceil(pending / recordsPerRun);
-    const cpu = mainCpuMicros();
-    const cpuSpent = (cpu ?? Number.NaN) - (this.#cpuAtStart ?? Number.NaN);
+    const cpuMicros = readMainCpuMicros();
+    const cpuSpentMicros = (cpuMicros ?? Number.NaN) - (this.#cpuMicrosAtStart ?? Number.NaN);
     return {
       recorded: this.recorded,
       acknowledged,
@@ -71,14 +71,17 @@ export class Meter {
       dropped: Math.ceil((accepted - delivered - pending) / recordsPerRun),
       lostRecords: Object.fromEntries(Object.entries(lost).filter(([, records]) => records > 0)),
       seconds,
-      runsPerSecond: rate(acknowledged, seconds),
-      megabytesPerSecond: rate(bytes.sent / 1e6, seconds),
-      ...(Number.isNaN(cpuSpent) ? {} : { mainCpuMicrosPerRun: rate(cpuSpent, this.recorded) }),
-      eventLoop: this.#loop.figures,
-      rssMb: process.memoryUsage.rss() / mebibyte,
+      runsPerSecond: divideOrZero(acknowledged, seconds),
+      megabytesPerSecond: divideOrZero(bytes.sent / 1e6, seconds),
+      ...(Number.isNaN(cpuSpentMicros)
+        ? {}
+        : { mainCpuMicrosPerRun: divideOrZero(cpuSpentMicros, this.recorded) }),
+      eventLoop: this.#eventLoopMonitor.figures,
+      rssMb: process.memoryUsage.rss() / bytesPerMebibyte,
       peakRssMb: process.resourceUsage().maxRSS / 1_024,
     };
   }
 }
 
-const rate = (amount: number, divisor: number): number => (divisor === 0 ? 0 : amount / divisor);
+const divideOrZero = (amount: number, divisor: number): number =>
+  divisor === 0 ? 0 : amount / divisor;

@@ -19,50 +19,50 @@ export interface Load extends LoadPlan {
   readonly meter: Meter;
 }
 
-const tickMs = 10;
-/** After recording: how long to wait for a server that acknowledges nothing, in milliseconds. */
-const patienceMs = 30_000;
-/** Like `patienceMs`, after the user has interrupted the command. */
-const interruptedPatienceMs = 2_000;
-const capacityWaitMs = 1_000;
-const flushMs = 500;
+const pacingIntervalMs = 10;
+/** After recording, the command waits this long for the next acknowledgement of a run before it stops. */
+const idleTimeoutMs = 30_000;
+/** The same time limit after the user has interrupted the command. */
+const interruptedIdleTimeoutMs = 2_000;
+const capacityTimeoutMs = 1_000;
+const flushTimeoutMs = 500;
 
 /** Records the runs and waits until the server has acknowledged them. Ends early if `signal` is aborted. */
 export async function recordLoad(client: Client, load: Load): Promise<void> {
   const { size, runs, durationMs, rate, signal, meter } = load;
-  const next = cycle(createPayloads(size));
+  const nextPayload = cycle(createPayloads(size));
   meter.start();
   const startedAt = performance.now();
   let recorded = 0;
   const hasEnded = (): boolean =>
     recorded >= runs || signal.aborted || performance.now() - startedAt >= durationMs;
   while (!hasEnded()) {
-    const due =
+    const dueCount =
       rate === undefined ? runs : Math.min(runs, ((performance.now() - startedAt) / 1_000) * rate);
-    while (recorded < due && !hasEnded()) {
-      if (rate === undefined && !(await client.waitForCapacity({ timeoutMs: capacityWaitMs }))) {
+    while (recorded < dueCount && !hasEnded()) {
+      if (rate === undefined && !(await client.waitForCapacity({ timeoutMs: capacityTimeoutMs }))) {
         continue;
       }
       const count = Math.min(runsPerTree, runs - recorded);
-      recordTree(client, count, next);
+      recordTree(client, count, nextPayload);
       recorded += count;
       meter.recorded = recorded;
       // Yields to the event loop, as a program does between two traces.
       await nextTurn();
     }
     if (rate !== undefined) {
-      await sleep(tickMs);
+      await sleep(pacingIntervalMs);
     }
   }
   await waitForAcknowledgement(client, signal);
 }
 
 /** Records a trace of `count` runs: a root and its children. */
-function recordTree(client: Client, count: number, next: () => Payload): void {
-  const rootPayload = next();
+function recordTree(client: Client, count: number, nextPayload: () => Payload): void {
+  const rootPayload = nextPayload();
   const root = startRun(client, rootPayload);
   for (let child = 1; child < count; child++) {
-    const payload = next();
+    const payload = nextPayload();
     startRun(client, payload, root).end(payload.outputs);
   }
   root.end(rootPayload.outputs);
@@ -78,7 +78,7 @@ async function waitForAcknowledgement(client: Client, signal: AbortSignal): Prom
   let lastPending = Number.NaN;
   let lastChangeAt = performance.now();
   for (;;) {
-    const { pending } = await client.flush({ timeoutMs: flushMs });
+    const { pending } = await client.flush({ timeoutMs: flushTimeoutMs });
     if (pending === 0) {
       return;
     }
@@ -86,7 +86,10 @@ async function waitForAcknowledgement(client: Client, signal: AbortSignal): Prom
       lastPending = pending;
       lastChangeAt = performance.now();
     }
-    if (performance.now() - lastChangeAt >= (signal.aborted ? interruptedPatienceMs : patienceMs)) {
+    if (
+      performance.now() - lastChangeAt >=
+      (signal.aborted ? interruptedIdleTimeoutMs : idleTimeoutMs)
+    ) {
       return;
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Payload of one run. Payloads are seeded, so every client and every round records the same runs. The same
+ * Payload of one run. Payloads are generated from a seed, so that every benchmark records the same runs. The same
  * objects are recorded repeatedly, so no client may change them.
  */
 export interface Payload {
@@ -32,42 +32,42 @@ export const childrenPerTree = 9;
 export const runsPerTree = 1 + childrenPerTree;
 
 /**
- * Size in bytes of the rest of a run's JSON, besides inputs and outputs: ids, dotted order, times, names,
- * `extra`.
+ * Size in bytes of a run's JSON without its inputs and outputs: ids, dotted order, times, names and `extra`.
  */
-const envelopeBytes = 750;
+const runOverheadBytes = 750;
 /** Size in bytes of the JSON around each text: role, key and quotes. */
-const structureBytes = 40;
+const textOverheadBytes = 40;
+/** The share of a payload's texts that is in the inputs; the others are in the outputs. */
 const inputsShare = 0.7;
 /** The payloads together exceed the CPU caches, so recording reads them from memory, as in a real program. */
-const poolBytes = 16_777_216;
+const totalPayloadBytes = 16_777_216;
 const maxPayloads = 2_000;
 
 /** Creates the payloads of a size. A load records them in this order, and repeats them. */
 export function createPayloads(size: SizeName, seed = 1): readonly Payload[] {
   const random = createRandom(seed);
   const { runBytes, textBytes } = sizes[size];
-  const count = Math.min(maxPayloads, Math.ceil(poolBytes / runBytes));
-  const textsBytes = (runBytes - envelopeBytes) / (1 + structureBytes / textBytes);
+  const count = Math.min(maxPayloads, Math.ceil(totalPayloadBytes / runBytes));
+  const totalTextBytes = (runBytes - runOverheadBytes) / (1 + textOverheadBytes / textBytes);
   return Array.from({ length: count }, (_, index) =>
-    createPayload(random, { index, textsBytes, textBytes }),
+    createPayload(random, { index, totalTextBytes, textBytes }),
   );
 }
 
 interface PayloadPlan {
   readonly index: number;
   /** Size of all texts together. */
-  readonly textsBytes: number;
+  readonly totalTextBytes: number;
   readonly textBytes: number;
 }
 
-function createPayload(random: Random, { index, textsBytes, textBytes }: PayloadPlan): Payload {
-  const inputBytes = textsBytes * inputsShare;
+function createPayload(random: Random, { index, totalTextBytes, textBytes }: PayloadPlan): Payload {
+  const inputBytes = totalTextBytes * inputsShare;
   const messages = createTexts(random, inputBytes, textBytes).map((content, turn) => ({
     role: turn === 0 ? "system" : "user",
     content,
   }));
-  const choices = createTexts(random, textsBytes - inputBytes, textBytes).map((content) => ({
+  const choices = createTexts(random, totalTextBytes - inputBytes, textBytes).map((content) => ({
     role: "assistant",
     content,
   }));
@@ -100,11 +100,11 @@ const alphabets = {
   twoByte: "етаоинсвлрдкмпу日本語言葉中文字",
 } as const;
 
-function chooseAlphabet(draw: number): keyof typeof alphabets {
-  if (draw < 0.55) {
+function chooseAlphabet(randomNumber: number): keyof typeof alphabets {
+  if (randomNumber < 0.55) {
     return "ascii";
   }
-  return draw < 0.8 ? "latin1" : "twoByte";
+  return randomNumber < 0.8 ? "latin1" : "twoByte";
 }
 
 /**
@@ -113,15 +113,15 @@ function chooseAlphabet(draw: number): keyof typeof alphabets {
  */
 export function createText(random: Random, bytes: number): string {
   const letters = alphabets[chooseAlphabet(random())];
-  const parts: string[] = [];
-  for (let written = 0; written < bytes;) {
+  const words: string[] = [];
+  for (let writtenBytes = 0; writtenBytes < bytes;) {
     const word = Array.from({ length: 2 + Math.floor(random() * 9) }, () =>
       letters.charAt(Math.floor(random() * letters.length)),
     ).join("");
-    parts.push(word);
-    written += Buffer.byteLength(word) + 1;
+    words.push(word);
+    writtenBytes += Buffer.byteLength(word) + 1;
   }
-  return Buffer.from(parts.join(" ")).toString("utf8");
+  return Buffer.from(words.join(" ")).toString("utf8");
 }
 
 type Random = () => number;

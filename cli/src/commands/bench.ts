@@ -24,7 +24,7 @@ interface BenchFlags extends ServerFlags {
 }
 
 const defaultRuns = 10_000;
-/** Upper bounds of the flags: far beyond what a machine can do, and still exact as numbers. */
+/** Largest accepted values of the flags. They exceed what any machine can do, but are exact as JavaScript numbers. */
 const flagLimits = { runs: 1_000_000_000, rate: 1_000_000, duration: 86_400, workers: 64 } as const;
 
 /** Adds `millrace bench`. `onLoss` is called if the server did not acknowledge every recorded run. */
@@ -62,9 +62,9 @@ async function runBench(flags: BenchFlags): Promise<boolean> {
   const plan = parsePlan(flags);
   const { size, rate, workers } = plan;
   const signal = createInterruptSignal();
-  const file = flags.json === undefined ? undefined : await openReport(flags.json);
+  const reportFile = flags.json === undefined ? undefined : await openReport(flags.json);
   try {
-    return await withClient(flags, clientOptions(flags, plan), async (client) => {
+    return await withClient(flags, toClientOptions(flags, plan), async (client) => {
       // Reports a refused key once, here, instead of once per run.
       await client.projects.list({ limit: 1, signal }).toArray();
       const meter = new Meter(client);
@@ -88,16 +88,18 @@ async function runBench(flags: BenchFlags): Promise<boolean> {
         ...environment,
       };
       const interruption = signal.aborted ? { interrupted: true } : {};
-      await file?.writeFile(`${JSON.stringify({ ...report, ...interruption }, undefined, 2)}\n`);
+      await reportFile?.writeFile(
+        `${JSON.stringify({ ...report, ...interruption }, undefined, 2)}\n`,
+      );
       return figures.acknowledged === figures.recorded;
     });
   } finally {
-    await file?.close();
+    await reportFile?.close();
   }
 }
 
 /** Client options that the load requires; all others come from the environment. */
-const clientOptions = ({ project }: BenchFlags, { rate, workers }: LoadPlan): ClientOptions => ({
+const toClientOptions = ({ project }: BenchFlags, { rate, workers }: LoadPlan): ClientOptions => ({
   projectName: project,
   enabled: true,
   samplingRate: 1,
@@ -141,7 +143,7 @@ function parseWholeNumber(
   return text === undefined ? undefined : value;
 }
 
-/** Opens the report before anything is recorded, so that a path that can't be written is reported at the start. */
+/** Opens the report file before anything is recorded, so that a path that can't be written is reported at once. */
 async function openReport(path: string): Promise<FileHandle> {
   try {
     return await open(path, "w", 0o600);

@@ -51,10 +51,10 @@ const formatCheck = ({ name, status, found, todo }: Check): string =>
     .join("");
 
 function formatSummary(checks: readonly Check[]): string {
-  const count = (status: Check["status"]): number =>
+  const countChecks = (status: Check["status"]): number =>
     checks.filter((check) => check.status === status).length;
-  const failed = count("failed");
-  return failed === 0
-    ? `No check failed${count("warning") === 0 ? "." : `; ${count("warning")} with a warning.`}`
-    : `${failed} of ${checks.length} checks failed.`;
+  const failedCount = countChecks("failed");
+  return failedCount === 0
+    ? `No check failed${countChecks("warning") === 0 ? "." : `; ${countChecks("warning")} with a warning.`}`
+    : `${failedCount} of ${checks.length} checks failed.`;
 }

@@ -15,9 +15,9 @@ export function addKeys(program: Command): void {
       "Create, list and revoke the API keys of a data folder. A running server applies changes at once.",
     );
   addExamples(keys, ["millrace keys create --name laptop", "millrace keys list"]);
-  const add = (name: string): Command =>
+  const addSubcommand = (name: string): Command =>
     keys.command(name).option("--data <folder>", "folder of the database", defaultDataDir);
-  addExamples(add("create"), [
+  addExamples(addSubcommand("create"), [
     "millrace keys create --name laptop",
     "millrace keys create --tenant acme --name ci --data ./traces",
   ])
@@ -34,7 +34,7 @@ export function addKeys(program: Command): void {
       process.stdout.write(`${key}\n`);
       process.stderr.write(`key ${id}; only its digest is stored, so it can't be shown again\n`);
     });
-  addExamples(add("list"), ["millrace keys list", "millrace keys list --json"])
+  addExamples(addSubcommand("list"), ["millrace keys list", "millrace keys list --json"])
     .description("List the keys by their last characters, including revoked ones.")
     .option("--json", "print one JSON object per line")
     .action(async ({ data, json }: DataFlag & { json?: true }) => {
@@ -43,7 +43,9 @@ export function addKeys(program: Command): void {
       );
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
-  addExamples(add("revoke"), ["millrace keys revoke 0190a6c2-1f0a-7000-8000-000000000001"])
+  addExamples(addSubcommand("revoke"), [
+    "millrace keys revoke 0190a6c2-1f0a-7000-8000-000000000001",
+  ])
     .description("Revoke a key; the server refuses it from the next request on.")
     .argument("<id>", "id of the key, as shown by list")
     .action(async (id: string, { data }: DataFlag) => {
@@ -54,12 +56,12 @@ export function addKeys(program: Command): void {
 
 async function withKeys<Result>(
   data: string,
-  work: (store: KeyStore) => Promise<Result>,
+  callback: (store: KeyStore) => Promise<Result>,
 ): Promise<Result> {
   const { KeyStore } = await import("@millrace/server");
   const store = new KeyStore(data);
   try {
-    return await work(store);
+    return await callback(store);
   } finally {
     store.close();
   }

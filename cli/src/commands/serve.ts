@@ -44,7 +44,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .option(
       "--api-key <key>",
       "accepted API key; may be repeated; visible to every user of the machine",
-      addKey,
+      appendKey,
       [],
     )
     .option(
@@ -62,7 +62,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
 }
 
 /** For each flag, the environment variable that is used if the flag is not given. */
-const variables = {
+const variablesByFlag = {
   port: "MILLRACE_PORT",
   host: "MILLRACE_HOST",
   data: "MILLRACE_DATA_DIR",
@@ -70,27 +70,29 @@ const variables = {
 } as const;
 
 function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
-  const fromEnv = Object.entries(variables).flatMap(([flag, variable]): [string, string][] => {
-    const text = nonEmpty(env[variable]);
-    return command.getOptionValueSource(flag) === "default" && text !== undefined
-      ? [[flag, text]]
-      : [];
-  });
+  const fromEnv = Object.entries(variablesByFlag).flatMap(
+    ([flag, variable]): [string, string][] => {
+      const text = ignoreEmpty(env[variable]);
+      return command.getOptionValueSource(flag) === "default" && text !== undefined
+        ? [[flag, text]]
+        : [];
+    },
+  );
   return { ...flags, ...Object.fromEntries(fromEnv) };
 }
 
-const addKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
+const appendKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
 
 async function serve(
   { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, open }: ServeFlags,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const stopped = nextStopRequest(env);
-  const file = apiKeyFile ?? nonEmpty(env["MILLRACE_API_KEY_FILE"]);
+  const stopRequest = nextStopRequest(env);
+  const keyFile = apiKeyFile ?? ignoreEmpty(env["MILLRACE_API_KEY_FILE"]);
   const apiKeys = [
     ...apiKey,
-    ...(file === undefined ? [] : await readKeys(file)),
-    ...[env["MILLRACE_API_KEY"]].flatMap((key) => nonEmpty(key) ?? []),
+    ...(keyFile === undefined ? [] : await readKeys(keyFile)),
+    ...[env["MILLRACE_API_KEY"]].flatMap((key) => ignoreEmpty(key) ?? []),
   ];
   const server = await start({
     port: parsePort(port),
@@ -103,12 +105,12 @@ async function serve(
   if (open === true) {
     openBrowser(server.url);
   }
-  await stopped;
+  await stopRequest;
   await server.close();
 }
 
 /** Treats a variable that is set to an empty string as not set. */
-const nonEmpty = (value: string | undefined): string | undefined =>
+const ignoreEmpty = (value: string | undefined): string | undefined =>
   value === undefined || value === "" ? undefined : value;
 
 /** Reads a key file: one key per line; blank lines and lines that begin with # are ignored. */
@@ -138,12 +140,13 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   }
 }
 
-/** Rewords an error of the server for the command: names flags instead of the server's options. */
+/** Converts an error of the server's options to an error that names the command's flags. */
 function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions): UsageError {
   const flag = /^(?:port|host|queryTimeoutMs)\b/.exec(cause.message)?.[0] ?? "";
-  const variable = Object.entries(variables).find(([name]) => name === flag)?.[1];
-  const isOpen = apiKeys.length === 0 && cause.message.includes("reachable from other machines");
-  const message = isOpen
+  const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];
+  const isKeyMissing =
+    apiKeys.length === 0 && cause.message.includes("reachable from other machines");
+  const message = isKeyMissing
     ? `--host ${host} is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1`
     : cause.message.replace(
         flag,

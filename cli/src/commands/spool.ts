@@ -32,10 +32,10 @@ export function addSpool(program: Command): void {
           process.stdout.write(`${path}: ${is} at byte ${at}${size}\n`);
         }
       }
-      const faulty = files.filter(({ faults }) => faults.length > 0).length;
-      if (faulty > 0) {
+      const faultyCount = files.filter(({ faults }) => faults.length > 0).length;
+      if (faultyCount > 0) {
         throw new Error(
-          `${faulty} of ${files.length} files contain unreadable data; "millrace replay" sends the rest`,
+          `${faultyCount} of ${files.length} files contain unreadable data; "millrace replay" sends the rest`,
         );
       }
       process.stdout.write(`${files.length} files, ${countRecords(files)} records, all intact\n`);
@@ -52,8 +52,8 @@ const countRecords = (files: readonly SpoolFile[]): number =>
   files.reduce((sum, { records }) => sum + records, 0);
 
 function formatFile({ path, state, bytes, records, faults, notes }: SpoolFile): string {
-  const faulty = faults.length === 0 ? "" : `  ${faults.length} faults`;
-  const line = `${path}  ${state}  ${bytes} bytes  ${records} records${faulty}`;
+  const faultsText = faults.length === 0 ? "" : `  ${faults.length} faults`;
+  const line = `${path}  ${state}  ${bytes} bytes  ${records} records${faultsText}`;
   const reasons = notes.flatMap(({ refused, reason }) => [
     ...refused.map(({ runId, message }) => `  ${runId}  ${JSON.stringify(message)}`),
     // Text from a server may contain control characters; as JSON it can't move the terminal's cursor.

@@ -3,7 +3,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import tls from "node:tls";
 import { isLoopback } from "millrace/model";
-import { pemOf, proxyOf } from "./ask.ts";
+import { toTlsOptions, resolveProxy } from "./send-request.ts";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
 import type { Settings } from "./settings.ts";
@@ -21,14 +21,14 @@ export function toPrintableUrl(text: string): string {
   return url.href.replace(/\/$/, "");
 }
 
-export function checkEndpoint({ endpoint: { value, from } }: Settings): Check {
+export function checkEndpoint({ endpoint: { value, source } }: Settings): Check {
   const name = "endpoint";
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
     return {
       name,
       status: "failed",
-      found: `${from} is not an http or https URL`,
+      found: `${source} is not an http or https URL`,
       todo: "Set it to the URL that the server prints, such as http://localhost:1984.",
     };
   }
@@ -36,37 +36,37 @@ export function checkEndpoint({ endpoint: { value, from } }: Settings): Check {
     return {
       name,
       status: "failed",
-      found: `${toPrintableUrl(value)} (from ${from}) contains a user name or a password`,
+      found: `${toPrintableUrl(value)} (from ${source}) contains a user name or a password`,
       todo: "Remove them, and pass the key in MILLRACE_API_KEY.",
     };
   }
-  return { name, status: "ok", found: `${toPrintableUrl(value)} (from ${from})` };
+  return { name, status: "ok", found: `${toPrintableUrl(value)} (from ${source})` };
 }
 
 export function checkProxy(settings: Settings): Check {
   const name = "proxy";
   const { endpoint, httpProxy, httpsProxy, noProxy, socketPath } = settings;
   if (socketPath !== undefined) {
-    return { name, status: "ok", found: `none: the Unix socket from ${socketPath.from} is used` };
+    return { name, status: "ok", found: `none: the Unix socket from ${socketPath.source} is used` };
   }
   const isSecure = new URL(endpoint.value).protocol === "https:";
   const variable = isSecure ? httpsProxy : httpProxy;
   if (variable === undefined) {
     return { name, status: "ok", found: "none" };
   }
-  const proxy = proxyOf(settings);
+  const proxy = resolveProxy(settings);
   if (proxy === undefined) {
     return {
       name,
       status: "ok",
-      found: `${variable.from} is not used: ${noProxy?.from ?? "NO_PROXY"} lists this host`,
+      found: `${variable.source} is not used: ${noProxy?.source ?? "NO_PROXY"} lists this host`,
     };
   }
   const { hostname } = new URL(endpoint.value);
   return {
     name,
     status: isLoopback(hostname) ? "warning" : "ok",
-    found: `${proxy.origin} (from ${variable.from})`,
+    found: `${proxy.origin} (from ${variable.source})`,
     ...(isLoopback(hostname)
       ? { todo: `A server on this machine needs no proxy: set NO_PROXY=${hostname}.` }
       : {}),
@@ -82,7 +82,7 @@ export async function checkDns(settings: Settings): Promise<Check> {
   if (isIP(host) !== 0) {
     return { name, status: "ok", found: `${host} is an IP address` };
   }
-  if (proxyOf(settings) !== undefined) {
+  if (resolveProxy(settings) !== undefined) {
     return { name, status: "skipped", found: `the proxy resolves ${host}` };
   }
   try {
@@ -92,7 +92,7 @@ export async function checkDns(settings: Settings): Promise<Check> {
     return {
       name,
       status: "failed",
-      found: `${host} can't be resolved (${codeOf(error)})`,
+      found: `${host} can't be resolved (${readErrorCode(error)})`,
       todo: "Check the spelling of the endpoint and this machine's DNS settings.",
     };
   }
@@ -112,7 +112,7 @@ export async function checkTls(settings: Settings): Promise<Check> {
       ...(isLocal ? {} : { todo: "Use an https endpoint, or a private network." }),
     };
   }
-  if (proxyOf(settings) !== undefined) {
+  if (resolveProxy(settings) !== undefined) {
     return { name, status: "skipped", found: "checked by the server check, through the proxy" };
   }
   const host = url.hostname.replaceAll(/^\[|\]$/g, "");
@@ -120,7 +120,7 @@ export async function checkTls(settings: Settings): Promise<Check> {
     host,
     port: url.port === "" ? 443 : Number(url.port),
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...pemOf(settings),
+    ...toTlsOptions(settings),
     ...(settings.socketPath === undefined ? {} : { path: settings.socketPath.value }),
   });
   try {
@@ -138,8 +138,8 @@ export async function checkTls(settings: Settings): Promise<Check> {
     return {
       name,
       status: "failed",
-      found: toPrintable(`no secure connection: ${messageOf(error)}`),
-      todo: adviseOnTls(codeOf(error)),
+      found: toPrintable(`no secure connection: ${readErrorMessage(error)}`),
+      todo: adviseOnTls(readErrorCode(error)),
     };
   } finally {
     socket.destroy();
@@ -158,13 +158,13 @@ function adviseOnTls(code: string): string {
     : "Check that the server is running and that the port is open.";
 }
 
-export const codeOf = (error: unknown): string =>
+export const readErrorCode = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "";
 
 /** Returns the message of an error; for an `AggregateError`, the message of its first error. */
-export function messageOf(error: unknown): string {
+export function readErrorMessage(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) {
-    return messageOf(error.errors[0]);
+    return readErrorMessage(error.errors[0]);
   }
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,7 +2,7 @@ import { setTimeout as timer } from "node:timers/promises";
 import { Client, NotFoundError } from "millrace";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
-import { messageOf } from "./network-checks.ts";
+import { readErrorMessage } from "./network-checks.ts";
 import type { Settings } from "./settings.ts";
 
 const timeoutMs = 8_000;
@@ -18,8 +18,8 @@ export async function checkRun(
     return {
       name,
       status: "warning",
-      found: `${enabled.from} is ${enabled.value}: nothing is recorded`,
-      todo: `Unset ${enabled.from}, or set it to true.`,
+      found: `${enabled.source} is ${enabled.value}: nothing is recorded`,
+      todo: `Unset ${enabled.source}, or set it to true.`,
     };
   }
   const startedAt = performance.now();
@@ -40,11 +40,11 @@ export async function checkRun(
     run.end({ answer: "pong" });
     await client.flush({ timeoutMs: timeoutMs });
     await readBack(client, run.id);
-    const took = Math.round(performance.now() - startedAt);
+    const durationMs = Math.round(performance.now() - startedAt);
     return {
       name,
       status: "ok",
-      found: `sent to project ${toPrintable(project)} and read back in ${took} ms`,
+      found: `sent to project ${toPrintable(project)} and read back in ${durationMs} ms`,
     };
   } catch (error) {
     const [warning = ""] = warnings;
@@ -52,7 +52,10 @@ export async function checkRun(
       name,
       status: "failed",
       found: hideKey(
-        toPrintable(`failed to send a run and read it back: ${messageOf(error)} ${warning}`, 400),
+        toPrintable(
+          `failed to send a run and read it back: ${readErrorMessage(error)} ${warning}`,
+          400,
+        ),
         apiKey?.value,
       ),
       todo: "See the checks above. If the server is busy, try again later.",

@@ -1,18 +1,18 @@
 import { isLoopback, parseServerInfo, version } from "millrace/model";
-import { sendRequest } from "./ask.ts";
-import type { DoctorResponse } from "./ask.ts";
+import { sendRequest } from "./send-request.ts";
+import type { DoctorResponse } from "./send-request.ts";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
-import { toPrintableUrl, codeOf, messageOf } from "./network-checks.ts";
+import { toPrintableUrl, readErrorCode, readErrorMessage } from "./network-checks.ts";
 import type { Settings } from "./settings.ts";
 
 /** The part of a tracing server's `/info` that the checks use. */
-interface Info {
+interface InfoResponse {
   readonly version: string;
 }
 
 export type ServerCheckResult =
-  | { readonly check: Check; readonly info: Info; readonly response: DoctorResponse }
+  | { readonly check: Check; readonly info: InfoResponse; readonly response: DoctorResponse }
   | {
       readonly check: Check;
       readonly info: undefined;
@@ -28,7 +28,8 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
   try {
     response = await sendRequest(settings, "/info");
   } catch (error) {
-    const reason = [codeOf(error), messageOf(error)].find((text) => text !== "") ?? "no reason";
+    const reason =
+      [readErrorCode(error), readErrorMessage(error)].find((text) => text !== "") ?? "no reason";
     const check: Check = {
       name,
       status: "failed",
@@ -55,7 +56,7 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
   return { check: { name, status: "ok", found }, info, response };
 }
 
-function parseInfo({ status, body }: DoctorResponse): Info | undefined {
+function parseInfo({ status, body }: DoctorResponse): InfoResponse | undefined {
   if (status !== 200) {
     return undefined;
   }
@@ -68,15 +69,15 @@ function parseInfo({ status, body }: DoctorResponse): Info | undefined {
   }
 }
 
-export function checkVersions(info: Info | undefined): Check {
+export function checkVersions(info: InfoResponse | undefined): Check {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const isOld = major < 20 || (major === 20 && minor < 19);
+  const isTooOld = major < 20 || (major === 20 && minor < 19);
   const server = info === undefined ? "" : `, server API ${toPrintable(info.version, 40)}`;
   return {
     name: "versions",
-    status: isOld ? "failed" : "ok",
+    status: isTooOld ? "failed" : "ok",
     found: `millrace ${version}, Node ${process.versions.node}, ${process.platform} ${process.arch}${server}`,
-    ...(isOld ? { todo: "Use Node 20.19 or newer." } : {}),
+    ...(isTooOld ? { todo: "Use Node 20.19 or newer." } : {}),
   };
 }
 
@@ -84,7 +85,7 @@ export function checkVersions(info: Info | undefined): Check {
 export async function checkKey(settings: Settings): Promise<Check> {
   const name = "key";
   const { apiKey } = settings;
-  const source = apiKey === undefined ? "none is set" : `the key from ${apiKey.from}`;
+  const source = apiKey === undefined ? "none is set" : `the key from ${apiKey.source}`;
   const headers = apiKey === undefined ? {} : { "x-api-key": apiKey.value };
   try {
     const { status } = await sendRequest(settings, "/sessions?limit=1", headers);
@@ -118,43 +119,48 @@ export async function checkKey(settings: Settings): Promise<Check> {
     return {
       name,
       status: "failed",
-      found: toPrintable(`GET /sessions failed: ${messageOf(error)}`),
+      found: toPrintable(`GET /sessions failed: ${readErrorMessage(error)}`),
       todo: "Run the command again: the server responded to the previous check.",
     };
   }
 }
 
-/** Smaller differences are ignored: the Date header has whole seconds, and the response took some time. */
-const toleranceMs = 5_000;
-const failureMs = 60_000;
+/**
+ * Clock differences below this are ignored: the Date header is rounded to whole seconds, and the response takes
+ * some time to arrive.
+ */
+const clockToleranceMs = 5_000;
+/** From this clock difference on, the check fails; below it, the check only warns. */
+const clockFailureMs = 60_000;
 
-export function checkClock({ headers, atMs }: DoctorResponse): Check {
+export function checkClock({ headers, respondedAtMs }: DoctorResponse): Check {
   const name = "clock";
   const serverMs = Date.parse(headers.date ?? "");
   if (Number.isNaN(serverMs)) {
     return { name, status: "skipped", found: "the server sends no Date header" };
   }
-  const differenceMs = atMs - serverMs;
+  const differenceMs = respondedAtMs - serverMs;
   const absoluteMs = Math.abs(differenceMs);
-  if (absoluteMs < toleranceMs) {
+  if (absoluteMs < clockToleranceMs) {
     return { name, status: "ok", found: "the same as the server's" };
   }
   const seconds = Math.round(absoluteMs / 1_000).toLocaleString("en");
   return {
     name,
-    status: absoluteMs >= failureMs ? "failed" : "warning",
+    status: absoluteMs >= clockFailureMs ? "failed" : "warning",
     found: `this machine is ${seconds} s ${differenceMs > 0 ? "ahead of" : "behind"} the server`,
     todo: "Synchronize both clocks (NTP); otherwise runs get wrong times.",
   };
 }
 
+/** Reports the server's limits for one request. */
 export function checkLimits({ body }: DoctorResponse): Check {
   const { batch_ingest_config: config } = JSON.parse(body) as {
     readonly batch_ingest_config?: unknown;
   };
   const { batchLimit, batchBytes } = parseServerInfo(JSON.parse(body));
-  const mib = (batchBytes / 1_048_576).toFixed(1);
-  const found = `${batchLimit.toLocaleString("en")} operations and ${mib} MiB per request`;
+  const mebibytes = (batchBytes / 1_048_576).toFixed(1);
+  const found = `${batchLimit.toLocaleString("en")} operations and ${mebibytes} MiB per request`;
   return config === undefined
     ? { name: "limits", status: "warning", found: `not reported by the server; assuming ${found}` }
     : { name: "limits", status: "ok", found };

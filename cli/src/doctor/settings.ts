@@ -5,7 +5,7 @@ import type { ServerFlags } from "../local-server/server-flags.ts";
 /** A setting and its source: a flag, an environment variable, or the default. */
 export interface Setting {
   readonly value: string;
-  readonly from: string;
+  readonly source: string;
 }
 
 /** The settings that determine how a client reaches its server. */
@@ -24,35 +24,39 @@ export interface Settings {
   readonly key?: Setting;
 }
 
-const fromFlag = (value: string | undefined, from: string): Setting | undefined =>
-  value === undefined || value === "" ? undefined : { value, from };
+const toFlagSetting = (value: string | undefined, source: string): Setting | undefined =>
+  value === undefined || value === "" ? undefined : { value, source };
 
 /**
  * Reads flags and environment variables with a client's precedence: a flag before a variable, and of several
  * variables the first that is set.
  */
 export function readSettings(flags: DoctorFlags, env: NodeJS.ProcessEnv): Settings {
-  const fromVariable = (name: ServerOptionName): Setting | undefined => {
-    const found = variablesOf(name).find((key) => (env[key] ?? "").trim() !== "");
-    return found === undefined ? undefined : { value: (env[found] ?? "").trim(), from: found };
+  const readVariable = (name: ServerOptionName): Setting | undefined => {
+    const variableName = variablesOf(name).find((key) => (env[key] ?? "").trim() !== "");
+    return variableName === undefined
+      ? undefined
+      : { value: (env[variableName] ?? "").trim(), source: variableName };
   };
-  const optional = {
-    enabled: fromVariable("enabled"),
-    apiKey: fromFlag(flags.apiKey, "--api-key") ?? fromVariable("apiKey"),
-    spoolDir: fromFlag(flags.spoolDir, "--spool-dir") ?? fromVariable("spoolDir"),
-    httpProxy: fromVariable("httpProxy"),
-    httpsProxy: fromVariable("httpsProxy"),
-    noProxy: fromVariable("noProxy"),
-    socketPath: fromVariable("socketPath"),
-    ca: fromVariable("ca"),
-    cert: fromVariable("cert"),
-    key: fromVariable("key"),
+  const optionalSettings = {
+    enabled: readVariable("enabled"),
+    apiKey: toFlagSetting(flags.apiKey, "--api-key") ?? readVariable("apiKey"),
+    spoolDir: toFlagSetting(flags.spoolDir, "--spool-dir") ?? readVariable("spoolDir"),
+    httpProxy: readVariable("httpProxy"),
+    httpsProxy: readVariable("httpsProxy"),
+    noProxy: readVariable("noProxy"),
+    socketPath: readVariable("socketPath"),
+    ca: readVariable("ca"),
+    cert: readVariable("cert"),
+    key: readVariable("key"),
   };
-  const present = Object.entries(optional).filter(([, setting]) => setting !== undefined);
+  const presentEntries = Object.entries(optionalSettings).filter(
+    ([, setting]) => setting !== undefined,
+  );
   return {
-    endpoint: fromFlag(flags.endpoint, "--endpoint") ??
-      fromVariable("endpoint") ?? { value: defaultEndpoint, from: "the default" },
-    ...(Object.fromEntries(present) as Omit<Settings, "endpoint">),
+    endpoint: toFlagSetting(flags.endpoint, "--endpoint") ??
+      readVariable("endpoint") ?? { value: defaultEndpoint, source: "the default" },
+    ...(Object.fromEntries(presentEntries) as Omit<Settings, "endpoint">),
   };
 }
 

@@ -5,7 +5,7 @@ import type { SpoolFile } from "millrace/spool";
 import { isFileMissing } from "../transfers/find-files.ts";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
-import { messageOf } from "./network-checks.ts";
+import { readErrorMessage } from "./network-checks.ts";
 import type { Settings } from "./settings.ts";
 
 /** Minimum free space in bytes: with less, a spool can hold too few runs to be useful. */
@@ -22,10 +22,10 @@ export async function checkSpool({ spoolDir }: Settings): Promise<Check> {
     };
   }
   const folder = resolve(spoolDir.value);
-  const location = `${toPrintable(folder)} (from ${spoolDir.from})`;
+  const location = `${toPrintable(folder)} (from ${spoolDir.source})`;
   try {
-    const found = await stat(folder);
-    if (!found.isDirectory()) {
+    const folderStats = await stat(folder);
+    if (!folderStats.isDirectory()) {
       return {
         name,
         status: "failed",
@@ -37,9 +37,9 @@ export async function checkSpool({ spoolDir }: Settings): Promise<Check> {
     const { bavail, bsize } = await statfs(folder);
     const freeBytes = bavail * bsize;
     if (freeBytes < minFreeBytes) {
-      const mib = Math.floor(freeBytes / 1_048_576);
+      const mebibytes = Math.floor(freeBytes / 1_048_576);
       const todo = "Free up space, or use a folder on another disk.";
-      return { name, status: "failed", found: `${location}: only ${mib} MiB are free`, todo };
+      return { name, status: "failed", found: `${location}: only ${mebibytes} MiB are free`, todo };
     }
     return describeContent(location, folder, await inspectSpool(folder));
   } catch (error) {
@@ -52,7 +52,7 @@ export async function checkSpool({ spoolDir }: Settings): Promise<Check> {
       : {
           name,
           status: "failed",
-          found: toPrintable(`${location} can't be used: ${messageOf(error)}`),
+          found: toPrintable(`${location} can't be used: ${readErrorMessage(error)}`),
           todo: "Give this user permission to read and write it, or use another folder.",
         };
   }
@@ -60,14 +60,14 @@ export async function checkSpool({ spoolDir }: Settings): Promise<Check> {
 
 function describeContent(location: string, folder: string, files: readonly SpoolFile[]): Check {
   const name = "spool";
-  const records = (state: SpoolFile["state"]): number =>
+  const countRecords = (state: SpoolFile["state"]): number =>
     files.filter((file) => file.state === state).reduce((sum, file) => sum + file.records, 0);
-  const damaged = files.filter(({ faults }) => faults.length > 0).length;
-  const [waiting, dead] = [records("waiting"), records("dead")];
+  const damagedCount = files.filter(({ faults }) => faults.length > 0).length;
+  const [waiting, dead] = [countRecords("waiting"), countRecords("dead")];
   const found = `${location}: ${waiting} records waiting, ${dead} refused`;
-  if (damaged > 0) {
+  if (damagedCount > 0) {
     const todo = `For details, run: millrace spool verify ${folder}`;
-    return { name, status: "failed", found: `${found}, damaged files: ${damaged}`, todo };
+    return { name, status: "failed", found: `${found}, damaged files: ${damagedCount}`, todo };
   }
   return waiting + dead === 0
     ? { name, status: "ok", found: `${location}: empty` }

@@ -18,44 +18,44 @@ export const addServerFlags = (command: Command): Command =>
     );
 
 /**
- * Runs `work` with a client, after checking that the server responds. Closes the client at the end.
+ * Calls `callback` with a client, after checking that the server responds. Closes the client at the end.
  *
  * @throws {@link UsageError} if an option is invalid.
  */
 export async function withClient<Result>(
   { endpoint, apiKey }: ServerFlags,
   settings: ClientOptions,
-  work: (client: Client) => Promise<Result>,
+  callback: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   await assertReachable({ endpoint, apiKey });
   const client = await createClient({ ...settings, endpoint, apiKey });
   try {
-    return await work(client);
+    return await callback(client);
   } finally {
     await client.close();
   }
 }
 
 /**
- * Uses a separate client, which makes a single attempt of a few seconds and does not have to flush when it is
- * closed.
+ * Checks that the server responds. The check uses its own client with a single attempt and a short timeout, so that
+ * it fails within seconds.
  */
 async function assertReachable({ endpoint, apiKey }: ServerFlags): Promise<void> {
-  const tries = { attempts: 1, timeoutMs: firstResponseMs, workers: 0 };
-  const client = await createClient({ ...tries, endpoint, apiKey });
+  const singleAttempt = { attempts: 1, timeoutMs: firstResponseTimeoutMs, workers: 0 };
+  const client = await createClient({ ...singleAttempt, endpoint, apiKey });
   try {
-    const { reachServer } = await import("./reach-server.ts");
-    await reachServer(client, { endpoint: endpointOf({ endpoint }) });
+    const { waitForServer } = await import("./wait-for-server.ts");
+    await waitForServer(client, { endpoint: resolveEndpoint({ endpoint }) });
   } finally {
     await client.close({ timeoutMs: 0 });
   }
 }
 
 /** Longest wait for the first response of a server, in milliseconds. */
-const firstResponseMs = 5_000;
+const firstResponseTimeoutMs = 5_000;
 
-/** The URL that a client uses: from the flag, the environment, or the default. */
-const endpointOf = ({ endpoint }: ServerFlags): string =>
+/** Returns the server URL from the flag, the environment or the default, as a client chooses it. */
+const resolveEndpoint = ({ endpoint }: ServerFlags): string =>
   endpoint ??
   variablesOf("endpoint")
     .map((name) => process.env[name])
@@ -72,7 +72,7 @@ async function createClient(options: ClientOptions): Promise<Client> {
   }
 }
 
-/** Whether the text is an id, not a name: a dataset can be given as either. */
+/** Whether a text is an id. Commands accept the id or the name of a dataset. */
 export const isId = (text: string): boolean =>
   /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i.test(text);
 
@@ -81,9 +81,9 @@ export const isId = (text: string): boolean =>
  * process at once.
  */
 export function createInterruptSignal(): AbortSignal {
-  const interruption = new AbortController();
+  const controller = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => interruption.abort(new Error(`interrupted by ${signal}`)));
+    process.once(signal, () => controller.abort(new Error(`interrupted by ${signal}`)));
   }
-  return interruption.signal;
+  return controller.signal;
 }

@@ -3,14 +3,14 @@ import { open, stat } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import * as zlib from "node:zlib";
 import { SourceError } from "./source-row.ts";
-import { unzstd } from "./zstd.ts";
+import { decompressZstd } from "./zstd.ts";
 
 /** A source of bytes that is read on demand. */
 export interface ByteSource {
   /** The content, decompressed if the source is compressed. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Returns the share of the source that has been read, from 0 to 1; `undefined` if its size is unknown. */
-  readonly fraction: () => number | undefined;
+  readonly getFractionRead: () => number | undefined;
 }
 
 export type Compression = "gzip" | "zstd" | "none";
@@ -25,16 +25,17 @@ export async function openBytes(path: string): Promise<ByteSource> {
   const input: Readable = isFile
     ? createReadStream(path, { highWaterMark: 262_144 })
     : process.stdin;
-  let read = 0;
-  const counted = async function* counted(): AsyncGenerator<Buffer> {
+  let bytesRead = 0;
+  const countBytes = async function* countBytes(): AsyncGenerator<Buffer> {
     for await (const chunk of input as AsyncIterable<Buffer>) {
-      read += chunk.length;
+      bytesRead += chunk.length;
       yield chunk;
     }
   };
   return {
-    bytes: decompress(counted(), isFile ? path : "standard input"),
-    fraction: () => (size === undefined || size === 0 ? undefined : Math.min(1, read / size)),
+    bytes: decompress(countBytes(), isFile ? path : "standard input"),
+    getFractionRead: () =>
+      size === undefined || size === 0 ? undefined : Math.min(1, bytesRead / size),
   };
 }
 
@@ -49,8 +50,8 @@ export async function readCompression(path: string): Promise<Compression> {
   }
 }
 
-function detectCompression(head: Uint8Array): Compression {
-  const [a, b, c, d] = head;
+function detectCompression(firstBytes: Uint8Array): Compression {
+  const [a, b, c, d] = firstBytes;
   if (a === 0x1f && b === 0x8b) {
     return "gzip";
   }
@@ -61,34 +62,39 @@ async function* decompress(
   chunks: AsyncGenerator<Buffer>,
   name: string,
 ): AsyncGenerator<Uint8Array> {
-  let head = Buffer.alloc(0);
-  let isEnd = false;
-  while (head.length < 4 && !isEnd) {
+  let firstBytes = Buffer.alloc(0);
+  let hasEnded = false;
+  while (firstBytes.length < 4 && !hasEnded) {
     const next = await chunks.next();
-    isEnd = next.done === true;
-    head = next.done === true ? head : Buffer.concat([head, next.value]);
+    hasEnded = next.done === true;
+    firstBytes = next.done === true ? firstBytes : Buffer.concat([firstBytes, next.value]);
   }
-  const allChunks = async function* allChunks(): AsyncGenerator<Buffer> {
-    yield head;
+  const readAllChunks = async function* readAllChunks(): AsyncGenerator<Buffer> {
+    yield firstBytes;
     yield* chunks;
   };
-  const compression = detectCompression(head);
+  const compression = detectCompression(firstBytes);
   if (compression === "none") {
-    yield* allChunks();
+    yield* readAllChunks();
     return;
   }
   try {
-    yield* compression === "gzip" ? gunzip(allChunks()) : unzstd(allChunks());
+    yield* compression === "gzip"
+      ? decompressGzip(readAllChunks())
+      : decompressZstd(readAllChunks());
   } catch (cause) {
-    throw new SourceError(`${name} is not a complete ${compression} file: ${messageOf(cause)}`, {
-      cause,
-    });
+    throw new SourceError(
+      `${name} is not a complete ${compression} file: ${readErrorMessage(cause)}`,
+      {
+        cause,
+      },
+    );
   }
 }
 
-const gunzip = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
+const decompressGzip = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
   // An error of either stream ends the other, and is thrown to the code that reads the result.
   pipeline(Readable.from(chunks, { objectMode: false }), zlib.createGunzip(), () => undefined);
 
-export const messageOf = (cause: unknown): string =>
+export const readErrorMessage = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause);

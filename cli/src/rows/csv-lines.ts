@@ -1,7 +1,7 @@
 import Papa from "papaparse";
-import { SourceError, rowLimit } from "./source-row.ts";
+import { SourceError, maxRowLength } from "./source-row.ts";
 
-/** The cells of one row. `fault` says why they could not be separated. */
+/** The cells of one row, and the parser's error message if the row is malformed. */
 export interface CsvLine {
   readonly cells: readonly string[];
   readonly fault?: string;
@@ -18,7 +18,7 @@ interface PapaResult {
  *
  * @throws {@link SourceError} if the text is not UTF-8, or a row is too long.
  */
-export async function* csvLines(
+export async function* parseCsvLines(
   bytes: AsyncIterable<Uint8Array>,
   delimiter: string,
 ): AsyncGenerator<readonly CsvLine[]> {
@@ -32,17 +32,17 @@ export async function* csvLines(
     }
   };
   let text = "";
-  let minLength = 0;
+  let minParseLength = 0;
   let parser: Papa.Parser | undefined;
   const parseBuffered = (isEnd: boolean): readonly CsvLine[] => {
     parser ??= new Papa.Parser({ delimiter, newline: detectNewline(text) });
     const { data, errors, meta } = parser.parse(text, 0, !isEnd) as PapaResult;
     if (meta.cursor === 0 && !isEnd) {
       // The row is incomplete. Parse again once the text is twice as long, so that the total work stays linear.
-      minLength = text.length * 2;
+      minParseLength = text.length * 2;
     } else {
       text = text.slice(meta.cursor);
-      minLength = 0;
+      minParseLength = 0;
     }
     const faults = new Map(errors.map(({ row = 0, message }) => [row, message]));
     return data.flatMap((cells, index) => toLine(cells, faults.get(index)));
@@ -50,12 +50,12 @@ export async function* csvLines(
   for await (const chunk of bytes) {
     text += decode(chunk);
     // A trailing CR may be the first half of a line end.
-    if (text.length >= minLength && !(parser === undefined && text.endsWith("\r"))) {
+    if (text.length >= minParseLength && !(parser === undefined && text.endsWith("\r"))) {
       yield parseBuffered(false);
     }
-    if (text.length > rowLimit) {
+    if (text.length > maxRowLength) {
       throw new SourceError(
-        `a row has more than ${rowLimit} characters: check for a quote that is not closed, and for another delimiter`,
+        `a row has more than ${maxRowLength} characters: check for a quote that is not closed, and for another delimiter`,
       );
     }
   }

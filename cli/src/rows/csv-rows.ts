@@ -1,8 +1,8 @@
 import { unescapeFormula } from "millrace/model";
 import { UsageError } from "../usage-error.ts";
-import { messageOf } from "./byte-source.ts";
+import { readErrorMessage } from "./byte-source.ts";
 import type { ByteSource } from "./byte-source.ts";
-import { csvLines } from "./csv-lines.ts";
+import { parseCsvLines } from "./csv-lines.ts";
 import type { CsvLine } from "./csv-lines.ts";
 import { inferType, parseCell } from "./csv-types.ts";
 import type { CsvType } from "./csv-types.ts";
@@ -12,12 +12,13 @@ import type { RowSource, SourceRow } from "./source-row.ts";
 export interface CsvOptions {
   readonly delimiter: string;
   /** Returns the types of some columns. The types of the others are inferred from the first thousand rows. */
-  readonly types: (columns: readonly string[]) => ReadonlyMap<string, CsvType>;
+  readonly chooseTypes: (columns: readonly string[]) => ReadonlyMap<string, CsvType>;
 }
 
-/** The types of columns are inferred from this many rows, or from fewer if they have more characters than this. */
-const sampleRows = 1_000;
-const sampleChars = 4_194_304;
+/** Column types are inferred from the first rows of the file, of which at most this many are read. */
+const maxSampleRows = 1_000;
+/** Reading rows for the type inference stops once they have this many characters. */
+const maxSampleChars = 4_194_304;
 
 interface Column {
   readonly name: string;
@@ -31,19 +32,19 @@ interface Column {
  * @throws {@link SourceError} if a column has no name, or two columns have the same name.
  */
 export async function openCsv(
-  { bytes, fraction }: ByteSource,
-  { delimiter, types: typesOf }: CsvOptions,
+  { bytes, getFractionRead }: ByteSource,
+  { delimiter, chooseTypes }: CsvOptions,
 ): Promise<RowSource> {
-  const lineBatches = csvLines(bytes, delimiter);
+  const lineBatches = parseCsvLines(bytes, delimiter);
   const sample: CsvLine[] = [];
-  let chars = 0;
+  let charCount = 0;
   let hasMore = true;
-  while (hasMore && sample.length <= sampleRows && chars < sampleChars) {
+  while (hasMore && sample.length <= maxSampleRows && charCount < maxSampleChars) {
     const next = await lineBatches.next();
     hasMore = next.done !== true;
     for (const line of next.done === true ? [] : next.value) {
       sample.push(line);
-      chars += line.cells.reduce((sum, cell) => sum + cell.length, 0);
+      charCount += line.cells.reduce((sum, cell) => sum + cell.length, 0);
     }
   }
   const [header, ...firstRows] = sample;
@@ -51,7 +52,7 @@ export async function openCsv(
     throw new SourceError("the file is empty; its first row must contain the column names");
   }
   const names = parseColumnNames(header);
-  const types = typesOf(names);
+  const types = chooseTypes(names);
   for (const name of types.keys()) {
     if (!names.includes(name)) {
       throw new UsageError(
@@ -62,11 +63,11 @@ export async function openCsv(
   const columns = names.map((name, index): Column => {
     const explicitType = types.get(name);
     const cells = firstRows
-      .slice(0, sampleRows)
+      .slice(0, maxSampleRows)
       .map((line) => unescapeFormula(line.cells[index] ?? ""));
     return { name, type: explicitType ?? inferType(cells), isExplicit: explicitType !== undefined };
   });
-  const rows = async function* rows(): AsyncGenerator<SourceRow | BadRow> {
+  const readRows = async function* readRows(): AsyncGenerator<SourceRow | BadRow> {
     for (const line of firstRows) {
       yield toRow(line, columns);
     }
@@ -77,7 +78,7 @@ export async function openCsv(
     }
   };
   const close = async (): Promise<void> => void (await lineBatches.return(undefined));
-  return { columns: names, rows: rows(), fraction, close };
+  return { columns: names, rows: readRows(), getFractionRead, close };
 }
 
 function parseColumnNames({ cells, fault }: CsvLine): readonly string[] {
@@ -113,7 +114,7 @@ function toRow({ cells, fault }: CsvLine, columns: readonly Column[]): SourceRow
       const hint = isExplicit
         ? ""
         : `, the type inferred from earlier rows; pass --types ${name}:text to accept any text`;
-      return new BadRow(`column ${name}: ${messageOf(cause)}${hint}`, JSON.stringify(cells));
+      return new BadRow(`column ${name}: ${readErrorMessage(cause)}${hint}`, JSON.stringify(cells));
     }
   }
   return row;

@@ -51,7 +51,7 @@ export function parseCell(type: CsvType, text: string): unknown {
   return value;
 }
 
-/** Whether a number keeps its value: integers beyond the safe range of JavaScript would change. */
+/** Whether JavaScript can represent the number exactly. Integers beyond the safe range would be rounded. */
 const isExact = (text: string): boolean =>
   !/^-?\d+$/.test(text) || Number.isSafeInteger(Number(text));
 

@@ -1,14 +1,14 @@
 import { isUtf8 } from "node:buffer";
-import { messageOf } from "./byte-source.ts";
+import { readErrorMessage } from "./byte-source.ts";
 import type { ByteSource } from "./byte-source.ts";
-import { BadRow, rowLimit } from "./source-row.ts";
+import { BadRow, maxRowLength } from "./source-row.ts";
 import type { RowSource, SourceRow } from "./source-row.ts";
 
 /** Opens a source with one JSON object per line. Blank lines are skipped. */
-export const openJsonLines = ({ bytes, fraction }: ByteSource): RowSource => ({
+export const openJsonLines = ({ bytes, getFractionRead }: ByteSource): RowSource => ({
   columns: undefined,
   rows: readRows(bytes),
-  fraction,
+  getFractionRead,
   close: async () => undefined,
 });
 
@@ -20,7 +20,7 @@ async function* readRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Sourc
     if (text instanceof BadRow) {
       yield text;
     } else if (!isBlank(text)) {
-      yield parse(text);
+      yield parseLine(text);
     }
   }
 }
@@ -32,35 +32,38 @@ const newline = 0x0a;
  * {@link BadRow}.
  */
 async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer | BadRow> {
-  let parts: Buffer[] = [];
+  let lineParts: Buffer[] = [];
   let length = 0;
   const finishLine = (): Buffer | BadRow => {
-    const line = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
-    const isTooLong = length > rowLimit;
-    parts = [];
+    const line =
+      lineParts.length === 1 && lineParts[0] !== undefined
+        ? lineParts[0]
+        : Buffer.concat(lineParts);
+    const isTooLong = length > maxRowLength;
+    lineParts = [];
     length = 0;
     return isTooLong
-      ? new BadRow(`the line is longer than ${rowLimit} bytes`, line.toString("utf8", 0, 1_000))
+      ? new BadRow(`the line is longer than ${maxRowLength} bytes`, line.toString("utf8", 0, 1_000))
       : line;
   };
-  const add = (part: Buffer): void => {
+  const appendToLine = (part: Buffer): void => {
     length += part.length;
-    if (length <= rowLimit) {
-      parts.push(part);
+    if (length <= maxRowLength) {
+      lineParts.push(part);
     } else {
-      parts.splice(1);
+      lineParts.splice(1);
     }
   };
   for await (const view of bytes) {
     const chunk = Buffer.from(view.buffer, view.byteOffset, view.byteLength);
     let from = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
-      add(chunk.subarray(from, end));
+      appendToLine(chunk.subarray(from, end));
       yield finishLine();
       from = end + 1;
     }
     if (from < chunk.length) {
-      add(chunk.subarray(from));
+      appendToLine(chunk.subarray(from));
     }
   }
   if (length > 0) {
@@ -68,7 +71,7 @@ async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
   }
 }
 
-function parse(line: Buffer): SourceRow | BadRow {
+function parseLine(line: Buffer): SourceRow | BadRow {
   if (!isUtf8(line)) {
     return new BadRow("the line is not UTF-8", line.toString("latin1"));
   }
@@ -79,7 +82,7 @@ function parse(line: Buffer): SourceRow | BadRow {
       ? (value as SourceRow)
       : new BadRow("the line is not a JSON object", text);
   } catch (cause) {
-    return new BadRow(`the line is not JSON: ${messageOf(cause)}`, text);
+    return new BadRow(`the line is not JSON: ${readErrorMessage(cause)}`, text);
   }
 }
 

@@ -1,11 +1,11 @@
 import { ValidationError } from "millrace";
 import type { CreateFeedback, NewExample } from "millrace";
 import { UsageError } from "../usage-error.ts";
-import { defined } from "./defined.ts";
+import { omitUndefined } from "./omit-undefined.ts";
 import type { CsvType } from "./csv-types.ts";
 import type { SourceRow } from "./source-row.ts";
 
-/** Either one column that contains a whole object, or the column for each field of the object. */
+/** The source of an object: either one column with the whole object as JSON, or a column for each field by name. */
 export type Columns = string | ReadonlyMap<string, string>;
 
 /** Which columns of a source become which parts of an example. */
@@ -21,7 +21,7 @@ export interface Mapping {
   readonly types: ReadonlyMap<string, CsvType>;
 }
 
-/** Columns that, without a mapping, become the part of the example that they are named after. */
+/** Columns with these names become the part of the example with the same name, unless the user maps columns. */
 export const standardColumns = [
   "inputs",
   "outputs",
@@ -35,12 +35,12 @@ export const standardColumns = [
  * Adds the types that the mapping implies: text for split, id and time, JSON for columns that contain whole
  * objects.
  */
-export function typesOf(
+export function completeTypes(
   mapping: Mapping,
   columns: readonly string[],
 ): ReadonlyMap<string, CsvType> {
   const types = new Map(mapping.types);
-  const resolved = resolve(mapping, columns);
+  const resolved = resolveMapping(mapping, columns);
   for (const name of [resolved.split, resolved.id, resolved.createdAt]) {
     if (typeof name === "string" && columns.includes(name) && !types.has(name)) {
       types.set(name, "text");
@@ -60,33 +60,35 @@ const hasMapping = ({ inputs, outputs, metadata, split, id, createdAt }: Mapping
   );
 
 /**
- * Returns the mapping for rows with these columns: the given one, or the standard columns if nothing is mapped
- * and there is a column `inputs`.
+ * Returns the mapping for rows with these columns. If the user maps no column and there is a column `inputs`, the
+ * {@link standardColumns} are mapped.
  */
-function resolve(mapping: Mapping, columns: readonly string[]): Mapping {
+function resolveMapping(mapping: Mapping, columns: readonly string[]): Mapping {
   if (hasMapping(mapping) || !columns.includes("inputs")) {
     return mapping;
   }
-  const ifPresent = (name: string): string | undefined =>
+  const findColumn = (name: string): string | undefined =>
     columns.includes(name) ? name : undefined;
   return {
     types: mapping.types,
     inputs: "inputs",
-    ...defined({
-      outputs: ifPresent("outputs"),
-      metadata: ifPresent("metadata"),
-      split: ifPresent("split"),
-      createdAt: ifPresent("created_at"),
-      id: mapping.id === null ? null : ifPresent("id"),
+    ...omitUndefined({
+      outputs: findColumn("outputs"),
+      metadata: findColumn("metadata"),
+      split: findColumn("split"),
+      createdAt: findColumn("created_at"),
+      id: mapping.id === null ? null : findColumn("id"),
     }),
   };
 }
 
 /** @throws {@link UsageError} if a mapped column does not exist. */
 export function assertColumns(mapping: Mapping, columns: readonly string[]): void {
-  const missing = [...listColumns(mapping)].find((name) => !columns.includes(name));
-  if (missing !== undefined) {
-    throw new UsageError(`there is no column ${missing}; the columns are ${columns.join(", ")}`);
+  const missingColumn = [...listColumns(mapping)].find((name) => !columns.includes(name));
+  if (missingColumn !== undefined) {
+    throw new UsageError(
+      `there is no column ${missingColumn}; the columns are ${columns.join(", ")}`,
+    );
   }
 }
 
@@ -120,17 +122,17 @@ export class ExampleBuilder {
     this.#requestedMapping = mapping;
     this.#columnsVary = columns === undefined;
     this.#resolvesPerRow = this.#columnsVary && !hasMapping(mapping);
-    this.#mapping = resolve(mapping, columns ?? []);
+    this.#mapping = resolveMapping(mapping, columns ?? []);
     this.#mappedColumns = listColumns(this.#mapping);
   }
 
   /**
-   * Returns the key of a row; `undefined` if its content identifies it.
+   * Returns the key that identifies a row; `undefined` if rows are identified by their content.
    *
    * @throws {@link ValidationError} if the key is missing.
    */
   readKey(row: SourceRow): string | undefined {
-    const { id } = this.#mappingFor(row);
+    const { id } = this.#chooseMapping(row);
     if (id === undefined || id === null) {
       return undefined;
     }
@@ -149,24 +151,24 @@ export class ExampleBuilder {
    * @throws {@link ValidationError} if the row lacks a mapped column, or a time is not a string.
    */
   build(row: SourceRow): NewExample {
-    const { inputs, outputs, metadata, split, createdAt } = this.#mappingFor(row);
-    return defined({
-      inputs: inputs === undefined ? this.#pickUnmapped(row) : pick(row, inputs),
-      outputs: outputs === undefined ? undefined : pick(row, outputs),
-      metadata: metadata === undefined ? undefined : pick(row, metadata),
+    const { inputs, outputs, metadata, split, createdAt } = this.#chooseMapping(row);
+    return omitUndefined({
+      inputs: inputs === undefined ? this.#pickUnmapped(row) : pickColumns(row, inputs),
+      outputs: outputs === undefined ? undefined : pickColumns(row, outputs),
+      metadata: metadata === undefined ? undefined : pickColumns(row, metadata),
       split: split === undefined ? undefined : parseSplit(row[split]),
       createdAt: createdAt === undefined ? undefined : parseTime(row[createdAt], createdAt),
     }) as NewExample;
   }
 
-  #mappingFor(row: SourceRow): Mapping {
+  #chooseMapping(row: SourceRow): Mapping {
     if (this.#resolvesPerRow) {
-      return resolve(this.#requestedMapping, Object.keys(row));
+      return resolveMapping(this.#requestedMapping, Object.keys(row));
     }
     if (this.#columnsVary) {
-      const missing = [...this.#mappedColumns].find((name) => !Object.hasOwn(row, name));
-      if (missing !== undefined) {
-        throw new ValidationError(`the row has no field ${missing}`);
+      const missingColumn = [...this.#mappedColumns].find((name) => !Object.hasOwn(row, name));
+      if (missingColumn !== undefined) {
+        throw new ValidationError(`the row has no field ${missingColumn}`);
       }
     }
     return this.#mapping;
@@ -179,7 +181,7 @@ export class ExampleBuilder {
   }
 }
 
-function pick(row: SourceRow, columns: Columns): unknown {
+function pickColumns(row: SourceRow, columns: Columns): unknown {
   if (typeof columns === "string") {
     return row[columns] ?? undefined;
   }

@@ -31,13 +31,13 @@ export function parseFormat(text: string): Format {
 }
 
 /** Returns the extension of a file's name, ignoring an extension for compression. */
-const extensionOf = (path: string): string =>
+const readExtension = (path: string): string =>
   /\.(\w+?)(?:\.(?:gz|gzip|zst|zstd))?$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 
 /** Returns the format that a file's name implies; `undefined` if it implies none. */
-export const formatOfName = (path: string): Format | undefined => formats[extensionOf(path)];
+export const inferFormat = (path: string): Format | undefined => formats[readExtension(path)];
 
-export interface OpenRows {
+export interface OpenRowsOptions {
   readonly path: string;
   /** @defaultValue the format that the file's name implies */
   readonly format: Format | undefined;
@@ -49,17 +49,19 @@ export interface OpenRows {
  *
  * @throws {@link UsageError} if the format is unknown.
  */
-export async function openRows({ path, format, csv }: OpenRows): Promise<RowSource> {
-  const extension = extensionOf(path);
-  const knownFormat = format ?? formatOfName(path);
+export async function openRows({ path, format, csv }: OpenRowsOptions): Promise<RowSource> {
+  const extension = readExtension(path);
+  const knownFormat = format ?? inferFormat(path);
   if (knownFormat === undefined) {
-    const label = path === standardInput ? "standard input" : path;
-    throw new UsageError(`the format of ${label} is unknown; pass --format csv, jsonl or parquet`);
+    const sourceName = path === standardInput ? "standard input" : path;
+    throw new UsageError(
+      `the format of ${sourceName} is unknown; pass --format csv, jsonl or parquet`,
+    );
   }
   switch (knownFormat) {
     case "csv":
       return openCsv(await openBytes(path), {
-        types: csv.types,
+        chooseTypes: csv.chooseTypes,
         delimiter: csv.delimiter ?? (extension === "tsv" ? "\t" : ","),
       });
     case "jsonl":
@@ -77,7 +79,7 @@ export async function openRows({ path, format, csv }: OpenRows): Promise<RowSour
  */
 async function openParquetCopy(path: string): Promise<RowSource> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-upload-"));
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
     const copy = join(folder, "rows.parquet");
     const { bytes } = await openBytes(path);
@@ -85,11 +87,11 @@ async function openParquetCopy(path: string): Promise<RowSource> {
     const source = await openParquet(copy, path);
     const close = async (): Promise<void> => {
       await source.close();
-      await remove();
+      await removeFolder();
     };
     return { ...source, close };
   } catch (error) {
-    await remove();
+    await removeFolder();
     throw error;
   }
 }

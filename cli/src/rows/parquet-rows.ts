@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from "hyparquet";
 import type { AsyncBuffer, FileMetaData } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
-import { messageOf } from "./byte-source.ts";
+import { readErrorMessage } from "./byte-source.ts";
 import { SourceError } from "./source-row.ts";
 import type { RowSource, SourceRow } from "./source-row.ts";
 
@@ -31,9 +31,9 @@ export async function openParquet(path: string, name: string = path): Promise<Ro
     await handle.close();
     throw createDamageError(name, cause);
   }
-  const total = Number(metadata.num_rows);
+  const rowCount = Number(metadata.num_rows);
   let rowsRead = 0;
-  const rows = async function* rows(): AsyncGenerator<SourceRow> {
+  const readRows = async function* readRows(): AsyncGenerator<SourceRow> {
     for (const { rowStart, rowEnd } of splitGroups(metadata)) {
       const part = await parquetReadObjects({
         file,
@@ -53,14 +53,14 @@ export async function openParquet(path: string, name: string = path): Promise<Ro
   };
   return {
     columns,
-    rows: rows(),
-    fraction: () => (total === 0 ? undefined : rowsRead / total),
+    rows: readRows(),
+    getFractionRead: () => (rowCount === 0 ? undefined : rowsRead / rowCount),
     close: () => handle.close(),
   };
 }
 
 const createDamageError = (name: string, cause: unknown): SourceError =>
-  new SourceError(`${name} is not a complete Parquet file: ${messageOf(cause)}`, { cause });
+  new SourceError(`${name} is not a complete Parquet file: ${readErrorMessage(cause)}`, { cause });
 
 function toAsyncBuffer(handle: FileHandle, byteLength: number): AsyncBuffer {
   return {

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { UsageError } from "../usage-error.ts";
-import { messageOf } from "./byte-source.ts";
+import { readErrorMessage } from "./byte-source.ts";
 import { csvTypes } from "./csv-types.ts";
 import type { CsvType } from "./csv-types.ts";
-import { defined } from "./defined.ts";
+import { omitUndefined } from "./omit-undefined.ts";
 import type { Columns, Mapping } from "./mapping.ts";
 
 /** The flags that map columns. */
@@ -25,7 +25,7 @@ export interface MappingFlags {
  */
 export async function parseMapping(flags: MappingFlags): Promise<Mapping> {
   const { inputs, outputs, metadata, split, id, types = "", map } = flags;
-  const fromFlags = defined({
+  const fromFlags = omitUndefined({
     inputs: inputs === undefined ? undefined : toColumns(inputs, "--inputs"),
     outputs: outputs === undefined ? undefined : toColumns(outputs, "--outputs"),
     metadata: metadata === undefined ? undefined : toColumns(metadata, "--metadata"),
@@ -40,7 +40,7 @@ export async function parseMapping(flags: MappingFlags): Promise<Mapping> {
   return { ...fromFile, ...fromFlags, types: new Map([...fromFile.types, ...typesFromFlags]) };
 }
 
-/** Parses `a,b`: fields with the names of their columns. */
+/** Parses a list of columns such as `a,b`. Each field of the object gets the name of its column. */
 const toColumns = (list: string, flag: string): Columns =>
   new Map(parseNames(list, flag).map((name) => [name, name]));
 
@@ -54,7 +54,7 @@ const parseNames = (list: string, flag: string): readonly string[] => {
   return names;
 };
 
-/** Parses `a:number,b:json`. */
+/** Parses column types such as `a:number,b:json`. */
 function parseTypes(list: string): ReadonlyMap<string, CsvType> {
   const pairs = list === "" ? [] : parseNames(list, "--types");
   return new Map(
@@ -86,29 +86,31 @@ async function readMapping(path: string): Promise<Mapping> {
   try {
     value = JSON.parse(await readFile(path, "utf8"));
   } catch (cause) {
-    throw new UsageError(`the mapping ${path} can't be read: ${messageOf(cause)}`, { cause });
+    throw new UsageError(`the mapping ${path} can't be read: ${readErrorMessage(cause)}`, {
+      cause,
+    });
   }
   const content = assertObject(value, path);
-  const unknown = Object.keys(content).find((name) => !mappingFields.includes(name));
-  if (unknown !== undefined) {
+  const unknownField = Object.keys(content).find((name) => !mappingFields.includes(name));
+  if (unknownField !== undefined) {
     throw new UsageError(
-      `the mapping ${path} has the unknown field ${unknown}; known fields are ${mappingFields.join(", ")}`,
+      `the mapping ${path} has the unknown field ${unknownField}; known fields are ${mappingFields.join(", ")}`,
     );
   }
-  const columns = (name: string): Columns | undefined =>
+  const readColumns = (name: string): Columns | undefined =>
     parseColumns(content[name], `${path}: ${name}`);
-  const column = (name: string): string | undefined =>
+  const readColumn = (name: string): string | undefined =>
     parseColumn(content[name], `${path}: ${name}`);
   const types =
     content["types"] === undefined ? {} : assertObject(content["types"], `${path}: types`);
   return {
-    ...defined({
-      inputs: columns("inputs"),
-      outputs: columns("outputs"),
-      metadata: columns("metadata"),
-      split: column("split"),
-      id: content["id"] === null ? null : column("id"),
-      createdAt: column("createdAt"),
+    ...omitUndefined({
+      inputs: readColumns("inputs"),
+      outputs: readColumns("outputs"),
+      metadata: readColumns("metadata"),
+      split: readColumn("split"),
+      id: content["id"] === null ? null : readColumn("id"),
+      createdAt: readColumn("createdAt"),
     }),
     types: new Map(Object.entries(types).map(([name, type]) => [name, parseType(type, name)])),
   };

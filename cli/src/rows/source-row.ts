@@ -1,7 +1,7 @@
 /** A row of a source: its values by column. */
 export type SourceRow = Readonly<Record<string, unknown>>;
 
-/** A row that could not be read: the reason, and its text in the source. */
+/** A row that could not be parsed: the reason, and the row's text. */
 export class BadRow {
   readonly reason: string;
   readonly text: string;
@@ -18,7 +18,7 @@ export interface RowSource {
   readonly columns: readonly string[] | undefined;
   readonly rows: AsyncIterable<SourceRow | BadRow>;
   /** Returns the share of the source that has been read, from 0 to 1; `undefined` if its size is unknown. */
-  readonly fraction: () => number | undefined;
+  readonly getFractionRead: () => number | undefined;
   /** Releases the source's resources. May be called twice. */
   readonly close: () => Promise<void>;
 }
@@ -30,4 +30,4 @@ export class SourceError extends Error {}
  * Maximum length of the text of one row, in bytes or characters. Without it, a row that never ends would
  * exhaust memory.
  */
-export const rowLimit = 67_108_864;
+export const maxRowLength = 67_108_864;

@@ -27,9 +27,10 @@ export function writeRows(
   }
 }
 
-/** Maximum size of a batch, which is held in memory: rows, and characters of JSON. */
-const batchRows = 1_000;
-const batchChars = 4_194_304;
+/** Maximum number of rows that are serialized at once, and held in memory for that. */
+const maxBatchRows = 1_000;
+/** A batch is also serialized once its rows have this many characters of JSON. */
+const maxBatchChars = 4_194_304;
 
 interface Row {
   readonly cells: Cells;
@@ -44,7 +45,7 @@ async function* groupIntoBatches(examples: AsyncIterable<Example>): AsyncGenerat
     const row = toRow(example);
     chars += row.json.reduce((sum, text) => sum + (text?.length ?? 0), 0);
     batch.push(row);
-    if (batch.length >= batchRows || chars >= batchChars) {
+    if (batch.length >= maxBatchRows || chars >= maxBatchChars) {
       yield batch;
       batch = [];
       chars = 0;
@@ -86,8 +87,8 @@ async function* toJsonLines(batches: AsyncIterable<readonly Row[]>): AsyncGenera
 }
 
 /**
- * Formats a single split as its name, and several as a JSON list. A name that begins with `[` is written as a
- * list too, so that it is not read back as one.
+ * Formats a single split as its name, and several as a JSON list. A single name that begins with `[` is written as
+ * a list of one name: an upload would parse the bare name as a list.
  */
 const formatSplit = (split: unknown): string =>
   typeof split === "string" && !split.startsWith("[") ? split : JSON.stringify([split].flat());
@@ -105,7 +106,7 @@ async function* toCsv(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<st
   }
 }
 
-const column = (name: string, type: "JSON" | "UTF8"): SchemaElement => ({
+const createColumn = (name: string, type: "JSON" | "UTF8"): SchemaElement => ({
   name,
   type: "BYTE_ARRAY",
   converted_type: type,
@@ -114,12 +115,12 @@ const column = (name: string, type: "JSON" | "UTF8"): SchemaElement => ({
 
 const schema: SchemaElement[] = [
   { name: "root", num_children: standardColumns.length },
-  column("inputs", "JSON"),
-  column("outputs", "JSON"),
-  column("metadata", "JSON"),
-  column("split", "UTF8"),
-  column("id", "UTF8"),
-  column("created_at", "UTF8"),
+  createColumn("inputs", "JSON"),
+  createColumn("outputs", "JSON"),
+  createColumn("metadata", "JSON"),
+  createColumn("split", "UTF8"),
+  createColumn("id", "UTF8"),
+  createColumn("created_at", "UTF8"),
 ];
 
 async function* toParquet(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<Uint8Array> {

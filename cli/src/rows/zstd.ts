@@ -4,20 +4,20 @@ import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { UsageError } from "../usage-error.ts";
 
-/** Functions that the oldest supported version of Node lacks. */
+/** Functions of `node:zlib` that the oldest supported version of Node lacks. */
 interface NodeZstd {
   readonly createZstdDecompress?: () => Transform;
   readonly createZstdCompress?: () => Transform;
 }
 
-/** Number of compressed bytes to decompress at once: few, so that the output stays small. */
+/** Number of compressed bytes to decompress at once. A small number keeps the decompressed output small. */
 const sliceBytes = 4_096;
 
 /** Decompresses zstd with Node if it supports zstd, otherwise with the package fzstd. */
-export function unzstd(chunks: AsyncIterable<Buffer>): AsyncIterable<Uint8Array> {
+export function decompressZstd(chunks: AsyncIterable<Buffer>): AsyncIterable<Uint8Array> {
   const { createZstdDecompress } = zlib as NodeZstd;
   return createZstdDecompress === undefined
-    ? unzstdWithPackage(chunks)
+    ? decompressZstdWithPackage(chunks)
     : pipeline(
         Readable.from(chunks, { objectMode: false }),
         createZstdDecompress(),
@@ -41,18 +41,18 @@ export function createZstd(): Transform {
 }
 
 /** Decompresses zstd with the package fzstd. */
-export async function* unzstdWithPackage(
+export async function* decompressZstdWithPackage(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<Uint8Array> {
-  let ready: Uint8Array[] = [];
-  const decompressor = new Decompress((part) => void ready.push(part));
+  let outputChunks: Uint8Array[] = [];
+  const decompressor = new Decompress((part) => void outputChunks.push(part));
   for await (const chunk of chunks) {
     for (let offset = 0; offset < chunk.length; offset += sliceBytes) {
       decompressor.push(chunk.subarray(offset, offset + sliceBytes));
-      yield* ready;
-      ready = [];
+      yield* outputChunks;
+      outputChunks = [];
     }
   }
   decompressor.push(new Uint8Array(0), true);
-  yield* ready;
+  yield* outputChunks;
 }

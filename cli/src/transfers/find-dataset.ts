@@ -1,6 +1,6 @@
 import { NotFoundError } from "millrace";
 import type { Client, Dataset } from "millrace";
-import { findSimilarNames } from "../nearest.ts";
+import { findSimilarNames } from "../similar-names.ts";
 import { isId } from "../local-server/server-flags.ts";
 
 /** Maximum number of existing names to compare with a name that was not found. */
@@ -26,12 +26,12 @@ export async function findDataset(
     }
     const names = await readNames(client, signal);
     const similar = findSimilarNames(dataset, names).map((name) => JSON.stringify(name));
-    const parts = [
+    const messageParts = [
       `there is no dataset ${isId(dataset) ? "with the id " : ""}${JSON.stringify(dataset)}`,
       ...(similar.length === 0 ? [] : [`did you mean ${similar.join(" or ")}?`]),
       ...(hint === undefined ? [] : [hint]),
     ];
-    throw new Error(parts.join("; "), { cause });
+    throw new Error(messageParts.join("; "), { cause });
   }
 }
 

@@ -9,23 +9,23 @@ import { UsageError } from "../usage-error.ts";
  *
  * @throws {@link UsageError} if an argument matches no file.
  */
-export async function findFiles(names: readonly string[]): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const name of names) {
-    found.push(...(await expandName(name)));
+export async function findFiles(fileArguments: readonly string[]): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const name of fileArguments) {
+    paths.push(...(await expandFileArgument(name)));
   }
-  return [...new Set(found)];
+  return [...new Set(paths)];
 }
 
-async function expandName(name: string): Promise<readonly string[]> {
-  if (name === standardInput || (await isFile(name))) {
-    return [name];
+async function expandFileArgument(fileArgument: string): Promise<readonly string[]> {
+  if (fileArgument === standardInput || (await isFile(fileArgument))) {
+    return [fileArgument];
   }
-  const files = isDynamicPattern(name)
-    ? await glob(name, { expandDirectories: false, absolute: isAbsolute(name) })
+  const files = isDynamicPattern(fileArgument)
+    ? await glob(fileArgument, { expandDirectories: false, absolute: isAbsolute(fileArgument) })
     : [];
   if (files.length === 0) {
-    throw new UsageError(`there is no file ${name}`);
+    throw new UsageError(`there is no file ${fileArgument}`);
   }
   return files.toSorted();
 }
@@ -34,7 +34,7 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return !(await stat(path)).isDirectory();
   } catch {
-    // A glob pattern, or a file that does not exist; the caller distinguishes them.
+    // The path does not exist. The caller checks whether it is a glob pattern.
     return false;
   }
 }

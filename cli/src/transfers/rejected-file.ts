@@ -25,7 +25,7 @@ export class RejectedFile {
    * Prepares the file. Without `doneRows`, deletes the file of an earlier upload. With `doneRows`, this upload
    * continues an interrupted one after that many rows, and appends to its file.
    */
-  async begin(doneRows: number | undefined): Promise<void> {
+  async prepare(doneRows: number | undefined): Promise<void> {
     if (doneRows === undefined) {
       await rm(this.path, { force: true });
     } else {
@@ -34,8 +34,8 @@ export class RejectedFile {
   }
 
   /**
-   * Adds a row. `item` is the value that was read from the source. It is written if the row has no content, because
-   * it was rejected before it could be sent.
+   * Adds a rejected row. `item` is the value that was read from the source file. It is written as the row's content
+   * if the row was rejected before it was converted, and so has no content of its own.
    */
   async add({ row, id, reason, content }: RejectedRow, item: unknown): Promise<void> {
     this.#hasRows = true;

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Client, Example } from "millrace";
 import { NotFoundError } from "millrace";
-import { formatOfName, parseFormat } from "../rows/open-rows.ts";
+import { inferFormat, parseFormat } from "../rows/open-rows.ts";
 import type { Format } from "../rows/open-rows.ts";
 import { findDataset } from "./find-dataset.ts";
 import { writeRows } from "../rows/write-rows.ts";
@@ -23,20 +23,20 @@ export async function download(flags: DownloadFlags): Promise<void> {
     throw new UsageError("--gzip and --zstd can't be combined: pass one of them");
   }
   const compressor = createCompressor(
-    zstd === true || gzip === true ? flags : compressionOfName(output),
+    zstd === true || gzip === true ? flags : inferCompression(output),
   );
   const signal = createInterruptSignal();
   let count = 0;
   await withClient(flags, {}, async (client) => {
-    // Looks up the dataset before the first byte is written: if it does not exist, no file is created.
+    // Read the dataset before writing the first byte, so that no file is created if the dataset does not exist.
     const examples = await listExamples(client, flags, signal);
-    const counted = async function* counted(): AsyncGenerator<Example> {
+    const countExamples = async function* countExamples(): AsyncGenerator<Example> {
       for await (const example of examples) {
         count += 1;
         yield example;
       }
     };
-    const rows = Readable.from(writeRows(counted(), format), { objectMode: false });
+    const rows = Readable.from(writeRows(countExamples(), format), { objectMode: false });
     if (output === undefined) {
       await pipeline(rows, compressor, process.stdout, { end: false, signal });
       return;
@@ -62,7 +62,7 @@ function chooseFormat({ format, output }: DownloadFlags): Format {
   if (format !== undefined) {
     return parseFormat(format);
   }
-  const formatFromName = output === undefined ? undefined : formatOfName(output);
+  const formatFromName = output === undefined ? undefined : inferFormat(output);
   if (formatFromName === undefined) {
     const reason =
       output === undefined
@@ -74,16 +74,16 @@ function chooseFormat({ format, output }: DownloadFlags): Format {
 }
 
 /** Returns the compression that the extension of a file implies. */
-function compressionOfName(output = ""): Compression {
+function inferCompression(output = ""): CompressionFlags {
   if (/\.(?:gz|gzip)$/i.test(output)) {
     return { gzip: true };
   }
   return /\.(?:zst|zstd)$/i.test(output) ? { zstd: true } : {};
 }
 
-type Compression = Pick<DownloadFlags, "gzip" | "zstd">;
+type CompressionFlags = Pick<DownloadFlags, "gzip" | "zstd">;
 
-function createCompressor({ gzip, zstd }: Compression): Transform {
+function createCompressor({ gzip, zstd }: CompressionFlags): Transform {
   if (zstd === true) {
     return createZstd();
   }

@@ -8,7 +8,7 @@ import { parseMapping } from "../rows/parse-mapping.ts";
 import { createInterruptSignal, isId, withClient } from "../local-server/server-flags.ts";
 import { uploadFile } from "./upload-file.ts";
 import type { FileResult, RowKind, UploadPlan } from "./upload-file.ts";
-import { describeFile, totalOf } from "./upload-report.ts";
+import { describeFile, sumResults } from "./upload-report.ts";
 import { UsageError } from "../usage-error.ts";
 import type { MappingFlags } from "../rows/parse-mapping.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
@@ -18,18 +18,25 @@ import type { ServerFlags } from "../local-server/server-flags.ts";
  *
  * @returns the number of rejected rows.
  */
-export async function upload(names: readonly string[], flags: UploadFlags): Promise<number> {
+export async function upload(
+  fileArguments: readonly string[],
+  flags: UploadFlags,
+): Promise<number> {
   const plan = await createPlan(flags);
-  const files = await findFiles(names);
+  const files = await findFiles(fileArguments);
   if (files.length > 1 && typeof plan.checkpoint === "string") {
     throw new UsageError(
       "--checkpoint applies to a single file; with several files, each has its own checkpoint next to it",
     );
   }
-  const done: FileResult[] = [];
-  const report = (error?: string): void => {
+  const results: FileResult[] = [];
+  const printResult = (error?: string): void => {
     if (flags.json === true) {
-      const result = { ...totalOf(done), files: done, ...(error === undefined ? {} : { error }) };
+      const result = {
+        ...sumResults(results),
+        files: results,
+        ...(error === undefined ? {} : { error }),
+      };
       process.stdout.write(`${JSON.stringify(result)}\n`);
     }
   };
@@ -38,7 +45,7 @@ export async function upload(names: readonly string[], flags: UploadFlags): Prom
       await assertDataset(client, plan);
       for (const file of files) {
         const result = await uploadFile(client, file, plan);
-        done.push(result);
+        results.push(result);
         if (flags.json !== true) {
           process.stdout.write(describeFile(result, flags.dryRun === true));
         }
@@ -46,15 +53,15 @@ export async function upload(names: readonly string[], flags: UploadFlags): Prom
       }
     });
   } catch (error) {
-    report(error instanceof Error ? error.message : String(error));
+    printResult(error instanceof Error ? error.message : String(error));
     throw error instanceof UploadError && plan.signal.aborted && plan.checkpoint !== false
       ? new Error(`${error.message}; run the same command again to continue from there`, {
           cause: error,
         })
       : error;
   }
-  report();
-  return done.reduce((sum, { rejected }) => sum + rejected, 0);
+  printResult();
+  return results.reduce((sum, { rejected }) => sum + rejected, 0);
 }
 
 /** Checks that the dataset exists before any file is read, so that a misspelt name is reported at once. */
@@ -96,7 +103,7 @@ async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
       `columns of ${rowKind} can't be mapped: they must have the names of the fields`,
     );
   }
-  let printed = 0;
+  let printedCount = 0;
   return {
     rowKind,
     dataset:
@@ -121,7 +128,7 @@ async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
       json === true || !dryRun
         ? undefined
         : (path, row) => {
-            if (printed++ < maxPrintedRejections) {
+            if (printedCount++ < maxPrintedRejections) {
               process.stdout.write(formatRejection(path, row));
             }
           },
@@ -132,7 +139,7 @@ async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
 const maxPrintedRejections = 100;
 
 const formatRejection = (path: string, { row, reason }: RejectedRow): string =>
-  // As JSON, a reason can't move the terminal's cursor.
+  // A reason can contain control characters; as JSON it can't move the terminal's cursor.
   `${path === standardInput ? "standard input" : path}, row ${row}: ${JSON.stringify(reason)}\n`;
 
 function parseWholeNumber(text: string | undefined, flag: string): number | undefined {

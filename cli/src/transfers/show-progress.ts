@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { UploadProgress } from "millrace";
 
-/** The output that progress is shown on: standard error. */
+/** The properties of standard error that the progress display uses. */
 export interface Screen {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -9,10 +9,10 @@ export interface Screen {
 }
 
 /** Displays the progress of an upload. */
-export interface Progress {
+export interface ProgressDisplay {
   readonly update: (progress: UploadProgress) => void;
   /** Reports that the server does not respond and that the upload is waiting for it. */
-  readonly wait: (reason: Error) => void;
+  readonly showWaiting: (reason: Error) => void;
   /** Removes the progress bar, so that other lines can be written. */
   readonly stop: () => void;
 }
@@ -27,39 +27,41 @@ const minNameLength = 8;
 export function showProgress(
   screen: Screen,
   name: string,
-  fraction: () => number | undefined,
-): Progress {
-  const work = new WorkDone();
-  const wait = (reason: Error): void => {
+  getFractionRead: () => number | undefined,
+): ProgressDisplay {
+  const progressMeter = new ProgressMeter();
+  const showWaiting = (reason: Error): void => {
     const text = reason.message.replace(/^Failed to [^:]*: /, "");
     screen.write(`${screen.isTTY === true ? "\r\u001b[K" : ""}waiting for the server: ${text}\n`);
   };
-  let shownAt = performance.now();
+  let lastShownAt = performance.now();
   if (screen.isTTY !== true) {
     const update = (progress: UploadProgress): void => {
-      const text = work.describe(progress, fraction());
-      if (performance.now() - shownAt >= lineIntervalMs) {
-        shownAt = performance.now();
+      const text = progressMeter.describe(progress, getFractionRead());
+      if (performance.now() - lastShownAt >= lineIntervalMs) {
+        lastShownAt = performance.now();
         screen.write(`${name}: ${text}\n`);
       }
     };
-    return { update, wait, stop: () => undefined };
+    return { update, showWaiting, stop: () => undefined };
   }
   return {
     update: (progress) => {
-      const done = fraction();
-      const text = work.describe(progress, done);
+      const fractionRead = getFractionRead();
+      const text = progressMeter.describe(progress, fractionRead);
       // Leaves the last column empty: some terminals wrap when it is written.
-      screen.write(`\r${fitLine({ name, done, text }, (screen.columns ?? 80) - 1)}\u001b[K`);
+      screen.write(
+        `\r${fitLine({ name, fractionRead, text }, (screen.columns ?? 80) - 1)}\u001b[K`,
+      );
     },
-    wait,
+    showWaiting,
     stop: () => screen.write("\r\u001b[K"),
   };
 }
 
 interface LineParts {
   readonly name: string;
-  readonly done: number | undefined;
+  readonly fractionRead: number | undefined;
   readonly text: string;
 }
 
@@ -67,11 +69,11 @@ interface LineParts {
  * Formats name, bar and figures as one line. If they don't fit, the bar is omitted first, then the name is
  * shortened or omitted, and finally the figures are shortened.
  */
-export function fitLine({ name, done, text }: LineParts, width: number): string {
+export function fitLine({ name, fractionRead, text }: LineParts, width: number): string {
   const fileName = basename(name);
   const barSpace = width - text.length - fileName.length - " [] ".length;
-  if (done !== undefined && barSpace >= minBarLength) {
-    return `${fileName} ${formatBar(done, Math.min(barLength, barSpace))} ${text}`;
+  if (fractionRead !== undefined && barSpace >= minBarLength) {
+    return `${fileName} ${formatBar(fractionRead, Math.min(barLength, barSpace))} ${text}`;
   }
   const nameSpace = width - text.length - 1;
   if (nameSpace >= Math.min(minNameLength, fileName.length)) {
@@ -82,33 +84,35 @@ export function fitLine({ name, done, text }: LineParts, width: number): string 
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 
-const formatBar = (done: number, length: number): string => {
-  const full = Math.round(done * length);
-  return `[${"=".repeat(full)}${" ".repeat(length - full)}]`;
+const formatBar = (fractionRead: number, length: number): string => {
+  const filledLength = Math.round(fractionRead * length);
+  return `[${"=".repeat(filledLength)}${" ".repeat(length - filledLength)}]`;
 };
 
 /**
- * Computes the rate and the remaining time of an upload from the work of this upload only. Rows that an earlier
- * upload finished are skipped within moments, and counting them would make both figures wrong.
+ * Computes the rate and the remaining time of an upload. Rows that an earlier upload finished are skipped quickly, so
+ * they are not counted: they would make the rate too high and the remaining time too short.
  */
-export class WorkDone {
-  /** Time and progress at which this upload's own work began. */
+export class ProgressMeter {
+  /** Time and progress at which this upload reached the first row that no earlier upload finished. */
   #start: { readonly seconds: number; readonly done: number } | undefined;
 
   /** Formats the progress, such as `42%, 1,234 rows, 987 rows/s, 1:05 left`. */
-  describe(progress: UploadProgress, done: number | undefined): string {
+  describe(progress: UploadProgress, fractionRead: number | undefined): string {
     const { read, rejected, seconds, firstRow } = progress;
     if (read < firstRow && firstRow > 1) {
       return `skipping ${(firstRow - 1).toLocaleString("en")} rows that were uploaded before`;
     }
-    this.#start ??= firstRow === 1 ? { seconds: 0, done: 0 } : { seconds, done: done ?? 0 };
+    this.#start ??= firstRow === 1 ? { seconds: 0, done: 0 } : { seconds, done: fractionRead ?? 0 };
     const elapsed = seconds - this.#start.seconds;
     const rate = elapsed > 0 ? (read - (firstRow - 1)) / elapsed : 0;
-    const ownShare = (done ?? 0) - this.#start.done;
+    const ownFraction = (fractionRead ?? 0) - this.#start.done;
     const remaining =
-      done === undefined || ownShare <= 0 ? undefined : (elapsed / ownShare) * (1 - done);
+      fractionRead === undefined || ownFraction <= 0
+        ? undefined
+        : (elapsed / ownFraction) * (1 - fractionRead);
     return [
-      ...(done === undefined ? [] : [`${Math.floor(done * 100)}%`]),
+      ...(fractionRead === undefined ? [] : [`${Math.floor(fractionRead * 100)}%`]),
       `${read.toLocaleString("en")} rows`,
       `${Math.round(rate).toLocaleString("en")} rows/s`,
       ...(rejected === 0 ? [] : [`${rejected.toLocaleString("en")} rejected`]),
@@ -117,12 +121,12 @@ export class WorkDone {
   }
 }
 
-const padTwo = (value: number): string => String(value).padStart(2, "0");
+const padToTwoDigits = (value: number): string => String(value).padStart(2, "0");
 
 function formatDuration(seconds: number): string {
   const wholeSeconds = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(wholeSeconds / 3_600), Math.floor(wholeSeconds / 60) % 60];
   return hours === 0
-    ? `${minutes}:${padTwo(wholeSeconds % 60)}`
-    : `${hours}:${padTwo(minutes)}:${padTwo(wholeSeconds % 60)}`;
+    ? `${minutes}:${padToTwoDigits(wholeSeconds % 60)}`
+    : `${hours}:${padToTwoDigits(minutes)}:${padToTwoDigits(wholeSeconds % 60)}`;
 }

@@ -19,7 +19,7 @@ export function nextStopRequest(env: NodeJS.ProcessEnv): Promise<void> {
           resolve();
         }
       }, parentCheckMs);
-      // Only the server keeps the process alive, not this check.
+      // Unref'd: this timer must not keep the process alive.
       timer.unref();
     }
   });

@@ -14,7 +14,7 @@ import type {
 import { isFileMissing } from "./find-files.ts";
 import { RejectedFile } from "./rejected-file.ts";
 import { standardInput } from "../rows/byte-source.ts";
-import { assertColumns, ExampleBuilder, toFeedback, typesOf } from "../rows/mapping.ts";
+import { assertColumns, ExampleBuilder, toFeedback, completeTypes } from "../rows/mapping.ts";
 import type { Mapping } from "../rows/mapping.ts";
 import { openRows } from "../rows/open-rows.ts";
 import type { Format } from "../rows/open-rows.ts";
@@ -24,7 +24,7 @@ import { showProgress } from "./show-progress.ts";
 
 export type RowKind = "examples" | "feedback" | "runs";
 
-/** How and where files are uploaded. */
+/** The settings of an upload, which apply to each of its files. */
 export interface UploadPlan {
   readonly rowKind: RowKind;
   /** The dataset; used only for examples. */
@@ -62,18 +62,18 @@ export async function uploadFile(
   plan: UploadPlan,
 ): Promise<FileResult> {
   const { format, delimiter, mapping, settings } = plan;
-  const types = (columns: readonly string[]) => typesOf(mapping, columns);
-  const source = await openRows({ path, format, csv: { delimiter, types } });
+  const chooseTypes = (columns: readonly string[]) => completeTypes(mapping, columns);
+  const source = await openRows({ path, format, csv: { delimiter, chooseTypes } });
   const dryRun = settings.dryRun === true;
   const rejected = new RejectedFile(`${path === standardInput ? "stdin" : path}.rejected.jsonl`);
   const checkpoint = dryRun ? undefined : await prepareCheckpoint(path, plan);
-  const progress = showProgress(process.stderr, path, source.fraction);
+  const progress = showProgress(process.stderr, path, source.getFractionRead);
   try {
     if (plan.rowKind === "examples" && source.columns !== undefined) {
       assertColumns(mapping, source.columns);
     }
     if (!dryRun) {
-      await rejected.begin(checkpoint && (await readDoneRows(checkpoint.path)));
+      await rejected.prepare(checkpoint && (await readDoneRows(checkpoint.path)));
     }
     let lastItem: Item | undefined;
     const read = (item: Item): SourceRow => {
@@ -98,7 +98,7 @@ export async function uploadFile(
         signal,
         onRejected,
         onProgress,
-        onWait: progress.wait,
+        onWait: progress.showWaiting,
         checkpoint,
       },
     );
@@ -165,31 +165,31 @@ async function prepareCheckpoint(
   }
   return {
     path: checkpoint ?? `${path}.millrace-checkpoint.json`,
-    source: await fingerprint(path, mapping),
+    source: await createFingerprint(path, mapping),
   };
 }
 
 /**
- * Describes a source so that a later upload can recognize it: path, size, modification time, and the column
- * mapping.
+ * Describes a source file by path, size, modification time and column mapping. A checkpoint stores this text, so
+ * that an upload of a changed file does not continue from it.
  */
-async function fingerprint(path: string, mapping: Mapping): Promise<string> {
-  const columns = JSON.stringify(mapping, (_name, value: unknown) =>
+async function createFingerprint(path: string, mapping: Mapping): Promise<string> {
+  const columnsJson = JSON.stringify(mapping, (_name, value: unknown) =>
     value instanceof Map ? [...value] : value,
   );
   if (path === standardInput) {
-    return `standard input, columns ${columns}`;
+    return `standard input, columns ${columnsJson}`;
   }
   const { size, mtimeMs } = await stat(path);
   const time = new Date(mtimeMs).toISOString();
-  return `${absolute(path)} of ${size} bytes, changed ${time}, columns ${columns}`;
+  return `${absolute(path)} of ${size} bytes, changed ${time}, columns ${columnsJson}`;
 }
 
 /** Reads the number of finished rows from a checkpoint; `undefined` if there is no checkpoint. */
 async function readDoneRows(path: string): Promise<number | undefined> {
   try {
-    // The file may contain two records, of which the larger count is the newer. The upload itself reports a
-    // malformed file.
+    // The checkpoint may contain an old and a new record; the new one has the larger count. The SDK's upload
+    // reports a malformed checkpoint.
     const counts = [...(await readFile(path, "utf8")).matchAll(/"rows":\s*(\d+)/g)];
     return Math.max(0, ...counts.map(([, rows]) => Number(rows)));
   } catch (cause) {

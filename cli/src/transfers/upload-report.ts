@@ -1,9 +1,10 @@
 import { standardInput } from "../rows/byte-source.ts";
 import type { FileResult } from "./upload-file.ts";
 
-const count = (value: number, word: string): string => `${value.toLocaleString("en")} ${word}`;
+const formatCount = (value: number, word: string): string =>
+  `${value.toLocaleString("en")} ${word}`;
 
-/** Formats the result of one file for people. */
+/** Formats the result of uploading one file as text. */
 export function describeFile(result: FileResult, isDry: boolean): string {
   const { file, read, created, skipped, rejected, seconds, firstRow, rejectedFile } = result;
   // Rows that an earlier upload finished don't count towards the rate.
@@ -11,10 +12,10 @@ export function describeFile(result: FileResult, isDry: boolean): string {
   const rate = seconds > 0 ? Math.round(ownRows / seconds).toLocaleString("en") : "n/a";
   const name = file === standardInput ? "standard input" : file;
   const parts = [
-    count(read, "rows"),
-    isDry ? count(created, "would be created") : count(created, "created"),
-    count(skipped, "skipped"),
-    isDry ? count(rejected, "would be rejected") : count(rejected, "rejected"),
+    formatCount(read, "rows"),
+    isDry ? formatCount(created, "would be created") : formatCount(created, "created"),
+    formatCount(skipped, "skipped"),
+    isDry ? formatCount(rejected, "would be rejected") : formatCount(rejected, "rejected"),
   ];
   const lines = [
     `${name}: ${parts.join(", ")}; ${seconds.toFixed(1)} s, ${rate} rows/s`,
@@ -25,7 +26,7 @@ export function describeFile(result: FileResult, isDry: boolean): string {
 }
 
 /** Sums the counts of all files. */
-export function totalOf(results: readonly FileResult[]): Readonly<Record<string, number>> {
+export function sumResults(results: readonly FileResult[]): Readonly<Record<string, number>> {
   const sum = (name: "read" | "created" | "skipped" | "rejected" | "bytes" | "seconds"): number =>
     results.reduce((total, result) => total + result[name], 0);
   return {

@@ -11,8 +11,8 @@ export interface DoctorResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
-  /** Time at which the response began, in milliseconds since the Unix epoch. */
-  readonly atMs: number;
+  /** Time at which the response headers arrived, in milliseconds since the Unix epoch. */
+  readonly respondedAtMs: number;
 }
 
 const timeoutMs = 5_000;
@@ -30,38 +30,43 @@ export async function sendRequest(
   const signal = AbortSignal.timeout(timeoutMs);
   const url = new URL(settings.endpoint.value.replace(/\/+$/, "") + path);
   const socketPath = settings.socketPath?.value;
-  const proxy = proxyOf(settings);
-  const pem = pemOf(settings);
+  const proxy = resolveProxy(settings);
+  const tlsOptions = toTlsOptions(settings);
   const agent = false as const;
-  const common = { headers: { ...headers, host: url.host }, signal, agent };
+  const commonOptions = { headers: { ...headers, host: url.host }, signal, agent };
   if (proxy === undefined) {
     const send = url.protocol === "https:" ? https.request : http.request;
-    const onSocket = socketPath === undefined ? {} : { socketPath };
-    return readResponse(send(url, { ...common, ...pem, ...onSocket }));
+    const socketOptions = socketPath === undefined ? {} : { socketPath };
+    return readResponse(send(url, { ...commonOptions, ...tlsOptions, ...socketOptions }));
   }
   const authorization =
     proxy.authorization === undefined ? {} : { "proxy-authorization": proxy.authorization };
   const proxyUrl = new URL(proxy.origin);
   if (url.protocol === "http:") {
-    const proxied = { ...common, headers: { ...common.headers, ...authorization } };
+    const proxiedOptions = {
+      ...commonOptions,
+      headers: { ...commonOptions.headers, ...authorization },
+    };
     const send = proxyUrl.protocol === "https:" ? https.request : http.request;
-    return readResponse(send(proxyUrl, { ...proxied, path: url.href }));
+    return readResponse(send(proxyUrl, { ...proxiedOptions, path: url.href }));
   }
   const socket = await openTunnel(url, proxyUrl, { headers: authorization, signal });
-  const secure = tls.connect({ socket, servername: url.hostname, ...pem });
+  const secureSocket = tls.connect({ socket, servername: url.hostname, ...tlsOptions });
   try {
-    await once(secure, "secureConnect", { signal });
+    await once(secureSocket, "secureConnect", { signal });
     // Any agent, including `false`, would resolve the host name itself and bypass the proxy.
-    const { agent: _agent, ...rest } = common;
-    return await readResponse(https.request(url, { ...rest, createConnection: () => secure }));
+    const { agent: _agent, ...rest } = commonOptions;
+    return await readResponse(
+      https.request(url, { ...rest, createConnection: () => secureSocket }),
+    );
   } finally {
     // An open socket would keep the process alive.
-    secure.destroy();
+    secureSocket.destroy();
   }
 }
 
-/** The proxy for the endpoint, chosen by the client's own rules; `undefined` without a proxy. */
-export function proxyOf(settings: Settings): ReturnType<typeof parseProxy> {
+/** Chooses the proxy for the endpoint by the same rules as a client. Returns `undefined` if none is used. */
+export function resolveProxy(settings: Settings): ReturnType<typeof parseProxy> {
   const { endpoint, httpProxy, httpsProxy, noProxy, socketPath } = settings;
   return parseProxy(
     chooseProxy({
@@ -74,8 +79,8 @@ export function proxyOf(settings: Settings): ReturnType<typeof parseProxy> {
   );
 }
 
-/** Certificates from the environment, as TLS options. */
-export const pemOf = ({ ca, cert, key }: Settings): tls.SecureContextOptions => ({
+/** Converts the certificates that environment variables contain to TLS options. */
+export const toTlsOptions = ({ ca, cert, key }: Settings): tls.SecureContextOptions => ({
   ...(ca === undefined ? {} : { ca: ca.value }),
   ...(cert === undefined ? {} : { cert: cert.value }),
   ...(key === undefined ? {} : { key: key.value }),
@@ -104,7 +109,7 @@ async function openTunnel(
 async function readResponse(request: http.ClientRequest): Promise<DoctorResponse> {
   request.end();
   const [response] = (await once(request, "response")) as [http.IncomingMessage];
-  const atMs = Date.now();
+  const respondedAtMs = Date.now();
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -116,5 +121,5 @@ async function readResponse(request: http.ClientRequest): Promise<DoctorResponse
   }
   request.destroy();
   const { statusCode: status = 0, headers } = response;
-  return { status, headers, body: Buffer.concat(chunks).toString(), atMs };
+  return { status, headers, body: Buffer.concat(chunks).toString(), respondedAtMs };
 }

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { mainCpuMicros } from "./main-cpu.ts";
+import { readMainCpuMicros } from "./main-cpu.ts";
 
 /** Measurements of the event loop of the main thread. */
-export interface LoopFigures {
+export interface EventLoopFigures {
   /**
    * Delay of event-loop iterations behind their schedule, in milliseconds of wall-clock time. This includes
    * delays that other processes on the machine cause.
@@ -21,11 +21,11 @@ export interface LoopFigures {
 const tickMs = 1;
 
 /** Measures the event loop of the main thread. */
-export class LoopWatch {
+export class EventLoopMonitor {
   readonly #measuresBlocks: boolean;
   readonly #delay = monitorEventLoopDelay({ resolution: tickMs });
   #timer: NodeJS.Timeout | undefined;
-  #cpuMicros: number | undefined;
+  #lastCpuMicros: number | undefined;
   #longestBlockMicros = 0;
 
   /**
@@ -39,16 +39,16 @@ export class LoopWatch {
   start(): void {
     this.#delay.enable();
     if (this.#measuresBlocks) {
-      this.#cpuMicros = mainCpuMicros();
+      this.#lastCpuMicros = readMainCpuMicros();
       // Unref'd: measuring must not keep the process alive.
-      this.#timer = setInterval(() => this.#tick(), tickMs).unref();
+      this.#timer = setInterval(() => this.#measureBlock(), tickMs).unref();
     }
   }
 
   /** The measurements since `start`. */
-  get figures(): LoopFigures {
+  get figures(): EventLoopFigures {
     const block =
-      this.#cpuMicros === undefined ? {} : { longestBlockMs: this.#longestBlockMicros / 1_000 };
+      this.#lastCpuMicros === undefined ? {} : { longestBlockMs: this.#longestBlockMicros / 1_000 };
     return {
       delayMsP50: this.#delay.percentile(50) / 1e6,
       delayMsP99: this.#delay.percentile(99) / 1e6,
@@ -62,12 +62,12 @@ export class LoopWatch {
     clearInterval(this.#timer);
   }
 
-  #tick(): void {
-    if (this.#cpuMicros === undefined) {
+  #measureBlock(): void {
+    if (this.#lastCpuMicros === undefined) {
       return;
     }
-    const now = mainCpuMicros() ?? this.#cpuMicros;
-    this.#longestBlockMicros = Math.max(this.#longestBlockMicros, now - this.#cpuMicros);
-    this.#cpuMicros = now;
+    const now = readMainCpuMicros() ?? this.#lastCpuMicros;
+    this.#longestBlockMicros = Math.max(this.#longestBlockMicros, now - this.#lastCpuMicros);
+    this.#lastCpuMicros = now;
   }
 }

@@ -1,5 +1,5 @@
 /** Copies an object without its `undefined` members. */
-export function defined<Members extends object>(
+export function omitUndefined<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {

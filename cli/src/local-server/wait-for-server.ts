@@ -2,8 +2,8 @@ import { setTimeout as timer } from "node:timers/promises";
 import type { Client } from "millrace";
 import { NetworkError, TimeoutError } from "millrace";
 
-/** How long to retry a server that has never responded, in milliseconds. */
-const patienceMs = 2_000;
+/** How long requests to a server that has never responded are retried, in milliseconds. */
+const retryTimeoutMs = 2_000;
 const retryIntervalMs = 400;
 
 /**
@@ -12,11 +12,11 @@ const retryIntervalMs = 400;
  *
  * @throws {@link Error} if there is no response. The message says what was tried, why it failed and what to do.
  */
-export async function reachServer(
+export async function waitForServer(
   client: Client,
   { endpoint, signal }: { readonly endpoint: string; readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + retryTimeoutMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
       await client.tenant.settings({ signal });
@@ -35,7 +35,7 @@ export async function reachServer(
       }
       if (attempt === 1) {
         process.stderr.write(
-          `no response from ${endpoint}: ${reason}; retrying for ${patienceMs / 1_000} s\n`,
+          `no response from ${endpoint}: ${reason}; retrying for ${retryTimeoutMs / 1_000} s\n`,
         );
       }
       await timer(retryIntervalMs, undefined, { signal });
