@@ -18,7 +18,7 @@ type Parameters<P extends string> = [Parameter<P>] extends [never]
  * Fills the parameters into a path of the shared endpoint tables, percent-encoded. Only paths in these tables
  * type-check.
  */
-export function endpointPath<P extends Path>(path: P, ...[parameters]: Parameters<P>): string {
+export function toEndpointPath<P extends Path>(path: P, ...[parameters]: Parameters<P>): string {
   const values: Readonly<Record<string, string>> = parameters ?? {};
   return path.replaceAll(/:(\w+)/g, (_match, name: string) =>
     encodeURIComponent(values[name] ?? ""),

@@ -5,8 +5,8 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** The longest accepted event, in characters. The server never sends a longer one. */
-const eventMax = 4_000_000;
+/** The longest accepted event, in characters. The server sends shorter ones. */
+const maxEventLength = 4_000_000;
 
 /** Parses a `text/event-stream` that arrives in chunks of any size. */
 export class EventStreamReader {
@@ -16,7 +16,7 @@ export class EventStreamReader {
   read(text: string): readonly ServerEvent[] {
     const blocks = (this.#incomplete + text).replaceAll("\r\n", "\n").split("\n\n");
     this.#incomplete = blocks.pop() ?? "";
-    if (this.#incomplete.length > eventMax) {
+    if (this.#incomplete.length > maxEventLength) {
       throw new RangeError("The server's event stream contains an event that is too long.");
     }
     return blocks.flatMap(parseEvent);

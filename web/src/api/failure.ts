@@ -16,7 +16,7 @@ export interface CallFailure {
     /** The response could not be parsed. */
     | "malformed";
   readonly message: string;
-  /** The message of the server or of the parser. */
+  /** The error message of the server or of the JSON parser. */
   readonly detail?: string;
 }
 

@@ -1,6 +1,6 @@
-import { currentTenantId, reportUnauthorized, readKey } from "./access.ts";
+import { readTenantId, reportUnauthorized, readKey } from "./access.ts";
 import { reportConnectivity } from "./connectivity.ts";
-import { endpointPath } from "./endpoint-path.ts";
+import { toEndpointPath } from "./endpoint-path.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
 
@@ -24,9 +24,9 @@ export class RequestTimeoutError extends ApiError {
   }
 }
 
-/** The longest wait for one response. */
+/** The longest time to wait for one response. */
 const timeoutMs = 30_000;
-/** The longest wait for a file download. */
+/** The longest time that a file download may take. */
 const fileTimeoutMs = 120_000;
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -63,18 +63,18 @@ export const deleteJson = async (
   signal?: AbortSignal,
 ): Promise<unknown> => callJson(path, { method: "DELETE", body, signal });
 
-/** The body of a response that is not JSON, such as an export. @throws {@link ApiError} */
+/** Returns the body of a response as text. @throws {@link ApiError} */
 export const getText = async (path: string, signal?: AbortSignal): Promise<string> =>
   callText(path, { method: "GET", signal });
 
 /** Downloads a file. @throws {@link ApiError} */
 export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob> {
-  const limit = AbortSignal.timeout(fileTimeoutMs);
-  const response = await send(path, { method: "GET", signal }, limit);
+  const deadline = AbortSignal.timeout(fileTimeoutMs);
+  const response = await send(path, { method: "GET", signal }, deadline);
   try {
     return await response.blob();
   } catch (cause) {
-    throw toRequestError(cause, { signal, limit });
+    throw toRequestError(cause, { signal, deadline });
   }
 }
 
@@ -93,16 +93,16 @@ export async function* streamEvents(
   const reader = new EventStreamReader();
   const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
-    // Chunks of one stream can only be read in sequence.
-    const next = await readNext(chunks, signal);
-    if (next === undefined) {
+    // Sequential: a stream can be read only one chunk at a time.
+    const chunk = await readNextChunk(chunks, signal);
+    if (chunk === undefined) {
       return;
     }
-    yield* reader.read(next);
+    yield* reader.read(chunk);
   }
 }
 
-async function readNext(
+async function readNextChunk(
   chunks: ReadableStreamDefaultReader<string> | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -120,7 +120,7 @@ async function readNext(
  */
 export async function verifyKey(key: string): Promise<void> {
   try {
-    await callText(endpointPath("/settings"), { method: "GET", key });
+    await callText(toEndpointPath("/settings"), { method: "GET", key });
   } catch (cause) {
     throw cause instanceof ApiError && cause.status === 401
       ? new ApiError(401, "Invalid API key.", { cause })
@@ -130,7 +130,7 @@ export async function verifyKey(key: string): Promise<void> {
 
 interface Call {
   readonly method: Method;
-  /** Sent instead of the stored key and tenant. */
+  /** An API key that is sent instead of the stored key and tenant. */
   readonly key?: string;
   readonly body?: unknown;
   readonly accept?: string;
@@ -142,24 +142,24 @@ async function callJson(path: string, call: Call): Promise<unknown> {
 }
 
 async function callText(path: string, call: Call): Promise<string> {
-  const limit = AbortSignal.timeout(timeoutMs);
-  const response = await send(path, call, limit);
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const response = await send(path, call, deadline);
   try {
     return await response.text();
   } catch (cause) {
-    throw toRequestError(cause, { signal: call.signal, limit });
+    throw toRequestError(cause, { signal: call.signal, deadline });
   }
 }
 
-/** Sends a request and returns its 2xx response; throws for any other. `limit` is the deadline, if there is one. */
-async function send(path: string, call: Call, limit?: AbortSignal): Promise<Response> {
+/** Sends a request and returns its 2xx response; throws for any other. `deadline` aborts it after a time limit. */
+async function send(path: string, call: Call, deadline?: AbortSignal): Promise<Response> {
   const { method, body, accept = "application/json", signal } = call;
-  const signals = [signal, limit].filter((candidate) => candidate !== undefined);
+  const signals = [signal, deadline].filter((candidate) => candidate !== undefined);
   const init: RequestInit = {
     method,
     signal: AbortSignal.any(signals),
     headers: {
-      ...(call.key === undefined ? authHeaders() : { "x-api-key": call.key }),
+      ...(call.key === undefined ? createAuthHeaders() : { "x-api-key": call.key }),
       accept,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
@@ -171,7 +171,7 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
     response = await fetch(path, init);
     errorBody = response.ok ? "" : await response.text();
   } catch (cause) {
-    throw toRequestError(cause, { signal, limit });
+    throw toRequestError(cause, { signal, deadline });
   }
   reportConnectivity(true);
   if (!response.ok) {
@@ -183,10 +183,10 @@ async function send(path: string, call: Call, limit?: AbortSignal): Promise<Resp
   return response;
 }
 
-/** The headers that name the key and the tenant. */
-function authHeaders(): Record<string, string> {
+/** Returns the request headers with the API key and the tenant id. */
+function createAuthHeaders(): Record<string, string> {
   const key = readKey();
-  const tenantId = currentTenantId();
+  const tenantId = readTenantId();
   return {
     ...(key === undefined ? {} : { "x-api-key": key }),
     ...(tenantId === undefined ? {} : { "x-tenant-id": tenantId }),
@@ -198,15 +198,18 @@ function parseBody(text: string): unknown {
   return value;
 }
 
-/** The error of a request without a response: the caller aborted it, the deadline passed, or the connection failed. */
+/** Returns the error to throw for a request without a response: aborted by the caller, timed out, or not connected. */
 function toRequestError(
   cause: unknown,
-  signals: { readonly signal?: AbortSignal | undefined; readonly limit?: AbortSignal | undefined },
+  signals: {
+    readonly signal?: AbortSignal | undefined;
+    readonly deadline?: AbortSignal | undefined;
+  },
 ): unknown {
   if (signals.signal?.aborted === true) {
     return cause;
   }
-  if (signals.limit?.aborted === true) {
+  if (signals.deadline?.aborted === true) {
     return new RequestTimeoutError({ cause });
   }
   reportConnectivity(false);
@@ -223,7 +226,7 @@ function readDetail(text: string): string {
       return typeof value.detail === "string" ? value.detail : JSON.stringify(value.detail);
     }
   } catch {
-    // Not JSON: perhaps a proxy between the browser and the server responded. Show its text.
+    // The body is not JSON: a proxy between browser and server may have sent it. The UI then shows its text.
   }
   return text.slice(0, 300);
 }

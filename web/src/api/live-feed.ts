@@ -1,13 +1,13 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { endpointPath } from "./endpoint-path.ts";
+import { toEndpointPath } from "./endpoint-path.ts";
 import { ApiError, streamEvents } from "./http.ts";
 import { mergeReports, emptyReport, parseLiveReport } from "./live-report.ts";
 import type { LiveReport } from "./live-report.ts";
 
-const path = endpointPath("/ui/live");
-const firstWaitMs = 1_000;
-const longestWaitMs = 15_000;
+const livePath = toEndpointPath("/ui/live");
+const firstReconnectMs = 1_000;
+const maxReconnectMs = 15_000;
 
 /** The live report in the query cache. It is never fetched; {@link useLiveReport} writes it from the event stream. */
 const liveQuery = queryOptions({
@@ -25,20 +25,20 @@ export function useLiveReport(): {
   const queryClient = useQueryClient();
   useEffect(() => {
     const controller = new AbortController();
-    const store = (report: LiveReport): void => {
+    const storeReport = (report: LiveReport): void => {
       queryClient.setQueryData(liveQuery.queryKey, (previous = emptyReport) =>
         mergeReports(previous, report),
       );
     };
-    const fail = (error: Error | undefined): void => {
-      queryClient.setQueryData(errorKey, error ?? null);
+    const storeError = (error: Error | undefined): void => {
+      queryClient.setQueryData(errorQueryKey, error ?? null);
     };
-    void watch({ signal: controller.signal, store, fail });
+    void watchStream({ signal: controller.signal, storeReport, storeError });
     return () => controller.abort();
   }, [queryClient]);
   const { data } = useQuery(liveQuery);
   const { data: error } = useQuery<Error | null>({
-    queryKey: errorKey,
+    queryKey: errorQueryKey,
     queryFn: () => null,
     enabled: false,
     staleTime: Infinity,
@@ -46,32 +46,32 @@ export function useLiveReport(): {
   return { live: data, error: error ?? undefined };
 }
 
-const errorKey = ["live", "error"];
+const errorQueryKey = ["live", "error"];
 
-/** The callbacks and the lifetime of the stream's reader. */
+/** The callbacks that receive reports and errors, and the signal that ends the stream. */
 interface WatchOptions {
   readonly signal: AbortSignal;
-  readonly store: (report: LiveReport) => void;
-  readonly fail: (error: Error | undefined) => void;
+  readonly storeReport: (report: LiveReport) => void;
+  readonly storeError: (error: Error | undefined) => void;
 }
 
 /** Reads the stream until `signal` aborts, and reconnects with a growing delay. */
-async function watch({ signal, store, fail }: WatchOptions): Promise<void> {
-  let waitMs = firstWaitMs;
+async function watchStream({ signal, storeReport, storeError }: WatchOptions): Promise<void> {
+  let reconnectMs = firstReconnectMs;
   while (!signal.aborted) {
     try {
-      for await (const { data } of streamEvents(path, signal)) {
-        store(parseLiveReport(data));
-        fail(undefined);
-        waitMs = firstWaitMs;
+      for await (const { data } of streamEvents(livePath, signal)) {
+        storeReport(parseLiveReport(data));
+        storeError(undefined);
+        reconnectMs = firstReconnectMs;
       }
     } catch (cause) {
       if (!signal.aborted) {
-        fail(cause instanceof Error ? cause : new ApiError(0, String(cause)));
+        storeError(cause instanceof Error ? cause : new ApiError(0, String(cause)));
       }
     }
-    await delay(waitMs, signal);
-    waitMs = Math.min(waitMs * 2, longestWaitMs);
+    await delay(reconnectMs, signal);
+    reconnectMs = Math.min(reconnectMs * 2, maxReconnectMs);
   }
 }
 

@@ -40,12 +40,12 @@ export interface LiveReport {
   readonly senders: readonly SdkClient[];
 }
 
-/** Activity of an interval. Latencies are in milliseconds and `undefined` without traces. */
+/** Activity of a time interval. Latencies are in milliseconds; they are `undefined` without traces. */
 export interface LiveSummary {
   readonly runsPerSecond: number;
   readonly runs: number;
   readonly traces: number;
-  /** 0 to 1. */
+  /** The share of traces with an error, 0 to 1; `undefined` without traces. */
   readonly errorRate: number | undefined;
   readonly p50Ms: number | undefined;
   readonly p99Ms: number | undefined;
@@ -53,10 +53,10 @@ export interface LiveSummary {
   readonly cost: number;
 }
 
-/** The length of the history, in seconds. The server keeps the same. */
+/** The length of the activity history, in seconds. The server stores the same history. */
 const liveSeconds = 300;
 /** The ratio of the upper bounds of two adjacent latency buckets. */
-const growth = 1.05;
+const bucketGrowth = 1.05;
 
 export const emptyReport: LiveReport = { now: 0, seconds: [], senders: [] };
 
@@ -76,16 +76,18 @@ export function parseLiveReport(text: string): LiveReport {
 
 /** Merges a new report into the previous ones. After a reconnect the server repeats its history, so `latest` takes precedence. */
 export function mergeReports(previous: LiveReport, latest: LiveReport): LiveReport {
-  const first = latest.seconds[0]?.at ?? latest.now;
-  const older = previous.seconds.filter(({ at }) => at >= latest.now - liveSeconds && at < first);
-  return { ...latest, seconds: [...older, ...latest.seconds] };
+  const firstSecond = latest.seconds[0]?.at ?? latest.now;
+  const olderSeconds = previous.seconds.filter(
+    ({ at }) => at >= latest.now - liveSeconds && at < firstSecond,
+  );
+  return { ...latest, seconds: [...olderSeconds, ...latest.seconds] };
 }
 
 /** Summarizes the last seconds, of one project or of all projects. */
 export function summarize(live: LiveReport, lastSeconds: number, projectId?: string): LiveSummary {
   const since = live.now - lastSeconds;
   return summarizeCounts(
-    countsOf(
+    selectCounts(
       live.seconds.filter(({ at }) => at >= since),
       projectId,
     ),
@@ -94,7 +96,7 @@ export function summarize(live: LiveReport, lastSeconds: number, projectId?: str
 }
 
 /** The ids of projects with activity, sorted by the runs of the last minute, the busiest first. */
-export function activeProjects(live: LiveReport): readonly string[] {
+export function listActiveProjects(live: LiveReport): readonly string[] {
   const runs = new Map<string, number>();
   for (const { at, projects } of live.seconds) {
     for (const [id, counts] of Object.entries(projects)) {
@@ -106,7 +108,7 @@ export function activeProjects(live: LiveReport): readonly string[] {
 
 export interface LiveSeries {
   /** The start of each step, in milliseconds since the Unix epoch. */
-  readonly at: readonly number[];
+  readonly stepStarts: readonly number[];
   readonly steps: readonly LiveSummary[];
 }
 
@@ -119,12 +121,12 @@ export function toSeries(live: LiveReport, stepSeconds: number): LiveSeries {
     steps[Math.floor((second.at - end) / stepSeconds) + count]?.push(second);
   }
   return {
-    at: steps.map((_, index) => (end - (count - index) * stepSeconds) * 1_000),
-    steps: steps.map((seconds) => summarizeCounts(countsOf(seconds), stepSeconds)),
+    stepStarts: steps.map((_, index) => (end - (count - index) * stepSeconds) * 1_000),
+    steps: steps.map((seconds) => summarizeCounts(selectCounts(seconds), stepSeconds)),
   };
 }
 
-const countsOf = (seconds: readonly LiveSecond[], projectId?: string): readonly LiveCounts[] =>
+const selectCounts = (seconds: readonly LiveSecond[], projectId?: string): readonly LiveCounts[] =>
   seconds.flatMap(({ projects }) => {
     if (projectId === undefined) {
       return Object.values(projects);
@@ -134,36 +136,36 @@ const countsOf = (seconds: readonly LiveSecond[], projectId?: string): readonly 
   });
 
 function summarizeCounts(allCounts: readonly LiveCounts[], seconds: number): LiveSummary {
-  const total = (name: "runs" | "traces" | "errors" | "tokens" | "cost"): number =>
+  const sumCounts = (name: "runs" | "traces" | "errors" | "tokens" | "cost"): number =>
     allCounts.reduce((count, counts) => count + counts[name], 0);
-  const traces = total("traces");
+  const traces = sumCounts("traces");
   const buckets = new Map<number, number>();
   for (const [bucket, count] of allCounts.flatMap(({ latencies }) => latencies)) {
     buckets.set(bucket, (buckets.get(bucket) ?? 0) + count);
   }
-  const sorted = [...buckets].toSorted(([a], [b]) => a - b);
+  const sortedBuckets = [...buckets].toSorted(([a], [b]) => a - b);
   return {
-    runs: total("runs"),
-    runsPerSecond: total("runs") / seconds,
+    runs: sumCounts("runs"),
+    runsPerSecond: sumCounts("runs") / seconds,
     traces,
-    errorRate: traces === 0 ? undefined : total("errors") / traces,
-    p50Ms: quantile(sorted, traces * 0.5),
-    p99Ms: quantile(sorted, traces * 0.99),
-    tokens: total("tokens"),
-    cost: total("cost"),
+    errorRate: traces === 0 ? undefined : sumCounts("errors") / traces,
+    p50Ms: computeQuantile(sortedBuckets, traces * 0.5),
+    p99Ms: computeQuantile(sortedBuckets, traces * 0.99),
+    tokens: sumCounts("tokens"),
+    cost: sumCounts("cost"),
   };
 }
 
-/** The middle of the bucket that contains the latency with the given rank, in milliseconds. */
-function quantile(
-  sorted: readonly (readonly [bucket: number, count: number])[],
+/** Returns the middle, in milliseconds, of the histogram bucket that contains the latency with the given rank. */
+function computeQuantile(
+  sortedBuckets: readonly (readonly [bucket: number, count: number])[],
   rank: number,
 ): number | undefined {
-  let seen = 0;
-  for (const [bucket, count] of sorted) {
-    seen += count;
-    if (seen >= rank) {
-      return growth ** bucket / (1 + (growth - 1) / 2) / 1_000;
+  let countSoFar = 0;
+  for (const [bucket, count] of sortedBuckets) {
+    countSoFar += count;
+    if (countSoFar >= rank) {
+      return bucketGrowth ** bucket / (1 + (bucketGrowth - 1) / 2) / 1_000;
     }
   }
   return undefined;

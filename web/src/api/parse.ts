@@ -56,7 +56,7 @@ export const isId = (value: unknown): value is string =>
   typeof value === "string" && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value);
 
 /** Returns the value if it is one of `values`, else `undefined`. */
-export const oneOf = <Value extends string>(
+export const parseChoice = <Value extends string>(
   value: unknown,
   values: readonly Value[],
 ): Value | undefined => values.find((candidate) => candidate === value);

@@ -14,8 +14,8 @@ export const createQueryClient = (): QueryClient =>
     }),
     defaultOptions: {
       queries: {
-        // A rejected request would be rejected again. While the server is unreachable, the offline banner
-        // polls it and refetches everything once it responds.
+        // Retrying is not needed: a rejected request would be rejected again, and after a lost connection the
+        // offline banner refetches all data once the server responds.
         retry: false,
         networkMode: "always",
       },

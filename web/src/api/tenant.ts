@@ -1,10 +1,10 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
-import { currentTenantId, removeTenant, storeTenant, parseTenantId } from "./access.ts";
-import { endpointPath } from "./endpoint-path.ts";
+import { readTenantId, removeTenant, storeTenant, parseTenantId } from "./access.ts";
+import { toEndpointPath } from "./endpoint-path.ts";
 import { getJson } from "./http.ts";
 
-const path = endpointPath("/settings");
+const settingsPath = toEndpointPath("/settings");
 
 /** The tenant whose data the UI shows. */
 export interface TenantSettings {
@@ -18,9 +18,9 @@ export interface TenantSettings {
 export const tenantQuery = queryOptions({
   queryKey: ["tenant"],
   queryFn: async ({ signal }) => {
-    const requested = currentTenantId();
-    const tenant = parseTenant(await getJson(path, signal));
-    if (requested?.toLowerCase() === tenant.id) {
+    const requestedId = readTenantId();
+    const tenant = parseTenant(await getJson(settingsPath, signal));
+    if (requestedId?.toLowerCase() === tenant.id) {
       storeTenant(tenant.id);
     } else {
       removeTenant();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  activeProjects,
+  listActiveProjects,
   mergeReports,
   parseLiveReport,
   summarize,
@@ -53,12 +53,12 @@ test("a minute is summarized as rates, shares, and latencies within 2.5 %", () =
 
 test("empty steps are included, and steps do not shift from second to second", () => {
   const live = liveOf(1_004, second(994, { runs: 5 }), second(1_001, { runs: 9 }));
-  const { at, steps } = toSeries(live, 5);
-  expect(at).toHaveLength(60);
-  expect(at.at(-1)).toBe(995_000);
+  const { stepStarts, steps } = toSeries(live, 5);
+  expect(stepStarts).toHaveLength(60);
+  expect(stepStarts.at(-1)).toBe(995_000);
   expect(steps.at(-2)?.runsPerSecond).toBe(1);
   expect(steps.at(-1)?.runsPerSecond).toBe(0);
-  expect(toSeries({ ...live, now: 1_000 }, 5).at).toEqual(at);
+  expect(toSeries({ ...live, now: 1_000 }, 5).stepStarts).toEqual(stepStarts);
 });
 
 test("projects are sorted by their runs in the last minute", () => {
@@ -68,7 +68,7 @@ test("projects are sorted by their runs in the last minute", () => {
     second(990, { runs: 1 }, "some"),
     second(991, { runs: 5 }, "busy"),
   );
-  expect(activeProjects(live)).toEqual(["busy", "some", "old"]);
+  expect(listActiveProjects(live)).toEqual(["busy", "some", "old"]);
 });
 
 test("an invalid event of the feed is rejected", () => {

@@ -88,7 +88,7 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     const { page, faults } = watched;
     await page.goto(addressOf(await createQuestions("filtered")));
     await page.getByText("40 examples").waitFor();
-    await page.getByLabel("Split", { exact: true }).selectOption("test");
+    await page.getByLabel("Filter by split").selectOption("test");
     await page.getByText("10 examples").waitFor();
     await page.getByLabel("Metadata").fill('{"source":"web"}');
     await page.getByText("5 examples").waitFor();
@@ -150,7 +150,7 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     await page.getByRole("combobox", { name: "Split", exact: true }).last().fill("hard");
     await page.getByRole("dialog").getByRole("button", { name: "Add to split" }).click();
     await page.locator(".data-rows .tag", { hasText: "hard" }).nth(1).waitFor();
-    await page.getByRole("button", { name: "Delete (2)" }).click();
+    await page.getByRole("button", { name: "Delete selected (2)" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete 2 examples" }).click();
     await page.getByText("38 examples").waitFor();
     expect(faults).toEqual([]);

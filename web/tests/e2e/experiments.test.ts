@@ -147,7 +147,7 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
     expect(await watched.audit()).toEqual([]);
     await page.getByLabel("Select row 1", { exact: true }).check();
     await page.getByLabel("Select row 2", { exact: true }).check();
-    await page.getByRole("link", { name: "Compare (2)" }).click();
+    await page.getByRole("link", { name: "Compare selected (2)" }).click();
     await page.getByRole("heading", { name: "Compare experiments" }).waitFor();
     await page.getByText("60 examples", { exact: true }).waitFor();
     expect(faults).toEqual([]);

@@ -120,8 +120,8 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
       await page.getByRole("button", { name: "Done d" }).or(page.locator(".state-title")).waitFor();
     }
     expect(new Set(runIds).size).toBe(4);
-    await ann.getByText("All done").waitFor();
-    await ann.getByText("4 of 4 done · 2 by you").waitFor();
+    await ann.getByText("All runs are reviewed").waitFor();
+    await ann.getByText("4 of 4 reviewed · 2 by you").waitFor();
     const { run } = await client.annotationQueues.readRun(id, { index: 0 });
     const feedback = await client.feedback.list({ runIds: [run.id] }).toArray();
     expect(new Map(feedback.map(({ key, score }) => [key, score]))).toEqual(
@@ -153,14 +153,14 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await ann.getByRole("button", { name: "No", pressed: true }).waitFor();
     await ann.getByLabel("Note").press("Control+Enter");
     await ann.waitForFunction((before) => !location.search.includes(String(before)), runId);
-    await ann.getByText("1 of 3 done").waitFor();
+    await ann.getByText("1 of 3 reviewed").waitFor();
     await ann.getByRole("button", { name: "Done d" }).waitFor();
     expect(await ann.getByLabel("Note").inputValue()).toBe("");
     await ann.keyboard.press("u");
     await ann.waitForFunction((before) => location.search.includes(String(before)), runId);
     await ann.getByRole("button", { name: "No", pressed: true }).waitFor();
     expect(await ann.getByLabel("Note").inputValue()).toBe("half a thou");
-    expect(await statusOf(ann)).toContain("0 of 3 done");
+    expect(await statusOf(ann)).toContain("0 of 3 reviewed");
     expect(watched.faults).toEqual([]);
   }, 60_000);
 
@@ -205,7 +205,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await ann.getByRole("button", { name: "In dataset" }).waitFor();
     await ann.screenshot({ path: `${screenshots}/queues-correction.png` });
     await ann.getByRole("button", { name: "Done d" }).click();
-    await ann.getByText("All done").waitFor();
+    await ann.getByText("All runs are reviewed").waitFor();
     const { run } = await client.annotationQueues.readRun(id);
     const outputs = { answer: "timeoutMs: 12,000" };
     const [example] = await client.examples

@@ -165,14 +165,14 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     await page.keyboard.press("j");
     await page.keyboard.press("x");
     await page.getByText("2 selected").waitFor();
-    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("button", { name: "Compare runs" }).click();
     await page.getByRole("heading", { name: "Compare runs" }).waitFor();
     await page.getByText("order 237", { exact: false }).first().waitFor();
     await page.reload();
     await page.getByRole("heading", { name: "Compare runs" }).waitFor();
     await page.getByText("order 234", { exact: false }).first().waitFor();
     await shot("compare");
-    await page.getByRole("button", { name: "Back to list" }).click();
+    await page.getByRole("button", { name: "Back to the run list" }).click();
     await page.getByText("2 selected").waitFor();
     expect(faults).toEqual([]);
   }, 40_000);
@@ -190,7 +190,7 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
       .fill("refunds");
     await page.getByRole("button", { name: "Create and add 3" }).click();
     await page.getByText("3 runs added to").waitFor();
-    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Close" }).click();
     const [dataset] = (await call("/datasets?name=refunds")) as readonly { id: string }[];
     const examples = (await call(`/examples?dataset=${dataset?.id}`)) as readonly {
       inputs: { question: string };

@@ -230,7 +230,7 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.goto(`${server.url}/o/${tenantId}/settings`);
     await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
     await page.getByText("Database").waitFor();
-    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("button", { name: "Save rule" }).click();
     await page.getByRole("button", { name: "Delete old runs" }).click();
     await page.getByText("kept for 30 days").waitFor();
     await page.getByLabel("Tenant handle").fill("team-a");

@@ -112,7 +112,7 @@ const pageEffects: Readonly<Record<string, Effect>> = Object.fromEntries(
 );
 
 const globalEffects = {
-  "Go to a screen, project, dataset, queue or prompt": {
+  "Go to a page, project, dataset, queue or prompt": {
     shows: (page) => page.getByRole("dialog").getByRole("combobox").waitFor(),
     undo: closes,
   },
@@ -258,7 +258,7 @@ const reviewEffects = {
   "Skip (the run returns at the end)": changes("run"),
   "Reopen the last completed run": {
     ...changes("run"),
-    start: (page) => page.locator("button:enabled", { hasText: "Undo" }).waitFor(),
+    start: (page) => page.locator("button:enabled", { hasText: "Reopen last run" }).waitFor(),
   },
   "Next waiting run (wraps around)": changes("run"),
   "Next run in the queue": changes("run"),

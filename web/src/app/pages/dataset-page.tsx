@@ -8,7 +8,7 @@ import type { DatasetTab } from "../../features/datasets/dataset-search.ts";
 import type { Dataset } from "../../features/datasets/dataset.ts";
 import { ExamplePanel } from "../../features/datasets/examples/example-panel.tsx";
 import { Examples } from "../../features/datasets/examples/examples.tsx";
-import { datasetQuery } from "../../features/datasets/queries.ts";
+import { createDatasetQuery } from "../../features/datasets/queries.ts";
 import { Versions } from "../../features/datasets/versions/versions.tsx";
 import { Comparisons } from "../../features/experiments/comparisons.tsx";
 import { Experiments } from "../../features/experiments/experiments.tsx";
@@ -28,7 +28,7 @@ export const DatasetPage = () => {
   const { tenantId, datasetId } = route.useParams();
   const { tab = "examples", example, asOf } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: dataset, error, refetch } = useQuery(datasetQuery(datasetId));
+  const { data: dataset, error, refetch } = useQuery(createDatasetQuery(datasetId));
   if (dataset === undefined) {
     return (
       <AbsentView title="Dataset" resourceName="the dataset" error={error} onRetry={refetch}>

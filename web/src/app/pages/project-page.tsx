@@ -5,7 +5,7 @@ import { isMissing } from "../../api/failure.ts";
 import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
 import { loadChunk } from "../../components/page/load-chunk.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { projectQuery } from "../../features/projects/queries.ts";
+import { createProjectQuery } from "../../features/projects/queries.ts";
 import { Runs } from "../../features/runs/runs.tsx";
 
 const Trace = lazy(async () =>
@@ -18,7 +18,7 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 export const ProjectPage = () => {
   const { tenantId, projectId } = route.useParams();
   const search = route.useSearch();
-  const { data: project, error, refetch } = useQuery(projectQuery(projectId));
+  const { data: project, error, refetch } = useQuery(createProjectQuery(projectId));
   const name = toVisibleText(project?.name ?? "Project");
   const address = { tenantId, projectId };
   if (project === undefined && isMissing(error)) {

@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { parseDatasetSearch } from "../../features/datasets/dataset-search.ts";
 import { parseRunsSearch } from "../../features/trace/project-search.ts";
@@ -12,12 +12,12 @@ export const sharedPageRoutes = [
     getParentRoute,
     path: "/o/$tenantId/projects/p/$projectId",
     validateSearch: parseRunsSearch,
-    component: lazyView(async () => import("./project-page.tsx"), "ProjectPage"),
+    component: createLazyView(async () => import("./project-page.tsx"), "ProjectPage"),
   }),
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/datasets/$datasetId",
     validateSearch: parseDatasetSearch,
-    component: lazyView(async () => import("./dataset-page.tsx"), "DatasetPage"),
+    component: createLazyView(async () => import("./dataset-page.tsx"), "DatasetPage"),
   }),
 ] as const;

@@ -3,7 +3,7 @@ import { useQueryClient, queryOptions, useQuery } from "@tanstack/react-query";
 import type { Query } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore, useCallback } from "react";
 import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { describeFailure } from "../../api/failure.ts";
 import { getJson } from "../../api/http.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -11,7 +11,7 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 const firstCheckMs = 300;
 const checkIntervalMs = 2_000;
 
-/** Shows that the server does not respond, checks for it, and reloads what failed when it is back. */
+/** Shows that the server does not respond. Polls the server, and refetches all data once it responds again. */
 export const OfflineBanner = () => {
   const isOffline = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
   const queryClient = useQueryClient();
@@ -20,8 +20,8 @@ export const OfflineBanner = () => {
       return undefined;
     }
     const check = (): void => {
-      // `getJson` itself reports the connectivity, so its result and its error are not needed here.
-      getJson(endpointPath("/info")).catch(() => undefined);
+      // `getJson` updates the connectivity state itself, so the result and the error of this call are not needed.
+      getJson(toEndpointPath("/info")).catch(() => undefined);
     };
     // The first check is early: perhaps only a single connection failed.
     const firstCheck = setTimeout(check, firstCheckMs);
@@ -51,16 +51,16 @@ const isStale = (query: Query): boolean => {
   );
 };
 
-/** The failures that this banner reports. The offline banner reports a missing server, and the view a rejected request. */
+/** The kinds of failure that the banner reports. It omits a server that does not respond and a rejected request. */
 const staleKinds: ReadonlySet<string> = new Set(["failed", "malformed", "timeout"]);
 
-/** Shows that displayed data may be outdated because refreshing it failed. */
+/** Warns that displayed data may be outdated because it could not be refreshed. */
 export const StaleBanner = () => {
   const queryClient = useQueryClient();
   const cache = queryClient.getQueryCache();
-  const listen = useCallback((listener: () => void) => cache.subscribe(listener), [cache]);
+  const subscribe = useCallback((listener: () => void) => cache.subscribe(listener), [cache]);
   const reason = useSyncExternalStore(
-    listen,
+    subscribe,
     () => cache.getAll().find(isStale)?.state.error?.message,
   );
   return (
@@ -87,7 +87,7 @@ const diskCheckMs = 15_000;
 const readOnlyQuery = queryOptions({
   queryKey: ["read-only"],
   queryFn: async ({ signal }): Promise<boolean> => {
-    const info = (await getJson(endpointPath("/info"), signal)) as Readonly<
+    const info = (await getJson(toEndpointPath("/info"), signal)) as Readonly<
       Record<string, unknown>
     >;
     return info["read_only"] !== undefined;

@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from "react";
 import { storeKey } from "../../api/access.ts";
 import { verifyKey } from "../../api/http.ts";
 
-/** Shown while the server requires an API key. It verifies the entered key and stores it in this browser. */
-export const KeyEntry = ({ hadKey }: { readonly hadKey: boolean }) => {
+/** A form that is shown while the server requires an API key. It verifies the entered key and stores it in this browser. */
+export const KeyEntry = ({ hasRejectedKey }: { readonly hasRejectedKey: boolean }) => {
   const [key, setKey] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const queryClient = useQueryClient();
@@ -29,7 +29,7 @@ export const KeyEntry = ({ hadKey }: { readonly hadKey: boolean }) => {
       <title>Sign in · Millrace</title>
       <h1>API key required</h1>
       <p>
-        {hadKey
+        {hasRejectedKey
           ? "The server rejected the stored key. It may have been deleted."
           : "Enter an API key of this server. It is stored in this browser until you sign out in the settings."}
       </p>

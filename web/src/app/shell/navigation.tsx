@@ -3,29 +3,29 @@ import { useState } from "react";
 import { useTenantId } from "../../api/tenant.ts";
 import { usePages } from "../../components/page/pages.ts";
 
-/** The links to the screens. On narrow screens a button shows and hides them. */
+/** The links to the pages of the UI. On narrow screens a button shows and hides them. */
 export const Navigation = () => {
   const { pathname } = useLocation();
   // The path at which the menu was opened: following a link changes the path and so closes the menu.
-  const [openAt, setOpenAt] = useState<string>();
-  const isOpen = openAt === pathname;
+  const [openPath, setOpenPath] = useState<string>();
+  const isOpen = openPath === pathname;
   return (
-    <nav className="nav" aria-label="Screens" data-open={isOpen}>
+    <nav className="nav" aria-label="Pages" data-open={isOpen}>
       <button
         type="button"
         className="nav-fold"
         aria-expanded={isOpen}
         aria-controls="screens"
-        onClick={() => setOpenAt(isOpen ? undefined : pathname)}
+        onClick={() => setOpenPath(isOpen ? undefined : pathname)}
       >
         Menu
       </button>
-      <Screens />
+      <PageLinks />
     </nav>
   );
 };
 
-const Screens = () => {
+const PageLinks = () => {
   const hasTenant = useTenantId() !== undefined;
   // Before the tenant is known, only the home page is listed: the others would be added one by one.
   const pages = usePages().filter(

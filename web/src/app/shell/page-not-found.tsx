@@ -2,7 +2,7 @@ import { Link, useLocation } from "@tanstack/react-router";
 import { Empty } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 
-const pathChars = 200;
+const maxPathLength = 200;
 
 /** Shown for a URL that no route matches. */
 export const PageNotFound = () => {
@@ -15,7 +15,7 @@ export const PageNotFound = () => {
       </div>
       <Empty title="This URL does not exist.">
         <p>
-          <code>{toVisibleText(pathname.slice(0, pathChars))}</code>
+          <code>{toVisibleText(pathname.slice(0, maxPathLength))}</code>
         </p>
         <p>The URL may be incomplete.</p>
         <Link to="/">Go to the home page</Link>

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson } from "../../api/http.ts";
 
 /** A named resource that the palette can open. */
@@ -9,24 +9,24 @@ export interface SearchResult {
   readonly name: string;
 }
 
-/** The most results of each kind. */
-const resultMax = 6;
+/** The maximum number of results of each kind. */
+const maxResults = 6;
 
 /** Projects, datasets, queues and prompts whose name contains the text. */
-export const searchQuery = (text: string) =>
+export const createSearchQuery = (text: string) =>
   queryOptions({
     queryKey: ["palette", text],
     queryFn: async ({ signal }): Promise<readonly SearchResult[]> => {
       const searchByName = (path: string): Promise<unknown> => {
-        const query = new URLSearchParams({ name_contains: text, limit: String(resultMax) });
+        const query = new URLSearchParams({ name_contains: text, limit: String(maxResults) });
         return getJson(`${path}?${query}`, signal);
       };
-      const prompts = new URLSearchParams({ query: text, limit: String(resultMax) });
+      const prompts = new URLSearchParams({ query: text, limit: String(maxResults) });
       const [projects, datasets, queues, hub] = await Promise.all([
-        searchByName(endpointPath("/sessions")),
-        searchByName(endpointPath("/datasets")),
-        searchByName(endpointPath("/annotation-queues")),
-        getJson(`${endpointPath("/repos")}?${prompts}`, signal),
+        searchByName(toEndpointPath("/sessions")),
+        searchByName(toEndpointPath("/datasets")),
+        searchByName(toEndpointPath("/annotation-queues")),
+        getJson(`${toEndpointPath("/repos")}?${prompts}`, signal),
       ]);
       return [
         ...toSearchResults("project", projects),
@@ -40,10 +40,10 @@ export const searchQuery = (text: string) =>
 
 function toSearchResults(
   kind: SearchResult["kind"],
-  list: unknown,
+  items: unknown,
   nameField = "name",
 ): readonly SearchResult[] {
-  return (Array.isArray(list) ? (list as readonly Readonly<Record<string, unknown>>[]) : [])
-    .slice(0, resultMax)
+  return (Array.isArray(items) ? (items as readonly Readonly<Record<string, unknown>>[]) : [])
+    .slice(0, maxResults)
     .map((item) => ({ kind, id: String(item["id"]), name: String(item[nameField]) }));
 }

@@ -7,16 +7,16 @@ import { useTenantId } from "../../api/tenant.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { findCommands } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
-import { toNextRow } from "../../components/keyboard/next-row.ts";
+import { findNextRow } from "../../components/keyboard/next-row.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { searchQuery } from "./palette-queries.ts";
+import { createSearchQuery } from "./palette-queries.ts";
 import type { SearchResult } from "./palette-queries.ts";
 import "./palette.css";
 
 const searchDelayMs = 120;
-const scrollTo = (row: HTMLElement | null): void => row?.scrollIntoView({ block: "nearest" });
+const scrollIntoView = (row: HTMLElement | null): void => row?.scrollIntoView({ block: "nearest" });
 
-/** The command palette: goes to a screen, project, dataset, queue or prompt by name, or runs a command of the view. */
+/** The command palette: opens a page, project, dataset, queue or prompt by name, or runs a command of the current page. */
 export const Palette = ({
   commands,
   onClose,
@@ -25,15 +25,15 @@ export const Palette = ({
   readonly onClose: () => void;
 }) => {
   const [text, setText] = useState("");
-  const [selected, setSelected] = useState(0);
+  const [selectedIndex, setSelectedIndex] = useState(0);
   const searchResults = useSearchResults(text);
   const results = useMemo(
     () => [...findCommands(commands, text), ...searchResults],
     [commands, text, searchResults],
   );
-  const current = Math.min(selected, results.length - 1);
-  const id = useId();
-  const run = (command: Command | undefined): void => {
+  const currentIndex = Math.min(selectedIndex, results.length - 1);
+  const listId = useId();
+  const runCommand = (command: Command | undefined): void => {
     if (command?.run !== undefined) {
       // Close the dialog first. While it is open, everything behind it is inert; and closing it restores the
       // previous focus, which would undo a focus that the command has set.
@@ -42,50 +42,50 @@ export const Palette = ({
     }
   };
   return (
-    <Dialog title="Go to" width={560} onClose={onClose}>
+    <Dialog title="Command palette" width={560} onClose={onClose}>
       <input
         className="palette-text"
         role="combobox"
         aria-expanded
-        aria-controls={id}
-        aria-activedescendant={current < 0 ? undefined : `${id}-${current}`}
-        aria-label="A screen, project, dataset, queue or prompt"
-        placeholder="Screen, project, dataset, queue, prompt …"
+        aria-controls={listId}
+        aria-activedescendant={currentIndex < 0 ? undefined : `${listId}-${currentIndex}`}
+        aria-label="Find a page, project, dataset, queue or prompt"
+        placeholder="Page, project, dataset, queue or prompt …"
         autoComplete="off"
         spellCheck={false}
         value={text}
         onChange={({ target: { value } }) => {
           setText(value);
-          setSelected(0);
+          setSelectedIndex(0);
         }}
         onKeyDown={(event) => {
-          const isMove = event.key === "ArrowDown" || event.key === "ArrowUp";
-          const next = isMove
-            ? toNextRow(event.key, { current, count: results.length, page: 8 })
+          const isArrowKey = event.key === "ArrowDown" || event.key === "ArrowUp";
+          const nextIndex = isArrowKey
+            ? findNextRow(event.key, { current: currentIndex, count: results.length, pageSize: 8 })
             : undefined;
-          if (event.key === "Enter" || next !== undefined) {
+          if (event.key === "Enter" || nextIndex !== undefined) {
             event.preventDefault();
           }
           if (event.key === "Enter") {
-            run(results[current]);
-          } else if (next !== undefined) {
-            setSelected(next);
+            runCommand(results[currentIndex]);
+          } else if (nextIndex !== undefined) {
+            setSelectedIndex(nextIndex);
           }
         }}
       />
       {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- a datalist can't show groups and keys */}
-      <div className="palette-list" id={id} role="listbox" aria-label="Results">
+      <div className="palette-list" id={listId} role="listbox" aria-label="Search results">
         {results.map((command, index) => (
           <div
             key={command.id}
-            ref={index === current ? scrollTo : undefined}
-            id={`${id}-${index}`}
+            ref={index === currentIndex ? scrollIntoView : undefined}
+            id={`${listId}-${index}`}
             className="palette-row"
-            // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- as for the list around it
+            // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an option element can't show groups and keys
             role="option"
-            aria-selected={index === current}
+            aria-selected={index === currentIndex}
             tabIndex={-1}
-            onClick={() => run(command)}
+            onClick={() => runCommand(command)}
             onKeyDown={() => undefined}
           >
             <span className="palette-name">{toVisibleText(command.label)}</span>
@@ -110,7 +110,7 @@ const kindLabels: { readonly [Kind in SearchResult["kind"]]: string } = {
 function useSearchResults(text: string): readonly Command[] {
   const [query] = useDebouncedValue(text.trim(), searchDelayMs);
   const { data } = useQuery({
-    ...searchQuery(query),
+    ...createSearchQuery(query),
     enabled: query !== "",
     placeholderData: keepPreviousData,
   });
@@ -120,7 +120,7 @@ function useSearchResults(text: string): readonly Command[] {
     if (query === "" || data === undefined || tenantId === undefined) {
       return [];
     }
-    const open = ({ kind, id, name }: SearchResult): unknown => {
+    const openResult = ({ kind, id, name }: SearchResult): unknown => {
       switch (kind) {
         case "project":
           return navigate({
@@ -146,7 +146,7 @@ function useSearchResults(text: string): readonly Command[] {
       id: `${result.kind} ${result.id}`,
       label: result.name,
       group: kindLabels[result.kind],
-      run: () => open(result),
+      run: () => openResult(result),
     }));
   }, [query, data, navigate, tenantId]);
 }

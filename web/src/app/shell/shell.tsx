@@ -13,30 +13,30 @@ import { TenantGate } from "./tenant-gate.tsx";
 export const Shell = () => {
   const access = useSyncExternalStore(subscribeToAccess, readAccess);
   const { pathname } = useLocation();
-  const main = useFocusOnNavigation();
+  const mainElement = useFocusOnNavigation();
   return (
     <div className="shell">
-      <a className="skip" href="#view" onClick={() => main.current?.focus()}>
+      <a className="skip" href="#view" onClick={() => mainElement.current?.focus()}>
         Skip to content
       </a>
       <header className="bar">
         <Brand />
-        {access.kind === "open" && !isPublicAddress(pathname) && <Navigation />}
+        {access.kind === "open" && !isPublicPath(pathname) && <Navigation />}
         <div className="bar-end">
-          {access.kind === "open" && !isPublicAddress(pathname) && <Keyboard />}
+          {access.kind === "open" && !isPublicPath(pathname) && <Keyboard />}
           <SchemeButton />
         </div>
       </header>
       <OfflineBanner />
       <StaleBanner />
-      {access.kind === "open" && !isPublicAddress(pathname) && <ReadOnlyBanner />}
-      <main className="view" id="view" tabIndex={-1} ref={main}>
+      {access.kind === "open" && !isPublicPath(pathname) && <ReadOnlyBanner />}
+      <main className="view" id="view" tabIndex={-1} ref={mainElement}>
         {access.kind === "open" ? (
           <TenantGate>
             <Outlet />
           </TenantGate>
         ) : (
-          <KeyEntry hadKey={access.hadKey} />
+          <KeyEntry hasRejectedKey={access.hasRejectedKey} />
         )}
       </main>
     </div>
@@ -55,44 +55,43 @@ const Brand = () => (
 /** Switches between the light and the dark theme. The settings also offer the system's theme. */
 const SchemeButton = () => {
   const { setColorScheme } = useMantineColorScheme();
-  const other = useComputedColorScheme("light") === "light" ? "dark" : "light";
+  const otherScheme = useComputedColorScheme("light") === "light" ? "dark" : "light";
   return (
     <ActionIcon
       variant="subtle"
       color="gray"
-      aria-label={other === "dark" ? "Dark theme" : "Light theme"}
-      title={other === "dark" ? "Dark theme" : "Light theme"}
-      onClick={() => setColorScheme(other)}
+      aria-label={otherScheme === "dark" ? "Dark theme" : "Light theme"}
+      title={otherScheme === "dark" ? "Dark theme" : "Light theme"}
+      onClick={() => setColorScheme(otherScheme)}
     >
       <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
-        <path d={other === "dark" ? moon : sun} />
+        <path d={otherScheme === "dark" ? moonPath : sunPath} />
       </svg>
     </ActionIcon>
   );
 };
 
-const moon = "M13.5 9.6A6 6 0 1 1 6.4 2.5a5 5 0 0 0 7.1 7.1Z";
-const sun =
+const moonPath = "M13.5 9.6A6 6 0 1 1 6.4 2.5a5 5 0 0 0 7.1 7.1Z";
+const sunPath =
   "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1";
 
 /**
- * Focuses the main element after the path has changed, so that screen readers and the next Tab start at the
- * new view. The first view, and changes of the query such as a selection, leave the focus alone.
+ * Focuses the main element when the path of the URL changes, so that screen readers and the Tab key start at the new
+ * page. The focus does not move when the UI opens, or when only the query of the URL changes.
  */
 function useFocusOnNavigation(): RefObject<HTMLElement | null> {
-  const main = useRef<HTMLElement>(null);
+  const mainElement = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
   const lastPath = useRef(pathname);
   useEffect(() => {
     if (lastPath.current !== pathname) {
       lastPath.current = pathname;
-      main.current?.focus({ preventScroll: true });
-      main.current?.scrollTo(0, 0);
+      mainElement.current?.focus({ preventScroll: true });
+      mainElement.current?.scrollTo(0, 0);
     }
   }, [pathname]);
-  return main;
+  return mainElement;
 }
 
 /** Whether a URL is public. Public views need no key and show no navigation to views that need one. */
-const isPublicAddress = (pathname: string): boolean =>
-  /^\/(public|feedback\/tokens)\//.test(pathname);
+const isPublicPath = (pathname: string): boolean => /^\/(public|feedback\/tokens)\//.test(pathname);

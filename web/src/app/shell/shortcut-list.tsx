@@ -8,7 +8,7 @@ type Shortcut = readonly [keys: string, description: string];
 export const paletteKeys = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
 
 const globalShortcuts: readonly Shortcut[] = [
-  [paletteKeys, "Go to a screen, project, dataset, queue or prompt"],
+  [paletteKeys, "Go to a page, project, dataset, queue or prompt"],
   ["?", "Show keyboard shortcuts"],
   ["Esc", "Close the dialog"],
 ];
@@ -24,15 +24,14 @@ export const ShortcutList = ({
   readonly onClose: () => void;
 }) => {
   const [hasList] = useState(() => document.querySelector(listSelector) !== null);
-  const viewShortcuts = toShortcuts(commands.filter((command) => !isScreen(command)));
-  const screens = toShortcuts(commands.filter(isScreen)).map(([keys, label]): Shortcut => [
-    keys,
-    `Go to ${label}`,
-  ]);
+  const viewShortcuts = toShortcuts(commands.filter((command) => !isPageCommand(command)));
+  const pageShortcuts = toShortcuts(commands.filter(isPageCommand)).map(
+    ([keys, label]): Shortcut => [keys, `Go to ${label}`],
+  );
   return (
     <Dialog title="Keyboard shortcuts" width={840} onClose={onClose}>
       <div className="key-map">
-        <ShortcutGroup title="Everywhere" shortcuts={[...globalShortcuts, ...screens]} />
+        <ShortcutGroup title="All pages" shortcuts={[...globalShortcuts, ...pageShortcuts]} />
         <ShortcutGroup
           title="This page"
           shortcuts={[...(hasList ? [listShortcut] : []), ...viewShortcuts]}
@@ -45,7 +44,7 @@ export const ShortcutList = ({
   );
 };
 
-const isScreen = ({ group }: Command): boolean => group === "Screens";
+const isPageCommand = ({ group }: Command): boolean => group === "Pages";
 
 const toShortcuts = (commands: readonly Command[]): readonly Shortcut[] =>
   commands.flatMap(({ keys, label }) => (keys === undefined ? [] : [[keys, label] as const]));

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { tenantSegmentOf } from "../../api/access.ts";
+import { findTenantSegment } from "../../api/access.ts";
 import { ApiError } from "../../api/http.ts";
 import { tenantQuery } from "../../api/tenant.ts";
 import { PageLoading } from "../../components/page/absent-view.tsx";
@@ -13,7 +13,7 @@ import { Empty } from "../../components/page/states.tsx";
  */
 export const TenantGate = ({ children }: { readonly children: ReactNode }) => {
   const { pathname, searchStr } = useLocation();
-  const tenantSegment = tenantSegmentOf(pathname, searchStr);
+  const tenantSegment = findTenantSegment(pathname, searchStr);
   const { data, error, failureReason } = useQuery({
     ...tenantQuery,
     enabled: tenantSegment !== undefined,

@@ -4,12 +4,12 @@ import type { ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import type { ReactNode } from "react";
 import { subscribeToConnectivity, readIsOffline } from "../../api/connectivity.ts";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson } from "../../api/http.ts";
 import { ChunkLoadError } from "../../components/page/load-chunk.ts";
 import { Problem } from "../../components/page/states.tsx";
 
-/** Shown in place of a view that threw an error or whose chunk did not load. The navigation stays. */
+/** Replaces a view that threw an error or whose chunk did not load. The navigation remains usable. */
 export const ViewFailure = ({ error, reset }: ErrorComponentProps) =>
   error instanceof ChunkLoadError ? (
     <ChunkNotLoaded />
@@ -26,7 +26,7 @@ const RenderError = ({
 }) => {
   const queryClient = useQueryClient();
   return (
-    <FailedView title="Error">
+    <FailedView title="Page error">
       <Problem
         title="Could not show this page"
         message="The server sent an unexpected response, or the UI has a bug."
@@ -46,8 +46,8 @@ const ChunkNotLoaded = () => {
   const isOffline = useSyncExternalStore(subscribeToConnectivity, readIsOffline);
   const wasOffline = useRef(false);
   useEffect(() => {
-    // This request finds out whether the server responds. If it does not, the offline banner continues to check.
-    getJson(endpointPath("/info")).catch(() => undefined);
+    // This request updates `isOffline`. If the server does not respond, the offline banner repeats the request.
+    getJson(toEndpointPath("/info")).catch(() => undefined);
   }, []);
   useEffect(() => {
     if (isOffline) {
@@ -67,7 +67,7 @@ const ChunkNotLoaded = () => {
         }
         onRetry={async () => {
           // Reload only if the server responds: without it, the reload would leave a blank page.
-          await getJson(endpointPath("/info")).then(
+          await getJson(toEndpointPath("/info")).then(
             () => location.reload(),
             () => undefined,
           );

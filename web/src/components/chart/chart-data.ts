@@ -20,21 +20,23 @@ export interface ChartSeries {
 export function stackSeries(
   series: readonly ChartSeries[],
 ): readonly (readonly (number | null)[])[] {
-  const drawn: (readonly (number | null)[])[] = [];
-  let below: readonly (number | null)[] | undefined;
+  const drawnValues: (readonly (number | null)[])[] = [];
+  let sumBelow: readonly (number | null)[] | undefined;
   for (const { kind, values } of series.toReversed()) {
     if (kind === "stack") {
-      const lower = below;
-      below = values.map((value, index) => {
-        const lowerValue = lower?.[index] ?? null;
-        return value === null && lowerValue === null ? null : (value ?? 0) + (lowerValue ?? 0);
+      const previousSum = sumBelow;
+      sumBelow = values.map((value, index) => {
+        const previousValue = previousSum?.[index] ?? null;
+        return value === null && previousValue === null
+          ? null
+          : (value ?? 0) + (previousValue ?? 0);
       });
-      drawn.push(below);
+      drawnValues.push(sumBelow);
     } else {
-      drawn.push(values);
+      drawnValues.push(values);
     }
   }
-  return drawn.toReversed();
+  return drawnValues.toReversed();
 }
 
 /** Describes a chart for screen readers: the last, the lowest and the highest value of each series. */
@@ -44,25 +46,27 @@ export function describeSeries(
 ): string {
   return series
     .map(({ label, values }) => {
-      const present = values.filter((value) => value !== null);
-      const last = present.at(-1);
-      if (last === undefined) {
+      const definedValues = values.filter((value) => value !== null);
+      const lastValue = definedValues.at(-1);
+      if (lastValue === undefined) {
         return `${label}: no values.`;
       }
-      const low = present.reduce((least, value) => Math.min(least, value));
-      const high = present.reduce((most, value) => Math.max(most, value));
-      return `${label}: last ${format(last)}, lowest ${format(low)}, highest ${format(high)}.`;
+      const lowestValue = definedValues.reduce((least, value) => Math.min(least, value));
+      const highestValue = definedValues.reduce((most, value) => Math.max(most, value));
+      return `${label}: last ${format(lastValue)}, lowest ${format(lowestValue)}, highest ${format(highestValue)}.`;
     })
     .join(" ");
 }
 
 /** Formats a number for an axis or a legend: `0`, `0.02`, `7.5`, `1,200`, `34k`, `1.2M`. */
 export function formatCount(value: number): string {
-  const size = Math.abs(value);
-  if (size >= 1e4) {
+  const magnitude = Math.abs(value);
+  if (magnitude >= 1e4) {
     return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(
       value,
     );
   }
-  return new Intl.NumberFormat("en", { maximumSignificantDigits: size < 1 ? 2 : 4 }).format(value);
+  return new Intl.NumberFormat("en", { maximumSignificantDigits: magnitude < 1 ? 2 : 4 }).format(
+    value,
+  );
 }

@@ -2,7 +2,8 @@ import uPlot from "uplot";
 import type { ChartSeries } from "./chart-data.ts";
 
 export interface PlotOptions {
-  readonly lines: readonly Omit<ChartSeries, "values">[];
+  readonly seriesOptions: readonly Omit<ChartSeries, "values">[];
+  /** Whether the positions on the horizontal scale are times or numbers. */
   readonly scale: "time" | "number";
   readonly height: number;
   readonly format: (value: number) => string;
@@ -28,9 +29,9 @@ export interface ChartPlot {
   destroy(): void;
 }
 
-const font = "11px system-ui, sans-serif";
+const axisFont = "11px system-ui, sans-serif";
 /** A drag of fewer pixels counts as a click. */
-const dragMinPixels = 4;
+const minDragPixels = 4;
 
 /** Creates the plot. Returns `undefined` if the browser has no canvas; the chart then shows only its text. */
 export function drawChart(container: HTMLElement, options: PlotOptions): ChartPlot | undefined {
@@ -67,15 +68,15 @@ export function drawChart(container: HTMLElement, options: PlotOptions): ChartPl
 function toOptions(
   container: HTMLElement,
   options: PlotOptions,
-  range: () => readonly [from: number, to: number] | undefined,
+  getRange: () => readonly [from: number, to: number] | undefined,
 ): uPlot.Options {
-  const { lines, scale, height, format, onPoint, onSelect } = options;
-  const color = (name: string): string =>
+  const { seriesOptions, scale, height, format, onPoint, onSelect } = options;
+  const readColor = (name: string): string =>
     getComputedStyle(container).getPropertyValue(name) || "currentcolor";
   const axis: uPlot.Axis = {
-    font,
-    stroke: () => color("--ink-2"),
-    grid: { stroke: () => color("--line"), width: 1 },
+    font: axisFont,
+    stroke: () => readColor("--ink-2"),
+    grid: { stroke: () => readColor("--line"), width: 1 },
     ticks: { show: false },
   };
   return {
@@ -86,28 +87,28 @@ function toOptions(
     legend: { show: false },
     cursor: {
       y: false,
-      drag: { x: onSelect !== undefined, y: false, setScale: false, dist: dragMinPixels },
+      drag: { x: onSelect !== undefined, y: false, setScale: false, dist: minDragPixels },
       points: { size: 6 },
     },
     select: { show: onSelect !== undefined, left: 0, top: 0, width: 0, height: 0 },
     scales: {
       x: {
         time: scale === "time",
-        range: (_, from, to) => [...(range() ?? widenRange(from, to))],
+        range: (_, from, to) => [...(getRange() ?? widenRange(from, to))],
       },
       y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] },
     },
     axes: [
-      { ...axis, space: 70, size: 28, ...(scale === "time" ? { values: timeLabels } : {}) },
+      { ...axis, space: 70, size: 28, ...(scale === "time" ? { values: formatTimeLabels } : {}) },
       { ...axis, space: 30, size: 52, values: (_, ticks) => ticks.map(format) },
     ],
-    series: [{}, ...lines.map((line) => toSeries(line, color))],
+    series: [{}, ...seriesOptions.map((line) => toSeries(line, readColor))],
     hooks: {
       setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
-          if (width >= dragMinPixels) {
+          if (width >= minDragPixels) {
             onSelect?.(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
             plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           }
@@ -119,29 +120,29 @@ function toOptions(
 
 function toSeries(
   { label, color: name, kind = "line" }: Omit<ChartSeries, "values">,
-  color: (name: string) => string,
+  readColor: (name: string) => string,
 ): uPlot.Series {
   const isBars = kind === "bars" || kind === "stack";
   const bars = isBars ? uPlot.paths.bars?.({ size: [0.9, 40], align: 0 }) : undefined;
   return {
     label,
     width: isBars ? 0 : 1.5,
-    stroke: () => color(name),
+    stroke: () => readColor(name),
     points: isBars
       ? { show: false }
-      : { show: true, size: 5, fill: () => color(name), filter: findIsolated },
+      : { show: true, size: 5, fill: () => readColor(name), filter: findIsolatedIndexes },
     ...(bars === undefined ? {} : { paths: bars }),
-    ...(isBars ? { fill: () => color(name) } : {}),
+    ...(isBars ? { fill: () => readColor(name) } : {}),
     ...(kind === "area"
-      ? { fill: () => `color-mix(in srgb, ${color(name)} 18%, transparent)` }
+      ? { fill: () => `color-mix(in srgb, ${readColor(name)} 18%, transparent)` }
       : {}),
   };
 }
 
 /** The indexes of values without a neighbor. No line reaches them, so they are drawn as points. */
-function findIsolated(plot: uPlot, index: number): number[] {
+function findIsolatedIndexes(plot: uPlot, index: number): number[] {
   const values = plot.data[index] ?? [];
-  const hasValue = (at: number): boolean => typeof values[at] === "number";
+  const hasValue = (position: number): boolean => typeof values[position] === "number";
   return [...values.keys()].filter((at) => hasValue(at) && !hasValue(at - 1) && !hasValue(at + 1));
 }
 
@@ -149,8 +150,12 @@ function findIsolated(plot: uPlot, index: number): number[] {
 const widenRange = (from: number, to: number): readonly [number, number] =>
   from === to ? [from - 1, to + 1] : [from, to];
 
-/** Labels of the time axis: clock times, or dates if the ticks are days apart. */
-function timeLabels(_: uPlot, ticks: readonly number[], ...others: readonly number[]): string[] {
+/** Formats the labels of the time axis: clock times, or dates if the ticks are days apart. */
+function formatTimeLabels(
+  _: uPlot,
+  ticks: readonly number[],
+  ...others: readonly number[]
+): string[] {
   // uPlot passes the distance of two ticks as the last argument.
   const stepMs = others.at(-1) ?? 0;
   const format: Intl.DateTimeFormatOptions =

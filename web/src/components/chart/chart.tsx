@@ -10,7 +10,7 @@ export interface ChartProps {
   /** The title of the chart. */
   readonly label: string;
   /** Positions on the horizontal scale, ascending: milliseconds since the Unix epoch, or numbers. */
-  readonly at: readonly number[];
+  readonly positions: readonly number[];
   /** @defaultValue "time" */
   readonly scale?: "time" | "number";
   readonly series: readonly ChartSeries[];
@@ -26,10 +26,10 @@ export interface ChartProps {
 
 /** A chart of series over time or over numbers. It shows the values under the pointer, and a text for screen readers. */
 export const Chart = (props: ChartProps) => {
-  const { label, at, series, format = formatCount, scale = "time" } = props;
+  const { label, positions, series, format = formatCount, scale = "time" } = props;
   const [index, setIndex] = useState<number>();
   const container = usePlot(props, setIndex);
-  const position = index === undefined ? undefined : at[index];
+  const position = index === undefined ? undefined : positions[index];
   return (
     <figure className="chart">
       <figcaption className="chart-head">
@@ -41,7 +41,7 @@ export const Chart = (props: ChartProps) => {
         <ul className="chart-legend" aria-hidden="true">
           {series.map(({ label: name, color, values }) => (
             <li key={name} style={{ borderColor: `var(${color})` }}>
-              {name} <b>{formatAt(values, index, format)}</b>
+              {name} <b>{formatValueAt(values, index, format)}</b>
             </li>
           ))}
         </ul>
@@ -52,8 +52,8 @@ export const Chart = (props: ChartProps) => {
   );
 };
 
-/** The value under the pointer, or else the last value. */
-function formatAt(
+/** Formats the value under the pointer; if there is none, the last value. */
+function formatValueAt(
   values: readonly (number | null)[],
   index: number | undefined,
   format: (value: number) => string,
@@ -64,10 +64,18 @@ function formatAt(
 }
 
 function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void) {
-  const { at, series, scale = "time", range, height = 160, onSelect, format = formatCount } = props;
+  const {
+    positions,
+    series,
+    scale = "time",
+    range,
+    height = 160,
+    onSelect,
+    format = formatCount,
+  } = props;
   const container = useRef<HTMLDivElement>(null);
   const [plot, setPlot] = useState<ChartPlot>();
-  const data = useMemo(() => [at, ...stackSeries(series)], [at, series]);
+  const data = useMemo(() => [positions, ...stackSeries(series)], [positions, series]);
   const seriesKey = JSON.stringify(
     series.map(({ label, color, kind }) => ({ label, color, kind })),
   );
@@ -79,16 +87,16 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
     if (container.current === null) {
       return undefined;
     }
-    const created = drawChart(container.current, {
-      lines: JSON.parse(seriesKey) as readonly Omit<ChartSeries, "values">[],
+    const newPlot = drawChart(container.current, {
+      seriesOptions: JSON.parse(seriesKey) as readonly Omit<ChartSeries, "values">[],
       scale,
       height,
       format: (value) => formatValue(value),
       onPoint,
       onSelect: canSelect ? (from, to) => reportSelection(from, to) : undefined,
     });
-    setPlot(created);
-    return () => created?.destroy();
+    setPlot(newPlot);
+    return () => newPlot?.destroy();
   }, [seriesKey, scale, height, canSelect, onPoint]);
   useEffect(() => plot?.show(data, range), [plot, data, range]);
   return container;

@@ -2,7 +2,12 @@ import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { faultField, showFaults } from "./code-faults.ts";
-import { editExtensions, readExtensions, getShadowRoot, viewExtensions } from "./code-view.ts";
+import {
+  createEditorExtensions,
+  createReadOnlyExtensions,
+  getShadowRoot,
+  createViewExtensions,
+} from "./code-view.ts";
 import type { CodeProps } from "./code.tsx";
 
 const noFaults: NonNullable<CodeProps["faults"]> = [];
@@ -17,10 +22,10 @@ export const CodeEditor = ({
   faults = noFaults,
 }: CodeProps) => {
   const host = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView>(undefined);
-  const latest = useRef({ value, onChange, faults });
+  const editorView = useRef<EditorView>(undefined);
+  const latestProps = useRef({ value, onChange, faults });
   useEffect(() => {
-    latest.current = { value, onChange, faults };
+    latestProps.current = { value, onChange, faults };
   });
 
   useEffect(() => {
@@ -28,42 +33,42 @@ export const CodeEditor = ({
       return undefined;
     }
     const root = getShadowRoot(host.current);
-    const created = new EditorView({
+    const newEditor = new EditorView({
       root,
       parent: root,
       state: EditorState.create({
-        doc: latest.current.value,
+        doc: latestProps.current.value,
         extensions: [
-          viewExtensions(language, label),
-          readOnly ? readExtensions() : editExtensions(),
+          createViewExtensions(language, label),
+          readOnly ? createReadOnlyExtensions() : createEditorExtensions(),
           faultField,
           EditorView.updateListener.of(({ docChanged, state }) => {
             const text = docChanged ? state.doc.toString() : undefined;
-            // Do not report text that was set from outside: the caller has it already.
-            if (text !== undefined && text !== latest.current.value) {
-              latest.current.onChange?.(text);
+            // Report only changes that the user made, not a new `value` that the caller has passed.
+            if (text !== undefined && text !== latestProps.current.value) {
+              latestProps.current.onChange?.(text);
             }
           }),
         ],
       }),
     });
-    created.dispatch({ effects: showFaults.of(latest.current.faults) });
-    view.current = created;
+    newEditor.dispatch({ effects: showFaults.of(latestProps.current.faults) });
+    editorView.current = newEditor;
     return () => {
-      view.current = undefined;
-      created.destroy();
+      editorView.current = undefined;
+      newEditor.destroy();
     };
   }, [language, readOnly, label]);
 
   useEffect(() => {
-    const { current } = view;
+    const { current } = editorView;
     if (current !== undefined && current.state.doc.toString() !== value) {
       current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } });
     }
   }, [value]);
 
   useEffect(() => {
-    view.current?.dispatch({ effects: showFaults.of(faults) });
+    editorView.current?.dispatch({ effects: showFaults.of(faults) });
   }, [faults]);
 
   return <div ref={host} className="code-host" />;

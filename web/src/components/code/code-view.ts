@@ -97,7 +97,7 @@ const theme = EditorView.theme({
 const hiddenChars = /[\u00ad\u061c\u180e\u202a-\u202c\u2060-\u2064\u2068\u{e0000}-\u{e007f}]/gu;
 
 /** The extensions of every view, read-only or editable. */
-export const viewExtensions = (language: CodeLanguage, label: string): Extension => [
+export const createViewExtensions = (language: CodeLanguage, label: string): Extension => [
   theme,
   syntaxHighlighting(highlights),
   highlightSpecialChars({ addSpecialChars: hiddenChars }),
@@ -113,10 +113,10 @@ export const viewExtensions = (language: CodeLanguage, label: string): Extension
 ];
 
 /** The additional extensions of an editable view. */
-export const editExtensions = (): Extension => [history(), keymap.of(historyKeymap)];
+export const createEditorExtensions = (): Extension => [history(), keymap.of(historyKeymap)];
 
 /** The additional extensions of a read-only view. It can have the focus, so that the arrow keys scroll it. */
-export const readExtensions = (): Extension => [
+export const createReadOnlyExtensions = (): Extension => [
   EditorState.readOnly.of(true),
   EditorView.editable.of(false),
   EditorView.contentAttributes.of({ tabindex: "0", "aria-readonly": "true" }),

@@ -36,17 +36,17 @@ const previewLength = 2_000;
 
 /** A text, read-only or editable, with highlighting, search and folding. */
 export const Code = (props: CodeProps) => (
-  <div className="code" style={toSizes(props)}>
-    <Suspense fallback={<pre className="code-wait">{preview(props.value)}</pre>}>
+  <div className="code" style={toHeightProperties(props)}>
+    <Suspense fallback={<pre className="code-wait">{toPreview(props.value)}</pre>}>
       <CodeEditor {...props} />
     </Suspense>
   </div>
 );
 
-const preview = (text: string): string => toVisibleText(text.slice(0, previewLength));
+const toPreview = (text: string): string => toVisibleText(text.slice(0, previewLength));
 
-/** CSS custom properties, which the theme reads within the editor's shadow root. */
-const toSizes = ({ minHeight, maxHeight }: CodeProps): CSSProperties =>
+/** Converts the heights to CSS custom properties, which the editor's theme uses. */
+const toHeightProperties = ({ minHeight, maxHeight }: CodeProps): CSSProperties =>
   ({
     ...(minHeight === undefined ? {} : { "--code-min": `${minHeight}px` }),
     ...(maxHeight === undefined ? {} : { "--code-max": `${maxHeight}px` }),

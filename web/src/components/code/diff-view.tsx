@@ -2,7 +2,7 @@ import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import type { MergeConfig } from "@codemirror/merge";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import { readExtensions, getShadowRoot, viewExtensions } from "./code-view.ts";
+import { createReadOnlyExtensions, getShadowRoot, createViewExtensions } from "./code-view.ts";
 import type { TextDiffProps } from "./text-diff.tsx";
 
 interface DiffViewProps extends TextDiffProps {
@@ -54,9 +54,9 @@ export const DiffView = ({
       diffConfig,
       ...(isCollapsed ? { collapseUnchanged: { margin: 3, minSize: 6 } } : {}),
     };
-    const extensions = (side: string) => [
-      viewExtensions(language, side === "" ? label : `${label}, ${side}`),
-      readExtensions(),
+    const createExtensions = (side: string) => [
+      createViewExtensions(language, side === "" ? label : `${label}, ${side}`),
+      createReadOnlyExtensions(),
       diffTheme,
     ];
     const view =
@@ -65,15 +65,15 @@ export const DiffView = ({
             ...config,
             root,
             parent: root,
-            a: { doc: before, extensions: extensions("before") },
-            b: { doc: after, extensions: extensions("after") },
+            a: { doc: before, extensions: createExtensions("before") },
+            b: { doc: after, extensions: createExtensions("after") },
           })
         : new EditorView({
             root,
             parent: root,
             doc: after,
             extensions: [
-              extensions(""),
+              createExtensions(""),
               unifiedMergeView({ ...config, original: before, mergeControls: false }),
             ],
           });

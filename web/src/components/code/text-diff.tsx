@@ -20,7 +20,7 @@ const DiffView = lazy(async () =>
 );
 
 /** The number of characters shown of each text if the texts are too long to compare. */
-const plainLength = 50_000;
+const maxPlainLength = 50_000;
 
 /** The diff of two texts, unified or side by side. Unchanged lines are collapsed. */
 export const TextDiff = (props: TextDiffProps) => {
@@ -37,7 +37,7 @@ export const TextDiff = (props: TextDiffProps) => {
     return <p className="code text-diff-note">{label}: no differences</p>;
   }
   if (!isDiffable(before, after)) {
-    return <PlainPair {...props} />;
+    return <PlainTexts {...props} />;
   }
   const layout = isNarrow ? "unified" : preferred;
   return (
@@ -66,7 +66,7 @@ export const TextDiff = (props: TextDiffProps) => {
   );
 };
 
-const PlainPair = ({ before, after, label }: TextDiffProps) => (
+const PlainTexts = ({ before, after, label }: TextDiffProps) => (
   <div className="code text-diff">
     <p className="text-diff-note" role="note">
       {label}: too long to compare ({before.length.toLocaleString("en")} and{" "}
@@ -74,17 +74,17 @@ const PlainPair = ({ before, after, label }: TextDiffProps) => (
     </p>
     <div className="text-diff-plain">
       {[before, after].map((text, side) => (
-        // The keyboard must be able to scroll it.
+        // `tabIndex` makes the text scrollable with the keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <pre key={side === 0 ? "before" : "after"} tabIndex={0} aria-label={`${label}, beginning`}>
-          {toVisibleText(text.slice(0, plainLength))}
+          {toVisibleText(text.slice(0, maxPlainLength))}
         </pre>
       ))}
     </div>
   </div>
 );
 
-/** The most characters and lines, of both texts together, that are compared without a noticeable pause. */
+/** The maximum number of characters and lines, of both texts together, that are compared without a noticeable pause. */
 const diffLimits: { readonly characters: number; readonly lines: number } = {
   characters: 400_000,
   lines: 20_000,
@@ -100,7 +100,11 @@ export function isDiffable(before: string, after: string, limits = diffLimits): 
 
 function countLines(text: string): number {
   let lines = 1;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
+  for (
+    let position = text.indexOf("\n");
+    position >= 0;
+    position = text.indexOf("\n", position + 1)
+  ) {
     lines += 1;
   }
   return lines;

@@ -19,7 +19,7 @@ export const Dialog = ({
   readonly children: ReactNode;
 }) => {
   const dialog = useRef<HTMLDialogElement>(null);
-  const id = useId();
+  const titleId = useId();
   const close = useEffectEvent(onClose);
   useLayoutEffect(() => {
     const element = dialog.current;
@@ -30,27 +30,27 @@ export const Dialog = ({
       event.preventDefault();
       close();
     };
-    const onPress = ({ target }: Event): void => {
+    const onMouseDown = ({ target }: Event): void => {
       // Only a press on the backdrop has the dialog itself as its target; others have an element within it.
       if (target === element) {
         close();
       }
     };
     element.addEventListener("cancel", onCancel);
-    element.addEventListener("mousedown", onPress);
+    element.addEventListener("mousedown", onMouseDown);
     if (!element.open) {
       element.showModal();
     }
     return () => {
       element.removeEventListener("cancel", onCancel);
-      element.removeEventListener("mousedown", onPress);
+      element.removeEventListener("mousedown", onMouseDown);
       element.close();
     };
   }, []);
   return (
-    <dialog ref={dialog} className="dialog" aria-labelledby={id} style={{ width }}>
+    <dialog ref={dialog} className="dialog" aria-labelledby={titleId} style={{ width }}>
       <div className="dialog-body">
-        <h2 id={id}>{title}</h2>
+        <h2 id={titleId}>{title}</h2>
         {children}
       </div>
     </dialog>

@@ -5,9 +5,9 @@ import type { KeyboardEvent, ReactNode } from "react";
 import { toVisibleText } from "../text/visible-text.ts";
 import { applySuggestion } from "./filter-completion.ts";
 import type { Suggestion, ValueRequest } from "./filter-completion.ts";
-import { describePart, toFilterParts, withoutFilterParts } from "./filter-parts.ts";
+import { describeCondition, splitConditions, removeConditions } from "./filter-conditions.ts";
 import { Suggestions, useSuggestions } from "./filter-suggestions.tsx";
-import { filterFaultQuery, filterLanguageQuery } from "./queries.ts";
+import { createFilterFaultQuery, filterLanguageQuery } from "./queries.ts";
 import type { FilterFault } from "./queries.ts";
 import "./filter-bar.css";
 
@@ -34,21 +34,20 @@ const checkDelayMs = 250;
  */
 export const FilterBar = (props: FilterBarProps) => {
   const { resource, value, onApply, children } = props;
-  // The draft belongs to the applied filter on which it is based. The draft is discarded when another filter is
-  // applied.
+  // The draft is an edited copy of the applied filter. It is discarded when another filter is applied.
   const [edit, setEdit] = useState({ base: value, draft: value });
   const draft = edit.base === value ? edit.draft : value;
   const setDraft = (next: string): void => setEdit({ base: value, draft: next });
   const [cursor, setCursor] = useState<number>();
-  const [active, setActive] = useState(-1);
-  const [scrolled, setScrolled] = useState(0);
+  const [activeIndex, setActiveIndex] = useState(-1);
+  const [scrollLeft, setScrollLeft] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const listId = useId();
   const { data: languages } = useQuery(filterLanguageQuery);
-  const [checked] = useDebouncedValue(draft, checkDelayMs);
+  const [debouncedDraft] = useDebouncedValue(draft, checkDelayMs);
   const { data: fault } = useQuery({
-    ...filterFaultQuery(resource, checked),
-    enabled: checked.trim() !== "",
+    ...createFilterFaultQuery(resource, debouncedDraft),
+    enabled: debouncedDraft.trim() !== "",
   });
   const isOpen = cursor !== undefined;
   const { completion, suggestions } = useSuggestions(props, {
@@ -60,26 +59,38 @@ export const FilterBar = (props: FilterBarProps) => {
     if (completion === undefined) {
       return;
     }
-    const applied = applySuggestion(draft, completion, suggestion);
-    setDraft(applied.filter);
-    setActive(-1);
-    setCursor(applied.cursor);
-    requestAnimationFrame(() => input.current?.setSelectionRange(applied.cursor, applied.cursor));
+    const newFilter = applySuggestion(draft, completion, suggestion);
+    setDraft(newFilter.filter);
+    setActiveIndex(-1);
+    setCursor(newFilter.cursor);
+    requestAnimationFrame(() =>
+      input.current?.setSelectionRange(newFilter.cursor, newFilter.cursor),
+    );
   };
   const apply = (filter: string): void => {
     setCursor(undefined);
-    setActive(-1);
+    setActiveIndex(-1);
     setEdit({ base: filter.trim(), draft: filter.trim() });
     onApply(filter.trim());
   };
-  const onKey = (event: KeyboardEvent<HTMLInputElement>): void => {
-    const count = isOpen ? suggestions.length : 0;
-    const chosen = suggestions[active];
+  const handleKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
+    const suggestionCount = isOpen ? suggestions.length : 0;
+    const activeSuggestion = suggestions[activeIndex];
     const keyHandlers: Readonly<Record<string, (() => void) | undefined>> = {
-      ArrowDown: count > 0 ? () => setActive((active + 1) % count) : undefined,
-      ArrowUp: count > 0 ? () => setActive((active <= 0 ? count : active) - 1) : undefined,
-      Tab: isOpen && chosen !== undefined ? () => acceptSuggestion(chosen) : undefined,
-      Enter: () => (isOpen && chosen !== undefined ? acceptSuggestion(chosen) : apply(draft)),
+      ArrowDown:
+        suggestionCount > 0 ? () => setActiveIndex((activeIndex + 1) % suggestionCount) : undefined,
+      ArrowUp:
+        suggestionCount > 0
+          ? () => setActiveIndex((activeIndex <= 0 ? suggestionCount : activeIndex) - 1)
+          : undefined,
+      Tab:
+        isOpen && activeSuggestion !== undefined
+          ? () => acceptSuggestion(activeSuggestion)
+          : undefined,
+      Enter: () =>
+        isOpen && activeSuggestion !== undefined
+          ? acceptSuggestion(activeSuggestion)
+          : apply(draft),
       Escape: isOpen ? () => setCursor(undefined) : () => setDraft(value),
     };
     const handleKey = keyHandlers[event.key];
@@ -91,9 +102,9 @@ export const FilterBar = (props: FilterBarProps) => {
   };
   const updateCursor = (): void => {
     setCursor(input.current?.selectionStart ?? 0);
-    setScrolled(input.current?.scrollLeft ?? 0);
+    setScrollLeft(input.current?.scrollLeft ?? 0);
   };
-  const hasFault = fault !== undefined && fault !== null && checked === draft;
+  const hasFault = fault !== undefined && fault !== null && debouncedDraft === draft;
   return (
     <search className="filter-bar" aria-label={`Filter ${resource}`}>
       <div className="filter-line" data-fault={hasFault || undefined}>
@@ -106,7 +117,7 @@ export const FilterBar = (props: FilterBarProps) => {
           aria-autocomplete="list"
           aria-expanded={isOpen && suggestions.length > 0}
           aria-controls={listId}
-          aria-activedescendant={active >= 0 ? `${listId}-${active}` : undefined}
+          aria-activedescendant={activeIndex >= 0 ? `${listId}-${activeIndex}` : undefined}
           aria-invalid={hasFault}
           aria-describedby={hasFault ? `${listId}-fault` : undefined}
           placeholder={'Filter, for example eq(status, "error")'}
@@ -116,22 +127,22 @@ export const FilterBar = (props: FilterBarProps) => {
           value={draft}
           onChange={({ target }) => {
             setDraft(target.value);
-            setActive(-1);
+            setActiveIndex(-1);
             updateCursor();
           }}
-          onKeyDown={onKey}
+          onKeyDown={handleKeyDown}
           onKeyUp={({ key }) => {
             if (key.startsWith("Arrow") && key !== "ArrowDown" && key !== "ArrowUp" && isOpen) {
               updateCursor();
             }
           }}
           onClick={updateCursor}
-          onScroll={({ currentTarget }) => setScrolled(currentTarget.scrollLeft)}
+          onScroll={({ currentTarget }) => setScrollLeft(currentTarget.scrollLeft)}
           onBlur={() => setCursor(undefined)}
         />
         {draft !== value && (
           <button type="button" className="filter-apply" onClick={() => apply(draft)}>
-            Apply ⏎
+            Apply filter ⏎
           </button>
         )}
         {draft !== "" && (
@@ -149,13 +160,13 @@ export const FilterBar = (props: FilterBarProps) => {
             id={`${listId}-fault`}
             filter={draft}
             fault={fault}
-            scrolled={scrolled}
+            scrollLeft={scrollLeft}
           />
         )}
         <Suggestions
           id={listId}
           suggestions={isOpen ? suggestions : []}
-          active={active}
+          activeIndex={activeIndex}
           onSelect={acceptSuggestion}
         />
       </div>
@@ -175,14 +186,14 @@ const FilterChips = ({
   readonly filter: string;
   readonly onApply: (filter: string) => void;
 }) => (
-  <ul className="filter-chips" aria-label="Conditions">
-    {toFilterParts(filter).map((part) => (
+  <ul className="filter-chips" aria-label="Filter conditions">
+    {splitConditions(filter).map((part) => (
       <li key={part} className="filter-chip" title={toVisibleText(part)}>
-        <span>{toVisibleText(describePart(part))}</span>
+        <span>{toVisibleText(describeCondition(part))}</span>
         <button
           type="button"
-          aria-label={`Remove ${toVisibleText(describePart(part))}`}
-          onClick={() => onApply(withoutFilterParts(filter, (other) => other === part))}
+          aria-label={`Remove ${toVisibleText(describeCondition(part))}`}
+          onClick={() => onApply(removeConditions(filter, (other) => other === part))}
         >
           ✕
         </button>
@@ -196,20 +207,20 @@ const FilterFaultMark = ({
   id,
   filter,
   fault,
-  scrolled,
+  scrollLeft,
 }: {
   readonly id: string;
   readonly filter: string;
   readonly fault: FilterFault;
   /** How far the input is scrolled sideways, in pixels. */
-  readonly scrolled: number;
+  readonly scrollLeft: number;
 }) => {
   const mark = useRef<HTMLElement>(null);
   const { offset, length, reason } = fault;
   return (
     <>
       <span className="filter-mirror" aria-hidden="true">
-        <span className="filter-mirror-text" style={{ transform: `translateX(${-scrolled}px)` }}>
+        <span className="filter-mirror-text" style={{ transform: `translateX(${-scrollLeft}px)` }}>
           {filter.slice(0, offset)}
           <mark ref={mark}>{filter.slice(offset, offset + length) || " "}</mark>
         </span>
@@ -218,9 +229,9 @@ const FilterFaultMark = ({
         <span
           className="filter-caret"
           aria-hidden="true"
-          // The mark is laid out at this point, so its offset is that of the invalid characters.
+          // The browser has already laid out the `mark` element above, so its offset can be read here.
           ref={(caret) => {
-            const left = Math.max(0, (mark.current?.offsetLeft ?? 0) - scrolled);
+            const left = Math.max(0, (mark.current?.offsetLeft ?? 0) - scrollLeft);
             caret?.style.setProperty("transform", `translateX(${left}px)`);
           }}
         >

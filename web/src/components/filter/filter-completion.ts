@@ -7,7 +7,7 @@ export interface Suggestion {
   readonly label: string;
   readonly detail: string;
   /** The text that replaces the range of the {@link Completion}. */
-  readonly insert: string;
+  readonly insertedText: string;
 }
 
 /** A request for values that occur in runs, such as tags, to suggest them. */
@@ -31,8 +31,8 @@ export interface Completion {
   readonly valueRequest?: ValueRequest;
 }
 
-/** The end of a field name that stands for all paths below it, such as `metadata.<path>`. */
-const anyPath = ".<path>";
+/** The end of a field name such as `metadata.<path>`, in which `<path>` is a placeholder for any path. */
+const pathPlaceholder = ".<path>";
 
 /** A function call whose argument list contains the cursor. */
 interface OpenCall {
@@ -45,35 +45,35 @@ interface OpenCall {
   key: string | undefined;
 }
 
-/** Suggests completions at the cursor. Of the text after the cursor, only the rest of the current token is used. */
+/** Suggests completions at the cursor. Tokens after the cursor are ignored. */
 export function completeFilter(
   filter: string,
   cursor: number,
   language: FilterLanguage,
 ): Completion {
   const tokens = toFilterTokens(filter);
-  const at = tokens.findIndex(
+  const tokenIndex = tokens.findIndex(
     ({ kind, from, to, isClosed }) =>
       from < cursor &&
       (kind === "text" ? isInText({ from, to, isClosed }, cursor) : to >= cursor) &&
       kind !== "mark",
   );
-  const current = at === -1 ? undefined : tokens[at];
-  const before = tokens.filter(({ to }) => to <= (current?.from ?? cursor));
-  const frame = findOpenCall(before);
+  const current = tokenIndex === -1 ? undefined : tokens[tokenIndex];
+  const tokensBefore = tokens.filter(({ to }) => to <= (current?.from ?? cursor));
+  const openCall = findOpenCall(tokensBefore);
   const from = current?.from ?? cursor;
-  const span = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
-  if (frame === undefined && before.length > 0) {
-    // The filter is complete: nothing can be appended, a further condition would need an enclosing `and`.
-    return { from, to: span.to, suggestions: [] };
+  const range = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
+  if (openCall === undefined && tokensBefore.length > 0) {
+    // The filter is complete. A further condition could be added only inside of an enclosing `and`.
+    return { from, to: range.to, suggestions: [] };
   }
-  if (frame === undefined || isCombination(language, frame.name)) {
-    return completeFunction(span, language);
+  if (openCall === undefined || isCombination(language, openCall.name)) {
+    return completeFunction(range, language);
   }
-  if (frame.argument === 0) {
-    return completeField(span, language, frame.name);
+  if (openCall.argument === 0) {
+    return completeField(range, language, openCall.name);
   }
-  return completeValue(span, findField(language, frame.field ?? ""), frame);
+  return completeValue(range, findField(language, openCall.field ?? ""), openCall);
 }
 
 const isInText = (
@@ -83,75 +83,82 @@ const isInText = (
 
 /** The innermost function call that is not closed after these tokens. */
 function findOpenCall(tokens: readonly FilterToken[]): OpenCall | undefined {
-  const frames: OpenCall[] = [];
+  const openCalls: OpenCall[] = [];
   tokens.forEach((token, index) => {
-    const frame = frames.at(-1);
+    const openCall = openCalls.at(-1);
     if (token.kind === "mark" && token.text === "(") {
       const name = tokens[index - 1]?.text ?? "";
-      frames.push({ name, argument: 0, field: undefined, key: undefined });
+      openCalls.push({ name, argument: 0, field: undefined, key: undefined });
     } else if (token.kind === "mark" && token.text === ")") {
-      const closed = frames.pop();
-      const above = frames.at(-1);
+      const closed = openCalls.pop();
+      const above = openCalls.at(-1);
       if (above !== undefined && closed?.key !== undefined) {
         above.key = closed.key;
       }
-    } else if (frame === undefined) {
+    } else if (openCall === undefined) {
       // Outside of all function calls there are no arguments.
     } else if (token.kind === "mark" && token.text === ",") {
-      frame.argument += 1;
-    } else if (token.kind === "name" && frame.argument === 0) {
-      frame.field = token.text;
-    } else if (token.kind === "text" && frame.field === "metadata_key") {
-      frame.key = token.text;
+      openCall.argument += 1;
+    } else if (token.kind === "name" && openCall.argument === 0) {
+      openCall.field = token.text;
+    } else if (token.kind === "text" && openCall.field === "metadata_key") {
+      openCall.key = token.text;
     }
   });
-  const [last, above] = [frames.at(-1), frames.at(-2)];
+  const [last, above] = [openCalls.at(-1), openCalls.at(-2)];
   return last && { ...last, key: last.key ?? above?.key };
 }
 
 /** The range that a suggestion replaces. */
-interface Span {
+interface TokenRange {
   readonly from: number;
   readonly to: number;
   /** The text from `from` to the cursor. */
   readonly typed: string;
 }
 
-const startsWith = (text: string, typed: string): boolean =>
+const startsWithIgnoringCase = (text: string, typed: string): boolean =>
   text.toLowerCase().startsWith(typed.toLowerCase());
 
 /** Suggests functions, and fields that are inserted together with their most common function. */
-function completeFunction({ from, to, typed }: Span, language: FilterLanguage): Completion {
+function completeFunction({ from, to, typed }: TokenRange, language: FilterLanguage): Completion {
   const functions = language.functions
-    .filter(({ name }) => startsWith(name, typed))
-    .map(({ name, form, doc }) => ({ label: form, detail: doc, insert: `${name}(` }));
+    .filter(({ name }) => startsWithIgnoringCase(name, typed))
+    .map(({ name, form, doc }) => ({ label: form, detail: doc, insertedText: `${name}(` }));
   const fields = language.fields
-    .filter(({ name }) => typed !== "" && startsWith(name, typed))
+    .filter(({ name }) => typed !== "" && startsWithIgnoringCase(name, typed))
     .map(({ name, comparators, doc }) => {
       const comparator = comparators[0] ?? "eq";
-      const isPath = name.endsWith(anyPath);
-      const field = isPath ? name.slice(0, -anyPath.length + 1) : name;
+      const isPath = name.endsWith(pathPlaceholder);
+      const field = isPath ? name.slice(0, -pathPlaceholder.length + 1) : name;
       return {
         label: `${comparator}(${field}…`,
         detail: doc,
-        insert: `${comparator}(${field}${isPath ? "" : ", "}`,
+        insertedText: `${comparator}(${field}${isPath ? "" : ", "}`,
       };
     });
   return { from, to, suggestions: [...fields, ...functions] };
 }
 
-function completeField(span: Span, language: FilterLanguage, comparator: string): Completion {
-  const { from, to, typed } = span;
+function completeField(
+  range: TokenRange,
+  language: FilterLanguage,
+  comparator: string,
+): Completion {
+  const { from, to, typed } = range;
   const path = /^metadata\.(.*)$/s.exec(typed);
-  const isExists = comparator === "exists";
+  const isExistsCondition = comparator === "exists";
   const suggestions = language.fields
-    .filter((field) => field.comparators.includes(comparator) && startsWith(field.name, typed))
+    .filter(
+      (field) =>
+        field.comparators.includes(comparator) && startsWithIgnoringCase(field.name, typed),
+    )
     .map(({ name, doc, values }) => {
-      const isPath = name.endsWith(anyPath);
+      const isPath = name.endsWith(pathPlaceholder);
       return {
-        label: isPath ? `${name.slice(0, -anyPath.length)}.…` : name,
+        label: isPath ? `${name.slice(0, -pathPlaceholder.length)}.…` : name,
         detail: `${doc} ${values}.`,
-        insert: isPath ? name.slice(0, -anyPath.length + 1) : `${name}, `,
+        insertedText: isPath ? name.slice(0, -pathPlaceholder.length + 1) : `${name}, `,
       };
     });
   return path === null
@@ -164,38 +171,43 @@ function completeField(span: Span, language: FilterLanguage, comparator: string)
           kind: "metadata_key",
           prefix: path[1] ?? "",
           before: "metadata.",
-          after: isExists ? ")" : ", ",
+          after: isExistsCondition ? ")" : ", ",
         },
       };
 }
 
 function completeValue(
-  { from, to, typed }: Span,
+  { from, to, typed }: TokenRange,
   field: FilterField | undefined,
-  frame: OpenCall,
+  openCall: OpenCall,
 ): Completion {
   if (field === undefined) {
     return { from, to, suggestions: [] };
   }
-  const after = frame.name === "in" ? "" : ")";
+  const after = openCall.name === "in" ? "" : ")";
   const unquoted = typed.replace(/^["']/, "");
-  const opening = frame.name === "in" && frame.argument === 1 && typed === "" ? "[" : "";
+  const openingBracket =
+    openCall.name === "in" && openCall.argument === 1 && typed === "" ? "[" : "";
   const fixedValues = [
     ...field.choices.map((choice) => JSON.stringify(choice)),
     ...(field.type === "boolean" ? ["true", "false"] : []),
-    ...(field.isNullable && (frame.name === "eq" || frame.name === "neq") ? ["null"] : []),
+    ...(field.isNullable && (openCall.name === "eq" || openCall.name === "neq") ? ["null"] : []),
   ];
   const suggestions = fixedValues
-    .filter((value) => startsWith(value.replaceAll('"', ""), unquoted))
-    .map((value) => ({ label: value, detail: field.doc, insert: `${opening}${value}${after}` }));
-  const request = toValueRequest(field, frame);
+    .filter((value) => startsWithIgnoringCase(value.replaceAll('"', ""), unquoted))
+    .map((value) => ({
+      label: value,
+      detail: field.doc,
+      insertedText: `${openingBracket}${value}${after}`,
+    }));
+  const request = toValueRequest(field, openCall);
   return request === undefined
     ? { from, to, suggestions }
     : {
         from,
         to,
         suggestions,
-        valueRequest: { ...request, prefix: unquoted, before: opening, after },
+        valueRequest: { ...request, prefix: unquoted, before: openingBracket, after },
       };
 }
 
@@ -216,10 +228,12 @@ const isCombination = ({ functions }: FilterLanguage, name: string): boolean =>
   functions.some((candidate) => candidate.name === name && candidate.combines);
 
 function findField({ fields }: FilterLanguage, name: string): FilterField | undefined {
-  const [head = ""] = name.split(".", 1);
+  const [firstSegment = ""] = name.split(".", 1);
   return (
     fields.find((field) => field.name === name) ??
-    fields.find((field) => name !== head && field.name === `${head}${anyPath}`)
+    fields.find(
+      (field) => name !== firstSegment && field.name === `${firstSegment}${pathPlaceholder}`,
+    )
   );
 }
 
@@ -234,7 +248,7 @@ export function toValueSuggestions(
     .map((value) => ({
       label: value,
       detail: "",
-      insert: `${request.before}${isPath ? value : JSON.stringify(value)}${request.after}`,
+      insertedText: `${request.before}${isPath ? value : JSON.stringify(value)}${request.after}`,
     }));
 }
 
@@ -242,10 +256,16 @@ export function toValueSuggestions(
 export function applySuggestion(
   filter: string,
   { from, to }: Pick<Completion, "from" | "to">,
-  { insert }: Suggestion,
+  { insertedText }: Suggestion,
 ): { readonly filter: string; readonly cursor: number } {
-  const tail = filter.slice(to);
+  const textAfter = filter.slice(to);
   // A closing parenthesis that already follows is not inserted again.
-  const inserted = insert.endsWith(")") && tail.startsWith(")") ? insert.slice(0, -1) : insert;
-  return { filter: `${filter.slice(0, from)}${inserted}${tail}`, cursor: from + inserted.length };
+  const newText =
+    insertedText.endsWith(")") && textAfter.startsWith(")")
+      ? insertedText.slice(0, -1)
+      : insertedText;
+  return {
+    filter: `${filter.slice(0, from)}${newText}${textAfter}`,
+    cursor: from + newText.length,
+  };
 }

@@ -9,12 +9,12 @@ import type { Suggestion, Completion, ValueRequest } from "./filter-completion.t
 export const Suggestions = ({
   id,
   suggestions,
-  active,
+  activeIndex,
   onSelect,
 }: {
   readonly id: string;
   readonly suggestions: readonly Suggestion[];
-  readonly active: number;
+  readonly activeIndex: number;
   readonly onSelect: (suggestion: Suggestion) => void;
 }) => (
   <div
@@ -27,11 +27,11 @@ export const Suggestions = ({
   >
     {suggestions.map((suggestion, index) => (
       <div
-        key={suggestion.insert}
+        key={suggestion.insertedText}
         id={`${id}-${index}`}
         role="option"
         tabIndex={-1}
-        aria-selected={index === active}
+        aria-selected={index === activeIndex}
         // Pointer down, not click: at a click the input would already have lost the focus and closed the list.
         onPointerDown={(event) => {
           event.preventDefault();
@@ -45,28 +45,28 @@ export const Suggestions = ({
   </div>
 );
 
-/** Where the values that occur in runs come from. */
+/** Reads values that occur in runs, such as tags, to suggest them. */
 interface ValueSource {
   readonly readValues?: (request: ValueRequest, signal: AbortSignal) => Promise<readonly string[]>;
   readonly valuesKey?: string;
 }
 
 /** The filter that the user is typing. */
-interface Draft {
+interface FilterDraft {
   readonly language: FilterLanguage | undefined;
   readonly draft: string;
   /** `undefined` while the list of suggestions is closed. */
   readonly cursor: number | undefined;
 }
 
-/** The most suggestions shown. In a longer list it is faster to continue typing. */
-const suggestionsMax = 12;
-const staleMs = 30_000;
+/** The maximum number of suggestions shown. In a longer list it is faster to continue typing. */
+const maxSuggestions = 12;
+const valuesStaleMs = 30_000;
 
 /** The suggestions at the cursor of a filter. Values from the server are added when they arrive. */
 export function useSuggestions(
   { readValues, valuesKey = "" }: ValueSource,
-  { language, draft, cursor }: Draft,
+  { language, draft, cursor }: FilterDraft,
 ): { readonly completion: Completion | undefined; readonly suggestions: readonly Suggestion[] } {
   const completion =
     language === undefined || cursor === undefined
@@ -78,7 +78,7 @@ export function useSuggestions(
     queryFn: async ({ signal }) =>
       request === undefined || readValues === undefined ? [] : readValues(request, signal),
     enabled: request !== undefined && readValues !== undefined,
-    staleTime: staleMs,
+    staleTime: valuesStaleMs,
     placeholderData: keepPreviousData,
   });
   if (completion === undefined) {
@@ -87,11 +87,11 @@ export function useSuggestions(
   const serverSuggestions =
     request === undefined ? [] : toValueSuggestions(values.data ?? [], request);
   // The previous response stays until the next one arrives, so its values may not match the prefix.
-  const matching = serverSuggestions.filter(({ label }) =>
+  const matchingSuggestions = serverSuggestions.filter(({ label }) =>
     label.toLowerCase().startsWith((request?.prefix ?? "").toLowerCase()),
   );
   return {
     completion,
-    suggestions: [...matching, ...completion.suggestions].slice(0, suggestionsMax),
+    suggestions: [...matchingSuggestions, ...completion.suggestions].slice(0, maxSuggestions),
   };
 }

@@ -10,12 +10,12 @@ export interface FilterToken {
   readonly isClosed?: boolean;
 }
 
-const pattern =
+const tokenPattern =
   /\s+|([A-Za-z_][\w-]*(?:\.[\w-]*)*)|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([()[\],])|("(?:[^"\\]|\\[^])*"?|'(?:[^'\\]|\\[^])*'?)|([^])/g;
 
 /** Splits a filter into tokens. Incomplete and invalid filters are accepted. */
 export function toFilterTokens(filter: string): readonly FilterToken[] {
-  return [...filter.matchAll(pattern)].flatMap(
+  return [...filter.matchAll(tokenPattern)].flatMap(
     ({ 0: match, 1: name, 2: digits, 3: mark, 4: quoted, index }): readonly FilterToken[] => {
       const span = { from: index, to: index + match.length };
       if (name !== undefined) {

@@ -1,20 +1,20 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { FilterLanguage } from "millrace/model";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 
-const wordsPath = endpointPath("/ui/filters/words");
-const checkPath = endpointPath("/ui/filters/check");
+const languagePath = toEndpointPath("/ui/filters/words");
+const checkPath = toEndpointPath("/ui/filters/check");
 
 /** The functions and fields of the filter language. They don't change while the server runs. */
 export const filterLanguageQuery = queryOptions({
   queryKey: ["filter-words"],
-  queryFn: async ({ signal }) => parseFilterLanguage(await getJson(wordsPath, signal)),
+  queryFn: async ({ signal }) => parseFilterLanguage(await getJson(languagePath, signal)),
   staleTime: Infinity,
 });
 
 /** Lets the server check a filter. The result is its first error, or `null` for a valid filter. */
-export const filterFaultQuery = (resource: "runs" | "examples", filter: string) =>
+export const createFilterFaultQuery = (resource: "runs" | "examples", filter: string) =>
   queryOptions({
     queryKey: ["filter-fault", resource, filter],
     queryFn: async ({ signal }) =>

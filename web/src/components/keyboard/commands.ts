@@ -4,11 +4,11 @@ import { useEffect } from "react";
 export interface Command {
   readonly id: string;
   readonly label: string;
-  /** The heading under which it is listed: `Screens`, `Projects` or `This page`. */
+  /** The heading under which it is listed: `Pages`, `Projects` or `This page`. */
   readonly group: string;
   /** The shortcut, such as `g h` or `?`. */
   readonly keys?: string;
-  /** Absent if the view handles the keys itself; the command is then only listed in the shortcut list. */
+  /** Runs the command. Absent if the page handles the keys itself; the command then only appears in the shortcut list. */
   readonly run?: () => unknown;
 }
 
@@ -30,26 +30,26 @@ function rankCommand({ label, group }: Command, words: readonly string[]): numbe
   if (!words.every((word) => labelAndGroup.includes(word))) {
     return undefined;
   }
-  const [first] = words;
-  if (first === undefined) {
+  const [firstWord] = words;
+  if (firstWord === undefined) {
     return 0;
   }
-  if (name.startsWith(first)) {
+  if (name.startsWith(firstWord)) {
     return 0;
   }
-  return name.includes(first) ? 1 : 2;
+  return name.includes(firstWord) ? 1 : 2;
 }
 
 /** The commands of the mounted views, for the palette and the shortcut list. */
-const registered = new Set<readonly Command[]>();
+const registeredCommands = new Set<readonly Command[]>();
 const listeners = new Set<() => void>();
-let current: readonly Command[] = [];
+let currentCommands: readonly Command[] = [];
 
 /** The commands of the mounted views, without repeated ids. */
-export const readActions = (): readonly Command[] => current;
+export const readCommands = (): readonly Command[] => currentCommands;
 
 /** Calls `listener` when the commands change. Returns a function that removes the listener. */
-export function onActions(listener: () => void): () => void {
+export function subscribeToCommands(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
@@ -57,21 +57,21 @@ export function onActions(listener: () => void): () => void {
 /**
  * Registers commands while a view is mounted: in the command palette, under `This page`, and as keyboard
  * shortcuts. Of two commands with the same `id`, the one registered last applies. The caller must memoize
- * `actions` (`useMemo`): a new array is registered again.
+ * `commands` (`useMemo`): a new array is registered again.
  */
-export function useActions(actions: readonly Command[]): void {
+export function useCommands(commands: readonly Command[]): void {
   useEffect(() => {
-    registered.add(actions);
+    registeredCommands.add(commands);
     notifyListeners();
     return () => {
-      registered.delete(actions);
+      registeredCommands.delete(commands);
       notifyListeners();
     };
-  }, [actions]);
+  }, [commands]);
 }
 
 function notifyListeners(): void {
-  const byId = new Map([...registered].flat().map((action) => [action.id, action]));
-  current = [...byId.values()];
+  const byId = new Map([...registeredCommands].flat().map((command) => [command.id, command]));
+  currentCommands = [...byId.values()];
   listeners.forEach((listener) => listener());
 }

@@ -1,22 +1,27 @@
 import { useMemo, useRef } from "react";
 import type { RefObject } from "react";
-import { useActions } from "./commands.ts";
+import { useCommands } from "./commands.ts";
 import type { Command } from "./commands.ts";
 
-const group = "This page";
+const commandGroup = "This page";
 
 const focusList = (): void =>
   document.querySelector<HTMLElement>(".data-table [tabindex='0'][data-row-focus]")?.focus();
 
-/** Commands that move the focus into the table. While the focus is in it, the table handles its keys itself. */
+/** Commands that move the focus into the table. While the table has the focus, it handles these keys itself. */
 const focusCommands: readonly Command[] = [
-  { id: "list-next", group, label: "Next row", keys: "j", run: focusList },
-  { id: "list-previous", group, label: "Previous row", keys: "k", run: focusList },
+  { id: "list-next", group: commandGroup, label: "Next row", keys: "j", run: focusList },
+  { id: "list-previous", group: commandGroup, label: "Previous row", keys: "k", run: focusList },
 ];
-const openCommand: Command = { id: "list-open", group, label: "Open row", keys: "Enter" };
+const openCommand: Command = {
+  id: "list-open",
+  group: commandGroup,
+  label: "Open row",
+  keys: "Enter",
+};
 const selectCommand: Command = {
   id: "list-select",
-  group,
+  group: commandGroup,
   label: "Select or deselect row",
   keys: "x",
 };
@@ -29,7 +34,7 @@ export function useListKeys({
   readonly canOpen: boolean;
   readonly canSelect: boolean;
 }): void {
-  useActions(
+  useCommands(
     useMemo(
       () => [
         ...focusCommands,
@@ -44,9 +49,11 @@ export function useListKeys({
 /** Registers `/` and a command named `label` that focus the view's search field. Returns the ref for that field. */
 export function useSearchShortcut(label: string): RefObject<HTMLInputElement | null> {
   const field = useRef<HTMLInputElement>(null);
-  useActions(
+  useCommands(
     useMemo(
-      () => [{ id: "find", group, label, keys: "/", run: () => field.current?.focus() }],
+      () => [
+        { id: "find", group: commandGroup, label, keys: "/", run: () => field.current?.focus() },
+      ],
       [label],
     ),
   );

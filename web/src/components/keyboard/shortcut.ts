@@ -21,7 +21,7 @@ const sequenceMs = 1_200;
 /** Combines strokes into sequences: `g` followed by `h` is `g h`. */
 export class KeySequence {
   readonly #firstStrokes: ReadonlySet<string>;
-  #pending: { readonly stroke: string; readonly atMs: number } | undefined;
+  #pendingStroke: { readonly stroke: string; readonly atMs: number } | undefined;
 
   /** @param firstStrokes the strokes that begin a sequence */
   constructor(firstStrokes: readonly string[]) {
@@ -30,13 +30,13 @@ export class KeySequence {
 
   /** Adds a stroke. Returns the sequence or the single stroke; `undefined` if the stroke begins a sequence. */
   press(stroke: string, atMs: number): string | undefined {
-    const before = this.#pending;
-    this.#pending = undefined;
-    if (before !== undefined && atMs - before.atMs <= sequenceMs) {
-      return `${before.stroke} ${stroke}`;
+    const previousStroke = this.#pendingStroke;
+    this.#pendingStroke = undefined;
+    if (previousStroke !== undefined && atMs - previousStroke.atMs <= sequenceMs) {
+      return `${previousStroke.stroke} ${stroke}`;
     }
     if (this.#firstStrokes.has(stroke)) {
-      this.#pending = { stroke, atMs };
+      this.#pendingStroke = { stroke, atMs };
       return undefined;
     }
     return stroke;
@@ -46,7 +46,7 @@ export class KeySequence {
 /** Whether an element accepts typed text, so that letter keys must not act as shortcuts. */
 export function acceptsText(element: Element | null): boolean {
   // Outside of a shadow root, `document.activeElement` is only the root's host.
-  const inner = element?.shadowRoot?.activeElement ?? element;
-  const fields = "input, textarea, select, [contenteditable]:not([contenteditable='false'])";
-  return (inner?.closest(fields) ?? null) !== null;
+  const focusedElement = element?.shadowRoot?.activeElement ?? element;
+  const fieldSelector = "input, textarea, select, [contenteditable]:not([contenteditable='false'])";
+  return (focusedElement?.closest(fieldSelector) ?? null) !== null;
 }

@@ -23,8 +23,8 @@ export async function loadChunk<Module>(load: () => Promise<Module>): Promise<Mo
 }
 
 /**
- * The component of a route, in a separate chunk. If the chunk does not load, the UI shows an error in place
- * of the view. The router alone would reload the whole page, which leaves a blank one if the server is gone.
+ * Creates the component of a route from a separate chunk. If the chunk does not load, the UI shows an error in place
+ * of the page. The router by itself would reload the page, which stays blank while the server does not respond.
  */
-export const lazyView: typeof lazyRouteComponent = (load, name) =>
+export const createLazyView: typeof lazyRouteComponent = (load, name) =>
   lazyRouteComponent(async () => loadChunk(load), name);

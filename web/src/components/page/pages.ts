@@ -32,7 +32,7 @@ export interface OpenablePage extends Page {
 }
 
 /** The pages of all routes, in the order of the routes. */
-export const listPages = (routes: readonly AnyRoute[] = rootRoutes()): readonly Page[] =>
+export const listPages = (routes: readonly AnyRoute[] = readRootRoutes()): readonly Page[] =>
   routes.flatMap(({ options }) => {
     const { path, staticData } = options as RouteOptions;
     return staticData?.page === undefined ? [] : [{ ...staticData.page, path }];
@@ -45,7 +45,7 @@ interface RouteOptions {
 }
 
 /** The routes that the router has added to the root. */
-const rootRoutes = (): readonly AnyRoute[] => (rootRoute as AnyRoute).children as AnyRoute[];
+const readRootRoutes = (): readonly AnyRoute[] => (rootRoute as AnyRoute).children as AnyRoute[];
 
 /** The pages that can be opened now: the parameters in their paths are known from the URL or are the tenant. */
 export function usePages(): readonly OpenablePage[] {
@@ -54,10 +54,10 @@ export function usePages(): readonly OpenablePage[] {
   return useMemo(() => {
     const params = omitUndefined({ ...urlParams, tenantId }) as Readonly<Record<string, string>>;
     return listPages()
-      .filter(({ path }) => parameterNames(path).every((name) => params[name] !== undefined))
+      .filter(({ path }) => listParameterNames(path).every((name) => params[name] !== undefined))
       .map((page) => ({ ...page, params }));
   }, [urlParams, tenantId]);
 }
 
-const parameterNames = (path: string): readonly string[] =>
+const listParameterNames = (path: string): readonly string[] =>
   [...path.matchAll(/\$(\w+)/g)].map(([, name = ""]) => name);

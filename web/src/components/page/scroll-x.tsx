@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Scrolls wide content, such as a table, horizontally: also with the arrow keys, once it has the focus. */
+/** Makes wide content, such as a table, scrollable sideways with the pointer and, while it has the focus, the arrow keys. */
 export const ScrollX = ({
   label,
   children,
@@ -8,7 +8,7 @@ export const ScrollX = ({
   readonly label: string;
   readonly children: ReactNode;
 }) => (
-  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must be able to scroll it
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the content
   <section className="scroll-x" aria-label={label} tabIndex={0}>
     {children}
   </section>

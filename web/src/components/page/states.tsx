@@ -5,11 +5,11 @@ import { describeFailure } from "../../api/failure.ts";
 import type { CallFailure } from "../../api/failure.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 
-/** After this time, the loading state says that the server is slow. */
+/** After this time, the loading state also shows that the server is slow. */
 const slowMs = 5_000;
-const detailChars = 300;
+const maxDetailChars = 300;
 
-/** Shown until the first response. Every request has a deadline, after which a {@link Failure} replaces this. */
+/** The loading state of a view, shown until the response arrives or the request times out. */
 export const Loading = ({
   resourceName,
 }: {
@@ -67,7 +67,7 @@ export const Failure = ({
   const { kind, message, detail } = describeFailure(error, { isSingleResource });
   return (
     <Problem
-      title={`Could not ${verbOfKind[kind]} ${resourceName}`}
+      title={`Could not ${verbsByKind[kind]} ${resourceName}`}
       message={kind === "missing" && missingMessage !== undefined ? missingMessage : message}
       detail={detail}
       onRetry={onRetry}
@@ -94,7 +94,7 @@ export const Problem = ({
   <Alert className="failure" color="red" title={title} role="alert">
     <p>{message}</p>
     {detail !== undefined && (
-      <p className="failure-detail">{toVisibleText(detail.slice(0, detailChars))}</p>
+      <p className="failure-detail">{toVisibleText(detail.slice(0, maxDetailChars))}</p>
     )}
     <div className="tools">
       <Button size="xs" variant="default" onClick={() => void onRetry()}>
@@ -105,7 +105,7 @@ export const Problem = ({
   </Alert>
 );
 
-const verbOfKind: { readonly [Kind in CallFailure["kind"]]: string } = {
+const verbsByKind: { readonly [Kind in CallFailure["kind"]]: string } = {
   missing: "find",
   offline: "load",
   timeout: "load",

@@ -10,7 +10,7 @@ export interface Attachment {
 
 export type AttachmentKind = "image" | "audio" | "video" | "text" | "other";
 
-/** How the UI previews a file. Only types that can't contain scripts are previewed. */
+/** Decides how the UI previews a file. Only types that can't contain scripts are previewed. */
 export function classifyAttachment({ mimeType }: Pick<Attachment, "mimeType">): AttachmentKind {
   if (isSafeImage(mimeType)) {
     return "image";
@@ -26,7 +26,7 @@ export function classifyAttachment({ mimeType }: Pick<Attachment, "mimeType">): 
     : "other";
 }
 
-const prefix = "attachment.";
+const attachmentPrefix = "attachment.";
 
 /** Parses the files in `s3_urls` of a run, or in `attachment_urls` of an example. Invalid ones are left out. */
 export function parseAttachments(urls: unknown): readonly Attachment[] {
@@ -42,7 +42,7 @@ export function parseAttachments(urls: unknown): readonly Attachment[] {
     }
     // The server builds the URLs from the request's host, which may differ from the origin of the UI.
     const { pathname, search } = new URL(url);
-    const name = key.startsWith(prefix) ? key.slice(prefix.length) : key;
+    const name = key.startsWith(attachmentPrefix) ? key.slice(attachmentPrefix.length) : key;
     const mimeType = typeof type === "string" ? type : "application/octet-stream";
     return [{ name, mimeType, address: pathname + search }];
   });

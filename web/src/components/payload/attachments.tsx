@@ -6,7 +6,7 @@ import { classifyAttachment } from "./attachment.ts";
 import type { Attachment } from "./attachment.ts";
 import "./attachments.css";
 
-/** The most bytes of a text file that are shown. */
+/** The maximum number of bytes of a text file that are shown. */
 const previewBytes = 200_000;
 
 /** The files of a run or an example: a preview if their type is safe, and a download link. */

@@ -9,7 +9,7 @@ export interface ChatMessage {
 export type ChatPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
-  /** A `data:` URL, or any other URL, which is displayed but not loaded. */
+  /** The image's URL. Images are shown only for `data:` URLs; any other URL is shown as a link. */
   | { readonly kind: "image"; readonly address: string }
   | {
       readonly kind: "toolCall";
@@ -22,7 +22,7 @@ export type ChatPart =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const messageLimit = 2_000;
+const maxMessages = 2_000;
 
 /**
  * Finds the messages in the inputs or outputs of a run. It recognizes the formats of OpenAI (chat completions
@@ -32,20 +32,20 @@ export function toChatMessages(value: unknown): readonly ChatMessage[] | undefin
   const messages = findMessages(value, 0);
   return messages === undefined || messages.length === 0
     ? undefined
-    : messages.slice(0, messageLimit);
+    : messages.slice(0, maxMessages);
 }
 
 /** Members that can contain messages, in the order in which they are searched. */
 const listMembers = ["messages", "prompt", "input", "output", "chat_history"] as const;
 /** The deepest level of nesting that is searched. */
-const nestDepth = 3;
+const maxNesting = 3;
 
 function findMessages(value: unknown, depth: number): ChatMessage[] | undefined {
-  if (depth > nestDepth) {
+  if (depth > maxNesting) {
     return undefined;
   }
   if (Array.isArray(value)) {
-    return fromList(value, depth);
+    return parseList(value, depth);
   }
   const fields = toFields(value);
   if (fields === undefined) {
@@ -55,7 +55,7 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
   if (message !== undefined) {
     return [message];
   }
-  const responses = fromChoices(fields) ?? fromGenerations(fields);
+  const responses = parseChoices(fields) ?? parseGenerations(fields);
   if (responses !== undefined) {
     return responses;
   }
@@ -63,7 +63,7 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
     const inner = fields[member];
     const messages = typeof inner === "object" ? findMessages(inner, depth + 1) : undefined;
     if (messages !== undefined) {
-      return [...fromSystem(fields), ...messages];
+      return [...parseSystemPrompt(fields), ...messages];
     }
   }
   const [onlyValue, ...others] = Object.values(fields);
@@ -72,14 +72,14 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
     : undefined;
 }
 
-function fromList(items: readonly unknown[], depth: number): ChatMessage[] | undefined {
+function parseList(items: readonly unknown[], depth: number): ChatMessage[] | undefined {
   const [first] = items;
   if (Array.isArray(first) && !isTuple(first)) {
     return findMessages(first, depth + 1);
   }
   const messages: ChatMessage[] = [];
-  for (const item of items.slice(0, messageLimit)) {
-    const message = isTuple(item) ? fromTuple(item) : toMessage(toFields(item) ?? {});
+  for (const item of items.slice(0, maxMessages)) {
+    const message = isTuple(item) ? parseTuple(item) : toMessage(toFields(item) ?? {});
     if (message === undefined) {
       return undefined;
     }
@@ -89,13 +89,13 @@ function fromList(items: readonly unknown[], depth: number): ChatMessage[] | und
 }
 
 /** The system prompt next to the messages: `system` of Anthropic or `instructions` of OpenAI. */
-function fromSystem({ system, instructions }: Fields): ChatMessage[] {
+function parseSystemPrompt({ system, instructions }: Fields): ChatMessage[] {
   const content = system ?? instructions;
   const parts = content === undefined ? [] : toParts(content);
   return parts.length === 0 ? [] : [{ role: "system", name: undefined, parts }];
 }
 
-function fromChoices({ choices }: Fields): ChatMessage[] | undefined {
+function parseChoices({ choices }: Fields): ChatMessage[] | undefined {
   if (!Array.isArray(choices)) {
     return undefined;
   }
@@ -107,7 +107,7 @@ function fromChoices({ choices }: Fields): ChatMessage[] | undefined {
   return messages.length === 0 ? undefined : messages;
 }
 
-function fromGenerations({ generations }: Fields): ChatMessage[] | undefined {
+function parseGenerations({ generations }: Fields): ChatMessage[] | undefined {
   if (!Array.isArray(generations)) {
     return undefined;
   }
@@ -115,7 +115,7 @@ function fromGenerations({ generations }: Fields): ChatMessage[] | undefined {
     const { message, text } = toFields(generation) ?? {};
     const converted =
       toMessage(toFields(message) ?? {}) ??
-      (typeof text === "string" ? fromText("assistant", text) : undefined);
+      (typeof text === "string" ? createTextMessage("assistant", text) : undefined);
     return converted === undefined ? [] : [converted];
   });
   return messages.length === 0 ? undefined : messages;
@@ -139,7 +139,7 @@ const roles: Readonly<Record<string, string>> = {
 
 /** Converts the fields of one message; `undefined` if they are not a message. */
 function toMessage(fields: Fields, fallbackRole?: string): ChatMessage | undefined {
-  const converted = fromLangChain(fields) ?? fromResponseItem(fields);
+  const converted = parseLangChainMessage(fields) ?? parseResponseItem(fields);
   if (converted !== undefined) {
     return converted;
   }
@@ -152,13 +152,13 @@ function toMessage(fields: Fields, fallbackRole?: string): ChatMessage | undefin
 }
 
 /** Converts LangChain's formats: `{ lc: 1, id: [..., "HumanMessage"], kwargs }`, `{ type: "human", data }` and `{ type: "human", content }`. */
-function fromLangChain(fields: Fields): ChatMessage | undefined {
+function parseLangChainMessage(fields: Fields): ChatMessage | undefined {
   const { id, kwargs, type, data } = fields;
-  const last: unknown = Array.isArray(id) ? id.at(-1) : undefined;
-  const inner = toFields(kwargs);
-  if (fields["lc"] !== undefined && typeof last === "string" && inner !== undefined) {
-    const role = roles[last];
-    return role === undefined ? undefined : buildMessage(role, inner);
+  const className: unknown = Array.isArray(id) ? id.at(-1) : undefined;
+  const kwargsFields = toFields(kwargs);
+  if (fields["lc"] !== undefined && typeof className === "string" && kwargsFields !== undefined) {
+    const role = roles[className];
+    return role === undefined ? undefined : buildMessage(role, kwargsFields);
   }
   const role = typeof type === "string" && fields["role"] === undefined ? roles[type] : undefined;
   const messageFields = toFields(data) ?? fields;
@@ -168,7 +168,7 @@ function fromLangChain(fields: Fields): ChatMessage | undefined {
 }
 
 /** Converts an item of OpenAI's responses that is not a message: a tool call, its result, or reasoning. */
-function fromResponseItem(fields: Fields): ChatMessage | undefined {
+function parseResponseItem(fields: Fields): ChatMessage | undefined {
   const { type } = fields;
   const part =
     type === "function_call" || type === "function_call_output" || type === "reasoning"
@@ -180,14 +180,14 @@ function fromResponseItem(fields: Fields): ChatMessage | undefined {
 
 function buildMessage(role: string, fields: Fields): ChatMessage {
   const { content, parts, tool_call_id, refusal, name } = fields;
-  const extra = toFields(fields["additional_kwargs"]) ?? {};
-  const calls = [fields["tool_calls"], extra["tool_calls"]].find(
+  const additionalFields = toFields(fields["additional_kwargs"]) ?? {};
+  const toolCalls = [fields["tool_calls"], additionalFields["tool_calls"]].find(
     (list): list is unknown[] => Array.isArray(list) && list.length > 0,
   );
-  const single = toFields(fields["function_call"]);
+  const functionCall = toFields(fields["function_call"]);
   const contentParts = toParts(content ?? parts);
   const hasCalls = contentParts.some(({ kind }) => kind === "toolCall");
-  const body: ChatPart[] =
+  const bodyParts: ChatPart[] =
     typeof tool_call_id === "string"
       ? [{ kind: "toolResult", id: tool_call_id, value: content }]
       : contentParts;
@@ -195,14 +195,16 @@ function buildMessage(role: string, fields: Fields): ChatMessage {
     role,
     name: typeof name === "string" ? name : undefined,
     parts: [
-      ...body,
+      ...bodyParts,
       ...(typeof refusal === "string" ? [{ kind: "text", text: refusal } as const] : []),
-      ...(hasCalls ? [] : (calls ?? (single === undefined ? [] : [single])).map(toToolCall)),
+      ...(hasCalls
+        ? []
+        : (toolCalls ?? (functionCall === undefined ? [] : [functionCall])).map(toToolCall)),
     ],
   };
 }
 
-const fromText = (role: string, text: string): ChatMessage => ({
+const createTextMessage = (role: string, text: string): ChatMessage => ({
   role,
   name: undefined,
   parts: [{ kind: "text", text }],
@@ -217,7 +219,8 @@ const isTuple = (value: unknown): value is Tuple =>
   value.every((item) => typeof item === "string") &&
   /^(human|user|ai|assistant|system|tool|placeholder)$/.test(String(value[0]));
 
-const fromTuple = ([role, text]: Tuple): ChatMessage => fromText(roles[role] ?? role, text);
+const parseTuple = ([role, text]: Tuple): ChatMessage =>
+  createTextMessage(roles[role] ?? role, text);
 
 function toParts(content: unknown): ChatPart[] {
   if (content === null || content === undefined || content === "") {
@@ -236,9 +239,9 @@ function toPart(value: unknown): ChatPart {
   const fields = toFields(value) ?? {};
   switch (fields["type"]) {
     case "thinking":
-      return { kind: "thinking", text: textOf(fields["thinking"]) };
+      return { kind: "thinking", text: toTextOrEmpty(fields["thinking"]) };
     case "reasoning":
-      return { kind: "thinking", text: reasoningOf(fields) };
+      return { kind: "thinking", text: readReasoning(fields) };
     case "image_url":
     case "input_image":
     case "image":
@@ -253,7 +256,7 @@ function toPart(value: unknown): ChatPart {
     case "function_call_output":
       return {
         kind: "toolResult",
-        id: textOf(fields["tool_use_id"] ?? fields["toolCallId"] ?? fields["call_id"]),
+        id: toTextOrEmpty(fields["tool_use_id"] ?? fields["toolCallId"] ?? fields["call_id"]),
         value: fields["content"] ?? fields["output"] ?? fields["result"],
       };
     default: {
@@ -263,16 +266,16 @@ function toPart(value: unknown): ChatPart {
   }
 }
 
-function reasoningOf({ text, summary }: Fields): string {
+function readReasoning({ text, summary }: Fields): string {
   const items: readonly unknown[] = Array.isArray(summary) ? summary : [];
-  const lines = items.map((item) => textOf(toFields(item)?.["text"]));
+  const lines = items.map((item) => toTextOrEmpty(toFields(item)?.["text"]));
   return typeof text === "string" ? text : lines.join("\n");
 }
 
 function toImage(fields: Fields): ChatPart | undefined {
   const source = toFields(fields["source"]);
   if (source?.["type"] === "base64") {
-    const address = `data:${textOf(source["media_type"])};base64,${textOf(source["data"])}`;
+    const address = `data:${toTextOrEmpty(source["media_type"])};base64,${toTextOrEmpty(source["data"])}`;
     return { kind: "image", address };
   }
   const { image_url: inner } = fields;
@@ -280,15 +283,15 @@ function toImage(fields: Fields): ChatPart | undefined {
   return typeof address === "string" ? { kind: "image", address } : undefined;
 }
 
-/** Converts a tool call of any provider. OpenAI's has its arguments as a string of JSON. */
+/** Converts a tool call of any provider. OpenAI sends the arguments as a JSON string, others as an object. */
 function toToolCall(value: unknown): ChatPart {
   const fields = toFields(value) ?? {};
-  const called = toFields(fields["function"]) ?? fields;
-  const args = called["arguments"] ?? called["args"] ?? called["input"];
+  const callFields = toFields(fields["function"]) ?? fields;
+  const args = callFields["arguments"] ?? callFields["args"] ?? callFields["input"];
   return {
     kind: "toolCall",
-    id: textOf(fields["call_id"] ?? fields["toolCallId"] ?? fields["id"]),
-    name: textOf(called["name"] ?? called["toolName"]),
+    id: toTextOrEmpty(fields["call_id"] ?? fields["toolCallId"] ?? fields["id"]),
+    name: toTextOrEmpty(callFields["name"] ?? callFields["toolName"]),
     args: typeof args === "string" ? parseJsonOrText(args) : args,
   };
 }
@@ -298,11 +301,11 @@ function parseJsonOrText(text: string): unknown {
     const value: unknown = JSON.parse(text);
     return value;
   } catch {
-    return text; // The model generated it, so it may not be valid JSON.
+    return text; // A model generated the text, so it may not be valid JSON.
   }
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+const toTextOrEmpty = (value: unknown): string => (typeof value === "string" ? value : "");
 
 const toFields = (value: unknown): Fields | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value)

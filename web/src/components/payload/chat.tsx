@@ -17,7 +17,7 @@ export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }
   return (
     <ol className="chat">
       {messages.slice(0, shownCount).map((message, index) => (
-        // The index is the key: the order of messages does not change.
+        // The index is a stable React key, because the order of messages does not change.
         <li key={index} className="chat-message" data-role={message.role}>
           <p className="chat-role">
             <bdi>{toVisibleText(message.role)}</bdi>
@@ -25,7 +25,7 @@ export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }
           </p>
           {message.parts.length === 0 && <p className="chat-none">No content</p>}
           {message.parts.map((part, partIndex) => (
-            <Part key={partIndex} part={part} />
+            <MessagePart key={partIndex} part={part} />
           ))}
         </li>
       ))}
@@ -44,7 +44,7 @@ export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }
   );
 };
 
-const Part = ({ part }: { readonly part: ChatPart }) => {
+const MessagePart = ({ part }: { readonly part: ChatPart }) => {
   switch (part.kind) {
     case "text":
       return <Markdown text={part.text} />;
@@ -64,14 +64,14 @@ const Part = ({ part }: { readonly part: ChatPart }) => {
             Tool call <code>{toVisibleText(part.name)}</code>
             {part.id !== "" && <small>{toVisibleText(part.id)}</small>}
           </p>
-          <LongText text={textOf(part.args)} />
+          <LongText text={toDisplayText(part.args)} />
         </div>
       );
     case "toolResult":
       return (
         <div className="chat-tool">
           <p>Tool result{part.id !== "" && <small>{toVisibleText(part.id)}</small>}</p>
-          <LongText text={textOf(part.value)} />
+          <LongText text={toDisplayText(part.value)} />
         </div>
       );
     case "other":
@@ -79,12 +79,13 @@ const Part = ({ part }: { readonly part: ChatPart }) => {
   }
 };
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : formatJson(value));
+const toDisplayText = (value: unknown): string =>
+  typeof value === "string" ? value : formatJson(value);
 
 /** Shows an image that the run contains as a `data:` URL. For any other URL it shows a link and loads nothing. */
 const Image = ({ address }: { readonly address: string }) => {
   const file = useMemo(() => toImageFile(address), [address]);
-  const show = useCallback(
+  const showImage = useCallback(
     (image: HTMLImageElement | null) => {
       if (image === null || file === undefined) {
         return undefined;
@@ -96,7 +97,7 @@ const Image = ({ address }: { readonly address: string }) => {
     [file],
   );
   if (file !== undefined) {
-    return <img ref={show} className="chat-image" alt="in the message" />;
+    return <img ref={showImage} className="chat-image" alt="in the message" />;
   }
   const link = toSafeLink(address);
   const name = `[image: ${toVisibleText(address.slice(0, 100))}]`;

@@ -3,12 +3,12 @@ import { splitMatches } from "../text/split-matches.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { JsonRow } from "./json-tree.ts";
 
-const indent = 14;
-const deepestIndent = 24;
-/** The most characters of a key that are shown. */
-const keyChars = 200;
+const indentPixels = 14;
+const maxIndentLevels = 24;
+/** The maximum number of characters of a key that are shown. */
+const maxKeyChars = 200;
 
-/** One line of a JSON value. While `row` is `undefined`, the row is still being read, and the line is a placeholder. */
+/** One line of a JSON value. Until its content has been read, `row` is `undefined` and the line is a placeholder. */
 export const JsonLine = memo(
   ({
     id,
@@ -38,15 +38,15 @@ export const JsonLine = memo(
       aria-expanded={row?.isOpen}
       style={{
         transform: `translateY(${start}px)`,
-        paddingLeft: 16 + Math.min(row?.depth ?? 0, deepestIndent) * indent,
+        paddingLeft: 16 + Math.min(row?.depth ?? 0, maxIndentLevels) * indentPixels,
       }}
     >
-      {row === undefined ? "…" : <Cells row={row} query={query} />}
+      {row === undefined ? "…" : <LineContent row={row} query={query} />}
     </div>
   ),
 );
 
-const Cells = ({ row, query }: { readonly row: JsonRow; readonly query: string }) => {
+const LineContent = ({ row, query }: { readonly row: JsonRow; readonly query: string }) => {
   const { key, kind, isOpen } = row;
   return (
     <>
@@ -56,20 +56,20 @@ const Cells = ({ row, query }: { readonly row: JsonRow; readonly query: string }
       {key !== undefined && (
         <span className="json-key" data-toggle={isOpen === undefined ? undefined : true}>
           <HighlightedText
-            text={String(key).slice(0, keyChars)}
+            text={String(key).slice(0, maxKeyChars)}
             query={typeof key === "string" ? query : ""}
           />
           {": "}
         </span>
       )}
       <span className="json-value" data-kind={kind}>
-        <Value row={row} query={query} />
+        <ValueText row={row} query={query} />
       </span>
     </>
   );
 };
 
-const Value = ({ row, query }: { readonly row: JsonRow; readonly query: string }) => {
+const ValueText = ({ row, query }: { readonly row: JsonRow; readonly query: string }) => {
   const { kind, text, size, isOpen } = row;
   switch (kind) {
     case "array":

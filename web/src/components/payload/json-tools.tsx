@@ -25,8 +25,8 @@ export const JsonTools = ({
 }) => {
   const { copy, copied } = useClipboard();
   const [matches, setMatches] = useState<{ query: string; count: number; at: number }>();
-  const goTo = async (at: number): Promise<void> => {
-    const index = await source.reveal(at);
+  const goTo = async (matchIndex: number): Promise<void> => {
+    const index = await source.reveal(matchIndex);
     onChange();
     onFound(index);
   };
@@ -38,9 +38,9 @@ export const JsonTools = ({
       await goTo(0);
     }
   };
-  const step = (by: number): void => {
+  const moveToMatch = (offset: number): void => {
     if (matches !== undefined && matches.count > 0) {
-      const at = (matches.at + by + matches.count) % matches.count;
+      const at = (matches.at + offset + matches.count) % matches.count;
       setMatches({ ...matches, at });
       void goTo(at);
     }
@@ -50,7 +50,7 @@ export const JsonTools = ({
     if (event.key === "Enter") {
       const { value } = event.currentTarget;
       if (value === matches?.query) {
-        step(event.shiftKey ? -1 : 1);
+        moveToMatch(event.shiftKey ? -1 : 1);
       } else {
         void onSearch(value);
       }
@@ -59,7 +59,7 @@ export const JsonTools = ({
       void onSearch("");
     }
   };
-  const onFold = async (fold: "expandAll" | "collapseAll"): Promise<void> => {
+  const foldAll = async (fold: "expandAll" | "collapseAll"): Promise<void> => {
     await source[fold]();
     onChange();
   };
@@ -69,7 +69,7 @@ export const JsonTools = ({
         ref={searchRef}
         type="search"
         className="control"
-        placeholder="Search"
+        placeholder="Search keys and values"
         aria-label="Search this value"
         onKeyDown={onKeyDown}
       />
@@ -81,15 +81,15 @@ export const JsonTools = ({
         </output>
       )}
       <span className="json-buttons">
-        <Tool name="Expand all" onClick={() => void onFold("expandAll")} />
-        <Tool name="Collapse all" onClick={() => void onFold("collapseAll")} />
+        <Tool name="Expand all" onClick={() => void foldAll("expandAll")} />
+        <Tool name="Collapse all" onClick={() => void foldAll("collapseAll")} />
         <Tool
           name="Copy path"
-          onClick={() => void Promise.resolve(source.path(current)).then(copy)}
+          onClick={() => void Promise.resolve(source.readPath(current)).then(copy)}
         />
         <Tool
           name={copied ? "Copied" : "Copy value"}
-          onClick={() => void Promise.resolve(source.text(current)).then(copy)}
+          onClick={() => void Promise.resolve(source.readText(current)).then(copy)}
         />
       </span>
     </div>

@@ -7,7 +7,7 @@ export interface JsonRow {
   /** `undefined` for a value that is not in a container, and for the chunks of a long text. */
   readonly key: string | number | undefined;
   readonly depth: number;
-  /** `text` is a chunk of the long text whose line precedes it. */
+  /** `text` is one chunk of an expanded long string, whose own line precedes the chunks. */
   readonly kind: JsonKind;
   readonly text: string;
   /** The number of members or characters. */
@@ -27,21 +27,21 @@ interface Line {
   isOpen: boolean;
 }
 
-/** The most characters of a text that its line shows. A longer text can be expanded. */
+/** The maximum number of characters of a text that its line shows. A longer text can be expanded. */
 const previewChars = 300;
 /** The length of each chunk of an expanded long text. */
 const textChunkChars = 2_000;
-/** The most lines that are visible at first. */
-const initialRows = 200;
-/** The most lines that {@link JsonTree.expandAll} makes visible. */
-const rowLimit = 400_000;
-const matchLimit = 10_000;
-/** The most keys in the preview of a collapsed object. */
-const keysShown = 6;
+/** The maximum number of lines that are visible at first. */
+const maxInitialRows = 200;
+/** The maximum number of lines that {@link JsonTree.expandAll} makes visible. */
+const maxRows = 400_000;
+const maxMatches = 10_000;
+/** The maximum number of keys in the preview of a collapsed object. */
+const maxPreviewKeys = 6;
 
 /**
- * The visible lines of a JSON value that is displayed as a tree. Collapsed values take no time and memory;
- * expanding a value takes time in proportion to its direct members.
+ * The visible lines of a JSON value that is displayed as a tree. Members of a collapsed value have no lines, so that
+ * a large value opens quickly.
  */
 export class JsonTree {
   readonly #root: Line;
@@ -55,11 +55,11 @@ export class JsonTree {
   }
 
   /** The number of visible lines. */
-  count(): number {
+  countRows(): number {
     return this.#lines.length;
   }
 
-  rows(from: number, to: number): readonly JsonRow[] {
+  readRows(from: number, to: number): readonly JsonRow[] {
     return this.#lines.slice(from, to).map(toRow);
   }
 
@@ -69,30 +69,30 @@ export class JsonTree {
     if (line !== undefined && isOpenable(line)) {
       this.#setOpen(index, !line.isOpen);
     }
-    return this.count();
+    return this.countRows();
   }
 
-  /** Expands containers until {@link rowLimit} lines are visible. Long texts stay as they are. */
+  /** Expands objects and arrays until {@link maxRows} lines are visible. Does not expand long texts. */
   expandAll(): number {
     const lines: Line[] = [];
     const stack = this.#createTopLines().toReversed();
     for (let line = stack.pop(); line !== undefined; line = stack.pop()) {
       lines.push(line);
-      if (isContainer(line.value) && lines.length + stack.length < rowLimit) {
-        line.isOpen = sizeOf(line.value) > 0;
-        pushAll(stack, childrenOf(line).toReversed());
+      if (isContainer(line.value) && lines.length + stack.length < maxRows) {
+        line.isOpen = countMembers(line.value) > 0;
+        pushAll(stack, createChildren(line).toReversed());
       }
     }
     this.#lines = lines;
-    return this.count();
+    return this.countRows();
   }
 
   collapseAll(): number {
     this.#lines = this.#createTopLines();
-    return this.count();
+    return this.countRows();
   }
 
-  /** Searches keys and values for a text, ignoring case. Returns the number of matches, at most {@link matchLimit}. */
+  /** Searches keys and values for a text, ignoring case. Returns the number of matches, at most {@link maxMatches}. */
   search(text: string): number {
     this.#matches = text === "" ? [] : findPaths(this.#root.value, text.toLowerCase());
     return this.#matches.length;
@@ -119,7 +119,7 @@ export class JsonTree {
   }
 
   /** The path of a line's value in JavaScript notation: `messages[0].content`. */
-  path(index: number): string {
+  readPath(index: number): string {
     const keys: (string | number)[] = [];
     for (let line = this.#lines[index]; line !== undefined; line = line.parent) {
       if (line.key !== undefined) {
@@ -130,26 +130,26 @@ export class JsonTree {
   }
 
   /** The value of a line, to be copied: a text unchanged, anything else as JSON. */
-  text(index: number): string {
+  readText(index: number): string {
     const line = this.#lines[index];
     const value = line?.isTextChunk === true ? line.parent?.value : line?.value;
     return typeof value === "string" ? value : formatJson(value);
   }
 
-  /** The lines of the root value. A root container has no line for itself, only lines for its members. */
+  /** Returns the lines of the root value. A root object or array has no line of its own, only lines for its members. */
   #createTopLines(): Line[] {
     this.#root.isOpen = isContainer(this.#root.value);
-    return this.#root.isOpen ? childrenOf(this.#root) : [this.#root];
+    return this.#root.isOpen ? createChildren(this.#root) : [this.#root];
   }
 
-  /** Expands the first three levels, as long as no more than {@link initialRows} lines become visible. */
+  /** Expands the first three levels, as long as no more than {@link maxInitialRows} lines become visible. */
   #expandInitially(): void {
     for (let depth = 0; depth < 3; depth += 1) {
       for (let index = this.#lines.length - 1; index >= 0; index -= 1) {
         const line = this.#lines[index];
         if (line?.depth === depth && isContainer(line.value)) {
-          const isFitting = this.#lines.length + sizeOf(line.value) <= initialRows;
-          this.#setOpen(index, isFitting);
+          const canExpand = this.#lines.length + countMembers(line.value) <= maxInitialRows;
+          this.#setOpen(index, canExpand);
         }
       }
     }
@@ -162,7 +162,7 @@ export class JsonTree {
     }
     line.isOpen = isOpen;
     const nextIndex = isOpen ? index + 1 : findSubtreeEnd(this.#lines, index);
-    const inserted = isOpen ? childrenOf(line) : [];
+    const inserted = isOpen ? createChildren(line) : [];
     this.#lines = this.#lines.slice(0, index + 1).concat(inserted, this.#lines.slice(nextIndex));
   }
 }
@@ -179,16 +179,16 @@ const createLine = ({
 const isContainer = (value: unknown): value is object =>
   typeof value === "object" && value !== null;
 
-const sizeOf = (value: object): number =>
+const countMembers = (value: object): number =>
   Array.isArray(value) ? value.length : Object.keys(value).length;
 
 const isOpenable = ({ value, isTextChunk }: Line): boolean =>
   !isTextChunk &&
   (isContainer(value)
-    ? sizeOf(value) > 0
+    ? countMembers(value) > 0
     : typeof value === "string" && value.length > previewChars);
 
-function childrenOf(parent: Line): Line[] {
+function createChildren(parent: Line): Line[] {
   const { value } = parent;
   const depth = parent.key === undefined && parent.parent === undefined ? 0 : parent.depth + 1;
   if (typeof value === "string") {
@@ -245,8 +245,8 @@ function describeValue(value: unknown): Pick<JsonRow, "kind" | "text" | "size"> 
   }
   if (isContainer(value)) {
     const keys = Object.keys(value);
-    const shownKeys = keys.slice(0, keysShown).map((key) => key.slice(0, 40));
-    const text = shownKeys.join(", ") + (keys.length > keysShown ? ", …" : "");
+    const shownKeys = keys.slice(0, maxPreviewKeys).map((key) => key.slice(0, 40));
+    const text = shownKeys.join(", ") + (keys.length > maxPreviewKeys ? ", …" : "");
     return { kind: "object", text, size: keys.length };
   }
   if (typeof value === "number" || typeof value === "boolean") {
@@ -261,7 +261,7 @@ interface SearchItem {
   readonly path: readonly (string | number)[];
 }
 
-/** The paths of matching keys and values, in display order. Not recursive: values may be nested deeper than the call stack. */
+/** Returns the paths of matching keys and values in display order. It is not recursive, because deeply nested values would overflow the call stack. */
 function findPaths(root: unknown, text: string): (readonly (string | number)[])[] {
   const matches: (readonly (string | number)[])[] = [];
   const stack: SearchItem[] = [{ value: root, path: [] }];
@@ -273,7 +273,7 @@ function findPaths(root: unknown, text: string): (readonly (string | number)[])[
       (!isContainer(value) && String(value).toLowerCase().includes(text));
     if (isMatch) {
       matches.push(path);
-      if (matches.length === matchLimit) {
+      if (matches.length === maxMatches) {
         return matches;
       }
     }

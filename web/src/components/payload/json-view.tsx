@@ -1,17 +1,17 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useMemo, useRef, useState, useCallback } from "react";
 import type { KeyboardEvent, MouseEvent } from "react";
-import { toNextRow } from "../keyboard/next-row.ts";
+import { findNextRow } from "../keyboard/next-row.ts";
 import { JsonLine } from "./json-line.tsx";
 import { JsonTools } from "./json-tools.tsx";
 import type { JsonRow } from "./json-tree.ts";
 import { LocalPayload } from "./payload-source.ts";
 import type { PayloadSource } from "./payload-source.ts";
-import { latestValue, useAsyncValue } from "./use-async-value.ts";
+import { readLatestValue, useAsyncValue } from "./use-async-value.ts";
 import "./json-view.css";
 
-const estimatedHeight = 21;
-const pageRows = 15;
+const estimatedLineHeight = 21;
+const rowsPerPage = 15;
 
 /**
  * A JSON value of any size as a collapsible tree that renders only the lines in view. Keys: the arrows move,
@@ -28,8 +28,8 @@ export const JsonView = ({
   readonly maxHeight?: number;
 }) => {
   const source = useMemo(() => toSource(value), [value]);
-  // A new key for each value: expanded lines and search results must not carry over to the next value.
-  return <SourceView key={getKey(source)} source={source} {...options} />;
+  // A new React key for each value resets the expanded lines and the search results.
+  return <SourceView key={getSourceKey(source)} source={source} {...options} />;
 };
 
 const SourceView = ({
@@ -47,20 +47,20 @@ const SourceView = ({
   const [query, setQuery] = useState("");
   const rows = useJsonRows(source);
   const id = useId();
-  // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: rows.count,
     getScrollElement: () => scroller.current,
-    estimateSize: () => estimatedHeight,
-    // In a hidden panel, lines are not laid out and have a height of 0.
-    measureElement: (element: HTMLElement) => Math.max(estimatedHeight, element.offsetHeight),
+    estimateSize: () => estimatedLineHeight,
+    // In a hidden panel the browser does not lay out the lines, so their `offsetHeight` is 0.
+    measureElement: (element: HTMLElement) => Math.max(estimatedLineHeight, element.offsetHeight),
     overscan: 10,
   });
-  const items = virtualizer.getVirtualItems();
-  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
+  const virtualItems = virtualizer.getVirtualItems();
+  const [first, last] = [virtualItems[0]?.index ?? 0, virtualItems.at(-1)?.index ?? 0];
   const { onView, onChange } = rows;
   useEffect(() => onView(first, last), [first, last, onView]);
-  // A line that was just revealed can be scrolled to only after the count includes it.
+  // Scrolling to a newly revealed line works only after the line count has been updated.
   useEffect(() => {
     if (current < rows.count) {
       virtualizer.scrollToIndex(current, { align: "auto" });
@@ -71,9 +71,9 @@ const SourceView = ({
     onChange();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const position = { current, count: rows.count, page: pageRows };
-    const next = toNextRow(event.key, position);
-    const isOpen = rows.rowAt(current)?.isOpen;
+    const position = { current, count: rows.count, pageSize: rowsPerPage };
+    const next = findNextRow(event.key, position);
+    const isOpen = rows.getRow(current)?.isOpen;
     const isToggle =
       (event.key === "Enter" && isOpen !== undefined) ||
       (event.key === "ArrowRight" && isOpen === false) ||
@@ -95,7 +95,7 @@ const SourceView = ({
     const index = Number(element?.closest<HTMLElement>("[data-index]")?.dataset["index"]);
     if (Number.isInteger(index)) {
       setCurrent(index);
-      if (element?.closest("[data-toggle]") !== null && rows.rowAt(index)?.isOpen !== undefined) {
+      if (element?.closest("[data-toggle]") !== null && rows.getRow(index)?.isOpen !== undefined) {
         void onToggle(index);
       }
     }
@@ -123,12 +123,12 @@ const SourceView = ({
         onClick={onClick}
       >
         <div className="rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
-          {items.map(({ index, start }) => (
+          {virtualItems.map(({ index, start }) => (
             <JsonLine
               key={index}
               id={`${id}-${index}`}
               index={index}
-              row={rows.rowAt(index)}
+              row={rows.getRow(index)}
               query={query}
               isCurrent={index === current}
               start={start}
@@ -145,25 +145,25 @@ const SourceView = ({
 export const toSource = (value: unknown): PayloadSource =>
   isSource(value) ? value : new LocalPayload(value);
 
-/** Data of a run is always a plain object, so a member named `rows` can't make it look like a source. */
+/** Recorded data is always a plain object, so that a member named `readRows` does not make it a source. */
 const isSource = (value: unknown): value is PayloadSource =>
   typeof value === "object" &&
   value !== null &&
   Object.getPrototypeOf(value) !== Object.prototype &&
-  "rows" in value &&
-  typeof value.rows === "function";
+  "readRows" in value &&
+  typeof value.readRows === "function";
 
-const keys = new WeakMap<PayloadSource, number>();
-let lastKey = 0;
+const sourceKeys = new WeakMap<PayloadSource, number>();
+let lastSourceKey = 0;
 
-function getKey(source: PayloadSource): number {
-  const existing = keys.get(source);
+function getSourceKey(source: PayloadSource): number {
+  const existing = sourceKeys.get(source);
   if (existing !== undefined) {
     return existing;
   }
-  lastKey += 1;
-  keys.set(source, lastKey);
-  return lastKey;
+  lastSourceKey += 1;
+  sourceKeys.set(source, lastSourceKey);
+  return lastSourceKey;
 }
 
 /** A contiguous part of the rows, from the row with index `from`. */
@@ -172,13 +172,13 @@ interface RowWindow {
   readonly rows: readonly JsonRow[];
 }
 
-/** Rows are read in blocks of this size, so that most scroll steps need no new read. */
+/** Rows are read in blocks of this size, so that most scroll steps need no new rows. */
 const blockRows = 100;
 
 /** The number of lines of a value, and the lines around those in view. */
 interface JsonRows {
   readonly count: number;
-  readonly rowAt: (index: number) => JsonRow | undefined;
+  readonly getRow: (index: number) => JsonRow | undefined;
   /** Must be called with the first and the last line in view. */
   readonly onView: (first: number, last: number) => void;
   /** Must be called after lines were expanded or collapsed. */
@@ -190,25 +190,25 @@ function useJsonRows(source: PayloadSource): JsonRows {
   const [version, setVersion] = useState(0);
   const [block, setBlock] = useState({ from: 0, to: blockRows * 2 });
   // oxlint-disable-next-line react/exhaustive-deps -- `version` changes when lines are expanded or collapsed
-  const count = useAsyncValue(useMemo(() => source.count(), [source, version]));
-  const windowOrPromise = useMemo(() => {
+  const count = useAsyncValue(useMemo(() => source.countRows(), [source, version]));
+  const rowsOrPromise = useMemo(() => {
     const { from, to } = block;
-    const rows = source.rows(from, to);
+    const rows = source.readRows(from, to);
     const toWindow = (windowRows: readonly JsonRow[]): RowWindow => ({ from, rows: windowRows });
     return rows instanceof Promise ? rows.then(toWindow) : toWindow(rows);
-    // oxlint-disable-next-line react/exhaustive-deps -- as above
+    // oxlint-disable-next-line react/exhaustive-deps -- `version` changes when lines are expanded or collapsed
   }, [source, version, block]);
-  const state = useAsyncValue(windowOrPromise);
-  // The previous rows stay until the next ones arrive, which avoids flicker.
-  const window = latestValue(state);
+  const state = useAsyncValue(rowsOrPromise);
+  // The previous rows stay visible until the next ones arrive, which avoids flicker.
+  const loadedRows = readLatestValue(state);
   const onView = useCallback((first: number, end: number) => {
     const from = Math.max(0, Math.floor(first / blockRows) - 1) * blockRows;
     const to = (Math.floor(end / blockRows) + 2) * blockRows;
     setBlock((current) => (current.from === from && current.to === to ? current : { from, to }));
   }, []);
   return {
-    count: latestValue(count) ?? 0,
-    rowAt: (index) => window?.rows[index - window.from],
+    count: readLatestValue(count) ?? 0,
+    getRow: (index) => loadedRows?.rows[index - loadedRows.from],
     onView,
     onChange: useCallback(() => setVersion((current) => current + 1), []),
     error: state.kind === "failed" ? state.error : undefined,

@@ -7,28 +7,28 @@ import type {
   PayloadSource,
 } from "./payload-source.ts";
 
-/** Larger documents, in bytes, are parsed by the worker. */
-const inlineBytes = 50_000;
+/** The worker parses documents with more bytes than this, so that parsing does not block the UI. */
+const maxInlineBytes = 50_000;
 
-/** Parses a document's JSON. Large members stay in the worker and are represented by a {@link LargePayload}. */
+/** Parses a JSON document. Large members stay in the worker's memory; the result contains a {@link LargePayload} for each. */
 export async function openDocument(bytes: ArrayBuffer): Promise<unknown> {
-  if (bytes.byteLength <= inlineBytes || typeof Worker === "undefined") {
+  if (bytes.byteLength <= maxInlineBytes || typeof Worker === "undefined") {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return value;
   }
   const { value, stored } = (await sendRequest({ kind: "open", call: 0, bytes }, [
     bytes,
   ])) as OpenedDocument;
-  const large = Object.entries(stored).map(([name, { document, sizeChars }]) => [
+  const largeMembers = Object.entries(stored).map(([name, { document, sizeChars }]) => [
     name,
     new LargePayload(document, sizeChars),
   ]);
-  return typeof value === "object" && value !== null && large.length > 0
-    ? { ...value, ...(Object.fromEntries(large) as object) }
+  return typeof value === "object" && value !== null && largeMembers.length > 0
+    ? { ...value, ...(Object.fromEntries(largeMembers) as object) }
     : value;
 }
 
-/** A value in the memory of the worker. Each method requests the displayed part from it. */
+/** A value in the memory of the worker. Each method requests the displayed part of the value from the worker. */
 class LargePayload implements PayloadSource {
   /** The length of the value's JSON, in characters. */
   readonly sizeChars: number;
@@ -40,28 +40,28 @@ class LargePayload implements PayloadSource {
     finalizers.register(this, document);
   }
 
-  async modes(): Promise<readonly PayloadMode[]> {
-    return this.#call("modes") as Promise<readonly PayloadMode[]>;
+  async listModes(): Promise<readonly PayloadMode[]> {
+    return this.#call("listModes") as Promise<readonly PayloadMode[]>;
   }
 
-  async messages(): Promise<readonly ChatMessage[]> {
-    return this.#call("messages") as Promise<readonly ChatMessage[]>;
+  async readMessages(): Promise<readonly ChatMessage[]> {
+    return this.#call("readMessages") as Promise<readonly ChatMessage[]>;
   }
 
-  async prose(): Promise<string> {
-    return this.#call("prose") as Promise<string>;
+  async readProse(): Promise<string> {
+    return this.#call("readProse") as Promise<string>;
   }
 
-  async json(): Promise<string> {
-    return this.#call("json") as Promise<string>;
+  async readJson(): Promise<string> {
+    return this.#call("readJson") as Promise<string>;
   }
 
-  async count(): Promise<number> {
-    return this.#call("count") as Promise<number>;
+  async countRows(): Promise<number> {
+    return this.#call("countRows") as Promise<number>;
   }
 
-  async rows(from: number, to: number): Promise<readonly JsonRow[]> {
-    return this.#call("rows", from, to) as Promise<readonly JsonRow[]>;
+  async readRows(from: number, to: number): Promise<readonly JsonRow[]> {
+    return this.#call("readRows", from, to) as Promise<readonly JsonRow[]>;
   }
 
   async toggle(index: number): Promise<number> {
@@ -84,12 +84,12 @@ class LargePayload implements PayloadSource {
     return this.#call("reveal", match) as Promise<number>;
   }
 
-  async path(index: number): Promise<string> {
-    return this.#call("path", index) as Promise<string>;
+  async readPath(index: number): Promise<string> {
+    return this.#call("readPath", index) as Promise<string>;
   }
 
-  async text(index: number): Promise<string> {
-    return this.#call("text", index) as Promise<string>;
+  async readText(index: number): Promise<string> {
+    return this.#call("readText", index) as Promise<string>;
   }
 
   #call(method: PayloadMethod, ...args: readonly unknown[]): Promise<unknown> {
@@ -97,12 +97,12 @@ class LargePayload implements PayloadSource {
   }
 }
 
-/** Tells the worker to release a payload when its {@link LargePayload} was garbage-collected. */
+/** Makes the worker release a value after its {@link LargePayload} has been garbage-collected. */
 const finalizers = new FinalizationRegistry<number>((document) =>
-  post({ kind: "close", document }),
+  postToWorker({ kind: "close", document }),
 );
 
-/** A request without a response so far. */
+/** The promise functions of a request to the worker that has no response yet. */
 interface PendingRequest {
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
@@ -120,21 +120,21 @@ async function sendRequest(
   const call = lastCall;
   return new Promise((resolve, reject) => {
     pendingRequests.set(call, { resolve, reject });
-    post({ ...request, call }, transfer);
+    postToWorker({ ...request, call }, transfer);
   });
 }
 
-function post(request: PayloadRequest, transfer: Transferable[] = []): void {
+function postToWorker(request: PayloadRequest, transfer: Transferable[] = []): void {
   worker ??= startWorker();
   worker.postMessage(request, transfer);
 }
 
 function startWorker(): Worker {
-  const started = new Worker(new URL("./payload.worker.ts", import.meta.url), {
+  const newWorker = new Worker(new URL("./payload.worker.ts", import.meta.url), {
     type: "module",
     name: "payload",
   });
-  started.addEventListener("message", ({ data }: MessageEvent<PayloadReply>) => {
+  newWorker.addEventListener("message", ({ data }: MessageEvent<PayloadReply>) => {
     const pending = pendingRequests.get(data.call);
     pendingRequests.delete(data.call);
     if ("failure" in data) {
@@ -143,13 +143,15 @@ function startWorker(): Worker {
       pending?.resolve(data.value);
     }
   });
-  started.addEventListener("error", () => {
+  newWorker.addEventListener("error", () => {
     worker = undefined;
-    const failed = [...pendingRequests.values()];
+    const failedRequests = [...pendingRequests.values()];
     pendingRequests.clear();
-    failed.forEach(({ reject }) => reject(new Error("The value could not be read. Try again.")));
+    failedRequests.forEach(({ reject }) =>
+      reject(new Error("The value could not be read. Try again.")),
+    );
   });
-  return started;
+  return newWorker;
 }
 
 /** A request to the worker. The response has the same `call` number. */

@@ -11,26 +11,26 @@ export type PayloadMode = (typeof payloadModes)[number];
 
 type MaybePromise<Value> = Value | Promise<Value>;
 
-/** A value to display. A value in this thread returns results at once; a value in a worker returns promises. */
+/** A value to display. Its methods return promises if the value is in the memory of a worker, otherwise plain results. */
 export interface PayloadSource {
   /** The modes in which the value can be displayed, the most suitable first. */
-  modes(): MaybePromise<readonly PayloadMode[]>;
+  listModes(): MaybePromise<readonly PayloadMode[]>;
   /** The value as chat messages; empty if it contains none. */
-  messages(): MaybePromise<readonly ChatMessage[]>;
-  /** The only text of the value; empty if it has more members. See {@link toProse}. */
-  prose(): MaybePromise<string>;
+  readMessages(): MaybePromise<readonly ChatMessage[]>;
+  /** The text of a value that is or contains only one text; empty for any other value. See {@link toProse}. */
+  readProse(): MaybePromise<string>;
   /** The value as indented JSON. */
-  json(): MaybePromise<string>;
+  readJson(): MaybePromise<string>;
   /** The number of visible rows of the JSON tree. The methods below are those of {@link JsonTree}. */
-  count(): MaybePromise<number>;
-  rows(from: number, to: number): MaybePromise<readonly JsonRow[]>;
+  countRows(): MaybePromise<number>;
+  readRows(from: number, to: number): MaybePromise<readonly JsonRow[]>;
   toggle(index: number): MaybePromise<number>;
   expandAll(): MaybePromise<number>;
   collapseAll(): MaybePromise<number>;
   search(text: string): MaybePromise<number>;
   reveal(match: number): MaybePromise<number>;
-  path(index: number): MaybePromise<string>;
-  text(index: number): MaybePromise<string>;
+  readPath(index: number): MaybePromise<string>;
+  readText(index: number): MaybePromise<string>;
 }
 
 export type PayloadMethod = keyof PayloadSource;
@@ -45,8 +45,8 @@ export class LocalPayload implements PayloadSource {
     this.value = value;
   }
 
-  modes(): readonly PayloadMode[] {
-    const isChat = this.messages().length > 0;
+  listModes(): readonly PayloadMode[] {
+    const isChat = this.readMessages().length > 0;
     const isProse = toProse(this.value) !== undefined;
     return [
       ...(isChat ? (["chat"] as const) : []),
@@ -56,25 +56,25 @@ export class LocalPayload implements PayloadSource {
     ];
   }
 
-  messages(): readonly ChatMessage[] {
+  readMessages(): readonly ChatMessage[] {
     this.#messages ??= toChatMessages(this.value) ?? [];
     return this.#messages;
   }
 
-  prose(): string {
+  readProse(): string {
     return toProse(this.value) ?? "";
   }
 
-  json(): string {
+  readJson(): string {
     return formatJson(this.value);
   }
 
-  count(): number {
-    return this.tree.count();
+  countRows(): number {
+    return this.tree.countRows();
   }
 
-  rows(from: number, to: number): readonly JsonRow[] {
-    return this.tree.rows(from, to);
+  readRows(from: number, to: number): readonly JsonRow[] {
+    return this.tree.readRows(from, to);
   }
 
   toggle(index: number): number {
@@ -97,12 +97,12 @@ export class LocalPayload implements PayloadSource {
     return this.tree.reveal(match);
   }
 
-  path(index: number): string {
-    return this.tree.path(index);
+  readPath(index: number): string {
+    return this.tree.readPath(index);
   }
 
-  text(index: number): string {
-    return this.tree.text(index);
+  readText(index: number): string {
+    return this.tree.readText(index);
   }
 
   private get tree(): JsonTree {
@@ -111,7 +111,7 @@ export class LocalPayload implements PayloadSource {
   }
 }
 
-/** The text of a value that is only a text or has a single member with a text: `"..."` or `{ "answer": "..." }`. */
+/** Returns the text of a value that is a text or whose only member is one: `"..."` or `{ "answer": "..." }`. */
 export function toProse(value: unknown): string | undefined {
   if (typeof value === "string") {
     return value;
@@ -123,24 +123,24 @@ export function toProse(value: unknown): string | undefined {
   return others.length === 0 && typeof first === "string" ? first : undefined;
 }
 
-/** A large member of a document that the worker kept. */
+/** A large member of a document, which stays in the worker's memory. */
 export interface StoredMember {
-  /** The number under which {@link PayloadStore} keeps the member. */
+  /** The number that identifies the member in the {@link PayloadStore}. */
   readonly document: number;
   /** The length of the member's JSON, in characters. */
   readonly sizeChars: number;
 }
 
-/** A parsed document without its large members, which the worker keeps. */
+/** A parsed document. Its large members are not in `value`; they stay in the worker's memory. */
 export interface OpenedDocument {
   readonly value: unknown;
   readonly stored: Readonly<Record<string, StoredMember>>;
 }
 
-/** Members with more characters of JSON are kept by the worker. */
+/** Members of a document with more characters of JSON than this stay in the worker's memory. */
 const storedMinChars = 50_000;
 
-/** Parses documents and keeps their large members, each under a number. */
+/** Parses documents and stores their large members in the worker's memory. A number identifies each member. */
 export class PayloadStore {
   readonly #documents = new Map<number, LocalPayload>();
   #lastNumber = 0;
@@ -155,7 +155,7 @@ export class PayloadStore {
     const stored: Record<string, StoredMember> = {};
     for (const [name, member] of Object.entries(parsed)) {
       const sizeChars = (JSON.stringify(member) ?? "").length;
-      // A string is always returned: it is copied in one step and needs no tree.
+      // A string is never stored: copying it to the main thread is fast, and it needs no tree.
       if (sizeChars <= storedMinChars || typeof member === "string") {
         value[name] = member;
       } else {

@@ -21,9 +21,9 @@ interface PayloadProps {
   readonly label: string;
   /** Any JSON value, or a {@link PayloadSource}; `undefined` if nothing was recorded. */
   readonly value: unknown;
-  /** The display mode. @defaultValue the most suitable one; also if the value can't be displayed in this mode */
+  /** The display mode, if the value can be displayed in it. @defaultValue the most suitable mode */
   readonly mode?: PayloadMode | undefined;
-  /** Called when the user selects a mode. Without it, the component keeps the mode in its own state. */
+  /** Called when the user selects a mode. If it is absent, the component stores the mode in its own state. */
   readonly onMode?: (mode: PayloadMode) => void;
 }
 
@@ -48,17 +48,19 @@ const PayloadFigure = ({
 }: PayloadProps & { readonly source: PayloadSource }) => {
   const [localMode, setLocalMode] = useState<PayloadMode>();
   const { copy, copied } = useClipboard();
-  const modes = useAsyncValue(useMemo(() => source.modes(), [source]));
-  const available = modes.kind === "ready" ? modes.value : [];
-  const preferred = onMode === undefined ? (localMode ?? mode) : mode;
+  const modes = useAsyncValue(useMemo(() => source.listModes(), [source]));
+  const availableModes = modes.kind === "ready" ? modes.value : [];
+  const preferredMode = onMode === undefined ? (localMode ?? mode) : mode;
   const activeMode =
-    preferred !== undefined && available.includes(preferred) ? preferred : available[0];
+    preferredMode !== undefined && availableModes.includes(preferredMode)
+      ? preferredMode
+      : availableModes[0];
   return (
     <figure className="payload" aria-label={label}>
       <figcaption>
         <span>{label}</span>
         <fieldset className="segments small" aria-label={`Show ${label} as`}>
-          {available.map((name) => (
+          {availableModes.map((name) => (
             <button
               key={name}
               type="button"
@@ -73,7 +75,7 @@ const PayloadFigure = ({
           size="compact-xs"
           variant="subtle"
           aria-label={`Copy ${label}`}
-          onClick={() => void Promise.resolve(source.json()).then(copy)}
+          onClick={() => void Promise.resolve(source.readJson()).then(copy)}
         >
           {copied ? "Copied" : "Copy"}
         </Button>
@@ -81,13 +83,13 @@ const PayloadFigure = ({
       {modes.kind === "failed" && <p className="payload-failure">{modes.error.message}</p>}
       {modes.kind === "pending" && <ReadingIndicator label={label} />}
       {activeMode !== undefined && (
-        <Body key={activeMode} mode={activeMode} source={source} label={label} />
+        <PayloadBody key={activeMode} mode={activeMode} source={source} label={label} />
       )}
     </figure>
   );
 };
 
-const Body = ({
+const PayloadBody = ({
   mode,
   source,
   label,
@@ -99,13 +101,13 @@ const Body = ({
   switch (mode) {
     case "chat":
       return (
-        <AsyncContent label={label} read={() => source.messages()} source={source}>
+        <AsyncContent label={label} read={() => source.readMessages()} source={source}>
           {(messages) => <Chat messages={messages} />}
         </AsyncContent>
       );
     case "markdown":
       return (
-        <AsyncContent label={label} read={() => source.prose()} source={source}>
+        <AsyncContent label={label} read={() => source.readProse()} source={source}>
           {(text) => (
             <div className="payload-text">
               <Markdown text={text} />
@@ -117,9 +119,9 @@ const Body = ({
       return <JsonView value={source} label={label} />;
     case "raw":
       return (
-        <AsyncContent label={label} read={() => source.json()} source={source}>
+        <AsyncContent label={label} read={() => source.readJson()} source={source}>
           {(text) => (
-            // The keyboard must be able to scroll it.
+            // `tabIndex` makes the text scrollable with the keyboard.
             // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
             <div className="payload-text payload-raw" tabIndex={0}>
               <LongText text={text} />

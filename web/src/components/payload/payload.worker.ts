@@ -8,10 +8,10 @@ addEventListener("message", ({ data }: MessageEvent<PayloadRequest>) => {
     store.close(data.document);
     return;
   }
-  postMessage(reply(data));
+  postMessage(createReply(data));
 });
 
-function reply(request: Exclude<PayloadRequest, { kind: "close" }>): PayloadReply {
+function createReply(request: Exclude<PayloadRequest, { kind: "close" }>): PayloadReply {
   const { call } = request;
   try {
     const value =

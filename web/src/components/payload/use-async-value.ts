@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 
 /** The state of a value that may arrive later. */
 type AsyncState<Value> =
-  /** `last` is the value of the previous source. */
+  /** `last` is the value of the previous promise, which can be shown in the meantime. */
   | { readonly kind: "pending"; readonly last: Value | undefined }
   | { readonly kind: "ready"; readonly value: Value }
   | { readonly kind: "failed"; readonly error: Error };
@@ -51,7 +51,7 @@ export function useAsyncValue<Value>(source: Value | Promise<Value>): AsyncState
 }
 
 /** Returns the value; while it is pending, returns the value of the previous source. */
-export const latestValue = <Value>(state: AsyncState<Value>): Value | undefined => {
+export const readLatestValue = <Value>(state: AsyncState<Value>): Value | undefined => {
   switch (state.kind) {
     case "ready":
       return state.value;

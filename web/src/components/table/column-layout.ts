@@ -13,11 +13,11 @@ export interface ColumnLayout {
 /** The table's default layout. */
 export const defaultLayout: ColumnLayout = { order: [], shown: {}, widths: {} };
 
-const widthMin = 48;
-const widthMax = 1_600;
+const minWidth = 48;
+const maxWidth = 1_600;
 
 export const clampWidth = (width: number): number =>
-  Math.round(Math.max(widthMin, Math.min(widthMax, width)));
+  Math.round(Math.max(minWidth, Math.min(maxWidth, width)));
 
 /** Parses a stored layout. Invalid parts are replaced by the default. */
 export function parseColumnLayout(text: string | null): ColumnLayout {
@@ -37,7 +37,7 @@ export function parseColumnLayout(text: string | null): ColumnLayout {
   };
 }
 
-/** Sorts column ids by a layout. A column that the layout lacks keeps its place after its default predecessor. */
+/** Sorts column ids by a layout. A column that is not in the layout is placed after the column that precedes it by default. */
 export function toColumnOrder(ids: readonly string[], { order }: ColumnLayout): string[] {
   const existing = order.filter((id) => ids.includes(id));
   return ids.reduce<string[]>((ordered, id, index) => {
@@ -67,20 +67,20 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Nothing valid is stored: the default layout applies.
+    return undefined; // The stored text is not valid JSON, so the default layout applies.
   }
 }
 
 const toRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
-/** The members of an object for which `isWanted` is true; empty if the value is not an object. */
+/** The members of an object for which `isValid` returns true; empty if the value is not an object. */
 const pickMembers = <Value>(
   value: unknown,
-  isWanted: (member: unknown) => member is Value,
+  isValid: (member: unknown) => member is Value,
 ): Readonly<Record<string, Value>> =>
   Object.fromEntries(
-    Object.entries(toRecord(value)).filter((entry): entry is [string, Value] => isWanted(entry[1])),
+    Object.entries(toRecord(value)).filter((entry): entry is [string, Value] => isValid(entry[1])),
   );
 
 const toStorageKey = (table: string): string => `millrace.columns.${table}`;

@@ -5,7 +5,7 @@ import type { ColumnLayout } from "./column-layout.ts";
 export interface Column<Row> {
   readonly id: string;
   readonly title: string;
-  readonly cell: (row: Row) => ReactNode;
+  readonly renderCell: (row: Row) => ReactNode;
   /** The width in pixels; the minimum width if the column grows. */
   readonly width: number;
   /** The column's share of the remaining width. @defaultValue the column does not grow */
@@ -14,7 +14,7 @@ export interface Column<Row> {
   /** The sort order of the first click on the title. Absent if the table can't be sorted by this column. */
   readonly sort?: "asc" | "desc";
   /** The tooltip of the title: what the column shows, or why it can't be sorted. */
-  readonly note?: string;
+  readonly tooltip?: string;
   /** Whether the column is shown by default. @defaultValue true */
   readonly isShown?: boolean;
   /** Whether the column can't be hidden. */
@@ -31,7 +31,7 @@ export interface Sort {
 
 const selectionWidth = 36;
 
-/** The grid tracks that the header and the rows share, as CSS. */
+/** Converts the columns to the CSS grid tracks of the table's header and rows. */
 export function toTracks<Row extends object>(
   columns: readonly Column<Row>[],
   {
@@ -55,11 +55,14 @@ export function toTracks<Row extends object>(
           : `${userWidth ?? width}px`,
     };
   });
-  const before = hasSelection ? selectionWidth : 0;
-  const text = [...(hasSelection ? [`${before}px`] : []), ...tracks.map((track) => track.text)];
-  const total = tracks.reduce((sum, track) => sum + track.minWidth, before);
+  const selectionTrackWidth = hasSelection ? selectionWidth : 0;
+  const text = [
+    ...(hasSelection ? [`${selectionTrackWidth}px`] : []),
+    ...tracks.map((track) => track.text),
+  ];
+  const totalMinWidth = tracks.reduce((sum, track) => sum + track.minWidth, selectionTrackWidth);
   return {
     ["--tracks" as string]: `${text.join(" ")} minmax(0, ${text.some((track) => track.endsWith("fr)")) ? 0 : 1}fr)`,
-    minWidth: total,
+    minWidth: totalMinWidth,
   };
 }

@@ -7,7 +7,7 @@ import type { RowSelection } from "./row-selection.ts";
 
 interface DataTableHeadProps<Row> {
   readonly rows: readonly Row[];
-  readonly rowId: (row: Row) => string;
+  readonly getRowId: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
   readonly layout: ColumnLayout;
   readonly onLayout?: (layout: ColumnLayout) => void;
@@ -16,12 +16,12 @@ interface DataTableHeadProps<Row> {
   readonly selection: RowSelection;
 }
 
-/** The column titles. A click sorts, dragging a title moves the column, dragging its edge resizes it. */
+/** The header of the table. Clicking a title sorts, dragging it moves the column, dragging its edge resizes the column. */
 export const DataTableHead = <Row extends object>(props: DataTableHeadProps<Row>) => {
-  const { rows, rowId, columns, layout, onLayout, selection } = props;
-  const count = Object.keys(selection.state).length;
+  const { rows, getRowId, columns, layout, onLayout, selection } = props;
+  const selectedCount = Object.keys(selection.state).length;
   const ids = columns.map(({ id }) => id);
-  const move = (id: string, before: string): void =>
+  const moveBefore = (id: string, before: string): void =>
     ids.includes(id) ? onLayout?.(moveColumn(layout, ids, { id, before })) : undefined;
   return (
     <thead className="data-head">
@@ -31,13 +31,13 @@ export const DataTableHead = <Row extends object>(props: DataTableHeadProps<Row>
             <input
               type="checkbox"
               aria-label="Select all loaded rows"
-              checked={count > 0 && count >= rows.length}
-              ref={(box) => {
-                if (box !== null) {
-                  box.indeterminate = count > 0 && count < rows.length;
+              checked={selectedCount > 0 && selectedCount >= rows.length}
+              ref={(checkbox) => {
+                if (checkbox !== null) {
+                  checkbox.indeterminate = selectedCount > 0 && selectedCount < rows.length;
                 }
               }}
-              onChange={() => selection.set(new Set(count > 0 ? [] : rows.map(rowId)))}
+              onChange={() => selection.set(new Set(selectedCount > 0 ? [] : rows.map(getRowId)))}
             />
           </th>
         )}
@@ -48,13 +48,13 @@ export const DataTableHead = <Row extends object>(props: DataTableHeadProps<Row>
             className="data-cell"
             data-column={column.id}
             data-align={column.align}
-            title={column.note}
+            title={column.tooltip}
             aria-sort={toAriaSort(column, props.sort)}
           >
-            <Title {...props} column={column} onMove={move} />
+            <ColumnTitle {...props} column={column} onMove={moveBefore} />
             {onLayout !== undefined && (
               <ResizeHandle
-                onWidth={(width) =>
+                onResize={(width) =>
                   onLayout({ ...layout, widths: { ...layout.widths, [column.id]: width } })
                 }
               />
@@ -67,7 +67,7 @@ export const DataTableHead = <Row extends object>(props: DataTableHeadProps<Row>
 };
 
 /** A column title: a button if it can be dragged or sorts the table, else plain text. */
-const Title = <Row extends object>({
+const ColumnTitle = <Row extends object>({
   column,
   sort,
   onSort,
@@ -82,7 +82,7 @@ const Title = <Row extends object>({
     return <span className="data-title">{column.title}</span>;
   }
   const order = sort?.column === column.id ? sort.order : undefined;
-  const reversed = order === "asc" ? "desc" : "asc";
+  const reversedOrder = order === "asc" ? "desc" : "asc";
   return (
     <button
       type="button"
@@ -100,7 +100,7 @@ const Title = <Row extends object>({
         if (canSort) {
           onSort({
             column: column.id,
-            order: order === undefined ? (column.sort ?? "desc") : reversed,
+            order: order === undefined ? (column.sort ?? "desc") : reversedOrder,
           });
         }
       }}
@@ -111,9 +111,9 @@ const Title = <Row extends object>({
 };
 
 /** The right edge of a title, which can be dragged to resize the column. */
-const ResizeHandle = ({ onWidth }: { readonly onWidth: (width: number) => void }) => {
+const ResizeHandle = ({ onResize }: { readonly onResize: (width: number) => void }) => {
   const dragStart = useRef<{ readonly x: number; readonly width: number }>(undefined);
-  const widthAt = (event: PointerEvent): number | undefined =>
+  const computeWidth = (event: PointerEvent): number | undefined =>
     dragStart.current && clampWidth(dragStart.current.width + event.clientX - dragStart.current.x);
   return (
     <span
@@ -126,9 +126,9 @@ const ResizeHandle = ({ onWidth }: { readonly onWidth: (width: number) => void }
         event.stopPropagation();
       }}
       onPointerMove={(event) => {
-        const width = widthAt(event);
+        const width = computeWidth(event);
         if (width !== undefined) {
-          onWidth(width);
+          onResize(width);
         }
       }}
       onPointerUp={() => {

@@ -1,16 +1,16 @@
 import { useEffect, useRef } from "react";
 import type { RefObject } from "react";
-import { toNextRow } from "../keyboard/next-row.ts";
+import { findNextRow } from "../keyboard/next-row.ts";
 
 /** The action that a key triggers in a table. */
-export type TableStep =
+export type TableAction =
   | { readonly kind: "none" }
   | { readonly kind: "move"; readonly to: number; readonly isRange: boolean }
   | { readonly kind: "toggle"; readonly isRange: boolean }
   | { readonly kind: "clear" };
 
-const none: TableStep = { kind: "none" };
-const aliases: Readonly<Record<string, string>> = { j: "ArrowDown", k: "ArrowUp" };
+const noAction: TableAction = { kind: "none" };
+const keyAliases: Readonly<Record<string, string>> = { j: "ArrowDown", k: "ArrowUp" };
 
 /** Converts a key event to an action. If there is one, the event's default action and propagation are stopped. */
 export function handleTableKey(
@@ -20,42 +20,49 @@ export function handleTableKey(
     count,
     rowHeight,
   }: { readonly current: number | undefined; readonly count: number; readonly rowHeight: number },
-): TableStep {
+): TableAction {
   const isTyping =
     event.target instanceof HTMLElement &&
     event.target.matches("input[type=text], textarea, select");
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) {
-    return none;
+    return noAction;
   }
-  const step = toTableStep(event.key, {
+  const action = toTableAction(event.key, {
     current,
     count,
-    page: toPage(event.currentTarget, rowHeight),
+    pageSize: countRowsPerPage(event.currentTarget, rowHeight),
   });
-  if (step.kind === "none") {
-    return none;
+  if (action.kind === "none") {
+    return noAction;
   }
   event.preventDefault();
   event.stopPropagation();
-  return step.kind === "clear" ? step : { ...step, isRange: event.shiftKey };
+  return action.kind === "clear" ? action : { ...action, isRange: event.shiftKey };
 }
 
-function toTableStep(
+function toTableAction(
   key: string,
-  at: { readonly current: number | undefined; readonly count: number; readonly page: number },
-): TableStep {
-  const lower = key.length === 1 ? key.toLowerCase() : key;
-  if (lower === "x") {
+  position: {
+    readonly current: number | undefined;
+    readonly count: number;
+    readonly pageSize: number;
+  },
+): TableAction {
+  const normalizedKey = key.length === 1 ? key.toLowerCase() : key;
+  if (normalizedKey === "x") {
     return { kind: "toggle", isRange: false };
   }
-  if (lower === "Escape") {
+  if (normalizedKey === "Escape") {
     return { kind: "clear" };
   }
-  const to = toNextRow(aliases[lower] ?? lower, { ...at, current: at.current ?? -1 });
-  return to === undefined || at.count === 0 ? none : { kind: "move", to, isRange: false };
+  const to = findNextRow(keyAliases[normalizedKey] ?? normalizedKey, {
+    ...position,
+    current: position.current ?? -1,
+  });
+  return to === undefined || position.count === 0 ? noAction : { kind: "move", to, isRange: false };
 }
 
-const toPage = (scroller: EventTarget | null, rowHeight: number): number =>
+const countRowsPerPage = (scroller: EventTarget | null, rowHeight: number): number =>
   scroller instanceof HTMLElement
     ? Math.max(1, Math.floor(scroller.clientHeight / rowHeight) - 2)
     : 1;
@@ -65,13 +72,13 @@ export function useTableKeys(
   scroller: RefObject<HTMLElement | null>,
   onKey: (event: KeyboardEvent) => void,
 ): void {
-  const latest = useRef(onKey);
+  const latestOnKey = useRef(onKey);
   useEffect(() => {
-    latest.current = onKey;
+    latestOnKey.current = onKey;
   });
   useEffect(() => {
     const element = scroller.current;
-    const onKeyDown = (event: KeyboardEvent): void => latest.current(event);
+    const onKeyDown = (event: KeyboardEvent): void => latestOnKey.current(event);
     element?.addEventListener("keydown", onKeyDown);
     return () => element?.removeEventListener("keydown", onKeyDown);
   }, [scroller]);
@@ -79,16 +86,18 @@ export function useTableKeys(
 
 /** Focuses a row. A row that is out of view is rendered only after the table has scrolled to it. */
 export function focusRow(scroller: HTMLElement | null, index: number): void {
-  const find = (): HTMLElement | null =>
+  const findRow = (): HTMLElement | null =>
     scroller?.querySelector<HTMLElement>(
       // A row with a link has the focusable element in it; a row without a link is focusable itself.
       `[data-index="${index}"] [data-row-focus], [data-index="${index}"][data-row-focus]`,
     ) ?? null;
-  const row = find();
+  const row = findRow();
   if (row !== null) {
     row.focus({ preventScroll: true });
     return;
   }
-  // The row was out of view: it is rendered after the table has scrolled there.
-  requestAnimationFrame(() => requestAnimationFrame(() => find()?.focus({ preventScroll: true })));
+  // Wait two frames: the table renders the row only after it has scrolled to it.
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => findRow()?.focus({ preventScroll: true })),
+  );
 }

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { Column } from "./data-table-columns.ts";
 
-/** The props that a row's link must be created with. */
-export interface RowLink {
+/** The props to pass to the link that a row contains. */
+export interface RowLinkProps {
   readonly className: string;
   readonly tabIndex: number;
   readonly "data-row-focus": true;
@@ -13,9 +13,9 @@ interface DataTableRowProps<Row> {
   readonly row: Row;
   readonly index: number;
   /** Pixels from the first row. */
-  readonly start: number;
+  readonly offsetTop: number;
   readonly columns: readonly Column<Row>[];
-  readonly link: ((row: Row, part: RowLink) => ReactNode) | undefined;
+  readonly renderLink: ((row: Row, part: RowLinkProps) => ReactNode) | undefined;
   readonly isCurrent: boolean;
   readonly isOpen: boolean;
   readonly onFocus: () => void;
@@ -26,10 +26,11 @@ interface DataTableRowProps<Row> {
 
 /** One row: a check box, the link in the first column, and the other cells. */
 export const DataTableRow = <Row extends object>(props: DataTableRowProps<Row>) => {
-  const { row, index, start, columns, link, isCurrent, isOpen, onFocus, selection } = props;
+  const { row, index, offsetTop, columns, renderLink, isCurrent, isOpen, onFocus, selection } =
+    props;
   const tabIndex = isCurrent ? 0 : -1;
   // Without a link, the row itself is focusable.
-  const isFocusable = link === undefined;
+  const isFocusable = renderLink === undefined;
   return (
     <tr
       className="data-row"
@@ -39,7 +40,7 @@ export const DataTableRow = <Row extends object>(props: DataTableRowProps<Row>) 
       data-open={isOpen || undefined}
       data-row-focus={isFocusable || undefined}
       tabIndex={isFocusable ? tabIndex : undefined}
-      style={{ transform: `translateY(${start}px)` }}
+      style={{ transform: `translateY(${offsetTop}px)` }}
       onFocus={onFocus}
     >
       {selection !== undefined && (
@@ -57,14 +58,14 @@ export const DataTableRow = <Row extends object>(props: DataTableRowProps<Row>) 
       )}
       {columns.map((column, columnIndex) => (
         <td key={column.id} className="data-cell" data-column={column.id} data-align={column.align}>
-          {columnIndex === 0 && link !== undefined
-            ? link(row, {
+          {columnIndex === 0 && renderLink !== undefined
+            ? renderLink(row, {
                 className: "data-link",
                 tabIndex,
                 "data-row-focus": true,
-                children: column.cell(row),
+                children: column.renderCell(row),
               })
-            : column.cell(row)}
+            : column.renderCell(row)}
         </td>
       ))}
     </tr>

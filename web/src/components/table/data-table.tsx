@@ -19,19 +19,19 @@ import type { Column, Sort } from "./data-table-columns.ts";
 import { DataTableHead } from "./data-table-head.tsx";
 import { handleTableKey, focusRow, useTableKeys } from "./data-table-keys.ts";
 import { DataTableRow } from "./data-table-row.tsx";
-import type { RowLink } from "./data-table-row.tsx";
+import type { RowLinkProps } from "./data-table-row.tsx";
 import { useRowSelection } from "./row-selection.ts";
 import "./data-table.css";
 
 export type { Column, Sort } from "./data-table-columns.ts";
-export type { RowLink } from "./data-table-row.tsx";
+export type { RowLinkProps } from "./data-table-row.tsx";
 
 export interface DataTableProps<Row> {
   /** The listed resources, in the plural: "runs". */
   readonly resourceName: string;
   /** `undefined` until the first response. */
   readonly rows: readonly Row[] | undefined;
-  readonly rowId: (row: Row) => string;
+  readonly getRowId: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
   /** From `useColumnLayout`. @defaultValue the default layout */
   readonly layout?: ColumnLayout;
@@ -40,7 +40,7 @@ export interface DataTableProps<Row> {
    * Renders the row's link, which contains the first column: `(row, part) => <Link to=… {...part} />`. The
    * link covers the whole row, so that a click, a middle click or Enter anywhere in the row opens it.
    */
-  readonly link?: (row: Row, part: RowLink) => ReactNode;
+  readonly renderLink?: (row: Row, part: RowLinkProps) => ReactNode;
   /** The id of the row whose details are open next to the table. */
   readonly openId?: string | undefined;
   readonly sort?: Sort | undefined;
@@ -50,18 +50,18 @@ export interface DataTableProps<Row> {
   /** Whether the server has more rows than those that are loaded. */
   readonly hasMore?: boolean;
   /** Called to load more rows when the user scrolls near the last one; may be called again for the same rows. */
-  readonly onMore?: () => void;
+  readonly onLoadMore?: () => void;
   /** Called when the first row comes into view or leaves the view. */
-  readonly onTop?: (isAtTop: boolean) => void;
+  readonly onTopChange?: (isAtTop: boolean) => void;
   readonly error?: Error | null;
   readonly onRetry?: () => unknown;
   /** Shown if there are no rows. */
-  readonly empty?: ReactNode;
+  readonly emptyState?: ReactNode;
   /** Shown after the last row. */
-  readonly foot?: ReactNode;
+  readonly footer?: ReactNode;
 }
 
-const features = tableFeatures({
+const enabledFeatures = tableFeatures({
   columnOrderingFeature,
   columnSizingFeature,
   columnVisibilityFeature,
@@ -79,7 +79,7 @@ const narrowMediaQuery = "(max-width: 760px)";
  * range, and Escape clears the selection.
  */
 export const DataTable = <Row extends object>(props: DataTableProps<Row>) => {
-  const { resourceName, rows, error = null, onRetry, empty } = props;
+  const { resourceName, rows, error = null, onRetry, emptyState } = props;
   if (rows === undefined) {
     return error === null ? (
       <Loading resourceName={resourceName} />
@@ -92,7 +92,7 @@ export const DataTable = <Row extends object>(props: DataTableProps<Row>) => {
     );
   }
   return rows.length === 0 && props.hasMore !== true ? (
-    (empty ?? <Empty title={`No ${resourceName}`} />)
+    (emptyState ?? <Empty title={`No ${resourceName}`} />)
   ) : (
     <FilledTable {...props} rows={rows} />
   );
@@ -103,22 +103,22 @@ const FilledTable = <Row extends object>(
 ) => {
   const {
     rows,
-    rowId,
+    getRowId,
     columns,
     layout = defaultLayout,
     resourceName,
     hasMore = false,
-    onMore,
+    onLoadMore,
     error,
   } = props;
   const isNarrow = useMediaQuery(narrowMediaQuery, false);
   const selection = useRowSelection(props);
-  useListKeys({ canOpen: props.link !== undefined, canSelect: selection.isEnabled });
+  useListKeys({ canOpen: props.renderLink !== undefined, canSelect: selection.isEnabled });
   const table = useTable({
-    features,
+    features: enabledFeatures,
     data: rows,
     columns: useTableColumns(columns),
-    getRowId: rowId,
+    getRowId: getRowId,
     state: {
       columnOrder: toColumnOrder(
         columns.map(({ id }) => id),
@@ -132,17 +132,17 @@ const FilledTable = <Row extends object>(
     },
   });
   const byId = new Map(columns.map((column) => [column.id, column]));
-  const visible = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
+  const visibleColumns = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
   const [current, setCurrent] = useState<number>();
   const scroller = useRef<HTMLDivElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     getItemKey: (index) => {
       const row = rows[index];
-      return row === undefined ? index : rowId(row);
+      return row === undefined ? index : getRowId(row);
     },
     overscan: 12,
     scrollPaddingStart: rowHeight,
@@ -154,39 +154,40 @@ const FilledTable = <Row extends object>(
       focusRow(scroller.current, step.to);
       setCurrent(step.to);
     }
-    selection.onKey(step, { current, ids: () => rows.map(rowId) });
+    selection.onKey(step, { current, ids: () => rows.map(getRowId) });
   });
-  const items = virtualizer.getVirtualItems();
+  const virtualItems = virtualizer.getVirtualItems();
   useScrollEnds({
     // After an error the table does not repeat the request by itself: the user clicks "Try again".
-    isNearEnd: hasMore && !error && (items.at(-1)?.index ?? -1) >= rows.length - readAheadRows,
+    isNearEnd:
+      hasMore && !error && (virtualItems.at(-1)?.index ?? -1) >= rows.length - readAheadRows,
     isAtTop: (virtualizer.scrollOffset ?? 0) < rowHeight / 2,
-    onMore,
-    onTop: props.onTop,
+    onLoadMore,
+    onTopChange: props.onTopChange,
   });
-  const tracks = toTracks(visible, { layout, hasSelection: selection.isEnabled, isNarrow });
+  const tracks = toTracks(visibleColumns, { layout, hasSelection: selection.isEnabled, isNarrow });
   const tableRows = table.getRowModel().rows;
   return (
     <div className="data-table" ref={scroller}>
       <table
         aria-label={resourceName}
         aria-rowcount={hasMore ? -1 : rows.length + 1}
-        aria-colcount={visible.length + (selection.isEnabled ? 1 : 0)}
+        aria-colcount={visibleColumns.length + (selection.isEnabled ? 1 : 0)}
         className="data-table-grid"
         style={tracks}
       >
-        <DataTableHead {...props} columns={visible} layout={layout} selection={selection} />
+        <DataTableHead {...props} columns={visibleColumns} layout={layout} selection={selection} />
         <tbody className="data-rows" style={{ height: virtualizer.getTotalSize() }}>
-          {items.map(({ index, key, start }) => {
+          {virtualItems.map(({ index, key, start }) => {
             const row = tableRows[index];
             return row === undefined ? null : (
               <DataTableRow
                 key={key}
                 row={row.original}
                 index={index}
-                start={start}
-                columns={visible}
-                link={props.link}
+                offsetTop={start}
+                columns={visibleColumns}
+                renderLink={props.renderLink}
                 isCurrent={index === (current ?? 0)}
                 isOpen={props.openId !== undefined && props.openId === row.id}
                 onFocus={() => setCurrent(index)}
@@ -195,7 +196,7 @@ const FilledTable = <Row extends object>(
                     ? {
                         isSelected: row.getIsSelected(),
                         toggle: (isRange) =>
-                          selection.toggle(row.id, { isRange, ids: () => rows.map(rowId) }),
+                          selection.toggle(row.id, { isRange, ids: () => rows.map(getRowId) }),
                       }
                     : undefined
                 }
@@ -208,10 +209,10 @@ const FilledTable = <Row extends object>(
         <Failure
           resourceName={`more ${resourceName}`}
           error={error}
-          onRetry={onMore ?? (() => undefined)}
+          onRetry={onLoadMore ?? (() => undefined)}
         />
       )}
-      {props.foot}
+      {props.footer}
     </div>
   );
 };
@@ -227,36 +228,36 @@ function isColumnShown<Row extends object>(
   return column.isFixed === true || (layout.shown[column.id] ?? column.isShown !== false);
 }
 
-/** The column definitions for the table library, which must stay the same object while the columns do. */
+/** Returns the column definitions for the table library: the same array as long as `columns` is the same array. */
 function useTableColumns<Row extends object>(columns: readonly Column<Row>[]) {
-  const [memo, setMemo] = useState(() => ({ columns, definitions: toDefinitions(columns) }));
-  if (memo.columns !== columns) {
+  const [cached, setMemo] = useState(() => ({ columns, definitions: toDefinitions(columns) }));
+  if (cached.columns !== columns) {
     const next = { columns, definitions: toDefinitions(columns) };
     setMemo(next);
     return next.definitions;
   }
-  return memo.definitions;
+  return cached.definitions;
 }
 
 const toDefinitions = <Row extends object>(columns: readonly Column<Row>[]) =>
   columns.map(({ id, width }) => ({ id, size: width }));
 
-/** Calls `onTop` when the table reaches or leaves its top, and `onMore` when its end is near. */
+/** Calls `onTopChange` when the table reaches or leaves its top, and `onLoadMore` when its end is near. */
 function useScrollEnds({
   isNearEnd,
   isAtTop,
-  onMore,
-  onTop,
+  onLoadMore,
+  onTopChange,
 }: {
   readonly isNearEnd: boolean;
   readonly isAtTop: boolean;
-  readonly onMore: (() => void) | undefined;
-  readonly onTop: ((isAtTop: boolean) => void) | undefined;
+  readonly onLoadMore: (() => void) | undefined;
+  readonly onTopChange: ((isAtTop: boolean) => void) | undefined;
 }): void {
-  useEffect(() => onTop?.(isAtTop), [isAtTop, onTop]);
+  useEffect(() => onTopChange?.(isAtTop), [isAtTop, onTopChange]);
   useEffect(() => {
     if (isNearEnd) {
-      onMore?.();
+      onLoadMore?.();
     }
   });
 }

@@ -1,8 +1,8 @@
 import { useRef } from "react";
-import type { TableStep } from "./data-table-keys.ts";
+import type { TableAction } from "./data-table-keys.ts";
 
 /** A click on the check box of a row, with or without Shift. */
-export interface SelectionStep {
+export interface SelectionClick {
   /** The ids of all rows, in their order. */
   readonly ids: readonly string[];
   /** The row that is selected or deselected. */
@@ -15,7 +15,7 @@ export interface SelectionStep {
 /** Selects or deselects a row. With `isRange`, all rows from the anchor to it get the same state. */
 export function toggleRow(
   selected: ReadonlySet<string>,
-  { ids, id, anchor, isRange }: SelectionStep,
+  { ids, id, anchor, isRange }: SelectionClick,
 ): ReadonlySet<string> {
   const isSelecting = !selected.has(id);
   const from = anchor === undefined ? -1 : ids.indexOf(anchor);
@@ -24,15 +24,15 @@ export function toggleRow(
     isRange && from !== -1 && to !== -1
       ? ids.slice(Math.min(from, to), Math.max(from, to) + 1)
       : [id];
-  const next = new Set(selected);
+  const newSelection = new Set(selected);
   for (const rowId of range) {
     if (isSelecting) {
-      next.add(rowId);
+      newSelection.add(rowId);
     } else {
-      next.delete(rowId);
+      newSelection.delete(rowId);
     }
   }
-  return next;
+  return newSelection;
 }
 
 interface RowSelectionProps {
@@ -51,7 +51,7 @@ export interface RowSelection {
     options: { readonly isRange: boolean; readonly ids: () => readonly string[] },
   ) => void;
   readonly onKey: (
-    step: TableStep,
+    step: TableAction,
     position: { readonly current: number | undefined; readonly ids: () => readonly string[] },
   ) => void;
   readonly set: (ids: ReadonlySet<string>) => void;

@@ -1,15 +1,15 @@
 import { Button } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 
-/** A text with a label and a copy button. If `text` is only a part, `whole` returns the text to copy. */
+/** A text with a label and a copy button. If `text` is only a part, `getFullText` returns the text to copy. */
 export const CopyText = ({
   label,
   text,
-  whole = () => text,
+  getFullText = () => text,
 }: {
   readonly label: string;
   readonly text: string;
-  readonly whole?: () => string;
+  readonly getFullText?: () => string;
 }) => {
   const { copy, copied } = useClipboard();
   return (
@@ -20,7 +20,7 @@ export const CopyText = ({
           size="compact-xs"
           variant="subtle"
           aria-label={`Copy ${label}`}
-          onClick={() => copy(whole())}
+          onClick={() => copy(getFullText())}
         >
           {copied ? "Copied" : "Copy"}
         </Button>

@@ -7,7 +7,7 @@ export interface JsonText {
   readonly omitted: number;
 }
 
-/** A browser lays out this many characters without a noticeable pause. */
+/** Most browsers can display this many characters without a noticeable pause. */
 const jsonTextLimit = 100_000;
 
 /** Formats a value as indented JSON of at most `limit` characters. */

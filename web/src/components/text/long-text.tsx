@@ -2,12 +2,12 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import { toVisibleText } from "./visible-text.ts";
 
-const firstChars = 20_000;
-const moreChars = 50_000;
+const initialChars = 20_000;
+const charsPerClick = 50_000;
 
 /** A plain text of any length. It shows the beginning and a button for more, since laying out all of it could freeze the UI. */
 export const LongText = ({ text }: { readonly text: string }) => {
-  const [shownChars, setShownChars] = useState(firstChars);
+  const [shownChars, setShownChars] = useState(initialChars);
   const hiddenChars = text.length - shownChars;
   return (
     <div className="long-text">
@@ -18,7 +18,7 @@ export const LongText = ({ text }: { readonly text: string }) => {
           <Button
             size="compact-xs"
             variant="default"
-            onClick={() => setShownChars(shownChars + moreChars)}
+            onClick={() => setShownChars(shownChars + charsPerClick)}
           >
             Show more
           </Button>

@@ -10,7 +10,7 @@ import "./markdown.css";
 /** Texts with more characters are shown as plain text: rendering them as Markdown would take noticeably long. */
 const markdownLimit = 100_000;
 
-/** The UI never requests a URL of the text by itself: images become links, which the user may follow. */
+/** Replaces images by links, so that the UI never requests a URL that an untrusted text contains. */
 const components: Components = {
   a: ({ href, children }) => {
     const address = toSafeLink(href);

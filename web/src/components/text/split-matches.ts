@@ -4,27 +4,27 @@ export interface TextSegment {
   readonly isMatch: boolean;
 }
 
-const segmentLimit = 200;
+const maxSegments = 200;
 
 /** Splits a text into segments that match the word, in any case, and segments that don't. */
-export function splitMatches(text: string, word: string): readonly TextSegment[] {
-  const [lower, needle] = [text.toLowerCase(), word.toLowerCase()];
-  // If lower-casing changes the length, offsets in `lower` do not fit `text`; then no match is marked.
+export function splitMatches(text: string, searchText: string): readonly TextSegment[] {
+  const [lower, needle] = [text.toLowerCase(), searchText.toLowerCase()];
+  // If lower-casing changes the length of the text, offsets in `lower` are wrong for `text`, so no match is marked.
   if (needle === "" || lower.length !== text.length) {
     return [{ text, isMatch: false }];
   }
   const segments: TextSegment[] = [];
   let from = 0;
   for (
-    let at = lower.indexOf(needle);
-    at >= 0 && segments.length < segmentLimit;
-    at = lower.indexOf(needle, from)
+    let matchStart = lower.indexOf(needle);
+    matchStart >= 0 && segments.length < maxSegments;
+    matchStart = lower.indexOf(needle, from)
   ) {
-    if (at > from) {
-      segments.push({ text: text.slice(from, at), isMatch: false });
+    if (matchStart > from) {
+      segments.push({ text: text.slice(from, matchStart), isMatch: false });
     }
-    from = at + needle.length;
-    segments.push({ text: text.slice(at, from), isMatch: true });
+    from = matchStart + needle.length;
+    segments.push({ text: text.slice(matchStart, from), isMatch: true });
   }
   return from < text.length ? [...segments, { text: text.slice(from), isMatch: false }] : segments;
 }

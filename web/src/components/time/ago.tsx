@@ -3,15 +3,15 @@ import { formatAge, formatTime } from "./time.ts";
 
 /** Shows how long ago a moment was, with the exact time as a tooltip. */
 export const Ago = ({
-  at,
+  timeMs,
 }: {
   /** Milliseconds since the Unix epoch. */
-  readonly at: number;
+  readonly timeMs: number;
 }) => {
   const now = useNow();
   return (
-    <time dateTime={new Date(at).toISOString()} title={formatTime(at)}>
-      {formatAge(now - at)}
+    <time dateTime={new Date(timeMs).toISOString()} title={formatTime(timeMs)}>
+      {formatAge(now - timeMs)}
     </time>
   );
 };

@@ -16,32 +16,38 @@ export function parseTimeMs(value: unknown): number | undefined {
 }
 
 /** Formats a duration: `< 1 µs`, `740 µs`, `12.3 ms`, `4.56 s`, `2 m 05 s`, `3 h 07 m`. */
-export function formatDuration(spanMs: number): string {
-  if (spanMs < 0.001) {
+export function formatDuration(durationMs: number): string {
+  if (durationMs < 0.001) {
     return "< 1 µs";
   }
-  if (spanMs < 1) {
-    return `${(spanMs * 1_000).toFixed(0)} µs`;
+  if (durationMs < 1) {
+    return `${(durationMs * 1_000).toFixed(0)} µs`;
   }
-  if (spanMs < 999.5) {
-    return `${toThreeDigits(spanMs)} ms`;
+  if (durationMs < 999.5) {
+    return `${formatThreeDigits(durationMs)} ms`;
   }
-  const seconds = spanMs / 1_000;
+  const seconds = durationMs / 1_000;
   if (seconds < 59.95) {
-    return `${toThreeDigits(seconds)} s`;
+    return `${formatThreeDigits(seconds)} s`;
   }
   const wholeSeconds = Math.round(seconds);
   return wholeSeconds < 3_600
-    ? `${Math.floor(wholeSeconds / 60)} m ${twoDigits(wholeSeconds % 60)} s`
-    : `${Math.floor(wholeSeconds / 3_600)} h ${twoDigits(Math.floor((wholeSeconds % 3_600) / 60))} m`;
+    ? `${Math.floor(wholeSeconds / 60)} m ${padToTwoDigits(wholeSeconds % 60)} s`
+    : `${Math.floor(wholeSeconds / 3_600)} h ${padToTwoDigits(Math.floor((wholeSeconds % 3_600) / 60))} m`;
 }
 
 /** Formats a moment in the browser's time zone, to the millisecond: `2026-03-01 14:05:09.123`. */
 export function formatTime(timeMs: number): string {
-  const at = new Date(timeMs);
-  const date = [at.getFullYear(), twoDigits(at.getMonth() + 1), twoDigits(at.getDate())].join("-");
-  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(":");
-  return `${date} ${time}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+  const moment = new Date(timeMs);
+  const date = [
+    moment.getFullYear(),
+    padToTwoDigits(moment.getMonth() + 1),
+    padToTwoDigits(moment.getDate()),
+  ].join("-");
+  const time = [moment.getHours(), moment.getMinutes(), moment.getSeconds()]
+    .map(padToTwoDigits)
+    .join(":");
+  return `${date} ${time}.${String(moment.getMilliseconds()).padStart(3, "0")}`;
 }
 
 /** Formats how long ago a moment was: `just now`, `40 s ago`, `5 min ago`, `3 h ago`, `12 d ago`. */
@@ -61,9 +67,9 @@ export function formatAge(ageMs: number): string {
     : `${Math.floor(seconds / 86_400)} d ago`;
 }
 
-const twoDigits = (count: number): string => String(count).padStart(2, "0");
+const padToTwoDigits = (count: number): string => String(count).padStart(2, "0");
 
-function toThreeDigits(value: number): string {
+function formatThreeDigits(value: number): string {
   if (value < 9.995) {
     return value.toFixed(2);
   }

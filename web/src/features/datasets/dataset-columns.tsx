@@ -13,16 +13,18 @@ export const datasetColumns: readonly Column<Dataset>[] = [
     sort: "asc",
     isFixed: true,
     isNarrow: true,
-    cell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
+    renderCell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
   },
   {
     id: "description",
     title: "Description",
     width: 160,
     grow: 4,
-    cell: ({ description }) => <span className="quiet">{toVisibleText(description ?? "")}</span>,
+    renderCell: ({ description }) => (
+      <span className="quiet">{toVisibleText(description ?? "")}</span>
+    ),
   },
-  { id: "data_type", title: "Type", width: 64, cell: ({ dataType }) => dataType },
+  { id: "data_type", title: "Type", width: 64, renderCell: ({ dataType }) => dataType },
   {
     id: "example_count",
     title: "Examples",
@@ -30,7 +32,7 @@ export const datasetColumns: readonly Column<Dataset>[] = [
     align: "end",
     sort: "desc",
     isNarrow: true,
-    cell: ({ exampleCount }) => exampleCount.toLocaleString("en"),
+    renderCell: ({ exampleCount }) => exampleCount.toLocaleString("en"),
   },
   {
     id: "session_count",
@@ -38,21 +40,21 @@ export const datasetColumns: readonly Column<Dataset>[] = [
     width: 112,
     align: "end",
     sort: "desc",
-    cell: ({ experimentCount }) => experimentCount.toLocaleString("en"),
+    renderCell: ({ experimentCount }) => experimentCount.toLocaleString("en"),
   },
   {
     id: "last_session_start_time",
     title: "Last experiment",
     width: 132,
     sort: "desc",
-    cell: ({ lastExperimentMs }) =>
-      lastExperimentMs === undefined ? "–" : <Ago at={lastExperimentMs} />,
+    renderCell: ({ lastExperimentMs }) =>
+      lastExperimentMs === undefined ? "–" : <Ago timeMs={lastExperimentMs} />,
   },
   {
     id: "modified_at",
     title: "Modified",
     width: 112,
     sort: "desc",
-    cell: ({ modifiedMs }) => <Ago at={modifiedMs} />,
+    renderCell: ({ modifiedMs }) => <Ago timeMs={modifiedMs} />,
   },
 ];

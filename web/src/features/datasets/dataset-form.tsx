@@ -16,7 +16,7 @@ import { createDataset, updateDataset } from "./queries.ts";
 const toJson = (value: JsonMembers | undefined): string =>
   value === undefined || Object.keys(value).length === 0 ? "" : formatJson(value);
 
-const fromJson = (json: string): JsonMembers | undefined =>
+const parseJsonText = (json: string): JsonMembers | undefined =>
   json.trim() === "" ? undefined : toRecord(JSON.parse(json));
 
 /** Creates a dataset, or edits the name, description, schemas and metadata of an existing one. */
@@ -33,19 +33,19 @@ export const DatasetForm = ({
   const [name, setName] = useState(dataset?.name ?? "");
   const [description, setDescription] = useState(dataset?.description ?? "");
   const [dataType, setDataType] = useState<string>("kv");
-  const [texts, setTexts] = useState({
+  const [jsonTexts, setJsonTexts] = useState({
     inputs: toJson(dataset?.inputsSchema),
     outputs: toJson(dataset?.outputsSchema),
     metadata: toJson(dataset?.metadata),
   });
-  const hasFaults = Object.values(texts).some((text) => findFaults(text, true).length > 0);
+  const hasFaults = Object.values(jsonTexts).some((text) => findFaults(text, true).length > 0);
   const save = useSave({ dataset, tenantId, onClose });
-  const field = (part: keyof typeof texts, label: string) => (
+  const renderJsonField = (part: keyof typeof jsonTexts, label: string) => (
     <JsonField
       label={label}
-      value={texts[part]}
-      mayBeEmpty
-      onChange={(text) => setTexts((current) => ({ ...current, [part]: text }))}
+      value={jsonTexts[part]}
+      isOptional
+      onChange={(text) => setJsonTexts((current) => ({ ...current, [part]: text }))}
     />
   );
   return (
@@ -63,9 +63,9 @@ export const DatasetForm = ({
             fields: {
               name,
               description,
-              metadata: fromJson(texts.metadata),
-              inputsSchema: fromJson(texts.inputs) ?? null,
-              outputsSchema: fromJson(texts.outputs) ?? null,
+              metadata: parseJsonText(jsonTexts.metadata),
+              inputsSchema: parseJsonText(jsonTexts.inputs) ?? null,
+              outputsSchema: parseJsonText(jsonTexts.outputs) ?? null,
             },
           });
         }}
@@ -92,9 +92,9 @@ export const DatasetForm = ({
             onChange={({ currentTarget }) => setDataType(currentTarget.value)}
           />
         )}
-        {field("inputs", "Input JSON Schema")}
-        {field("outputs", "Output JSON Schema")}
-        {field("metadata", "Metadata")}
+        {renderJsonField("inputs", "Input JSON Schema")}
+        {renderJsonField("outputs", "Output JSON Schema")}
+        {renderJsonField("metadata", "Metadata")}
         <FormError error={save.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>

@@ -9,7 +9,7 @@ import type { Dataset } from "./dataset.ts";
 import { NewExample } from "./examples/example-editor.tsx";
 import { ExportDialog } from "./export-dialog.tsx";
 import { ImportDialog } from "./import/import-dialog.tsx";
-import { deleteDatasets, shareQuery } from "./queries.ts";
+import { deleteDatasets, createShareQuery } from "./queries.ts";
 import { ShareDialog } from "./share-dialog.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
@@ -26,18 +26,18 @@ export const DatasetMenu = ({
 }) => {
   const { asOf, split } = route.useSearch();
   const [openDialog, setOpenDialog] = useState<DialogName>();
-  const share = useQuery(shareQuery(dataset.id));
+  const shareQuery = useQuery(createShareQuery(dataset.id));
   const close = (): void => setOpenDialog(undefined);
-  const button = (name: DialogName, label: string) => (
+  const renderButton = (name: DialogName, label: string) => (
     <Button size="xs" variant="default" onClick={() => setOpenDialog(name)}>
       {label}
     </Button>
   );
   return (
     <div className="tools">
-      {button("import", "Import file")}
-      {button("export", "Export")}
-      {button("share", typeof share.data === "string" ? "Shared" : "Share")}
+      {renderButton("import", "Import file")}
+      {renderButton("export", "Export")}
+      {renderButton("share", typeof shareQuery.data === "string" ? "Shared" : "Share")}
       <Menu position="bottom-end" withinPortal={false}>
         <Menu.Target>
           <Button size="xs" variant="default" aria-label="More dataset actions">

@@ -1,4 +1,4 @@
-import { isId, oneOf, omitUndefined, toRecord, toSearchText } from "../../api/parse.ts";
+import { isId, parseChoice, omitUndefined, toRecord, toSearchText } from "../../api/parse.ts";
 import type { JsonMembers } from "../../api/parse.ts";
 
 /** The columns by which the server can sort datasets. */
@@ -26,8 +26,8 @@ export interface DatasetsSearch {
 export const parseDatasetsSearch = (search: JsonMembers): DatasetsSearch =>
   omitUndefined({
     q: toSearchText(search["q"]),
-    sort: oneOf(search["sort"], datasetSortColumns),
-    order: oneOf(search["order"], ["asc", "desc"] as const),
+    sort: parseChoice(search["sort"], datasetSortColumns),
+    order: parseChoice(search["order"], ["asc", "desc"] as const),
   });
 
 export const datasetTabs = ["examples", "experiments", "versions", "comparisons"] as const;
@@ -71,17 +71,17 @@ export interface DatasetSearch extends ExampleFilter {
 
 export const parseDatasetSearch = (search: JsonMembers): DatasetSearch =>
   omitUndefined({
-    tab: oneOf(search["tab"], datasetTabs),
+    tab: parseChoice(search["tab"], datasetTabs),
     q: toSearchText(search["q"]),
     split: toSearchText(search["split"]),
     metadata: toMetadata(search["metadata"]),
     asOf: toSearchText(search["asOf"]),
-    by: oneOf(search["by"], exampleOrders),
-    order: oneOf(search["order"], ["asc", "desc"] as const),
+    by: parseChoice(search["by"], exampleOrders),
+    order: parseChoice(search["order"], ["asc", "desc"] as const),
     example: isId(search["example"]) ? search["example"] : undefined,
     from: toSearchText(search["from"]),
     to: toSearchText(search["to"]),
-    kind: oneOf(search["kind"], diffKinds),
+    kind: parseChoice(search["kind"], diffKinds),
   });
 
 /** Search parameters in the URL of a shared dataset. */
@@ -94,7 +94,7 @@ export const parseSharedSearch = (search: JsonMembers): SharedSearch => {
   return omitUndefined({ q, split, example });
 };
 
-/** Accepts an object too: the router parses a JSON object in the URL. */
+/** Parses a metadata filter in the URL, as text or as an object: the router itself parses JSON objects. */
 function toMetadata(value: unknown): string | undefined {
   const isObject = typeof value === "object" && value !== null;
   const json = isObject ? JSON.stringify(value) : toSearchText(value);

@@ -26,7 +26,7 @@ export interface Dataset extends SharedDataset {
 
 /** A version of a dataset. Each write to the examples creates one. */
 export interface DatasetVersion {
-  /** The version's timestamp exactly as the server sent it, with microseconds. Requests identify the version by it. */
+  /** The version's timestamp with microseconds. Requests identify the version by this text, exactly as the server sent it. */
   readonly asOf: string;
   readonly atMs: number;
   readonly tags: readonly string[];

@@ -7,14 +7,14 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { RowLink } from "../../components/table/data-table.tsx";
+import type { RowLinkProps } from "../../components/table/data-table.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { datasetColumns } from "./dataset-columns.tsx";
 import { DatasetForm } from "./dataset-form.tsx";
 import type { DatasetSortColumn } from "./dataset-search.ts";
 import type { Dataset } from "./dataset.ts";
 import { ImportDialog } from "./import/import-dialog.tsx";
-import { datasetsQuery, deleteDatasets } from "./queries.ts";
+import { createDatasetsQuery, deleteDatasets } from "./queries.ts";
 import "./datasets.css";
 
 const route = getRouteApi("/o/$tenantId/datasets");
@@ -25,7 +25,7 @@ export const Datasets = () => {
   const { tenantId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const datasets = useInfiniteQuery(datasetsQuery(search));
+  const datasets = useInfiniteQuery(createDatasetsQuery(search));
   const [selection, setSelection] = useState(noSelection);
   const [openDialog, setOpenDialog] = useState<"create" | "import" | "delete">();
   const close = (): void => setOpenDialog(undefined);
@@ -39,7 +39,7 @@ export const Datasets = () => {
         <div className="tools">
           {selection.size > 0 && (
             <Button size="xs" color="red" variant="light" onClick={() => setOpenDialog("delete")}>
-              Delete ({selection.size})
+              Delete selected ({selection.size})
             </Button>
           )}
           <TextInput
@@ -67,9 +67,9 @@ export const Datasets = () => {
       <DataTable
         resourceName="datasets"
         rows={rows}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={datasetColumns}
-        link={toLink(tenantId)}
+        renderLink={toLink(tenantId)}
         sort={{ column: search.sort ?? "modified_at", order: search.order ?? "desc" }}
         onSort={({ column, order }) =>
           void navigate({
@@ -80,10 +80,10 @@ export const Datasets = () => {
         selection={selection}
         onSelection={setSelection}
         hasMore={datasets.hasNextPage}
-        onMore={() => void (datasets.isFetching ? undefined : datasets.fetchNextPage())}
+        onLoadMore={() => void (datasets.isFetching ? undefined : datasets.fetchNextPage())}
         error={datasets.error}
         onRetry={datasets.refetch}
-        empty={
+        emptyState={
           <NoDatasets
             isSearched={search.q !== undefined}
             onCreate={() => setOpenDialog("create")}
@@ -105,7 +105,7 @@ export const Datasets = () => {
 
 const toLink =
   (tenantId: string) =>
-  ({ id: datasetId }: Dataset, linkProps: RowLink): ReactNode => (
+  ({ id: datasetId }: Dataset, linkProps: RowLinkProps): ReactNode => (
     <Link to="/o/$tenantId/datasets/$datasetId" params={{ tenantId, datasetId }} {...linkProps} />
   );
 

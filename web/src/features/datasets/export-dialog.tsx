@@ -1,13 +1,13 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getBlob } from "../../api/http.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { Dataset } from "./dataset.ts";
-import { splitsQuery } from "./queries.ts";
+import { createSplitsQuery } from "./queries.ts";
 
 const formats = [
   { value: "jsonl", label: "JSONL: one example per line" },
@@ -34,7 +34,7 @@ export const ExportDialog = ({
 }) => {
   const [format, setFormat] = useState<ExportFormat>(formats[0].value);
   const [split, setSplit] = useState(initialSplit);
-  const splits = useQuery(splitsQuery(dataset.id, asOf));
+  const splits = useQuery(createSplitsQuery(dataset.id, asOf));
   const abortController = useRef<AbortController>(undefined);
   useEffect(() => () => abortController.current?.abort(), []);
   const download = useMutation({
@@ -44,7 +44,7 @@ export const ExportDialog = ({
         ...(asOf === undefined ? {} : { as_of: asOf }),
         ...(split === "" ? {} : { splits: split }),
       });
-      const url = `${endpointPath(`/datasets/:id/${format}`, { id: dataset.id })}?${parameters.toString()}`;
+      const url = `${toEndpointPath(`/datasets/:id/${format}`, { id: dataset.id })}?${parameters.toString()}`;
       const extension = format === "csv" ? "csv" : "jsonl";
       saveFile(
         await getBlob(url, abortController.current.signal),

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson, putJson } from "../../api/http.ts";
 import { isId, toRecord, toText, toTexts } from "../../api/parse.ts";
 import type { JsonMembers } from "../../api/parse.ts";
@@ -7,14 +7,14 @@ import type { DatasetsSearch } from "./dataset-search.ts";
 import { parseDataset, parseDatasets, parseVersions } from "./dataset.ts";
 import type { Dataset, DatasetVersion } from "./dataset.ts";
 
-const datasetsPath = endpointPath("/datasets");
+const datasetsPath = toEndpointPath("/datasets");
 const listPageSize = 100;
 const versionPageSize = 100;
 
-const datasetPath = (id: string): string => endpointPath("/datasets/:id", { id });
+const toDatasetPath = (id: string): string => toEndpointPath("/datasets/:id", { id });
 
 /** The tenant's datasets, in pages. */
-export const datasetsQuery = ({ q, sort = "modified_at", order = "desc" }: DatasetsSearch) =>
+export const createDatasetsQuery = ({ q, sort = "modified_at", order = "desc" }: DatasetsSearch) =>
   infiniteQueryOptions({
     queryKey: ["datasets", "list", { q, sort, order }],
     queryFn: async ({ pageParam, signal }) => {
@@ -33,20 +33,20 @@ export const datasetsQuery = ({ q, sort = "modified_at", order = "desc" }: Datas
     placeholderData: keepPreviousData,
   });
 
-export const datasetQuery = (id: string) =>
+export const createDatasetQuery = (id: string) =>
   queryOptions({
     queryKey: ["datasets", id],
-    queryFn: async ({ signal }) => parseDataset(await getJson(datasetPath(id), signal)),
+    queryFn: async ({ signal }) => parseDataset(await getJson(toDatasetPath(id), signal)),
   });
 
 /** The versions of a dataset, newest first, in pages. */
-export const versionsQuery = (id: string) =>
+export const createVersionsQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ["datasets", id, "versions"],
     queryFn: async ({ pageParam, signal }) =>
       parseVersions(
         await getJson(
-          `${endpointPath("/datasets/:id/versions", { id })}?limit=${versionPageSize}&offset=${pageParam}`,
+          `${toEndpointPath("/datasets/:id/versions", { id })}?limit=${versionPageSize}&offset=${pageParam}`,
           signal,
         ),
       ),
@@ -55,30 +55,30 @@ export const versionsQuery = (id: string) =>
       page.length < versionPageSize ? undefined : pages.length * versionPageSize,
   });
 
-export const splitsQuery = (id: string, asOf: string | undefined) =>
+export const createSplitsQuery = (id: string, asOf: string | undefined) =>
   queryOptions({
     queryKey: ["datasets", id, "splits", asOf],
     queryFn: async ({ signal }) => {
       const query = asOf === undefined ? "" : `?as_of=${encodeURIComponent(asOf)}`;
       return toTexts(
-        await getJson(`${endpointPath("/datasets/:id/splits", { id })}${query}`, signal),
+        await getJson(`${toEndpointPath("/datasets/:id/splits", { id })}${query}`, signal),
       );
     },
   });
 
 /** The token in a dataset's share link; `null` when the dataset is not shared. */
-export const shareQuery = (id: string) =>
+export const createShareQuery = (id: string) =>
   queryOptions({
     queryKey: ["datasets", id, "share"],
     queryFn: async ({ signal }) =>
-      toToken(await getJson(endpointPath("/datasets/:id/share", { id }), signal)),
+      toToken(await getJson(toEndpointPath("/datasets/:id/share", { id }), signal)),
   });
 
 export const shareDataset = async (id: string): Promise<string | null> =>
-  toToken(await putJson(endpointPath("/datasets/:id/share", { id }), {}));
+  toToken(await putJson(toEndpointPath("/datasets/:id/share", { id }), {}));
 
 export const unshareDataset = async (id: string): Promise<unknown> =>
-  deleteJson(endpointPath("/datasets/:id/share", { id }));
+  deleteJson(toEndpointPath("/datasets/:id/share", { id }));
 
 const toToken = (value: unknown): string | null => toText(toRecord(value)["share_token"]) ?? null;
 
@@ -110,7 +110,7 @@ export async function createDataset(fields: DatasetFields, dataType: string): Pr
 }
 
 export const updateDataset = async (id: string, fields: DatasetFields): Promise<unknown> =>
-  patchJson(datasetPath(id), { ...toBody(fields), metadata: fields.metadata ?? {} });
+  patchJson(toDatasetPath(id), { ...toBody(fields), metadata: fields.metadata ?? {} });
 
 export const deleteDatasets = async (ids: Iterable<string>): Promise<unknown> => {
   const parameters = [...ids].filter(isId).map((id) => `dataset_ids=${id}`);
@@ -118,4 +118,4 @@ export const deleteDatasets = async (ids: Iterable<string>): Promise<unknown> =>
 };
 
 export const tagVersion = async (id: string, asOf: string, tag: string): Promise<unknown> =>
-  putJson(endpointPath("/datasets/:id/tags", { id }), { as_of: asOf, tag });
+  putJson(toEndpointPath("/datasets/:id/tags", { id }), { as_of: asOf, tag });

@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { parseDatasetsSearch } from "./dataset-search.ts";
 
@@ -11,6 +11,6 @@ export const datasetsRoutes = [
     path: "/o/$tenantId/datasets",
     staticData: { page: { title: "Datasets", label: "Datasets", keys: "g d" } },
     validateSearch: parseDatasetsSearch,
-    component: lazyView(async () => import("./datasets.tsx"), "Datasets"),
+    component: createLazyView(async () => import("./datasets.tsx"), "Datasets"),
   }),
 ] as const;

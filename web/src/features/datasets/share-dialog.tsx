@@ -4,7 +4,7 @@ import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { Loading } from "../../components/page/states.tsx";
 import { CopyText } from "../../components/text/copy-text.tsx";
-import { shareDataset, shareQuery, unshareDataset } from "./queries.ts";
+import { shareDataset, createShareQuery, unshareDataset } from "./queries.ts";
 
 /** Creates, shows and revokes the link with which anyone can read a dataset. */
 export const ShareDialog = ({
@@ -15,11 +15,11 @@ export const ShareDialog = ({
   readonly onClose: () => void;
 }) => {
   const queryClient = useQueryClient();
-  const { data: token, error } = useQuery(shareQuery(datasetId));
+  const { data: token, error } = useQuery(createShareQuery(datasetId));
   const change = useMutation({
     mutationFn: async (kind: "share" | "unshare") =>
       kind === "share" ? shareDataset(datasetId) : unshareDataset(datasetId).then(() => null),
-    onSuccess: (next) => queryClient.setQueryData(shareQuery(datasetId).queryKey, next),
+    onSuccess: (next) => queryClient.setQueryData(createShareQuery(datasetId).queryKey, next),
   });
   const isShared = typeof token === "string";
   return (

@@ -1,6 +1,6 @@
 import { Checkbox, NativeSelect } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { oneOf } from "../../api/parse.ts";
+import { parseChoice } from "../../api/parse.ts";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { comparisonOrders, comparisonSubsets, parseKeys } from "./compare-search.ts";
@@ -54,7 +54,7 @@ export const CompareFilters = ({
       />
       <NativeSelect
         size="xs"
-        aria-label="Deciding score"
+        aria-label="Score to compare"
         value={search.key ?? ""}
         data={[
           { value: "", label: "By all scores" },
@@ -74,7 +74,9 @@ export const CompareFilters = ({
         value={search.order ?? "regression"}
         data={comparisonOrders.map((value) => ({ value, label: orderLabels[value] }))}
         onChange={({ currentTarget }) =>
-          changeSearch({ order: oneOf(currentTarget.value, comparisonOrders) ?? "regression" })
+          changeSearch({
+            order: parseChoice(currentTarget.value, comparisonOrders) ?? "regression",
+          })
         }
       />
       <NativeSelect
@@ -83,7 +85,7 @@ export const CompareFilters = ({
         value={search.only ?? "all"}
         data={comparisonSubsets.map((value) => ({ value, label: subsetLabels[value] }))}
         onChange={({ currentTarget }) =>
-          changeSearch({ only: oneOf(currentTarget.value, comparisonSubsets) ?? "all" })
+          changeSearch({ only: parseChoice(currentTarget.value, comparisonSubsets) ?? "all" })
         }
       />
       {otherExperiments.length > 0 && search.comparative === undefined && (

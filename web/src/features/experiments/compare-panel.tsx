@@ -7,7 +7,7 @@ import { formatJson } from "../../components/text/json-text.ts";
 import { diffBases } from "./compare-search.ts";
 import { RunOutput, formatOutputs } from "./compared-run.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
-import { exampleRunsQuery } from "./queries.ts";
+import { createExampleRunsQuery } from "./queries.ts";
 import type { ExampleRun } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
@@ -28,7 +28,7 @@ export const ComparePanel = ({
   const navigate = route.useNavigate();
   const { ids: experiments } = context;
   const { data, error, refetch } = useQuery(
-    exampleRunsQuery(datasetId, { experiments, exampleId }),
+    createExampleRunsQuery(datasetId, { experiments, exampleId }),
   );
   const baseline = data?.runs.find(({ experimentId }) => experimentId === context.baselineId);
   return (
@@ -86,7 +86,7 @@ export const ComparePanel = ({
   );
 };
 
-/** The text with which the output of a run is compared; `undefined` to show the output without a diff. */
+/** Returns the text to compare a run's output with; `undefined` to show the output without a diff. */
 function toDiffBase({
   against,
   run,

@@ -28,15 +28,15 @@ export const CompareRows = ({
   readonly onMore: () => void;
 }) => {
   const scroller = useRef<HTMLDivElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- its functions are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 4,
   });
-  const items = virtualizer.getVirtualItems();
-  const isNearEnd = hasMore && (items.at(-1)?.index ?? -1) >= rows.length - prefetchRows;
+  const virtualItems = virtualizer.getVirtualItems();
+  const isNearEnd = hasMore && (virtualItems.at(-1)?.index ?? -1) >= rows.length - prefetchRows;
   useEffect(() => {
     if (isNearEnd) {
       onMore();
@@ -55,7 +55,7 @@ export const CompareRows = ({
       >
         <thead>
           <tr className="compare-row">
-            <th scope="col">Example and reference</th>
+            <th scope="col">Inputs and reference outputs</th>
             {context.ids.map((id) => (
               <th key={id} scope="col">
                 <span
@@ -70,7 +70,7 @@ export const CompareRows = ({
           </tr>
         </thead>
         <tbody style={{ height: virtualizer.getTotalSize() }}>
-          {items.map(({ index, start }) => {
+          {virtualItems.map(({ index, start }) => {
             const row = rows[index];
             return row === undefined ? null : (
               <tr

@@ -1,4 +1,4 @@
-import { isId, oneOf, omitUndefined, toSearchText } from "../../api/parse.ts";
+import { isId, parseChoice, omitUndefined, toSearchText } from "../../api/parse.ts";
 import type { JsonMembers } from "../../api/parse.ts";
 
 export const comparisonOrders = ["regression", "improvement", "run"] as const;
@@ -11,7 +11,7 @@ export interface CompareSearch {
   readonly experiments?: string;
   /** Id of the baseline experiment. @defaultValue the first experiment */
   readonly baseline?: string;
-  /** Only the scores under this key decide about the order and the subset. @defaultValue all keys */
+  /** The feedback key whose scores determine the order and the subset of the examples. @defaultValue all keys */
   readonly key?: string;
   /** Keys for which a lower score is better, separated by commas. */
   readonly lower?: string;
@@ -36,11 +36,11 @@ export const parseCompareSearch = (search: JsonMembers): CompareSearch => {
     baseline: isId(baseline) && ids.includes(baseline) ? baseline : undefined,
     key: toSearchText(search["key"]),
     lower: toSearchText(search["lower"]),
-    order: oneOf(search["order"], comparisonOrders),
-    only: oneOf(search["only"], comparisonSubsets),
+    order: parseChoice(search["order"], comparisonOrders),
+    only: parseChoice(search["only"], comparisonSubsets),
     comparative: isId(comparative) ? comparative : undefined,
     example: isId(example) ? example : undefined,
-    against: oneOf(search["against"], diffBases),
+    against: parseChoice(search["against"], diffBases),
   });
 };
 

@@ -22,8 +22,8 @@ export const CompareSummary = ({
   const chartedKey = page.keys.find(({ key }) => key === search.key) ?? page.keys[0];
   return (
     <div className="compare-summary">
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users can scroll it */}
-      <section className="compare-totals" tabIndex={0} aria-label="Totals">
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table */}
+      <section className="compare-totals" tabIndex={0} aria-label="Totals by experiment">
         <table>
           <thead>
             <tr>
@@ -122,7 +122,7 @@ const ScoreDistribution = ({
     <div className="compare-chart">
       <Chart
         label={`${toVisibleText(key)}: examples by score`}
-        at={Array.from({ length: 10 }, (_, index) => min + (index + 0.5) * tenth)}
+        positions={Array.from({ length: 10 }, (_, index) => min + (index + 0.5) * tenth)}
         range={[min, max]}
         scale="number"
         height={120}

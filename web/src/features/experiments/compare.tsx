@@ -4,14 +4,18 @@ import { isMissing } from "../../api/failure.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { datasetQuery } from "../datasets/queries.ts";
+import { createDatasetQuery } from "../datasets/queries.ts";
 import { CompareFilters } from "./compare-filters.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
 import { CompareRows } from "./compare-rows.tsx";
 import { parseIds, parseKeys } from "./compare-search.ts";
 import { CompareSummary } from "./compare-summary.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
-import { comparisonQuery, experimentNamesQuery, experimentsQuery } from "./queries.ts";
+import {
+  createComparisonQuery,
+  createExperimentNamesQuery,
+  createExperimentsQuery,
+} from "./queries.ts";
 import "../datasets/datasets.css";
 import "./experiments.css";
 
@@ -23,11 +27,11 @@ export const Compare = () => {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const ids = parseIds(search.experiments);
-  const dataset = useQuery(datasetQuery(datasetId));
-  const listed = useInfiniteQuery(experimentsQuery(datasetId));
-  const names = useQuery(experimentNamesQuery(ids));
+  const dataset = useQuery(createDatasetQuery(datasetId));
+  const listedExperiments = useInfiniteQuery(createExperimentsQuery(datasetId));
+  const names = useQuery(createExperimentNamesQuery(ids));
   const pages = useInfiniteQuery({
-    ...comparisonQuery(datasetId, search),
+    ...createComparisonQuery(datasetId, search),
     enabled: ids.length > 0,
   });
   const firstPage = pages.data?.pages[0];
@@ -94,7 +98,7 @@ export const Compare = () => {
             <CompareFilters
               context={context}
               page={firstPage}
-              experiments={listed.data?.pages.flat() ?? []}
+              experiments={listedExperiments.data?.pages.flat() ?? []}
             />
             <CompareRows
               context={context}

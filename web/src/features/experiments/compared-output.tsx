@@ -52,7 +52,7 @@ export const ComparedOutput = ({
           params={{ tenantId: context.tenantId, projectId: id }}
           search={{ trace: firstRun.traceId, run: firstRun.id }}
         >
-          Trace
+          Open trace
         </Link>
       </div>
     </>

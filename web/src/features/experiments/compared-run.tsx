@@ -8,7 +8,7 @@ import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ExampleRun } from "./queries.ts";
 
-/** The output of one run, as a diff with another output or on its own. */
+/** Shows the output of one run, or a diff between that output and another text. */
 export const RunOutput = ({
   context,
   run,

@@ -20,7 +20,7 @@ const colors = [
   "--type-chain",
 ] as const;
 
-/** The color of an experiment. Depends on its column, so that it stays when experiments are added. */
+/** Returns the color of an experiment. It depends on the column, so that adding experiments does not change it. */
 export const getExperimentColor = ({ ids }: ComparisonContext, id: string): string =>
   colors[ids.indexOf(id) % colors.length] ?? colors[0];
 

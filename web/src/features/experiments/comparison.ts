@@ -64,7 +64,7 @@ export interface ExperimentTotals {
 export interface ComparisonPage {
   /** Number of examples that are compared. */
   readonly total: number;
-  /** Number of those that belong to the requested subset, such as regressions only. */
+  /** Number of compared examples in the requested subset, such as regressions only. */
   readonly matching: number;
   readonly experiments: readonly ExperimentTotals[];
   readonly keys: readonly ComparedKey[];
@@ -160,7 +160,7 @@ function toPreview(value: unknown): TextPreview | undefined {
     : { text: previewText, chars: toNumber(chars) ?? previewText.length };
 }
 
-/** The first line of an error, whose preview is the beginning of a JSON string. */
+/** Returns the first line of an error. The preview of an error is the beginning of a JSON string, with quotes. */
 export const toErrorLine = (error: TextPreview | undefined): string =>
   error?.text
     .replace(/^"/, "")

@@ -3,11 +3,11 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import type { PairwiseComparison } from "./experiment.ts";
-import { pairwiseQuery } from "./queries.ts";
+import { createPairwiseQuery } from "./queries.ts";
 import "./experiments.css";
 
 /** The pairwise comparisons of a dataset's experiments. */
@@ -18,20 +18,20 @@ export const Comparisons = ({
   readonly datasetId: string;
   readonly tenantId: string;
 }) => {
-  const pages = useInfiniteQuery(pairwiseQuery(datasetId));
+  const pages = useInfiniteQuery(createPairwiseQuery(datasetId));
   return (
     <div className="dataset-list">
       <DataTable
         resourceName="pairwise comparisons"
         rows={pages.data?.pages.flat()}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={columns}
-        link={toLink({ tenantId, datasetId })}
+        renderLink={toLink({ tenantId, datasetId })}
         hasMore={pages.hasNextPage}
-        onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+        onLoadMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
         error={pages.error}
         onRetry={pages.refetch}
-        empty={
+        emptyState={
           <Empty title="No pairwise comparisons yet">
             <p>
               <code>evaluateComparative</code> judges the outputs of experiments side by side.
@@ -52,7 +52,7 @@ export const Comparisons = ({
 
 const toLink =
   (params: { readonly tenantId: string; readonly datasetId: string }) =>
-  ({ id, experiments }: PairwiseComparison, linkProps: RowLink): ReactNode => (
+  ({ id, experiments }: PairwiseComparison, linkProps: RowLinkProps): ReactNode => (
     <Link
       to="/o/$tenantId/datasets/$datasetId/compare"
       params={params}
@@ -72,7 +72,7 @@ const columns: readonly Column<PairwiseComparison>[] = [
     grow: 1,
     isFixed: true,
     isNarrow: true,
-    cell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
+    renderCell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
   },
   {
     id: "experiments",
@@ -80,14 +80,19 @@ const columns: readonly Column<PairwiseComparison>[] = [
     width: 240,
     grow: 2,
     isNarrow: true,
-    cell: ({ experiments }) => experiments.map(({ name }) => toVisibleText(name)).join(" · "),
+    renderCell: ({ experiments }) => experiments.map(({ name }) => toVisibleText(name)).join(" · "),
   },
   {
     id: "keys",
     title: "Feedback keys",
     width: 160,
     grow: 1,
-    cell: ({ keys }) => keys.map(toVisibleText).join(", ") || "–",
+    renderCell: ({ keys }) => keys.map(toVisibleText).join(", ") || "–",
   },
-  { id: "created", title: "Created", width: 110, cell: ({ createdMs }) => <Ago at={createdMs} /> },
+  {
+    id: "created",
+    title: "Created",
+    width: 110,
+    renderCell: ({ createdMs }) => <Ago timeMs={createdMs} />,
+  },
 ];

@@ -22,7 +22,7 @@ export function toExperimentColumns(
       grow: 2,
       isFixed: true,
       isNarrow: true,
-      cell: ({ id, name }) => (
+      renderCell: ({ id, name }) => (
         <>
           <bdi>{toVisibleText(name)}</bdi>
           {id === baseline?.id && <span className="tag">baseline</span>}
@@ -34,7 +34,7 @@ export function toExperimentColumns(
       title: toVisibleText(key),
       width: 132,
       isNarrow: index === 0,
-      cell: ({ id, scores }) => (
+      renderCell: ({ id, scores }) => (
         <ScoreMark
           score={scores[key]}
           baseline={id === baseline?.id ? undefined : baseline?.scores[key]}
@@ -52,7 +52,7 @@ const statisticColumns: readonly Column<Experiment>[] = [
     title: "Errors",
     width: 72,
     align: "end",
-    cell: ({ errorRate = 0 }) => (
+    renderCell: ({ errorRate = 0 }) => (
       <span className={errorRate > 0 ? "bad" : ""}>{(errorRate * 100).toFixed(0)} %</span>
     ),
   },
@@ -61,29 +61,35 @@ const statisticColumns: readonly Column<Experiment>[] = [
     title: "p50 latency",
     width: 104,
     align: "end",
-    note: "Median latency",
-    cell: ({ latencyP50Ms }) => (latencyP50Ms === undefined ? "–" : formatDuration(latencyP50Ms)),
+    tooltip: "Median latency",
+    renderCell: ({ latencyP50Ms }) =>
+      latencyP50Ms === undefined ? "–" : formatDuration(latencyP50Ms),
   },
   {
     id: "tokens",
     title: "Tokens",
     width: 84,
     align: "end",
-    cell: ({ tokens = 0 }) => (tokens === 0 ? "–" : tokens.toLocaleString("en")),
+    renderCell: ({ tokens = 0 }) => (tokens === 0 ? "–" : tokens.toLocaleString("en")),
   },
   {
     id: "cost",
     title: "Cost",
     width: 84,
     align: "end",
-    cell: ({ cost }) => (cost === undefined ? "–" : `$${cost.toFixed(4)}`),
+    renderCell: ({ cost }) => (cost === undefined ? "–" : `$${cost.toFixed(4)}`),
   },
   {
     id: "runs",
     title: "Runs",
     width: 72,
     align: "end",
-    cell: ({ runCount }) => runCount.toLocaleString("en"),
+    renderCell: ({ runCount }) => runCount.toLocaleString("en"),
   },
-  { id: "start", title: "Started", width: 100, cell: ({ startMs }) => <Ago at={startMs} /> },
+  {
+    id: "start",
+    title: "Started",
+    width: 100,
+    renderCell: ({ startMs }) => <Ago timeMs={startMs} />,
+  },
 ];

@@ -37,7 +37,7 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
       startMs: parseTimeMs(members["start_time"]) ?? 0,
       runCount: toNumber(members["run_count"]) ?? 0,
       errorRate: toNumber(members["error_rate"]),
-      // The server sends seconds.
+      // The server sends the latency in seconds.
       latencyP50Ms: latency === undefined ? undefined : latency * 1_000,
       tokens: toNumber(members["total_tokens"]),
       cost: typeof cost === "string" ? Number(cost) : toNumber(cost),

@@ -5,12 +5,12 @@ import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { RowLink } from "../../components/table/data-table.tsx";
+import type { RowLinkProps } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { toExperimentColumns } from "./experiment-columns.tsx";
 import type { Experiment } from "./experiment.ts";
 import { NewComparison } from "./new-comparison.tsx";
-import { experimentsQuery } from "./queries.ts";
+import { createExperimentsQuery } from "./queries.ts";
 import "./experiments.css";
 
 const noSelection: ReadonlySet<string> = new Set();
@@ -23,7 +23,7 @@ export const Experiments = ({
   readonly datasetId: string;
   readonly tenantId: string;
 }) => {
-  const pages = useInfiniteQuery(experimentsQuery(datasetId));
+  const pages = useInfiniteQuery(createExperimentsQuery(datasetId));
   const experiments = useMemo(() => pages.data?.pages.flat(), [pages.data]);
   const [isDialogOpen, setIsDialogOpen] = useState(false);
   const [selection, setSelection] = useState(noSelection);
@@ -63,7 +63,7 @@ export const Experiments = ({
               />
             )}
           >
-            Compare ({selection.size})
+            Compare selected ({selection.size})
           </Button>
         )}
         {selection.size > 1 && (
@@ -75,16 +75,16 @@ export const Experiments = ({
       <DataTable
         resourceName="experiments"
         rows={experiments}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={columns}
-        link={toLink({ tenantId, datasetId, baseline: baseline?.id })}
+        renderLink={toLink({ tenantId, datasetId, baseline: baseline?.id })}
         selection={selection}
         onSelection={setSelection}
         hasMore={pages.hasNextPage}
-        onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+        onLoadMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
         error={pages.error}
         onRetry={pages.refetch}
-        empty={
+        emptyState={
           <Empty title="No experiments yet">
             <p>
               Run an application on the examples with <code>evaluate</code>. Each evaluation creates
@@ -118,7 +118,7 @@ const toLink =
     readonly datasetId: string;
     readonly baseline: string | undefined;
   }) =>
-  ({ id }: Experiment, linkProps: RowLink): ReactNode => {
+  ({ id }: Experiment, linkProps: RowLinkProps): ReactNode => {
     const experiments = baseline === undefined || baseline === id ? id : `${baseline},${id}`;
     return (
       <Link

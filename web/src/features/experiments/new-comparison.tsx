@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { createComparison, pairwiseQuery } from "./queries.ts";
+import { createComparison, createPairwiseQuery } from "./queries.ts";
 
 interface NamedExperiment {
   readonly id: string;
@@ -41,7 +41,7 @@ export const NewComparison = ({
         experimentIds,
       }),
     onSuccess: async () => {
-      await queryClient.invalidateQueries({ queryKey: pairwiseQuery(datasetId).queryKey });
+      await queryClient.invalidateQueries({ queryKey: createPairwiseQuery(datasetId).queryKey });
       await navigate({
         to: "/o/$tenantId/datasets/$datasetId/compare",
         params: { tenantId, datasetId },
@@ -87,7 +87,7 @@ export const NewComparison = ({
             Cancel
           </Button>
           <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
-            Create
+            Create comparison
           </Button>
         </div>
       </form>

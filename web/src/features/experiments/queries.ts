@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import { requireItems, requireText, toItems, toRecord, toText } from "../../api/parse.ts";
 import { parseProjects } from "../projects/project.ts";
@@ -10,14 +10,14 @@ import type { ComparisonPage } from "./comparison.ts";
 import { parseExperiments, parsePairwise } from "./experiment.ts";
 import type { Experiment, PairwiseComparison } from "./experiment.ts";
 
-const projectsPath = endpointPath("/sessions");
-const createPath = endpointPath("/datasets/comparative");
+const projectsPath = toEndpointPath("/sessions");
+const createPath = toEndpointPath("/datasets/comparative");
 const examplePageSize = 25;
 const experimentPageSize = 50;
 const pairwisePageSize = 100;
 
 /** The experiments on a dataset with their statistics, newest first, in pages. */
-export const experimentsQuery = (datasetId: string) =>
+export const createExperimentsQuery = (datasetId: string) =>
   infiniteQueryOptions({
     queryKey: ["datasets", datasetId, "experiments"],
     queryFn: async ({ pageParam, signal }) => {
@@ -36,7 +36,7 @@ export const experimentsQuery = (datasetId: string) =>
   });
 
 /** The names of experiments by id, even of those on pages of the list that are not loaded. */
-export const experimentNamesQuery = (ids: readonly string[]) =>
+export const createExperimentNamesQuery = (ids: readonly string[]) =>
   queryOptions({
     queryKey: ["experiment-names", ids],
     queryFn: async ({ signal }) => {
@@ -49,14 +49,14 @@ export const experimentNamesQuery = (ids: readonly string[]) =>
   });
 
 /** The pairwise comparisons of a dataset's experiments, newest first, in pages. */
-export const pairwiseQuery = (datasetId: string) =>
+export const createPairwiseQuery = (datasetId: string) =>
   infiniteQueryOptions({
     queryKey: ["datasets", datasetId, "pairwise"],
     queryFn: async ({ pageParam, signal }) => {
       const query = `limit=${pairwisePageSize}&offset=${pageParam}`;
       return parsePairwise(
         await getJson(
-          `${endpointPath("/datasets/:id/comparative", { id: datasetId })}?${query}`,
+          `${toEndpointPath("/datasets/:id/comparative", { id: datasetId })}?${query}`,
           signal,
         ),
       );
@@ -87,7 +87,7 @@ export const createComparison = async (draft: ComparisonDraft): Promise<unknown>
   });
 
 /** The outputs and scores of experiments, joined by example and sorted by the server, in pages. */
-export const comparisonQuery = (
+export const createComparisonQuery = (
   datasetId: string,
   { experiments, baseline, key, lower, order, only, comparative }: CompareSearch,
 ) =>
@@ -101,7 +101,7 @@ export const comparisonQuery = (
     queryFn: async ({ pageParam, signal }) =>
       parseComparison(
         await postJson(
-          endpointPath("/ui/datasets/:id/comparison", { id: datasetId }),
+          toEndpointPath("/ui/datasets/:id/comparison", { id: datasetId }),
           {
             experiment_ids: parseIds(experiments),
             baseline_id: baseline,
@@ -132,7 +132,7 @@ export interface ExampleRun {
 }
 
 /** The complete runs of experiments on one example, with its inputs and reference outputs. */
-export const exampleRunsQuery = (
+export const createExampleRunsQuery = (
   datasetId: string,
   {
     experiments,
@@ -144,7 +144,7 @@ export const exampleRunsQuery = (
     queryFn: async ({ signal }) => {
       const body = { session_ids: experiments, example_ids: [exampleId], limit: 1 };
       const response = await postJson(
-        endpointPath("/datasets/:id/runs", { id: datasetId }),
+        toEndpointPath("/datasets/:id/runs", { id: datasetId }),
         body,
         signal,
       );

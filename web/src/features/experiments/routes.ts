@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { parseCompareSearch } from "./compare-search.ts";
 
@@ -10,6 +10,6 @@ export const experimentsRoutes = [
     getParentRoute,
     path: "/o/$tenantId/datasets/$datasetId/compare",
     validateSearch: parseCompareSearch,
-    component: lazyView(async () => import("./compare.tsx"), "Compare"),
+    component: createLazyView(async () => import("./compare.tsx"), "Compare"),
   }),
 ] as const;

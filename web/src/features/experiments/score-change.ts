@@ -5,7 +5,7 @@ export interface ScoreChange {
   readonly text: string;
 }
 
-/** Means of equal scores may differ in the last digit because of rounding. */
+/** Smaller differences count as equal, because rounding can make means of equal scores differ slightly. */
 const tolerance = 1e-9;
 
 /** Formats a score: `1`, `0.25`, `0.333`, `1,200`. */
@@ -34,8 +34,8 @@ export function toScoreChange(
   };
 }
 
-/** The percentage of better scores among those that differ, without ties; `–` if none differs. */
+/** Formats the share of better scores among the better and worse ones; `–` if there are none of either. */
 export function formatWinRate(better: number, worse: number): string {
-  const differing = better + worse;
-  return differing === 0 ? "–" : `${((better / differing) * 100).toFixed(0)} %`;
+  const differingCount = better + worse;
+  return differingCount === 0 ? "–" : `${((better / differingCount) * 100).toFixed(0)} %`;
 }

@@ -8,7 +8,7 @@ import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { FeedbackForm as Form } from "./feedback.ts";
-import { feedbackFormQuery, submitFeedback } from "./queries.ts";
+import { createFeedbackFormQuery, submitFeedback } from "./queries.ts";
 import type { SubmittedFeedback } from "./queries.ts";
 import { ScoreField } from "./score-field.tsx";
 import "./feedback.css";
@@ -18,7 +18,7 @@ const route = getRouteApi("/feedback/tokens/$token");
 /** The page `/feedback/tokens/{token}`: a feedback form for everyone with the link, without an API key. */
 export const FeedbackForm = () => {
   const { token } = route.useParams();
-  const { data: form, error, refetch } = useQuery(feedbackFormQuery(token));
+  const { data: form, error, refetch } = useQuery(createFeedbackFormQuery(token));
   if (form === undefined) {
     return (
       <AbsentView

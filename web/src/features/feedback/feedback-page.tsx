@@ -5,11 +5,11 @@ import { formatCount } from "../../components/chart/chart-data.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { projectSearchQuery, projectQuery } from "../projects/queries.ts";
+import { createProjectSearchQuery, createProjectQuery } from "../projects/queries.ts";
 import { feedbackDays } from "./feedback-search.ts";
 import type { FeedbackSearch } from "./feedback-search.ts";
 import type { FeedbackTrend } from "./feedback.ts";
-import { trendQuery } from "./queries.ts";
+import { createTrendQuery } from "./queries.ts";
 import { RecentFeedback } from "./recent-feedback.tsx";
 import { TrendCharts } from "./trend-charts.tsx";
 import "./feedback.css";
@@ -18,21 +18,21 @@ const route = getRouteApi("/o/$tenantId/feedback");
 
 /** The page `/o/{tenantId}/feedback`, which shows the feedback on a project by key and over time. */
 export const FeedbackPage = () => {
-  const { data: projects, error, refetch } = useQuery(projectSearchQuery(""));
+  const { data: projects, error, refetch } = useQuery(createProjectSearchQuery(""));
   const { tenantId } = route.useParams();
   const search = route.useSearch();
   const projectId = search.project ?? projects?.[0]?.id;
-  // The list is limited, so the URL may name a project that is not in it, or that doesn't exist.
+  // The list of projects is limited, so the project in the URL may exist without being in the list.
   const isListed =
     projectId === undefined || (projects?.some(({ id }) => id === projectId) ?? true);
-  const unlisted = useQuery({ ...projectQuery(projectId ?? ""), enabled: !isListed });
-  if (!isListed && unlisted.data === undefined) {
+  const unlistedProject = useQuery({ ...createProjectQuery(projectId ?? ""), enabled: !isListed });
+  if (!isListed && unlistedProject.data === undefined) {
     return (
       <AbsentView
         title="Feedback"
         resourceName="the project"
-        error={unlisted.error}
-        onRetry={unlisted.refetch}
+        error={unlistedProject.error}
+        onRetry={unlistedProject.refetch}
       >
         <Link to="/o/$tenantId/feedback" params={{ tenantId }} search={{}}>
           Show another project
@@ -40,14 +40,15 @@ export const FeedbackPage = () => {
       </AbsentView>
     );
   }
-  const selectable = unlisted.data === undefined ? projects : [...(projects ?? []), unlisted.data];
+  const selectableProjects =
+    unlistedProject.data === undefined ? projects : [...(projects ?? []), unlistedProject.data];
   return (
     <div className="page">
       <title>Feedback · Millrace</title>
       <div className="page-head">
         <h1>Feedback</h1>
-        {selectable !== undefined && selectable.length > 0 && (
-          <FeedbackFilters projects={selectable} search={search} projectId={projectId} />
+        {selectableProjects !== undefined && selectableProjects.length > 0 && (
+          <FeedbackFilters projects={selectableProjects} search={search} projectId={projectId} />
         )}
       </div>
       {projects === undefined && error === null && <Loading resourceName="projects" />}
@@ -123,7 +124,7 @@ const ProjectFeedback = ({
   const { tenantId } = route.useParams();
   const days = search.days ?? 30;
   const request = { projectId, key: search.key, days };
-  const { data: trend, error, refetch } = useQuery(trendQuery(request));
+  const { data: trend, error, refetch } = useQuery(createTrendQuery(request));
   const changeSearch = useSearchChange();
   if (trend === undefined) {
     return error === null ? (

@@ -1,6 +1,6 @@
 import { parseTimeMs } from "../../components/time/time.ts";
 
-type Json = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A feedback entry, as the list shows it. */
 export interface FeedbackEntry {
@@ -20,7 +20,7 @@ export interface FeedbackEntry {
 /** The feedback on a project over time, for one key. */
 export interface FeedbackTrend {
   readonly key: string;
-  /** Whether the server read all feedback in the time range; it stops after a maximum. */
+  /** Whether the server read all feedback in the time range. It reads only a limited number of entries. */
   readonly isComplete: boolean;
   readonly fromMs: number;
   readonly toMs: number;
@@ -30,13 +30,13 @@ export interface FeedbackTrend {
     readonly n: number;
     readonly mean: number | null;
   }[];
-  /** Equal time intervals from `fromMs` to `toMs`. */
+  /** Statistics for time intervals of equal length from `fromMs` to `toMs`. */
   readonly buckets: readonly {
     readonly n: number;
     readonly mean: number | null;
     readonly p10: number | null;
     readonly p90: number | null;
-    /** Number of times that each of the listed values was given. */
+    /** How often each value of `FeedbackTrend.values` occurs in the bucket. */
     readonly values: Readonly<Record<string, number>>;
   }[];
   /** Number of scores in equal steps from the lowest to the highest score. */
@@ -46,7 +46,8 @@ export interface FeedbackTrend {
 }
 
 export function parseTrend(value: unknown): FeedbackTrend {
-  const trend = value as Json & Pick<FeedbackTrend, "keys" | "buckets" | "histogram" | "values">;
+  const trend = value as JsonObject &
+    Pick<FeedbackTrend, "keys" | "buckets" | "histogram" | "values">;
   return {
     key: String(trend["key"]),
     isComplete: trend["is_complete"] === true,
@@ -64,7 +65,7 @@ export function parseFeedbackList(value: unknown): readonly FeedbackEntry[] {
   if (!Array.isArray(value)) {
     throw new TypeError("the server's response is not a list of feedback");
   }
-  return (value as readonly Json[]).map((entry) => ({
+  return (value as readonly JsonObject[]).map((entry) => ({
     id: String(entry["id"]),
     key: String(entry["key"]),
     runId: toText(entry["run_id"]),
@@ -72,7 +73,7 @@ export function parseFeedbackList(value: unknown): readonly FeedbackEntry[] {
     projectId: toText(entry["session_id"]),
     scoreText: [entry["score"], entry["value"]].map(formatValue).filter(Boolean).join(" · "),
     comment: toText(entry["comment"]) ?? "",
-    source: toText((entry["feedback_source"] as Json | null)?.["type"]) ?? "",
+    source: toText((entry["feedback_source"] as JsonObject | null)?.["type"]) ?? "",
     atMs: parseTimeMs(entry["created_at"]) ?? 0,
   }));
 }
@@ -97,12 +98,12 @@ export interface FeedbackForm {
     | { readonly kind: "score"; readonly min: number | undefined; readonly max: number | undefined }
     | { readonly kind: "choice"; readonly choices: readonly { score: number; label: string }[] }
     | { readonly kind: "text" }
-    /** The token has no feedback configuration: the user rates with good or bad. */
+    /** The feedback link does not define an input, so the user rates with good or bad. */
     | { readonly kind: "thumb" };
 }
 
 export function parseFeedbackForm(value: unknown): FeedbackForm {
-  const { key, config, is_expired: isExpired } = value as Json;
+  const { key, config, is_expired: isExpired } = value as JsonObject;
   if (typeof key !== "string") {
     throw new TypeError("the server's response is not a feedback form");
   }
@@ -110,14 +111,14 @@ export function parseFeedbackForm(value: unknown): FeedbackForm {
 }
 
 function parseInput(config: unknown): FeedbackForm["input"] {
-  const { type, min, max, categories } = (config ?? {}) as Json;
+  const { type, min, max, categories } = (config ?? {}) as JsonObject;
   switch (type) {
     case "continuous":
       return { kind: "score", min: toNumber(min), max: toNumber(max) };
     case "categorical":
       return {
         kind: "choice",
-        choices: (Array.isArray(categories) ? (categories as readonly Json[]) : []).map(
+        choices: (Array.isArray(categories) ? (categories as readonly JsonObject[]) : []).map(
           ({ value, label }) => ({ score: Number(value), label: toText(label) ?? String(value) }),
         ),
       };

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import { parseFeedbackForm, parseFeedbackList, parseTrend } from "./feedback.ts";
 
@@ -15,7 +15,7 @@ export interface TrendRequest {
 }
 
 /** The feedback on a project in the last days, over time. */
-export const trendQuery = ({ projectId, key, days }: TrendRequest) =>
+export const createTrendQuery = ({ projectId, key, days }: TrendRequest) =>
   queryOptions({
     queryKey: ["feedback", "trend", projectId, key ?? null, days],
     queryFn: async ({ signal }) => {
@@ -27,13 +27,13 @@ export const trendQuery = ({ projectId, key, days }: TrendRequest) =>
         buckets: String(bucketCount),
         ...(key === undefined ? {} : { key }),
       });
-      return parseTrend(await getJson(`${endpointPath("/ui/feedback")}?${query}`, signal));
+      return parseTrend(await getJson(`${toEndpointPath("/ui/feedback")}?${query}`, signal));
     },
     refetchInterval: refetchIntervalMs,
   });
 
 /** The latest feedback on a project, at most 100 entries. */
-export const recentFeedbackQuery = (projectId: string, key: string | undefined) =>
+export const createRecentFeedbackQuery = (projectId: string, key: string | undefined) =>
   queryOptions({
     queryKey: ["feedback", "recent", projectId, key ?? null],
     queryFn: async ({ signal }) => {
@@ -42,17 +42,17 @@ export const recentFeedbackQuery = (projectId: string, key: string | undefined) 
         limit: "100",
         ...(key === undefined ? {} : { key }),
       });
-      return parseFeedbackList(await getJson(`${endpointPath("/feedback")}?${query}`, signal));
+      return parseFeedbackList(await getJson(`${toEndpointPath("/feedback")}?${query}`, signal));
     },
     refetchInterval: refetchIntervalMs,
   });
 
-export const feedbackFormQuery = (token: string) =>
+export const createFeedbackFormQuery = (token: string) =>
   queryOptions({
     queryKey: ["feedback-form", token],
     queryFn: async ({ signal }) =>
       parseFeedbackForm(
-        await getJson(endpointPath("/ui/feedback-forms/:token", { token }), signal),
+        await getJson(toEndpointPath("/ui/feedback-forms/:token", { token }), signal),
       ),
     refetchOnWindowFocus: false,
   });
@@ -66,4 +66,4 @@ export interface SubmittedFeedback {
 
 /** Submits feedback with the token of a feedback link. */
 export const submitFeedback = async (token: string, draft: SubmittedFeedback): Promise<unknown> =>
-  postJson(endpointPath("/feedback/tokens/:token", { token }), draft);
+  postJson(toEndpointPath("/feedback/tokens/:token", { token }), draft);

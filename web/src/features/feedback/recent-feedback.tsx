@@ -6,7 +6,7 @@ import { Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import type { FeedbackEntry } from "./feedback.ts";
-import { recentFeedbackQuery } from "./queries.ts";
+import { createRecentFeedbackQuery } from "./queries.ts";
 
 /** A table of the latest feedback, with links to its runs. */
 export const RecentFeedback = ({
@@ -16,7 +16,7 @@ export const RecentFeedback = ({
   readonly projectId: string;
   readonly keyName: string | undefined;
 }) => {
-  const { data, error, refetch } = useQuery(recentFeedbackQuery(projectId, keyName));
+  const { data, error, refetch } = useQuery(createRecentFeedbackQuery(projectId, keyName));
   if (data === undefined) {
     return error === null ? (
       <Loading resourceName="the latest feedback" />
@@ -31,7 +31,7 @@ export const RecentFeedback = ({
         <table className="projects">
           <thead>
             <tr>
-              <th scope="col">When</th>
+              <th scope="col">Created</th>
               <th scope="col">Key</th>
               <th scope="col">Score</th>
               <th scope="col">Comment</th>
@@ -43,7 +43,7 @@ export const RecentFeedback = ({
             {data.map((entry) => (
               <tr key={entry.id}>
                 <td className="nowrap">
-                  <Ago at={entry.atMs} />
+                  <Ago timeMs={entry.atMs} />
                 </td>
                 <td>{toVisibleText(entry.key)}</td>
                 <td className="nowrap">{toVisibleText(entry.scoreText)}</td>
@@ -74,7 +74,7 @@ const RunLink = ({ entry: { runId, traceId, projectId } }: { readonly entry: Fee
       params={{ tenantId, projectId }}
       search={{ trace: traceId, run: runId }}
     >
-      Open
+      Open run
     </Link>
   );
 };

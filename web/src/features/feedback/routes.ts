@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { parseFeedbackSearch } from "./feedback-search.ts";
 
@@ -11,11 +11,11 @@ export const feedbackRoutes = [
     path: "/o/$tenantId/feedback",
     staticData: { page: { title: "Feedback", label: "Feedback", keys: "g f" } },
     validateSearch: parseFeedbackSearch,
-    component: lazyView(async () => import("./feedback-page.tsx"), "FeedbackPage"),
+    component: createLazyView(async () => import("./feedback-page.tsx"), "FeedbackPage"),
   }),
   createRoute({
     getParentRoute,
     path: "/feedback/tokens/$token",
-    component: lazyView(async () => import("./feedback-form.tsx"), "FeedbackForm"),
+    component: createLazyView(async () => import("./feedback-form.tsx"), "FeedbackForm"),
   }),
 ] as const;

@@ -5,8 +5,8 @@ import { Chart } from "../../components/chart/chart.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { FeedbackTrend } from "./feedback.ts";
 
-/** Colors of the listed values, in the order of the list. */
-const colors = [
+/** Colors of the values in the chart, in the order of the values. */
+const valueColors = [
   "--type-llm",
   "--type-tool",
   "--type-retriever",
@@ -17,7 +17,7 @@ const colors = [
   "--type-chain",
 ];
 
-/** Charts for one feedback key: scores with mean, p10 and p90 and their distribution, and counts of values. */
+/** Charts for one feedback key: mean, p10 and p90 of its scores over time, their distribution, and counts of its values. */
 export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
   const { at, range, scores, values } = useMemo(() => toCharts(trend), [trend]);
   return (
@@ -26,7 +26,7 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
         <>
           <Chart
             label={`Scores: ${toVisibleText(trend.key)}`}
-            at={at}
+            positions={at}
             range={range}
             series={scores}
           />
@@ -36,7 +36,7 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
       {values !== undefined && (
         <Chart
           label={`Values: ${toVisibleText(trend.key)}`}
-          at={at}
+          positions={at}
           range={range}
           series={values}
         />
@@ -62,9 +62,9 @@ function toCharts({ fromMs, toMs, buckets, values, histogram }: FeedbackTrend) {
     { label: "mean", color: "--accent", values: buckets.map(({ mean }) => mean) },
     { label: "p10", color: "--ink-2", values: buckets.map(({ p10 }) => p10) },
   ];
-  const counts = values.map((value, index): ChartSeries => ({
+  const valueSeries = values.map((value, index): ChartSeries => ({
     label: toVisibleText(value.slice(0, 60)),
-    color: colors[index] ?? "--ink-2",
+    color: valueColors[index] ?? "--ink-2",
     kind: "stack",
     values: buckets.map((bucket) => bucket.values[value] ?? 0),
   }));
@@ -72,7 +72,7 @@ function toCharts({ fromMs, toMs, buckets, values, histogram }: FeedbackTrend) {
     at: buckets.map((_, index) => fromMs + stepMs * (index + 0.5)),
     range: [fromMs, toMs] as const,
     scores: histogram.length === 0 ? undefined : scores,
-    values: counts.length === 0 ? undefined : counts,
+    values: valueSeries.length === 0 ? undefined : valueSeries,
   };
 }
 

@@ -67,7 +67,7 @@ export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
   const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
   const isBad = (errorRate ?? 0) > 0;
   return (
-    <dl className="tiles" aria-label="In the last minute">
+    <dl className="tiles" aria-label="Activity of the last minute">
       <Tile name="Runs/s" value={formatCount(runsPerSecond)} />
       <Tile
         name="Error rate"
@@ -104,7 +104,7 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   const { at, rate, latency } = useMemo(() => {
     const series = toSeries(live, stepSeconds);
     return {
-      at: series.at,
+      at: series.stepStarts,
       rate: [
         {
           label: "runs/s",
@@ -132,15 +132,17 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   }, [live]);
   return (
     <div className="overview-charts">
-      <Chart label="Throughput" at={at} series={rate} format={formatCount} />
-      <Chart label="Trace latency" at={at} series={latency} format={formatDuration} />
+      <Chart label="Throughput" positions={at} series={rate} format={formatCount} />
+      <Chart label="Trace latency" positions={at} series={latency} format={formatDuration} />
     </div>
   );
 };
 
 const installCommand = "npm install millrace";
 
-const exampleProgram = (endpoint: string): string => `import { Client, traceable } from "millrace";
+const createExampleProgram = (
+  endpoint: string,
+): string => `import { Client, traceable } from "millrace";
 
 const client = new Client({ endpoint: "${endpoint}", projectName: "first-steps" });
 
@@ -152,13 +154,13 @@ console.log(await greet("world"));
 await client.close();
 `;
 
-/** Shown while the server has no projects: the shortest way to a first trace. */
+/** Shown while the server has no projects: a program that records a first trace. */
 const FirstRun = () => (
   <section className="first-run">
     <h1>No runs yet</h1>
     <p>Record a run. It appears here as soon as it arrives.</p>
-    <CopyText label="Install" text={installCommand} />
-    <CopyText label="first.mjs" text={exampleProgram(location.origin)} />
-    <CopyText label="Run" text="node first.mjs" />
+    <CopyText label="Install the SDK" text={installCommand} />
+    <CopyText label="Save as first.mjs" text={createExampleProgram(location.origin)} />
+    <CopyText label="Run the program" text="node first.mjs" />
   </section>
 );

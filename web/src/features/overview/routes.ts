@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -9,6 +9,6 @@ export const overviewRoutes = [
     getParentRoute,
     path: "/",
     staticData: { page: { title: "Home", label: "Home", keys: "g h" } },
-    component: lazyView(async () => import("./overview.tsx"), "Overview"),
+    component: createLazyView(async () => import("./overview.tsx"), "Overview"),
   }),
 ] as const;

@@ -3,7 +3,7 @@ import { ScrollX } from "../../components/page/scroll-x.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 
-const counts = ["accepted", "delivered", "pending", "spooled", "rejected", "dropped"] as const;
+const countNames = ["accepted", "delivered", "pending", "spooled", "rejected", "dropped"] as const;
 
 /** The record counts that SDK clients reported in the last minute. */
 export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[] }) => (
@@ -13,9 +13,9 @@ export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[]
       <table className="projects">
         <thead>
           <tr>
-            <th scope="col">Process</th>
+            <th scope="col">Process ID</th>
             <th scope="col">Project</th>
-            {counts.map((name) => (
+            {countNames.map((name) => (
               <th key={name} scope="col" className="number titled">
                 {name}
               </th>
@@ -28,22 +28,24 @@ export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[]
             <tr key={client.id}>
               <td className="nowrap">{client.pid}</td>
               <td>{toVisibleText(client.project)}</td>
-              {counts.map((name) => (
+              {countNames.map((name) => (
                 <td key={name} className={isLoss(name, client[name]) ? "number bad" : "number"}>
                   {client[name].toLocaleString("en")}
                 </td>
               ))}
               <td className="nowrap">
-                <Ago at={client.atMs} />
+                <Ago timeMs={client.atMs} />
               </td>
             </tr>
           ))}
         </tbody>
       </table>
     </ScrollX>
-    <p className="note">Records since process start. Each run counts twice: start and end.</p>
+    <p className="note">
+      Numbers of records since the process started. A run has two records: its start and its end.
+    </p>
   </section>
 );
 
-const isLoss = (name: (typeof counts)[number], count: number): boolean =>
+const isLoss = (name: (typeof countNames)[number], count: number): boolean =>
   count > 0 && (name === "rejected" || name === "dropped");

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { activeProjects, formatCost, formatShare, summarize } from "../../api/live-report.ts";
+import { listActiveProjects, formatCost, formatShare, summarize } from "../../api/live-report.ts";
 import type { LiveReport } from "../../api/live-report.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { ScrollX } from "../../components/page/scroll-x.tsx";
@@ -8,7 +8,7 @@ import { formatDuration } from "../../components/time/time.ts";
 import type { Project } from "./project.ts";
 import "./projects.css";
 
-const columns = ["Runs/s", "Error rate", "p50 latency", "p99 latency", "Tokens", "Cost"];
+const columnTitles = ["Runs/s", "Error rate", "p50 latency", "p99 latency", "Tokens", "Cost"];
 
 /** A table of projects, busiest first, with statistics of the last five minutes. */
 export const ProjectTable = ({
@@ -26,8 +26,8 @@ export const ProjectTable = ({
       <table className="projects">
         <thead>
           <tr>
-            <th scope="col">Name</th>
-            {columns.map((name) => (
+            <th scope="col">Project</th>
+            {columnTitles.map((name) => (
               <th key={name} scope="col" className="number">
                 {name}
               </th>
@@ -50,10 +50,10 @@ function sortByActivity(
   live: LiveReport | undefined,
 ): readonly Project[] {
   const ranks = new Map(
-    (live === undefined ? [] : activeProjects(live)).map((id, rank) => [id, rank]),
+    (live === undefined ? [] : listActiveProjects(live)).map((id, rank) => [id, rank]),
   );
-  const rankOf = ({ id }: Project): number => ranks.get(id) ?? ranks.size;
-  return projects.toSorted((left, right) => rankOf(left) - rankOf(right));
+  const getRank = ({ id }: Project): number => ranks.get(id) ?? ranks.size;
+  return projects.toSorted((left, right) => getRank(left) - getRank(right));
 }
 
 const ProjectRow = ({
@@ -64,9 +64,9 @@ const ProjectRow = ({
   readonly live: LiveReport | undefined;
 }) => {
   const summary = live === undefined ? undefined : summarize(live, 300, id);
-  const cells =
+  const cellTexts =
     summary === undefined || summary.runs + summary.traces === 0
-      ? columns.map(() => "")
+      ? columnTitles.map(() => "")
       : [
           formatCount(summary.runsPerSecond),
           summary.errorRate === undefined ? "" : formatShare(summary.errorRate),
@@ -86,9 +86,9 @@ const ProjectRow = ({
           {toVisibleText(name)}
         </Link>
       </td>
-      {cells.map((text, index) => (
+      {cellTexts.map((text, index) => (
         <td
-          key={columns[index]}
+          key={columnTitles[index]}
           className={index === 1 && (summary?.errorRate ?? 0) > 0 ? "number bad" : "number"}
         >
           {text}

@@ -10,7 +10,7 @@ export interface ProjectDetails extends Project {
   /** Empty if the project has no description. */
   readonly description: string;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** The object that contains `metadata`; an update must send all of it. */
+  /** The object that contains `metadata`. An update of the metadata must send the whole object. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
@@ -53,8 +53,8 @@ export function parseProjectStats(value: unknown): ProjectStats {
   return {
     traceCount: toNumber(stats["run_count"]) ?? 0,
     errorRate: toNumber(stats["error_rate"]),
-    latencyP50Ms: secondsToMs(stats["latency_p50"]),
-    latencyP99Ms: secondsToMs(stats["latency_p99"]),
+    latencyP50Ms: toMilliseconds(stats["latency_p50"]),
+    latencyP99Ms: toMilliseconds(stats["latency_p99"]),
   };
 }
 
@@ -69,7 +69,7 @@ function parseProject(value: unknown): Project {
 const toNumber = (value: unknown): number | undefined =>
   typeof value === "number" ? value : undefined;
 
-function secondsToMs(value: unknown): number | undefined {
+function toMilliseconds(value: unknown): number | undefined {
   const seconds = toNumber(value);
   return seconds === undefined ? undefined : seconds * 1_000;
 }

@@ -5,7 +5,7 @@ import { useLiveReport } from "../../api/live-feed.ts";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { ProjectTable } from "./project-table.tsx";
-import { projectSearchQuery } from "./queries.ts";
+import { createProjectSearchQuery } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/projects");
 
@@ -16,7 +16,7 @@ export const Projects = () => {
   const navigate = useNavigate();
   const { live } = useLiveReport();
   const searchField = useSearchShortcut("Search projects by name");
-  const result = useQuery({ ...projectSearchQuery(name), placeholderData: keepPreviousData });
+  const result = useQuery({ ...createProjectSearchQuery(name), placeholderData: keepPreviousData });
   const { data: projects, error, refetch } = result;
   return (
     <div className="page">

@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -10,7 +10,7 @@ export const projectsRoutes = [
     path: "/o/$tenantId/projects",
     staticData: { page: { title: "Projects", label: "Projects", keys: "g p" } },
     validateSearch: parseProjectsSearch,
-    component: lazyView(async () => import("./projects.tsx"), "Projects"),
+    component: createLazyView(async () => import("./projects.tsx"), "Projects"),
   }),
 ] as const;
 

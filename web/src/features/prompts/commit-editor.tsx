@@ -6,7 +6,7 @@ import { ApiError } from "../../api/http.ts";
 import { Code } from "../../components/code/code.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { firstDraft, toManifest, toPromptDraft, withDraft } from "./manifest-edit.ts";
+import { firstDraft, toManifest, toPromptDraft, applyDraft } from "./manifest-edit.ts";
 import { toManifestText } from "./manifest.ts";
 import { MessageEditor } from "./message-editor.tsx";
 import { shortenHash } from "./prompt.ts";
@@ -41,7 +41,7 @@ export const CommitEditor = ({
   const buildManifest = (): unknown =>
     manifest === undefined || draft === undefined
       ? toManifest(draft ?? firstDraft)
-      : withDraft(manifest, draft);
+      : applyDraft(manifest, draft);
   const commit = async (): Promise<void> => {
     setState({ isBusy: true });
     try {

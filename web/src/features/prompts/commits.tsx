@@ -11,7 +11,13 @@ import { toDiffText } from "./manifest.ts";
 import { PromptLink } from "./prompt-link.tsx";
 import { shortenHash } from "./prompt.ts";
 import type { Commit, CommitTag, Prompt } from "./prompt.ts";
-import { commitQuery, commitsQuery, commitTagsQuery, tagCommit, untagCommit } from "./queries.ts";
+import {
+  createCommitQuery,
+  createCommitsQuery,
+  createCommitTagsQuery,
+  tagCommit,
+  untagCommit,
+} from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 
 interface CommitsProps {
@@ -26,8 +32,8 @@ interface CommitsProps {
 
 /** The commits of a prompt, and the differences between two of them. */
 export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsProps) => {
-  const pages = useInfiniteQuery(commitsQuery(address));
-  const { data: tags = [] } = useQuery(commitTagsQuery(address));
+  const pages = useInfiniteQuery(createCommitsQuery(address));
+  const { data: tags = [] } = useQuery(createCommitTagsQuery(address));
   const [commitToTag, setCommitToTag] = useState<Commit>();
   const commits = pages.data?.pages.flatMap((page) => page.commits);
   if (commits === undefined) {
@@ -64,7 +70,7 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
                     {toVisibleText(name)}
                   </span>
                 ))}
-              {listed.createdMs !== undefined && <Ago at={listed.createdMs} />}
+              {listed.createdMs !== undefined && <Ago timeMs={listed.createdMs} />}
             </span>
             {listed.description !== "" && <span>{toVisibleText(listed.description)}</span>}
             <span className="hub-commit-end">
@@ -73,12 +79,12 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
                   commit={shortenHash(shownCommit.hash)}
                   search={{ tab: "commits", against: shortenHash(listed.hash) }}
                 >
-                  Compare
+                  Compare with open commit
                 </PromptLink>
               )}
               {isOwner && (
                 <Button size="compact-xs" variant="subtle" onClick={() => setCommitToTag(listed)}>
-                  Tag
+                  Edit tags
                 </Button>
               )}
             </span>
@@ -119,9 +125,9 @@ const CommitDiff = ({
   /** Hash of the commit to compare with; `undefined` if `commit` is the first one. */
   readonly baseHash: string | undefined;
 }) => {
-  const after = useQuery(commitQuery(address, commit));
+  const after = useQuery(createCommitQuery(address, commit));
   const base = useQuery({
-    ...commitQuery(address, baseHash ?? "latest"),
+    ...createCommitQuery(address, baseHash ?? "latest"),
     enabled: baseHash !== undefined,
   });
   const error = after.error ?? base.error;
@@ -147,7 +153,7 @@ const CommitDiff = ({
       ? `${shortenHash(after.data.hash)} (first commit)`
       : `${shortenHash(base.data.hash)} → ${shortenHash(after.data.hash)}`;
   return (
-    <section className="hub-diff" aria-label="Changes">
+    <section className="hub-diff" aria-label="Changes of the commit">
       <TextDiff
         label={label}
         before={baseHash === undefined ? "" : toDiffText(base.data?.manifest)}
@@ -199,7 +205,7 @@ const TagDialog = ({
               color="red"
               onClick={() => void runAction(async () => untagCommit(address, tag.name))}
             >
-              Remove
+              Remove tag
             </Button>
           </div>
         ))}

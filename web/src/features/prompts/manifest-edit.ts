@@ -8,7 +8,7 @@ import type { TemplateFormat } from "./template.ts";
 export interface DraftMessage {
   /** Used only in the editor: identifies the message while others are added, moved and removed. */
   readonly id: string;
-  /** If it is `placeholder`, `text` is the name of a variable with a list of messages. */
+  /** The role. If it is `placeholder`, `text` is the name of a variable whose value is a list of messages. */
   readonly role: string;
   readonly text: string;
   readonly isOptional?: boolean;
@@ -25,7 +25,7 @@ export const placeholderRole = "placeholder";
 /** Roles that the editor offers. */
 export const draftRoles = ["system", "human", "ai", placeholderRole] as const;
 
-/** The draft with which a new prompt starts. */
+/** The initial draft of a new prompt. */
 export const firstDraft: PromptDraft = {
   kind: "chat",
   format: "f-string",
@@ -64,13 +64,13 @@ function toDraftMessage(message: PromptMessage, index: number): DraftMessage | u
     : undefined;
 }
 
-/** Replaces the messages of a manifest with those of a draft. Keeps the rest, such as its model and schema. */
-export function withDraft(manifest: unknown, draft: PromptDraft): JsonMembers {
+/** Replaces the messages of a manifest with those of a draft. Its other members, such as model and schema, stay unchanged. */
+export function applyDraft(manifest: unknown, draft: PromptDraft): JsonMembers {
   const node = toRecord(manifest);
   const name: unknown = Array.isArray(node["id"]) ? node["id"].at(-1) : undefined;
   const kwargs = toRecord(node["kwargs"]);
   if (name === "RunnableSequence") {
-    return { ...node, kwargs: { ...kwargs, first: withDraft(kwargs["first"], draft) } };
+    return { ...node, kwargs: { ...kwargs, first: applyDraft(kwargs["first"], draft) } };
   }
   const newManifest = toManifest(draft);
   return toPromptContent(manifest)?.kind === draft.kind

@@ -66,7 +66,7 @@ export function toPromptContent(manifest: unknown): PromptContent | undefined {
       };
 }
 
-/** The role that is shown for a text template, which has no role. */
+/** Shown in place of a role for a text template, because it has none. */
 export const templateRole = "template";
 
 const toTextMessage = ({ kwargs }: LangChainNode): PromptMessage => ({
@@ -122,13 +122,13 @@ function toPart(value: unknown): PromptPart {
 
 function readMessageFormats(kwargs: JsonMembers): readonly TemplateFormat[] {
   const messages = Array.isArray(kwargs["messages"]) ? (kwargs["messages"] as unknown[]) : [];
-  const inner = messages
+  const promptFormats = messages
     .flatMap((message) => [toNode(message)?.kwargs["prompt"]].flat())
     .flatMap((prompt) => {
       const node = toNode(prompt);
       return node === undefined ? [] : [readFormat(node.kwargs)];
     });
-  return inner.length > 0 ? inner : [readFormat(kwargs)];
+  return promptFormats.length > 0 ? promptFormats : [readFormat(kwargs)];
 }
 
 function readFormat(kwargs: JsonMembers): TemplateFormat {
@@ -144,9 +144,9 @@ function toNode(value: unknown): LangChainNode | undefined {
     : { name, kwargs: toRecord(kwargs) };
 }
 
-/** The variables of a prompt, each once, in order. */
+/** Lists the variables of a prompt, each once, in the order of their first use. */
 export function listVariables({ messages, format }: PromptContent): readonly PromptVariable[] {
-  const found = new Map<string, PromptVariable>();
+  const variablesByName = new Map<string, PromptVariable>();
   for (const message of messages) {
     const messageVariables: readonly PromptVariable[] =
       message.kind === "placeholder"
@@ -155,11 +155,14 @@ export function listVariables({ messages, format }: PromptContent): readonly Pro
             part.kind === "other" ? [] : toVariables(part.text, format).map(toPlainVariable),
           );
     for (const variable of messageVariables) {
-      const earlier = found.get(variable.name);
-      found.set(variable.name, earlier?.isStructured === true ? earlier : variable);
+      const existingVariable = variablesByName.get(variable.name);
+      variablesByName.set(
+        variable.name,
+        existingVariable?.isStructured === true ? existingVariable : variable,
+      );
     }
   }
-  return [...found.values()];
+  return [...variablesByName.values()];
 }
 
 export interface PromptVariable extends Variable {
@@ -172,7 +175,7 @@ const toPlainVariable = (variable: Variable): PromptVariable => ({
   isMessages: false,
 });
 
-/** Formats a prompt as text, to compare it with another commit. */
+/** Formats a prompt as text, so that two commits can be compared line by line. */
 export function toDiffText(manifest: unknown): string {
   const content = toPromptContent(manifest);
   if (content === undefined) {

@@ -86,7 +86,7 @@ export const MessageEditor = ({ draft, onDraft }: EditorProps) => {
 const MessageButtons = ({ index, draft, onDraft }: EditorProps & { readonly index: number }) => {
   const { messages } = draft;
   const role = toVisibleText(messages[index]?.role ?? "");
-  const move = (to: number): void => {
+  const moveTo = (to: number): void => {
     const others = messages.filter((_, position) => position !== index);
     const [moved] = messages.slice(index, index + 1);
     onDraft({
@@ -101,7 +101,7 @@ const MessageButtons = ({ index, draft, onDraft }: EditorProps & { readonly inde
         variant="subtle"
         disabled={index === 0}
         aria-label={`Move message ${index + 1} (${role}) up`}
-        onClick={() => move(index - 1)}
+        onClick={() => moveTo(index - 1)}
       >
         ↑
       </Button>
@@ -110,7 +110,7 @@ const MessageButtons = ({ index, draft, onDraft }: EditorProps & { readonly inde
         variant="subtle"
         disabled={index === messages.length - 1}
         aria-label={`Move message ${index + 1} (${role}) down`}
-        onClick={() => move(index + 1)}
+        onClick={() => moveTo(index + 1)}
       >
         ↓
       </Button>

@@ -9,7 +9,7 @@ import type { TemplateFormat } from "./template.ts";
 export const MessageList = ({ content }: { readonly content: PromptContent }) => (
   <section className="hub-messages" aria-label="Messages">
     {content.messages.map((message, index) => (
-      // The index is a stable key, because the messages of a commit never change.
+      // The index is a stable React key, because the messages of a commit never change.
       <article key={index} className="hub-message">
         <h2>{message.kind === "placeholder" ? "message list" : toVisibleText(message.role)}</h2>
         {message.kind === "placeholder" ? (

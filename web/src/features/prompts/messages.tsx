@@ -10,9 +10,9 @@ import { MessageList } from "./message-list.tsx";
 import { PromptLink } from "./prompt-link.tsx";
 import { shortenHash } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
-import { commitQuery, commitTagsQuery } from "./queries.ts";
+import { createCommitQuery, createCommitTagsQuery } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
-import { TryIt } from "./try-it.tsx";
+import { VariablesPreview } from "./variables-preview.tsx";
 
 /** The content of a commit: its messages, its variables and a preview. */
 export const Messages = ({
@@ -30,10 +30,10 @@ export const Messages = ({
   const [isManifestShown, setIsManifestShown] = useState(false);
   const hasCommits = prompt.commits > 0;
   const commitResult = useQuery({
-    ...commitQuery(address, commit ?? "latest"),
+    ...createCommitQuery(address, commit ?? "latest"),
     enabled: hasCommits,
   });
-  const { data: tags = [] } = useQuery(commitTagsQuery(address));
+  const { data: tags = [] } = useQuery(createCommitTagsQuery(address));
   const pulledCommit = commitResult.data;
   if (isEditing || (!hasCommits && isOwner)) {
     return (
@@ -80,7 +80,7 @@ export const Messages = ({
           <span>Latest commit</span>
         ) : (
           <span>
-            Not the latest commit. <PromptLink commit={undefined}>View latest</PromptLink>
+            Not the latest commit. <PromptLink commit={undefined}>View latest commit</PromptLink>
           </span>
         )}
         <span className="hub-commit-end">
@@ -95,7 +95,7 @@ export const Messages = ({
           )}
           {isOwner && (
             <Button size="compact-sm" variant="default" onClick={() => setIsEditing(true)}>
-              Edit
+              Edit prompt
             </Button>
           )}
         </span>
@@ -116,7 +116,11 @@ export const Messages = ({
       ) : (
         <div className="hub-columns">
           <MessageList content={content} />
-          <TryIt key={pulledCommit.hash} content={content} variables={listVariables(content)} />
+          <VariablesPreview
+            key={pulledCommit.hash}
+            content={content}
+            variables={listVariables(content)}
+          />
         </div>
       )}
     </>

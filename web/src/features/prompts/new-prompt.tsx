@@ -19,7 +19,7 @@ export const NewPrompt = ({ onClose }: { readonly onClose: () => void }) => {
   const [tags, setTags] = useState("");
   const [isPublic, setIsPublic] = useState(false);
   const [draft, setDraft] = useState(firstDraft);
-  /** Name of the prompt that was created although its commit failed: a second try must only commit. */
+  /** Name of a prompt that was created although its first commit failed. A second attempt then only creates the commit. */
   const [createdRepo, setCreatedRepo] = useState<string>();
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
     isBusy: false,

@@ -19,7 +19,7 @@ export const PromptLink = ({
   const { owner, repo } = address;
   const linkProps = {
     search,
-    // Links to the same path differ only in their search parameters, so compare those too.
+    // The router must also compare search parameters to find the current link: some links differ only in them.
     activeOptions: { exact: true, includeSearch: true },
     "aria-current": isCurrent ? ("page" as const) : undefined,
     children,

@@ -13,7 +13,7 @@ import { toLangChainCode, toPullCode, shortenHash } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import { parsePromptSearch } from "./prompts-search.ts";
 import type { PromptTab } from "./prompts-search.ts";
-import { promptQuery } from "./queries.ts";
+import { createPromptQuery } from "./queries.ts";
 import { Readme } from "./readme.tsx";
 import "./prompts.css";
 
@@ -29,7 +29,7 @@ const tabLabels: { readonly [Tab in PromptTab]: string } = {
 export const PromptPage = () => {
   const { address, commit, isHub } = usePromptAddress();
   const { tab = "messages", against } = parsePromptSearch(useSearch({ strict: false }));
-  const { data: prompt, error, refetch } = useQuery(promptQuery(address));
+  const { data: prompt, error, refetch } = useQuery(createPromptQuery(address));
   const { data: tenant } = useQuery(tenantQuery);
   if (prompt === undefined) {
     return (
@@ -114,7 +114,7 @@ const PromptFacts = ({ prompt }: { readonly prompt: Prompt }) => (
   </>
 );
 
-/** Code that pulls the commit. */
+/** Shows code that pulls the prompt at the open commit. */
 const PullCode = ({
   prompt,
   commit,
@@ -126,16 +126,16 @@ const PullCode = ({
   readonly isOwner: boolean;
 }) => {
   const { owner, repo, lastHash } = prompt;
-  const version = commit ?? (lastHash === undefined ? undefined : shortenHash(lastHash));
+  const commitName = commit ?? (lastHash === undefined ? undefined : shortenHash(lastHash));
   const fullName = isOwner || owner === undefined ? repo : `${owner}/${repo}`;
-  const name = version === undefined ? fullName : `${fullName}:${version}`;
+  const name = commitName === undefined ? fullName : `${fullName}:${commitName}`;
   return (
     <section className="hub-code" aria-label="Code">
       <CopyText label="TypeScript" text={toPullCode(name, location.origin)} />
       <CopyText label="LangChain" text={toLangChainCode(name, location.origin)} />
       <p className="note">
-        Without <code>:{version ?? "commit"}</code>, the latest commit is pulled. Replace the hash
-        with a tag to pull the tagged commit.
+        Without <code>:{commitName ?? "commit"}</code>, the latest commit is pulled. Replace the
+        hash with a tag to pull the tagged commit.
       </p>
     </section>
   );

@@ -11,7 +11,7 @@ export interface FilledMessage {
 /** The text that the user entered for each variable, by name. */
 export type EnteredValues = Readonly<Record<string, string>>;
 
-/** Converts entered text to a value: for a structured variable the parsed JSON, else the text. */
+/** Converts entered text to the value of a variable: parsed JSON for a structured variable, otherwise the text. */
 function toValue(text: string, { isStructured }: Pick<PromptVariable, "isStructured">): unknown {
   if (!isStructured) {
     return text;
@@ -20,7 +20,7 @@ function toValue(text: string, { isStructured }: Pick<PromptVariable, "isStructu
     const value: unknown = JSON.parse(text);
     return value;
   } catch {
-    return text; // The user may still be typing the JSON: use the text until it is valid.
+    return text; // While the user is still typing the JSON, use the entered text itself.
   }
 }
 
@@ -28,11 +28,11 @@ function toValue(text: string, { isStructured }: Pick<PromptVariable, "isStructu
 export function fillPrompt(
   { messages, format }: PromptContent,
   variables: readonly PromptVariable[],
-  entered: EnteredValues,
+  enteredValues: EnteredValues,
 ): readonly FilledMessage[] {
   const values = Object.fromEntries(
     variables.flatMap((variable) => {
-      const text = entered[variable.name];
+      const text = enteredValues[variable.name];
       return text === undefined || text === "" ? [] : [[variable.name, toValue(text, variable)]];
     }),
   );

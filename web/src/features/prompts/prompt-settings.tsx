@@ -23,7 +23,7 @@ export const PromptSettings = ({
   const [tags, setTags] = useState(prompt.tags.join(", "));
   const [error, setError] = useState<string>();
   const [isDeleting, setIsDeleting] = useState(false);
-  const change = async (fields: PromptFields): Promise<void> => {
+  const updateFields = async (fields: PromptFields): Promise<void> => {
     try {
       await updatePrompt(address, fields);
       await client.invalidateQueries({ queryKey: ["prompts"] });
@@ -38,7 +38,7 @@ export const PromptSettings = ({
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void change({ description, tags: parseTags(tags) });
+          void updateFields({ description, tags: parseTags(tags) });
         }}
       >
         <Textarea
@@ -64,12 +64,14 @@ export const PromptSettings = ({
         <Switch
           label="Public (all tenants of this server can read it)"
           checked={prompt.isPublic}
-          onChange={({ currentTarget }) => void change({ is_public: currentTarget.checked })}
+          onChange={({ currentTarget }) => void updateFields({ is_public: currentTarget.checked })}
         />
         <Switch
           label="Archived (hidden from lists, can still be pulled)"
           checked={prompt.isArchived}
-          onChange={({ currentTarget }) => void change({ is_archived: currentTarget.checked })}
+          onChange={({ currentTarget }) =>
+            void updateFields({ is_archived: currentTarget.checked })
+          }
         />
       </FormSection>
       <FormSection title="Delete">

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { LikeButton } from "./like-button.tsx";
@@ -11,7 +11,7 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
   {
     id: "repo_handle",
     title: "Name",
-    cell: ({ owner, repo }) => toVisibleText(isHub ? `${owner ?? "-"}/${repo}` : repo),
+    renderCell: ({ owner, repo }) => toVisibleText(isHub ? `${owner ?? "-"}/${repo}` : repo),
     width: 170,
     grow: 1,
     sort: "asc",
@@ -21,14 +21,14 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
   {
     id: "description",
     title: "Description",
-    cell: ({ description }) => toVisibleText(description),
+    renderCell: ({ description }) => toVisibleText(description),
     width: 180,
     grow: 2,
   },
   {
     id: "tags",
     title: "Tags",
-    cell: ({ tags }) => (
+    renderCell: ({ tags }) => (
       <span className="hub-tags">
         {tags.map((tag) => (
           <button key={tag} type="button" className="tag" onClick={() => onTag(tag)}>
@@ -43,20 +43,20 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
   {
     id: "is_public",
     title: "Visibility",
-    cell: ({ isPublic }) => (isPublic ? "Public" : "Private"),
+    renderCell: ({ isPublic }) => (isPublic ? "Public" : "Private"),
     width: 88,
   },
   {
     id: "num_commits",
     title: "Commits",
-    cell: ({ commits }) => commits.toLocaleString("en"),
+    renderCell: ({ commits }) => commits.toLocaleString("en"),
     width: 80,
     align: "end",
   },
   {
     id: "num_downloads",
     title: "Downloads",
-    cell: ({ downloads }) => downloads.toLocaleString("en"),
+    renderCell: ({ downloads }) => downloads.toLocaleString("en"),
     width: 96,
     align: "end",
     sort: "desc",
@@ -64,14 +64,14 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
   {
     id: "updated_at",
     title: "Updated",
-    cell: ({ updatedMs }) => (updatedMs === undefined ? "" : <Ago at={updatedMs} />),
+    renderCell: ({ updatedMs }) => (updatedMs === undefined ? "" : <Ago timeMs={updatedMs} />),
     width: 96,
     sort: "desc",
   },
   {
     id: "num_likes",
     title: "Likes",
-    cell: (prompt) => <LikeButton prompt={prompt} />,
+    renderCell: (prompt) => <LikeButton prompt={prompt} />,
     width: 84,
     sort: "desc",
     isNarrow: true,
@@ -79,7 +79,7 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
 ];
 
 const toLink = (isHub: boolean) =>
-  function link({ owner, repo }: Prompt, linkProps: RowLink) {
+  function renderLink({ owner, repo }: Prompt, linkProps: RowLinkProps) {
     return isHub && owner !== undefined ? (
       <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...linkProps} />
     ) : (
@@ -87,7 +87,7 @@ const toLink = (isHub: boolean) =>
     );
   };
 
-/** A table of prompts in the order of the server. */
+/** A table of prompts, in the order in which the server returned them. */
 export const PromptTable = ({
   prompts,
   isHub,
@@ -108,12 +108,12 @@ export const PromptTable = ({
   <DataTable
     resourceName="prompts"
     rows={prompts}
-    rowId={({ id }) => id}
+    getRowId={({ id }) => id}
     columns={toColumns(isHub, onTag)}
     sort={{ column: sort, order: order ?? (sort === "repo_handle" ? "asc" : "desc") }}
     onSort={(next) => onSort(next.column as PromptSortField, next.order)}
     hasMore={hasMore}
-    onMore={onMore}
-    link={toLink(isHub)}
+    onLoadMore={onMore}
+    renderLink={toLink(isHub)}
   />
 );

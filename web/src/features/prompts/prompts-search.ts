@@ -32,7 +32,7 @@ export function parsePromptsSearch(search: Readonly<Record<string, unknown>>): P
   };
 }
 
-/** The query string of the request that lists prompts; without a tenant, the public prompts of all tenants. */
+/** Returns the query string of the request that lists a tenant's prompts or, without a tenant, all public prompts. */
 export function toPromptQuery(
   search: PromptsSearch,
   scope: { readonly tenantId?: string },
@@ -61,7 +61,7 @@ export interface PromptSearch {
   readonly tab?: PromptTab;
   /** Hash of the commit to compare with. */
   readonly against?: string;
-  /** Id of the prompt's tenant, which the URLs of SDKs contain; `api/access.ts` selects the tenant by it. */
+  /** Id of the prompt's tenant. URLs that an SDK prints contain it; `api/access.ts` selects the tenant from it. */
   readonly organizationId?: string;
 }
 

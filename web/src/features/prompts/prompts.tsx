@@ -11,7 +11,7 @@ import { NewPrompt } from "./new-prompt.tsx";
 import { PromptTable } from "./prompt-table.tsx";
 import { parsePromptsSearch, promptSorts } from "./prompts-search.ts";
 import type { PromptsSearch } from "./prompts-search.ts";
-import { promptsQuery } from "./queries.ts";
+import { createPromptsQuery } from "./queries.ts";
 import "./prompts.css";
 
 const sortLabels: { readonly [Sort in (typeof promptSorts)[number]]: string } = {
@@ -31,10 +31,10 @@ export const Prompts = () => {
   const tenant = useQuery({ ...tenantQuery, enabled: tenantId === undefined && !isHub });
   const [isFormOpen, setIsFormOpen] = useState(false);
   const pages = useInfiniteQuery({
-    ...promptsQuery(search, isHub || tenantId === undefined ? {} : { tenantId }),
+    ...createPromptsQuery(search, isHub || tenantId === undefined ? {} : { tenantId }),
     enabled: isHub || tenantId !== undefined,
   });
-  const change = (changes: Partial<Record<keyof PromptsSearch, unknown>>): void =>
+  const changeSearch = (changes: Partial<Record<keyof PromptsSearch, unknown>>): void =>
     void navigate({
       to: ".",
       search: parsePromptsSearch({ ...search, ...changes }),
@@ -54,14 +54,14 @@ export const Prompts = () => {
               activeOptions={{ exact: true, includeSearch: true }}
               aria-current={isHub ? undefined : "page"}
             >
-              Mine
+              My prompts
             </Link>
             <Link
               to="/hub"
               activeOptions={{ exact: true, includeSearch: true }}
               aria-current={isHub ? "page" : undefined}
             >
-              Public
+              Public prompts
             </Link>
           </nav>
           <Button size="xs" onClick={() => setIsFormOpen(true)}>
@@ -69,7 +69,7 @@ export const Prompts = () => {
           </Button>
         </div>
       </div>
-      <Filters search={search} onChange={change} />
+      <PromptFilters search={search} onChange={changeSearch} />
       {prompts === undefined && failedQuery === undefined && <Loading resourceName="prompts" />}
       {prompts === undefined && failedQuery?.error && (
         <Failure
@@ -84,8 +84,8 @@ export const Prompts = () => {
           prompts={prompts}
           isHub={isHub}
           sort={search}
-          onSort={(sort, order) => change({ sort, order })}
-          onTag={(tag) => change({ tags: [...new Set([...(search.tags ?? []), tag])] })}
+          onSort={(sort, order) => changeSearch({ sort, order })}
+          onTag={(tag) => changeSearch({ tags: [...new Set([...(search.tags ?? []), tag])] })}
           hasMore={pages.hasNextPage}
           onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
         />
@@ -95,7 +95,7 @@ export const Prompts = () => {
   );
 };
 
-const Filters = ({
+const PromptFilters = ({
   search,
   onChange,
 }: {
@@ -114,14 +114,14 @@ const Filters = ({
     />
     <NativeSelect
       size="xs"
-      aria-label="Sort by"
+      aria-label="Sort prompts by"
       value={search.sort ?? "updated_at"}
       data={promptSorts.map((value) => ({ value, label: sortLabels[value] }))}
       onChange={({ currentTarget }) => onChange({ sort: currentTarget.value, order: undefined })}
     />
     <Switch
       size="xs"
-      label="Archived"
+      label="Show archived prompts"
       checked={search.archived === true}
       onChange={({ currentTarget }) => onChange({ archived: currentTarget.checked })}
     />

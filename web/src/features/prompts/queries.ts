@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 import { toRecord } from "../../api/parse.ts";
 import {
@@ -14,7 +14,7 @@ import type { Commit, CommitPage, Prompt, PromptListPage } from "./prompt.ts";
 import { toPromptQuery } from "./prompts-search.ts";
 import type { PromptsSearch } from "./prompts-search.ts";
 
-const reposPath = endpointPath("/repos");
+const reposPath = toEndpointPath("/repos");
 const pageSize = 50;
 
 /** The owner and the name of a prompt. The owner `-` is the current tenant. */
@@ -24,7 +24,7 @@ export interface PromptAddress {
 }
 
 /** The prompts of a tenant, or without one the public prompts of all tenants, in pages. */
-export const promptsQuery = (search: PromptsSearch, scope: { readonly tenantId?: string }) =>
+export const createPromptsQuery = (search: PromptsSearch, scope: { readonly tenantId?: string }) =>
   infiniteQueryOptions({
     queryKey: ["prompts", "list", search, scope.tenantId],
     queryFn: async ({ pageParam, signal }) =>
@@ -40,23 +40,23 @@ export const promptsQuery = (search: PromptsSearch, scope: { readonly tenantId?:
     placeholderData: keepPreviousData,
   });
 
-export const promptQuery = (address: PromptAddress) =>
+export const createPromptQuery = (address: PromptAddress) =>
   queryOptions({
     queryKey: ["prompts", address.owner, address.repo],
     queryFn: async ({ signal }): Promise<Prompt> =>
       parsePrompt(
-        toRecord(await getJson(endpointPath("/repos/:owner/:repo", address), signal))["repo"],
+        toRecord(await getJson(toEndpointPath("/repos/:owner/:repo", address), signal))["repo"],
       ),
   });
 
 /** The commits of a prompt, newest first, in pages. */
-export const commitsQuery = (address: PromptAddress) =>
+export const createCommitsQuery = (address: PromptAddress) =>
   infiniteQueryOptions({
     queryKey: ["prompts", address.owner, address.repo, "commits"],
     queryFn: async ({ pageParam, signal }) =>
       parseCommitPage(
         await getJson(
-          `${endpointPath("/commits/:owner/:repo", address)}?limit=${pageSize}&offset=${pageParam}`,
+          `${toEndpointPath("/commits/:owner/:repo", address)}?limit=${pageSize}&offset=${pageParam}`,
           signal,
         ),
       ),
@@ -65,25 +65,25 @@ export const commitsQuery = (address: PromptAddress) =>
       page.commits.length < pageSize ? undefined : pages.length * pageSize,
   });
 
-/** A commit with its manifest, by hash, by the beginning of a hash, by tag, or `latest`. The server counts a view. */
-export const commitQuery = (address: PromptAddress, commit: string) =>
+/** Reads a commit with its manifest. `commit` is a hash, the beginning of a hash, a tag or `latest`. */
+export const createCommitQuery = (address: PromptAddress, commit: string) =>
   queryOptions({
     queryKey: ["prompts", address.owner, address.repo, "commit", commit],
     queryFn: async ({ signal }) =>
       parsePulledCommit(
         await getJson(
-          `${endpointPath("/commits/:owner/:repo/:commit", { ...address, commit })}?is_view=true`,
+          `${toEndpointPath("/commits/:owner/:repo/:commit", { ...address, commit })}?is_view=true`,
           signal,
         ),
       ),
     staleTime: 30_000,
   });
 
-export const commitTagsQuery = (address: PromptAddress) =>
+export const createCommitTagsQuery = (address: PromptAddress) =>
   queryOptions({
     queryKey: ["prompts", address.owner, address.repo, "tags"],
     queryFn: async ({ signal }) =>
-      parseCommitTags(await getJson(endpointPath("/repos/:owner/:repo/tags", address), signal)),
+      parseCommitTags(await getJson(toEndpointPath("/repos/:owner/:repo/tags", address), signal)),
   });
 
 /** The fields of a prompt that a user can edit. An update keeps the fields that are left out. */
@@ -102,13 +102,13 @@ export const createPrompt = async (
 export const updatePrompt = async (
   address: PromptAddress,
   fields: PromptFields,
-): Promise<unknown> => patchJson(endpointPath("/repos/:owner/:repo", address), fields);
+): Promise<unknown> => patchJson(toEndpointPath("/repos/:owner/:repo", address), fields);
 
 export const deletePrompt = async (address: PromptAddress): Promise<unknown> =>
-  deleteJson(endpointPath("/repos/:owner/:repo", address));
+  deleteJson(toEndpointPath("/repos/:owner/:repo", address));
 
 export const likePrompt = async (address: PromptAddress, isLiked: boolean): Promise<unknown> =>
-  postJson(endpointPath("/likes/:owner/:repo", address), { like: isLiked });
+  postJson(toEndpointPath("/likes/:owner/:repo", address), { like: isLiked });
 
 /** @throws ApiError 409: the parent is not the latest commit, or nothing changed. */
 export const commitManifest = async (
@@ -121,7 +121,7 @@ export const commitManifest = async (
 ): Promise<Commit> =>
   parseCommit(
     toRecord(
-      toRecord(await postJson(endpointPath("/commits/:owner/:repo", address), draft))["commit"],
+      toRecord(await postJson(toEndpointPath("/commits/:owner/:repo", address), draft))["commit"],
     ),
   );
 
@@ -129,7 +129,7 @@ export const commitManifest = async (
 export const tagCommit = async (
   address: PromptAddress,
   tag: { readonly tag_name: string; readonly commit_id: string },
-): Promise<unknown> => postJson(endpointPath("/repos/:owner/:repo/tags", address), tag);
+): Promise<unknown> => postJson(toEndpointPath("/repos/:owner/:repo/tags", address), tag);
 
 export const untagCommit = async (address: PromptAddress, name: string): Promise<unknown> =>
-  deleteJson(endpointPath("/repos/:owner/:repo/tags/:tag", { ...address, tag: name }));
+  deleteJson(toEndpointPath("/repos/:owner/:repo/tags/:tag", { ...address, tag: name }));

@@ -1,13 +1,13 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { parsePromptSearch, parsePromptsSearch } from "./prompts-search.ts";
 
 const getParentRoute = () => rootRoute;
-const prompts = lazyView(async () => import("./prompts.tsx"), "Prompts");
-const prompt = lazyView(async () => import("./prompt-page.tsx"), "PromptPage");
-const listOptions = { getParentRoute, validateSearch: parsePromptsSearch, component: prompts };
-const pageOptions = { getParentRoute, validateSearch: parsePromptSearch, component: prompt };
+const PromptsView = createLazyView(async () => import("./prompts.tsx"), "Prompts");
+const PromptView = createLazyView(async () => import("./prompt-page.tsx"), "PromptPage");
+const listOptions = { getParentRoute, validateSearch: parsePromptsSearch, component: PromptsView };
+const pageOptions = { getParentRoute, validateSearch: parsePromptSearch, component: PromptView };
 
 export const promptsRoutes = [
   createRoute({

@@ -14,7 +14,7 @@ export type Segment =
       readonly source: string;
     };
 
-/** Splits a template into text, variables and tags, in order. Malformed syntax stays text, such as an unpaired brace. */
+/** Splits a template into text, variables and tags. Malformed syntax, such as an unpaired brace, is text. */
 export function toSegments(template: string, format: TemplateFormat): readonly Segment[] {
   return mergeAdjacentTexts(
     format === "f-string" ? parseFString(template) : parseMustache(template, format),
@@ -57,12 +57,12 @@ function parseMustache(template: string, format: "mustache" | "jinja2"): Segment
 const isTagSign = (sign: string | undefined): sign is "#" | "^" | "/" | "!" | ">" =>
   sign !== undefined && sign !== "" && "#^/!>".includes(sign);
 
-type Groups = readonly (string | undefined)[];
+type MatchGroups = readonly (string | undefined)[];
 
 function splitByPattern(
   template: string,
   pattern: RegExp,
-  toSegment: (source: string, groups: Groups) => Segment,
+  toSegment: (source: string, groups: MatchGroups) => Segment,
 ): Segment[] {
   const segments: Segment[] = [];
   let end = 0;
@@ -95,9 +95,9 @@ export interface Variable {
   readonly isStructured: boolean;
 }
 
-/** The variables of a template, each once, in order. Leaves out names inside a section, which refer to its value. */
+/** Lists the variables of a template, each once. Omits names inside a section: they refer to members of its value. */
 export function toVariables(template: string, format: TemplateFormat): readonly Variable[] {
-  const found = new Map<string, boolean>();
+  const isStructuredByName = new Map<string, boolean>();
   let depth = 0;
   for (const segment of toSegments(template, format)) {
     const isSection = segment.kind === "mark" && (segment.mark === "#" || segment.mark === "^");
@@ -108,14 +108,17 @@ export function toVariables(template: string, format: TemplateFormat): readonly 
       const [variableName = ""] = segment.name.split(".");
       if (variableName !== "") {
         const isStructured = format !== "f-string" && (isSection || segment.name.includes("."));
-        found.set(variableName, (found.get(variableName) ?? false) || isStructured);
+        isStructuredByName.set(
+          variableName,
+          (isStructuredByName.get(variableName) ?? false) || isStructured,
+        );
       }
     }
     if (isSection) {
       depth += 1;
     }
   }
-  return [...found].map(([name, isStructured]) => ({ name, isStructured }));
+  return [...isStructuredByName].map(([name, isStructured]) => ({ name, isStructured }));
 }
 
 export type TemplateValues = Readonly<Record<string, unknown>>;
@@ -139,7 +142,7 @@ function fillSegment(segment: Segment, stack: readonly unknown[]): string {
     case "mark":
       return "";
     case "variable": {
-      const value = lookUp(segment.name, stack);
+      const value = findValue(segment.name, stack);
       return value === undefined ? segment.source : formatValue(value);
     }
   }
@@ -150,23 +153,23 @@ function fillSegment(segment: Segment, stack: readonly unknown[]): string {
  * empty, with the value as the innermost context. An inverted section renders once if its value is empty.
  */
 function fillBlock(segments: readonly Segment[], stack: readonly unknown[]): string {
-  let filled = "";
+  let filledText = "";
   let index = 0;
   while (index < segments.length) {
     const segment = segments[index] as Segment;
     if (segment.kind === "mark" && (segment.mark === "#" || segment.mark === "^")) {
       const end = findSectionEnd(segments, index);
-      const inner = segments.slice(index + 1, end);
-      filled += toSectionContexts(segment.mark, lookUp(segment.name, stack))
-        .map((context) => fillBlock(inner, [...stack, context]))
+      const innerSegments = segments.slice(index + 1, end);
+      filledText += toSectionContexts(segment.mark, findValue(segment.name, stack))
+        .map((context) => fillBlock(innerSegments, [...stack, context]))
         .join("");
       index = end + 1;
     } else {
-      filled += fillSegment(segment, stack);
+      filledText += fillSegment(segment, stack);
       index += 1;
     }
   }
-  return filled;
+  return filledText;
 }
 
 function findSectionEnd(segments: readonly Segment[], start: number): number {
@@ -200,8 +203,8 @@ function toSectionContexts(mark: "#" | "^", value: unknown): readonly unknown[] 
   return Array.isArray(value) ? (value as readonly unknown[]) : [value];
 }
 
-/** Looks up a dotted name in the innermost context that has the name's first segment. */
-function lookUp(name: string, stack: readonly unknown[]): unknown {
+/** Finds the value of a dotted name. Of the open sections' values, the innermost that has its first segment is used. */
+function findValue(name: string, stack: readonly unknown[]): unknown {
   if (name === ".") {
     return stack.at(-1);
   }

@@ -17,7 +17,7 @@ export const ProgressBar = ({
     />
     {hasText && (
       <span className="queues-progress-text">
-        {completed.toLocaleString("en")} of {total.toLocaleString("en")} done
+        {completed.toLocaleString("en")} of {total.toLocaleString("en")} reviewed
         {mine > 0 && ` · ${mine.toLocaleString("en")} by you`}
       </span>
     )}

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 import type { QueueFields } from "./queue-draft.ts";
 import {
@@ -11,16 +11,16 @@ import {
 } from "./queue.ts";
 import type { Claim, ListedQueue, Queue, QueuedRun } from "./queue.ts";
 
-const queuesPath = endpointPath("/annotation-queues");
-const listPath = endpointPath("/ui/annotation-queues");
+const queuesPath = toEndpointPath("/annotation-queues");
+const listPath = toEndpointPath("/ui/annotation-queues");
 
 const pageSize = 100;
 const refetchIntervalMs = 5_000;
 
-const queuePath = (id: string): string => endpointPath("/annotation-queues/:id", { id });
+const toQueuePath = (id: string): string => toEndpointPath("/annotation-queues/:id", { id });
 
 /** The tenant's queues with their progress, newest first, in pages. */
-export const queuesQuery = (name: string | undefined, reviewer: string | undefined) =>
+export const createQueuesQuery = (name: string | undefined, reviewer: string | undefined) =>
   infiniteQueryOptions({
     queryKey: ["queues", "list", { name, reviewer }],
     queryFn: async ({ pageParam, signal }) => {
@@ -39,20 +39,21 @@ export const queuesQuery = (name: string | undefined, reviewer: string | undefin
     refetchInterval: refetchIntervalMs * 2,
   });
 
-export const queueQuery = (id: string) =>
+export const createQueueQuery = (id: string) =>
   queryOptions({
     queryKey: ["queues", id],
-    queryFn: async ({ signal }): Promise<Queue> => parseQueue(await getJson(queuePath(id), signal)),
+    queryFn: async ({ signal }): Promise<Queue> =>
+      parseQueue(await getJson(toQueuePath(id), signal)),
   });
 
-export const progressQuery = (id: string, reviewer: string) =>
+export const createProgressQuery = (id: string, reviewer: string) =>
   queryOptions({
     queryKey: ["queues", id, "progress", reviewer],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({ reviewer });
       return parseProgress(
         await getJson(
-          `${endpointPath("/ui/annotation-queues/:id/progress", { id })}?${query.toString()}`,
+          `${toEndpointPath("/ui/annotation-queues/:id/progress", { id })}?${query.toString()}`,
           signal,
         ),
       );
@@ -61,13 +62,13 @@ export const progressQuery = (id: string, reviewer: string) =>
   });
 
 /** The runs of a queue in queue order, in pages. */
-export const queuedRunsQuery = (id: string) =>
+export const createQueuedRunsQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ["queues", id, "runs"],
     queryFn: async ({ pageParam, signal }) =>
       parseQueuedRuns(
         await getJson(
-          `${endpointPath("/ui/annotation-queues/:id/runs", { id })}?limit=${pageSize}&offset=${pageParam}`,
+          `${toEndpointPath("/ui/annotation-queues/:id/runs", { id })}?limit=${pageSize}&offset=${pageParam}`,
           signal,
         ),
       ),
@@ -82,19 +83,19 @@ export const createQueue = async (id: string, fields: QueueFields): Promise<Queu
   parseQueue(await postJson(queuesPath, { id, ...fields }));
 
 export const updateQueue = async (id: string, fields: QueueFields): Promise<Queue> =>
-  parseQueue(await patchJson(queuePath(id), fields));
+  parseQueue(await patchJson(toQueuePath(id), fields));
 
-export const deleteQueue = async (id: string): Promise<unknown> => deleteJson(queuePath(id));
+export const deleteQueue = async (id: string): Promise<unknown> => deleteJson(toQueuePath(id));
 
 export const addQueueRuns = async (id: string, runIds: readonly string[]): Promise<unknown> =>
-  postJson(endpointPath("/annotation-queues/:id/runs", { id }), runIds);
+  postJson(toEndpointPath("/annotation-queues/:id/runs", { id }), runIds);
 
 export const removeQueueRun = async (id: string, positionId: string): Promise<unknown> =>
   deleteJson(
-    endpointPath("/annotation-queues/:id/runs/:queueRunId", { id, queueRunId: positionId }),
+    toEndpointPath("/annotation-queues/:id/runs/:queueRunId", { id, queueRunId: positionId }),
   );
 
-/** Which run a reviewer requests; without fields, the next run that waits for this reviewer. */
+/** Which run of a queue a reviewer requests; if no field is set, the next run that this reviewer has not reviewed. */
 export interface ClaimRequest {
   /** Requests the run at this queue position. */
   readonly queue_run_id?: string;
@@ -118,7 +119,7 @@ export const claimRun = async (
 ): Promise<Claim | null> =>
   parseClaim(
     await postJson(
-      endpointPath("/ui/annotation-queues/:id/claim", { id: queueId }),
+      toEndpointPath("/ui/annotation-queues/:id/claim", { id: queueId }),
       { reviewer, ...request },
       signal,
     ),
@@ -130,7 +131,7 @@ export const releaseRun = async (
   { isSkipped }: { readonly isSkipped: boolean },
 ): Promise<unknown> =>
   postJson(
-    endpointPath("/ui/annotation-queues/:id/runs/:queueRunId/release", {
+    toEndpointPath("/ui/annotation-queues/:id/runs/:queueRunId/release", {
       id: queueId,
       queueRunId: positionId,
     }),
@@ -142,7 +143,7 @@ export const finishRun = async (
   positionId: string,
 ): Promise<unknown> =>
   postJson(
-    endpointPath("/ui/annotation-queues/:id/runs/:queueRunId/done", {
+    toEndpointPath("/ui/annotation-queues/:id/runs/:queueRunId/done", {
       id: queueId,
       queueRunId: positionId,
     }),
@@ -155,7 +156,7 @@ export const reopenRun = async (
 ): Promise<Claim | null> =>
   parseClaim(
     await postJson(
-      endpointPath("/ui/annotation-queues/:id/runs/:queueRunId/reopen", {
+      toEndpointPath("/ui/annotation-queues/:id/runs/:queueRunId/reopen", {
         id: queueId,
         queueRunId: positionId,
       }),

@@ -20,7 +20,7 @@ export interface QuestionDraft {
   /** Used only in the form: identifies the question while others are added and removed. */
   readonly id: string;
   readonly key: string;
-  readonly about: string;
+  readonly description: string;
   readonly isRequired: boolean;
   readonly kind: "yesno" | "categorical" | "continuous" | "freeform";
   readonly min: number;
@@ -44,10 +44,10 @@ export interface QueueDraft {
 
 const defaultClaimMinutes = 5;
 
-export const newQuestion = (id: string, key = ""): QuestionDraft => ({
+export const createQuestion = (id: string, key = ""): QuestionDraft => ({
   id,
   key,
-  about: "",
+  description: "",
   isRequired: true,
   kind: "yesno",
   min: 0,
@@ -56,7 +56,7 @@ export const newQuestion = (id: string, key = ""): QuestionDraft => ({
 });
 
 /** The form state for a queue; without a queue, for a new one. */
-export const toQueueDraft = (queue: Queue | undefined): QueueDraft => ({
+export const createQueueDraft = (queue: Queue | undefined): QueueDraft => ({
   name: queue?.name ?? "",
   description: queue?.description ?? "",
   instructions: queue?.instructions ?? "",
@@ -64,12 +64,12 @@ export const toQueueDraft = (queue: Queue | undefined): QueueDraft => ({
   reviewersPerRun: queue?.reviewersPerRun ?? 1,
   hasClaims: queue === undefined || queue.claimMinutes !== undefined,
   claimMinutes: queue?.claimMinutes ?? defaultClaimMinutes,
-  questions: queue?.questions.map(toQuestionDraft) ?? [newQuestion("0", "correct")],
+  questions: queue?.questions.map(toQuestionDraft) ?? [createQuestion("0", "correct")],
 });
 
 function toQuestionDraft(question: RubricQuestion, index: number): QuestionDraft {
-  const { key, about, isRequired } = question;
-  const base = { ...newQuestion(String(index), key), about, isRequired };
+  const { key, description, isRequired } = question;
+  const base = { ...createQuestion(String(index), key), description, isRequired };
   switch (question.kind) {
     case "freeform":
       return { ...base, kind: "freeform" };
@@ -92,7 +92,7 @@ const isYesNo = (choices: readonly Choice[]): boolean =>
 const formatChoice = ({ label, score }: Choice): string =>
   score === undefined || String(score) === label ? label : `${score} = ${label}`;
 
-/** Parses one choice per line. A leading number is its score; a choice without one has its line index, from 0. */
+/** Parses one choice per line. A number at the start of a line is the score; otherwise the score is the line's index. */
 export function parseChoices(text: string): readonly Choice[] {
   const lines = text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
   return lines.map((line, index): Choice => {
@@ -107,7 +107,7 @@ export function parseChoices(text: string): readonly Choice[] {
   });
 }
 
-/** Returns why a form can't be submitted, or `undefined` if it is valid. */
+/** Returns an error message for an invalid form, or `undefined` if the form is valid. */
 export function validateQueueDraft({ name, questions }: QueueDraft): string | undefined {
   if (name.trim() === "") {
     return "Enter a name for the queue.";
@@ -156,8 +156,8 @@ export const toQueueFields = (draft: QueueDraft): QueueFields => ({
 });
 
 function toQuestion(question: QuestionDraft): RubricQuestion {
-  const { about, isRequired, kind, min, max } = question;
-  const base = { key: question.key.trim(), about, isRequired };
+  const { description, isRequired, kind, min, max } = question;
+  const base = { key: question.key.trim(), description, isRequired };
   switch (kind) {
     case "yesno":
       return { ...base, kind: "categorical", choices: yesNoChoices };

@@ -5,7 +5,7 @@ import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createQueue, updateQueue } from "./queries.ts";
-import { validateQueueDraft, toQueueDraft, toQueueFields } from "./queue-draft.ts";
+import { validateQueueDraft, createQueueDraft, toQueueFields } from "./queue-draft.ts";
 import type { QueueDraft } from "./queue-draft.ts";
 import type { Queue } from "./queue.ts";
 import { datasetNamesQuery } from "./review/queries.ts";
@@ -24,7 +24,7 @@ export const QueueForm = ({
 }) => {
   const client = useQueryClient();
   const [id] = useState(() => queue?.id ?? crypto.randomUUID());
-  const [draft, setDraft] = useState(() => toQueueDraft(queue));
+  const [draft, setDraft] = useState(() => createQueueDraft(queue));
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
     isBusy: false,
   });

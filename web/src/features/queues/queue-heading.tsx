@@ -6,7 +6,7 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { ProgressBar } from "./progress-bar.tsx";
-import { deleteQueue, progressQuery } from "./queries.ts";
+import { deleteQueue, createProgressQuery } from "./queries.ts";
 import { QueueForm } from "./queue-form.tsx";
 import type { Queue } from "./queue.ts";
 import { ReviewerEntry } from "./reviewer-entry.tsx";
@@ -27,7 +27,7 @@ export const QueueHeading = ({
 }) => {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { data: progress } = useQuery(progressQuery(queue.id, reviewer));
+  const { data: progress } = useQuery(createProgressQuery(queue.id, reviewer));
   const [dialog, setDialog] = useState<"edit" | "delete" | "name">();
   const close = (): void => setDialog(undefined);
   return (

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { queueQuery } from "./queries.ts";
+import { createQueueQuery } from "./queries.ts";
 import { QueueHeading } from "./queue-heading.tsx";
 import { QueueRuns } from "./queue-runs.tsx";
 import { ReviewSessionView } from "./review/review-session.tsx";
@@ -16,7 +16,7 @@ const route = getRouteApi("/o/$tenantId/annotation-queues/$queueId");
 export const QueuePage = () => {
   const { tenantId, queueId } = route.useParams();
   const { run, view } = route.useSearch();
-  const { data: queue, error, refetch } = useQuery(queueQuery(queueId));
+  const { data: queue, error, refetch } = useQuery(createQueueQuery(queueId));
   const [reviewer, setReviewer] = useReviewer();
   if (queue === undefined) {
     return (

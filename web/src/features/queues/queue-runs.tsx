@@ -6,12 +6,12 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { RunTypeBadge, StatusBadge } from "../runs/run-badges.tsx";
-import { queuedRunsQuery, removeQueueRun, addQueueRuns } from "./queries.ts";
+import { createQueuedRunsQuery, removeQueueRun, addQueueRuns } from "./queries.ts";
 import { parseRunIds } from "./queue.ts";
 import type { Queue, QueuedRun } from "./queue.ts";
 
@@ -25,51 +25,56 @@ const columns: readonly Column<QueuedRun>[] = [
   {
     id: "name",
     title: "Run",
-    cell: ({ name }) => toVisibleText(name),
+    renderCell: ({ name }) => toVisibleText(name),
     width: 160,
     grow: 2,
     isFixed: true,
     isNarrow: true,
   },
-  { id: "type", title: "Type", cell: ({ runType }) => <RunTypeBadge type={runType} />, width: 96 },
+  {
+    id: "type",
+    title: "Type",
+    renderCell: ({ runType }) => <RunTypeBadge type={runType} />,
+    width: 96,
+  },
   {
     id: "status",
     title: "Status",
-    cell: ({ status }) => <StatusBadge status={status} />,
+    renderCell: ({ status }) => <StatusBadge status={status} />,
     width: 84,
   },
   {
     id: "review",
     title: "Review",
-    cell: ({ isCompleted }) => (isCompleted ? "Done" : "Open"),
+    renderCell: ({ isCompleted }) => (isCompleted ? "Done" : "Open"),
     width: 76,
     isNarrow: true,
   },
   {
     id: "by",
     title: "Reviewed by",
-    cell: (run) => joinReviewerNames(run, "doneMs"),
+    renderCell: (run) => joinReviewerNames(run, "doneMs"),
     width: 120,
     grow: 1,
   },
   {
     id: "now",
     title: "Claimed by",
-    cell: (run) => joinReviewerNames(run, "claimedUntilMs"),
+    renderCell: (run) => joinReviewerNames(run, "claimedUntilMs"),
     width: 120,
     grow: 1,
   },
   {
     id: "added",
     title: "Added",
-    cell: ({ addedMs }) => (addedMs === undefined ? "" : <Ago at={addedMs} />),
+    renderCell: ({ addedMs }) => (addedMs === undefined ? "" : <Ago timeMs={addedMs} />),
     width: 96,
   },
 ];
 
 /** Links a row to the review of its run. */
 const toLink = (tenantId: string, queueId: string) =>
-  function link({ id }: QueuedRun, linkProps: RowLink) {
+  function renderLink({ id }: QueuedRun, linkProps: RowLinkProps) {
     return (
       <Link
         to="/o/$tenantId/annotation-queues/$queueId"
@@ -89,7 +94,7 @@ export const QueueRuns = ({
   readonly tenantId: string;
 }) => {
   const client = useQueryClient();
-  const pages = useInfiniteQuery(queuedRunsQuery(queue.id));
+  const pages = useInfiniteQuery(createQueuedRunsQuery(queue.id));
   const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
   const [dialog, setDialog] = useState<"add" | "remove">();
   const refresh = async (): Promise<void> =>
@@ -106,7 +111,7 @@ export const QueueRuns = ({
             disabled={selection.size === 0}
             onClick={() => setDialog("remove")}
           >
-            Remove
+            Remove selected
           </Button>
           <Button size="xs" onClick={() => setDialog("add")}>
             Add runs
@@ -116,16 +121,16 @@ export const QueueRuns = ({
       <DataTable
         resourceName="runs in the queue"
         rows={pages.data?.pages.flat()}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={columns}
         error={pages.error}
         onRetry={pages.refetch}
         hasMore={pages.hasNextPage}
-        onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
+        onLoadMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
         selection={selection}
         onSelection={setSelection}
-        link={toLink(tenantId, queue.id)}
-        empty={<Empty title="No runs in this queue yet" />}
+        renderLink={toLink(tenantId, queue.id)}
+        emptyState={<Empty title="No runs in this queue yet" />}
       />
       {dialog === "add" && (
         <AddRuns queueId={queue.id} onAdded={refresh} onClose={() => setDialog(undefined)} />

@@ -7,9 +7,9 @@ import type { RubricQuestion } from "./rubric.ts";
 export interface Reviewer {
   readonly name: string;
   /** Number of runs that this person has reviewed. */
-  readonly done: number;
+  readonly reviewedCount: number;
   /** Number of runs that this person has claimed at the moment. */
-  readonly claimed: number;
+  readonly claimedCount: number;
 }
 
 /** How many runs of a queue are reviewed, and by whom. */
@@ -21,7 +21,7 @@ export interface QueueProgress {
   readonly mine: number;
   readonly claimedByOthers: number;
   /** Id of the queue position that the requesting reviewer completed last. */
-  readonly lastDone: string | undefined;
+  readonly lastReviewedId: string | undefined;
   readonly reviewers: readonly Reviewer[];
 }
 
@@ -60,7 +60,7 @@ export interface QueuePosition {
   readonly reviews: readonly Review[];
 }
 
-/** A run that was claimed for a reviewer, who has it until the claim expires. */
+/** A run that only one reviewer may review until the claim expires. */
 export interface Claim extends QueuePosition {
   /** Number of runs before it in the queue. */
   readonly index: number;
@@ -117,13 +117,13 @@ export function parseProgress(value: unknown): QueueProgress {
     completed: Number(progress["completed"] ?? 0),
     mine: Number(progress["mine"] ?? 0),
     claimedByOthers: Number(progress["claimed_by_others"] ?? 0),
-    lastDone: toText(progress["last_done"]),
+    lastReviewedId: toText(progress["last_done"]),
     reviewers: toItems(progress["reviewers"])
       .map(toRecord)
       .map(({ name, done, claimed }) => ({
         name: toText(name) ?? "",
-        done: Number(done ?? 0),
-        claimed: Number(claimed ?? 0),
+        reviewedCount: Number(done ?? 0),
+        claimedCount: Number(claimed ?? 0),
       })),
   };
 }
@@ -177,12 +177,17 @@ function parsePosition(fields: Readonly<Record<string, unknown>>): QueuePosition
 
 const toCount = (value: unknown): number => (typeof value === "number" && value >= 1 ? value : 1);
 
-const uuid = "[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}";
-/** Matches the URL of a trace or run page. `run=` names the run; without it, the root run has the id in `trace=`. */
-const runPageUrl = new RegExp(`\\S*[?&](?:trace=${uuid}&)?(?:run|trace)=(${uuid})\\S*`, "gi");
+const uuidPattern = "[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}";
+/** Matches the URL of a trace or run page. The run's id is in `run=`; for the root run, it is in `trace=`. */
+const runUrlPattern = new RegExp(
+  `\\S*[?&](?:trace=${uuidPattern}&)?(?:run|trace)=(${uuidPattern})\\S*`,
+  "gi",
+);
 
 /** Finds the run ids in a text, bare or in URLs of run pages. Returns each id once, in order. */
 export function parseRunIds(text: string): readonly string[] {
-  const bareIds = text.replace(runPageUrl, " $1 ");
-  return [...new Set((bareIds.match(new RegExp(uuid, "gi")) ?? []).map((id) => id.toLowerCase()))];
+  const bareIds = text.replace(runUrlPattern, " $1 ");
+  return [
+    ...new Set((bareIds.match(new RegExp(uuidPattern, "gi")) ?? []).map((id) => id.toLowerCase())),
+  ];
 }

@@ -5,12 +5,12 @@ import { useState } from "react";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import { CopyText } from "../../components/text/copy-text.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { ProgressBar } from "./progress-bar.tsx";
-import { queuesQuery } from "./queries.ts";
+import { createQueuesQuery } from "./queries.ts";
 import { QueueForm } from "./queue-form.tsx";
 import type { ListedQueue } from "./queue.ts";
 import { useReviewer } from "./reviewer-entry.tsx";
@@ -22,7 +22,7 @@ const columns: readonly Column<ListedQueue>[] = [
   {
     id: "name",
     title: "Name",
-    cell: ({ name }) => toVisibleText(name),
+    renderCell: ({ name }) => toVisibleText(name),
     width: 180,
     grow: 2,
     isFixed: true,
@@ -31,14 +31,14 @@ const columns: readonly Column<ListedQueue>[] = [
   {
     id: "progress",
     title: "Progress",
-    cell: ({ progress }) => <ProgressBar progress={progress} hasText={false} />,
+    renderCell: ({ progress }) => <ProgressBar progress={progress} hasText={false} />,
     width: 120,
     grow: 1,
   },
   {
     id: "done",
     title: "Done",
-    cell: ({ progress: { completed, total } }) =>
+    renderCell: ({ progress: { completed, total } }) =>
       `${completed.toLocaleString("en")} / ${total.toLocaleString("en")}`,
     width: 96,
     align: "end",
@@ -47,16 +47,16 @@ const columns: readonly Column<ListedQueue>[] = [
   {
     id: "mine",
     title: "By you",
-    cell: ({ progress }) => progress.mine.toLocaleString("en"),
+    renderCell: ({ progress }) => progress.mine.toLocaleString("en"),
     width: 72,
     align: "end",
   },
   {
     id: "now",
     title: "Reviewing now",
-    cell: ({ progress: { reviewers } }) =>
+    renderCell: ({ progress: { reviewers } }) =>
       reviewers
-        .filter(({ claimed }) => claimed > 0)
+        .filter(({ claimedCount }) => claimedCount > 0)
         .map(({ name }) => toVisibleText(name))
         .join(", "),
     width: 140,
@@ -65,14 +65,14 @@ const columns: readonly Column<ListedQueue>[] = [
   {
     id: "created",
     title: "Created",
-    cell: ({ createdMs }) => (createdMs === undefined ? "" : <Ago at={createdMs} />),
+    renderCell: ({ createdMs }) => (createdMs === undefined ? "" : <Ago timeMs={createdMs} />),
     width: 96,
   },
 ];
 
 /** Links a row to its queue. */
 const toLink = (tenantId: string) =>
-  function link({ id }: ListedQueue, linkProps: RowLink) {
+  function renderLink({ id }: ListedQueue, linkProps: RowLinkProps) {
     return (
       <Link
         to="/o/$tenantId/annotation-queues/$queueId"
@@ -90,7 +90,7 @@ export const Queues = () => {
   const [reviewer] = useReviewer();
   const [isFormOpen, setIsFormOpen] = useState(false);
   const searchField = useSearchShortcut("Search queues by name");
-  const pages = useInfiniteQuery(queuesQuery(name, reviewer === "" ? undefined : reviewer));
+  const pages = useInfiniteQuery(createQueuesQuery(name, reviewer === "" ? undefined : reviewer));
   return (
     <div className="fill">
       <title>Annotation queues · Millrace</title>
@@ -120,14 +120,14 @@ export const Queues = () => {
       <DataTable
         resourceName="annotation queues"
         rows={pages.data?.pages.flat()}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={columns}
         error={pages.error}
         onRetry={pages.refetch}
         hasMore={pages.hasNextPage}
-        onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
-        link={toLink(tenantId)}
-        empty={<NoQueues isSearched={name !== undefined} />}
+        onLoadMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
+        renderLink={toLink(tenantId)}
+        emptyState={<NoQueues isSearched={name !== undefined} />}
       />
       {isFormOpen && (
         <QueueForm

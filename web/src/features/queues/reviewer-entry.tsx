@@ -51,7 +51,7 @@ export const useReviewer = (): readonly [string, (name: string) => void] => {
   return [typeof name === "string" ? name : "", setName];
 };
 
-/** Returns why a text is not a valid reviewer name, or `undefined` if it is. The server has the same rules. */
+/** Returns an error message for an invalid reviewer name, else `undefined`. The server applies the same rules. */
 function validateName(text: string): string | undefined {
   const name = text.trim();
   if (name === "") {

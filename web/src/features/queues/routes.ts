@@ -1,6 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { isId, toSearchText } from "../../api/parse.ts";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -11,13 +11,13 @@ export const queuesRoutes = [
     path: "/o/$tenantId/annotation-queues",
     staticData: { page: { title: "Annotation queues", label: "Queues", keys: "g q" } },
     validateSearch: parseQueuesSearch,
-    component: lazyView(async () => import("./queues.tsx"), "Queues"),
+    component: createLazyView(async () => import("./queues.tsx"), "Queues"),
   }),
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/annotation-queues/$queueId",
     validateSearch: parseQueueSearch,
-    component: lazyView(async () => import("./queue-page.tsx"), "QueuePage"),
+    component: createLazyView(async () => import("./queue-page.tsx"), "QueuePage"),
   }),
 ] as const;
 

@@ -1,5 +1,5 @@
 import { Button, NativeSelect, NumberInput, Switch, Textarea, TextInput } from "@mantine/core";
-import { newQuestion } from "./queue-draft.ts";
+import { createQuestion } from "./queue-draft.ts";
 import type { QuestionDraft } from "./queue-draft.ts";
 
 const kinds = [
@@ -36,7 +36,7 @@ export const RubricFields = ({
       <Button
         size="xs"
         variant="default"
-        onClick={() => onQuestions([...questions, newQuestion(crypto.randomUUID())])}
+        onClick={() => onQuestions([...questions, createQuestion(crypto.randomUUID())])}
       >
         Add question
       </Button>
@@ -57,7 +57,7 @@ const Question = (props: QuestionProps) => {
     <fieldset className="queues-question" aria-label={`Question ${number}`}>
       <div className="queues-row">
         <TextInput
-          label="Key"
+          label="Feedback key"
           value={question.key}
           onChange={({ currentTarget }) => onChange({ key: currentTarget.value })}
         />
@@ -73,18 +73,18 @@ const Question = (props: QuestionProps) => {
       </div>
       <TextInput
         label="Question"
-        value={question.about}
-        onChange={({ currentTarget }) => onChange({ about: currentTarget.value })}
+        value={question.description}
+        onChange={({ currentTarget }) => onChange({ description: currentTarget.value })}
       />
       <AnswerTypeFields {...props} />
       <div className="queues-row queues-question-end">
         <Switch
-          label="Required"
+          label="Answer required"
           checked={question.isRequired}
           onChange={({ currentTarget }) => onChange({ isRequired: currentTarget.checked })}
         />
         <Button size="compact-xs" variant="subtle" color="red" onClick={onRemove}>
-          Remove
+          Remove question
         </Button>
       </div>
     </fieldset>

@@ -4,18 +4,18 @@ import type { JsonMembers } from "../../api/parse.ts";
 /** One of the choices that a question offers. */
 export interface Choice {
   readonly label: string;
-  /** Recorded as feedback if chosen; `value` may be recorded as well or instead. */
+  /** The score that choosing it records as feedback. A choice has a `score`, a `value` or both. */
   readonly score?: number;
   readonly value?: string;
   /** Explains the choice. */
-  readonly about?: string;
+  readonly description?: string;
 }
 
 interface QuestionBase {
   /** Key of the feedback that records the answer. */
   readonly key: string;
   /** Explains the question; may be empty. */
-  readonly about: string;
+  readonly description: string;
   readonly isRequired: boolean;
 }
 
@@ -45,7 +45,7 @@ export function toRubricQuestion(item: JsonMembers): RubricQuestion | undefined 
   }
   const base: QuestionBase = {
     key,
-    about: toText(item["description"]) ?? "",
+    description: toText(item["description"]) ?? "",
     isRequired: item["is_required"] === true,
   };
   const feedbackConfig = parseFeedbackConfig(toRecord(item["feedback_config"]), item);
@@ -84,13 +84,13 @@ function parseFeedbackConfig(config: JsonMembers, item: JsonMembers): FeedbackCo
           if (typeof value !== "number") {
             return [];
           }
-          const about = toText(meanings[String(value)]);
+          const description = toText(meanings[String(value)]);
           return [
             {
               label: toText(label) ?? String(value),
               score: value,
               ...(typeof label === "string" ? { value: label } : {}),
-              ...(about === undefined ? {} : { about }),
+              ...(description === undefined ? {} : { description }),
             },
           ];
         });
@@ -109,18 +109,22 @@ function parseFeedbackConfig(config: JsonMembers, item: JsonMembers): FeedbackCo
 function parseDescribedChoices(item: JsonMembers): readonly Choice[] {
   const scores = Object.entries(toRecord(item["score_descriptions"]))
     .filter(([score]) => score.trim() !== "" && Number.isFinite(Number(score)))
-    .map(([score, about]): Choice => ({ label: score, score: Number(score), about: String(about) }))
+    .map(([score, description]): Choice => ({
+      label: score,
+      score: Number(score),
+      description: String(description),
+    }))
     .toSorted((left, right) => (left.score ?? 0) - (right.score ?? 0));
   return scores.length > 0
     ? scores
-    : Object.entries(toRecord(item["value_descriptions"])).map(([value, about]) => ({
+    : Object.entries(toRecord(item["value_descriptions"])).map(([value, description]) => ({
         label: value,
         value,
-        about: String(about),
+        description: String(description),
       }));
 }
 
-/** Whether `answer` is what `choice` records. */
+/** Whether an answer is the one that a choice records. */
 export const isChosen = (choice: Choice, answer: Answer | undefined): boolean =>
   answer !== undefined && answer.score === choice.score && answer.value === choice.value;
 
@@ -131,9 +135,9 @@ export const toAnswer = ({ score, value }: Choice): Answer => ({
 });
 
 /**
- * The answer that a number key gives. For choices it is the choice at that position, counted from 1, with 0 for the
- * tenth. On a scale of whole numbers below 10 it is the number itself. In any other range it is that many tenths of the
- * range, with 0 for its maximum. Returns `undefined` if the key gives no answer.
+ * Returns the answer for a number key. Key 1 selects the first choice and key 0 the tenth. On a scale of whole numbers
+ * below 10, the key is the score. In any other range, keys 1 to 9 select that many tenths of the range, and 0 its
+ * maximum. Returns `undefined` if the key selects nothing.
  */
 export function toDigitAnswer(question: RubricQuestion, digit: number): Answer | undefined {
   switch (question.kind) {
@@ -150,8 +154,8 @@ export function toDigitAnswer(question: RubricQuestion, digit: number): Answer |
       if (isIntegerScale) {
         return digit >= min && digit <= max ? { score: digit } : undefined;
       }
-      const share = digit === 0 ? 1 : digit / 10;
-      return { score: Number((min + (max - min) * share).toPrecision(12)) };
+      const fraction = digit === 0 ? 1 : digit / 10;
+      return { score: Number((min + (max - min) * fraction).toPrecision(12)) };
     }
   }
 }
@@ -188,7 +192,7 @@ export function toFeedbackConfig(question: RubricQuestion): JsonMembers | undefi
 export function toRubricItem(question: RubricQuestion): JsonMembers {
   const item = {
     feedback_key: question.key,
-    ...(question.about === "" ? {} : { description: question.about }),
+    ...(question.description === "" ? {} : { description: question.description }),
     is_required: question.isRequired,
   };
   const config = toFeedbackConfig(question);
@@ -196,6 +200,6 @@ export function toRubricItem(question: RubricQuestion): JsonMembers {
     return { ...item, feedback_config: config };
   }
   const choices = question.kind === "categorical" ? question.choices : [];
-  const descriptions = choices.map(({ label, about }) => [label, about ?? ""]);
+  const descriptions = choices.map(({ label, description }) => [label, description ?? ""]);
   return { ...item, value_descriptions: Object.fromEntries(descriptions) as JsonMembers };
 }

@@ -10,10 +10,10 @@ import { toVisibleText } from "../../components/text/visible-text.ts";
 import {
   addRunsToDataset,
   createTargetDataset,
-  targetDatasetsQuery,
+  createDatasetTargetsQuery,
   addRunsToQueue,
   createTargetQueue,
-  targetQueuesQuery,
+  createQueueTargetsQuery,
 } from "./add-runs-queries.ts";
 import type { Target } from "./add-runs-queries.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
@@ -23,7 +23,7 @@ interface AddRunsDialogProps {
   /** "dataset" or "queue", as part of the labels. */
   readonly resource: string;
   readonly count: number;
-  readonly targets: (
+  readonly createTargetsQuery: (
     namePart: string,
   ) => UseQueryOptions<readonly Target[], Error, readonly Target[], string[]>;
   readonly onCreate: (name: string) => Promise<Target>;
@@ -36,8 +36,17 @@ interface AddRunsDialogProps {
 
 /** A dialog that selects or creates a dataset or queue and adds runs to it. */
 const AddRunsDialog = (props: AddRunsDialogProps) => {
-  const { title, resource, count, targets, onCreate, onAdd, renderTarget, onClose, children } =
-    props;
+  const {
+    title,
+    resource,
+    count,
+    createTargetsQuery,
+    onCreate,
+    onAdd,
+    renderTarget,
+    onClose,
+    children,
+  } = props;
   const [searchText, setSearchText] = useState("");
   const [selectedId, setSelectedId] = useState<string>();
   const [state, setState] = useState<{
@@ -45,7 +54,7 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
     readonly error?: string;
     readonly done?: Target;
   }>({ isBusy: false });
-  const { data: matches = [], error } = useQuery(targets(searchText.trim()));
+  const { data: matches = [], error } = useQuery(createTargetsQuery(searchText.trim()));
   const name = searchText.trim();
   const isNew = selectedId === undefined || !matches.some(({ id }) => id === selectedId);
   const add = async (): Promise<void> => {
@@ -66,7 +75,7 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
           {renderTarget(state.done)}.
         </p>
         <div className="dialog-end">
-          <Button onClick={onClose}>Done</Button>
+          <Button onClick={onClose}>Close</Button>
         </div>
       </Dialog>
     );
@@ -134,7 +143,7 @@ export const AddToDataset = ({
       title="Add to dataset"
       resource="dataset"
       count={ids.length}
-      targets={targetDatasetsQuery}
+      createTargetsQuery={createDatasetTargetsQuery}
       onCreate={createTargetDataset}
       onAdd={async ({ id }) => addRunsToDataset(id, ids, { hasOutputs, split: split.trim() })}
       renderTarget={({ id, name }) => (
@@ -177,7 +186,7 @@ export const AddToQueue = ({
     title="Add to annotation queue"
     resource="queue"
     count={ids.length}
-    targets={targetQueuesQuery}
+    createTargetsQuery={createQueueTargetsQuery}
     onCreate={createTargetQueue}
     onAdd={async ({ id }) => addRunsToQueue(id, ids)}
     renderTarget={({ name }) => <b>{toVisibleText(name)}</b>}

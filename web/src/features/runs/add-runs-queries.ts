@@ -1,11 +1,11 @@
 import { queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 
-const datasetsPath = endpointPath("/datasets");
-const examplesPath = endpointPath("/examples/bulk");
-const queuesPath = endpointPath("/annotation-queues");
-const queuePath = (id: string): string => `${queuesPath}/${encodeURIComponent(id)}/runs`;
+const datasetsPath = toEndpointPath("/datasets");
+const examplesPath = toEndpointPath("/examples/bulk");
+const queuesPath = toEndpointPath("/annotation-queues");
+const toQueueRunsPath = (id: string): string => `${queuesPath}/${encodeURIComponent(id)}/runs`;
 
 /** A dataset or an annotation queue to which runs can be added. */
 export interface Target {
@@ -13,17 +13,17 @@ export interface Target {
   readonly name: string;
 }
 
-/** The most datasets or queues that are listed. The user finds others by a part of their name. */
-const targetsMax = 50;
-/** The most examples of one request. */
+/** The maximum number of datasets or queues in the list. The user finds others by a part of their name. */
+const maxTargets = 50;
+/** The maximum number of examples in one request. */
 const examplesPerRequest = 500;
 
-const targetsQuery = (resource: string, path: string, namePart: string) =>
+const createTargetsQuery = (resource: string, path: string, namePart: string) =>
   queryOptions({
     queryKey: ["run-targets", resource, namePart],
     queryFn: async ({ signal }) => {
       const parameters = new URLSearchParams({
-        limit: String(targetsMax),
+        limit: String(maxTargets),
         ...(namePart === "" ? {} : { name_contains: namePart }),
       });
       return parseTargets(await getJson(`${path}?${parameters.toString()}`, signal));
@@ -31,11 +31,12 @@ const targetsQuery = (resource: string, path: string, namePart: string) =>
   });
 
 /** The datasets whose name contains `namePart`. */
-export const targetDatasetsQuery = (namePart: string) =>
-  targetsQuery("datasets", datasetsPath, namePart);
+export const createDatasetTargetsQuery = (namePart: string) =>
+  createTargetsQuery("datasets", datasetsPath, namePart);
 
 /** The annotation queues whose name contains `namePart`. */
-export const targetQueuesQuery = (namePart: string) => targetsQuery("queues", queuesPath, namePart);
+export const createQueueTargetsQuery = (namePart: string) =>
+  createTargetsQuery("queues", queuesPath, namePart);
 
 export const createTargetDataset = async (name: string): Promise<Target> =>
   parseTarget(await postJson(datasetsPath, { name }));
@@ -72,14 +73,14 @@ export async function addRunsToDataset(
 }
 
 async function readInputs(id: string): Promise<unknown> {
-  const { inputs } = (await getJson(endpointPath("/runs/:id", { id }))) as {
+  const { inputs } = (await getJson(toEndpointPath("/runs/:id", { id }))) as {
     readonly inputs?: unknown;
   };
   return inputs ?? {};
 }
 
 export const addRunsToQueue = async (queueId: string, runIds: readonly string[]): Promise<void> => {
-  await postJson(queuePath(queueId), runIds);
+  await postJson(toQueueRunsPath(queueId), runIds);
 };
 
 const parseTargets = (value: unknown): readonly Target[] =>

@@ -7,7 +7,7 @@ import { Payload } from "../../components/payload/payload.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration, formatTime } from "../../components/time/time.ts";
-import { comparedRunQuery } from "./queries.ts";
+import { createComparedRunQuery } from "./queries.ts";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { ProjectAddress } from "./run-list-search.ts";
 import type { RunDetails } from "./run.ts";
@@ -22,27 +22,27 @@ export const CompareRuns = ({
   readonly ids: readonly string[];
   readonly onClose: () => void;
 }) => {
-  const results = useQueries({ queries: ids.map(comparedRunQuery) });
-  const failed = results.find(({ error }) => error !== null);
+  const results = useQueries({ queries: ids.map(createComparedRunQuery) });
+  const failedResult = results.find(({ error }) => error !== null);
   const [before, after] = results.map(({ data }) => data);
   return (
     <section className="compare" aria-label="Compare runs">
       <div className="heading">
         <h1>Compare runs</h1>
         <Button size="compact-sm" variant="default" onClick={onClose}>
-          Back to list
+          Back to the run list
         </Button>
       </div>
-      {failed?.error !== null && failed?.error !== undefined && (
+      {failedResult?.error !== null && failedResult?.error !== undefined && (
         <Failure
           resourceName="a run"
-          error={failed.error}
-          onRetry={failed.refetch}
+          error={failedResult.error}
+          onRetry={failedResult.refetch}
           isSingleResource
         />
       )}
       {before === undefined || after === undefined ? (
-        failed === undefined && <Loading resourceName="the runs" />
+        failedResult === undefined && <Loading resourceName="the runs" />
       ) : (
         <div className="compare-body">
           <div className="compare-pair">

@@ -2,10 +2,10 @@ import { Button, NativeSelect, Popover } from "@mantine/core";
 import { useState, useId } from "react";
 import type { ReactNode } from "react";
 import type { ValueRequest } from "../../components/filter/filter-completion.ts";
-import { withFilterPart } from "../../components/filter/filter-parts.ts";
+import { addCondition } from "../../components/filter/filter-conditions.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { useRunValues } from "./queries.ts";
-import { feedbackPart, metadataPart, toFilterText } from "./quick-filters.ts";
+import { createFeedbackCondition, createMetadataCondition, toFilterText } from "./quick-filters.ts";
 
 /** Props of a quick filter, which adds its condition to the filter. */
 export interface QuickFilterProps {
@@ -14,43 +14,48 @@ export interface QuickFilterProps {
   readonly onFilter: (filter: string) => void;
 }
 
-/** A quick filter with a key and, mostly, a value. */
-interface Pair {
+/** A quick filter for which the user enters a key and, except for tags, a value. */
+interface PairFilter {
   readonly title: string;
   /** The kind of values that the key field suggests. */
   readonly keys: ValueRequest["kind"];
   readonly keyLabel: string;
   /** The field for the value; absent for a filter that has only a key. */
   readonly valueField?: { readonly label: string; readonly isNumber: boolean };
-  readonly toPart: (key: string, value: string, comparator: string) => string;
+  readonly toCondition: (key: string, value: string, comparator: string) => string;
 }
 
-export const pairFilters: Readonly<Record<"tag" | "metadata" | "feedback", Pair>> = {
+export const pairFilters: Readonly<Record<"tag" | "metadata" | "feedback", PairFilter>> = {
   tag: {
     title: "Tag",
     keys: "tag",
     keyLabel: "Tag",
-    toPart: (tag) => `has(tags, ${toFilterText(tag)})`,
+    toCondition: (tag) => `has(tags, ${toFilterText(tag)})`,
   },
   metadata: {
     title: "Metadata",
     keys: "metadata_key",
     keyLabel: "Key",
     valueField: { label: "Value", isNumber: false },
-    toPart: metadataPart,
+    toCondition: createMetadataCondition,
   },
   feedback: {
     title: "Feedback",
     keys: "feedback_key",
     keyLabel: "Key",
     valueField: { label: "Score", isNumber: true },
-    toPart: (key, value, comparator) =>
-      feedbackPart(key, comparator, value === "" ? undefined : Number(value)),
+    toCondition: (key, value, comparator) =>
+      createFeedbackCondition(key, comparator, value === "" ? undefined : Number(value)),
   },
 };
 
 /** A menu that adds a condition on a key and its value to the filter. */
-export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickFilterProps & Pair) => {
+export const PairMenu = ({
+  projectId,
+  filter,
+  onFilter,
+  ...pair
+}: QuickFilterProps & PairFilter) => {
   const [isOpen, setIsOpen] = useState(false);
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
@@ -82,14 +87,14 @@ export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickFilterPr
           onSubmit={(event) => {
             event.preventDefault();
             if (canAdd) {
-              onFilter(withFilterPart(filter, pair.toPart(key, value, comparator)));
+              onFilter(addCondition(filter, pair.toCondition(key, value, comparator)));
               setIsOpen(false);
             }
           }}
         >
           <ValueInput label={pair.keyLabel} value={key} onValue={setKey} suggestions={keys} />
           {pair.valueField?.isNumber === true && (
-            <LabelledField label="Comparison">
+            <LabelledField label="Comparison operator">
               <NativeSelect
                 value={comparator}
                 onChange={({ target }) => setComparator(target.value)}
@@ -110,7 +115,7 @@ export const PairMenu = ({ projectId, filter, onFilter, ...pair }: QuickFilterPr
             />
           )}
           <Button type="submit" size="compact-sm" disabled={!canAdd}>
-            Add
+            Add condition
           </Button>
         </form>
       </Popover.Dropdown>

@@ -3,9 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { usePages } from "../../components/page/pages.ts";
+import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
-import { projectQuery, projectStatsQuery } from "../projects/queries.ts";
+import { createProjectQuery, createProjectStatsQuery } from "../projects/queries.ts";
 import { DeleteProject, EditProject } from "./project-dialogs.tsx";
 import type { ProjectAddress } from "./run-list-search.ts";
 import type { RunList } from "./use-run-list.ts";
@@ -22,11 +23,11 @@ export const ProjectHeader = ({
   readonly list: RunList;
   readonly isPaused: boolean;
 }) => {
-  const { data: project } = useQuery(projectQuery(address.projectId));
-  const { data: stats } = useQuery(projectStatsQuery(address.projectId));
-  const [open, setOpen] = useState<"edit" | "delete">();
-  const close = (): void => setOpen(undefined);
-  const figures = [
+  const { data: project } = useQuery(createProjectQuery(address.projectId));
+  const { data: stats } = useQuery(createProjectStatsQuery(address.projectId));
+  const [openDialog, setOpenDialog] = useState<"edit" | "delete">();
+  const close = (): void => setOpenDialog(undefined);
+  const statisticTexts = [
     stats === undefined
       ? undefined
       : `${stats.traceCount.toLocaleString()} traces in the last hour`,
@@ -40,7 +41,7 @@ export const ProjectHeader = ({
         <bdi>{toVisibleText(project?.name ?? "Project")}</bdi>
       </h1>
       <p className="summary">
-        {figures.map((figure) => (
+        {statisticTexts.map((figure) => (
           <span key={figure}>{figure}</span>
         ))}
       </p>
@@ -48,10 +49,10 @@ export const ProjectHeader = ({
       {project !== undefined && (
         <span className="tools">
           <ProjectPages />
-          <Button size="compact-sm" variant="default" onClick={() => setOpen("edit")}>
+          <Button size="compact-sm" variant="default" onClick={() => setOpenDialog("edit")}>
             Edit
           </Button>
-          <Button size="compact-sm" variant="default" onClick={() => setOpen("delete")}>
+          <Button size="compact-sm" variant="default" onClick={() => setOpenDialog("delete")}>
             Delete
           </Button>
         </span>
@@ -59,10 +60,10 @@ export const ProjectHeader = ({
       {project !== undefined && project.description !== "" && (
         <p className="about project-about">{toVisibleText(project.description)}</p>
       )}
-      {open === "edit" && project !== undefined && (
+      {openDialog === "edit" && project !== undefined && (
         <EditProject project={project} onClose={close} />
       )}
-      {open === "delete" && project !== undefined && (
+      {openDialog === "delete" && project !== undefined && (
         <DeleteProject project={project} onClose={close} />
       )}
     </div>
@@ -93,7 +94,7 @@ const ProjectPages = () => {
     ));
 };
 
-/** Shows whether new runs appear by themselves, and how many arrived while the list was paused. */
+/** Shows whether the list polls for new runs, and how many runs arrived while it was paused. */
 const LiveStatus = ({ list, isPaused }: { readonly list: RunList; readonly isPaused: boolean }) => {
   if (list.error !== null) {
     return <output className="live failed">{list.error.message}</output>;
@@ -108,7 +109,7 @@ const LiveStatus = ({ list, isPaused }: { readonly list: RunList; readonly isPau
           document.querySelector(".data-table")?.scrollTo({ top: 0 });
         }}
       >
-        {list.newCount.toLocaleString()} new
+        Show {pluralize(list.newCount, "new run")}
       </Button>
     );
   }

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions, useQuery } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import type { ValueRequest } from "../../components/filter/filter-completion.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
@@ -8,10 +8,10 @@ import type { RunItemPage } from "./run-item.ts";
 import { parseRunDetails } from "./run.ts";
 import type { TimeRange } from "./time-range.ts";
 
-const searchPath = endpointPath("/ui/runs/search");
-const countsPath = endpointPath("/ui/runs/counts");
-const valuesPath = endpointPath("/ui/runs/words");
-const exportPath = endpointPath("/ui/runs/export");
+const searchPath = toEndpointPath("/ui/runs/search");
+const countsPath = toEndpointPath("/ui/runs/counts");
+const valuesPath = toEndpointPath("/ui/runs/words");
+const exportPath = toEndpointPath("/ui/runs/export");
 
 /** Which runs of a project a list contains, in which order, and which of their fields it requests. */
 export interface RunListQuery {
@@ -26,12 +26,12 @@ export interface RunListQuery {
 
 const pageSize = 100;
 const pollSize = 200;
-const pollMs = 2_000;
-const countsRefreshMs = 10_000;
-/** The most bars of the histogram. */
+const pollIntervalMs = 2_000;
+const countsIntervalMs = 10_000;
+/** The maximum number of bars in the histogram. */
 const bucketCount = 90;
 
-const toIso = (ms: number | undefined): string | undefined =>
+const toIsoTime = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : new Date(ms).toISOString();
 
 /** The body of a search request. Empty conditions are left out. */
@@ -39,14 +39,14 @@ export const toSearchBody = (query: RunListQuery) => ({
   session: [query.projectId],
   filter: query.filter === "" ? undefined : query.filter,
   is_root: query.isRoot ? true : undefined,
-  start_time: toIso(query.range.fromMs),
-  end_time: toIso(query.range.toMs),
+  start_time: toIsoTime(query.range.fromMs),
+  end_time: toIsoTime(query.range.toMs),
   sort: query.sort,
   order: query.order,
 });
 
-/** The list, loaded page by page. */
-export const runPagesQuery = (query: RunListQuery) =>
+/** The runs of a list, loaded page by page. */
+export const createRunPagesQuery = (query: RunListQuery) =>
   infiniteQueryOptions({
     queryKey: ["run-list", query],
     queryFn: async ({ pageParam, signal }): Promise<RunItemPage> =>
@@ -59,12 +59,12 @@ export const runPagesQuery = (query: RunListQuery) =>
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }: RunItemPage) => next,
-    // New runs come from the poll; a loaded page is not requested again.
+    // Loaded pages are never requested again; {@link createNewestRunsQuery} polls for new runs.
     staleTime: Infinity,
   });
 
 /** Polls for the runs that started at `sinceMs` or later, which limits the search to recent runs. */
-export const newestRunsQuery = (query: RunListQuery, sinceMs: number | undefined) =>
+export const createNewestRunsQuery = (query: RunListQuery, sinceMs: number | undefined) =>
   queryOptions({
     queryKey: ["run-list-newest", query],
     queryFn: async ({ signal }): Promise<RunItemPage> =>
@@ -75,16 +75,16 @@ export const newestRunsQuery = (query: RunListQuery, sinceMs: number | undefined
             ...toSearchBody(query),
             select: query.select,
             limit: pollSize,
-            start_time: toIso(sinceMs ?? query.range.fromMs),
+            start_time: toIsoTime(sinceMs ?? query.range.fromMs),
           },
           signal,
         ),
       ),
-    refetchInterval: pollMs,
+    refetchInterval: pollIntervalMs,
   });
 
 /** The number of runs by start time. */
-export const runCountsQuery = (projectId: string, isRoot: boolean, range: TimeRange) =>
+export const createRunCountsQuery = (projectId: string, isRoot: boolean, range: TimeRange) =>
   queryOptions({
     queryKey: ["run-counts", projectId, isRoot, range],
     queryFn: async ({ signal }) => {
@@ -97,7 +97,7 @@ export const runCountsQuery = (projectId: string, isRoot: boolean, range: TimeRa
       });
       return parseRunCounts(await getJson(`${countsPath}?${parameters.toString()}`, signal));
     },
-    refetchInterval: countsRefreshMs,
+    refetchInterval: countsIntervalMs,
   });
 
 /** Reads values that occur in a project's runs, such as tags, run types or metadata keys. */
@@ -114,11 +114,11 @@ export async function readRunValues(
 }
 
 /** A run with its payloads, for a comparison. */
-export const comparedRunQuery = (id: string) =>
+export const createComparedRunQuery = (id: string) =>
   queryOptions({
     queryKey: ["compared-run", id],
     queryFn: async ({ signal }) =>
-      parseRunDetails(await getJson(endpointPath("/runs/:id", { id }), signal)),
+      parseRunDetails(await getJson(toEndpointPath("/runs/:id", { id }), signal)),
   });
 
 /** Starts an export and returns the path of its file, which can be fetched once. */
@@ -135,7 +135,7 @@ export async function startExport(query: object, format: "jsonl" | "csv"): Promi
 /** Counts of runs in consecutive time buckets, including empty ones. */
 interface RunCounts {
   /** The start of each bucket, in milliseconds since the Unix epoch. */
-  readonly at: readonly number[];
+  readonly bucketStarts: readonly number[];
   readonly succeeded: readonly number[];
   readonly failed: readonly number[];
   readonly total: number;
@@ -143,7 +143,7 @@ interface RunCounts {
   readonly range: readonly [from: number, to: number] | undefined;
 }
 
-const bucketsMax = 1_000;
+const maxBuckets = 1_000;
 
 /** @throws TypeError the response does not contain counts. */
 export function parseRunCounts(value: unknown): RunCounts {
@@ -155,7 +155,7 @@ export function parseRunCounts(value: unknown): RunCounts {
   const from = parseTimeMs(response["from"]);
   const to = parseTimeMs(response["to"]);
   if (from === undefined || to === undefined) {
-    return { at: [], succeeded: [], failed: [], total: 0, range: undefined };
+    return { bucketStarts: [], succeeded: [], failed: [], total: 0, range: undefined };
   }
   const countsByStart = new Map(
     buckets.map((bucket: unknown) => {
@@ -163,18 +163,18 @@ export function parseRunCounts(value: unknown): RunCounts {
       return [parseTimeMs(start) ?? 0, { runs: Number(runs), errors: Number(errors) }] as const;
     }),
   );
-  const first = Math.floor(from / widthMs) * widthMs;
-  const count = Math.min(bucketsMax, Math.floor((to - first) / widthMs) + 1);
-  const at = Array.from({ length: count }, (_, index) => first + index * widthMs);
-  const failed = at.map((start) => countsByStart.get(start)?.errors ?? 0);
+  const firstStart = Math.floor(from / widthMs) * widthMs;
+  const count = Math.min(maxBuckets, Math.floor((to - firstStart) / widthMs) + 1);
+  const bucketStarts = Array.from({ length: count }, (_, index) => firstStart + index * widthMs);
+  const failed = bucketStarts.map((start) => countsByStart.get(start)?.errors ?? 0);
   return {
-    at,
+    bucketStarts,
     failed,
-    succeeded: at.map(
+    succeeded: bucketStarts.map(
       (start, index) => (countsByStart.get(start)?.runs ?? 0) - (failed[index] ?? 0),
     ),
     total: [...countsByStart.values()].reduce((sum, { runs }) => sum + runs, 0),
-    range: [first, first + count * widthMs],
+    range: [firstStart, firstStart + count * widthMs],
   };
 }
 

@@ -1,23 +1,23 @@
 import {
-  fieldOfPart,
-  toFilterParts,
-  withFilterPart,
-  withoutFilterParts,
-} from "../../components/filter/filter-parts.ts";
+  readConditionField,
+  splitConditions,
+  addCondition,
+  removeConditions,
+} from "../../components/filter/filter-conditions.ts";
 import { toFilterTokens } from "../../components/filter/filter-tokens.ts";
 
 /** Quotes a text as a literal of the filter language. */
 export const toFilterText = (text: string): string => JSON.stringify(text);
 
-const isAbout =
+const createFieldTest =
   (field: string) =>
-  (part: string): boolean =>
-    fieldOfPart(part) === field;
+  (condition: string): boolean =>
+    readConditionField(condition) === field;
 
-/** The value that a filter's condition compares a field with; `undefined` if there is no such simple condition. */
+/** Finds the value with which a filter compares a field; `undefined` if no simple condition of the filter does that. */
 export function findQuickValue(filter: string, field: string): string | undefined {
-  const part = toFilterParts(filter).find(isAbout(field));
-  const value = part === undefined ? undefined : toFilterTokens(part)[4];
+  const condition = splitConditions(filter).find(createFieldTest(field));
+  const value = condition === undefined ? undefined : toFilterTokens(condition)[4];
   return value?.kind === "mark" ? undefined : value?.text;
 }
 
@@ -27,26 +27,30 @@ export const setQuickFilter = (
   { field, comparator, value }: { field: string; comparator: string; value: string | undefined },
 ): string =>
   value === undefined || value === ""
-    ? withoutFilterParts(filter, isAbout(field))
-    : withFilterPart(filter, `${comparator}(${field}, ${toFilterText(value)})`, isAbout(field));
+    ? removeConditions(filter, createFieldTest(field))
+    : addCondition(
+        filter,
+        `${comparator}(${field}, ${toFilterText(value)})`,
+        createFieldTest(field),
+      );
 
-const isSearch = (part: string): boolean => {
-  const [name, open, text] = toFilterTokens(part);
+const isSearchCondition = (condition: string): boolean => {
+  const [name, open, text] = toFilterTokens(condition);
   return name?.text === "search" && open?.text === "(" && text?.kind === "text";
 };
 
 /** The text of the filter's full-text search, unquoted; empty if the filter has none. */
 export function findSearchText(filter: string): string {
-  const part = toFilterParts(filter).find(isSearch);
-  const text = part === undefined ? undefined : toFilterTokens(part)[2]?.text;
+  const condition = splitConditions(filter).find(isSearchCondition);
+  const text = condition === undefined ? undefined : toFilterTokens(condition)[2]?.text;
   return text === undefined ? "" : unescapeText(text);
 }
 
 /** Replaces the filter's full-text search, or removes it if the text is empty. */
 export const setSearchText = (filter: string, text: string): string =>
   text.trim() === ""
-    ? withoutFilterParts(filter, isSearch)
-    : withFilterPart(filter, `search(${toFilterText(text.trim())})`, isSearch);
+    ? removeConditions(filter, isSearchCondition)
+    : addCondition(filter, `search(${toFilterText(text.trim())})`, isSearchCondition);
 
 function unescapeText(text: string): string {
   try {
@@ -56,14 +60,18 @@ function unescapeText(text: string): string {
   }
 }
 
-/** A condition on a metadata entry. A key that can't be written as a path becomes conditions on key and value. */
-export const metadataPart = (key: string, value: string): string =>
+/** Creates a condition on a metadata entry. A key that can't be written as a path needs two conditions: key and value. */
+export const createMetadataCondition = (key: string, value: string): string =>
   /^[\w-]+(?:\.[\w-]+)*$/.test(key)
     ? `eq(metadata.${key}, ${toFilterText(value)})`
     : `and(eq(metadata_key, ${toFilterText(key)}), eq(metadata_value, ${toFilterText(value)}))`;
 
-/** A condition on feedback with a key: that it exists, or how its score compares. */
-export const feedbackPart = (key: string, comparator: string, score: number | undefined): string =>
+/** Creates a condition that feedback with a key exists, or that its score is at least, at most or exactly `score`. */
+export const createFeedbackCondition = (
+  key: string,
+  comparator: string,
+  score: number | undefined,
+): string =>
   score === undefined
     ? `eq(feedback_key, ${toFilterText(key)})`
     : `and(eq(feedback_key, ${toFilterText(key)}), ${comparator}(feedback_score, ${score}))`;

@@ -5,7 +5,7 @@ import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { RunItem } from "./run-item.ts";
 
-const notSortable = "Can't sort by this column. Use a filter to narrow the list.";
+const notSortableTooltip = "Can't sort by this column. Use a filter to narrow the list.";
 
 /** The columns of the list, with one for each metadata key and feedback key that occurs in the rows. */
 export const toRunColumns = (
@@ -15,87 +15,94 @@ export const toRunColumns = (
   {
     id: "name",
     title: "Name",
-    cell: ({ name }) => toVisibleText(name),
+    renderCell: ({ name }) => toVisibleText(name),
     width: 180,
     grow: 2,
     isFixed: true,
     isNarrow: true,
-    note: notSortable,
+    tooltip: notSortableTooltip,
   },
   {
     id: "type",
     title: "Type",
-    cell: ({ runType }) => <RunTypeBadge type={runType} />,
+    renderCell: ({ runType }) => <RunTypeBadge type={runType} />,
     width: 104,
-    note: notSortable,
+    tooltip: notSortableTooltip,
   },
   {
     id: "status",
     title: "Status",
-    cell: ({ status }) => <StatusBadge status={status} />,
+    renderCell: ({ status }) => <StatusBadge status={status} />,
     width: 84,
     isNarrow: true,
-    note: notSortable,
+    tooltip: notSortableTooltip,
   },
   {
     id: "start",
     title: "Start",
-    cell: ({ startMs }) => <span className="quiet">{formatTime(startMs)}</span>,
+    renderCell: ({ startMs }) => <span className="quiet">{formatTime(startMs)}</span>,
     width: 204,
     sort: "desc",
   },
   {
     id: "latency",
     title: "Latency",
-    cell: ({ startMs, endMs }) => (endMs === undefined ? "" : formatDuration(endMs - startMs)),
+    renderCell: ({ startMs, endMs }) =>
+      endMs === undefined ? "" : formatDuration(endMs - startMs),
     width: 84,
     align: "end",
     isNarrow: true,
     sort: "desc",
-    note: "Time from start to end. Empty for running runs.",
+    tooltip: "Time from start to end. Empty for running runs.",
   },
   {
     id: "first_token",
     title: "First token",
-    cell: ({ startMs, firstTokenMs }) =>
+    renderCell: ({ startMs, firstTokenMs }) =>
       firstTokenMs === undefined ? "" : formatDuration(firstTokenMs - startMs),
     width: 92,
     align: "end",
     isShown: false,
-    note: notSortable,
+    tooltip: notSortableTooltip,
   },
   {
     id: "tokens",
     title: "Tokens",
-    cell: ({ tokens }) => (tokens === undefined ? "" : formatCount(tokens)),
+    renderCell: ({ tokens }) => (tokens === undefined ? "" : formatCount(tokens)),
     width: 76,
     align: "end",
-    note: notSortable,
+    tooltip: notSortableTooltip,
   },
   {
     id: "cost",
     title: "Cost",
-    cell: ({ cost }) => (cost === undefined ? "" : cost.toPrecision(3)),
+    renderCell: ({ cost }) => (cost === undefined ? "" : cost.toPrecision(3)),
     width: 76,
     align: "end",
     isShown: false,
-    note: notSortable,
+    tooltip: notSortableTooltip,
   },
-  { id: "tags", title: "Tags", cell: ({ tags }) => <Tags tags={tags} />, width: 120, grow: 1 },
-  textColumn({
+  {
+    id: "tags",
+    title: "Tags",
+    renderCell: ({ tags }) => <TagList tags={tags} />,
+    width: 120,
+    grow: 1,
+  },
+  createTextColumn({
     id: "error",
     title: "Error",
     read: ({ error }) => error?.split("\n", 1)[0],
     isShown: true,
   }),
-  textColumn({ id: "inputs", title: "Inputs", read: ({ inputs }) => inputs, isShown: true }),
-  textColumn({ id: "outputs", title: "Outputs", read: ({ outputs }) => outputs }),
-  textColumn({ id: "id", title: "Run ID", read: ({ id }) => id }),
-  textColumn({ id: "trace", title: "Trace ID", read: ({ traceId }) => traceId }),
-  textColumn({ id: "parent", title: "Parent ID", read: ({ parentRunId }) => parentRunId }),
-  textColumn({ id: "example", title: "Example ID", read: ({ exampleId }) => exampleId }),
+  createTextColumn({ id: "inputs", title: "Inputs", read: ({ inputs }) => inputs, isShown: true }),
+  createTextColumn({ id: "outputs", title: "Outputs", read: ({ outputs }) => outputs }),
+  createTextColumn({ id: "id", title: "Run ID", read: ({ id }) => id }),
+  createTextColumn({ id: "trace", title: "Trace ID", read: ({ traceId }) => traceId }),
+  createTextColumn({ id: "parent", title: "Parent ID", read: ({ parentRunId }) => parentRunId }),
+  createTextColumn({ id: "example", title: "Example ID", read: ({ exampleId }) => exampleId }),
   ...metadataKeys.map((key) =>
-    textColumn({
+    createTextColumn({
       id: `metadata.${key}`,
       title: `metadata.${key}`,
       read: ({ metadata }) => metadata[key],
@@ -104,14 +111,14 @@ export const toRunColumns = (
   ...feedbackKeys.map((key): Column<RunItem> => ({
     id: `feedback.${key}`,
     title: toVisibleText(key),
-    cell: ({ feedback }) => <Feedback summary={feedback[key]} />,
+    renderCell: ({ feedback }) => <MeanScore summary={feedback[key]} />,
     width: 92,
     align: "end",
-    note: `Mean score of the feedback ${key}. ${notSortable}`,
+    tooltip: `Mean score of the feedback ${key}. ${notSortableTooltip}`,
   })),
 ];
 
-function textColumn({
+function createTextColumn({
   id,
   title,
   read,
@@ -122,17 +129,17 @@ function textColumn({
   return {
     id,
     title: toVisibleText(title),
-    cell: (run) => (
+    renderCell: (run) => (
       <span className={id === "error" ? "bad" : "quiet"}>{toVisibleText(read(run) ?? "")}</span>
     ),
     width: 160,
     grow: 2,
     isShown,
-    note: notSortable,
+    tooltip: notSortableTooltip,
   };
 }
 
-const Tags = ({ tags }: { readonly tags: readonly string[] }) => (
+const TagList = ({ tags }: { readonly tags: readonly string[] }) => (
   <>
     {tags.map((tag) => (
       <span key={tag} className="tag">
@@ -142,7 +149,7 @@ const Tags = ({ tags }: { readonly tags: readonly string[] }) => (
   </>
 );
 
-const Feedback = ({ summary }: { readonly summary: RunItem["feedback"][string] | undefined }) => {
+const MeanScore = ({ summary }: { readonly summary: RunItem["feedback"][string] | undefined }) => {
   if (summary === undefined) {
     return null;
   }
@@ -170,8 +177,8 @@ export const runFields = [
   "outputs",
 ];
 
-/** The most metadata or feedback columns. */
-const keysMax = 40;
+/** The maximum number of metadata columns, and of feedback columns. */
+const maxKeys = 40;
 
 /** The keys that occur in records: the most frequent first, then by name; 40 at most. */
 export function collectKeys(
@@ -183,6 +190,6 @@ export function collectKeys(
   }
   return [...counts]
     .toSorted(([keyA, countA], [keyB, countB]) => countB - countA || keyA.localeCompare(keyB))
-    .slice(0, keysMax)
+    .slice(0, maxKeys)
     .map(([key]) => key);
 }

@@ -39,8 +39,8 @@ export interface RunItemPage {
   /** The cursor of the next page; `undefined` at the end of the list. */
   readonly next: string | undefined;
   /**
-   * The start time up to which the search has progressed backwards, if the server's time limit ended it before the
-   * page was full.
+   * The server searches from the newest run to the oldest. If its time limit ended the search before the page was
+   * full, this is the start time that the search has reached.
    */
   readonly searchedToMs: number | undefined;
   /** Whether the server's time limit ended the search before the page was full. */

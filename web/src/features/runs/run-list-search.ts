@@ -24,23 +24,23 @@ export interface RunListSearch {
 export const listSorts = ["start-asc", "latency-desc", "latency-asc"] as const;
 export type ListSort = (typeof listSorts)[number];
 
-const filterMax = 10_000;
-/** The most selected ids that the URL stores; more would make it too long and are kept in the page's memory. */
-export const urlSelectionMax = 100;
+const maxFilterLength = 10_000;
+/** The maximum number of selected ids in the URL. A larger selection would make the URL too long and is stored in memory. */
+export const maxUrlSelection = 100;
 
 /** Parses the list's part of the URL's query. Invalid values are left out. */
 export function parseListSearch(search: Readonly<Record<string, unknown>>): RunListSearch {
   const { filter, all, last, from, to, sort, selected, compare } = search;
-  const ids = Array.isArray(selected) ? selected.filter(isId).slice(0, urlSelectionMax) : [];
-  const isAbsolute = !isPreset(last);
+  const ids = Array.isArray(selected) ? selected.filter(isId).slice(0, maxUrlSelection) : [];
+  const isCustomRange = !isPreset(last);
   return {
-    ...(typeof filter === "string" && filter.trim() !== "" && filter.length <= filterMax
+    ...(typeof filter === "string" && filter.trim() !== "" && filter.length <= maxFilterLength
       ? { filter }
       : {}),
     ...(all === true ? { all } : {}),
     ...(isPreset(last) ? { last } : {}),
-    ...(isAbsolute && isTime(from) ? { from } : {}),
-    ...(isAbsolute && isTime(to) ? { to } : {}),
+    ...(isCustomRange && isTime(from) ? { from } : {}),
+    ...(isCustomRange && isTime(to) ? { to } : {}),
     ...(isSort(sort) ? { sort } : {}),
     ...(ids.length > 0 ? { selected: ids } : {}),
     ...(compare === true && ids.length === 2 ? { compare } : {}),

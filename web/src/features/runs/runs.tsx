@@ -3,12 +3,12 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
-import { useActions } from "../../components/keyboard/commands.ts";
+import { useCommands } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { useColumnLayout } from "../../components/table/column-layout.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { RowLink } from "../../components/table/data-table.tsx";
+import type { RowLinkProps } from "../../components/table/data-table.tsx";
 import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
 import { ProjectHeader } from "./project-header.tsx";
@@ -21,7 +21,7 @@ import type { ProjectAddress } from "./run-list-search.ts";
 import { RunToolbar } from "./run-toolbar.tsx";
 import { SelectionBar } from "./selection-bar.tsx";
 import { RunHistogram, TimeRangePicker } from "./time-range-picker.tsx";
-import { noTimeRange, toSort, useListAddress } from "./use-list-address.ts";
+import { removedTimeRange, toSort, useListAddress } from "./use-list-address.ts";
 import { useRunList } from "./use-run-list.ts";
 import type { RunList } from "./use-run-list.ts";
 import "./runs.css";
@@ -44,7 +44,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
       ),
     [list.rows],
   );
-  const link = useMemo(() => linkTo(address), [address]);
+  const link = useMemo(() => createLinkRenderer(address), [address]);
   useRunKeys();
   if (search.compare === true && search.selected?.length === 2) {
     return (
@@ -76,7 +76,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
           >
             <TimeRangePicker
               times={search}
-              onTimes={(times) => change({ ...noTimeRange, ...times })}
+              onTimes={(times) => change({ ...removedTimeRange, ...times })}
             />
             <QuickFilterBar
               projectId={address.projectId}
@@ -89,27 +89,27 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
           projectId={address.projectId}
           isRoot={query.isRoot}
           range={query.range}
-          onTimes={(times) => change({ ...noTimeRange, ...times })}
+          onTimes={(times) => change({ ...removedTimeRange, ...times })}
         />
       </div>
       <DataTable
         resourceName={query.isRoot ? "traces" : "runs"}
         rows={list.rows}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={columns}
         layout={layout}
         onLayout={setLayout}
-        link={link}
+        renderLink={link}
         sort={{ column: sortColumn, order: query.order }}
         onSort={({ column, order }) => change({ sort: toSort(column, order) })}
         selection={ids}
         onSelection={select}
         hasMore={list.hasMore}
-        onMore={list.loadMore}
-        onTop={setIsAtTop}
+        onLoadMore={list.loadMore}
+        onTopChange={setIsAtTop}
         error={list.error}
         onRetry={list.retry}
-        empty={
+        emptyState={
           <Empty title={query.filter === "" ? "No traces yet" : "No matching runs"}>
             <p>
               {query.filter === ""
@@ -118,7 +118,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
             </p>
           </Empty>
         }
-        foot={<RunListFoot list={list} />}
+        footer={<RunListFooter list={list} />}
       />
       <SelectionBar
         address={address}
@@ -131,10 +131,10 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
   );
 };
 
-/** Links to the run in its trace. The URL keeps the list's state, so that the user can return to the same list. */
-const linkTo =
+/** Returns a function that renders a link to a run. The link's URL contains the state of the list, for the way back. */
+const createLinkRenderer =
   (address: ProjectAddress) =>
-  (run: RunItem, part: RowLink): ReactNode => (
+  (run: RunItem, part: RowLinkProps): ReactNode => (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
       params={{ ...address }}
@@ -147,31 +147,31 @@ const linkTo =
     />
   );
 
-const focus = (selector: string) => (): void =>
+const createFocusAction = (selector: string) => (): void =>
   document.querySelector<HTMLElement>(selector)?.focus();
 
-const actions: readonly Command[] = [
+const fieldCommands: readonly Command[] = [
   {
     id: "runs-search",
     group: "This page",
     label: "Search all text",
     keys: "/",
-    run: focus("[data-search-input]"),
+    run: createFocusAction("[data-search-input]"),
   },
   {
     id: "runs-filter",
     group: "This page",
     label: "Filter runs",
     keys: "f",
-    run: focus("[data-filter-input]"),
+    run: createFocusAction("[data-filter-input]"),
   },
 ];
 
-/** Registers the shortcuts for the search and filter fields. The table registers its own. */
-const useRunKeys = (): void => useActions(actions);
+/** Registers the shortcuts of the search and filter fields. The table registers its shortcuts itself. */
+const useRunKeys = (): void => useCommands(fieldCommands);
 
-/** Shown after the last row: how far back a search has come, and a button to continue a paused one. */
-const RunListFoot = ({ list }: { readonly list: RunList }) => {
+/** Shown after the last row: how far back the search has reached, and a button to continue a paused search. */
+const RunListFooter = ({ list }: { readonly list: RunList }) => {
   const { searchedToMs, isSearchPaused, hasMore, continueSearch } = list;
   if (!hasMore || (searchedToMs === undefined && !isSearchPaused)) {
     return null;

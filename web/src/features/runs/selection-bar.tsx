@@ -19,7 +19,7 @@ export const SelectionBar = ({
   readonly onClear: () => void;
   readonly onCompare: () => void;
 }) => {
-  const [open, setOpen] = useState<"dataset" | "queue">();
+  const [openDialog, setOpenDialog] = useState<"dataset" | "queue">();
   const [error, setError] = useState<string>();
   const count = ids.size;
   const exportRuns = async (format: "jsonl" | "csv"): Promise<void> => {
@@ -32,20 +32,20 @@ export const SelectionBar = ({
     }
   };
   return (
-    <footer className="selection-bar" aria-label="Selection">
+    <footer className="selection-bar" aria-label="Selected runs">
       <span>{count === 0 ? "No runs selected" : `${count.toLocaleString()} selected`}</span>
       {count > 0 && (
         <>
           <Button size="compact-sm" variant="subtle" onClick={onClear}>
-            Clear
+            Clear selection
           </Button>
           <Button size="compact-sm" variant="default" disabled={count !== 2} onClick={onCompare}>
-            Compare
+            Compare runs
           </Button>
-          <Button size="compact-sm" variant="default" onClick={() => setOpen("dataset")}>
+          <Button size="compact-sm" variant="default" onClick={() => setOpenDialog("dataset")}>
             Add to dataset
           </Button>
-          <Button size="compact-sm" variant="default" onClick={() => setOpen("queue")}>
+          <Button size="compact-sm" variant="default" onClick={() => setOpenDialog("queue")}>
             Add to queue
           </Button>
         </>
@@ -66,15 +66,17 @@ export const SelectionBar = ({
           {error}
         </span>
       )}
-      {open === "dataset" && (
-        <AddToDataset address={address} ids={[...ids]} onClose={() => setOpen(undefined)} />
+      {openDialog === "dataset" && (
+        <AddToDataset address={address} ids={[...ids]} onClose={() => setOpenDialog(undefined)} />
       )}
-      {open === "queue" && <AddToQueue ids={[...ids]} onClose={() => setOpen(undefined)} />}
+      {openDialog === "queue" && (
+        <AddToQueue ids={[...ids]} onClose={() => setOpenDialog(undefined)} />
+      )}
     </footer>
   );
 };
 
-/** Lets the browser download the file: it writes the file to disk while it arrives. */
+/** Downloads a file with a link, because the browser then writes it to disk without holding it in memory. */
 function download(path: string): void {
   const link = document.createElement("a");
   link.href = path;

@@ -1,7 +1,7 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Chart } from "../../components/chart/chart.tsx";
-import { runCountsQuery } from "./queries.ts";
+import { createRunCountsQuery } from "./queries.ts";
 import type { RunListSearch } from "./run-list-search.ts";
 import { isPreset, timePresets, toUrlRange, toLocalInput } from "./time-range.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -15,18 +15,18 @@ interface TimeRangePickerProps {
 
 /** Selects the time range of the list: a predefined range that ends now, or a custom range. */
 export const TimeRangePicker = ({ times, onTimes }: TimeRangePickerProps) => {
-  const isAbsolute = times.from !== undefined || times.to !== undefined;
-  const setEnd = (end: "from" | "to", text: string): void => {
-    const at = new Date(text);
+  const isCustomRange = times.from !== undefined || times.to !== undefined;
+  const setRangeEnd = (end: "from" | "to", text: string): void => {
+    const date = new Date(text);
     const { [end]: _previous, last: _last, ...others } = times;
-    onTimes(Number.isNaN(at.getTime()) ? others : { ...others, [end]: at.toISOString() });
+    onTimes(Number.isNaN(date.getTime()) ? others : { ...others, [end]: date.toISOString() });
   };
   return (
     <>
       <NativeSelect
         className="quick-choice"
         aria-label="Time range"
-        value={isAbsolute ? "custom" : (times.last ?? "")}
+        value={isCustomRange ? "custom" : (times.last ?? "")}
         onChange={({ target: { value } }) => {
           if (value === "custom") {
             onTimes({ from: new Date(Date.now() - timePresets["1d"].ms).toISOString() });
@@ -43,24 +43,24 @@ export const TimeRangePicker = ({ times, onTimes }: TimeRangePickerProps) => {
         ))}
         <option value="custom">Custom range</option>
       </NativeSelect>
-      {isAbsolute && (
+      {isCustomRange && (
         <span className="time-between">
           <input
             type="datetime-local"
             className="control"
-            aria-label="From"
+            aria-label="Start of the time range"
             step="1"
             value={toLocalInput(times.from)}
-            onChange={({ target }) => setEnd("from", target.value)}
+            onChange={({ target }) => setRangeEnd("from", target.value)}
           />
           –
           <input
             type="datetime-local"
             className="control"
-            aria-label="To"
+            aria-label="End of the time range"
             step="1"
             value={toLocalInput(times.to)}
-            onChange={({ target }) => setEnd("to", target.value)}
+            onChange={({ target }) => setRangeEnd("to", target.value)}
           />
           <Button size="compact-xs" variant="subtle" onClick={() => onTimes({})}>
             All time
@@ -83,11 +83,11 @@ export const RunHistogram = ({
   readonly range: TimeRange;
   readonly onTimes: (times: Times) => void;
 }) => {
-  const { data, error } = useQuery(runCountsQuery(projectId, isRoot, range));
+  const { data, error } = useQuery(createRunCountsQuery(projectId, isRoot, range));
   if (error !== null) {
     return <p className="histogram-note bad">{error.message}</p>;
   }
-  if (data === undefined || data.at.length === 0) {
+  if (data === undefined || data.bucketStarts.length === 0) {
     return (
       <p className="histogram-note">{data === undefined ? "" : "No runs in this time range"}</p>
     );
@@ -95,7 +95,7 @@ export const RunHistogram = ({
   return (
     <Chart
       label={isRoot ? "Traces over time (unfiltered)" : "Runs over time (unfiltered)"}
-      at={data.at}
+      positions={data.bucketStarts}
       series={[
         { label: "Failed", values: data.failed, color: "--bad", kind: "stack" },
         { label: "OK", values: data.succeeded, color: "--accent", kind: "stack" },

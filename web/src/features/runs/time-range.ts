@@ -56,6 +56,6 @@ export function toLocalInput(iso: string | undefined): string {
   if (iso === undefined) {
     return "";
   }
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const date = new Date(iso);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }

@@ -2,7 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { RunListQuery } from "./queries.ts";
 import { runFields } from "./run-columns.tsx";
-import { urlSelectionMax } from "./run-list-search.ts";
+import { maxUrlSelection } from "./run-list-search.ts";
 import type { RunListSearch } from "./run-list-search.ts";
 import { toTimeRange } from "./time-range.ts";
 
@@ -14,9 +14,9 @@ export type ListChanges = {
 };
 
 /** Removes the time range from the URL. */
-export const noTimeRange: ListChanges = { last: undefined, from: undefined, to: undefined };
+export const removedTimeRange: ListChanges = { last: undefined, from: undefined, to: undefined };
 
-/** The `sort` parameter for a column and an order; `undefined` for the default, by start with the newest first. */
+/** Converts a column and an order to the `sort` parameter of the URL; `undefined` for the default, newest first. */
 export const toSort = (column: string, order: "asc" | "desc"): RunListSearch["sort"] => {
   if (column === "latency") {
     return `latency-${order}`;
@@ -29,7 +29,7 @@ export function useListAddress(projectId: string) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { filter = "", all, last, from, to, sort = "start-desc", selected = [] } = search;
-  // Selections that are too large for the URL are kept here.
+  // A selection that is too large for the URL is stored only in this state.
   const [largeSelection, setLargeSelection] = useState<ReadonlySet<string>>();
   const [now, setNow] = useState(Date.now);
   const change = (changes: ListChanges): void => {
@@ -43,13 +43,13 @@ export function useListAddress(projectId: string) {
     });
   };
   const query = useMemo((): RunListQuery => {
-    const [by, order] = sort.split("-") as ["start" | "latency", "asc" | "desc"];
+    const [sortField, order] = sort.split("-") as ["start" | "latency", "asc" | "desc"];
     return {
       projectId,
       filter,
       isRoot: all !== true,
       range: toTimeRange({ last, from, to }, now),
-      sort: by,
+      sort: sortField,
       order,
       select: runFields,
     };
@@ -60,7 +60,7 @@ export function useListAddress(projectId: string) {
     [largeSelection, selectedText],
   );
   const select = (next: ReadonlySet<string>): void => {
-    const isLarge = next.size > urlSelectionMax;
+    const isLarge = next.size > maxUrlSelection;
     setLargeSelection(isLarge ? next : undefined);
     change({ selected: isLarge || next.size === 0 ? undefined : [...next] });
   };

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useEffect, useMemo, useState } from "react";
 import { pauseRows, toLiveRows } from "./live-rows.ts";
 import type { PausedView } from "./live-rows.ts";
-import { newestRunsQuery, runPagesQuery } from "./queries.ts";
+import { createNewestRunsQuery, createRunPagesQuery } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
 import type { RunItem } from "./run-item.ts";
 
@@ -20,65 +20,69 @@ export interface RunList {
   readonly newCount: number;
   /** Shows the rows that arrived while the list was paused. */
   readonly resume: () => void;
-  /** The start time up to which an unfinished search has progressed backwards; `undefined` when it is complete. */
+  /** The start time that an unfinished search, from the newest run to the oldest, has reached; else `undefined`. */
   readonly searchedToMs: number | undefined;
   /** Whether the search stopped before its end and waits for {@link RunList.continueSearch}. */
   readonly isSearchPaused: boolean;
-  /** Whether new runs appear by themselves: only if the newest come first and the time range has no end. */
+  /** Whether the list polls for new runs: only if it shows the newest first and its time range has no end. */
   readonly isLive: boolean;
 }
 
-/** The poll covers this many rows from the top, so that the list shows when these runs end. */
+/** Each poll also reads this many rows from the top again, so that the list shows when these runs end. */
 const polledRows = 100;
-/** After this many requests in a row that did not fill a page, the search pauses until the user continues it. */
-const partialPagesMax = 40;
+/** After this many consecutive pages that are not full, the search pauses until the user continues it. */
+const maxPartialPages = 40;
 
 /** Loads the rows of a list page by page. While the list is live, it also polls for new rows. */
 export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
   const queryClient = useQueryClient();
-  const pages = useInfiniteQuery(runPagesQuery(query));
-  const loaded = useMemo(() => pages.data?.pages.map(({ items }) => items) ?? [], [pages.data]);
+  const pages = useInfiniteQuery(createRunPagesQuery(query));
+  const loadedPages = useMemo(
+    () => pages.data?.pages.map(({ items }) => items) ?? [],
+    [pages.data],
+  );
   const isLive = query.sort === "start" && query.order === "desc" && query.range.toMs === undefined;
-  const sinceMs = loaded.flat().slice(0, polledRows).at(-1)?.startMs;
+  const sinceMs = loadedPages.flat().slice(0, polledRows).at(-1)?.startMs;
   const newest = useQuery({
-    ...newestRunsQuery(query, sinceMs),
+    ...createNewestRunsQuery(query, sinceMs),
     enabled: isLive && pages.data !== undefined,
   });
-  const top = useMemo(
+  const newestRows = useMemo(
     () =>
       isLive && newest.data !== undefined
         ? { items: newest.data.items, hasMore: newest.data.next !== undefined }
         : undefined,
     [isLive, newest.data],
   );
-  // A view that was paused with another order or filter does not apply to this query.
+  // Ignore the paused rows of an earlier query, which had another order or filter.
   const queryText = JSON.stringify(query);
   const [pausedQuery, setPausedQuery] = useState<{
     readonly queryText: string;
     readonly view: PausedView;
   }>();
   const paused = pausedQuery?.queryText === queryText ? pausedQuery.view : undefined;
-  const live = useMemo(
-    () => toLiveRows({ pages: loaded, newest: top, paused }),
-    [loaded, top, paused],
+  const liveRows = useMemo(
+    () => toLiveRows({ pages: loadedPages, newest: newestRows, paused }),
+    [loadedPages, newestRows, paused],
   );
-  if (isPaused && paused === undefined && live.rows.length > 0) {
-    setPausedQuery({ queryText, view: pauseRows(live.rows) });
+  if (isPaused && paused === undefined && liveRows.rows.length > 0) {
+    setPausedQuery({ queryText, view: pauseRows(liveRows.rows) });
   } else if (!isPaused && pausedQuery !== undefined) {
     setPausedQuery(undefined);
   }
-  const hasGap = live.hasGap && paused === undefined;
+  const hasGap = liveRows.hasGap && paused === undefined;
   useEffect(() => {
     if (hasGap) {
       // More runs arrived than one response contains: load the list again from the top.
-      void queryClient.resetQueries({ queryKey: runPagesQuery(query).queryKey });
+      void queryClient.resetQueries({ queryKey: createRunPagesQuery(query).queryKey });
     }
   }, [hasGap, query, queryClient]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage, error } = pages;
-  const last = pages.data?.pages.at(-1);
-  const partialCount = countPartial(pages.data?.pages ?? []);
-  const [partialAllowed, setPartialAllowed] = useState(partialPagesMax);
-  const isContinuing = hasNextPage && last?.isShort === true && partialCount <= partialAllowed;
+  const lastPage = pages.data?.pages.at(-1);
+  const partialPageCount = countPartialPages(pages.data?.pages ?? []);
+  const [allowedPartialPages, setAllowedPartialPages] = useState(maxPartialPages);
+  const isContinuing =
+    hasNextPage && lastPage?.isShort === true && partialPageCount <= allowedPartialPages;
   useEffect(() => {
     // The server's time limit ended the search before the page was full: continue it.
     if (isContinuing && !isFetchingNextPage && error === null) {
@@ -86,26 +90,27 @@ export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
     }
   }, [isContinuing, isFetchingNextPage, fetchNextPage, error]);
   return {
-    rows: pages.data === undefined ? undefined : live.rows,
+    rows: pages.data === undefined ? undefined : liveRows.rows,
     error: error ?? newest.error,
     hasMore: hasNextPage,
     loadMore: () => {
-      if (!isFetchingNextPage && hasNextPage && last?.isShort !== true) {
+      if (!isFetchingNextPage && hasNextPage && lastPage?.isShort !== true) {
         void fetchNextPage();
       }
     },
-    continueSearch: () => setPartialAllowed(partialCount + partialPagesMax),
+    continueSearch: () => setAllowedPartialPages(partialPageCount + maxPartialPages),
     retry: pages.refetch,
-    newCount: live.newCount,
+    newCount: liveRows.newCount,
     resume: () => setPausedQuery(undefined),
-    searchedToMs: last?.searchedToMs,
-    isSearchPaused: hasNextPage && last?.isShort === true && partialCount > partialAllowed,
+    searchedToMs: lastPage?.searchedToMs,
+    isSearchPaused:
+      hasNextPage && lastPage?.isShort === true && partialPageCount > allowedPartialPages,
     isLive,
   };
 }
 
 /** The number of partial pages after the last full page. */
-function countPartial(pages: readonly { readonly isShort: boolean }[]): number {
-  const lastFull = pages.findLastIndex(({ isShort }) => !isShort);
-  return pages.length - 1 - lastFull;
+function countPartialPages(pages: readonly { readonly isShort: boolean }[]): number {
+  const lastFullIndex = pages.findLastIndex(({ isShort }) => !isShort);
+  return pages.length - 1 - lastFullIndex;
 }

@@ -127,7 +127,7 @@ const KeyTable = ({
       <thead>
         <tr>
           <th scope="col">Name</th>
-          <th scope="col">Ends in</th>
+          <th scope="col">Key ends in</th>
           <th scope="col">Created</th>
           <th scope="col">
             <span className="unseen">Revoke</span>
@@ -142,7 +142,7 @@ const KeyTable = ({
               <code>…{key.hint}</code>
             </td>
             <td className="nowrap">
-              <Ago at={parseTimeMs(key.createdAt) ?? 0} />
+              <Ago timeMs={parseTimeMs(key.createdAt) ?? 0} />
             </td>
             <td className="number">
               {key.revokedAt === undefined ? (

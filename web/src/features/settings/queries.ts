@@ -1,8 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, postJson, putJson } from "../../api/http.ts";
 
-/** Facts about the server. */
+/** The server's version, access rules and data folder. */
 export interface ServerFacts {
   readonly version: string;
   /** Whether requests need an API key. */
@@ -35,7 +35,7 @@ export interface ProjectUsage {
   readonly projectId: string;
   readonly name: string;
   readonly count: number;
-  /** Whether the server counted all runs; it stops at a maximum. */
+  /** Whether `count` is exact. The server stops counting at a maximum. */
   readonly isComplete: boolean;
   /** Start time of the oldest run. */
   readonly oldest: string | undefined;
@@ -49,7 +49,7 @@ export interface StorageUsage {
   readonly attachments: {
     readonly count: number;
     readonly bytes: number;
-    /** Whether the server counted all attachments; it stops at a maximum. */
+    /** Whether `count` is exact. The server stops counting at a maximum. */
     readonly isComplete: boolean;
   };
   readonly projects: readonly ProjectUsage[];
@@ -57,18 +57,18 @@ export interface StorageUsage {
 
 /** How long runs are kept. */
 export interface RetentionRule {
-  /** `null` for all projects that have no rule themselves. */
+  /** `null` for the rule that applies to all projects without a rule of their own. */
   readonly projectId: string | null;
   /** `null` to keep the runs forever. */
   readonly days: number | null;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 export const serverFactsQuery = queryOptions({
   queryKey: ["server-facts"],
   queryFn: async ({ signal }): Promise<ServerFacts> => {
-    const facts = (await getJson(endpointPath("/ui/server"), signal)) as Json;
+    const facts = (await getJson(toEndpointPath("/ui/server"), signal)) as JsonObject;
     return {
       version: String(facts["version"]),
       needsKey: facts["needs_key"] === true,
@@ -81,7 +81,7 @@ export const serverFactsQuery = queryOptions({
 export const keysQuery = queryOptions({
   queryKey: ["keys"],
   queryFn: async ({ signal }): Promise<readonly ListedKey[]> =>
-    ((await getJson(endpointPath("/ui/keys"), signal)) as readonly Json[]).map((key) => ({
+    ((await getJson(toEndpointPath("/ui/keys"), signal)) as readonly JsonObject[]).map((key) => ({
       id: String(key["id"]),
       tenantId: String(key["tenant_id"]),
       name: String(key["name"]),
@@ -94,23 +94,25 @@ export const keysQuery = queryOptions({
 export const tenantsQuery = queryOptions({
   queryKey: ["tenants"],
   queryFn: async ({ signal }): Promise<readonly ListedTenant[]> =>
-    ((await getJson(endpointPath("/ui/tenants"), signal)) as readonly Json[]).map((tenant) => ({
-      id: String(tenant["id"]),
-      handle: toText(tenant["handle"]),
-      displayName: String(tenant["display_name"]),
-    })),
+    ((await getJson(toEndpointPath("/ui/tenants"), signal)) as readonly JsonObject[]).map(
+      (tenant) => ({
+        id: String(tenant["id"]),
+        handle: toText(tenant["handle"]),
+        displayName: String(tenant["display_name"]),
+      }),
+    ),
 });
 
-/** Projects in one page of {@link storageQuery}. */
+/** The number of projects in one page of {@link createStorageQuery}. */
 export const storagePageSize = 20;
 
-export const storageQuery = (offset: number) =>
+export const createStorageQuery = (offset: number) =>
   queryOptions({
     queryKey: ["storage", offset],
     queryFn: async ({ signal }): Promise<StorageUsage> => {
-      const path = `${endpointPath("/ui/storage")}?limit=${storagePageSize}&offset=${offset}`;
-      const usage = (await getJson(path, signal)) as Json;
-      const files = usage["attachments"] as Json;
+      const path = `${toEndpointPath("/ui/storage")}?limit=${storagePageSize}&offset=${offset}`;
+      const usage = (await getJson(path, signal)) as JsonObject;
+      const files = usage["attachments"] as JsonObject;
       return {
         databaseBytes: Number(usage["database_bytes"]),
         freeBytes: Number(usage["free_bytes"]),
@@ -119,7 +121,7 @@ export const storageQuery = (offset: number) =>
           bytes: Number(files["bytes"]),
           isComplete: files["is_complete"] === true,
         },
-        projects: (usage["projects"] as readonly Json[]).map((project) => ({
+        projects: (usage["projects"] as readonly JsonObject[]).map((project) => ({
           projectId: String(project["project_id"]),
           name: String(project["name"]),
           count: Number(project["count"]),
@@ -133,7 +135,7 @@ export const storageQuery = (offset: number) =>
 export const retentionQuery = queryOptions({
   queryKey: ["retention"],
   queryFn: async ({ signal }): Promise<readonly RetentionRule[]> =>
-    parseRules(await getJson(endpointPath("/ui/retention"), signal)),
+    parseRules(await getJson(toEndpointPath("/ui/retention"), signal)),
 });
 
 /** Creates an API key and returns it in plain text. The server never returns it again. */
@@ -145,18 +147,21 @@ export async function createKey(draft: {
     name: draft.name,
     ...(draft.tenantId === undefined ? {} : { tenant_id: draft.tenantId }),
   };
-  const { key } = (await postJson(endpointPath("/ui/keys"), body)) as Json;
+  const { key } = (await postJson(toEndpointPath("/ui/keys"), body)) as JsonObject;
   return String(key);
 }
 
 export const revokeKey = async (id: string): Promise<unknown> =>
-  deleteJson(endpointPath("/ui/keys/:id", { id }));
+  deleteJson(toEndpointPath("/ui/keys/:id", { id }));
 
 export const createTenant = async (draft: {
   readonly handle: string;
   readonly displayName: string;
 }): Promise<unknown> =>
-  postJson(endpointPath("/ui/tenants"), { handle: draft.handle, display_name: draft.displayName });
+  postJson(toEndpointPath("/ui/tenants"), {
+    handle: draft.handle,
+    display_name: draft.displayName,
+  });
 
 /** Sets the retention rule of a project, or of all projects if `projectId` is `null`. Without `days`, removes it. */
 export const setRetention = async (
@@ -164,14 +169,14 @@ export const setRetention = async (
   days: number | null | undefined,
 ): Promise<readonly RetentionRule[]> =>
   parseRules(
-    await putJson(endpointPath("/ui/retention"), {
+    await putJson(toEndpointPath("/ui/retention"), {
       project_id: projectId,
       ...(days === undefined ? {} : { days }),
     }),
   );
 
 const parseRules = (value: unknown): readonly RetentionRule[] =>
-  (value as readonly Json[]).map((rule) => ({
+  (value as readonly JsonObject[]).map((rule) => ({
     projectId: toText(rule["project_id"]) ?? null,
     days: typeof rule["days"] === "number" ? rule["days"] : null,
   }));

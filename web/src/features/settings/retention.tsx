@@ -5,7 +5,7 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { projectSearchQuery } from "../projects/queries.ts";
+import { createProjectSearchQuery } from "../projects/queries.ts";
 import { retentionQuery, setRetention } from "./queries.ts";
 import type { RetentionRule } from "./queries.ts";
 
@@ -19,9 +19,9 @@ const maxDays = 36_500;
 /** How long runs are kept: the rule for all projects, and the rules of single projects. */
 export const Retention = () => {
   const { data: rules, error, refetch } = useQuery(retentionQuery);
-  const { data: projects } = useQuery(projectSearchQuery(""));
+  const { data: projects } = useQuery(createProjectSearchQuery(""));
   const queryClient = useQueryClient();
-  const [unconfirmed, setUnconfirmed] = useState<NewRetention>();
+  const [ruleToConfirm, setRuleToConfirm] = useState<NewRetention>();
   const { mutateAsync } = useMutation({
     mutationFn: (rule: { projectId: string | null; days: number | null | undefined }) =>
       setRetention(rule.projectId, rule.days),
@@ -51,28 +51,28 @@ export const Retention = () => {
             <Button
               size="compact-xs"
               variant="default"
-              aria-label={`Remove the rule for ${formatProject(rule.projectId)}`}
+              aria-label={`Remove rule for ${formatProject(rule.projectId)}`}
               onClick={() => void mutateAsync({ projectId: rule.projectId, days: undefined })}
             >
-              Remove
+              Remove rule
             </Button>
           </li>
         ))}
       </ul>
       <NewRule
         projects={projects ?? []}
-        onSubmit={setUnconfirmed}
+        onSubmit={setRuleToConfirm}
         onKeepForever={(projectId) => void mutateAsync({ projectId, days: null })}
       />
-      {unconfirmed !== undefined && (
+      {ruleToConfirm !== undefined && (
         <Confirm
-          title={`Delete runs older than ${unconfirmed.days} days?`}
+          title={`Delete runs older than ${ruleToConfirm.days} days?`}
           action="Delete old runs"
-          onConfirm={() => mutateAsync(unconfirmed)}
-          onClose={() => setUnconfirmed(undefined)}
+          onConfirm={() => mutateAsync(ruleToConfirm)}
+          onClose={() => setRuleToConfirm(undefined)}
         >
           <p>
-            {formatProject(unconfirmed.projectId)}: older runs are deleted within minutes. This
+            {formatProject(ruleToConfirm.projectId)}: older runs are deleted within minutes. This
             can&apos;t be undone.
           </p>
         </Confirm>
@@ -129,7 +129,7 @@ const NewRule = ({
         onChange={setDays}
       />
       <Button type="submit" variant="default" disabled={!isValid}>
-        Save
+        Save rule
       </Button>
       {targetId !== null && (
         <Button variant="default" onClick={() => onKeepForever(targetId)}>

@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -9,6 +9,6 @@ export const settingsRoutes = [
     getParentRoute,
     path: "/o/$tenantId/settings",
     staticData: { page: { title: "Settings", label: "Settings", keys: "g s" } },
-    component: lazyView(async () => import("./settings.tsx"), "Settings"),
+    component: createLazyView(async () => import("./settings.tsx"), "Settings"),
   }),
 ] as const;

@@ -41,13 +41,13 @@ const About = ({ facts: { version, dataDir, needsKey } }: { readonly facts: Serv
     <dl className="settings-facts">
       <dt>Version</dt>
       <dd>{version}</dd>
-      <dt>Address</dt>
+      <dt>Server URL</dt>
       <dd>{location.origin}</dd>
       <dt>Access</dt>
       <dd>{needsKey ? "API key required" : "Open to this machine"}</dd>
       {dataDir !== undefined && (
         <>
-          <dt>Data</dt>
+          <dt>Data folder</dt>
           <dd>{dataDir === ":memory:" ? "In memory (deleted when the server stops)" : dataDir}</dd>
         </>
       )}

@@ -7,14 +7,14 @@ import { Failure, Loading } from "../../components/page/states.tsx";
 import { formatBytes } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime, parseTimeMs } from "../../components/time/time.ts";
-import { storagePageSize, storageQuery } from "./queries.ts";
+import { storagePageSize, createStorageQuery } from "./queries.ts";
 import type { StorageUsage } from "./queries.ts";
 
 /** The disk usage of the server, and the number of runs by project. */
 export const Storage = () => {
   const [offset, setOffset] = useState(0);
   const { data, error, refetch } = useQuery({
-    ...storageQuery(offset),
+    ...createStorageQuery(offset),
     placeholderData: keepPreviousData,
   });
   return (
@@ -25,7 +25,7 @@ export const Storage = () => {
       )}
       {data !== undefined && (
         <>
-          <Totals usage={data} />
+          <StorageTotals usage={data} />
           <ProjectRunCounts usage={data} />
           {(offset > 0 || data.projects.length === storagePageSize) && (
             <div className="settings-row">
@@ -34,14 +34,14 @@ export const Storage = () => {
                 disabled={offset === 0}
                 onClick={() => setOffset(offset - storagePageSize)}
               >
-                Previous
+                Previous projects
               </Button>
               <Button
                 variant="default"
                 disabled={data.projects.length < storagePageSize}
                 onClick={() => setOffset(offset + storagePageSize)}
               >
-                Next
+                Next projects
               </Button>
             </div>
           )}
@@ -51,7 +51,7 @@ export const Storage = () => {
   );
 };
 
-const Totals = ({
+const StorageTotals = ({
   usage: { databaseBytes, freeBytes, attachments },
 }: {
   readonly usage: StorageUsage;
@@ -79,7 +79,7 @@ const ProjectRunCounts = ({ usage: { projects } }: { readonly usage: StorageUsag
           <th scope="col" className="number">
             Runs
           </th>
-          <th scope="col">Oldest</th>
+          <th scope="col">Oldest run</th>
         </tr>
       </thead>
       <tbody>

@@ -28,9 +28,9 @@ export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
             {handle !== undefined && handle !== displayName && (
               <span className="absent">{toVisibleText(displayName)}</span>
             )}
-            {id === currentId && <span className="absent">current</span>}
+            {id === currentId && <span className="absent">current tenant</span>}
             {/* A plain link reloads the page, so that no data of this tenant stays in memory. */}
-            {id !== currentId && !facts.needsKey && <a href={`/o/${id}/projects`}>Open</a>}
+            {id !== currentId && !facts.needsKey && <a href={`/o/${id}/projects`}>Open tenant</a>}
           </li>
         ))}
       </ul>

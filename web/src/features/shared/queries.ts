@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, getText } from "../../api/http.ts";
 import { toNumber } from "../../api/parse.ts";
 import { toExampleParameters } from "../datasets/dataset-search.ts";
@@ -11,21 +11,23 @@ import type { Example } from "../datasets/examples/example.ts";
 /** Smaller than for the tenant's own datasets, because shared examples arrive complete instead of shortened. */
 const pageSize = 50;
 
-export const sharedDatasetQuery = (token: string) =>
+export const createSharedDatasetQuery = (token: string) =>
   queryOptions({
     queryKey: ["shared-dataset", token],
     queryFn: async ({ signal }) =>
-      parseSharedDataset(await getJson(endpointPath("/public/:token/datasets", { token }), signal)),
+      parseSharedDataset(
+        await getJson(toEndpointPath("/public/:token/datasets", { token }), signal),
+      ),
   });
 
-export const sharedExamplesQuery = (token: string, { q, split }: SharedSearch) =>
+export const createSharedExamplesQuery = (token: string, { q, split }: SharedSearch) =>
   infiniteQueryOptions({
     queryKey: ["shared-dataset", token, "examples", { q, split }],
     queryFn: async ({ pageParam, signal }) => {
       const parameters = toParameters({ q, split });
       parameters.set("limit", String(pageSize));
       parameters.set("offset", String(pageParam));
-      const url = `${endpointPath("/public/:token/examples", { token })}?${parameters.toString()}`;
+      const url = `${toEndpointPath("/public/:token/examples", { token })}?${parameters.toString()}`;
       return parseExamples(await getText(url, signal));
     },
     initialPageParam: 0,
@@ -34,12 +36,12 @@ export const sharedExamplesQuery = (token: string, { q, split }: SharedSearch) =
     placeholderData: keepPreviousData,
   });
 
-export const sharedCountQuery = (token: string, { q, split }: SharedSearch) =>
+export const createSharedCountQuery = (token: string, { q, split }: SharedSearch) =>
   queryOptions({
     queryKey: ["shared-dataset", token, "count", { q, split }],
     queryFn: async ({ signal }) => {
       const parameters = toParameters({ q, split });
-      const url = `${endpointPath("/public/:token/examples/count", { token })}?${parameters.toString()}`;
+      const url = `${toEndpointPath("/public/:token/examples/count", { token })}?${parameters.toString()}`;
       return toNumber(await getJson(url, signal)) ?? 0;
     },
     placeholderData: keepPreviousData,

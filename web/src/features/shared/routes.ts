@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 import { parseSharedSearch } from "../datasets/dataset-search.ts";
 
@@ -10,11 +10,11 @@ export const sharedRoutes = [
     getParentRoute,
     path: "/public/$token/d",
     validateSearch: parseSharedSearch,
-    component: lazyView(async () => import("./shared-dataset.tsx"), "SharedDataset"),
+    component: createLazyView(async () => import("./shared-dataset.tsx"), "SharedDataset"),
   }),
   createRoute({
     getParentRoute,
     path: "/public/$token/r",
-    component: lazyView(async () => import("./shared-run.tsx"), "SharedRun"),
+    component: createLazyView(async () => import("./shared-run.tsx"), "SharedRun"),
   }),
 ] as const;

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { sharedDatasetQuery } from "./queries.ts";
+import { createSharedDatasetQuery } from "./queries.ts";
 import { SharedExamples } from "./shared-examples.tsx";
 import "../datasets/datasets.css";
 
@@ -11,7 +11,7 @@ const route = getRouteApi("/public/$token/d");
 /** The page `/public/{token}/d`: a shared dataset, for everyone with the link. */
 export const SharedDataset = () => {
   const { token } = route.useParams();
-  const { data: dataset, error, refetch } = useQuery(sharedDatasetQuery(token));
+  const { data: dataset, error, refetch } = useQuery(createSharedDatasetQuery(token));
   if (dataset === undefined) {
     return (
       <AbsentView

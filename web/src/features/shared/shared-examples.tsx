@@ -4,13 +4,13 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import { toJsonText } from "../../components/text/json-text.ts";
 import { pluralize } from "../../components/text/quantity.ts";
 import { SplitTags } from "../datasets/examples/example-columns.tsx";
 import { ExampleView } from "../datasets/examples/example-view.tsx";
 import type { Example } from "../datasets/examples/example.ts";
-import { sharedCountQuery, sharedExamplesQuery } from "./queries.ts";
+import { createSharedCountQuery, createSharedExamplesQuery } from "./queries.ts";
 
 const route = getRouteApi("/public/$token/d");
 
@@ -18,8 +18,8 @@ const route = getRouteApi("/public/$token/d");
 export const SharedExamples = ({ token }: { readonly token: string }) => {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const pages = useInfiniteQuery(sharedExamplesQuery(token, search));
-  const count = useQuery(sharedCountQuery(token, search));
+  const pages = useInfiniteQuery(createSharedExamplesQuery(token, search));
+  const count = useQuery(createSharedCountQuery(token, search));
   const rows = pages.data?.pages.flat();
   const openExample = rows?.find(({ id }) => id === search.example);
   return (
@@ -46,15 +46,15 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
         <DataTable
           resourceName="examples"
           rows={rows}
-          rowId={({ id }) => id}
+          getRowId={({ id }) => id}
           columns={columns}
-          link={toLink(token)}
+          renderLink={toLink(token)}
           openId={search.example}
           hasMore={pages.hasNextPage}
-          onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+          onLoadMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
           error={pages.error}
           onRetry={pages.refetch}
-          empty={<Empty title="No examples" />}
+          emptyState={<Empty title="No examples" />}
         />
       </div>
       {openExample !== undefined && (
@@ -79,7 +79,7 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
 
 const toLink =
   (token: string) =>
-  ({ id }: Example, linkProps: RowLink): ReactNode => (
+  ({ id }: Example, linkProps: RowLinkProps): ReactNode => (
     <Link
       from="/public/$token/d"
       to="/public/$token/d"
@@ -103,7 +103,7 @@ const columns: readonly Column<Example>[] = [
     width: 200,
     grow: 1,
     isNarrow: true,
-    cell: ({ inputs }) => <PayloadCell value={inputs} />,
+    renderCell: ({ inputs }) => <PayloadCell value={inputs} />,
   },
   {
     id: "outputs",
@@ -111,12 +111,12 @@ const columns: readonly Column<Example>[] = [
     width: 200,
     grow: 1,
     isNarrow: true,
-    cell: ({ outputs }) => <PayloadCell value={outputs} />,
+    renderCell: ({ outputs }) => <PayloadCell value={outputs} />,
   },
   {
     id: "splits",
     title: "Splits",
     width: 140,
-    cell: ({ splits }) => <SplitTags names={splits} />,
+    renderCell: ({ splits }) => <SplitTags names={splits} />,
   },
 ];

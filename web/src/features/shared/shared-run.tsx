@@ -7,7 +7,7 @@ import { Attachments } from "../../components/payload/attachments.tsx";
 import type { PayloadMode } from "../../components/payload/payload-source.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime } from "../../components/time/time.ts";
-import { sharedRunQuery } from "../trace/queries.ts";
+import { createSharedRunQuery } from "../trace/queries.ts";
 import type { TraceRunDetails } from "../trace/queries.ts";
 import { EventsTab } from "../trace/run-panel/events-tab.tsx";
 import { MetadataTab } from "../trace/run-panel/metadata-tab.tsx";
@@ -23,7 +23,7 @@ const route = getRouteApi("/public/$token/r");
  */
 export const SharedRun = () => {
   const { token } = route.useParams();
-  const { data: run, error, refetch } = useQuery(sharedRunQuery(token));
+  const { data: run, error, refetch } = useQuery(createSharedRunQuery(token));
   if (run === undefined) {
     return (
       <AbsentView

@@ -1,5 +1,5 @@
 import type { TimeWindow } from "./time-scale.ts";
-import { endOf, statusCodes } from "./trace-model.ts";
+import { computeEnd, statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
 /** A bar of the minimap. `x` and `width` are pixels. */
@@ -14,8 +14,8 @@ export interface MinimapBar {
 
 /** The number of lanes in the minimap: the depth of the trace, but at least 4 and at most 11. */
 export function countLanes({ depths }: TraceModel): number {
-  const deepest = depths.reduce((most, depth) => Math.max(most, depth), 0);
-  return Math.min(11, Math.max(4, deepest + 1));
+  const maxDepth = depths.reduce((most, depth) => Math.max(most, depth), 0);
+  return Math.min(11, Math.max(4, maxDepth + 1));
 }
 
 /**
@@ -39,15 +39,15 @@ export function toMinimapBars(
   },
 ): readonly MinimapBar[] {
   const { order, depths, starts, statuses } = model;
-  const scale = width / (fullRange.to - fullRange.from);
+  const pixelsPerMicro = width / (fullRange.to - fullRange.from);
   const drawnTo = new Float64Array(lanes).fill(-1);
   const bars: MinimapBar[] = [];
   const errors = new Map<number, MinimapBar>();
   for (const run of order) {
     const lane = Math.min(depths[run] ?? 0, lanes - 1);
     const start = starts[run] ?? 0;
-    const x = (start - fullRange.from) * scale;
-    const barWidth = Math.max(1, (endOf(model, run, now) - start) * scale);
+    const x = (start - fullRange.from) * pixelsPerMicro;
+    const barWidth = Math.max(1, (computeEnd(model, run, now) - start) * pixelsPerMicro);
     if (statuses[run] === statusCodes.error) {
       errors.set(lane * width + Math.floor(x), { x, width: barWidth, lane, run, isError: true });
     }

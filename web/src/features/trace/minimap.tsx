@@ -3,15 +3,15 @@ import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef } from "react";
 import type { PointerEvent } from "react";
 import { countLanes, toMinimapBars } from "./minimap-bars.ts";
-import { pan, toBar, windowBetween } from "./time-scale.ts";
+import { pan, toBar, createWindow } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 import type { TraceView } from "./use-trace-view.ts";
 
-const height = 44;
-/** Pressing the pointer within this many pixels of the window's edge drags that edge. */
+const minimapHeight = 44;
+/** A press within this many pixels of an edge of the time window drags that edge. */
 const gripPixels = 6;
 
-/** The whole trace as a small picture, with the visible time as a window that can be dragged. */
+/** A small picture of the whole trace. A window in it marks the visible time range and can be dragged. */
 export const Minimap = ({
   view,
   onWindow,
@@ -25,26 +25,26 @@ export const Minimap = ({
   const drag = useRef<(share: number) => TimeWindow>(undefined);
   const visibleBar = toBar(fullRange, window.from, window.to);
   const isFullRange = visibleBar.width > 0.9999;
-  const timeAt = (share: number): number =>
+  const toTime = (share: number): number =>
     fullRange.from + share * (fullRange.to - fullRange.from);
-  const dragFrom =
+  const createDrag =
     (fixed: number) =>
     (to: number): TimeWindow =>
-      windowBetween(timeAt(fixed), timeAt(to), fullRange);
+      createWindow(toTime(fixed), toTime(to), fullRange);
   const onPointerDown = (event: PointerEvent): void => {
     event.currentTarget.setPointerCapture(event.pointerId);
-    const share = shareAt(event);
+    const share = computeShare(event);
     const isNear = (edge: number): boolean =>
       !isFullRange && Math.abs(share - edge) * width < gripPixels;
     const [left, right] = [visibleBar.left, visibleBar.left + visibleBar.width];
     if (isNear(left)) {
-      drag.current = dragFrom(right);
+      drag.current = createDrag(right);
     } else if (isNear(right)) {
-      drag.current = dragFrom(left);
+      drag.current = createDrag(left);
     } else if (!isFullRange && share > left && share < right) {
       drag.current = (to) => pan(window, (to - share) / visibleBar.width, fullRange);
     } else {
-      drag.current = dragFrom(share);
+      drag.current = createDrag(share);
     }
   };
   return (
@@ -54,15 +54,15 @@ export const Minimap = ({
       aria-hidden="true"
       onPointerDown={onPointerDown}
       onPointerMove={(event) =>
-        drag.current !== undefined && onWindow(drag.current(shareAt(event)))
+        drag.current !== undefined && onWindow(drag.current(computeShare(event)))
       }
       onPointerUp={() => {
         drag.current = undefined;
       }}
       onDoubleClick={() => onWindow(fullRange)}
     >
-      {/* The picture reads its colors when it is drawn, so another color scheme needs a new picture. */}
-      <Picture key={scheme} view={view} width={width} />
+      {/* The key redraws the picture when the color scheme changes: a canvas does not update its colors. */}
+      <MinimapPicture key={scheme} view={view} width={width} />
       {!isFullRange && (
         <>
           <span className="minimap-shade" style={{ left: 0, width: `${visibleBar.left * 100}%` }} />
@@ -80,12 +80,12 @@ export const Minimap = ({
   );
 };
 
-function shareAt({ clientX, currentTarget }: PointerEvent): number {
+function computeShare({ clientX, currentTarget }: PointerEvent): number {
   const bounds = currentTarget.getBoundingClientRect();
   return Math.min(1, Math.max(0, (clientX - bounds.left) / bounds.width));
 }
 
-const Picture = ({
+const MinimapPicture = ({
   view: { model, fullRange, now },
   width,
 }: {
@@ -101,17 +101,17 @@ const Picture = ({
     }
     const ratio = devicePixelRatio;
     canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
+    canvas.height = Math.round(minimapHeight * ratio);
     context.scale(ratio, ratio);
     const getColor = createColorLookup(canvas);
     const lanes = countLanes(model);
-    const laneHeight = height / lanes;
+    const laneHeight = minimapHeight / lanes;
     for (const bar of toMinimapBars(model, { fullRange, width, lanes, now })) {
       context.fillStyle = getColor(bar.isError ? "bad" : `type-${model.types[bar.run] ?? ""}`);
       context.fillRect(bar.x, bar.lane * laneHeight + 0.5, bar.width, laneHeight - 1);
     }
   }, [model, fullRange, now, width]);
-  return <canvas ref={ref} style={{ width: "100%", height }} />;
+  return <canvas ref={ref} style={{ width: "100%", height: minimapHeight }} />;
 };
 
 /**
@@ -124,8 +124,8 @@ function createColorLookup(element: Element): (name: string) => string {
   return (name) => {
     const themeColor =
       cachedColors.get(name) ?? (/^[\w-]+$/.test(name) ? style.getPropertyValue(`--${name}`) : "");
-    const used = themeColor === "" ? style.getPropertyValue("--type-chain") : themeColor;
-    cachedColors.set(name, used);
-    return used;
+    const color = themeColor === "" ? style.getPropertyValue("--type-chain") : themeColor;
+    cachedColors.set(name, color);
+    return color;
   };
 }

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getBlob, getJson, postJson } from "../../api/http.ts";
 import { parseAttachments } from "../../components/payload/attachment.ts";
 import type { Attachment } from "../../components/payload/attachment.ts";
@@ -11,7 +11,7 @@ import type { TraceColumns } from "./trace-columns.ts";
 import { growTrace, isGrowing } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
-const queryPath = endpointPath("/runs/query");
+const queryPath = toEndpointPath("/runs/query");
 
 /** How often a trace with open runs is queried again. */
 const refreshMs = 1_000;
@@ -21,15 +21,15 @@ const refreshMs = 1_000;
  */
 const largeTraceRefreshMs = 3_000;
 const largeTraceRuns = 10_000;
-/** How often a trace without runs is queried again: its runs may still be on their way to the server. */
+/** How often a trace without runs is queried again, because its runs may not have reached the server yet. */
 const emptyTraceRefreshMs = 2_000;
-/** The most runs of one trace that the UI loads. The view says so when the trace has more. */
+/** The maximum number of runs of one trace that the UI loads. The view says so when the trace has more. */
 export const traceRunLimit = 200_000;
 
 /** The loaded part of a trace. */
 export interface LoadedTrace {
   readonly model: TraceModel;
-  /** Sent as `since` with the next request, which then returns only the runs that changed. */
+  /** Identifies the latest change in the response. The next request sends it as `since`, to get only later changes. */
   readonly mark: number;
   /** Whether there are more runs than {@link traceRunLimit}. */
   readonly isTruncated: boolean;
@@ -37,15 +37,15 @@ export interface LoadedTrace {
   readonly readMs: number;
 }
 
-/** All runs of a trace, without their payloads. While one of them is open, the query repeats for what changed. */
-export const traceQuery = (traceId: string) =>
+/** All runs of a trace, without their payloads. While a run is open, the query polls for the runs that changed. */
+export const createTraceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ["trace", traceId],
     queryFn: async ({ signal, client, queryKey }) => {
       const loaded = client.getQueryData<LoadedTrace>(queryKey);
       return readTrace(traceId, loaded, signal);
     },
-    // A comparison of two models would read every run. `growTrace` returns the same model when nothing changed.
+    // Comparing two models would read every run. Instead, `growTrace` returns the same model if nothing changed.
     structuralSharing: false,
     refetchInterval: ({ state: { data } }) => {
       if (data === undefined || data.model.count === 0) {
@@ -69,7 +69,7 @@ async function readTrace(
   let runs = isNew ? 0 : loaded.model.count;
   let after = "";
   do {
-    const path = endpointPath("/ui/traces/:id", { id: traceId });
+    const path = toEndpointPath("/ui/traces/:id", { id: traceId });
     // Sequential: each response contains the cursor of the next page.
     const page = parseTraceColumns(await getJson(`${path}?${after}${since}`, signal));
     pages.push(page);
@@ -78,14 +78,14 @@ async function readTrace(
   } while (after !== "" && runs < traceRunLimit);
   return {
     model: growTrace(isNew ? undefined : loaded.model, pages),
-    // The mark of the first page, so that changes made while the other pages were read are found next time.
+    // Use the mark of the first page, so that the next request also finds runs that changed during this one.
     mark: pages[0]?.mark ?? 0,
     isTruncated: after !== "" || (!isNew && loaded.isTruncated),
     readMs: Date.now(),
   };
 }
 
-/** A run with its payloads. A worker thread parses and keeps large members. */
+/** A run with its payloads. Large members stay in the memory of a worker thread, which parses them. */
 export interface TraceRunDetails extends RunDetails {
   readonly files: readonly Attachment[];
   readonly projectId: string | undefined;
@@ -96,7 +96,7 @@ export interface TraceRunDetails extends RunDetails {
   readonly serialized: unknown;
   /** The runtime environment of the run, and its metadata. */
   readonly extra: unknown;
-  /** The events as recorded: an array like `events`, or a value that a worker keeps if they are large. */
+  /** The recorded events: the same array as `events`, or, if they are large, a value in the memory of a worker. */
   readonly allEvents: unknown;
   readonly shareToken: string | undefined;
   readonly tenantId: string | undefined;
@@ -105,60 +105,60 @@ export interface TraceRunDetails extends RunDetails {
 /** How often an open run is queried again. */
 const openRunRefreshMs = 2_000;
 
-export const traceRunQuery = (id: string) =>
+export const createTraceRunQuery = (id: string) =>
   queryOptions({
     queryKey: ["trace-run", id],
-    queryFn: async ({ signal }) => readRun(endpointPath("/ui/trace-runs/:id", { id }), signal),
+    queryFn: async ({ signal }) => readRun(toEndpointPath("/ui/trace-runs/:id", { id }), signal),
     structuralSharing: false,
     refetchInterval: ({ state: { data } }) =>
       data?.status === "pending" ? openRunRefreshMs : false,
   });
 
 /** The run that a share token gives access to. */
-export const sharedRunQuery = (token: string) =>
+export const createSharedRunQuery = (token: string) =>
   queryOptions({
     queryKey: ["shared-run", token],
-    queryFn: async ({ signal }) => readRun(endpointPath("/public/:token/run", { token }), signal),
+    queryFn: async ({ signal }) => readRun(toEndpointPath("/public/:token/run", { token }), signal),
     structuralSharing: false,
   });
 
 async function readRun(path: string, signal: AbortSignal): Promise<TraceRunDetails> {
   const blob = await getBlob(path, signal);
   const value = (await openDocument(await blob.arrayBuffer())) as Readonly<Record<string, unknown>>;
-  const text = (name: string): string | undefined =>
+  const readText = (name: string): string | undefined =>
     typeof value[name] === "string" ? value[name] : undefined;
   const count = (name: string): number => Number(value[name] ?? 0);
-  const firstToken = text("first_token_time");
+  const firstToken = readText("first_token_time");
   return {
     ...parseRunDetails(value),
     files: parseAttachments(value["s3_urls"]),
-    projectId: text("session_id"),
-    referenceExampleId: text("reference_example_id"),
+    projectId: readText("session_id"),
+    referenceExampleId: readText("reference_example_id"),
     firstTokenMs: firstToken === undefined ? undefined : Date.parse(firstToken),
     tokens: {
       prompt: count("prompt_tokens"),
       completion: count("completion_tokens"),
       total: count("total_tokens"),
     },
-    cost: text("total_cost"),
+    cost: readText("total_cost"),
     serialized: value["serialized"] ?? undefined,
     extra: value["extra"] ?? undefined,
     allEvents: value["events"] ?? undefined,
-    shareToken: text("share_token"),
-    tenantId: /^\/o\/([^/]+)\//.exec(text("app_path") ?? "")?.[1],
+    shareToken: readText("share_token"),
+    tenantId: /^\/o\/([^/]+)\//.exec(readText("app_path") ?? "")?.[1],
   };
 }
 
-const contentLimit = 1_000;
-/** The least number of characters in a search of payloads. Shorter texts match nearly every run. */
+const maxContentMatches = 1_000;
+/** Payloads are searched only for texts of at least this length. Shorter texts match nearly every run. */
 export const minContentChars = 3;
 
 /** The ids of the runs of a trace whose payload contains the text, up to 1,000. */
-export const contentSearchQuery = (traceId: string, text: string) =>
+export const createContentSearchQuery = (traceId: string, text: string) =>
   queryOptions({
     queryKey: ["trace", traceId, "content", text],
     queryFn: async ({ signal }): Promise<readonly string[]> => {
-      const body = { trace: traceId, query: text, select: ["id"], limit: contentLimit };
+      const body = { trace: traceId, query: text, select: ["id"], limit: maxContentMatches };
       const { runs } = (await postJson(queryPath, body, signal)) as { runs: { id: string }[] };
       return runs.map(({ id }) => id);
     },
@@ -167,10 +167,10 @@ export const contentSearchQuery = (traceId: string, text: string) =>
   });
 
 /** The longest run name, in characters, that is sent in a filter. */
-const filterNameChars = 500;
+const maxFilterNameChars = 500;
 
 /** The id of the latest earlier run in the project with the same name as this run; `null` if there is none. */
-export const previousRunQuery = ({ id, name, startMs, projectId }: TraceRunDetails) =>
+export const createPreviousRunQuery = ({ id, name, startMs, projectId }: TraceRunDetails) =>
   queryOptions({
     queryKey: ["trace-run", id, "previous"],
     queryFn: async ({ signal }): Promise<string | null> => {
@@ -185,6 +185,6 @@ export const previousRunQuery = ({ id, name, startMs, projectId }: TraceRunDetai
       const { runs } = (await postJson(queryPath, body, signal)) as { runs: { id: string }[] };
       return runs.find((run) => run.id !== id)?.id ?? null;
     },
-    enabled: projectId !== undefined && name.length <= filterNameChars,
+    enabled: projectId !== undefined && name.length <= maxFilterNameChars,
     staleTime: 60_000,
   });

@@ -1,5 +1,5 @@
 import { createRoute } from "@tanstack/react-router";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -8,6 +8,6 @@ export const traceRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/projects/p/$projectId/r/$runId",
-    component: lazyView(async () => import("./run-link.tsx"), "RunLink"),
+    component: createLazyView(async () => import("./run-link.tsx"), "RunLink"),
   }),
 ] as const;

@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
 import { AbsentView } from "../../components/page/absent-view.tsx";
-import { traceRunQuery } from "./queries.ts";
+import { createTraceRunQuery } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/r/$runId");
 
 /** The view of `/o/{tenant}/projects/p/{project}/r/{run}`: redirects to the run in its trace. */
 export const RunLink = () => {
   const { tenantId, projectId, runId } = route.useParams();
-  const { data: run, error, refetch } = useQuery(traceRunQuery(runId));
+  const { data: run, error, refetch } = useQuery(createTraceRunQuery(runId));
   if (run === undefined) {
     return (
       <AbsentView title="Run" resourceName="the run" error={error} onRetry={refetch}>

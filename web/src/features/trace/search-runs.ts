@@ -7,7 +7,7 @@ interface SearchText {
   readonly ends: Int32Array;
 }
 
-/** Built once for each trace model, so that a search only scans one text. */
+/** The text of each trace model, which is built once and then used by every search. */
 const searchTexts = new WeakMap<TraceModel, SearchText>();
 
 /** The indexes, in tree order, of the runs whose name or type contains the text (in any case) or whose id is the text. */
@@ -24,12 +24,12 @@ export function searchRuns(model: TraceModel, text: string): readonly number[] {
   searchTexts.set(model, haystack);
   const matches: number[] = [];
   let rank = 0;
-  for (let at = haystack.text.indexOf(needle); at >= 0;) {
-    while ((haystack.ends[rank] ?? 0) <= at) {
+  for (let offset = haystack.text.indexOf(needle); offset >= 0;) {
+    while ((haystack.ends[rank] ?? 0) <= offset) {
       rank += 1;
     }
     matches.push(model.order[rank] ?? 0);
-    at = haystack.text.indexOf(needle, haystack.ends[rank]);
+    offset = haystack.text.indexOf(needle, haystack.ends[rank]);
   }
   return matches;
 }

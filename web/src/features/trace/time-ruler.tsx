@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
 import type { PointerEvent } from "react";
 import { formatDuration } from "../../components/time/time.ts";
-import { toTicks, windowBetween } from "./time-scale.ts";
+import { toTicks, createWindow } from "./time-scale.ts";
 import type { ZoomTarget } from "./use-wheel-zoom.ts";
 
 const tickCount = 4;
@@ -12,8 +12,8 @@ const minDragPixels = 4;
 export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
   const ruler = useRef<HTMLDivElement>(null);
   const [dragged, setDragged] = useState<{ readonly from: number; readonly to: number }>();
-  const span = window.to - window.from;
-  const shareAt = ({ clientX }: PointerEvent): number => {
+  const windowLength = window.to - window.from;
+  const computeShare = ({ clientX }: PointerEvent): number => {
     const bounds = ruler.current?.getBoundingClientRect();
     const width = bounds?.width ?? 0;
     return width === 0 ? 0 : Math.min(1, Math.max(0, (clientX - (bounds?.left ?? 0)) / width));
@@ -21,8 +21,8 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
   const onPointerUp = (): void => {
     const width = ruler.current?.clientWidth ?? 0;
     if (dragged !== undefined && Math.abs(dragged.to - dragged.from) * width > minDragPixels) {
-      const at = (share: number): number => window.from + share * span;
-      onWindow(windowBetween(at(dragged.from), at(dragged.to), fullRange));
+      const toTime = (share: number): number => window.from + share * windowLength;
+      onWindow(createWindow(toTime(dragged.from), toTime(dragged.to), fullRange));
     }
     setDragged(undefined);
   };
@@ -34,10 +34,10 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
         ref={ruler}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
-          setDragged({ from: shareAt(event), to: shareAt(event) });
+          setDragged({ from: computeShare(event), to: computeShare(event) });
         }}
         onPointerMove={(event) =>
-          dragged !== undefined && setDragged({ ...dragged, to: shareAt(event) })
+          dragged !== undefined && setDragged({ ...dragged, to: computeShare(event) })
         }
         onPointerUp={onPointerUp}
         onDoubleClick={() => onWindow(fullRange)}
@@ -46,7 +46,7 @@ export const TimeRuler = ({ window, fullRange, onWindow }: ZoomTarget) => {
           <span
             key={tick}
             className="ruler-tick"
-            style={{ left: `${((tick - window.from) / span) * 100}%` }}
+            style={{ left: `${((tick - window.from) / windowLength) * 100}%` }}
           >
             {tick === fullRange.from ? "0" : formatDuration((tick - fullRange.from) / 1_000)}
           </span>

@@ -4,11 +4,11 @@ export interface TimeWindow {
   readonly to: number;
 }
 
-/** The shortest window: one microsecond, the resolution of run times. */
-const shortestMicros = 1;
+/** The length of the shortest time window: one microsecond, the resolution of run times. */
+const minWindowMicros = 1;
 
 /** The window from a trace's first start to its last end; open runs end at `now`. */
-export function spanOf(
+export function computeFullRange(
   { starts, ends, count }: { starts: Float64Array; ends: Float64Array; count: number },
   now: number,
 ): TimeWindow {
@@ -21,8 +21,8 @@ export function spanOf(
     to = Math.max(to, start, Number.isNaN(end) ? now : end);
   }
   return count === 0
-    ? { from: 0, to: shortestMicros }
-    : { from, to: Math.max(to, from + shortestMicros) };
+    ? { from: 0, to: minWindowMicros }
+    : { from, to: Math.max(to, from + minWindowMicros) };
 }
 
 /** Position of a time interval within a window. */
@@ -30,7 +30,7 @@ export interface Bar {
   /** As a share of the window's width, 0 to 1. */
   readonly left: number;
   readonly width: number;
-  /** Whether any part of it is in the window. */
+  /** Whether any part of the interval is in the window. */
   readonly isVisible: boolean;
 }
 
@@ -55,21 +55,21 @@ export function zoom(
   }: { readonly factor: number; readonly around: number; readonly fullRange: TimeWindow },
 ): TimeWindow {
   const span = window.to - window.from;
-  const newSpan = Math.max(shortestMicros, Math.min(fullRange.to - fullRange.from, span * factor));
+  const newSpan = Math.max(minWindowMicros, Math.min(fullRange.to - fullRange.from, span * factor));
   const from = window.from + around * (span - newSpan);
   return moveInto({ from, to: from + newSpan }, fullRange);
 }
 
 /** Moves a window by a share of its width; a negative share moves it to earlier times. Stays within `fullRange`. */
 export function pan(window: TimeWindow, share: number, fullRange: TimeWindow): TimeWindow {
-  const by = (window.to - window.from) * share;
-  return moveInto({ from: window.from + by, to: window.to + by }, fullRange);
+  const offset = (window.to - window.from) * share;
+  return moveInto({ from: window.from + offset, to: window.to + offset }, fullRange);
 }
 
 /** The window between two moments, given in either order, limited to `fullRange`. */
-export function windowBetween(a: number, b: number, fullRange: TimeWindow): TimeWindow {
+export function createWindow(a: number, b: number, fullRange: TimeWindow): TimeWindow {
   const from = Math.min(a, b);
-  return moveInto({ from, to: Math.max(a, b, from + shortestMicros) }, fullRange);
+  return moveInto({ from, to: Math.max(a, b, from + minWindowMicros) }, fullRange);
 }
 
 /** Shortens a window to the length of `fullRange` if it is longer, and moves it inside `fullRange`. */
@@ -79,7 +79,7 @@ function moveInto({ from, to }: TimeWindow, fullRange: TimeWindow): TimeWindow {
   return { from: start, to: start + span };
 }
 
-/** Up to about `count` tick marks in a window, at round distances from `zero`. */
+/** Returns the positions of about `count` tick marks in a window, at round distances from `zero`. */
 export function toTicks(window: TimeWindow, count: number, zero: number): readonly number[] {
   const span = window.to - window.from;
   const step = toRoundStep(span / Math.max(1, count));
@@ -96,12 +96,15 @@ export function toTicks(window: TimeWindow, count: number, zero: number): readon
 }
 
 const microsPerSecond = 1_000_000;
-/** In seconds. */
+/** Round distances between two ticks, in seconds. */
 const clockSteps = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400,
 ];
 
-/** The smallest round step of at least `least`: 1, 2 or 5 times a power of ten; above a second, a step of clocks such as 15 s or 6 h. */
+/**
+ * Returns the smallest round distance between ticks of at least `least`: 1, 2 or 5 times a power of ten, or above one
+ * second a distance such as 15 s or 6 h.
+ */
 function toRoundStep(least: number): number {
   if (least > microsPerSecond) {
     const seconds = clockSteps.find((step) => step * microsPerSecond >= least);
@@ -109,6 +112,6 @@ function toRoundStep(least: number): number {
       ? Math.ceil(least / (86_400 * microsPerSecond)) * 86_400 * microsPerSecond
       : seconds * microsPerSecond;
   }
-  const power = 10 ** Math.floor(Math.log10(Math.max(least, shortestMicros)));
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, minWindowMicros)));
   return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least) ?? power * 10;
 }

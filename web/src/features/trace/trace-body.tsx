@@ -8,7 +8,7 @@ import { TraceTools } from "./trace-tools.tsx";
 import { useTraceAddress } from "./use-trace-address.ts";
 import { useTraceKeys } from "./use-trace-keys.ts";
 import { formatZoom, useTraceView } from "./use-trace-view.ts";
-import { findClosedAncestors, findNextRun } from "./visible-runs.ts";
+import { findCollapsedAncestors, findNextRun } from "./visible-runs.ts";
 
 /** The body of a trace that has at least one run: toolbar, minimap, tree and run panel. */
 export const TraceBody = ({
@@ -22,8 +22,8 @@ export const TraceBody = ({
 }) => {
   const { model } = trace;
   const { search, change } = useTraceAddress();
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const view = useTraceView(trace, traceId, { search, closed });
+  const [collapsedIds, setCollapsedIds] = useState<ReadonlySet<string>>(new Set());
+  const view = useTraceView(trace, traceId, { search, collapsedIds });
   const searchRef = useRef<HTMLInputElement>(null);
   const selected = model.indexById.get(runId) ?? model.order[0] ?? 0;
   const { fullRange, matches, facts } = view;
@@ -31,31 +31,33 @@ export const TraceBody = ({
     (run: number) => {
       const id = model.ids[run];
       change({ run: id === traceId ? undefined : id });
-      const above = findClosedAncestors(model, run, closed);
-      if (above.length > 0) {
-        setClosed(new Set([...closed].filter((closedId) => !above.includes(closedId))));
+      const collapsedAncestors = findCollapsedAncestors(model, run, collapsedIds);
+      if (collapsedAncestors.length > 0) {
+        setCollapsedIds(
+          new Set([...collapsedIds].filter((closedId) => !collapsedAncestors.includes(closedId))),
+        );
       }
     },
-    [model, traceId, change, closed],
+    [model, traceId, change, collapsedIds],
   );
   const onFold = (run: number): void => {
     const id = model.ids[run] ?? "";
-    const next = new Set(closed);
+    const next = new Set(collapsedIds);
     if (!next.delete(id)) {
       next.add(id);
     }
-    setClosed(next);
+    setCollapsedIds(next);
   };
   const onWindow = useCallback(
     (window: TimeWindow) => change({ zoom: formatZoom(window, fullRange) }),
     [change, fullRange],
   );
-  const steps = useMemo(
+  const runsByKind = useMemo(
     () => ({ match: matches, error: facts?.errors ?? [], slow: facts?.slowest ?? [] }),
     [matches, facts],
   );
-  const onStep = (kind: keyof typeof steps, by: 1 | -1): void => {
-    const runs = steps[kind];
+  const onStep = (kind: keyof typeof runsByKind, by: 1 | -1): void => {
+    const runs = runsByKind[kind];
     // The slowest runs are visited from slowest to fastest, the others in the order of the tree.
     const rank = runs.indexOf(selected);
     const next =
@@ -83,9 +85,9 @@ export const TraceBody = ({
         <TraceList
           view={view}
           selected={selected}
-          closed={closed}
-          closedTypes={search.close}
-          find={search.find ?? ""}
+          collapsedIds={collapsedIds}
+          collapsedTypes={search.close}
+          searchText={search.find ?? ""}
           onSelect={onSelect}
           onFold={onFold}
           onWindow={onWindow}

@@ -1,7 +1,7 @@
 /** One page of a trace's runs, as columns: the response of `GET /ui/traces/:id`. */
 export interface TraceColumns {
   readonly count: number;
-  /** Sent as `since` with a later request, it selects the runs that changed after this response. */
+  /** Identifies the latest change in the response. A request with `since=<mark>` returns only runs that changed later. */
   readonly mark: number;
   /** The cursor of the next page; `undefined` on the last page. */
   readonly next: string | undefined;
@@ -10,13 +10,13 @@ export interface TraceColumns {
   /** The ids of the runs, concatenated, 36 characters each. */
   readonly ids: string;
   /**
-   * The index of each run's parent: an index below `count` refers to `ids`, a larger one (minus `count`) to `far`; -1
-   * for no parent.
+   * The index of each run's parent. An index below `count` refers to `ids`; a larger one refers, minus `count`, to
+   * `far`; -1 means that the run has no parent.
    */
   readonly parents: readonly number[];
   /** The ids of parents that are not on this page, concatenated like `ids`. */
   readonly far: string;
-  /** Indexes into `names`; `type` contains indexes into `types`. */
+  /** For each run, the index of its name in `names`. `type` contains indexes into `types`. */
   readonly name: readonly number[];
   readonly names: readonly string[];
   readonly type: readonly number[];
@@ -26,7 +26,7 @@ export interface TraceColumns {
   readonly end: readonly (number | null)[];
   /** Indexes of the failed runs. */
   readonly errors: readonly number[];
-  /** By the run's index in this page, as are `cost` and `firstToken`. */
+  /** Tokens by the run's index in this page. `cost` and `firstToken` have the same keys. */
   readonly tokens: Readonly<Record<number, number>>;
   readonly cost: Readonly<Record<number, number>>;
   readonly firstToken: Readonly<Record<number, number>>;

@@ -1,4 +1,4 @@
-import { endOf, statusCodes } from "./trace-model.ts";
+import { computeEnd, statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
 /** A time interval within one run, in microseconds since the trace's base. */
@@ -10,24 +10,24 @@ export interface Interval {
 }
 
 /** The self time of each run, by run index: its duration minus the part that its children cover. */
-export function toSelfTimes(model: TraceModel, now: number): Float64Array {
+export function computeSelfTimes(model: TraceModel, now: number): Float64Array {
   const { count, order, parents, starts } = model;
   const selfTimes = new Float64Array(count);
-  /** By run index: the time up to which its children were subtracted. Children are visited by start. */
-  const covered = new Float64Array(count);
+  /** By run index: the end of the last child that was subtracted. Children are visited in order of their start. */
+  const coveredTo = new Float64Array(count);
   for (let rank = 0; rank < count; rank += 1) {
     const run = order[rank] ?? 0;
     const start = starts[run] ?? 0;
-    const end = endOf(model, run, now);
+    const end = computeEnd(model, run, now);
     selfTimes[run] = end - start;
-    covered[run] = start;
+    coveredTo[run] = start;
     const parent = parents[run] ?? -1;
     if (parent >= 0) {
-      const from = Math.max(start, covered[parent] ?? 0);
-      const to = Math.min(end, endOf(model, parent, now));
+      const from = Math.max(start, coveredTo[parent] ?? 0);
+      const to = Math.min(end, computeEnd(model, parent, now));
       if (to > from) {
         selfTimes[parent] = (selfTimes[parent] ?? 0) - (to - from);
-        covered[parent] = to;
+        coveredTo[parent] = to;
       }
     }
   }
@@ -35,7 +35,7 @@ export function toSelfTimes(model: TraceModel, now: number): Float64Array {
 }
 
 /** The indexes of the `limit` runs with the longest self times, the slowest first. */
-export function toSlowest(selfTimes: Float64Array, limit: number): readonly number[] {
+export function findSlowest(selfTimes: Float64Array, limit: number): readonly number[] {
   const slowest: number[] = [];
   for (let run = 0; run < selfTimes.length; run += 1) {
     const time = selfTimes[run] ?? 0;
@@ -50,7 +50,7 @@ export function toSlowest(selfTimes: Float64Array, limit: number): readonly numb
 }
 
 /** The indexes of the failed runs, in tree order. */
-export const toErrors = ({ order, statuses }: TraceModel): readonly number[] =>
+export const findErrors = ({ order, statuses }: TraceModel): readonly number[] =>
   [...order].filter((run) => statuses[run] === statusCodes.error);
 
 /**
@@ -63,46 +63,46 @@ export const toErrors = ({ order, statuses }: TraceModel): readonly number[] =>
  * segment would have let the trace end earlier, all else being equal. Segments do not overlap and,
  * without clock skew, cover the root's time without a gap.
  */
-export function toCriticalPath(model: TraceModel, now: number): readonly Interval[] {
+export function findCriticalPath(model: TraceModel, now: number): readonly Interval[] {
   const root = model.order[0];
   if (root === undefined) {
     return [];
   }
-  const childrenOf = groupChildrenByEnd(model, now);
+  const childrenByRun = groupChildrenByEnd(model, now);
   const path: Interval[] = [];
-  const rootEnd = endOf(model, root, now);
-  const stack: Step[] = [
-    { run: root, from: model.starts[root] ?? 0, until: rootEnd, at: rootEnd, nextChild: 0 },
+  const rootEnd = computeEnd(model, root, now);
+  const stack: PathStep[] = [
+    { run: root, from: model.starts[root] ?? 0, until: rootEnd, moment: rootEnd, nextChild: 0 },
   ];
   for (let step = stack.at(-1); step !== undefined; step = stack.at(-1)) {
     const { run, from, until } = step;
-    const child = childrenOf.get(run)?.[step.nextChild];
-    if (child === undefined || step.at <= from) {
-      addInterval(path, { run, from, to: step.at });
+    const child = childrenByRun.get(run)?.[step.nextChild];
+    if (child === undefined || step.moment <= from) {
+      addInterval(path, { run, from, to: step.moment });
       stack.pop();
       continue;
     }
     step.nextChild += 1;
     const childStart = Math.max(from, model.starts[child] ?? 0);
-    const childEnd = Math.min(endOf(model, child, now), until);
-    if (childEnd <= step.at && childEnd > childStart) {
-      addInterval(path, { run, from: childEnd, to: step.at });
-      step.at = childStart;
-      stack.push({ run: child, from: childStart, until: childEnd, at: childEnd, nextChild: 0 });
+    const childEnd = Math.min(computeEnd(model, child, now), until);
+    if (childEnd <= step.moment && childEnd > childStart) {
+      addInterval(path, { run, from: childEnd, to: step.moment });
+      step.moment = childStart;
+      stack.push({ run: child, from: childStart, until: childEnd, moment: childEnd, nextChild: 0 });
     }
   }
   return path;
 }
 
-/** One run on the stack of the walk along the critical path. */
-interface Step {
+/** One run on the stack of {@link findCriticalPath}, which follows the path backwards in time. */
+interface PathStep {
   readonly run: number;
-  /** The part of the run within its parent's time. The path enters at `until` and leaves at `from`. */
+  /** The time range of the run, clipped to that of its parent. The path enters at `until` and leaves at `from`. */
   readonly from: number;
   readonly until: number;
   /** The current moment; it only decreases. */
-  at: number;
-  /** The index, among the run's children sorted from the last end to the first, of the next child to try. */
+  moment: number;
+  /** The run's children are sorted by end, the latest first. This is the index of the child to check next. */
   nextChild: number;
 }
 
@@ -129,7 +129,7 @@ function groupChildrenByEnd(
     }
   }
   for (const siblings of children.values()) {
-    siblings.sort((a, b) => endOf(model, b, now) - endOf(model, a, now));
+    siblings.sort((a, b) => computeEnd(model, b, now) - computeEnd(model, a, now));
   }
   return children;
 }

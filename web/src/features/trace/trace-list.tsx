@@ -1,7 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import type { KeyboardEvent, MouseEvent } from "react";
-import { toNextRow } from "../../components/keyboard/next-row.ts";
+import { findNextRow } from "../../components/keyboard/next-row.ts";
 import { TimeRuler } from "./time-ruler.tsx";
 import type { TimeWindow } from "./time-scale.ts";
 import { rowHeight, TraceRow } from "./trace-row.tsx";
@@ -9,14 +9,14 @@ import { splitList } from "./trace-search.ts";
 import type { TraceView } from "./use-trace-view.ts";
 import { useWheelZoom } from "./use-wheel-zoom.ts";
 
-const pageRows = 15;
+const rowsPerPage = 15;
 
 interface TraceListProps {
   readonly view: TraceView;
   readonly selected: number;
-  readonly closed: ReadonlySet<string>;
-  readonly closedTypes: string | undefined;
-  readonly find: string;
+  readonly collapsedIds: ReadonlySet<string>;
+  readonly collapsedTypes: string | undefined;
+  readonly searchText: string;
   readonly onSelect: (run: number) => void;
   readonly onFold: (run: number) => void;
   readonly onWindow: (window: TimeWindow) => void;
@@ -28,19 +28,19 @@ export const TraceList = (props: TraceListProps) => {
   const { model, visible, window, fullRange } = view;
   const { runs } = visible;
   const scroller = useRef<HTMLDivElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: runs.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 10,
   });
-  const row = useMemo(() => runs.indexOf(selected), [runs, selected]);
+  const selectedRow = useMemo(() => runs.indexOf(selected), [runs, selected]);
   useEffect(() => {
-    if (row >= 0) {
-      virtualizer.scrollToIndex(row, { align: "auto" });
+    if (selectedRow >= 0) {
+      virtualizer.scrollToIndex(selectedRow, { align: "auto" });
     }
-  }, [row, virtualizer]);
+  }, [selectedRow, virtualizer]);
   useEffect(() => scroller.current?.focus({ preventScroll: true }), []);
   useWheelZoom(scroller, { window, fullRange, onWindow });
   const isExpanded = useIsExpanded(props);
@@ -48,7 +48,11 @@ export const TraceList = (props: TraceListProps) => {
     if (event.ctrlKey || event.metaKey || event.altKey) {
       return;
     }
-    const next = toNextRow(event.key, { current: row, count: runs.length, page: pageRows });
+    const next = findNextRow(event.key, {
+      current: selectedRow,
+      count: runs.length,
+      pageSize: rowsPerPage,
+    });
     const expanded = isExpanded(selected);
     if (next !== undefined && runs[next] !== undefined) {
       onSelect(runs[next]);
@@ -91,25 +95,25 @@ export const TraceList = (props: TraceListProps) => {
         onKeyDown={onKeyDown}
         onClick={onClick}
       >
-        <Rows {...props} virtualizer={virtualizer} isExpanded={isExpanded} />
+        <TraceRows {...props} virtualizer={virtualizer} isExpanded={isExpanded} />
       </div>
     </div>
   );
 };
 
 /** Returns a function that says whether a run is expanded; `undefined` for a run without children. */
-function useIsExpanded({ view: { model }, closed, closedTypes }: TraceListProps) {
-  const types = useMemo(() => splitList(closedTypes), [closedTypes]);
+function useIsExpanded({ view: { model }, collapsedIds, collapsedTypes }: TraceListProps) {
+  const types = useMemo(() => splitList(collapsedTypes), [collapsedTypes]);
   return (run: number): boolean | undefined =>
     (model.sizes[run] ?? 1) < 2
       ? undefined
-      : !closed.has(model.ids[run] ?? "") && !types.has(model.types[run] ?? "");
+      : !collapsedIds.has(model.ids[run] ?? "") && !types.has(model.types[run] ?? "");
 }
 
-const Rows = ({
+const TraceRows = ({
   view,
   selected,
-  find,
+  searchText,
   virtualizer,
   isExpanded,
 }: TraceListProps & {
@@ -117,7 +121,7 @@ const Rows = ({
   readonly isExpanded: (run: number) => boolean | undefined;
 }) => {
   const { model, visible, facts, path, matches, window, now } = view;
-  const matching = useMemo(() => new Set(matches), [matches]);
+  const matchingRuns = useMemo(() => new Set(matches), [matches]);
   return (
     <div className="rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
       {virtualizer.getVirtualItems().map(({ index, start }) => {
@@ -129,15 +133,15 @@ const Rows = ({
             model={model}
             run={run}
             depth={visible.depths[index] ?? 0}
-            start={start}
+            offsetTop={start}
             now={now}
             window={window}
             isSelected={run === selected}
             isExpanded={isExpanded(run)}
             slowRank={slowIndex < 0 ? undefined : slowIndex + 1}
             criticalIntervals={path.get(run)}
-            isMatch={matching.has(run)}
-            find={find}
+            isMatch={matchingRuns.has(run)}
+            searchText={searchText}
           />
         );
       })}

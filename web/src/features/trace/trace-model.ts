@@ -36,7 +36,8 @@ export interface TraceModel {
   readonly indexById: ReadonlyMap<string, number>;
 }
 
-interface Draft {
+/** The columns of a trace as growable arrays. */
+interface TraceDraft {
   baseMicros: number;
   readonly ids: string[];
   readonly parentIds: (string | undefined)[];
@@ -51,12 +52,12 @@ interface Draft {
   readonly indexById: Map<string, number>;
 }
 
-/** The growable columns that each model was built from; {@link growTrace} copies and extends them. */
-const drafts = new WeakMap<TraceModel, Draft>();
+/** The draft from which each model was built. {@link growTrace} extends a copy of it. */
+const drafts = new WeakMap<TraceModel, TraceDraft>();
 
 /**
- * Adds the runs of further pages to a trace: new runs at the end, changed runs in their old position.
- * Takes O(n) of the whole trace. Returns the same model when the pages are empty.
+ * Adds the runs of further pages to a trace: new runs at the end, changed runs at their existing index. It takes time
+ * in proportion to all runs of the trace. Returns the same model if the pages contain no runs.
  */
 export function growTrace(
   model: TraceModel | undefined,
@@ -66,18 +67,18 @@ export function growTrace(
   if (model !== undefined && pages.every(({ count }) => count === 0)) {
     return model;
   }
-  const draft = previous === undefined ? emptyDraft() : copyDraft(previous);
+  const draft = previous === undefined ? createDraft() : copyDraft(previous);
   pages.filter(({ count }) => count > 0).forEach((page) => addPage(draft, page));
   const grown = buildModel(draft);
   drafts.set(grown, draft);
   return grown;
 }
 
-export const statusOf = (model: TraceModel, run: number): TraceStatus =>
+export const readStatus = (model: TraceModel, run: number): TraceStatus =>
   statusNames[model.statuses[run] ?? 0] ?? "success";
 
-/** The end of a run's bar: `now` for an open run, and never before its start, which clock skew could cause. */
-export function endOf({ starts, ends }: TraceModel, run: number, now: number): number {
+/** Returns the end of a run's bar: `now` for an open run, and at least the start, because clock skew can make the end earlier. */
+export function computeEnd({ starts, ends }: TraceModel, run: number, now: number): number {
   const start = starts[run] ?? 0;
   const end = ends[run] ?? Number.NaN;
   return Math.max(start, Number.isNaN(end) ? now : end);
@@ -91,7 +92,7 @@ export const isBackwards = ({ starts, ends }: TraceModel, run: number): boolean 
 export const isGrowing = ({ statuses }: TraceModel): boolean =>
   statuses.includes(statusCodes.pending);
 
-const emptyDraft = (): Draft => ({
+const createDraft = (): TraceDraft => ({
   baseMicros: Number.NaN,
   ids: [],
   parentIds: [],
@@ -106,7 +107,7 @@ const emptyDraft = (): Draft => ({
   indexById: new Map(),
 });
 
-const copyDraft = (draft: Draft): Draft => ({
+const copyDraft = (draft: TraceDraft): TraceDraft => ({
   baseMicros: draft.baseMicros,
   ids: draft.ids.slice(),
   parentIds: draft.parentIds.slice(),
@@ -121,35 +122,35 @@ const copyDraft = (draft: Draft): Draft => ({
   indexById: new Map(draft.indexById),
 });
 
-function addPage(draft: Draft, page: TraceColumns): void {
+function addPage(draft: TraceDraft, page: TraceColumns): void {
   if (Number.isNaN(draft.baseMicros)) {
     draft.baseMicros = page.baseMicros;
   }
-  const shift = page.baseMicros - draft.baseMicros;
+  const shiftMicros = page.baseMicros - draft.baseMicros;
   const errors = new Set(page.errors);
   const allIds = page.ids + page.far;
-  const idAt = (index: number): string => allIds.slice(index * idLength, (index + 1) * idLength);
+  const readId = (index: number): string => allIds.slice(index * idLength, (index + 1) * idLength);
   for (let index = 0; index < page.count; index += 1) {
-    const id = idAt(index);
+    const id = readId(index);
     const runIndex = draft.indexById.get(id) ?? draft.ids.length;
     const end = page.end[index] ?? null;
     const parent = page.parents[index] ?? -1;
     draft.indexById.set(id, runIndex);
     draft.ids[runIndex] = id;
-    draft.parentIds[runIndex] = parent >= 0 ? idAt(parent) : undefined;
+    draft.parentIds[runIndex] = parent >= 0 ? readId(parent) : undefined;
     draft.names[runIndex] = page.names[page.name[index] ?? -1] ?? "";
     draft.types[runIndex] = page.types[page.type[index] ?? -1] ?? "";
-    draft.starts[runIndex] = (page.start[index] ?? 0) + shift;
-    draft.ends[runIndex] = end === null ? Number.NaN : end + shift;
-    const unfailed = end === null ? statusCodes.pending : statusCodes.success;
-    draft.statuses[runIndex] = errors.has(index) ? statusCodes.error : unfailed;
+    draft.starts[runIndex] = (page.start[index] ?? 0) + shiftMicros;
+    draft.ends[runIndex] = end === null ? Number.NaN : end + shiftMicros;
+    const statusWithoutError = end === null ? statusCodes.pending : statusCodes.success;
+    draft.statuses[runIndex] = errors.has(index) ? statusCodes.error : statusWithoutError;
     setOrDelete(draft.tokens, runIndex, page.tokens[index]);
     setOrDelete(draft.costs, runIndex, page.cost[index]);
     const firstToken = page.firstToken[index];
     setOrDelete(
       draft.firstTokens,
       runIndex,
-      firstToken === undefined ? undefined : firstToken + shift,
+      firstToken === undefined ? undefined : firstToken + shiftMicros,
     );
   }
 }
@@ -162,7 +163,7 @@ function setOrDelete(map: Map<number, number>, runIndex: number, value: number |
   }
 }
 
-function buildModel(draft: Draft): TraceModel {
+function buildModel(draft: TraceDraft): TraceModel {
   const count = draft.ids.length;
   const parents = new Int32Array(count).fill(-1);
   draft.parentIds.forEach((parentId, runIndex) => {
@@ -180,7 +181,7 @@ function buildModel(draft: Draft): TraceModel {
   };
 }
 
-/** Run indexes sorted by start. A trace mostly arrives in this order; the function then takes O(n). */
+/** Returns the run indexes sorted by start. The runs usually arrive in this order, and then need no sorting. */
 function sortByStart(starts: readonly number[]): number[] {
   const runIndexes = starts.map((_, runIndex) => runIndex);
   const isSorted = starts.every(
@@ -195,13 +196,13 @@ type Tree = Pick<TraceModel, "order" | "depths" | "sizes" | "ranks">;
 
 function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const count = parents.length;
-  const sorted = sortByStart(starts);
-  // Children as linked lists. They are built from the last start to the first, so each list begins with the first.
+  const sortedRuns = sortByStart(starts);
+  // The children of each run form a linked list, built from the last start to the first to begin with the first.
   const firstChild = new Int32Array(count).fill(-1);
   const nextSibling = new Int32Array(count).fill(-1);
   const topRuns: number[] = [];
   for (let index = count - 1; index >= 0; index -= 1) {
-    const runIndex = sorted[index] ?? 0;
+    const runIndex = sortedRuns[index] ?? 0;
     const parent = parents[runIndex] ?? -1;
     if (parent < 0) {
       topRuns.push(runIndex);
@@ -242,7 +243,9 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
     placeSubtree(topRuns[index] ?? 0);
   }
   // Runs whose parents form a cycle are below no top run. The one that started first becomes a top run.
-  sorted.forEach((runIndex) => (tree.ranks[runIndex] === -1 ? placeSubtree(runIndex) : undefined));
+  sortedRuns.forEach((runIndex) =>
+    tree.ranks[runIndex] === -1 ? placeSubtree(runIndex) : undefined,
+  );
   for (let index = count - 1; index >= 0; index -= 1) {
     const runIndex = tree.order[index] ?? 0;
     const parent = parents[runIndex] ?? -1;

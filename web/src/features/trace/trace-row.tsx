@@ -6,37 +6,37 @@ import { RunTypeBadge } from "../runs/run-badges.tsx";
 import { toBar } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
 import type { Interval } from "./trace-facts.ts";
-import { endOf, isBackwards, statusOf } from "./trace-model.ts";
+import { computeEnd, isBackwards, readStatus } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
 export const rowHeight = 28;
-const indent = 14;
-/** The deepest level that adds indentation. Deeper runs stay there, or their names would leave the column. */
-const deepestIndent = 16;
+const indentPixels = 14;
+/** Runs below this depth are not indented further; otherwise their names would not fit into the column. */
+const maxIndentLevels = 16;
 
 export interface TraceRowProps {
   readonly model: TraceModel;
   readonly run: number;
   readonly depth: number;
-  readonly start: number;
+  readonly offsetTop: number;
   readonly now: number;
   readonly window: TimeWindow;
   readonly isSelected: boolean;
   /** `undefined` for a run without children. */
   readonly isExpanded: boolean | undefined;
-  /** Rank among the slowest runs, from 1. */
+  /** Rank among the slowest runs, from 1; `undefined` if it is not one of them. */
   readonly slowRank: number | undefined;
   readonly criticalIntervals: readonly Interval[] | undefined;
   readonly isMatch: boolean;
-  readonly find: string;
+  readonly searchText: string;
 }
 
 /** The row of a run: its name, indented by depth, and its bar on the time scale. */
 export const TraceRow = memo((props: TraceRowProps) => {
-  const { model, run, depth, start, now, isSelected, isExpanded, isMatch } = props;
+  const { model, run, depth, offsetTop, now, isSelected, isExpanded, isMatch } = props;
   const id = model.ids[run] ?? "";
-  const status = statusOf(model, run);
-  const duration = endOf(model, run, now) - (model.starts[run] ?? 0);
+  const status = readStatus(model, run);
+  const duration = computeEnd(model, run, now) - (model.starts[run] ?? 0);
   return (
     <div
       id={`run-${id}`}
@@ -47,12 +47,15 @@ export const TraceRow = memo((props: TraceRowProps) => {
       aria-expanded={isExpanded}
       data-match={isMatch || undefined}
       data-run={id}
-      style={{ height: rowHeight, transform: `translateY(${start}px)` }}
+      style={{ height: rowHeight, transform: `translateY(${offsetTop}px)` }}
     >
-      <span className="tree-name" style={{ paddingLeft: Math.min(depth, deepestIndent) * indent }}>
+      <span
+        className="tree-name"
+        style={{ paddingLeft: Math.min(depth, maxIndentLevels) * indentPixels }}
+      >
         <span className="tree-fold" data-fold data-open={isExpanded} aria-hidden="true" />
         <RunTypeBadge type={model.types[run] ?? ""} />
-        <Name {...props} />
+        <RunName {...props} />
         {status === "error" && <span className="error-mark">Error</span>}
         {props.slowRank !== undefined && (
           <span className="slow-mark" title={`#${props.slowRank} slowest by self time`}>
@@ -69,12 +72,12 @@ export const TraceRow = memo((props: TraceRowProps) => {
   );
 });
 
-const Name = ({ model, run, find, isMatch }: TraceRowProps) => {
+const RunName = ({ model, run, searchText, isMatch }: TraceRowProps) => {
   const name = toVisibleText(model.names[run] ?? "");
   return (
     <bdi className="name">
       {isMatch
-        ? splitMatches(name, find.trim()).map((segment, index) =>
+        ? splitMatches(name, searchText.trim()).map((segment, index) =>
             segment.isMatch ? <mark key={index}>{segment.text}</mark> : segment.text,
           )
         : name}
@@ -84,8 +87,8 @@ const Name = ({ model, run, find, isMatch }: TraceRowProps) => {
 
 const Bar = ({ model, run, now, window, criticalIntervals }: TraceRowProps) => {
   const start = model.starts[run] ?? 0;
-  const bar = toBar(window, start, endOf(model, run, now));
-  const status = statusOf(model, run);
+  const bar = toBar(window, start, computeEnd(model, run, now));
+  const status = readStatus(model, run);
   if (!bar.isVisible) {
     const side = start >= window.to ? "right" : "left";
     return (

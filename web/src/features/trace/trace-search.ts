@@ -36,7 +36,7 @@ export interface TraceSearch {
   readonly zoom?: string;
 }
 
-const textChars = 200;
+const maxTextLength = 200;
 
 /** Parses the URL's query. Invalid values are left out. */
 export function parseTraceSearch(search: Readonly<Record<string, unknown>>): TraceSearch {
@@ -65,8 +65,8 @@ export const joinList = (items: ReadonlySet<string>): string | undefined =>
 const isOneOf = <Name extends string>(names: readonly Name[], value: unknown): value is Name =>
   names.some((name) => name === value);
 
-/** The router parses `find=7` as a number, although the user typed a text. */
+/** Parses a text parameter. A number is accepted too, because the router parses `find=7` as a number. */
 function parseText(name: "find" | "close" | "hide", value: unknown): TraceSearch {
   const text = typeof value === "number" ? String(value) : value;
-  return typeof text === "string" && text !== "" ? { [name]: text.slice(0, textChars) } : {};
+  return typeof text === "string" && text !== "" ? { [name]: text.slice(0, maxTextLength) } : {};
 }

@@ -24,16 +24,16 @@ export const TraceTools = (props: TraceToolsProps) => {
   const errors = view.facts?.errors.length ?? 0;
   return (
     <div className="trace-tools">
-      <Search {...props} />
+      <SearchField {...props} />
       <TypeMenu view={view} search={search} change={change} />
       <Toggle
         name="Errors only"
-        isOn={search.errors === true}
+        isPressed={search.errors === true}
         onClick={() => change({ errors: search.errors === true ? undefined : true })}
       />
       <Toggle
         name="Critical path"
-        isOn={search.path === true}
+        isPressed={search.path === true}
         onClick={() => change({ path: search.path === true ? undefined : true })}
       />
       <span className="tool-group">
@@ -43,7 +43,7 @@ export const TraceTools = (props: TraceToolsProps) => {
           </Button>
         )}
         <Button size="compact-xs" variant="default" onClick={() => onStep("slow", 1)}>
-          Next slowest
+          Next slowest run
         </Button>
         {view.window !== view.fullRange && (
           <Button size="compact-xs" variant="default" onClick={onResetZoom}>
@@ -55,14 +55,14 @@ export const TraceTools = (props: TraceToolsProps) => {
   );
 };
 
-const Search = ({ view, search, selected, searchRef, change, onStep }: TraceToolsProps) => {
-  const at = view.matches.indexOf(selected);
+const SearchField = ({ view, search, selected, searchRef, change, onStep }: TraceToolsProps) => {
+  const matchIndex = view.matches.indexOf(selected);
   const count = view.matches.length.toLocaleString();
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
     if (event.key === "Enter") {
       onStep("match", event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
-      // Without this the browser would clear the field, and the keys n and b could not step through the matches.
+      // Prevent the browser from clearing the field, so that the keys n and b can select the next and previous match.
       event.preventDefault();
       event.currentTarget.closest(".trace-body")?.querySelector<HTMLElement>(".tree")?.focus();
     }
@@ -81,7 +81,7 @@ const Search = ({ view, search, selected, searchRef, change, onStep }: TraceTool
       />
       {search.find !== undefined && (
         <output>
-          {at < 0 ? count : `${(at + 1).toLocaleString()} of ${count}`}
+          {matchIndex < 0 ? count : `${(matchIndex + 1).toLocaleString()} of ${count}`}
           {view.isSearching ? " …" : ""}
         </output>
       )}
@@ -91,24 +91,24 @@ const Search = ({ view, search, selected, searchRef, change, onStep }: TraceTool
 
 const Toggle = ({
   name,
-  isOn,
+  isPressed,
   onClick,
 }: {
   readonly name: string;
-  readonly isOn: boolean;
+  readonly isPressed: boolean;
   readonly onClick: () => void;
 }) => (
   <Button
     size="compact-xs"
-    variant={isOn ? "light" : "default"}
-    aria-pressed={isOn}
+    variant={isPressed ? "light" : "default"}
+    aria-pressed={isPressed}
     onClick={onClick}
   >
     {name}
   </Button>
 );
 
-const states = [
+const typeStates = [
   { value: "show", label: "Show" },
   { value: "close", label: "Collapse" },
   { value: "hide", label: "Hide" },
@@ -122,25 +122,25 @@ const TypeMenu = ({
 }: Pick<TraceToolsProps, "view" | "search" | "change">) => {
   const counts = useMemo(() => countTypes(view.model.types), [view.model]);
   const [collapsed, hidden] = [splitList(search.close), splitList(search.hide)];
-  const set = (type: string, state: string): void => {
-    const without = (types: ReadonlySet<string>) => [...types].filter((other) => other !== type);
+  const setTypeState = (type: string, state: string): void => {
+    const removeType = (types: ReadonlySet<string>) => [...types].filter((other) => other !== type);
     change({
-      close: joinList(new Set([...without(collapsed), ...(state === "close" ? [type] : [])])),
-      hide: joinList(new Set([...without(hidden), ...(state === "hide" ? [type] : [])])),
+      close: joinList(new Set([...removeType(collapsed), ...(state === "close" ? [type] : [])])),
+      hide: joinList(new Set([...removeType(hidden), ...(state === "hide" ? [type] : [])])),
     });
   };
-  const stateOf = (type: string): string => {
+  const readTypeState = (type: string): string => {
     if (hidden.has(type)) {
       return "hide";
     }
     return collapsed.has(type) ? "close" : "show";
   };
-  const changed = collapsed.size + hidden.size;
+  const changedCount = collapsed.size + hidden.size;
   return (
     <Menu position="bottom-start" withinPortal closeOnItemClick={false}>
       <Menu.Target>
-        <Button size="compact-xs" variant={changed > 0 ? "light" : "default"}>
-          {changed > 0 ? `Types (${changed})` : "Types"}
+        <Button size="compact-xs" variant={changedCount > 0 ? "light" : "default"}>
+          {changedCount > 0 ? `Types (${changedCount})` : "Types"}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
@@ -151,9 +151,9 @@ const TypeMenu = ({
             <SegmentedControl
               size="xs"
               aria-label={`Runs of type ${toVisibleText(type)}`}
-              data={states}
-              value={stateOf(type)}
-              onChange={(state) => set(type, state)}
+              data={typeStates}
+              value={readTypeState(type)}
+              onChange={(state) => setTypeState(type, state)}
             />
           </div>
         ))}
@@ -162,7 +162,7 @@ const TypeMenu = ({
   );
 };
 
-const typeLimit = 20;
+const maxTypes = 20;
 
 /** The run types of a trace with their counts, the most frequent first, 20 at most. */
 function countTypes(types: readonly string[]): readonly (readonly [string, number])[] {
@@ -170,5 +170,5 @@ function countTypes(types: readonly string[]): readonly (readonly [string, numbe
   for (const type of types) {
     counts.set(type, (counts.get(type) ?? 0) + 1);
   }
-  return [...counts].toSorted(([, a], [, b]) => b - a).slice(0, typeLimit);
+  return [...counts].toSorted(([, a], [, b]) => b - a).slice(0, maxTypes);
 }

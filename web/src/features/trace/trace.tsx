@@ -5,9 +5,9 @@ import { Empty } from "../../components/page/states.tsx";
 import { formatDuration, formatTime } from "../../components/time/time.ts";
 import { parseListSearch } from "../runs/run-list-search.ts";
 import type { ProjectAddress } from "../runs/run-list-search.ts";
-import { traceQuery, traceRunLimit } from "./queries.ts";
+import { createTraceQuery, traceRunLimit } from "./queries.ts";
 import type { LoadedTrace } from "./queries.ts";
-import { spanOf } from "./time-scale.ts";
+import { computeFullRange } from "./time-scale.ts";
 import { TraceBody } from "./trace-body.tsx";
 import { statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
@@ -22,7 +22,7 @@ interface TraceProps {
 
 /** The view of one trace: its tree with the waterfall, and the details of the selected run. */
 export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
-  const { data: trace, error, refetch } = useQuery(traceQuery(traceId));
+  const { data: trace, error, refetch } = useQuery(createTraceQuery(traceId));
   const backLink = (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
@@ -44,7 +44,7 @@ export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
     <>
       <div className="heading trace-heading">
         {backLink}
-        {hasRuns ? <Summary trace={trace} /> : <h1>Trace</h1>}
+        {hasRuns ? <TraceSummary trace={trace} /> : <h1>Trace</h1>}
       </div>
       {hasRuns ? (
         <TraceBody trace={trace} traceId={traceId} runId={runId} />
@@ -57,15 +57,19 @@ export const Trace = ({ address, projectName, traceId, runId }: TraceProps) => {
   );
 };
 
-const Summary = ({ trace: { model, readMs, isTruncated } }: { readonly trace: LoadedTrace }) => {
-  const { from, to } = spanOf(model, readMs * 1_000 - model.baseMicros);
+const TraceSummary = ({
+  trace: { model, readMs, isTruncated },
+}: {
+  readonly trace: LoadedTrace;
+}) => {
+  const { from, to } = computeFullRange(model, readMs * 1_000 - model.baseMicros);
   const errors = model.statuses.reduce(
     (count, status) => count + (status === statusCodes.error ? 1 : 0),
     0,
   );
   const isRunning = model.statuses.includes(statusCodes.pending);
-  const tokens = sumOfModelCalls(model, model.tokens);
-  const cost = sumOfModelCalls(model, model.costs);
+  const tokens = sumModelCalls(model, model.tokens);
+  const cost = sumModelCalls(model, model.costs);
   return (
     <p className="summary">
       <span>
@@ -80,12 +84,14 @@ const Summary = ({ trace: { model, readMs, isTruncated } }: { readonly trace: Lo
       {tokens > 0 && <span>{tokens.toLocaleString()} tokens</span>}
       {cost > 0 && <span>${cost.toFixed(cost < 0.1 ? 4 : 2)}</span>}
       {isRunning && <span className="live on">Running</span>}
-      {isTruncated && <span className="bad">First {traceRunLimit.toLocaleString()} runs only</span>}
+      {isTruncated && (
+        <span className="bad">Only the first {traceRunLimit.toLocaleString()} runs are shown</span>
+      )}
       <span>{formatTime((model.baseMicros + from) / 1_000)}</span>
     </p>
   );
 };
 
-/** Sums a value over the model calls only: their parent runs often repeat the usage of the calls below them. */
-const sumOfModelCalls = (model: TraceModel, values: ReadonlyMap<number, number>): number =>
+/** Sums tokens or costs over the model calls only, because their parent runs often repeat the usage of their children. */
+const sumModelCalls = (model: TraceModel, values: ReadonlyMap<number, number>): number =>
   [...values].reduce((sum, [run, value]) => sum + (model.types[run] === "llm" ? value : 0), 0);

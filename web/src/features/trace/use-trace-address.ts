@@ -15,10 +15,10 @@ export function useTraceAddress(): {
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/o/$tenantId/projects/p/$projectId" });
   const change = useCallback(
-    (part: TraceChange) =>
+    (changes: TraceChange) =>
       void navigate({
-        search: (current) => withoutUndefined({ ...current, ...part }),
-        // Selecting runs within a trace adds one entry to the browser history, not one for each run.
+        search: (current) => omitUndefined({ ...current, ...changes }),
+        // Replace the history entry, so that the Back button leaves the trace instead of selecting earlier runs.
         replace: true,
       }),
     [navigate],
@@ -26,5 +26,5 @@ export function useTraceAddress(): {
   return { search, change };
 }
 
-const withoutUndefined = (search: TraceChange): RunsSearch =>
+const omitUndefined = (search: TraceChange): RunsSearch =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined));

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useRef } from "react";
 import type { RefObject } from "react";
-import { useActions } from "../../components/keyboard/commands.ts";
+import { useCommands } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
-import { pan, windowBetween, zoom } from "./time-scale.ts";
+import { pan, createWindow, zoom } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
-import { endOf } from "./trace-model.ts";
+import { computeEnd } from "./trace-model.ts";
 import type { TraceSearch } from "./trace-search.ts";
 import type { TraceChange } from "./use-trace-address.ts";
 import type { TraceView } from "./use-trace-view.ts";
@@ -19,35 +19,35 @@ interface TraceKeysProps {
   readonly onWindow: (window: TimeWindow) => void;
 }
 
-type Action = (props: TraceKeysProps) => void;
+type TraceAction = (props: TraceKeysProps) => void;
 
-const zoomBy =
-  (factor: number): Action =>
+const createZoomAction =
+  (factor: number): TraceAction =>
   ({ view: { window, fullRange }, onWindow }) =>
     onWindow(zoom(window, { factor, around: 0.5, fullRange }));
 
-const panBy =
-  (share: number): Action =>
+const createPanAction =
+  (share: number): TraceAction =>
   ({ view: { window, fullRange }, onWindow }) =>
     onWindow(pan(window, share, fullRange));
 
-const goToSearch: Action = ({ searchRef }) => {
+const focusSearch: TraceAction = ({ searchRef }) => {
   searchRef.current?.focus();
-  // Selects the text instead of clearing it, so the last search stays until the user types another.
+  // Select the text, so that typing replaces the last search.
   searchRef.current?.select();
 };
 
 /** The margin shown on each side of a run, as a share of its duration. */
-const margin = 0.05;
+const marginShare = 0.05;
 
-const zoomToSelected: Action = ({ view: { model, fullRange, now }, selected, onWindow }) => {
-  const [start, end] = [model.starts[selected] ?? 0, endOf(model, selected, now)];
-  const around = (end - start) * margin;
-  onWindow(windowBetween(start - around, end + around, fullRange));
+const zoomToSelected: TraceAction = ({ view: { model, fullRange, now }, selected, onWindow }) => {
+  const [start, end] = [model.starts[selected] ?? 0, computeEnd(model, selected, now)];
+  const marginMicros = (end - start) * marginShare;
+  onWindow(createWindow(start - marginMicros, end + marginMicros, fullRange));
 };
 
-const table: readonly (readonly [keys: string, label: string, action: Action])[] = [
-  ["/", "Search this trace", goToSearch],
+const traceCommands: readonly (readonly [keys: string, label: string, action: TraceAction])[] = [
+  ["/", "Search this trace", focusSearch],
   ["n", "Next match", ({ onStep }) => onStep("match", 1)],
   ["b", "Previous match", ({ onStep }) => onStep("match", -1)],
   ["e", "Next error", ({ onStep }) => onStep("error", 1)],
@@ -64,35 +64,35 @@ const table: readonly (readonly [keys: string, label: string, action: Action])[]
     "Toggle errors only",
     ({ search, change }) => change({ errors: search.errors === true ? undefined : true }),
   ],
-  ["+", "Zoom in", zoomBy(0.5)],
-  ["-", "Zoom out", zoomBy(2)],
+  ["+", "Zoom in", createZoomAction(0.5)],
+  ["-", "Zoom out", createZoomAction(2)],
   ["0", "Reset zoom", ({ view: { fullRange }, onWindow }) => onWindow(fullRange)],
-  ["[", "Pan to earlier", panBy(-0.25)],
-  ["]", "Pan to later", panBy(0.25)],
+  ["[", "Pan to earlier", createPanAction(-0.25)],
+  ["]", "Pan to later", createPanAction(0.25)],
   ["z", "Zoom to the selected run", zoomToSelected],
 ];
 
-/** Listed only for display: the tree handles these keys itself while it has the focus. */
+/** Commands without a function, for the list of keyboard shortcuts: the tree itself handles these keys. */
 const treeCommands: readonly Command[] = [
   { id: "trace fold", group: "This page", label: "Collapse or expand the run", keys: "← →" },
 ];
 
 /** Registers the shortcuts of a trace, in the shortcut list and the command palette, while the trace is open. */
 export function useTraceKeys(props: TraceKeysProps): void {
-  const latest = useRef(props);
+  const latestProps = useRef(props);
   useEffect(() => {
-    latest.current = props;
+    latestProps.current = props;
   });
-  useActions(
+  useCommands(
     useMemo(
       () => [
         ...treeCommands,
-        ...table.map(([keys, label, action]) => ({
+        ...traceCommands.map(([keys, label, action]) => ({
           id: `trace ${keys}`,
           label,
           group: "This page",
           keys,
-          run: () => action(latest.current),
+          run: () => action(latestProps.current),
         })),
       ],
       [],

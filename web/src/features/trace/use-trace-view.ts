@@ -1,12 +1,12 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { minContentChars, contentSearchQuery } from "./queries.ts";
+import { minContentChars, createContentSearchQuery } from "./queries.ts";
 import type { LoadedTrace } from "./queries.ts";
 import { searchRuns } from "./search-runs.ts";
-import { spanOf } from "./time-scale.ts";
+import { computeFullRange } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
-import { toCriticalPath, toErrors, toSelfTimes, toSlowest } from "./trace-facts.ts";
+import { findCriticalPath, findErrors, computeSelfTimes, findSlowest } from "./trace-facts.ts";
 import type { Interval } from "./trace-facts.ts";
 import type { TraceModel } from "./trace-model.ts";
 import { splitList } from "./trace-search.ts";
@@ -14,9 +14,9 @@ import type { TraceSearch } from "./trace-search.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
 
-/** How many of the slowest runs are marked: one in five, ten at most. */
-const slowestRuns = (count: number): number => Math.min(10, Math.ceil(count / 5));
-/** The search waits this long after the last keystroke before it queries the server. */
+/** Returns how many of the slowest runs are marked: one fifth of all runs, but at most ten. */
+const countSlowestRuns = (count: number): number => Math.min(10, Math.ceil(count / 5));
+/** The server is searched only after this delay since the last keystroke. */
 const typingDelayMs = 150;
 
 /** Statistics about where the time of a trace was spent. */
@@ -29,7 +29,7 @@ export interface TraceFacts {
   readonly errors: readonly number[];
 }
 
-/** Everything that the UI shows of a trace, derived from the trace and the URL. */
+/** The data that the trace page shows, derived from the loaded trace and the URL. */
 export interface TraceView {
   readonly model: TraceModel;
   readonly visible: VisibleRuns;
@@ -51,56 +51,59 @@ export interface TraceView {
 export function useTraceView(
   { model, readMs }: LoadedTrace,
   traceId: string,
-  { search, closed }: { readonly search: TraceSearch; readonly closed: ReadonlySet<string> },
+  {
+    search,
+    collapsedIds,
+  }: { readonly search: TraceSearch; readonly collapsedIds: ReadonlySet<string> },
 ): TraceView {
   const { close, hide, errors, path: isPathShown, zoom, find = "" } = search;
   const now = readMs * 1_000 - model.baseMicros;
   const visible = useMemo(
     () =>
       toVisibleRuns(model, {
-        closed,
-        closedTypes: splitList(close),
+        collapsedIds,
+        collapsedTypes: splitList(close),
         hiddenTypes: splitList(hide),
         errorsOnly: errors === true,
       }),
-    [model, closed, close, hide, errors],
+    [model, collapsedIds, close, hide, errors],
   );
-  const fullRange = useMemo(() => spanOf(model, now), [model, now]);
+  const fullRange = useMemo(() => computeFullRange(model, now), [model, now]);
   const window = useMemo(() => parseZoom(zoom, fullRange), [zoom, fullRange]);
   const facts = useDeferred(model, now, computeFacts);
   const path = useMemo(
-    () => (isPathShown === true ? groupByRun(toCriticalPath(model, now)) : noPath),
+    () => (isPathShown === true ? groupByRun(findCriticalPath(model, now)) : emptyPath),
     [model, now, isPathShown],
   );
   const { matches, isSearching } = useMatches(model, traceId, find);
   return { model, visible, facts, path, matches, isSearching, fullRange, window, now };
 }
 
-const noPath: ReadonlyMap<number, readonly Interval[]> = new Map();
+const emptyPath: ReadonlyMap<number, readonly Interval[]> = new Map();
 
 function groupByRun(path: readonly Interval[]): ReadonlyMap<number, readonly Interval[]> {
   const segments = new Map<number, Interval[]>();
   for (const segment of path) {
-    const ofRun = segments.get(segment.run);
-    if (ofRun === undefined) {
+    const runSegments = segments.get(segment.run);
+    if (runSegments === undefined) {
       segments.set(segment.run, [segment]);
     } else {
-      ofRun.push(segment);
+      runSegments.push(segment);
     }
   }
   return segments;
 }
 
 function computeFacts(model: TraceModel, now: number): TraceFacts {
-  const selfTimes = toSelfTimes(model, now);
+  const selfTimes = computeSelfTimes(model, now);
   return {
     selfTimes,
-    slowest: toSlowest(selfTimes, slowestRuns(model.count)),
-    errors: toErrors(model),
+    slowest: findSlowest(selfTimes, countSlowestRuns(model.count)),
+    errors: findErrors(model),
   };
 }
 
-/** Computes a value in a separate task, after the rows are painted. */
+/** Computes a value after the browser has painted the rows, so that a long computation does not delay them. */
 function useDeferred<Value>(
   model: TraceModel,
   now: number,
@@ -114,13 +117,13 @@ function useDeferred<Value>(
   return value;
 }
 
-/** Matches in names appear at once; matches in payloads when the server's search has finished. */
-function useMatches(model: TraceModel, traceId: string, find: string) {
-  const [text] = useDebouncedValue(find, typingDelayMs);
-  const { data: ids, isFetching } = useQuery(contentSearchQuery(traceId, text));
+/** Finds the runs that match the search: at once by name, and by payload when the server has responded. */
+function useMatches(model: TraceModel, traceId: string, searchText: string) {
+  const [text] = useDebouncedValue(searchText, typingDelayMs);
+  const { data: ids, isFetching } = useQuery(createContentSearchQuery(traceId, text));
   const matches = useMemo(() => {
-    const nameMatches = searchRuns(model, find);
-    if (ids === undefined || text === "" || text !== find) {
+    const nameMatches = searchRuns(model, searchText);
+    if (ids === undefined || text === "" || text !== searchText) {
       return nameMatches;
     }
     const all = new Set(nameMatches);
@@ -131,7 +134,7 @@ function useMatches(model: TraceModel, traceId: string, find: string) {
       }
     });
     return [...all].toSorted((a, b) => (model.ranks[a] ?? 0) - (model.ranks[b] ?? 0));
-  }, [model, find, text, ids]);
+  }, [model, searchText, text, ids]);
   return { matches, isSearching: isFetching && text.length >= minContentChars };
 }
 

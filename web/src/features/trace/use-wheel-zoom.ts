@@ -14,18 +14,18 @@ export interface ZoomTarget {
 const sharePerPixel = 0.0015;
 
 /**
- * Ctrl + wheel zooms around the pointer; a sideways wheel or Shift + wheel pans in time; the plain wheel
- * scrolls the list. The first `.tree-bar` gives the position and width of the bars' column.
+ * Makes the mouse wheel zoom around the pointer with Ctrl, and pan in time with Shift or when turned sideways. Without
+ * these, the wheel scrolls the list. The element `.tree-bar` has the position and width of the time axis.
  */
 export function useWheelZoom(scroller: RefObject<HTMLElement | null>, target: ZoomTarget): void {
-  const latest = useRef(target);
+  const latestTarget = useRef(target);
   useEffect(() => {
-    latest.current = target;
+    latestTarget.current = target;
   });
   useEffect(() => {
     const element = scroller.current;
     const onWheel = (event: WheelEvent): void => {
-      const { window, fullRange, onWindow } = latest.current;
+      const { window, fullRange, onWindow } = latestTarget.current;
       const sideways = event.shiftKey ? event.deltaY : event.deltaX;
       if (event.ctrlKey || event.metaKey) {
         const bounds = element?.querySelector(".tree-bar")?.getBoundingClientRect();
@@ -39,7 +39,7 @@ export function useWheelZoom(scroller: RefObject<HTMLElement | null>, target: Zo
       }
       event.preventDefault();
     };
-    // React registers wheel listeners as passive; those can't stop the page from scrolling or zooming.
+    // React registers passive wheel listeners, which can't prevent the browser from scrolling or zooming the page.
     element?.addEventListener("wheel", onWheel, { passive: false });
     return () => element?.removeEventListener("wheel", onWheel);
   }, [scroller]);

@@ -4,9 +4,9 @@ import type { TraceModel } from "./trace-model.ts";
 /** Which runs of a trace are collapsed or hidden. */
 export interface TraceFilters {
   /** Ids of collapsed runs: their descendants are not shown. */
-  readonly closed: ReadonlySet<string>;
+  readonly collapsedIds: ReadonlySet<string>;
   /** Run types whose runs are collapsed. */
-  readonly closedTypes: ReadonlySet<string>;
+  readonly collapsedTypes: ReadonlySet<string>;
   /** Run types whose runs are not shown; their children move up to the nearest shown ancestor. */
   readonly hiddenTypes: ReadonlySet<string>;
   /** Whether only failed runs and their ancestors are shown. */
@@ -21,42 +21,42 @@ export interface VisibleRuns {
   readonly depths: Int32Array;
 }
 
-/** Selects the runs to show. Takes O(n). */
+/** Selects the runs that are shown as rows. */
 export function toVisibleRuns(model: TraceModel, filters: TraceFilters): VisibleRuns {
   const { count, order, ids, types, sizes, parents, depths } = model;
-  const { closed, closedTypes, hiddenTypes, errorsOnly } = filters;
-  const failed = errorsOnly ? markFailed(model) : undefined;
+  const { collapsedIds, collapsedTypes, hiddenTypes, errorsOnly } = filters;
+  const failedMarks = errorsOnly ? markFailed(model) : undefined;
   const runs = new Int32Array(count);
   const rowDepths = new Int32Array(count);
   /** By run index: the number of hidden runs among the run and its ancestors. */
   const hiddenAbove = hiddenTypes.size === 0 ? undefined : new Int32Array(count);
-  let rows = 0;
+  let rowCount = 0;
   for (let rank = 0; rank < count; rank += 1) {
     const run = order[rank] ?? 0;
-    if (failed !== undefined && failed[run] === 0) {
+    if (failedMarks !== undefined && failedMarks[run] === 0) {
       rank += (sizes[run] ?? 1) - 1;
       continue;
     }
     const type = types[run] ?? "";
     const isHidden = hiddenTypes.has(type);
     const parent = parents[run] ?? -1;
-    const above = parent < 0 ? 0 : (hiddenAbove?.[parent] ?? 0);
+    const hiddenCount = parent < 0 ? 0 : (hiddenAbove?.[parent] ?? 0);
     if (hiddenAbove !== undefined) {
-      hiddenAbove[run] = above + (isHidden ? 1 : 0);
+      hiddenAbove[run] = hiddenCount + (isHidden ? 1 : 0);
     }
     if (!isHidden) {
-      runs[rows] = run;
-      rowDepths[rows] = (depths[run] ?? 0) - above;
-      rows += 1;
+      runs[rowCount] = run;
+      rowDepths[rowCount] = (depths[run] ?? 0) - hiddenCount;
+      rowCount += 1;
     }
-    if (closed.has(ids[run] ?? "") || (closedTypes.has(type) && !isHidden)) {
+    if (collapsedIds.has(ids[run] ?? "") || (collapsedTypes.has(type) && !isHidden)) {
       rank += (sizes[run] ?? 1) - 1;
     }
   }
-  return { runs: runs.slice(0, rows), depths: rowDepths.slice(0, rows) };
+  return { runs: runs.slice(0, rowCount), depths: rowDepths.slice(0, rowCount) };
 }
 
-/** By run index: 1 if the run or one of its descendants failed, else 0. */
+/** Returns an array by run index: 1 if the run or one of its descendants failed, else 0. */
 function markFailed({ count, order, parents, statuses }: TraceModel): Uint8Array {
   const marks = new Uint8Array(count);
   for (let rank = count - 1; rank >= 0; rank -= 1) {
@@ -73,24 +73,24 @@ function markFailed({ count, order, parents, statuses }: TraceModel): Uint8Array
 }
 
 /** The ids of a run's collapsed ancestors, which must be expanded to show the run. */
-export function findClosedAncestors(
+export function findCollapsedAncestors(
   { parents, ids }: TraceModel,
   run: number,
-  closed: ReadonlySet<string>,
+  collapsedIds: ReadonlySet<string>,
 ): readonly string[] {
-  const closedIds: string[] = [];
+  const ancestorIds: string[] = [];
   for (let above = parents[run] ?? -1; above >= 0; above = parents[above] ?? -1) {
     const id = ids[above] ?? "";
-    if (closed.has(id)) {
-      closedIds.push(id);
+    if (collapsedIds.has(id)) {
+      ancestorIds.push(id);
     }
   }
-  return closedIds;
+  return ancestorIds;
 }
 
 /**
- * The run of a list that comes next after (`by` 1) or before (`by` -1) the run `from` in tree order. Wraps
- * around at either end. Runs are given by index.
+ * Returns the run of a list that follows (`by` 1) or precedes (`by` -1) the run `from` in tree order. After the last
+ * run it returns the first, and the other way round. Runs are identified by their index.
  */
 export function findNextRun(
   { ranks }: TraceModel,
@@ -99,6 +99,6 @@ export function findNextRun(
 ): number | undefined {
   const sorted = runs.toSorted((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0));
   const rank = ranks[from] ?? -1;
-  const ahead = sorted.filter((run) => Math.sign((ranks[run] ?? 0) - rank) === by);
-  return by === 1 ? (ahead[0] ?? sorted[0]) : (ahead.at(-1) ?? sorted.at(-1));
+  const runsAhead = sorted.filter((run) => Math.sign((ranks[run] ?? 0) - rank) === by);
+  return by === 1 ? (runsAhead[0] ?? sorted[0]) : (runsAhead.at(-1) ?? sorted.at(-1));
 }

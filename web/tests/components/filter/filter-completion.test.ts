@@ -5,13 +5,13 @@ import {
   toValueSuggestions,
 } from "../../../src/components/filter/filter-completion.ts";
 import {
-  describePart,
-  fieldOfPart,
-  joinFilterParts,
-  toFilterParts,
-  withFilterPart,
-  withoutFilterParts,
-} from "../../../src/components/filter/filter-parts.ts";
+  describeCondition,
+  readConditionField,
+  joinConditions,
+  splitConditions,
+  addCondition,
+  removeConditions,
+} from "../../../src/components/filter/filter-conditions.ts";
 import { filterWords } from "../../support/filter-words.ts";
 
 /** Completes a filter in which `|` marks the cursor. */
@@ -94,11 +94,11 @@ describe("the suggestions for a filter", () => {
   test("quote the server's values, and leave out keys that can't be a path", () => {
     const value = complete('eq(metadata.user, "|').completion.valueRequest;
     const key = complete("eq(metadata.|").completion.valueRequest;
-    expect(value && toValueSuggestions(['say "hi"'], value)[0]?.insert).toBe(
+    expect(value && toValueSuggestions(['say "hi"'], value)[0]?.insertedText).toBe(
       String.raw`"say \"hi\"")`,
     );
     expect(
-      key && toValueSuggestions(["user", "two words"], key).map(({ insert }) => insert),
+      key && toValueSuggestions(["user", "two words"], key).map(({ insertedText }) => insertedText),
     ).toEqual(["metadata.user, "]);
   });
 
@@ -119,35 +119,35 @@ describe("the conditions of a filter", () => {
   const parts = ['eq(status, "error")', 'or(eq(name, "a, (b"), has(tags, "c"))', "gt(latency, 5)"];
 
   test("are the arguments of its outermost `and`, and can be joined again", () => {
-    expect(toFilterParts(joinFilterParts(parts))).toEqual(parts);
-    expect(toFilterParts(parts[0] ?? "")).toEqual([parts[0]]);
-    expect(toFilterParts("  ")).toEqual([]);
-    expect(toFilterParts('in(name, ["a", "b"])')).toEqual(['in(name, ["a", "b"])']);
+    expect(splitConditions(joinConditions(parts))).toEqual(parts);
+    expect(splitConditions(parts[0] ?? "")).toEqual([parts[0]]);
+    expect(splitConditions("  ")).toEqual([]);
+    expect(splitConditions('in(name, ["a", "b"])')).toEqual(['in(name, ["a", "b"])']);
   });
 
   test("are the whole text if the filter is incomplete", () => {
     for (const incomplete of ["and(eq(a, 1)", "and(eq(a, 1)) or(b)", "and"]) {
-      expect(toFilterParts(incomplete)).toEqual([incomplete]);
+      expect(splitConditions(incomplete)).toEqual([incomplete]);
     }
   });
 
   test("can be added, replaced and removed", () => {
-    const isStatus = (part: string): boolean => fieldOfPart(part) === "status";
-    expect(withFilterPart("", "gt(latency, 5)")).toBe("gt(latency, 5)");
-    expect(withFilterPart(joinFilterParts(parts), 'eq(status, "success")', isStatus)).toBe(
-      joinFilterParts([...parts.slice(1), 'eq(status, "success")']),
+    const isStatus = (part: string): boolean => readConditionField(part) === "status";
+    expect(addCondition("", "gt(latency, 5)")).toBe("gt(latency, 5)");
+    expect(addCondition(joinConditions(parts), 'eq(status, "success")', isStatus)).toBe(
+      joinConditions([...parts.slice(1), 'eq(status, "success")']),
     );
-    expect(withoutFilterParts('and(eq(status, "error"), gt(latency, 5))', isStatus)).toBe(
+    expect(removeConditions('and(eq(status, "error"), gt(latency, 5))', isStatus)).toBe(
       "gt(latency, 5)",
     );
   });
 
   test("are shortened for display if they are simple", () => {
-    expect(parts.map(describePart)).toEqual([
+    expect(parts.map(describeCondition)).toEqual([
       "status = error",
       'or(eq(name, "a, (b"), has(tags, "c"))',
       "latency > 5",
     ]);
-    expect(describePart('search("refund")')).toBe("contains “refund”");
+    expect(describeCondition('search("refund")')).toBe("contains “refund”");
   });
 });

@@ -3,7 +3,7 @@ import { findCommands } from "../../../src/components/keyboard/commands.ts";
 import type { Command } from "../../../src/components/keyboard/commands.ts";
 import { KeySequence, toStroke } from "../../../src/components/keyboard/shortcut.ts";
 
-const command = (label: string, group = "Screens"): Command => ({
+const command = (label: string, group = "Pages"): Command => ({
   id: label,
   label,
   group,

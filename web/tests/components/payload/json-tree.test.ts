@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { formatPath, JsonTree } from "../../../src/components/payload/json-tree.ts";
 
-const keysOf = (tree: JsonTree) => tree.rows(0, tree.count()).map(({ key }) => key);
+const keysOf = (tree: JsonTree) => tree.readRows(0, tree.countRows()).map(({ key }) => key);
 
 describe("the lines of a JSON value", () => {
   test("a small value is expanded, with its members in order", () => {
     const tree = new JsonTree({ b: 1, a: { c: [true, null] } });
     expect(keysOf(tree)).toEqual(["b", "a", "c", 0, 1]);
-    expect(tree.rows(0, 5).map(({ depth }) => depth)).toEqual([0, 0, 1, 2, 2]);
-    expect(tree.rows(0, 5).map(({ kind }) => kind)).toEqual([
+    expect(tree.readRows(0, 5).map(({ depth }) => depth)).toEqual([0, 0, 1, 2, 2]);
+    expect(tree.readRows(0, 5).map(({ kind }) => kind)).toEqual([
       "number",
       "object",
       "array",
@@ -19,10 +19,10 @@ describe("the lines of a JSON value", () => {
 
   test("a large list is collapsed until it is expanded, and collapses with all its descendants", () => {
     const tree = new JsonTree({ list: Array.from({ length: 1_000 }, (_, at) => ({ at })), end: 1 });
-    expect(tree.count()).toBe(2);
+    expect(tree.countRows()).toBe(2);
     expect(tree.toggle(0)).toBe(1_002);
     expect(tree.toggle(1)).toBe(1_003);
-    expect(tree.rows(2, 3)[0]).toMatchObject({ key: "at", depth: 2, text: "0" });
+    expect(tree.readRows(2, 3)[0]).toMatchObject({ key: "at", depth: 2, text: "0" });
     expect(tree.toggle(0)).toBe(2);
     expect(keysOf(tree)).toEqual(["list", "end"]);
   });
@@ -30,26 +30,26 @@ describe("the lines of a JSON value", () => {
   test("the line of a long text shows its beginning; expanded, it shows all of it in chunks", () => {
     const long = "x".repeat(10_000_000);
     const tree = new JsonTree({ long });
-    expect(tree.rows(0, 1)[0]).toMatchObject({ size: 10_000_000, isOpen: false });
-    expect(tree.rows(0, 1)[0]?.text).toHaveLength(300);
+    expect(tree.readRows(0, 1)[0]).toMatchObject({ size: 10_000_000, isOpen: false });
+    expect(tree.readRows(0, 1)[0]?.text).toHaveLength(300);
     expect(tree.toggle(0)).toBe(5_001);
-    const chunks = tree.rows(1, 5_001).map(({ text }) => text);
+    const chunks = tree.readRows(1, 5_001).map(({ text }) => text);
     expect(chunks.join("")).toBe(long);
-    expect(tree.text(1)).toBe(long);
+    expect(tree.readText(1)).toBe(long);
   });
 
   test("a text as the root value has no key and no path", () => {
     const tree = new JsonTree("hello");
-    expect(tree.rows(0, 9)).toEqual([
+    expect(tree.readRows(0, 9)).toEqual([
       { key: undefined, depth: 0, kind: "string", text: "hello", size: 5, isOpen: undefined },
     ]);
-    expect(tree.path(0)).toBe("");
+    expect(tree.readPath(0)).toBe("");
   });
 
   test("a long text as the root value can be expanded", () => {
     const tree = new JsonTree("y".repeat(5_000));
     expect(tree.toggle(0)).toBe(4);
-    expect(tree.rows(1, 2)[0]).toMatchObject({ kind: "text", depth: 1 });
+    expect(tree.readRows(1, 2)[0]).toMatchObject({ kind: "text", depth: 1 });
   });
 
   test("matches are found in keys and values, ignoring case, and their ancestors are expanded", () => {
@@ -57,10 +57,10 @@ describe("the lines of a JSON value", () => {
     const tree = new JsonTree({ list, Item: 1 });
     expect(tree.search("iTEM")).toBe(501);
     const index = tree.reveal(321);
-    expect(tree.rows(index, index + 1)[0]).toMatchObject({ key: "name", text: "item 321" });
-    expect(tree.path(index)).toBe("list[321].name");
+    expect(tree.readRows(index, index + 1)[0]).toMatchObject({ key: "name", text: "item 321" });
+    expect(tree.readPath(index)).toBe("list[321].name");
     const last = tree.reveal(500);
-    expect(tree.path(last)).toBe("Item");
+    expect(tree.readPath(last)).toBe("Item");
     expect(tree.search("nowhere")).toBe(0);
   });
 
@@ -83,8 +83,8 @@ describe("the lines of a JSON value", () => {
 
   test("a text is copied unchanged, any other value as JSON", () => {
     const tree = new JsonTree({ text: "a\nb", list: [1] });
-    expect(tree.text(0)).toBe("a\nb");
-    expect(tree.text(1)).toBe("[\n  1\n]");
+    expect(tree.readText(0)).toBe("a\nb");
+    expect(tree.readText(1)).toBe("[\n  1\n]");
   });
 
   test("a path is valid JavaScript", () => {

@@ -17,9 +17,13 @@ const bytesOf = (value: unknown): ArrayBuffer =>
 describe("values of a run", () => {
   test("the most suitable display mode comes first", () => {
     const messages = [{ role: "user", content: "hi" }];
-    expect(new LocalPayload({ messages }).modes()).toEqual(["chat", "json", "raw"]);
-    expect(new LocalPayload({ answer: "**yes**" }).modes()).toEqual(["markdown", "json", "raw"]);
-    expect(new LocalPayload([1]).modes()).toEqual(["json", "raw"]);
+    expect(new LocalPayload({ messages }).listModes()).toEqual(["chat", "json", "raw"]);
+    expect(new LocalPayload({ answer: "**yes**" }).listModes()).toEqual([
+      "markdown",
+      "json",
+      "raw",
+    ]);
+    expect(new LocalPayload([1]).listModes()).toEqual(["json", "raw"]);
     expect(toProse({ a: "x", b: "y" })).toBeUndefined();
   });
 
@@ -30,10 +34,10 @@ describe("values of a run", () => {
     expect(opened.value).toEqual({ id: "1", tags: ["a"] });
     const { document = 0, sizeChars } = opened.stored["inputs"] ?? {};
     expect(sizeChars).toBe(JSON.stringify(inputs).length);
-    expect(store.call(document, "prose", [])).toBe(inputs.text);
-    expect(store.call(document, "count", [])).toBe(1);
+    expect(store.call(document, "readProse", [])).toBe(inputs.text);
+    expect(store.call(document, "countRows", [])).toBe(1);
     store.close(document);
-    expect(() => store.call(document, "count", [])).toThrow("no longer loaded");
+    expect(() => store.call(document, "countRows", [])).toThrow("no longer loaded");
   });
 });
 

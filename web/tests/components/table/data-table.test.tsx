@@ -3,7 +3,7 @@ import { MantineProvider } from "@mantine/core";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { useState } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readActions } from "../../../src/components/keyboard/commands.ts";
+import { readCommands } from "../../../src/components/keyboard/commands.ts";
 import { useColumnLayout } from "../../../src/components/table/column-layout.ts";
 import { ColumnMenu } from "../../../src/components/table/column-menu.tsx";
 import { DataTable } from "../../../src/components/table/data-table.tsx";
@@ -24,9 +24,9 @@ const fruits = (count: number): Fruit[] =>
   }));
 
 const columns: readonly Column<Fruit>[] = [
-  { id: "name", title: "Name", cell: ({ name }) => name, width: 160, grow: 1, isFixed: true },
-  { id: "weight", title: "Weight", cell: ({ weight }) => weight, width: 80, sort: "desc" },
-  { id: "colour", title: "Colour", cell: () => "red", width: 80, isShown: false },
+  { id: "name", title: "Name", renderCell: ({ name }) => name, width: 160, grow: 1, isFixed: true },
+  { id: "weight", title: "Weight", renderCell: ({ weight }) => weight, width: 80, sort: "desc" },
+  { id: "colour", title: "Colour", renderCell: () => "red", width: 80, isShown: false },
 ];
 
 beforeEach(() => pretendLayout());
@@ -46,11 +46,11 @@ const Table = (props: Partial<DataTableProps<Fruit>>) => {
       <DataTable
         resourceName="fruits"
         rows={fruits(1_000)}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={columns}
         layout={layout}
         onLayout={setLayout}
-        link={({ id }, part) => <a href={`/fruit/${id}`} {...part} />}
+        renderLink={({ id }, part) => <a href={`/fruit/${id}`} {...part} />}
         selection={selection}
         onSelection={setSelection}
         {...props}
@@ -90,7 +90,12 @@ test("j and k move the focus from link to link, and x selects", () => {
 test("a row without a link is focusable itself", () => {
   render(
     <MantineProvider withCssVariables={false}>
-      <DataTable resourceName="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />
+      <DataTable
+        resourceName="fruits"
+        rows={fruits(9)}
+        getRowId={({ id }) => id}
+        columns={columns}
+      />
     </MantineProvider>,
   );
   const table = screen.getByRole("table");
@@ -106,10 +111,15 @@ test("a table registers its shortcuts once, and only those that work in it", () 
       <Table />
     </>,
   );
-  const keys = () => readActions().map((action) => action.keys);
+  const keys = () => readCommands().map((action) => action.keys);
   expect(keys()).toEqual(["j", "k", "Enter", "x"]);
   rerender(
-    <DataTable resourceName="fruits" rows={fruits(9)} rowId={({ id }) => id} columns={columns} />,
+    <DataTable
+      resourceName="fruits"
+      rows={fruits(9)}
+      getRowId={({ id }) => id}
+      columns={columns}
+    />,
   );
   expect(keys()).toEqual(["j", "k"]);
   cleanup();
@@ -163,11 +173,11 @@ test("without rows the table shows a loading, an error or an empty state", () =>
 
 test("more rows are requested near the end, as long as there are more", () => {
   const onMore = vi.fn<() => void>();
-  const { rerender } = render(<Table rows={fruits(1_000)} hasMore onMore={onMore} />);
+  const { rerender } = render(<Table rows={fruits(1_000)} hasMore onLoadMore={onMore} />);
   expect(onMore).not.toHaveBeenCalled();
-  rerender(<Table rows={fruits(20)} hasMore onMore={onMore} />);
+  rerender(<Table rows={fruits(20)} hasMore onLoadMore={onMore} />);
   expect(onMore).toHaveBeenCalled();
   onMore.mockClear();
-  rerender(<Table rows={fruits(20)} hasMore={false} onMore={onMore} />);
+  rerender(<Table rows={fruits(20)} hasMore={false} onLoadMore={onMore} />);
   expect(onMore).not.toHaveBeenCalled();
 });

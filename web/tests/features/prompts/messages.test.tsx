@@ -8,7 +8,7 @@ import type { PromptDraft } from "../../../src/features/prompts/manifest-edit.ts
 import { toPromptContent, listVariables } from "../../../src/features/prompts/manifest.ts";
 import { MessageEditor } from "../../../src/features/prompts/message-editor.tsx";
 import { MessageList } from "../../../src/features/prompts/message-list.tsx";
-import { TryIt } from "../../../src/features/prompts/try-it.tsx";
+import { VariablesPreview } from "../../../src/features/prompts/variables-preview.tsx";
 
 afterEach(cleanup);
 
@@ -48,7 +48,7 @@ test("a prompt highlights its variables and fills in the typed values as plain t
   render(
     <MantineProvider withCssVariables={false}>
       <MessageList content={content} />
-      <TryIt content={content} variables={listVariables(content)} />
+      <VariablesPreview content={content} variables={listVariables(content)} />
     </MantineProvider>,
   );
   expect(document.querySelector("mark")?.textContent).toBe("{question}");

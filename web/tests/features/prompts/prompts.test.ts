@@ -9,7 +9,7 @@ import {
   firstDraft,
   toManifest,
   toPromptDraft,
-  withDraft,
+  applyDraft,
 } from "../../../src/features/prompts/manifest-edit.ts";
 import {
   toDiffText,
@@ -145,7 +145,7 @@ describe("manifests", () => {
       ...draft,
       messages: draft.messages.map((message) => ({ ...message, text: `${message.text}!` })),
     };
-    const edited = withDraft(sequence, changed);
+    const edited = applyDraft(sequence, changed);
     expect(toPromptContent(edited)).toMatchObject({
       model: { m: 1 },
       messages: [{ parts: [{ text: "You speak {language}.!" }] }, {}, {}],

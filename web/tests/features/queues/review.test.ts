@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { renewalDelayMs } from "../../../src/features/queues/review/use-claim.ts";
+import { computeRenewalDelayMs } from "../../../src/features/queues/review/use-claim.ts";
 import {
   parseClaim,
   parseQueue,
@@ -8,14 +8,14 @@ import {
 } from "../../../src/features/queues/queue.ts";
 import {
   validateQueueDraft,
-  newQuestion,
+  createQuestion,
   parseChoices,
-  toQueueDraft,
+  createQueueDraft,
   toQueueFields,
 } from "../../../src/features/queues/queue-draft.ts";
 import { parseQueueSearch } from "../../../src/features/queues/routes.ts";
 import {
-  withAnswer,
+  setAnswer,
   parseCorrectedOutputs,
   restoreDraft,
   emptyDraft,
@@ -62,12 +62,12 @@ describe("questions", () => {
       input({ score_descriptions: { "10": "ten", "2": "two", x: "no number" } }),
     ).toMatchObject({
       choices: [
-        { score: 2, about: "two" },
-        { score: 10, about: "ten" },
+        { score: 2, description: "two" },
+        { score: 10, description: "ten" },
       ],
     });
     expect(input({ value_descriptions: { good: "g" } })).toMatchObject({
-      choices: [{ value: "good", about: "g" }],
+      choices: [{ value: "good", description: "g" }],
     });
     expect(input({ feedback_config: { type: "freeform" } }).kind).toBe("freeform");
     expect(input({ feedback_config: { type: "continuous", min: 5, max: 1 } })).toMatchObject({
@@ -120,7 +120,7 @@ describe("questions", () => {
       reservation_minutes: null,
     });
     expect(queue).toMatchObject({ reviewersPerRun: 2, claimMinutes: undefined });
-    expect(toQueueFields(toQueueDraft(queue))).toMatchObject({
+    expect(toQueueFields(createQueueDraft(queue))).toMatchObject({
       name: "n",
       rubric_items: [item, { ...range, feedback_key: "r" }],
       num_reviewers_per_item: 2,
@@ -138,24 +138,24 @@ describe("questions", () => {
 
   test.each([
     [{ name: " " }, /Enter a name/],
-    [{ questions: [newQuestion("0")] }, /Enter a key/],
-    [{ questions: [newQuestion("0", "a"), newQuestion("1", "a")] }, /have the key a/],
+    [{ questions: [createQuestion("0")] }, /Enter a key/],
+    [{ questions: [createQuestion("0", "a"), createQuestion("1", "a")] }, /have the key a/],
     [
-      { questions: [{ ...newQuestion("0", "a"), kind: "continuous", max: 0 }] },
+      { questions: [{ ...createQuestion("0", "a"), kind: "continuous", max: 0 }] },
       /greater than its minimum/,
     ],
     [
-      { questions: [{ ...newQuestion("0", "a"), kind: "categorical", choices: "1" }] },
+      { questions: [{ ...createQuestion("0", "a"), kind: "categorical", choices: "1" }] },
       /two choices/,
     ],
     [
-      { questions: [{ ...newQuestion("0", "a"), kind: "categorical", choices: "1=a\n1=b" }] },
+      { questions: [{ ...createQuestion("0", "a"), kind: "categorical", choices: "1=a\n1=b" }] },
       /same score/,
     ],
   ] as const)("a form with %j says why it can't be sent", (changes, fault) => {
-    const draft = { ...toQueueDraft(undefined), name: "n", ...changes };
+    const draft = { ...createQueueDraft(undefined), name: "n", ...changes };
     expect(validateQueueDraft(draft)).toMatch(fault);
-    expect(validateQueueDraft({ ...toQueueDraft(undefined), name: "n" })).toBeUndefined();
+    expect(validateQueueDraft({ ...createQueueDraft(undefined), name: "n" })).toBeUndefined();
   });
 });
 
@@ -164,7 +164,7 @@ describe("drafts", () => {
 
   test("a stored draft is read back, but only for the same reviewer", () => {
     const storage = createStorage();
-    const draft = { ...withAnswer(emptyDraft, "k", { score: 1 }), note: "n", correction: "{}" };
+    const draft = { ...setAnswer(emptyDraft, "k", { score: 1 }), note: "n", correction: "{}" };
     expect(saveDraft(storage, key, { draft, nowMs: 5 })).toBe(true);
     expect(readDraft(storage, key)).toEqual(draft);
     expect(readDraft(storage, { ...key, reviewer: "bob" })).toBeUndefined();
@@ -194,7 +194,7 @@ describe("drafts", () => {
     const inputs = [input({ is_required: true })];
     expect(findMissingAnswers(inputs, emptyDraft)).toEqual(["k"]);
     const draft = {
-      ...withAnswer(emptyDraft, "k", { score: 0.5 }),
+      ...setAnswer(emptyDraft, "k", { score: 0.5 }),
       note: "n",
       correction: "no JSON",
       ids: { k: "kept", gone: "old" },
@@ -258,11 +258,11 @@ test("keys are shortcuts, except while a text field or a slider has the focus", 
 
 test("a claim is renewed after a third of its time, and requested again if no run was free", () => {
   const claim = { id: "p", runId: "r", isCompleted: false, addedMs: 0, reviews: [], index: 0 };
-  expect(renewalDelayMs({ ...claim, untilMs: 61_000 }, 1_000)).toBe(20_000);
-  expect(renewalDelayMs({ ...claim, untilMs: 0 }, 1_000)).toBe(2_000);
-  expect(renewalDelayMs({ ...claim, untilMs: 9_000_000 }, 0)).toBe(60_000);
-  expect(renewalDelayMs({ ...claim, untilMs: undefined }, 0)).toBe(false);
-  expect(renewalDelayMs(null, 0)).toBe(5_000);
+  expect(computeRenewalDelayMs({ ...claim, untilMs: 61_000 }, 1_000)).toBe(20_000);
+  expect(computeRenewalDelayMs({ ...claim, untilMs: 0 }, 1_000)).toBe(2_000);
+  expect(computeRenewalDelayMs({ ...claim, untilMs: 9_000_000 }, 0)).toBe(60_000);
+  expect(computeRenewalDelayMs({ ...claim, untilMs: undefined }, 0)).toBe(false);
+  expect(computeRenewalDelayMs(null, 0)).toBe(5_000);
 });
 
 test("run ids are found in lists and in URLs", () => {

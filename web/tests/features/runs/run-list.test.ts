@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { pauseRows, toLiveRows } from "../../../src/features/runs/live-rows.ts";
 import {
-  feedbackPart,
-  metadataPart,
+  createFeedbackCondition,
+  createMetadataCondition,
   findQuickValue,
   findSearchText,
   setQuickFilter,
@@ -76,14 +76,14 @@ describe("quick filters", () => {
   });
 
   test("match a key that can't be a path by conditions on key and value", () => {
-    expect(metadataPart("user.id", "7")).toBe('eq(metadata.user.id, "7")');
-    expect(metadataPart("two words", "7")).toBe(
+    expect(createMetadataCondition("user.id", "7")).toBe('eq(metadata.user.id, "7")');
+    expect(createMetadataCondition("two words", "7")).toBe(
       'and(eq(metadata_key, "two words"), eq(metadata_value, "7"))',
     );
-    expect(feedbackPart("ok", "gte", 0.5)).toBe(
+    expect(createFeedbackCondition("ok", "gte", 0.5)).toBe(
       'and(eq(feedback_key, "ok"), gte(feedback_score, 0.5))',
     );
-    expect(feedbackPart("ok", "gte", undefined)).toBe('eq(feedback_key, "ok")');
+    expect(createFeedbackCondition("ok", "gte", undefined)).toBe('eq(feedback_key, "ok")');
   });
 });
 
@@ -140,7 +140,7 @@ describe("responses of the server", () => {
       width_ms: 10_000,
       buckets: [{ start: "1970-01-01T00:00:10Z", runs: 4, errors: 1 }],
     });
-    expect(counts.at).toEqual([0, 10_000, 20_000, 30_000]);
+    expect(counts.bucketStarts).toEqual([0, 10_000, 20_000, 30_000]);
     expect(counts.failed).toEqual([0, 1, 0, 0]);
     expect(counts.succeeded).toEqual([0, 3, 0, 0]);
     expect(counts.range).toEqual([0, 40_000]);

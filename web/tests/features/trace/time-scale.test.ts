@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import {
   pan,
-  spanOf,
+  computeFullRange,
   toBar,
   toTicks,
-  windowBetween,
+  createWindow,
   zoom,
 } from "../../../src/features/trace/time-scale.ts";
 import { modelOf } from "../../support/trace.ts";
@@ -17,9 +17,9 @@ test("a trace spans from its first start to its last end; open runs end now", ()
     { id: 1, start: 10, end: 5 },
     { id: 2, start: 4, end: null },
   ]);
-  expect(spanOf(model, 90)).toEqual({ from: 4, to: 90 });
-  expect(spanOf(modelOf([]), 90)).toEqual({ from: 0, to: 1 });
-  expect(spanOf(modelOf([{ id: 1, start: 7, end: 7 }]), 0)).toEqual({ from: 7, to: 8 });
+  expect(computeFullRange(model, 90)).toEqual({ from: 4, to: 90 });
+  expect(computeFullRange(modelOf([]), 90)).toEqual({ from: 0, to: 1 });
+  expect(computeFullRange(modelOf([{ id: 1, start: 7, end: 7 }]), 0)).toEqual({ from: 7, to: 8 });
 });
 
 test("a bar is clipped to the window, and one outside of it is not visible", () => {
@@ -45,8 +45,8 @@ test("panning stops at either end", () => {
 });
 
 test("a window can be given by its ends in either order, and is never empty", () => {
-  expect(windowBetween(700, 200, fullRange)).toEqual({ from: 200, to: 700 });
-  expect(windowBetween(500, 500, fullRange)).toEqual({ from: 500, to: 501 });
+  expect(createWindow(700, 200, fullRange)).toEqual({ from: 200, to: 700 });
+  expect(createWindow(500, 500, fullRange)).toEqual({ from: 500, to: 501 });
 });
 
 test("ticks are round, whether a window is microseconds or hours", () => {

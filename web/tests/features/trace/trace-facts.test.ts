@@ -1,17 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  toCriticalPath,
-  toErrors,
-  toSelfTimes,
-  toSlowest,
+  findCriticalPath,
+  findErrors,
+  computeSelfTimes,
+  findSlowest,
 } from "../../../src/features/trace/trace-facts.ts";
 import { modelOf, numbersOf } from "../../support/trace.ts";
 import type { Item } from "../../support/trace.ts";
 
 const pathOf = (items: readonly Item[], now = 0) => {
   const model = modelOf(items);
-  return toCriticalPath(model, now).map(({ run, from, to }) => [
+  return findCriticalPath(model, now).map(({ run, from, to }) => [
     numbersOf(model, [run])[0],
     from,
     to,
@@ -78,7 +78,7 @@ describe("the critical path", () => {
         children.forEach(({ parent, start, length }, index) => {
           items.push({ id: index + 1, parent: parent % (index + 1), start, end: start + length });
         });
-        const path = toCriticalPath(modelOf(items), 0);
+        const path = findCriticalPath(modelOf(items), 0);
         let at = 1_000;
         for (const { from, to } of path) {
           expect(to).toBe(at);
@@ -99,13 +99,13 @@ describe("time statistics", () => {
       { id: 3, parent: 1, start: 40, end: 60 },
       { id: 4, parent: 1, start: 90, end: 500 },
     ]);
-    expect([...toSelfTimes(model, 0)]).toEqual([40, 40, 20, 410]);
+    expect([...computeSelfTimes(model, 0)]).toEqual([40, 40, 20, 410]);
   });
 
   test("the slowest runs are those with the most self time", () => {
     const selfTimes = Float64Array.from([5, 9, 0, 7, 9, 1]);
-    expect(toSlowest(selfTimes, 3)).toEqual([1, 4, 3]);
-    expect(toSlowest(selfTimes, 10)).toEqual([1, 4, 3, 0, 5]);
+    expect(findSlowest(selfTimes, 3)).toEqual([1, 4, 3]);
+    expect(findSlowest(selfTimes, 10)).toEqual([1, 4, 3, 0, 5]);
   });
 
   test("errors come in tree order", () => {
@@ -114,6 +114,6 @@ describe("time statistics", () => {
       { id: 3, parent: 1, start: 9, failed: true },
       { id: 2, parent: 1, start: 5, failed: true },
     ]);
-    expect(numbersOf(model, toErrors(model))).toEqual([2, 3]);
+    expect(numbersOf(model, findErrors(model))).toEqual([2, 3]);
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { parseTraceColumns } from "../../../src/features/trace/trace-columns.ts";
 import {
-  endOf,
+  computeEnd,
   growTrace,
   isBackwards,
   isGrowing,
-  statusOf,
+  readStatus,
 } from "../../../src/features/trace/trace-model.ts";
 import {
-  findClosedAncestors,
+  findCollapsedAncestors,
   findNextRun,
   toVisibleRuns,
 } from "../../../src/features/trace/visible-runs.ts";
@@ -23,8 +23,8 @@ const family = [
 ];
 
 const noFilters: TraceFilters = {
-  closed: new Set(),
-  closedTypes: new Set(),
+  collapsedIds: new Set(),
+  collapsedTypes: new Set(),
   hiddenTypes: new Set(),
   errorsOnly: false,
 };
@@ -87,9 +87,9 @@ describe("the tree of a trace", () => {
       { id: 1, start: 50, end: 40 },
       { id: 2, start: 60, end: null },
     ]);
-    expect([endOf(model, 0, 100), endOf(model, 1, 100)]).toEqual([50, 100]);
+    expect([computeEnd(model, 0, 100), computeEnd(model, 1, 100)]).toEqual([50, 100]);
     expect([isBackwards(model, 0), isBackwards(model, 1)]).toEqual([true, false]);
-    expect([statusOf(model, 0), statusOf(model, 1)]).toEqual(["success", "pending"]);
+    expect([readStatus(model, 0), readStatus(model, 1)]).toEqual(["success", "pending"]);
   });
 
   test("a response with columns of different lengths is rejected", () => {
@@ -105,9 +105,9 @@ describe("the rows of a trace", () => {
   };
 
   test("the descendants of collapsed runs and types are not shown", () => {
-    expect(shown({ closed: new Set([idOf(2)]) }).runs).toEqual([1, 2, 4]);
-    expect(shown({ closedTypes: new Set(["llm"]) }).runs).toEqual([1, 2, 4]);
-    expect(shown({ closed: new Set([idOf(1)]) }).runs).toEqual([1]);
+    expect(shown({ collapsedIds: new Set([idOf(2)]) }).runs).toEqual([1, 2, 4]);
+    expect(shown({ collapsedTypes: new Set(["llm"]) }).runs).toEqual([1, 2, 4]);
+    expect(shown({ collapsedIds: new Set([idOf(1)]) }).runs).toEqual([1]);
   });
 
   test("runs of a hidden type are not shown, and their children move up", () => {
@@ -124,7 +124,7 @@ describe("the rows of a trace", () => {
 
   test("the collapsed ancestors of a run are found", () => {
     const model = modelOf(family);
-    expect(findClosedAncestors(model, 2, new Set([idOf(1), idOf(4)]))).toEqual([idOf(1)]);
+    expect(findCollapsedAncestors(model, 2, new Set([idOf(1), idOf(4)]))).toEqual([idOf(1)]);
   });
 
   test("a step selects the next of the given runs, and wraps around at either end", () => {

@@ -34,7 +34,7 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     grow: 4,
     isFixed: true,
     isNarrow: true,
-    cell: ({ inputs }) => <PayloadText preview={inputs} />,
+    renderCell: ({ inputs }) => <PayloadText preview={inputs} />,
   },
   {
     id: "outputs",
@@ -42,13 +42,13 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     width: 180,
     grow: 4,
     isNarrow: true,
-    cell: ({ outputs }) => <PayloadText preview={outputs} />,
+    renderCell: ({ outputs }) => <PayloadText preview={outputs} />,
   },
   {
     id: "splits",
     title: "Splits",
     width: 130,
-    cell: ({ splits }) => <SplitTags names={splits} />,
+    renderCell: ({ splits }) => <SplitTags names={splits} />,
   },
   {
     id: "metadata",
@@ -56,7 +56,7 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     width: 140,
     grow: 2,
     isShown: false,
-    cell: ({ metadata }) => <PayloadText preview={metadata} />,
+    renderCell: ({ metadata }) => <PayloadText preview={metadata} />,
   },
   {
     id: "files",
@@ -64,16 +64,17 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     width: 60,
     align: "end",
     isShown: false,
-    cell: ({ attachmentCount }) => (attachmentCount === 0 ? "–" : attachmentCount),
+    renderCell: ({ attachmentCount }) => (attachmentCount === 0 ? "–" : attachmentCount),
   },
   {
     id: "size",
     title: "Size",
     width: 80,
     align: "end",
-    note: "Characters in inputs and outputs",
+    tooltip: "Characters in inputs and outputs",
     isShown: false,
-    cell: ({ inputs, outputs }) => (inputs.chars + (outputs?.chars ?? 0)).toLocaleString("en"),
+    renderCell: ({ inputs, outputs }) =>
+      (inputs.chars + (outputs?.chars ?? 0)).toLocaleString("en"),
   },
   {
     id: "created",
@@ -81,13 +82,13 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     width: 108,
     sort: "desc",
     isShown: false,
-    cell: ({ createdMs }) => <Ago at={createdMs} />,
+    renderCell: ({ createdMs }) => <Ago timeMs={createdMs} />,
   },
   {
     id: "modified",
     title: "Modified",
     width: 108,
     sort: "desc",
-    cell: ({ modifiedMs }) => <Ago at={modifiedMs} />,
+    renderCell: ({ modifiedMs }) => <Ago timeMs={modifiedMs} />,
   },
 ];

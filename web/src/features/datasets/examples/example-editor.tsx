@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
 import { FormError } from "../../../components/dialog/form.tsx";
-import { splitsQuery } from "../queries.ts";
+import { createSplitsQuery } from "../queries.ts";
 import { exampleParts, findFaults, locateSchemaFaults } from "./example-faults.ts";
 import type { ExamplePart } from "./example-faults.ts";
 import { parseExactJson } from "./example.ts";
@@ -18,7 +18,7 @@ export interface ExampleTexts extends Readonly<Record<ExamplePart, string>> {
 
 const labels = { inputs: "Inputs", outputs: "Reference outputs", metadata: "Metadata" } as const;
 
-/** Edits an example. Marks invalid JSON and violations of the dataset's schema where they occur. */
+/** A form that edits an example. It underlines invalid JSON and values that violate the dataset's schema. */
 export const ExampleEditor = ({
   datasetId,
   texts: initialTexts,
@@ -34,7 +34,7 @@ export const ExampleEditor = ({
   readonly onCancel: () => void;
 }) => {
   const [texts, setTexts] = useState(initialTexts);
-  const splits = useQuery(splitsQuery(datasetId, undefined));
+  const splits = useQuery(createSplitsQuery(datasetId, undefined));
   const save = useMutation({ mutationFn: async () => onSave(toChange(texts)) });
   const hasFaults = exampleParts.some(
     (part) => findFaults(texts[part], part !== "inputs").length > 0,
@@ -55,7 +55,7 @@ export const ExampleEditor = ({
           key={part}
           label={labels[part]}
           value={texts[part]}
-          mayBeEmpty={part !== "inputs"}
+          isOptional={part !== "inputs"}
           faults={schemaFaults[part]}
           onChange={(text) => {
             save.reset();

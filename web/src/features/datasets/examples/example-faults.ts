@@ -11,10 +11,10 @@ export const exampleParts = ["inputs", "outputs", "metadata"] as const;
 
 export type ExamplePart = (typeof exampleParts)[number];
 
-/** Checks that a text is a JSON object. An empty text passes only when `mayBeEmpty` is set. */
-export function findFaults(json: string, mayBeEmpty: boolean): readonly TextFault[] {
+/** Checks that a text is a JSON object. An empty text is valid only if `isOptional` is true. */
+export function findFaults(json: string, isOptional: boolean): readonly TextFault[] {
   if (json.trim() === "") {
-    return mayBeEmpty ? [] : [{ from: 0, to: 1, message: "enter a JSON object" }];
+    return isOptional ? [] : [{ from: 0, to: 1, message: "enter a JSON object" }];
   }
   const map = mapJson(json);
   if (map.kind === "fault") {
@@ -32,7 +32,7 @@ export function locateSchemaFaults(
   message: string,
   texts: Readonly<Record<ExamplePart, string>>,
 ): Readonly<Record<ExamplePart, readonly TextFault[]>> {
-  const found: Record<ExamplePart, TextFault[]> = { inputs: [], outputs: [], metadata: [] };
+  const faultsByPart: Record<ExamplePart, TextFault[]> = { inputs: [], outputs: [], metadata: [] };
   const faults = message
     .replace(/^.*do not fit the dataset's schema: /s, "")
     .split("; ")
@@ -42,15 +42,18 @@ export function locateSchemaFaults(
       /^(inputs|outputs)((?:\/[^ ]*)?) (.*)$/s.exec(fault) ?? [];
     const part = exampleParts.find((candidate) => candidate === name);
     if (part !== undefined) {
-      found[part].push({ ...findRange(texts[part], path), message: `${name}${path} ${reason}` });
+      faultsByPart[part].push({
+        ...findRange(texts[part], path),
+        message: `${name}${path} ${reason}`,
+      });
     }
   }
-  return found;
+  return faultsByPart;
 }
 
 function findRange(json: string, path: string): TextRange {
   const map = mapJson(json);
   const range = map.kind === "json" ? map.ranges.get(path) : undefined;
-  // When the object as a whole is invalid, mark only its opening bracket instead of all the text.
+  // If the whole object is invalid, mark only its opening bracket, because marking all the text would not help.
   return range === undefined || path === "" ? { from: 0, to: 1 } : range;
 }

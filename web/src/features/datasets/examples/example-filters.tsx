@@ -7,10 +7,10 @@ import { useSearchShortcut } from "../../../components/keyboard/list-keys.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
 import { isMetadata } from "../dataset-search.ts";
-import { splitsQuery, versionsQuery } from "../queries.ts";
+import { createSplitsQuery, createVersionsQuery } from "../queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
-/** Debounce delay: without it, each keystroke would start a search through all examples. */
+/** Delay after the last keystroke before a search starts, because each search reads all examples. */
 const debounceMs = 250;
 
 /** The filters of the example list: text, metadata, split and version. */
@@ -23,8 +23,8 @@ export const ExampleFilters = ({
 }) => {
   const { q = "", split = "", metadata = "", asOf = "" } = route.useSearch();
   const navigate = route.useNavigate();
-  const splits = useQuery(splitsQuery(datasetId, asOf === "" ? undefined : asOf));
-  const versions = useInfiniteQuery(versionsQuery(datasetId));
+  const splits = useQuery(createSplitsQuery(datasetId, asOf === "" ? undefined : asOf));
+  const versions = useInfiniteQuery(createVersionsQuery(datasetId));
   const setFilter = (name: "q" | "split" | "metadata" | "asOf", value: string): void =>
     void navigate({
       search: ({ [name]: _previous, example: _open, ...others }) =>
@@ -50,7 +50,7 @@ export const ExampleFilters = ({
       />
       <NativeSelect
         size="xs"
-        aria-label="Split"
+        aria-label="Filter by split"
         value={split}
         data={[
           { value: "", label: "All splits" },
@@ -60,7 +60,7 @@ export const ExampleFilters = ({
       />
       <NativeSelect
         size="xs"
-        aria-label="Version"
+        aria-label="Dataset version"
         value={asOf}
         data={[
           { value: "", label: "Newest version" },
@@ -94,7 +94,7 @@ const DebouncedFilter = ({
   const [draft, setDraft] = useState(value);
   const [appliedValue, setAppliedValue] = useState(value);
   if (appliedValue !== value) {
-    // The filter in the URL changed, through this field or through a link.
+    // The filter in the URL changed, so the draft is replaced by the new filter.
     setAppliedValue(value);
     setDraft(value);
   }

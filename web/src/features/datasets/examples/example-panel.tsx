@@ -7,7 +7,7 @@ import { DeleteExamples } from "./delete-examples.tsx";
 import { ExampleEditor } from "./example-editor.tsx";
 import { ExampleView } from "./example-view.tsx";
 import type { Example } from "./example.ts";
-import { exampleQuery, updateExample } from "./queries.ts";
+import { createExampleQuery, updateExample } from "./queries.ts";
 
 /** A panel next to the list that shows one example. It can be edited and deleted only in the newest version. */
 export const ExamplePanel = ({
@@ -23,7 +23,11 @@ export const ExamplePanel = ({
   readonly tenantId: string;
   readonly onClose: () => void;
 }) => {
-  const { data: example, error, refetch } = useQuery(exampleQuery(datasetId, exampleId, asOf));
+  const {
+    data: example,
+    error,
+    refetch,
+  } = useQuery(createExampleQuery(datasetId, exampleId, asOf));
   const queryClient = useQueryClient();
   const [mode, setMode] = useState<"read" | "edit" | "delete">("read");
   const showExample = (): void => setMode("read");

@@ -6,7 +6,7 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
 import { SplitTags } from "./example-columns.tsx";
 import type { Example } from "./example.ts";
-import { runAddressQuery } from "./queries.ts";
+import { createRunAddressQuery } from "./queries.ts";
 
 /** Shows an example, read-only. */
 export const ExampleView = ({
@@ -74,7 +74,7 @@ const PayloadSection = ({ label, value }: { readonly label: string; readonly val
 
 /** A run id that becomes a link to the run's trace when the server has returned its project and trace. */
 const RunLink = ({ runId, tenantId }: { readonly runId: string; readonly tenantId: string }) => {
-  const { data: address, isError } = useQuery(runAddressQuery(runId));
+  const { data: address, isError } = useQuery(createRunAddressQuery(runId));
   if (address === undefined) {
     return <span className="quiet">{isError ? `${runId} (not found)` : runId}</span>;
   }

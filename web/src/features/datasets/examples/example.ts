@@ -43,7 +43,7 @@ export interface Example {
   readonly sourceRunId: string | undefined;
   readonly inputs: unknown;
   readonly outputs: unknown;
-  /** Without the server's `dataset_split` entry, which is in `splits`. */
+  /** The metadata without the server's entry `dataset_split`, whose value is in `splits`. */
   readonly metadata: JsonMembers;
   readonly splits: readonly string[];
   readonly files: readonly ExampleFile[];
@@ -107,7 +107,7 @@ const toPreview = (value: unknown): TextPreview => {
   return { text: toText(text) ?? "", chars: toNumber(chars) ?? 0 };
 };
 
-/** Newer parts of `JSON` that TypeScript's library types lack: `rawJSON`, and the `source` text of a number. */
+/** The parts of the global `JSON` that TypeScript's types lack: `rawJSON`, and `source`, the text of a number. */
 interface ExactJson {
   readonly rawJSON?: (text: string) => unknown;
   readonly parse: (

@@ -8,7 +8,7 @@ import { Empty } from "../../../components/page/states.tsx";
 import { useColumnLayout } from "../../../components/table/column-layout.ts";
 import { ColumnMenu } from "../../../components/table/column-menu.tsx";
 import { DataTable } from "../../../components/table/data-table.tsx";
-import type { RowLink } from "../../../components/table/data-table.tsx";
+import type { RowLinkProps } from "../../../components/table/data-table.tsx";
 import { pluralize } from "../../../components/text/quantity.ts";
 import type { ExampleFilter } from "../dataset-search.ts";
 import type { Dataset } from "../dataset.ts";
@@ -16,7 +16,7 @@ import { DeleteExamples } from "./delete-examples.tsx";
 import { exampleColumns } from "./example-columns.tsx";
 import { ExampleFilters } from "./example-filters.tsx";
 import type { ExamplePreview } from "./example.ts";
-import { countQuery, previewsQuery } from "./queries.ts";
+import { createCountQuery, createPreviewsQuery } from "./queries.ts";
 import { SplitDialog } from "./split-dialog.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
@@ -28,8 +28,10 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
   const { q, split, metadata, asOf, by, order, example } = route.useSearch();
   const navigate = route.useNavigate();
   const filter: ExampleFilter = omitUndefined({ q, split, metadata, asOf });
-  const pages = useInfiniteQuery(previewsQuery(datasetId, omitUndefined({ ...filter, by, order })));
-  const count = useQuery(countQuery(datasetId, filter));
+  const pages = useInfiniteQuery(
+    createPreviewsQuery(datasetId, omitUndefined({ ...filter, by, order })),
+  );
+  const count = useQuery(createCountQuery(datasetId, filter));
   const [layout, setLayout] = useColumnLayout("examples");
   const [selection, setSelection] = useState(noSelection);
   const [openDialog, setOpenDialog] = useState<"split" | "delete">();
@@ -48,7 +50,7 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
               Edit splits ({selection.size})
             </Button>
             <Button size="xs" variant="light" color="red" onClick={() => setOpenDialog("delete")}>
-              Delete ({selection.size})
+              Delete selected ({selection.size})
             </Button>
           </>
         )}
@@ -57,11 +59,11 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
       <DataTable
         resourceName="examples"
         rows={pages.data?.pages.flat()}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={exampleColumns}
         layout={layout}
         onLayout={setLayout}
-        link={toLink(params)}
+        renderLink={toLink(params)}
         openId={example}
         sort={{
           column: by === "recently_created" ? "created" : "modified",
@@ -79,10 +81,10 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
         }
         {...(isNewestVersion ? { selection, onSelection: setSelection } : {})}
         hasMore={pages.hasNextPage}
-        onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
+        onLoadMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
         error={pages.error}
         onRetry={pages.refetch}
-        empty={
+        emptyState={
           isFiltered ? (
             <Empty title="No matching examples" />
           ) : (
@@ -109,7 +111,7 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
 
 const toLink =
   (params: { readonly tenantId: string; readonly datasetId: string }) =>
-  ({ id }: ExamplePreview, linkProps: RowLink): ReactNode => (
+  ({ id }: ExamplePreview, linkProps: RowLinkProps): ReactNode => (
     <Link
       from="/o/$tenantId/datasets/$datasetId"
       to="/o/$tenantId/datasets/$datasetId"

@@ -5,12 +5,12 @@ import type { TextFault } from "./example-faults.ts";
 
 const noFaults: readonly TextFault[] = [];
 
-/** A field to edit a JSON object. Underlines errors in the text and lists them below it. */
+/** A field to edit a JSON object. Errors are underlined in the text and listed below it. */
 export const JsonField = ({
   label,
   value,
   onChange,
-  mayBeEmpty = false,
+  isOptional = false,
   faults = noFaults,
   minHeight = 64,
 }: {
@@ -18,18 +18,18 @@ export const JsonField = ({
   readonly value: string;
   readonly onChange: (value: string) => void;
   /** Whether the field may be left empty. @defaultValue false */
-  readonly mayBeEmpty?: boolean;
+  readonly isOptional?: boolean;
   /** Errors that the server found; shown when the text has no JSON syntax errors. */
   readonly faults?: readonly TextFault[];
   readonly minHeight?: number;
 }) => {
-  const syntaxFaults = useMemo(() => findFaults(value, mayBeEmpty), [value, mayBeEmpty]);
+  const syntaxFaults = useMemo(() => findFaults(value, isOptional), [value, isOptional]);
   const shownFaults = syntaxFaults.length > 0 ? syntaxFaults : faults;
   return (
     <fieldset className="json-field">
       <legend className="json-field-label">
         {label}
-        {mayBeEmpty && <span className="quiet"> (optional)</span>}
+        {isOptional && <span className="quiet"> (optional)</span>}
       </legend>
       <Code
         language="json"

@@ -63,21 +63,21 @@ class JsonReader {
     if (depth > maxDepth) {
       throw new JsonSyntaxError(from, `more than ${maxDepth} nested levels`);
     }
-    const first = this.#json[from];
-    if (first === "{") {
+    const firstChar = this.#json[from];
+    if (firstChar === "{") {
       this.#readItems("}", () => this.#readMember(path, depth));
-    } else if (first === "[") {
+    } else if (firstChar === "[") {
       let index = 0;
       this.#readItems("]", () => {
         this.#readValue(`${path}/${index}`, depth + 1);
         index += 1;
       });
-    } else if (first === '"') {
+    } else if (firstChar === '"') {
       this.#readString();
-    } else if (this.#match(literalPattern) === undefined) {
+    } else if (this.#readPattern(literalPattern) === undefined) {
       throw new JsonSyntaxError(
         from,
-        first === undefined ? "expected a value" : "not a JSON value",
+        firstChar === undefined ? "expected a value" : "not a JSON value",
       );
     }
     this.ranges.set(path, { from, to: this.#offset });
@@ -120,21 +120,21 @@ class JsonReader {
   }
 
   #readString(): string {
-    const found = this.#match(stringPattern);
-    if (found === undefined) {
+    const matchedText = this.#readPattern(stringPattern);
+    if (matchedText === undefined) {
       throw new JsonSyntaxError(
         this.#offset,
         "this string is not closed, or has an invalid character or escape",
       );
     }
-    return found;
+    return matchedText;
   }
 
-  #match(pattern: RegExp): string | undefined {
+  #readPattern(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
-    const found = pattern.exec(this.#json)?.[0];
-    this.#offset += found?.length ?? 0;
-    return found;
+    const matchedText = pattern.exec(this.#json)?.[0];
+    this.#offset += matchedText?.length ?? 0;
+    return matchedText;
   }
 
   #skipSpace(): void {

@@ -1,10 +1,10 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { getJson, getText, patchJson, postJson, putJson } from "../../../api/http.ts";
 import {
   requireItems,
   requireText,
-  oneOf,
+  parseChoice,
   toNumber,
   toRecord,
   toItems,
@@ -14,14 +14,14 @@ import type { DatasetSearch, DiffKind, ExampleFilter } from "../dataset-search.t
 import { parseExample, parsePreview, parsePreviews } from "./example.ts";
 import type { ExamplePreview } from "./example.ts";
 
-const examplesPath = endpointPath("/examples");
-const deletePath = endpointPath("/v1/platform/datasets/examples/delete");
+const examplesPath = toEndpointPath("/examples");
+const deletePath = toEndpointPath("/v1/platform/datasets/examples/delete");
 
 const pageSize = 200;
 const diffPageSize = 100;
 
 /** The examples that match a filter, shortened for the list, in pages. */
-export const previewsQuery = (
+export const createPreviewsQuery = (
   datasetId: string,
   filter: ExampleFilter & Pick<DatasetSearch, "by" | "order">,
 ) =>
@@ -33,7 +33,7 @@ export const previewsQuery = (
       parameters.set("descending", String(filter.order !== "asc"));
       parameters.set("limit", String(pageSize));
       parameters.set("offset", String(pageParam));
-      const url = `${endpointPath("/ui/datasets/:id/examples", { id: datasetId })}?${parameters.toString()}`;
+      const url = `${toEndpointPath("/ui/datasets/:id/examples", { id: datasetId })}?${parameters.toString()}`;
       return parsePreviews(await getJson(url, signal));
     },
     initialPageParam: 0,
@@ -42,7 +42,7 @@ export const previewsQuery = (
     placeholderData: keepPreviousData,
   });
 
-export const countQuery = (datasetId: string, filter: ExampleFilter) =>
+export const createCountQuery = (datasetId: string, filter: ExampleFilter) =>
   queryOptions({
     queryKey: ["datasets", datasetId, "count", filter],
     queryFn: async ({ signal }) => {
@@ -54,7 +54,7 @@ export const countQuery = (datasetId: string, filter: ExampleFilter) =>
   });
 
 /** One complete example, as it was in a version; without `asOf`, in the newest version. */
-export const exampleQuery = (datasetId: string, id: string, asOf: string | undefined) =>
+export const createExampleQuery = (datasetId: string, id: string, asOf: string | undefined) =>
   queryOptions({
     queryKey: ["datasets", datasetId, "example", id, asOf],
     queryFn: async ({ signal }) => {
@@ -67,7 +67,7 @@ export const exampleQuery = (datasetId: string, id: string, asOf: string | undef
     },
   });
 
-/** How one example differs between two versions. `before` is absent if it was added, `after` if it was removed. */
+/** How one example differs between two versions. An added example has no `before`, a removed one no `after`. */
 export interface ExampleDifference {
   readonly id: string;
   readonly kind: DiffKind;
@@ -81,7 +81,7 @@ export interface DiffPage {
 }
 
 /** The examples that differ between two versions, in pages. */
-export const diffQuery = (
+export const createDiffQuery = (
   datasetId: string,
   { from, to, kind }: { readonly from: string; readonly to: string; readonly kind?: DiffKind },
 ) =>
@@ -95,7 +95,7 @@ export const diffQuery = (
         offset: String(pageParam),
         ...(kind === undefined ? {} : { kind }),
       });
-      const url = `${endpointPath("/ui/datasets/:id/diff", { id: datasetId })}?${parameters.toString()}`;
+      const url = `${toEndpointPath("/ui/datasets/:id/diff", { id: datasetId })}?${parameters.toString()}`;
       return parseDiff(await getJson(url, signal));
     },
     initialPageParam: 0,
@@ -117,7 +117,7 @@ function parseDiff(value: unknown): DiffPage {
       const members = toRecord(item);
       return {
         id: requireText(members, "id"),
-        kind: oneOf(members["kind"], diffKinds) ?? "modified",
+        kind: parseChoice(members["kind"], diffKinds) ?? "modified",
         before: toPreview(members["before"]),
         after: toPreview(members["after"]),
       };
@@ -151,13 +151,13 @@ export const changeSplit = async (
   datasetId: string,
   change: { readonly name: string; readonly ids: readonly string[]; readonly remove: boolean },
 ): Promise<unknown> =>
-  putJson(endpointPath("/datasets/:id/splits", { id: datasetId }), {
+  putJson(toEndpointPath("/datasets/:id/splits", { id: datasetId }), {
     split_name: change.name,
     examples: change.ids,
     remove: change.remove,
   });
 
-const runsQueryPath = endpointPath("/runs/query");
+const runsQueryPath = toEndpointPath("/runs/query");
 
 /** The ids in the URL of a run's page. */
 interface RunAddress {
@@ -166,7 +166,7 @@ interface RunAddress {
 }
 
 /** Finds the trace and project of a run. Fails when the run does not exist. */
-export const runAddressQuery = (id: string) =>
+export const createRunAddressQuery = (id: string) =>
   queryOptions({
     queryKey: ["run", id, "address"],
     queryFn: async ({ signal }): Promise<RunAddress> => {

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
 import { FormError } from "../../../components/dialog/form.tsx";
 import { pluralize } from "../../../components/text/quantity.ts";
-import { splitsQuery } from "../queries.ts";
+import { createSplitsQuery } from "../queries.ts";
 import { changeSplit } from "./queries.ts";
 
 /** Adds examples to a split, or removes them from it. */
@@ -19,7 +19,7 @@ export const SplitDialog = ({
 }) => {
   const [name, setName] = useState("");
   const queryClient = useQueryClient();
-  const splits = useQuery(splitsQuery(datasetId, undefined));
+  const splits = useQuery(createSplitsQuery(datasetId, undefined));
   const change = useMutation({
     mutationFn: async (remove: boolean) =>
       changeSplit(datasetId, { name: name.trim(), ids, remove }),

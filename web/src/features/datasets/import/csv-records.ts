@@ -8,28 +8,28 @@ export interface CsvRecord {
   readonly fault?: string;
 }
 
-/** Papa Parse's result for one record. The package declares it as `any`. */
+/** The result of the parser Papa Parse for one record. The package itself declares it as `any`. */
 interface PapaResult {
   readonly data: readonly (readonly string[])[];
   readonly errors: readonly { readonly code: string; readonly message: string }[];
   readonly meta: { readonly cursor: number };
 }
 
-/** Longest accepted record. Without a limit, a quote that is never closed would buffer the whole file. */
+/** The longest accepted record. Without this limit, a missing closing quote would make the reader buffer the whole file. */
 const maxRecordChars = 8 * 1_048_576;
 
 /**
- * Parses CSV (RFC 4180: comma-separated cells, quotes doubled inside quoted cells, CRLF or LF) chunk by
- * chunk as the file is read. Skips empty lines.
+ * Parses CSV chunk by chunk as the file is read, and skips empty lines. The format is that of RFC 4180: cells are
+ * separated by commas, quotes inside quoted cells are doubled, and lines end with CRLF or LF.
  */
 export class CsvReader {
-  #pending = "";
+  #incompleteRecord = "";
   #line = 1;
 
   /** Returns the records that `chunk` completes. @throws RangeError a record is longer than 8 Mi characters. */
   read(chunk: string): readonly CsvRecord[] {
-    const records = this.#parse(this.#pending + chunk, { isEnd: false });
-    if (this.#pending.length > maxRecordChars) {
+    const records = this.#parse(this.#incompleteRecord + chunk, { isEnd: false });
+    if (this.#incompleteRecord.length > maxRecordChars) {
       throw new RangeError(
         `line ${this.#line}: the record is longer than 8 Mi characters; check for a quote that is not closed`,
       );
@@ -38,11 +38,11 @@ export class CsvReader {
   }
 
   /** Returns the last record, which may lack a line end. @throws RangeError a quote is not closed. */
-  end(): readonly CsvRecord[] {
-    return this.#parse(this.#pending, { isEnd: true });
+  finish(): readonly CsvRecord[] {
+    return this.#parse(this.#incompleteRecord, { isEnd: true });
   }
 
-  /** Parses the complete records of `text` and keeps the incomplete rest for the next chunk. */
+  /** Parses the complete records of `text`. The next chunk is appended to the incomplete last record. */
   #parse(text: string, { isEnd }: { readonly isEnd: boolean }): readonly CsvRecord[] {
     const records: CsvRecord[] = [];
     let recordStart = 0;
@@ -67,22 +67,22 @@ export class CsvReader {
     // Split at LF even for CRLF: a file may mix both, and the parser treats a CR after a closing quote as space.
     const config = { delimiter: ",", newline: "\n", step: onRecord } as const;
     new Papa.Parser(config).parse(text, 0, !isEnd);
-    this.#pending = isEnd ? "" : text.slice(recordStart);
+    this.#incompleteRecord = isEnd ? "" : text.slice(recordStart);
     return records;
   }
 }
 
 /** Removes the CR of a CRLF line end, which the parser leaves in the last cell if that cell is not quoted. */
 function removeTrailingReturn(cells: readonly string[], record: string): readonly string[] {
-  const last = cells.at(-1);
-  return last?.endsWith("\r") === true && !/"\r?\n?$/.test(record)
-    ? [...cells.slice(0, -1), last.slice(0, -1)]
+  const lastCell = cells.at(-1);
+  return lastCell?.endsWith("\r") === true && !/"\r?\n?$/.test(record)
+    ? [...cells.slice(0, -1), lastCell.slice(0, -1)]
     : cells;
 }
 
 /**
- * Removes the apostrophe that exports put before a cell which a spreadsheet would evaluate as a formula
- * (`escapeFormula` in millrace/model).
+ * Removes the apostrophe that CSV exports of this server add to a cell if a spreadsheet would evaluate it as a
+ * formula (see `escapeFormula` in millrace/model).
  */
 const removeFormulaEscape = (cell: string): string =>
   /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell;

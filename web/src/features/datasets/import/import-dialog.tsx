@@ -3,7 +3,7 @@ import { useState, useId } from "react";
 import { Dialog } from "../../../components/dialog/dialog.tsx";
 import { FormError } from "../../../components/dialog/form.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { datasetQuery } from "../queries.ts";
+import { createDatasetQuery } from "../queries.ts";
 import { previewFile } from "./import-file.ts";
 import type { FilePreview } from "./import-file.ts";
 import { ImportPlan } from "./import-plan.tsx";
@@ -28,7 +28,7 @@ export const ImportDialog = ({
   const [fileError, setFileError] = useState<string>();
   const fileImport = useImport();
   const targetDataset = useQuery({
-    ...datasetQuery(datasetId ?? ""),
+    ...createDatasetQuery(datasetId ?? ""),
     enabled: datasetId !== undefined,
   });
   const selectFile = async (file: File): Promise<void> => {

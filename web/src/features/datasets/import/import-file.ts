@@ -34,14 +34,14 @@ export async function previewFile(file: File): Promise<FilePreview> {
   if (text.trim() === "") {
     throw new RangeError("the file is empty");
   }
-  const isWhole = file.size <= previewBytes;
+  const isCompleteFile = file.size <= previewBytes;
   const shape = detectShape(file, text);
   const reader = new RowReader(shape);
-  const rows = [...reader.read(text), ...(isWhole ? reader.end() : [])];
+  const rows = [...reader.read(text), ...(isCompleteFile ? reader.finish() : [])];
   return { shape, rows: rows.slice(0, previewRows) };
 }
 
-/** Decodes the beginning of a file. `stream` allows a multi-byte character to be cut off at the end. */
+/** Decodes the beginning of a file. The option `stream` ignores a character that is cut off at the end. */
 async function readText(blob: Blob): Promise<string> {
   const bytes = await blob.arrayBuffer();
   try {
@@ -56,7 +56,7 @@ function detectShape({ name }: File, text: string): FileShape {
     return { kind: "jsonl" };
   }
   const reader = new CsvReader();
-  const [header] = [...reader.read(text), ...reader.end()];
+  const [header] = [...reader.read(text), ...reader.finish()];
   if (header?.fault !== undefined) {
     throw new RangeError(`line ${header.line}: ${header.fault}`);
   }
@@ -72,7 +72,7 @@ function detectShape({ name }: File, text: string): FileShape {
 export class RowReader {
   readonly #shape: FileShape;
   readonly #csv = new CsvReader();
-  #pending = "";
+  #incompleteLine = "";
   #line = 1;
   #isAtHeader = true;
 
@@ -86,8 +86,8 @@ export class RowReader {
       : this.#readLines(chunk);
   }
 
-  end(): readonly FileRow[] {
-    return this.#shape.kind === "csv" ? this.#readCsv(this.#csv.end()) : this.#readLines("\n");
+  finish(): readonly FileRow[] {
+    return this.#shape.kind === "csv" ? this.#readCsv(this.#csv.finish()) : this.#readLines("\n");
   }
 
   #readCsv(records: ReturnType<CsvReader["read"]>): readonly FileRow[] {
@@ -104,8 +104,8 @@ export class RowReader {
   }
 
   #readLines(chunk: string): readonly FileRow[] {
-    const lines = (this.#pending + chunk).split("\n");
-    this.#pending = lines.pop() ?? "";
+    const lines = (this.#incompleteLine + chunk).split("\n");
+    this.#incompleteLine = lines.pop() ?? "";
     const firstLine = this.#line;
     this.#line += lines.length;
     return lines.flatMap((text, index) =>

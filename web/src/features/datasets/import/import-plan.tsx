@@ -3,13 +3,13 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { toJsonText } from "../../../components/text/json-text.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { datasetsQuery } from "../queries.ts";
+import { createDatasetsQuery } from "../queries.ts";
 import type { FilePreview, FileRow } from "./import-file.ts";
 import { columnTargets, toCsvRow } from "./import-rows.ts";
 import type { ColumnTarget, FileShape } from "./import-rows.ts";
 import type { ImportRequest } from "./use-import.ts";
 
-/** The value of the select's option that creates a dataset. */
+/** The value of the option that creates a new dataset. */
 const newDatasetValue = "";
 
 /** The settings of an import: target dataset and column mapping, with a preview of the first rows. */
@@ -30,7 +30,7 @@ export const ImportPlan = ({
   const [destination, setDestination] = useState(datasetId ?? newDatasetValue);
   const [newName, setNewName] = useState(file.name.replace(/\.\w+$/, ""));
   const loadedDatasets = useInfiniteQuery({
-    ...datasetsQuery({ sort: "name", order: "asc" }),
+    ...createDatasetsQuery({ sort: "name", order: "asc" }),
     enabled: datasetId === undefined,
   });
   const datasets = loadedDatasets.data?.pages.flat() ?? [];
@@ -95,7 +95,7 @@ const ColumnMapping = ({
   readonly onTarget: (index: number, target: ColumnTarget) => void;
 }) => (
   <fieldset className="import-mapping">
-    <legend>Columns</legend>
+    <legend>Column mapping</legend>
     {columns.map((column, index) => (
       <NativeSelect
         key={column}
@@ -122,7 +122,7 @@ const PreviewRows = ({
   readonly rows: readonly FileRow[];
   readonly shape: FileShape;
 }) => (
-  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users can scroll it
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table
   <section className="import-preview" tabIndex={0} aria-label="Preview of the first rows">
     <table>
       <thead>

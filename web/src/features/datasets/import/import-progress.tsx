@@ -13,7 +13,7 @@ const titles = {
   failed: "Import failed. Examples imported so far are kept:",
 } as const;
 
-/** The progress of an import, then its result with the rejected rows. */
+/** Shows the progress of an import and, once it has ended, the result with the rejected rows. */
 export const ImportProgress = ({
   step,
   tenantId,
@@ -78,7 +78,7 @@ const RejectedRows = ({
   readonly rows: readonly RejectedRow[];
   readonly total: number;
 }) => (
-  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users can scroll it
+  // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table
   <section className="import-preview" tabIndex={0} aria-label="Rejected rows">
     <table>
       <thead>

@@ -1,4 +1,4 @@
-import { endpointPath } from "../../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { ApiError, postJson } from "../../../api/http.ts";
 import { toItems, toNumber, toRecord, toText } from "../../../api/parse.ts";
 import { RowReader } from "./import-file.ts";
@@ -21,11 +21,12 @@ export interface ImportState {
   readonly rejected: readonly RejectedRow[];
 }
 
-/** Row and character counts that fill a request. Each request creates one version of the dataset. */
+/** A request is sent once it has this many rows. Each request creates one version of the dataset. */
 const batchRows = 5_000;
+/** A request is also sent once its rows have this many characters of JSON. */
 const batchChars = 4 * 1_048_576;
-const maxRejectedListed = 500;
-const busyRetries = 20;
+const maxListedRejections = 500;
+const maxBusyRetries = 20;
 const busyDelayMs = 500;
 
 /**
@@ -48,28 +49,29 @@ export async function importFile({
   readonly signal: AbortSignal;
   readonly onState: (state: ImportState) => void;
 }): Promise<ImportState> {
-  const rows = new RowReader(shape);
-  const sender = new RowSender(datasetId, signal);
-  const reader = file.stream().getReader();
+  const rowReader = new RowReader(shape);
+  const rowSender = new RowSender(datasetId, signal);
+  const chunkReader = file.stream().getReader();
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let bytesRead = 0;
   for (;;) {
     signal.throwIfAborted();
-    const { value } = await reader.read();
+    const { value } = await chunkReader.read();
     bytesRead += value?.byteLength ?? 0;
     const text = decoder.decode(value, { stream: value !== undefined });
-    // Wait before reading the next chunk, so that the file is read only as fast as the server accepts rows.
-    await sender.add(rows.read(text));
+    // Wait for the server before reading the next chunk; otherwise the rows of a large file would fill the memory.
+    await rowSender.add(rowReader.read(text));
     if (value === undefined) {
       break;
     }
-    onState(sender.state(bytesRead / file.size));
+    onState(rowSender.getState(bytesRead / file.size));
   }
-  await sender.add(rows.end());
-  await sender.flush();
-  return sender.state(1);
+  await rowSender.add(rowReader.finish());
+  await rowSender.flush();
+  return rowSender.getState(1);
 }
 
+/** Collects rows and sends them in requests of a limited size. */
 class RowSender {
   readonly #datasetId: string;
   readonly #signal: AbortSignal;
@@ -85,7 +87,7 @@ class RowSender {
     this.#signal = signal;
   }
 
-  state(fractionRead: number): ImportState {
+  getState(fractionRead: number): ImportState {
     return {
       fractionRead: Math.min(1, fractionRead),
       count: this.#count,
@@ -130,12 +132,12 @@ class RowSender {
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await postJson(
-          endpointPath("/ui/datasets/:id/import", { id: this.#datasetId }),
+          toEndpointPath("/ui/datasets/:id/import", { id: this.#datasetId }),
           rows,
           this.#signal,
         );
       } catch (cause) {
-        if (!(cause instanceof ApiError) || cause.status !== 429 || attempt >= busyRetries) {
+        if (!(cause instanceof ApiError) || cause.status !== 429 || attempt >= maxBusyRetries) {
           throw cause;
         }
         await new Promise((resolve) => {
@@ -147,7 +149,7 @@ class RowSender {
 
   #reject(row: RejectedRow): void {
     this.#rejectedCount += 1;
-    if (this.#rejected.length < maxRejectedListed) {
+    if (this.#rejected.length < maxListedRejections) {
       this.#rejected.push({ line: row.line, reason: row.reason });
     }
   }

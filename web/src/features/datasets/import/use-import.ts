@@ -12,8 +12,8 @@ export interface ImportRequest {
 }
 
 /**
- * `idle` → `running` → `done` or `failed`. A cancelled import ends as `cancelled`; examples that were
- * created before stay in the dataset.
+ * The state of an import: `idle`, then `running`, then `done`, `failed` or `cancelled`. Examples that were created
+ * before a failure or a cancellation stay in the dataset.
  */
 export type ImportStep =
   | { readonly kind: "idle" }

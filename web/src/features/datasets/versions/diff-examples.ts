@@ -2,7 +2,7 @@ import { toRecord } from "../../../api/parse.ts";
 
 /** A field of an example that differs between two versions. */
 export interface FieldChange {
-  /** Such as `inputs.question`; only `inputs` if the inputs are not an object in both versions. */
+  /** The path, such as `inputs.question`. If the inputs are not an object in both versions, it is `inputs`. */
   readonly path: string;
   readonly kind: "added" | "removed" | "modified";
   /** The value in the earlier version; `undefined` if the field is absent there. */
@@ -18,14 +18,14 @@ interface ComparableExample {
   readonly splits: readonly string[];
 }
 
-const parts = ["inputs", "outputs", "metadata", "splits"] as const;
+const exampleParts = ["inputs", "outputs", "metadata", "splits"] as const;
 
 /** Lists the fields of an example that differ, in the order of the parts and of the fields within them. */
 export const diffExamples = (
   before: ComparableExample | undefined,
   after: ComparableExample | undefined,
 ): readonly FieldChange[] =>
-  parts.flatMap((part) => diffPart(part, { before: before?.[part], after: after?.[part] }));
+  exampleParts.flatMap((part) => diffPart(part, { before: before?.[part], after: after?.[part] }));
 
 function diffPart(
   path: string,
@@ -72,7 +72,7 @@ function isSameJson(left: unknown, right: unknown): boolean {
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) {
     return false;
   }
-  // A `JSON.rawJSON` number is an object too: its only key is `rawJSON`, whose value is the text of the number.
+  // This also compares numbers from `JSON.rawJSON`: they are objects whose only key `rawJSON` has the number's text.
   const names = Object.keys(left);
   if (Array.isArray(left) !== Array.isArray(right) || names.length !== Object.keys(right).length) {
     return false;

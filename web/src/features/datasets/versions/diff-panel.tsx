@@ -4,7 +4,7 @@ import { TextDiff } from "../../../components/code/text-diff.tsx";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { formatJson } from "../../../components/text/json-text.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { exampleQuery } from "../examples/queries.ts";
+import { createExampleQuery } from "../examples/queries.ts";
 import type { ExampleDifference } from "../examples/queries.ts";
 import { diffExamples } from "./diff-examples.ts";
 
@@ -22,8 +22,11 @@ export const DiffPanel = ({
   readonly to: string;
   readonly onClose: () => void;
 }) => {
-  const before = useQuery({ ...exampleQuery(datasetId, id, from), enabled: kind !== "added" });
-  const after = useQuery({ ...exampleQuery(datasetId, id, to), enabled: kind !== "removed" });
+  const before = useQuery({
+    ...createExampleQuery(datasetId, id, from),
+    enabled: kind !== "added",
+  });
+  const after = useQuery({ ...createExampleQuery(datasetId, id, to), enabled: kind !== "removed" });
   const error = before.error ?? after.error;
   const isLoaded =
     (kind === "added" || before.data !== undefined) &&
@@ -60,7 +63,7 @@ export const DiffPanel = ({
   );
 };
 
-/** Returns a string unchanged, so that the diff compares its lines, and any other value as JSON. */
+/** Formats a value for the diff: a string unchanged, any other value as JSON. */
 function toText(value: unknown): string {
   if (value === undefined) {
     return "";

@@ -4,15 +4,15 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { omitUndefined } from "../../../api/parse.ts";
 import { Empty } from "../../../components/page/states.tsx";
 import { DataTable } from "../../../components/table/data-table.tsx";
-import type { Column, RowLink } from "../../../components/table/data-table.tsx";
+import type { Column, RowLinkProps } from "../../../components/table/data-table.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
 import { diffKinds } from "../dataset-search.ts";
 import type { DiffKind } from "../dataset-search.ts";
 import { PayloadText } from "../examples/example-columns.tsx";
-import { diffQuery } from "../examples/queries.ts";
+import { createDiffQuery } from "../examples/queries.ts";
 import type { ExampleDifference } from "../examples/queries.ts";
-import { versionsQuery } from "../queries.ts";
+import { createVersionsQuery } from "../queries.ts";
 import { DiffPanel } from "./diff-panel.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
@@ -31,7 +31,9 @@ export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => 
   const params = route.useParams();
   const { example } = route.useSearch();
   const navigate = route.useNavigate();
-  const diff = useInfiniteQuery(diffQuery(datasetId, { from, to, ...omitUndefined({ kind }) }));
+  const diff = useInfiniteQuery(
+    createDiffQuery(datasetId, { from, to, ...omitUndefined({ kind }) }),
+  );
   const counts = diff.data?.pages[0]?.counts;
   const rows = diff.data?.pages.flatMap(({ changes }) => changes);
   const openChange = rows?.find(({ id }) => id === example);
@@ -64,15 +66,15 @@ export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => 
         <DataTable
           resourceName="changes"
           rows={rows}
-          rowId={({ id }) => id}
+          getRowId={({ id }) => id}
           columns={columns}
-          link={toLink(params)}
+          renderLink={toLink(params)}
           openId={example}
           hasMore={diff.hasNextPage}
-          onMore={() => void (diff.isFetching ? undefined : diff.fetchNextPage())}
+          onLoadMore={() => void (diff.isFetching ? undefined : diff.fetchNextPage())}
           error={diff.error}
           onRetry={diff.refetch}
-          empty={<Empty title="No differences between these versions" />}
+          emptyState={<Empty title="No differences between these versions" />}
         />
       </div>
       {openChange !== undefined && (
@@ -97,13 +99,15 @@ function formatCount(
     return "";
   }
   const count =
-    kind === undefined ? diffKinds.reduce((sum, each) => sum + counts[each], 0) : counts[kind];
+    kind === undefined
+      ? diffKinds.reduce((sum, diffKind) => sum + counts[diffKind], 0)
+      : counts[kind];
   return count.toLocaleString("en");
 }
 
 const toLink =
   (params: { readonly tenantId: string; readonly datasetId: string }) =>
-  ({ id }: ExampleDifference, linkProps: RowLink) => (
+  ({ id }: ExampleDifference, linkProps: RowLinkProps) => (
     <Link
       from="/o/$tenantId/datasets/$datasetId"
       to="/o/$tenantId/datasets/$datasetId"
@@ -120,7 +124,7 @@ const columns: readonly Column<ExampleDifference>[] = [
     width: 104,
     isFixed: true,
     isNarrow: true,
-    cell: ({ kind }) => (
+    renderCell: ({ kind }) => (
       <span className="diff-kind" data-kind={kind}>
         {kindLabels[kind]}
       </span>
@@ -131,7 +135,7 @@ const columns: readonly Column<ExampleDifference>[] = [
     title: "Inputs before",
     width: 160,
     grow: 1,
-    cell: ({ before }) => <PayloadText preview={before?.inputs} />,
+    renderCell: ({ before }) => <PayloadText preview={before?.inputs} />,
   },
   {
     id: "after",
@@ -139,7 +143,7 @@ const columns: readonly Column<ExampleDifference>[] = [
     width: 160,
     grow: 1,
     isNarrow: true,
-    cell: ({ after }) => <PayloadText preview={after?.inputs} />,
+    renderCell: ({ after }) => <PayloadText preview={after?.inputs} />,
   },
 ];
 
@@ -154,7 +158,7 @@ const VersionSelects = ({
   readonly to: string;
 }) => {
   const navigate = route.useNavigate();
-  const versions = useInfiniteQuery(versionsQuery(datasetId));
+  const versions = useInfiniteQuery(createVersionsQuery(datasetId));
   const options = (versions.data?.pages.flat() ?? []).map((version) => ({
     value: version.asOf,
     label: [formatTime(version.atMs), ...version.tags.map(toVisibleText)].join(" · "),

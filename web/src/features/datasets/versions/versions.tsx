@@ -9,7 +9,7 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Ago } from "../../../components/time/ago.tsx";
 import { formatTime } from "../../../components/time/time.ts";
 import type { DatasetVersion } from "../dataset.ts";
-import { versionsQuery } from "../queries.ts";
+import { createVersionsQuery } from "../queries.ts";
 import { TagDialog } from "./tag-dialog.tsx";
 import { VersionDiff } from "./version-diff.tsx";
 
@@ -19,12 +19,12 @@ const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
 export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   const { from, to, kind } = route.useSearch();
   const params = route.useParams();
-  const versions = useInfiniteQuery(versionsQuery(datasetId));
+  const versions = useInfiniteQuery(createVersionsQuery(datasetId));
   const [versionToTag, setVersionToTag] = useState<DatasetVersion>();
   const rows = versions.data?.pages.flat();
   if (from !== undefined && to !== undefined) {
     return (
-      // The key discards rows of other versions, which would otherwise stay as placeholders during loading.
+      // The key remounts the diff for other versions; otherwise it would show the old rows while the new ones load.
       <VersionDiff key={`${from} ${to}`} datasetId={datasetId} from={from} to={to} kind={kind} />
     );
   }
@@ -33,13 +33,13 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
       <DataTable
         resourceName="versions"
         rows={rows}
-        rowId={({ asOf }) => asOf}
+        getRowId={({ asOf }) => asOf}
         columns={toColumns({ params, rows: rows ?? [], onTag: setVersionToTag })}
         hasMore={versions.hasNextPage}
-        onMore={() => void (versions.isFetching ? undefined : versions.fetchNextPage())}
+        onLoadMore={() => void (versions.isFetching ? undefined : versions.fetchNextPage())}
         error={versions.error}
         onRetry={versions.refetch}
-        empty={
+        emptyState={
           <Empty title="No versions yet">
             <p>Each write to the examples creates a version.</p>
           </Empty>
@@ -71,15 +71,15 @@ const toColumns = ({
     width: 190,
     isFixed: true,
     isNarrow: true,
-    cell: ({ atMs }) => formatTime(atMs),
+    renderCell: ({ atMs }) => formatTime(atMs),
   },
-  { id: "age", title: "Age", width: 100, cell: ({ atMs }) => <Ago at={atMs} /> },
+  { id: "age", title: "Age", width: 100, renderCell: ({ atMs }) => <Ago timeMs={atMs} /> },
   {
     id: "tags",
     title: "Tags",
     width: 120,
     grow: 1,
-    cell: ({ tags }) =>
+    renderCell: ({ tags }) =>
       tags.map((tag) => (
         <span key={tag} className="tag">
           {toVisibleText(tag)}
@@ -91,7 +91,7 @@ const toColumns = ({
     title: "Actions",
     width: 320,
     isNarrow: true,
-    cell: (version) => {
+    renderCell: (version) => {
       const previous = rows[rows.indexOf(version) + 1];
       return (
         <span className="tools">
@@ -100,7 +100,7 @@ const toColumns = ({
             params={params}
             search={{ asOf: version.asOf }}
           >
-            Examples
+            View examples
           </Link>
           {previous !== undefined && (
             <Link
@@ -108,7 +108,7 @@ const toColumns = ({
               params={params}
               search={{ tab: "versions", from: previous.asOf, to: version.asOf }}
             >
-              Changes
+              View changes
             </Link>
           )}
           <Link
@@ -119,7 +119,7 @@ const toColumns = ({
             Compare with latest
           </Link>
           <Button size="compact-xs" variant="subtle" onClick={() => onTag(version)}>
-            Tag
+            Add tag
           </Button>
         </span>
       );

@@ -37,7 +37,7 @@ export const Correction = ({
           variant="default"
           onClick={() => {
             if (correction === undefined) {
-              actions.correct();
+              actions.startCorrection();
             } else {
               const { correction: _discarded, ...others } = draft;
               change(others);

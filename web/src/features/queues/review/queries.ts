@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { ApiError, deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { toItems, toRecord, toText } from "../../../api/parse.ts";
 import type { JsonMembers } from "../../../api/parse.ts";
@@ -7,12 +7,12 @@ import type { ReviewSession } from "../queries.ts";
 import { restoreDraft } from "./review-draft.ts";
 import type { FeedbackWrite } from "./review-draft.ts";
 
-const feedbackPath = endpointPath("/feedback");
-const examplesPath = endpointPath("/examples");
-const datasetsPath = endpointPath("/datasets");
+const feedbackPath = toEndpointPath("/feedback");
+const examplesPath = toEndpointPath("/examples");
+const datasetsPath = toEndpointPath("/datasets");
 
 /** The feedback that a reviewer has already submitted for a run, restored as a draft. */
-export const submittedReviewQuery = (runId: string, session: ReviewSession) =>
+export const createSubmittedReviewQuery = (runId: string, session: ReviewSession) =>
   queryOptions({
     queryKey: ["run", runId, "review", session.queueId, session.reviewer],
     queryFn: async ({ signal }) => {
@@ -35,7 +35,7 @@ export async function sendFeedback(
   { runId, session }: { readonly runId: string; readonly session: ReviewSession },
 ): Promise<void> {
   for (const write of writes) {
-    // One at a time, so that nothing is sent after a failed request.
+    // Sequential, so that nothing is sent after a failed request.
     await sendWrite(write, { runId, session });
   }
 }
@@ -46,7 +46,7 @@ async function sendWrite(
 ): Promise<void> {
   const path = `${feedbackPath}/${encodeURIComponent(id)}`;
   if (body === undefined) {
-    await withFallback(
+    await tryWithFallback(
       404,
       () => deleteJson(path),
       () => undefined,
@@ -57,12 +57,12 @@ async function sendWrite(
   const feedback = { id, key, run_id: runId, feedback_source: { type: "app", metadata }, ...body };
   const create = async () => postJson(feedbackPath, feedback);
   const update = async () => patchJson(path, body);
-  // An earlier request may have succeeded although its response was lost: then the id exists, maybe with older content.
-  await (isSent ? withFallback(404, update, create) : withFallback(409, create, update));
+  // If the response to an earlier request was lost, the server may already have feedback with this id.
+  await (isSent ? tryWithFallback(404, update, create) : tryWithFallback(409, create, update));
 }
 
 /** Calls `request`; if it fails with the given HTTP status, calls `fallback` instead. */
-async function withFallback(
+async function tryWithFallback(
   status: number,
   request: () => Promise<unknown>,
   fallback: () => unknown,
@@ -93,7 +93,7 @@ export const addExample = async (example: {
     outputs: toObject(example.outputs, "output"),
   });
 
-/** Wraps a value that is not an object in one, because examples hold only objects. */
+/** Returns an object unchanged, and wraps any other value in an object, because examples contain only objects. */
 const toObject = (value: unknown, name: string): JsonMembers =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? toRecord(value)

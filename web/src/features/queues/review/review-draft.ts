@@ -3,14 +3,14 @@ import type { JsonMembers } from "../../../api/parse.ts";
 import { toFeedbackConfig } from "../rubric.ts";
 import type { Answer, RubricQuestion } from "../rubric.ts";
 
-/** What a reviewer has entered for one run, until all of it is saved on the server. */
+/** The answers, note and correction that a reviewer has entered for one run and not yet submitted completely. */
 export interface ReviewDraft {
   /** By feedback key. */
   readonly answers: Readonly<Record<string, Answer>>;
   readonly note: string;
   /** The corrected outputs as JSON text; `undefined` if the reviewer does not correct them. */
   readonly correction?: string;
-  /** The id of each feedback entry, by feedback key. Generated before the first request, so that a repeated one adds nothing. */
+  /** The id of each feedback entry, by feedback key. It is generated before the first request, so that a retry adds no second entry. */
   readonly ids: Readonly<Record<string, string>>;
   /** Keys of the feedback that the server already has. */
   readonly sent: readonly string[];
@@ -35,12 +35,12 @@ export const emptyDraft: ReviewDraft = { answers: {}, note: "", ids: {}, sent: [
 export const isEmptyDraft = ({ answers, note, correction }: ReviewDraft): boolean =>
   Object.keys(answers).length === 0 && note === "" && correction === undefined;
 
-const prefix = "millrace-review:";
-/** Drafts without a change for this long are deleted. */
+const storageKeyPrefix = "millrace-review:";
+/** Drafts that have not changed for this long are deleted. */
 const retentionMs = 30 * 86_400_000;
 
 const toStorageKey = ({ queueId, positionId, reviewer }: DraftKey): string =>
-  `${prefix}${queueId}:${positionId}:${reviewer}`;
+  `${storageKeyPrefix}${queueId}:${positionId}:${reviewer}`;
 
 /** The part of the Web Storage API that drafts use. */
 export type DraftStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
@@ -61,7 +61,7 @@ export function saveDraft(
     storage.setItem(toStorageKey(key), JSON.stringify({ at: nowMs, draft }));
     return true;
   } catch {
-    return false; // The review panel then warns the reviewer; nothing else reports this failure.
+    return false; // The review panel warns the reviewer that the draft is not stored.
   }
 }
 
@@ -71,7 +71,7 @@ export const deleteDraft = (storage: DraftStorage, key: DraftKey): void =>
 /** Deletes the drafts that have not changed for `retentionMs`. */
 export function deleteOldDrafts(storage: DraftStorage, nowMs: number): void {
   const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
-  for (const name of names.filter((key) => key.startsWith(prefix))) {
+  for (const name of names.filter((key) => key.startsWith(storageKeyPrefix))) {
     const at = parseStored(storage.getItem(name))?.at ?? 0;
     if (nowMs - at > retentionMs) {
       storage.removeItem(name);
@@ -80,7 +80,7 @@ export function deleteOldDrafts(storage: DraftStorage, nowMs: number): void {
 }
 
 /** Returns a draft with one answer replaced, or removed if `answer` is `undefined`. */
-export function withAnswer(
+export function setAnswer(
   draft: ReviewDraft,
   key: string,
   answer: Answer | undefined,
@@ -108,7 +108,7 @@ export interface FeedbackWrite {
   readonly isSent: boolean;
 }
 
-/** Converts a draft to feedback writes. Feedback without an id gets one from `createId`. */
+/** Converts a draft to the feedback entries to write. An entry without an id gets one from `createId`. */
 export function toFeedbackWrites(
   draft: ReviewDraft,
   questions: readonly RubricQuestion[],
@@ -177,7 +177,7 @@ export function restoreDraft(
       continue; // The server lists the newest feedback first, and only that one counts.
     }
     draft = {
-      ...withFeedback(draft, key, item),
+      ...applyFeedback(draft, key, item),
       ids: { ...draft.ids, [key]: id },
       sent: [...draft.sent, key],
     };
@@ -185,13 +185,13 @@ export function restoreDraft(
   return draft;
 }
 
-function withFeedback(draft: ReviewDraft, key: string, feedback: JsonMembers): ReviewDraft {
+function applyFeedback(draft: ReviewDraft, key: string, feedback: JsonMembers): ReviewDraft {
   const { score, value, comment, correction } = feedback;
   const answer: Answer = {
     ...(typeof score === "number" || typeof score === "boolean" ? { score: Number(score) } : {}),
     ...(typeof value === "string" ? { value } : {}),
   };
-  const draftWithAnswer = Object.keys(answer).length === 0 ? draft : withAnswer(draft, key, answer);
+  const draftWithAnswer = Object.keys(answer).length === 0 ? draft : setAnswer(draft, key, answer);
   const draftWithNote =
     key === noteKey && typeof comment === "string"
       ? { ...draftWithAnswer, note: comment }
@@ -225,6 +225,6 @@ function parseStored(
       },
     };
   } catch {
-    return undefined; // Not JSON: other code has written to this key.
+    return undefined; // The stored text is not JSON, so it is not a draft.
   }
 }

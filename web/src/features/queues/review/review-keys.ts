@@ -19,20 +19,20 @@ export type ReviewAction =
 
 /** The keyboard shortcuts of a review, in the order of the list that shows them. */
 export const reviewKeys = [
-  { keys: ["1", "…", "9", "0"], about: "Answer the selected question" },
-  { keys: ["↓", "↑"], about: "Select next or previous question" },
-  { keys: ["x"], about: "Clear the answer" },
-  { keys: ["c"], about: "Write a note" },
-  { keys: ["e"], about: "Correct outputs" },
-  { keys: ["a"], about: "Add to dataset" },
-  { keys: ["d"], about: "Done, go to next run" },
-  { keys: ["s"], about: "Skip (the run returns at the end)" },
-  { keys: ["u"], about: "Reopen the last completed run" },
-  { keys: ["n"], about: "Next waiting run (wraps around)" },
-  { keys: ["j"], about: "Next run in the queue" },
-  { keys: ["k"], about: "Previous run in the queue" },
-  { keys: ["t"], about: "Open trace" },
-  { keys: ["Ctrl+Enter"], about: "Done (from a text field)" },
+  { keys: ["1", "…", "9", "0"], label: "Answer the selected question" },
+  { keys: ["↓", "↑"], label: "Select next or previous question" },
+  { keys: ["x"], label: "Clear the answer" },
+  { keys: ["c"], label: "Write a note" },
+  { keys: ["e"], label: "Correct outputs" },
+  { keys: ["a"], label: "Add to dataset" },
+  { keys: ["d"], label: "Done, go to next run" },
+  { keys: ["s"], label: "Skip (the run returns at the end)" },
+  { keys: ["u"], label: "Reopen the last completed run" },
+  { keys: ["n"], label: "Next waiting run (wraps around)" },
+  { keys: ["j"], label: "Next run in the queue" },
+  { keys: ["k"], label: "Previous run in the queue" },
+  { keys: ["t"], label: "Open trace" },
+  { keys: ["Ctrl+Enter"], label: "Done (from a text field)" },
 ] as const;
 
 const actionsByKey: Readonly<Record<string, ReviewAction>> = {

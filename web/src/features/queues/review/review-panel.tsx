@@ -4,7 +4,7 @@ import { FormError } from "../../../components/dialog/form.tsx";
 import { Markdown } from "../../../components/text/markdown.tsx";
 import type { Queue } from "../queue.ts";
 import { Correction } from "./correction.tsx";
-import { withAnswer } from "./review-draft.ts";
+import { setAnswer } from "./review-draft.ts";
 import { reviewKeys } from "./review-keys.ts";
 import { ScoreInput } from "./score-input.tsx";
 import type { DraftState } from "./use-draft.ts";
@@ -44,7 +44,7 @@ export const ReviewPanel = ({
           answer={draft.answers[question.key]}
           isSelected={index === selectedIndex}
           onSelect={() => onSelect(index)}
-          onAnswer={(answer) => change(withAnswer(draft, question.key, answer))}
+          onAnswer={(answer) => change(setAnswer(draft, question.key, answer))}
         />
       ))}
       <Textarea
@@ -68,14 +68,14 @@ export const ReviewPanel = ({
       <details className="review-keys">
         <summary>Keyboard shortcuts</summary>
         <dl>
-          {reviewKeys.map(({ keys, about }) => (
-            <div key={about}>
+          {reviewKeys.map(({ keys, label }) => (
+            <div key={label}>
               <dt>
                 {keys.map((key) => (
                   <kbd key={key}>{key}</kbd>
                 ))}
               </dt>
-              <dd>{about}</dd>
+              <dd>{label}</dd>
             </div>
           ))}
         </dl>
@@ -84,7 +84,7 @@ export const ReviewPanel = ({
   );
 };
 
-/** The buttons that end or leave a review; they stay in view. */
+/** The buttons that complete, skip or leave a review. They stay visible while the panel scrolls. */
 const ReviewButtons = ({
   actions,
   isReady,
@@ -99,7 +99,7 @@ const ReviewButtons = ({
     <FormError error={actions.error} />
     <output className="review-notice">{actions.notice}</output>
     <div className="review-buttons">
-      <Button size="sm" loading={actions.isBusy} disabled={!isReady} onClick={actions.done}>
+      <Button size="sm" loading={actions.isBusy} disabled={!isReady} onClick={actions.finish}>
         Done <kbd>d</kbd>
       </Button>
       <Button size="sm" variant="default" disabled={actions.isBusy} onClick={actions.skip}>
@@ -111,7 +111,7 @@ const ReviewButtons = ({
         disabled={actions.isBusy}
         onClick={() => actions.goTo("next")}
       >
-        Next <kbd>n</kbd>
+        Next run <kbd>n</kbd>
       </Button>
       <Button
         size="sm"
@@ -119,7 +119,7 @@ const ReviewButtons = ({
         disabled={actions.isBusy || lastDone === undefined}
         onClick={() => actions.reopen(lastDone)}
       >
-        Undo <kbd>u</kbd>
+        Reopen last run <kbd>u</kbd>
       </Button>
     </div>
   </div>

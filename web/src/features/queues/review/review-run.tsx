@@ -6,7 +6,7 @@ import { CopyText } from "../../../components/text/copy-text.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
-import { traceRunQuery } from "../../trace/queries.ts";
+import { createTraceRunQuery } from "../../trace/queries.ts";
 import type { Claim } from "../queue.ts";
 
 /** Shows the run under review as it was recorded. */
@@ -17,7 +17,7 @@ export const ReviewRun = ({
   readonly claim: Claim;
   readonly tenantId: string;
 }) => {
-  const { data: run, error, refetch } = useQuery(traceRunQuery(claim.runId));
+  const { data: run, error, refetch } = useQuery(createTraceRunQuery(claim.runId));
   if (run === undefined) {
     return error === null ? (
       <Loading resourceName="the run" />
@@ -49,7 +49,11 @@ export const ReviewRun = ({
       </div>
       {run.error !== undefined && (
         <div className="error-text">
-          <CopyText label="Error" text={toVisibleText(run.error)} whole={() => run.error ?? ""} />
+          <CopyText
+            label="Error"
+            text={toVisibleText(run.error)}
+            getFullText={() => run.error ?? ""}
+          />
         </div>
       )}
       <Payload label="Inputs" value={run.inputs} />

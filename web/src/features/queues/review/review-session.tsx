@@ -5,7 +5,7 @@ import { ApiError } from "../../../api/http.ts";
 import { Empty, Failure, Loading } from "../../../components/page/states.tsx";
 import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { progressQuery } from "../queries.ts";
+import { createProgressQuery } from "../queries.ts";
 import type { ReviewSession } from "../queries.ts";
 import type { Queue, QueueProgress } from "../queue.ts";
 import { deleteOldDrafts } from "./review-draft.ts";
@@ -25,7 +25,7 @@ export const ReviewSessionView = ({
   readonly positionId: string | undefined;
 }) => {
   const { data: claim, error, refetch } = useClaim(session, positionId);
-  const progress = useQuery(progressQuery(session.queueId, session.reviewer));
+  const progress = useQuery(createProgressQuery(session.queueId, session.reviewer));
   const openClaim = useOpenClaim(session);
   useEffect(() => deleteOldDrafts(localStorage, Date.now()), []);
   if (error instanceof ApiError && (error.status === 409 || error.status === 404)) {
@@ -82,8 +82,8 @@ const NoRunToReview = ({ progress }: { readonly progress: QueueProgress }) => {
   }
   if (completed === total) {
     return (
-      <Empty title="All done">
-        <p>All runs in this queue are reviewed. New runs appear here automatically.</p>
+      <Empty title="All runs are reviewed">
+        <p>New runs appear here automatically.</p>
       </Empty>
     );
   }

@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { traceRunQuery } from "../../trace/queries.ts";
-import { progressQuery } from "../queries.ts";
+import { createTraceRunQuery } from "../../trace/queries.ts";
+import { createProgressQuery } from "../queries.ts";
 import type { ReviewSession } from "../queries.ts";
 import type { Claim, Queue } from "../queue.ts";
 import { toDigitAnswer } from "../rubric.ts";
-import { withAnswer } from "./review-draft.ts";
+import { setAnswer } from "./review-draft.ts";
 import type { ReviewAction } from "./review-keys.ts";
 import { ReviewPanel } from "./review-panel.tsx";
 import { ReviewRun } from "./review-run.tsx";
@@ -25,8 +25,8 @@ interface ReviewProps {
 
 /** The review of one run: the run on the left, the questions on the right. */
 export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) => {
-  const { data: run } = useQuery(traceRunQuery(claim.runId));
-  const { data: progress } = useQuery(progressQuery(session.queueId, session.reviewer));
+  const { data: run } = useQuery(createTraceRunQuery(claim.runId));
+  const { data: progress } = useQuery(createProgressQuery(session.queueId, session.reviewer));
   const draftState = useDraft(session, claim);
   const actions = useReview({ queue, session, claim, draftState, run });
   const [selectedIndex, setSelectedIndex] = useState(0);
@@ -39,7 +39,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
     if (question === undefined || (action.kind === "digit" && answer === undefined)) {
       return;
     }
-    draftState.change(withAnswer(draftState.draft, question.key, answer));
+    draftState.change(setAnswer(draftState.draft, question.key, answer));
     if (action.kind === "digit") {
       setSelectedIndex(Math.min(selectedIndex + 1, queue.questions.length - 1));
     }
@@ -59,7 +59,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
         note.current?.focus();
         break;
       case "correct":
-        actions.correct();
+        actions.startCorrection();
         break;
       case "dataset":
         actions.addToDataset();
@@ -68,11 +68,13 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
         container.current?.querySelector<HTMLAnchorElement>(".review-trace")?.click();
         break;
       case "undo":
-        actions.reopen(progress?.lastDone);
+        actions.reopen(progress?.lastReviewedId);
         break;
       case "done":
+        actions.finish();
+        break;
       case "skip":
-        actions[action.kind]();
+        actions.skip();
         break;
       case "next":
       case "after":
@@ -100,7 +102,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
           <div className="review-finished">
             <p>You have reviewed this run.</p>
             <Button variant="default" onClick={() => actions.reopen(claim.id)}>
-              Reopen
+              Reopen review
             </Button>
             <Button onClick={() => actions.goTo("next")}>Next run</Button>
           </div>
@@ -112,7 +114,7 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
             selectedIndex={selectedIndex}
             onSelect={setSelectedIndex}
             note={note}
-            lastDone={progress?.lastDone}
+            lastDone={progress?.lastReviewedId}
           />
         )}
       </section>

@@ -17,7 +17,7 @@ export const ScoreInput = (props: ScoreProps) => {
   const { question, answer, isSelected, onSelect } = props;
   const key = toVisibleText(question.key);
   return (
-    // The fieldset is not focusable: it is selected when the focus enters one of its controls.
+    // The fieldset itself can't have the focus; `onFocus` runs when one of its controls gets the focus.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <fieldset
       className="review-question"
@@ -29,7 +29,9 @@ export const ScoreInput = (props: ScoreProps) => {
         {key}
         {question.isRequired && <span className="review-required"> required</span>}
       </legend>
-      {question.about !== "" && <p className="review-about">{toVisibleText(question.about)}</p>}
+      {question.description !== "" && (
+        <p className="review-about">{toVisibleText(question.description)}</p>
+      )}
       <AnswerField {...props} label={key} />
     </fieldset>
   );
@@ -50,13 +52,15 @@ const AnswerField = ({
               key={`${choice.label} ${choice.score ?? ""}`}
               type="button"
               aria-pressed={isChosen(choice, answer)}
-              title={choice.about === undefined ? undefined : toVisibleText(choice.about)}
+              title={
+                choice.description === undefined ? undefined : toVisibleText(choice.description)
+              }
               onClick={() => onAnswer(isChosen(choice, answer) ? undefined : toAnswer(choice))}
             >
               {index < 10 && <kbd>{(index + 1) % 10}</kbd>}
               {toVisibleText(choice.label)}
-              {choice.about !== undefined && choice.about !== "" && (
-                <span className="review-meaning">{toVisibleText(choice.about)}</span>
+              {choice.description !== undefined && choice.description !== "" && (
+                <span className="review-meaning">{toVisibleText(choice.description)}</span>
               )}
             </button>
           ))}

@@ -18,9 +18,9 @@ export function useClaim(session: ReviewSession, positionId: string | undefined)
     queryKey: toQueryKey(session, positionId),
     queryFn: async ({ signal }) =>
       claimRun(session, positionId === undefined ? {} : { queue_run_id: positionId }, signal),
-    refetchInterval: ({ state: { data } }) => renewalDelayMs(data, Date.now()),
+    refetchInterval: ({ state: { data } }) => computeRenewalDelayMs(data, Date.now()),
     refetchIntervalInBackground: true,
-    // Never show a cached claim: another reviewer may have claimed the run since.
+    // Never show a cached claim: another reviewer may have claimed the run in the meantime.
     gcTime: 0,
   });
   const nextClaim = positionId === undefined ? claim.data : undefined;
@@ -42,7 +42,7 @@ export function useOpenClaim(session: ReviewSession): (claim: Claim | null) => P
       if (claim !== null) {
         client.setQueryData(toQueryKey({ queueId, reviewer }, claim.id), claim);
       }
-      // Replace the history entry, so that Back leaves the review instead of going through its runs.
+      // Replace the history entry, so that the Back button leaves the review instead of returning to earlier runs.
       const search = claim === null ? {} : { run: claim.id };
       await navigate({ to: ".", search, replace: true });
     },
@@ -55,10 +55,13 @@ const maxRenewalMs = 60_000;
 const minRenewalMs = 2_000;
 
 /**
- * Milliseconds until the claim is requested again: a third of its remaining time, so that it survives a failed request.
- * If no run was waiting (`null`), the interval at which to check for one. `false` if there is nothing to renew.
+ * Returns the milliseconds until the claim is renewed: a third of its remaining time, so that one failed request does
+ * not lose it. If no run was waiting (`null`), the queue is polled. Returns `false` if there is no claim to renew.
  */
-export function renewalDelayMs(claim: Claim | null | undefined, nowMs: number): number | false {
+export function computeRenewalDelayMs(
+  claim: Claim | null | undefined,
+  nowMs: number,
+): number | false {
   if (claim === null) {
     return emptyQueuePollMs;
   }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReviewSession } from "../queries.ts";
 import type { Claim } from "../queue.ts";
-import { submittedReviewQuery } from "./queries.ts";
+import { createSubmittedReviewQuery } from "./queries.ts";
 import { emptyDraft, deleteDraft, isEmptyDraft, saveDraft, readDraft } from "./review-draft.ts";
 import type { ReviewDraft } from "./review-draft.ts";
 
@@ -18,12 +18,12 @@ export interface DraftState {
   readonly deleteStored: () => void;
 }
 
-/** Keeps the draft for a run: stores it in this browser at each change, and restores it after a reload. */
+/** Manages the draft for a run. Each change is stored in this browser, so that a reload of the page restores the draft. */
 export function useDraft(session: ReviewSession, claim: Claim): DraftState {
   const key = { ...session, positionId: claim.id };
   const [localDraft, setLocalDraft] = useState(() => readDraft(localStorage, key));
   const [isStored, setIsStored] = useState(true);
-  const submitted = useQuery(submittedReviewQuery(claim.runId, session));
+  const submitted = useQuery(createSubmittedReviewQuery(claim.runId, session));
   return {
     draft: localDraft ?? submitted.data ?? emptyDraft,
     isStored,

@@ -1,27 +1,27 @@
 import { useEffect, useEffectEvent, useRef } from "react";
-import { useActions } from "../../../components/keyboard/commands.ts";
+import { useCommands } from "../../../components/keyboard/commands.ts";
 import type { Command } from "../../../components/keyboard/commands.ts";
 import { KeySequence, toStroke } from "../../../components/keyboard/shortcut.ts";
 import { reviewKeys, toReviewAction } from "./review-keys.ts";
 import type { PressedKey, ReviewAction } from "./review-keys.ts";
 
-/** Only for the list of keyboard shortcuts: the hook below handles the keys itself. */
-const listedCommands: readonly Command[] = reviewKeys.map(({ keys, about }) => ({
-  id: `review ${about}`,
+/** Commands without a function, for the list of keyboard shortcuts. {@link useReviewKeys} handles the keys itself. */
+const listedCommands: readonly Command[] = reviewKeys.map(({ keys, label }) => ({
+  id: `review ${label}`,
   group: "This page",
-  label: about,
+  label,
   keys: keys.join(" "),
 }));
 
 /** Calls `onAction` for the keys of a review, wherever the focus is on the page. */
 export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
-  useActions(listedCommands);
+  useCommands(listedCommands);
   const runAction = useEffectEvent(onAction);
-  /** `g` begins a sequence that navigates to another page: the key after it must not act on the review. */
+  /** A key that follows `g` opens another page, such as `g h` for Home, and must not change the review. */
   const keySequence = useRef(new KeySequence(["g"]));
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      // An open dialog handles all keys itself, and another handler may already have handled this one.
+      // Ignore the key if a dialog is open or another listener has already handled the event.
       if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) {
         return;
       }
@@ -44,7 +44,7 @@ export function useReviewKeys(onAction: (action: ReviewAction) => void): void {
   }, []);
 }
 
-/** Classifies the first target of the composed path, which is inside the shadow root of a code editor. */
+/** Classifies the element that has the focus, which may be inside the shadow root of a code editor. */
 function toKeyTarget(target: EventTarget | undefined): PressedKey["target"] {
   if (target instanceof HTMLInputElement) {
     return target.type === "range" ? "slider" : "text";

@@ -15,13 +15,14 @@ export interface ReviewActions {
   readonly error: string | undefined;
   /** The result of the last action, which is shown and announced by screen readers. */
   readonly notice: string | undefined;
-  readonly done: () => void;
+  /** Submits the feedback, completes the review, and opens the next run. */
+  readonly finish: () => void;
   readonly skip: () => void;
   readonly goTo: (to: "next" | "after" | "before") => void;
   readonly reopen: (positionId: string | undefined) => void;
   readonly addToDataset: () => void;
   /** Starts a correction with a copy of the recorded outputs. */
-  readonly correct: () => void;
+  readonly startCorrection: () => void;
 }
 
 interface ReviewContext {
@@ -50,7 +51,7 @@ export function useReview({
     error: undefined,
     notice: undefined,
   });
-  const fail = (error: string): void => setState({ isBusy: false, error, notice: undefined });
+  const showError = (error: string): void => setState({ isBusy: false, error, notice: undefined });
   const runAction = (action: () => Promise<string | undefined>): void => {
     if (state.isBusy) {
       return;
@@ -58,7 +59,7 @@ export function useReview({
     setState({ isBusy: true, error: undefined, notice: undefined });
     action()
       .then((notice) => setState({ isBusy: false, error: undefined, notice }))
-      .catch((cause: unknown) => fail(cause instanceof Error ? cause.message : String(cause)));
+      .catch((cause: unknown) => showError(cause instanceof Error ? cause.message : String(cause)));
   };
   const refresh = async (): Promise<void> =>
     client.invalidateQueries({ queryKey: ["queues", session.queueId] });
@@ -75,15 +76,15 @@ export function useReview({
   };
   return {
     ...state,
-    done: () => {
-      // Without the ids of the feedback that was submitted before, it would be submitted a second time.
+    finish: () => {
+      // Wait for the ids of earlier feedback; without them, that feedback would be created a second time.
       if (!draftState.isReady) {
         return;
       }
       runAction(async () => {
-        const missing = findMissingAnswers(queue.questions, draftState.draft);
-        if (missing.length > 0) {
-          throw new Error(`Answer the required questions: ${missing.join(", ")}.`);
+        const missingKeys = findMissingAnswers(queue.questions, draftState.draft);
+        if (missingKeys.length > 0) {
+          throw new Error(`Answer the required questions: ${missingKeys.join(", ")}.`);
         }
         const writes = toFeedbackWrites(draftState.draft, queue.questions, () =>
           crypto.randomUUID(),
@@ -151,7 +152,7 @@ export function useReview({
         draftState.change({ ...draftState.draft, exampleId: id });
         return "Added to the dataset.";
       }),
-    correct: () =>
+    startCorrection: () =>
       runAction(async () => {
         if (run === undefined) {
           throw new Error(runNotLoaded);
@@ -164,11 +165,11 @@ export function useReview({
   };
 }
 
-/** The JSON text of a payload, even if only a worker has the whole payload; `{}` if nothing was recorded. */
+/** Returns the JSON text of a payload, which a worker may have to provide; `{}` if no payload was recorded. */
 const toWholeText = async (value: unknown): Promise<string> =>
-  value === undefined ? "{}" : toSource(value).json();
+  value === undefined ? "{}" : toSource(value).readJson();
 
-/** The whole value of a payload, however large; `undefined` if nothing was recorded. */
+/** Returns the complete value of a payload of any size; `undefined` if no payload was recorded. */
 async function toWholeValue(value: unknown): Promise<unknown> {
   const whole: unknown = value === undefined ? undefined : JSON.parse(await toWholeText(value));
   return whole;

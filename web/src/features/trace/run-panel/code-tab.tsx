@@ -1,7 +1,7 @@
 import { CopyText } from "../../../components/text/copy-text.tsx";
 import type { TraceRunDetails } from "../queries.ts";
 
-/** Shows a program that repeats the run. */
+/** Shows a program that calls the recorded function or model again with the run's inputs. */
 export const CodeTab = ({ details }: { readonly details: TraceRunDetails }) => (
   <CopyText label="Replay this run (TypeScript)" text={toReplayCode(details, location.origin)} />
 );
@@ -11,58 +11,57 @@ interface ReplayedRun {
   readonly id: string;
   readonly name: string;
   readonly runType: string;
-  /** Only the fields of a plain object are inspected, to recognize a provider's request. */
+  /** The recorded inputs, in which the request format of a provider is recognized. */
   readonly inputs: unknown;
 }
 
 type Provider = "openai" | "openai-responses" | "anthropic";
 
 /**
- * Generates a TypeScript program that reads a run with the SDK and repeats it. For a model call in the
- * format of a known provider, the program calls that provider; for any other run it calls a function that
- * the user completes, with the run's inputs. The program reads the run's payload when it is executed: of the
- * run's texts, only the name is part of the generated code, as an escaped string literal.
+ * Generates a TypeScript program that reads a run's inputs with the SDK and repeats the call. For a model call in the
+ * format of a known provider, the program calls that provider; for any other run it calls a function that the user
+ * completes. Of the recorded texts, the generated code contains only the name, as an escaped string literal.
  */
 export function toReplayCode(run: ReplayedRun, endpoint: string): string {
   const provider = run.runType === "llm" ? findProvider(run.inputs) : undefined;
   return [
-    ...(provider === undefined ? [] : [imports[provider]]),
+    ...(provider === undefined ? [] : [importCode[provider]]),
     `import { Client${provider === undefined ? ", traceable" : ""} } from "millrace";`,
     "",
     `const client = new Client({ endpoint: ${JSON.stringify(endpoint)} });`,
     `const { inputs } = await client.runs.read(${JSON.stringify(run.id)});`,
     "",
-    ...(provider === undefined ? toFunctionCall(run.name) : calls[provider]),
+    ...(provider === undefined ? toFunctionCall(run.name) : callCode[provider]),
     "await client.close();",
     "",
   ].join("\n");
 }
 
-const imports: { readonly [Name in Provider]: string } = {
+const importCode: { readonly [Name in Provider]: string } = {
   openai: 'import OpenAI from "openai";',
   "openai-responses": 'import OpenAI from "openai";',
   anthropic: 'import Anthropic from "@anthropic-ai/sdk";',
 };
 
-/** The recorded inputs are the request. Streaming is turned off, so that the program can print one complete response. */
-const request = [
+/** Code that builds the request from the recorded inputs. It turns streaming off, so that the response is complete. */
+const requestCode = [
   "// The recorded request. Set the provider's API key in the environment.",
   "const request = { ...inputs, stream: false };",
 ];
 
-const calls: { readonly [Name in Provider]: readonly string[] } = {
+const callCode: { readonly [Name in Provider]: readonly string[] } = {
   openai: [
-    ...request,
+    ...requestCode,
     "const response = await new OpenAI().chat.completions.create(request as never);",
     "console.log(response);",
   ],
   "openai-responses": [
-    ...request,
+    ...requestCode,
     "const response = await new OpenAI().responses.create(request as never);",
     "console.log(response);",
   ],
   anthropic: [
-    ...request,
+    ...requestCode,
     "const response = await new Anthropic().messages.create(request as never);",
     "console.log(response);",
   ],
@@ -77,7 +76,7 @@ const toFunctionCall = (name: string): readonly string[] => [
   "console.log(await replay(inputs));",
 ];
 
-/** Names are untrusted: everything but printable ASCII is escaped, so that a name can't end its literal or its line. */
+/** Formats a name as a string literal. The name is untrusted, so all characters except printable ASCII are escaped. */
 const toLiteral = (name: string): string =>
   JSON.stringify(name.slice(0, 200)).replaceAll(
     /[^\u0020-\u007e]/g,

@@ -8,7 +8,7 @@ import { toSource } from "../../../components/payload/json-view.tsx";
 import { useAsyncValue } from "../../../components/payload/use-async-value.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
-import { previousRunQuery, traceRunQuery } from "../queries.ts";
+import { createPreviousRunQuery, createTraceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
 import type { TraceView } from "../use-trace-view.ts";
 
@@ -38,15 +38,15 @@ export const DiffTab = (props: DiffTabProps) => {
 
 const RunPicker = ({ details, view: { model }, run, otherId, onOtherChange }: DiffTabProps) => {
   const [text, setText] = useState(otherId ?? "");
-  const sameName = useMemo(
+  const sameNameRuns = useMemo(
     () => [...model.order].filter((index) => model.names[index] === model.names[run]),
     [model, run],
   );
-  const { data: previous } = useQuery(previousRunQuery(details));
-  const at = sameName.indexOf(run);
+  const { data: previous } = useQuery(createPreviousRunQuery(details));
+  const position = sameNameRuns.indexOf(run);
   const choices: readonly (readonly [string, string | undefined])[] = [
-    ["Previous in this trace", model.ids[sameName[at - 1] ?? -1]],
-    ["Next in this trace", model.ids[sameName[at + 1] ?? -1]],
+    ["Previous in this trace", model.ids[sameNameRuns[position - 1] ?? -1]],
+    ["Next in this trace", model.ids[sameNameRuns[position + 1] ?? -1]],
     ["Previous in this project", previous ?? undefined],
   ];
   const isInvalid = text !== "" && !isId(text);
@@ -96,7 +96,7 @@ const Comparison = ({
   readonly details: TraceRunDetails;
   readonly otherId: string;
 }) => {
-  const { data: other, error, refetch } = useQuery(traceRunQuery(otherId));
+  const { data: other, error, refetch } = useQuery(createTraceRunQuery(otherId));
   if (other === undefined) {
     return error === null ? (
       <Loading resourceName="the other run" />
@@ -109,8 +109,8 @@ const Comparison = ({
       <p className="summary">
         <bdi>{toVisibleText(other.name.slice(0, 200))}</bdi>
         <span>{formatTime(other.startMs)}</span>
-        <span>{durationOf(other)}</span>
-        <span>compared to {durationOf(details)}</span>
+        <span>{formatRunDuration(other)}</span>
+        <span>compared to {formatRunDuration(details)}</span>
       </p>
       <Difference label="Inputs" before={other.inputs} after={details.inputs} />
       <Difference label="Outputs" before={other.outputs} after={details.outputs} />
@@ -119,8 +119,8 @@ const Comparison = ({
   );
 };
 
-/** The most characters of each side that are compared. */
-const comparedChars = 500_000;
+/** The maximum number of characters of each side that are compared. */
+const maxComparedChars = 500_000;
 
 const Difference = ({
   label,
@@ -154,9 +154,9 @@ async function readTexts(before: unknown, after: unknown) {
 }
 
 async function readText(value: unknown): Promise<string> {
-  const text = value === undefined ? "" : await toSource(value).json();
-  return (typeof value === "string" ? value : text).slice(0, comparedChars);
+  const text = value === undefined ? "" : await toSource(value).readJson();
+  return (typeof value === "string" ? value : text).slice(0, maxComparedChars);
 }
 
-const durationOf = ({ startMs, endMs }: TraceRunDetails): string =>
+const formatRunDuration = ({ startMs, endMs }: TraceRunDetails): string =>
   endMs === undefined ? "still running" : formatDuration(Math.max(0, endMs - startMs));

@@ -6,14 +6,14 @@ import { formatDuration, parseTimeMs } from "../../../components/time/time.ts";
 import type { TraceRunDetails } from "../queries.ts";
 
 const rowHeight = 26;
-/** The most characters of an event's fields that its row shows. */
-const shownChars = 300;
+/** The maximum number of characters of an event's fields that its row shows. */
+const maxShownChars = 300;
 
 /** The events of a run with their times. The first token of a streamed response is marked. */
 export const EventsTab = ({ details }: { readonly details: TraceRunDetails }) => {
   const { events, allEvents, startMs } = details;
   const scroller = useRef<HTMLDivElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- the functions that it returns are not memoized here
+  // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: events.length,
     getScrollElement: () => scroller.current,
@@ -27,13 +27,13 @@ export const EventsTab = ({ details }: { readonly details: TraceRunDetails }) =>
     );
   }
   const rows = events.map((event) => toEventRow(event, startMs));
-  const firstToken = rows.findIndex(({ name }) => name === "new_token");
+  const firstTokenIndex = rows.findIndex(({ name }) => name === "new_token");
   return (
     <>
       <div
         className="events"
         ref={scroller}
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must be able to scroll it
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the list
         tabIndex={0}
       >
         <ul className="rows" aria-label="Events" style={{ height: virtualizer.getTotalSize() }}>
@@ -53,7 +53,7 @@ export const EventsTab = ({ details }: { readonly details: TraceRunDetails }) =>
                   {afterMs === undefined ? "" : `+${formatDuration(Math.max(0, afterMs))}`}
                 </span>
                 <bdi>{toVisibleText(name)}</bdi>
-                {index === firstToken && <span className="tag">first token</span>}
+                {index === firstTokenIndex && <span className="tag">first token</span>}
                 <span className="event-text">{toVisibleText(text)}</span>
               </li>
             );
@@ -74,14 +74,14 @@ interface EventRow {
 
 function toEventRow(event: unknown, startMs: number): EventRow {
   if (typeof event !== "object" || event === null) {
-    return { name: "", afterMs: undefined, text: JSON.stringify(event).slice(0, shownChars) };
+    return { name: "", afterMs: undefined, text: JSON.stringify(event).slice(0, maxShownChars) };
   }
   const { name, time, ...fields } = event as Readonly<Record<string, unknown>>;
-  const at = parseTimeMs(time);
+  const timeMs = parseTimeMs(time);
   const text = Object.keys(fields).length === 0 ? "" : JSON.stringify(fields);
   return {
-    name: typeof name === "string" ? name.slice(0, shownChars) : "event",
-    afterMs: at === undefined ? undefined : at - startMs,
-    text: text.slice(0, shownChars),
+    name: typeof name === "string" ? name.slice(0, maxShownChars) : "event",
+    afterMs: timeMs === undefined ? undefined : timeMs - startMs,
+    text: text.slice(0, maxShownChars),
   };
 }

@@ -30,7 +30,7 @@ export const FeedbackFields = ({
     try {
       await onSave({
         key: key.trim(),
-        // An unchanged field keeps its original value, which may be a boolean or any JSON.
+        // For an unchanged field, send the original value: the field shows a boolean as a number, and JSON as text.
         score: score === toFieldNumber(existing?.score) ? existing?.score : parseScore(score),
         value: value === toFieldText(existing?.value) ? existing?.value : parseValue(value),
         comment: comment === "" ? undefined : comment,
@@ -87,7 +87,7 @@ const parseScore = (score: number | string): number | undefined =>
 
 const parseValue = (value: string): string | undefined => (value === "" ? undefined : value);
 
-/** The number field shows a boolean score as 0 or 1. */
+/** Converts a score to the value of the number field, in which a boolean is 0 or 1. */
 function toFieldNumber(score: number | boolean | undefined): number | string {
   return typeof score === "boolean" ? Number(score) : (score ?? "");
 }

@@ -1,10 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
 
-const listPath = endpointPath("/feedback");
-const createPath = endpointPath("/feedback");
+const listPath = toEndpointPath("/feedback");
+const createPath = toEndpointPath("/feedback");
 
 /** A feedback record of a run. */
 export interface RunFeedback {
@@ -26,11 +26,11 @@ export interface FeedbackDraft {
   readonly comment: string | undefined;
 }
 
-const feedbackKey = (runId: string) => ["run-feedback", runId] as const;
+const toFeedbackQueryKey = (runId: string) => ["run-feedback", runId] as const;
 
-export const runFeedbackQuery = (runId: string) =>
+export const createRunFeedbackQuery = (runId: string) =>
   queryOptions({
-    queryKey: feedbackKey(runId),
+    queryKey: toFeedbackQueryKey(runId),
     queryFn: async ({ signal }) => {
       const list = await getJson(`${listPath}?run=${encodeURIComponent(runId)}`, signal);
       return Array.isArray(list) ? list.map(parseFeedback) : [];
@@ -48,16 +48,16 @@ export async function createFeedback(runId: string, draft: FeedbackDraft): Promi
 
 export async function updateFeedback(id: string, draft: FeedbackDraft): Promise<void> {
   const { key: _immutableKey, ...changes } = toBody(draft);
-  await patchJson(pathOf(id), changes);
+  await patchJson(toFeedbackPath(id), changes);
 }
 
 export async function deleteFeedback(id: string): Promise<void> {
-  await deleteJson(pathOf(id));
+  await deleteJson(toFeedbackPath(id));
 }
 
-const pathOf = (id: string): string => endpointPath("/feedback/:id", { id });
+const toFeedbackPath = (id: string): string => toEndpointPath("/feedback/:id", { id });
 
-/** The request body. `null` clears a field. */
+/** Converts a draft to the request body, in which `null` clears a field. */
 const toBody = ({ key, score, value, comment }: FeedbackDraft) => ({
   key,
   score: score ?? null,

@@ -10,7 +10,7 @@ import {
   updateFeedback,
   deleteFeedback,
   createFeedback,
-  runFeedbackQuery,
+  createRunFeedbackQuery,
 } from "./feedback-queries.ts";
 import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
 
@@ -22,13 +22,13 @@ type OpenDialog =
 
 /** The feedback of a run, with forms to create, edit and delete it. */
 export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
-  const { data: list, error, refetch } = useQuery(runFeedbackQuery(runId));
+  const { data: list, error, refetch } = useQuery(createRunFeedbackQuery(runId));
   const queryClient = useQueryClient();
-  const [open, setOpen] = useState<OpenDialog>({ kind: "none" });
-  const close = (): void => setOpen({ kind: "none" });
+  const [openDialog, setOpenDialog] = useState<OpenDialog>({ kind: "none" });
+  const close = (): void => setOpenDialog({ kind: "none" });
   const applyChange = async (change: Promise<void>): Promise<void> => {
     await change;
-    await queryClient.invalidateQueries({ queryKey: runFeedbackQuery(runId).queryKey });
+    await queryClient.invalidateQueries({ queryKey: createRunFeedbackQuery(runId).queryKey });
     close();
   };
   if (list === undefined) {
@@ -44,37 +44,37 @@ export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
       <ul className="feedback-list">
         {list.map((feedback) => (
           <li key={feedback.id}>
-            {open.kind === "edit" && open.feedback.id === feedback.id ? (
+            {openDialog.kind === "edit" && openDialog.feedback.id === feedback.id ? (
               <FeedbackFields
                 existing={feedback}
                 onSave={(draft: FeedbackDraft) => applyChange(updateFeedback(feedback.id, draft))}
                 onClose={close}
               />
             ) : (
-              <FeedbackRow feedback={feedback} onOpen={setOpen} />
+              <FeedbackRow feedback={feedback} onOpen={setOpenDialog} />
             )}
           </li>
         ))}
       </ul>
-      {open.kind === "create" ? (
+      {openDialog.kind === "create" ? (
         <FeedbackFields
           onSave={(draft) => applyChange(createFeedback(runId, draft))}
           onClose={close}
         />
       ) : (
-        <Button size="xs" variant="default" onClick={() => setOpen({ kind: "create" })}>
+        <Button size="xs" variant="default" onClick={() => setOpenDialog({ kind: "create" })}>
           Add feedback
         </Button>
       )}
-      {open.kind === "delete" && (
+      {openDialog.kind === "delete" && (
         <Confirm
           title="Delete this feedback?"
           action="Delete feedback"
-          onConfirm={async () => applyChange(deleteFeedback(open.feedback.id))}
+          onConfirm={async () => applyChange(deleteFeedback(openDialog.feedback.id))}
           onClose={close}
         >
           <p>
-            <bdi>{toVisibleText(open.feedback.key)}</bdi> will be deleted for all users.
+            <bdi>{toVisibleText(openDialog.feedback.key)}</bdi> will be deleted for all users.
           </p>
         </Confirm>
       )}
@@ -98,7 +98,7 @@ const FeedbackRow = ({
         {value !== undefined && <bdi>{toVisibleText(toText(value))}</bdi>}
         <span className="feedback-end">
           {source !== undefined && <span className="tag">{toVisibleText(source)}</span>}
-          {createdMs !== undefined && <Ago at={createdMs} />}
+          {createdMs !== undefined && <Ago timeMs={createdMs} />}
           <Button
             size="compact-xs"
             variant="subtle"
@@ -123,7 +123,7 @@ const FeedbackRow = ({
   );
 };
 
-const shownChars = 500;
+const maxValueChars = 500;
 
 const toText = (value: unknown): string =>
-  (typeof value === "string" ? value : JSON.stringify(value)).slice(0, shownChars);
+  (typeof value === "string" ? value : JSON.stringify(value)).slice(0, maxValueChars);

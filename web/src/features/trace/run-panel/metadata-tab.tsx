@@ -6,13 +6,13 @@ import type { TraceRunDetails } from "../queries.ts";
 export const MetadataTab = ({ details }: { readonly details: TraceRunDetails }) => {
   const { metadata, extra, serialized, tags } = details;
   const hasMetadata = Object.keys(metadata).length > 0;
-  const otherExtra = withoutMetadata(extra);
+  const otherExtra = omitMetadata(extra);
   return (
     <>
       {tags.length > 0 && (
         <p className="summary panel-tags">
           {tags.map((tag, index) => (
-            // The index is the key: tags may repeat, and their order does not change.
+            // The index is a stable React key: tags may repeat, but their order does not change.
             <span key={index} className="tag">
               <bdi>{toVisibleText(tag)}</bdi>
             </span>
@@ -20,7 +20,7 @@ export const MetadataTab = ({ details }: { readonly details: TraceRunDetails }) 
         </p>
       )}
       <Payload label="Metadata" value={hasMetadata ? metadata : undefined} mode="json" />
-      {otherExtra !== undefined && <Payload label="Extra" value={otherExtra} mode="json" />}
+      {otherExtra !== undefined && <Payload label="Extra fields" value={otherExtra} mode="json" />}
       {serialized !== undefined && (
         <Payload label="Serialized component" value={serialized} mode="json" />
       )}
@@ -28,8 +28,8 @@ export const MetadataTab = ({ details }: { readonly details: TraceRunDetails }) 
   );
 };
 
-/** Returns `extra` without its metadata. A large value that a worker keeps is returned whole: its members can't be read here. */
-function withoutMetadata(extra: unknown): unknown {
+/** Returns `extra` without its metadata. A large value in the memory of a worker is returned unchanged. */
+function omitMetadata(extra: unknown): unknown {
   if (typeof extra !== "object" || extra === null) {
     return extra;
   }

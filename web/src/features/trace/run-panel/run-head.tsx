@@ -3,15 +3,15 @@ import { formatDuration } from "../../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
 import type { TraceRunDetails } from "../queries.ts";
 
-/** The most characters of a name that are shown. */
-const nameChars = 300;
+/** The maximum number of characters of a name that are shown. */
+const maxNameChars = 300;
 
 /** The header of a run: name, type, status, duration, tokens, cost and tags. */
 export const RunHead = ({ details: run }: { readonly details: TraceRunDetails }) => (
   <>
     <h1>
-      <bdi>{toVisibleText(run.name.slice(0, nameChars))}</bdi>
-      {run.name.length > nameChars && `… (${run.name.length.toLocaleString()} characters)`}
+      <bdi>{toVisibleText(run.name.slice(0, maxNameChars))}</bdi>
+      {run.name.length > maxNameChars && `… (${run.name.length.toLocaleString()} characters)`}
     </h1>
     <p className="summary">
       <RunTypeBadge type={run.runType} />
@@ -22,7 +22,7 @@ export const RunHead = ({ details: run }: { readonly details: TraceRunDetails })
       {run.tokens.total > 0 && <span>{run.tokens.total.toLocaleString()} tokens</span>}
       {run.cost !== undefined && <span>${run.cost}</span>}
       {run.tags.map((tag, index) => (
-        // The index is the key: tags may repeat, and their order does not change.
+        // The index is a stable React key: tags may repeat, but their order does not change.
         <span key={index} className="tag">
           <bdi>{toVisibleText(tag)}</bdi>
         </span>

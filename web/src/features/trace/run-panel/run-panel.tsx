@@ -5,14 +5,14 @@ import { lazy, Suspense } from "react";
 import { loadChunk } from "../../../components/page/load-chunk.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { Attachments } from "../../../components/payload/attachments.tsx";
-import { traceRunQuery } from "../queries.ts";
+import { createTraceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
 import { traceTabs } from "../trace-search.ts";
 import type { TraceSearch, TraceTab } from "../trace-search.ts";
 import type { TraceChange } from "../use-trace-address.ts";
 import type { TraceView } from "../use-trace-view.ts";
 import { EventsTab } from "./events-tab.tsx";
-import { runFeedbackQuery } from "./feedback-queries.ts";
+import { createRunFeedbackQuery } from "./feedback-queries.ts";
 import { FeedbackTab } from "./feedback-tab.tsx";
 import { MetadataTab } from "./metadata-tab.tsx";
 import { RunData } from "./run-data.tsx";
@@ -41,7 +41,7 @@ interface RunPanelProps {
 /** The panel with the details of the selected run. */
 export const RunPanel = (props: RunPanelProps) => {
   const [runId] = useDebouncedValue(props.runId, selectionDelayMs, { leading: true });
-  const { data: details, error, refetch } = useQuery(traceRunQuery(runId));
+  const { data: details, error, refetch } = useQuery(createTraceRunQuery(runId));
   return (
     <section className="panel" aria-label="Selected run">
       {details === undefined && <h1>Run</h1>}
@@ -67,7 +67,7 @@ const tabLabels: { readonly [Tab in TraceTab]: string } = {
 
 const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) => {
   const { details, search, change } = props;
-  const { data: feedback } = useQuery(runFeedbackQuery(details.id));
+  const { data: feedback } = useQuery(createRunFeedbackQuery(details.id));
   const counts: { readonly [Tab in TraceTab]?: number } = {
     events: details.events.length,
     files: details.files.length,

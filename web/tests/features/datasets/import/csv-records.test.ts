@@ -4,7 +4,7 @@ import { CsvReader } from "../../../../src/features/datasets/import/csv-records.
 
 const readAll = (chunks: readonly string[]) => {
   const reader = new CsvReader();
-  return [...chunks.flatMap((chunk) => reader.read(chunk)), ...reader.end()];
+  return [...chunks.flatMap((chunk) => reader.read(chunk)), ...reader.finish()];
 };
 
 test("quoted cells may contain commas, line ends and doubled quotes, and their lines are counted", () => {

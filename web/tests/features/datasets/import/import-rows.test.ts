@@ -54,7 +54,7 @@ test("a line with `inputs` is an example; any other line is the inputs", () => {
 describe("a file", () => {
   test("of JSON lines is parsed from any chunks; empty lines are counted but are not rows", () => {
     const reader = new RowReader({ kind: "jsonl" });
-    const rows = [...reader.read('{"a":1}\n\n{"b"'), ...reader.read(":2}\nno"), ...reader.end()];
+    const rows = [...reader.read('{"a":1}\n\n{"b"'), ...reader.read(":2}\nno"), ...reader.finish()];
     expect(rows).toMatchObject([
       { kind: "row", line: 1, row: { inputs: { a: 1 } } },
       { kind: "row", line: 3, row: { inputs: { b: 2 } } },

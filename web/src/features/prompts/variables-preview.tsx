@@ -5,18 +5,18 @@ import type { PromptContent, PromptVariable } from "./manifest.ts";
 import { fillPrompt } from "./prompt-render.ts";
 import type { EnteredValues } from "./prompt-render.ts";
 
-/** The variables of a prompt, and a preview with the values that the user enters. Nothing is sent to a model. */
-export const TryIt = ({
+/** Fields for the variables of a prompt, and a preview of the messages with the entered values. No model is called. */
+export const VariablesPreview = ({
   content,
   variables,
 }: {
   readonly content: PromptContent;
   readonly variables: readonly PromptVariable[];
 }) => {
-  const [entered, setEntered] = useState<EnteredValues>({});
-  const filled = useMemo(
-    () => fillPrompt(content, variables, entered),
-    [content, variables, entered],
+  const [enteredValues, setEnteredValues] = useState<EnteredValues>({});
+  const filledMessages = useMemo(
+    () => fillPrompt(content, variables, enteredValues),
+    [content, variables, enteredValues],
   );
   if (content.format === "jinja2") {
     return (
@@ -42,15 +42,17 @@ export const TryIt = ({
             : {})}
           {...(isStructured && !isMessages ? { description: "JSON list or object" } : {})}
           rows={2}
-          value={entered[name] ?? ""}
-          onChange={({ currentTarget: { value } }) => setEntered({ ...entered, [name]: value })}
+          value={enteredValues[name] ?? ""}
+          onChange={({ currentTarget: { value } }) =>
+            setEnteredValues({ ...enteredValues, [name]: value })
+          }
         />
       ))}
       {variables.length > 0 && (
         <>
           <h2>Preview</h2>
           <div className="hub-filled">
-            {filled.map(({ role, text }, index) => (
+            {filledMessages.map(({ role, text }, index) => (
               <article key={index} className="hub-message">
                 <h3>{toVisibleText(role)}</h3>
                 <p>{toVisibleText(text)}</p>

@@ -1,14 +1,14 @@
 import { toFilterTokens } from "./filter-tokens.ts";
 
 /** Splits a filter into conditions that must all be true: the arguments of its outermost `and`, or the whole filter. */
-export function toFilterParts(filter: string): readonly string[] {
+export function splitConditions(filter: string): readonly string[] {
   const text = filter.trim();
   const tokens = toFilterTokens(text);
   const [name, open] = tokens;
   if (name?.text !== "and" || open?.text !== "(" || tokens.at(-1)?.text !== ")") {
     return text === "" ? [] : [text];
   }
-  const parts: string[] = [];
+  const conditions: string[] = [];
   let depth = 0;
   let from = open.to;
   for (const { kind, text: mark, from: at, to } of tokens) {
@@ -21,37 +21,40 @@ export function toFilterParts(filter: string): readonly string[] {
       depth -= 1;
       if (depth === 0) {
         if (to !== text.length) {
-          return [text]; // Text follows the `and`: the filter is incomplete and is kept whole.
+          return [text]; // Text follows the `and`, so the filter is incomplete and can't be split.
         }
-        parts.push(text.slice(from, at).trim());
+        conditions.push(text.slice(from, at).trim());
       }
     } else if (depth === 1) {
-      parts.push(text.slice(from, at).trim());
+      conditions.push(text.slice(from, at).trim());
       from = to;
     }
   }
-  return depth === 0 ? parts.filter((part) => part !== "") : [text];
+  return depth === 0 ? conditions.filter((part) => part !== "") : [text];
 }
 
 /** Joins conditions into a filter that requires all of them. */
-export const joinFilterParts = (parts: readonly string[]): string =>
-  parts.length > 1 ? `and(${parts.join(", ")})` : (parts[0] ?? "");
+export const joinConditions = (conditions: readonly string[]): string =>
+  conditions.length > 1 ? `and(${conditions.join(", ")})` : (conditions[0] ?? "");
 
-/** Adds a condition to a filter. Conditions that `replaces` selects are removed. */
-export const withFilterPart = (
+/** Adds a condition to a filter. Removes the existing conditions for which `isReplaced` returns true. */
+export const addCondition = (
   filter: string,
-  part: string,
-  replaces: (part: string) => boolean = (existing) => existing === part,
+  condition: string,
+  isReplaced: (part: string) => boolean = (existing) => existing === condition,
 ): string =>
-  joinFilterParts([...toFilterParts(filter).filter((existing) => !replaces(existing)), part]);
+  joinConditions([
+    ...splitConditions(filter).filter((existing) => !isReplaced(existing)),
+    condition,
+  ]);
 
 /** Removes the conditions that `isRemoved` selects. */
-export const withoutFilterParts = (filter: string, isRemoved: (part: string) => boolean): string =>
-  joinFilterParts(toFilterParts(filter).filter((part) => !isRemoved(part)));
+export const removeConditions = (filter: string, isRemoved: (part: string) => boolean): string =>
+  joinConditions(splitConditions(filter).filter((part) => !isRemoved(part)));
 
 /** The field of a simple condition such as `eq(field, value)`; `undefined` for any other condition. */
-export function fieldOfPart(part: string): string | undefined {
-  const [name, open, field, comma] = toFilterTokens(part);
+export function readConditionField(condition: string): string | undefined {
+  const [name, open, field, comma] = toFilterTokens(condition);
   return name?.kind === "name" &&
     open?.text === "(" &&
     field?.kind === "name" &&
@@ -61,7 +64,7 @@ export function fieldOfPart(part: string): string | undefined {
 }
 
 /** The symbol shown for each comparator. */
-const symbols: Readonly<Record<string, string>> = {
+const comparatorSymbols: Readonly<Record<string, string>> = {
   eq: "=",
   neq: "≠",
   gt: ">",
@@ -75,10 +78,10 @@ const symbols: Readonly<Record<string, string>> = {
 };
 
 /** Shortens a simple condition for a chip: `status = error`. Any other condition is returned unchanged. */
-export function describePart(part: string): string {
-  const tokens = toFilterTokens(part);
+export function describeCondition(condition: string): string {
+  const tokens = toFilterTokens(condition);
   const [name, open, field, comma, value, close, ...following] = tokens;
-  const symbol = symbols[name?.text ?? ""];
+  const symbol = comparatorSymbols[name?.text ?? ""];
   if (name?.text === "search" && field?.kind === "text" && comma?.text === ")") {
     return `contains “${field.text}”`;
   }
@@ -91,5 +94,5 @@ export function describePart(part: string): string {
     value.kind !== "mark" &&
     close?.text === ")" &&
     following.length === 0;
-  return isSimple ? `${field.text} ${symbol} ${value.text}` : part;
+  return isSimple ? `${field.text} ${symbol} ${value.text}` : condition;
 }
