@@ -6,9 +6,11 @@ import type { TestSpecification } from "vitest/node";
 
 /** Tests without threads and servers of their own. */
 const unit = [
-  "tests/{api,model,tracing,transport,uploads}/**/*.test.ts",
+  "tests/{api,bench,model,tracing,transport,uploads}/**/*.test.ts",
   "web/tests/{api,app,components,features}/**/*.test.ts",
 ];
+/** The worker threads of the SDK and the parts that run in them. */
+const workers = ["tests/workers/**/*.test.ts"];
 /** Tests in a browser, which need a built UI. */
 const browser = ["web/tests/{e2e/**/*,build}.test.ts"];
 /** Faults, kills, hostile load and full disks: minutes of them, and most wait. */
@@ -19,7 +21,6 @@ const consumer = ["tests/{consumer,interop,examples}/**/*.test.ts", "cli/tests/*
 /** Files that run for so long that started last, they would run alone. */
 const slowest = [
   "tests/chaos/soak.test.ts",
-  "server/tests/chaos/held-thread.test.ts",
   "cli/tests/chaos/upload-killed.test.ts",
   "web/tests/e2e/states.test.ts",
   "web/tests/e2e/keys.test.ts",
@@ -89,10 +90,17 @@ export default defineConfig({
       : ["default"],
     projects: [
       project("unit", { ...shared, include: unit }),
+      project("components", {
+        ...shared,
+        include: ["web/tests/**/*.test.tsx"],
+        environment: "happy-dom",
+        setupFiles: ["web/tests/support/act-environment.ts", shared.setupFiles],
+      }),
+      project("workers", { ...shared, include: workers }),
       // Isolated: the client counts and warns once per process.
       project("integration", {
-        include: ["tests/**/*.test.ts", "web/tests/**/*.test.tsx"],
-        exclude: [...configDefaults.exclude, ...unit, ...chaos, ...consumer],
+        include: ["tests/**/*.test.ts"],
+        exclude: [...configDefaults.exclude, ...unit, ...workers, ...chaos, ...consumer],
       }),
       project("server", {
         ...shared,

@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { MantineProvider } from "@mantine/core";
 import { cleanup, render, screen, waitFor } from "@testing-library/react";
 import { EditorView } from "@codemirror/view";

@@ -1,4 +1,3 @@
-// @vitest-environment happy-dom
 import { MantineProvider } from "@mantine/core";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { useState } from "react";

@@ -1,0 +1,3 @@
+// Testing Library sets this global during its waits and then resets it to undefined, which leaves the name behind. Here
+// from the start, it is no trace of a test file.
+Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: undefined });
