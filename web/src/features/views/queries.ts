@@ -1,5 +1,5 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
-import { endpointPath } from "../../api/endpoint-path.ts";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
 import { parseViews } from "./view.ts";
 import type { View } from "./view.ts";
@@ -15,7 +15,7 @@ export const viewsQuery = (projectId: string) =>
     queryKey: ["views", projectId],
     queryFn: async ({ pageParam, signal }) => {
       const query = new URLSearchParams({ limit: String(pageSize), offset: String(pageParam) });
-      const path = endpointPath("/sessions/:id/views", { id: projectId });
+      const path = toEndpointPath("/sessions/:id/views", { id: projectId });
       return parseViews(await getJson(`${path}?${query}`, signal));
     },
     initialPageParam: 0,
@@ -31,7 +31,7 @@ export async function saveView(
 ): Promise<void> {
   const body = { display_name: name.trim(), description, filter_string: filter.trim() };
   await (viewId === undefined
-    ? postJson(endpointPath("/sessions/:id/views", { id: projectId }), body)
+    ? postJson(toEndpointPath("/sessions/:id/views", { id: projectId }), body)
     : patchJson(viewPath(projectId, viewId), body));
 }
 
@@ -39,4 +39,4 @@ export const deleteView = async (projectId: string, viewId: string): Promise<unk
   deleteJson(viewPath(projectId, viewId));
 
 const viewPath = (id: string, viewId: string): string =>
-  endpointPath("/sessions/:id/views/:viewId", { id, viewId });
+  toEndpointPath("/sessions/:id/views/:viewId", { id, viewId });

@@ -1,6 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { toSearchText } from "../../api/parse.ts";
-import { lazyView } from "../../components/page/load-chunk.ts";
+import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -11,7 +11,7 @@ export const viewsRoutes = [
     path: "/o/$tenantId/projects/p/$projectId/views",
     staticData: { page: { title: "Saved views", keys: "g v" } },
     validateSearch: parseViewsSearch,
-    component: lazyView(async () => import("./views.tsx"), "Views"),
+    component: createLazyView(async () => import("./views.tsx"), "Views"),
   }),
 ] as const;
 

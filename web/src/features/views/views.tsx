@@ -6,10 +6,10 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { Column, RowLink } from "../../components/table/data-table.tsx";
+import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import { projectQuery } from "../projects/queries.ts";
+import { createProjectQuery } from "../projects/queries.ts";
 import { deleteView, saveView, viewsQuery } from "./queries.ts";
 import { canOpen, describeConditions } from "./view.ts";
 import type { View } from "./view.ts";
@@ -25,7 +25,7 @@ type OpenDialog =
 export const Views = () => {
   const { tenantId, projectId } = route.useParams();
   const { filter } = route.useSearch();
-  const { data: project } = useQuery(projectQuery(projectId));
+  const { data: project } = useQuery(createProjectQuery(projectId));
   const pages = useInfiniteQuery(viewsQuery(projectId));
   const [dialog, setDialog] = useState<OpenDialog>();
   const columns = useMemo(() => toColumns(setDialog), []);
@@ -54,14 +54,14 @@ export const Views = () => {
       <DataTable
         resourceName="saved views"
         rows={pages.data?.pages.flat()}
-        rowId={({ id }) => id}
+        getRowId={({ id }) => id}
         columns={columns}
         error={pages.error}
         onRetry={pages.refetch}
         hasMore={pages.hasNextPage}
-        onMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
-        link={link}
-        empty={
+        onLoadMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
+        renderLink={link}
+        emptyState={
           <Empty title="No saved views yet">
             <p>A saved view is a named filter that everyone with access to the project can use.</p>
             <p>Filter the runs of the project, and then open this page to save the filter.</p>
@@ -82,7 +82,7 @@ const toColumns = (open: (dialog: OpenDialog) => void): readonly Column<View>[] 
   {
     id: "name",
     title: "Name",
-    cell: (view) => (
+    renderCell: (view) => (
       <>
         <bdi>{toVisibleText(view.name)}</bdi>
         {!canOpen(view) && (
@@ -100,27 +100,27 @@ const toColumns = (open: (dialog: OpenDialog) => void): readonly Column<View>[] 
   {
     id: "filter",
     title: "Filter",
-    cell: (view) => <code>{toVisibleText(describeConditions(view))}</code>,
+    renderCell: (view) => <code>{toVisibleText(describeConditions(view))}</code>,
     width: 200,
     grow: 4,
   },
   {
     id: "description",
     title: "Description",
-    cell: ({ description }) => <span className="quiet">{toVisibleText(description)}</span>,
+    renderCell: ({ description }) => <span className="quiet">{toVisibleText(description)}</span>,
     width: 120,
     grow: 2,
   },
   {
     id: "modified",
     title: "Modified",
-    cell: ({ modifiedMs }) => (modifiedMs === undefined ? "" : <Ago at={modifiedMs} />),
+    renderCell: ({ modifiedMs }) => (modifiedMs === undefined ? "" : <Ago timeMs={modifiedMs} />),
     width: 96,
   },
   {
     id: "actions",
     title: "Actions",
-    cell: (view) => (
+    renderCell: (view) => (
       <span className="tools">
         <Button
           size="compact-xs"
@@ -148,7 +148,7 @@ const toColumns = (open: (dialog: OpenDialog) => void): readonly Column<View>[] 
 
 /** Links a row to the runs of its view. A view that the run list can't apply has no link. */
 const toLink = (address: { readonly tenantId: string; readonly projectId: string }) =>
-  function link(view: View, { className, ...part }: RowLink) {
+  function link(view: View, { className, ...part }: RowLinkProps) {
     return canOpen(view) ? (
       <Link
         to="/o/$tenantId/projects/p/$projectId"
