@@ -7,7 +7,7 @@ import { datasetQueries } from "../dataset-queries.ts";
 import { parseBody } from "../dataset-row.ts";
 import { DatasetRows } from "../dataset-rows.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
-import type { DatasetWriteDependencies } from "../sqlite/dataset-writing.ts";
+import type { DatasetWriteDependencies } from "../examples/sqlite/dataset-writing.ts";
 import type { UploadRow, UploadWrites } from "./upload.ts";
 
 /**

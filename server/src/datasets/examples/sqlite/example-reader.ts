@@ -13,7 +13,7 @@ import type {
   ExampleSearch,
 } from "../example.ts";
 import { failDamaged, isSound } from "../../../storage/sqlite/checksum.ts";
-import { SqliteDatasetVersions } from "../../sqlite/dataset-versions.ts";
+import { SqliteDatasetVersions } from "./dataset-versions.ts";
 import { splitsSql, toExampleConditions } from "./example-conditions.ts";
 import { keysOfId } from "./example-places.ts";
 import { parsePreviewRow, previewSelection } from "./example-preview-row.ts";

@@ -1,4 +1,4 @@
-import type { DatasetWriteDependencies } from "../../sqlite/dataset-writing.ts";
+import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import { stagedMicros } from "./example-table.ts";
 import type { ExampleRow } from "./example-table.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";

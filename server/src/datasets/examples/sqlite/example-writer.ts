@@ -11,14 +11,14 @@ import type {
   ExampleWrites,
 } from "../example.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
-import type { DatasetWriteDependencies } from "../../sqlite/dataset-writing.ts";
-import type { SqliteDatasetVersions } from "../../sqlite/dataset-versions.ts";
+import type { DatasetWriteDependencies } from "./dataset-writing.ts";
+import type { SqliteDatasetVersions } from "./dataset-versions.ts";
 import { changeExample } from "../example-change.ts";
 import type { ExampleIndex } from "./example-index.ts";
 import type { CurrentExample, ExampleTable } from "./example-table.ts";
 import type { SchemaProofs } from "../schema-proofs.ts";
 import type { TenantKeyWriter } from "../../../storage/sqlite/tenant-keys.ts";
-import { VersionDraft } from "../../sqlite/version-draft.ts";
+import { VersionDraft } from "./version-draft.ts";
 
 /** Writes examples. Each call creates one version of each dataset that it changes. */
 export class ExampleWriter implements ExampleWrites {

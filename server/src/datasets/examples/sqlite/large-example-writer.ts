@@ -18,7 +18,7 @@ import { pack, unpack } from "../large-examples.ts";
 import type { LargeExampleWrites, Packed, ReceivedExample } from "../large-examples.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
 import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
-import type { DatasetWriteDependencies } from "../../sqlite/dataset-writing.ts";
+import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import { changeExample, planChange } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";

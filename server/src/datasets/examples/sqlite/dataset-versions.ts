@@ -1,10 +1,10 @@
-import { RequestError } from "../../model/errors.ts";
-import type { Connection } from "../../storage/sqlite/connection.ts";
-import { prepareQuery } from "../../storage/sqlite/sqlite-database.ts";
-import { tokenKeysOf } from "../../storage/sqlite/token-keys.ts";
-import type { Dataset } from "../dataset.ts";
-import { datasetQueries } from "../dataset-queries.ts";
-import { parseDatasetRow } from "../dataset-row.ts";
+import { RequestError } from "../../../model/errors.ts";
+import type { Connection } from "../../../storage/sqlite/connection.ts";
+import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
+import { tokenKeysOf } from "../../../storage/sqlite/token-keys.ts";
+import type { Dataset } from "../../dataset.ts";
+import { datasetQueries } from "../../dataset-queries.ts";
+import { parseDatasetRow } from "../../dataset-row.ts";
 
 /** What long writes need of {@link DatasetVersions}. It is synchronous, because their slices are. */
 export class SqliteDatasetVersions {

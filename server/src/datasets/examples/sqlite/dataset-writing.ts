@@ -1,9 +1,9 @@
 import { SqliteDatasetVersions } from "./dataset-versions.ts";
-import { ExampleIndex } from "../examples/sqlite/example-index.ts";
-import { ExampleTable } from "../examples/sqlite/example-table.ts";
-import { SchemaProofs } from "../examples/schema-proofs.ts";
-import type { Connection } from "../../storage/sqlite/connection.ts";
-import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
+import { ExampleIndex } from "./example-index.ts";
+import { ExampleTable } from "./example-table.ts";
+import { SchemaProofs } from "../schema-proofs.ts";
+import type { Connection } from "../../../storage/sqlite/connection.ts";
+import type { TenantKeyWriter } from "../../../storage/sqlite/tenant-keys.ts";
 
 /**
  * Shared dependencies of the classes that write examples. Create one instance per connection, because it

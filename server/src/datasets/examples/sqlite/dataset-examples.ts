@@ -1,9 +1,9 @@
-import { serverLimits } from "../../model/options.ts";
-import type { LongWrite } from "../../storage/long-write.ts";
-import { prepareQuery } from "../../storage/sqlite/sqlite-database.ts";
-import type { Dataset, DatasetExamples, DatasetUpdate } from "../dataset.ts";
-import { datasetDeletions, datasetQueries } from "../dataset-queries.ts";
-import type { LargeExampleWriter } from "../examples/sqlite/large-example-writer.ts";
+import { serverLimits } from "../../../model/options.ts";
+import type { LongWrite } from "../../../storage/long-write.ts";
+import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
+import type { Dataset, DatasetExamples, DatasetUpdate } from "../../dataset.ts";
+import { datasetDeletions, datasetQueries } from "../../dataset-queries.ts";
+import type { LargeExampleWriter } from "./large-example-writer.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 
 /** The examples of datasets in SQLite. */

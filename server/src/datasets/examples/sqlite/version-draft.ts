@@ -1,8 +1,8 @@
-import type { Dataset } from "../dataset.ts";
-import { chooseVersionTime } from "../dataset-version.ts";
+import type { Dataset } from "../../dataset.ts";
+import { chooseVersionTime } from "../../dataset-version.ts";
 import type { SqliteDatasetVersions } from "./dataset-versions.ts";
-import type { ExampleIndex } from "../examples/sqlite/example-index.ts";
-import type { CurrentExample, ExampleRow, ExampleTable } from "../examples/sqlite/example-table.ts";
+import type { ExampleIndex } from "./example-index.ts";
+import type { CurrentExample, ExampleRow, ExampleTable } from "./example-table.ts";
 
 interface VersionDraftTables {
   readonly dataset: Dataset;
