@@ -82,6 +82,10 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
   const addressOf = (id: string, base = server.url): string =>
     `${base}/o/${tenantId}/annotation-queues/${id}`;
 
+  /** Waits until the shown run can be reviewed: the page ignores the keys while it loads a run or saves a review. */
+  const waitUntilReady = (page: Page): Promise<void> =>
+    page.locator("button:not(:disabled):not([data-loading])", { hasText: "Done" }).waitFor();
+
   async function beginAs(page: Page, name: string, address: string): Promise<void> {
     await page.goto(address);
     await page.getByLabel("Your name").fill(name);
@@ -141,20 +145,20 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
   test("a reload keeps the run and the entered answers; undo reopens the last run", async () => {
     const id = await createQueue("kept", 3);
     await openAsAnn(addressOf(id));
-    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    await waitUntilReady(ann);
     const runId = runOf(ann);
     await ann.keyboard.press("2");
     await ann.keyboard.press("c");
     await ann.keyboard.type("half a thou");
     await ann.reload();
-    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    await waitUntilReady(ann);
     expect(runOf(ann)).toBe(runId);
     expect(await ann.getByLabel("Note").inputValue()).toBe("half a thou");
     await ann.getByRole("button", { name: "No", pressed: true }).waitFor();
     await ann.getByLabel("Note").press("Control+Enter");
     await ann.waitForFunction((before) => !location.search.includes(String(before)), runId);
     await ann.getByText("1 of 3 reviewed").waitFor();
-    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    await waitUntilReady(ann);
     expect(await ann.getByLabel("Note").inputValue()).toBe("");
     await ann.keyboard.press("u");
     await ann.waitForFunction((before) => location.search.includes(String(before)), runId);
@@ -167,12 +171,12 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
   test("skipped runs come back last, j and k move between runs, and required questions are marked", async () => {
     const id = await createQueue("skipping", 3);
     await openAsAnn(addressOf(id));
-    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    await waitUntilReady(ann);
     const press = async (key: string): Promise<string | null> => {
       const before = runOf(ann);
       await ann.keyboard.press(key);
       await ann.waitForFunction((runId) => !location.search.includes(String(runId)), before);
-      await ann.getByRole("button", { name: "Done d" }).waitFor();
+      await waitUntilReady(ann);
       return runOf(ann);
     };
     const first = runOf(ann);
@@ -194,7 +198,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
   test("corrected outputs become feedback and an example", async () => {
     const id = await createQueue("corrections", 1);
     await openAsAnn(addressOf(id));
-    await ann.getByRole("button", { name: "Done d" }).waitFor();
+    await waitUntilReady(ann);
     await ann.keyboard.press("1");
     await ann.getByRole("button", { name: "Correct outputs" }).click();
     const editor = ann.getByRole("textbox", { name: "Corrected outputs" });
