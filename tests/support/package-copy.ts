@@ -46,7 +46,7 @@ import { RunJson } from "../json/run-json.js";
 const { markWhileWriting } = RunJson.prototype;
 RunJson.prototype.markWhileWriting = function (run, write) {
   markWhileWriting.call(this, run, () => {
-    const { from, to } = this.reader.extent([run]);
+    const { from, to } = this.reader.findExtent([run]);
     breakOn(this.reader.bytes.toString("latin1", from, to));
     write();
   });
