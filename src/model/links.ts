@@ -101,6 +101,6 @@ export const createOwnPromptUrl = (
 ): string =>
   `${host}/prompts/${formatPromptPath(page)}?${new URLSearchParams({ organizationId: tenantId }).toString()}`;
 
-/** Creates the URL of a prompt of another owner. */
+/** Creates the URL, in the prompt hub, of a prompt that belongs to another tenant than the user's. */
 export const createHubPromptUrl = (host: string, page: PromptPage): string =>
   `${host}/hub/${encodeURIComponent(page.owner)}/${formatPromptPath(page)}`;
