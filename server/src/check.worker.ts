@@ -8,9 +8,9 @@ import { openReader } from "./storage/sqlite/open-database.ts";
 function findFault(path: string): string | undefined {
   try {
     const db = openReader(path);
-    const [[found] = []] = db.prepare("PRAGMA quick_check(1)").raw().all() as readonly unknown[][];
+    const [[result] = []] = db.prepare("PRAGMA quick_check(1)").raw().all() as readonly unknown[][];
     db.close();
-    return found === "ok" ? undefined : String(found);
+    return result === "ok" ? undefined : String(result);
   } catch (cause) {
     return messageOf(cause);
   }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { openCheckpointer } from "./storage/sqlite/open-database.ts";
-import { catchUp, writeBack } from "./storage/sqlite/write-ahead-log.ts";
+import { writeBackRepeatedly, writeBack } from "./storage/sqlite/write-ahead-log.ts";
 
 // A thread that runs a checkpoint of the write-ahead log on its own connection, each time the writer thread requests
 // one.
@@ -18,6 +18,6 @@ function start(port: MessagePort, path: string): void {
       port.close();
       return;
     }
-    port.postMessage(catchUp(() => writeBack(db)));
+    port.postMessage(writeBackRepeatedly(() => writeBack(db)));
   });
 }

@@ -16,7 +16,7 @@ if (parentPort !== null) {
   start(parentPort, workerData as ReaderData);
 }
 
-function start(port: MessagePort, { path, ended }: ReaderData): void {
+function start(port: MessagePort, { path, cancelFlag }: ReaderData): void {
   const post = (message: ReaderMessage): void =>
     port.postMessage(message, findTransferable(message));
   let db: Connection | undefined;
@@ -24,27 +24,27 @@ function start(port: MessagePort, { path, ended }: ReaderData): void {
     db = openReader(path);
     attachTextIndex(db, path);
     const readers = createReaders(db);
-    const opened = db;
+    const connection = db;
     onDamage((detail) => post({ kind: "damaged", detail }));
-    const answer = async (call: ReaderCall): Promise<void> => {
+    const runQuery = async (call: ReaderCall): Promise<void> => {
       const { sequence, withinMs } = call;
       try {
-        const value = await opened.limited({ durationMs: withinMs, ended }, () =>
+        const value = await connection.runLimited({ durationMs: withinMs, cancelFlag }, () =>
           invokeMethod(readers, call),
         );
-        post({ kind: "answer", sequence, value });
+        post({ kind: "result", sequence, value });
       } catch (cause) {
         post(toFailure(sequence, cause));
       }
     };
     const close = (): void => {
-      opened.close();
+      connection.close();
       port.close();
     };
-    // A deadline belongs to the connection, so the queries of a thread never overlap.
+    // A connection has one deadline at a time, so the queries of a thread must not overlap.
     const queries = new TaskQueue();
     port.on("message", (call: ReaderCall | "close") =>
-      queries.add(() => (call === "close" ? close() : answer(call))),
+      queries.add(() => (call === "close" ? close() : runQuery(call))),
     );
     post({ kind: "ready" });
   } catch (cause) {
@@ -63,7 +63,7 @@ const minTransferBytes = 65_536;
  * Finds the buffers of payloads and files in a result, which are transferred to the caller's thread without a copy.
  */
 function findTransferable(message: ReaderMessage): ArrayBuffer[] {
-  if (message.kind !== "answer") {
+  if (message.kind !== "result") {
     return [];
   }
   const found = new Set<ArrayBuffer>();

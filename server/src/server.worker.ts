@@ -7,7 +7,7 @@ import { memoryDataDir, serverLimits } from "./model/options.ts";
 import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { exitRequest } from "./app/server-protocol.ts";
 import type { Store } from "./store/store.ts";
-import { Sweeper } from "./runs/retention/retention-sweeper.ts";
+import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
 
 // States: starting -> listening -> closing -> ended. A failed start ends the thread at once.
@@ -23,27 +23,27 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     store = await openStore(settings);
     const app = createApp(store, settings);
     await listen(app, settings);
-    const opened = store;
-    const sweeper = new Sweeper(store);
+    const openedStore = store;
+    const sweeper = new RetentionSweeper(store);
     port.once("message", (request: typeof closeRequest | typeof exitRequest) => {
-      sweeper.end();
+      sweeper.close();
       if (request === exitRequest) {
-        opened.endReads();
+        openedStore.endReads();
       }
-      const closing = request === exitRequest ? opened.close() : close(app, opened);
-      // If closing fails, for example on a full disk, the thread ends anyway: the next start recovers the write-ahead
-      // log.
+      const closing = request === exitRequest ? openedStore.close() : close(app, openedStore);
+      // If closing fails, for example on a full disk, the thread ends anyway: the next start recovers the data from
+      // the write-ahead log.
       void closing
         .catch((cause: unknown) =>
           process.emitWarning(`Failed to close the store: ${messageOf(cause)}`),
         )
         .finally(() => {
-          Atomics.store(settings.ended, 0, 1);
-          Atomics.notify(settings.ended, 0);
+          Atomics.store(settings.endedFlag, 0, 1);
+          Atomics.notify(settings.endedFlag, 0);
           port.close();
         });
     });
-    post({ kind: "listening", port: portOf(app, settings) });
+    post({ kind: "listening", port: readPort(app, settings) });
   } catch (cause) {
     await store?.close();
     const code = cause instanceof ServerError ? cause.code : "THREAD";
@@ -71,20 +71,20 @@ async function listen(app: App, { host, port }: ServerThreadData): Promise<void>
   }
 }
 
-function portOf(app: App, { port }: ServerThreadData): number {
+function readPort(app: App, { port }: ServerThreadData): number {
   const address = app.server.address();
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
 /**
- * Waits some time for running requests, then cancels their queries and closes their connections. Completes pending
+ * Gives running requests some time, then cancels their queries and closes their connections. Completes pending
  * writes.
  */
 async function close(app: App, store: Store): Promise<void> {
-  const ending = setTimeout(() => store.endReads(), serverLimits.endReadsMs);
-  const closing = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);
+  const queryTimer = setTimeout(() => store.endReads(), serverLimits.endReadsMs);
+  const connectionTimer = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);
   await app.close();
-  clearTimeout(ending);
-  clearTimeout(closing);
+  clearTimeout(queryTimer);
+  clearTimeout(connectionTimer);
   await store.close();
 }

@@ -5,14 +5,17 @@ import { parseServerOptions, serverLimits } from "./model/options.ts";
 import type { ServerOptions } from "./model/options.ts";
 import { closeRequest, exitRequest } from "./app/server-protocol.ts";
 import type { ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
-import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "./storage/threads.ts";
+import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "./storage/threads.ts";
 
 /** A running server. */
 export interface RunningServer {
   /** Base URL of the server, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** Stores what was received, then releases the port, the files and the threads. May be called twice. */
+  /**
+   * Completes the writes of all requests received, then releases the port, the files and the threads. May be called
+   * twice.
+   */
   close(): Promise<void>;
 }
 
@@ -27,11 +30,11 @@ export interface RunningServer {
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const settings = parseServerOptions(options);
-  const ended = new Int32Array(new SharedArrayBuffer(4));
+  const endedFlag = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(distFile("server.worker.js"), {
     ...threadOptions,
     name: "millrace-server",
-    workerData: { ...settings, ended } satisfies ServerThreadData,
+    workerData: { ...settings, endedFlag } satisfies ServerThreadData,
   });
   const port = await waitForPort(worker);
   // Without a listener, an error of the worker would end the host program.
@@ -40,16 +43,16 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   );
   const closeAtExit = (): void => {
     worker.postMessage(exitRequest);
-    Atomics.wait(ended, 0, 0, exitWaitMs);
+    Atomics.wait(endedFlag, 0, 0, exitWaitMs);
   };
   // At exit Node terminates all threads, and terminating one in which SQLite runs may crash the process.
   process.once("exit", closeAtExit);
   worker.once("exit", () => process.off("exit", closeAtExit));
-  let closing: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
   return {
     port,
-    url: `http://${urlHost(settings.host)}:${port}`,
-    close: () => (closing ??= endThread(worker, closeRequest, serverEndMs)),
+    url: `http://${toUrlHost(settings.host)}:${port}`,
+    close: () => (closed ??= endThread(worker, closeRequest, serverEndMs)),
   };
 }
 
@@ -58,22 +61,25 @@ async function waitForPort(worker: Worker): Promise<number> {
   if (firstMessage.kind === "listening") {
     return firstMessage.port;
   }
-  // After a failed start the thread closes what it had opened, and ends by itself.
-  await whenEnded(worker);
+  // After a failed start the thread closes its files and ends by itself.
+  await waitForExit(worker);
   throw new ServerError(firstMessage.code, firstMessage.reason);
 }
 
-/** Milliseconds that the exit of the process waits for a server that was not closed. */
+/**
+ * Milliseconds for which the exit of the process is delayed, so that a server that was not closed can close its
+ * database.
+ */
 const exitWaitMs = 10_000;
 
 /**
- * Milliseconds until the server thread is terminated. It must outlast what it waits for: requests, readers, then the
- * writer.
+ * Milliseconds until the server thread is terminated. While closing, the thread waits in turn for requests, for the
+ * reader threads and for the writer thread, so this limit is longer than all their limits together.
  */
 const serverEndMs = serverLimits.closeMs + serverLimits.readerEndMs + 2 * serverLimits.endMs;
 
 /** A host name that a client on this machine can use. */
-function urlHost(host: string): string {
+function toUrlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") {
     return "127.0.0.1";
   }

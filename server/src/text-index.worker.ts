@@ -4,18 +4,16 @@ import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./model/errors.ts";
-import { readDiskUse, reserveBytesOf } from "./storage/sqlite/disk-reserve.ts";
+import { readDiskUse, computeReserveBytes } from "./storage/sqlite/disk-reserve.ts";
 import type { IndexerMessage, IndexerRequest } from "./runs/sqlite/text-index/text-index-thread.ts";
 import { TextIndexer } from "./runs/sqlite/text-index/text-indexer.ts";
 
 // Fills the text index in the background, at low priority. After each step it pauses several times as long as the
 // step took.
 
-/**
- * Length of the pause after a step, as a multiple of the step's duration; below it, the pause in milliseconds after a
- * step that had nothing to do.
- */
+/** Length of the pause after a step, as a multiple of the step's duration. */
 const pauseFactor = 3;
+/** Milliseconds of the pause after a step that had nothing to do. */
 const idleMs = 1_000;
 
 if (parentPort !== null) {
@@ -24,8 +22,8 @@ if (parentPort !== null) {
 }
 
 /**
- * Lowers the priority of this thread only, which Linux treats as a process. On other systems only the pauses limit
- * the load.
+ * Lowers the priority of this thread only: Linux gives each thread a priority of its own. On other systems only the
+ * pauses limit the load.
  */
 function lowerPriority(): void {
   try {
@@ -41,24 +39,24 @@ function lowerPriority(): void {
 function start(port: MessagePort, path: string): void {
   const post = (message: IndexerMessage): void => port.postMessage(message);
   let isClosing = false;
-  let onWritten: ((failure: string | undefined) => void) | undefined;
+  let onWriteReply: ((failure: string | undefined) => void) | undefined;
   const write = (request: IndexerRequest): Promise<void> =>
     new Promise((resolve, reject) => {
-      onWritten = (failure) => (failure === undefined ? resolve() : reject(new Error(failure)));
+      onWriteReply = (failure) => (failure === undefined ? resolve() : reject(new Error(failure)));
       post({ kind: "write", request });
     });
   const indexer = new TextIndexer(path, {
-    claim: (row) => write({ method: "claim", value: row }),
-    settle: (seq) => write({ method: "settle", value: seq }),
+    claimRuns: (row) => write({ method: "claim", value: row }),
+    deleteChanges: (seq) => write({ method: "settle", value: seq }),
   });
   let timer: NodeJS.Timeout | undefined;
-  const end = (): void => {
+  const closeThread = (): void => {
     clearTimeout(timer);
     indexer.close();
     port.close();
   };
   const folder = dirname(path);
-  const reserveBytes = reserveBytesOf(readDiskUse(folder));
+  const reserveBytes = computeReserveBytes(readDiskUse(folder));
   let isRunning = false;
   const runStep = async (): Promise<void> => {
     isRunning = true;
@@ -70,7 +68,7 @@ function start(port: MessagePort, path: string): void {
       // removed from the index as long as any space is left.
       if (freeBytes < reserveBytes / 16) {
         pauseMs = idleMs;
-      } else if (await indexer.step({ takesNew: freeBytes >= reserveBytes })) {
+      } else if (await indexer.runStep({ indexesNewRuns: freeBytes >= reserveBytes })) {
         pauseMs = (performance.now() - startMs) * pauseFactor;
       } else {
         post({ kind: "idle" });
@@ -84,20 +82,20 @@ function start(port: MessagePort, path: string): void {
     }
     isRunning = false;
     if (isClosing) {
-      end();
+      closeThread();
     } else {
       timer = setTimeout(() => void runStep(), pauseMs);
     }
   };
   port.on("message", (message: { readonly failure?: string } | "close") => {
     if (message !== "close") {
-      onWritten?.(message.failure);
+      onWriteReply?.(message.failure);
       return;
     }
     isClosing = true;
-    onWritten?.("the server is closing");
+    onWriteReply?.("the server is closing");
     if (!isRunning) {
-      end();
+      closeThread();
     }
   });
   void runStep();

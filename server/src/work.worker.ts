@@ -43,10 +43,10 @@ if (parentPort !== null) {
 }
 
 function start(port: MessagePort): void {
-  const check = new SchemaCheck();
+  const schemaCheck = new SchemaCheck();
   port.on("message", (task: Task) => {
     try {
-      const { result, transferList } = performTask(check, task);
+      const { result, transferList } = performTask(schemaCheck, task);
       port.postMessage({ kind: "done", result } satisfies WorkMessage, transferList);
     } catch (cause) {
       port.postMessage(toErrorMessage(cause));
@@ -66,10 +66,10 @@ interface TaskResult {
   readonly transferList: readonly ArrayBuffer[];
 }
 
-function performTask(check: SchemaCheck, task: Task): TaskResult {
+function performTask(schemaCheck: SchemaCheck, task: Task): TaskResult {
   switch (task.kind) {
     case "schema":
-      return { result: checkSchemas(check, task), transferList: [] };
+      return { result: checkSchemas(schemaCheck, task), transferList: [] };
     case "examples": {
       const result = parseExamplesTask(task, joinChunks(task.chunks));
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };
@@ -79,7 +79,7 @@ function performTask(check: SchemaCheck, task: Task): TaskResult {
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };
     }
     case "exampleCheck":
-      return toJson({ rejected: findInvalidExamples(check, task) });
+      return toJson({ rejected: findInvalidExamples(schemaCheck, task) });
     case "exampleResponse":
       return toTransferableResult(serializeResponse(task));
     default: {
@@ -99,11 +99,11 @@ function toTransferableResult(bytes: Buffer): TaskResult {
 }
 
 function findInvalidExamples(
-  check: SchemaCheck,
+  schemaCheck: SchemaCheck,
   { chunks, datasetId, schemas }: ExampleCheckTask,
 ): InvalidExamples {
   const examples = readExamples({ body: joinChunks(chunks), shape: { kind: "list" }, datasetId });
-  return check.findInvalid(
+  return schemaCheck.findInvalid(
     schemas,
     examples.map(({ draft }) => draft),
   );
@@ -119,17 +119,17 @@ function parseRuns(task: RunsTask): DecodedRuns {
   );
   switch (task.kind) {
     case "batch":
-      return pack(decodeBatch(chunks), []);
+      return packRuns(decodeBatch(chunks), []);
     case "run": {
       const { operation, pathId } = task;
-      const rules = { place: "optional", ...(pathId !== undefined && { pathId }) } as const;
-      return pack(parseOneRun(Buffer.concat(chunks), operation, rules), []);
+      const rules = { position: "optional", ...(pathId !== undefined && { pathId }) } as const;
+      return packRuns(parseOneRun(Buffer.concat(chunks), operation, rules), []);
     }
     case "spans": {
       const body = Buffer.concat(chunks);
       const { spans, faults } = decodeSpans(body, task.encoding);
       const batch = toBatch(spans, { project: task.project, expectedBytes: body.length });
-      return pack(
+      return packRuns(
         batch,
         faults.map(({ reason }) => reason),
       );
@@ -137,7 +137,7 @@ function parseRuns(task: RunsTask): DecodedRuns {
   }
 }
 
-function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): DecodedRuns {
+function packRuns({ batch, rejected }: ParsedBatch, faults: readonly string[]): DecodedRuns {
   const { records, attachments, feedback } = batch;
   const count = records.length + attachments.length + feedback.length;
   const { bodies, ...content } = packPosts(batch);
@@ -150,20 +150,20 @@ function pack({ batch, rejected }: ParsedBatch, faults: readonly string[]): Deco
 }
 
 /**
- * Copies bytes into a separate buffer, which can be transferred. Small buffers of Node can't, because they share the
- * memory of a pool.
+ * Copies bytes into a buffer of their own, which can be transferred. Node's small buffers can't, because they share
+ * the memory of a pool.
  */
 const copyToOwnBuffer = (bytes: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
 function checkSchemas(
-  check: SchemaCheck,
+  schemaCheck: SchemaCheck,
   { schemas, examples, mode }: SchemaTask,
 ): InvalidExamples {
-  check.assertSchemas(schemas);
+  schemaCheck.assertSchemas(schemas);
   const allExamples = examples.flatMap(unpack);
   if (mode === "misfits") {
-    return check.findInvalid(schemas, allExamples);
+    return schemaCheck.findInvalid(schemas, allExamples);
   }
-  check.assertMatches(schemas, allExamples);
+  schemaCheck.assertMatches(schemas, allExamples);
   return {};
 }

@@ -11,8 +11,8 @@ import { LongWrite } from "./storage/long-write.ts";
 import { Checkpointer } from "./storage/sqlite/checkpointer.ts";
 import { DamageWatch } from "./storage/sqlite/damage.ts";
 import { DiskReserve, isDiskFull } from "./storage/sqlite/disk-reserve.ts";
-import { DiskSpace, noLoad } from "./storage/sqlite/disk-space.ts";
-import type { AddedLoad } from "./storage/sqlite/disk-space.ts";
+import { DiskSpace, noAddedSize } from "./storage/sqlite/disk-space.ts";
+import type { AddedSize } from "./storage/sqlite/disk-space.ts";
 import { LogSync } from "./storage/sqlite/log-sync.ts";
 import { LongWrites } from "./store/long-writes.ts";
 import { createWriters } from "./store/repositories.ts";
@@ -27,8 +27,8 @@ import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 import type { ThreadReply } from "./storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./store/writer-protocol.ts";
 
-// The only thread that writes. Waiting requests share a transaction: a commit costs the same for one run as for ten
-// thousand.
+// The only thread that writes to the database. Requests that wait at the same time share a transaction, because a
+// commit costs the same for one run as for ten thousand.
 
 if (parentPort !== null) {
   start(parentPort, String(workerData));
@@ -62,75 +62,83 @@ function start(port: MessagePort, path: string): void {
       db.close();
       port.close();
     };
-    // Transactions never overlap: a group, or a slice of a long write, begins after the one before was committed.
-    const turns = new TaskQueue();
+    // Transactions never overlap: a group of requests, or a slice of a long write, begins after the previous
+    // transaction was committed.
+    const taskQueue = new TaskQueue();
     const longWrites = new LongWrites({
       db,
       beforeSlice: (call, isUndo) => {
-        assertSound(damage);
-        const refusal = isUndo || isRemoval(call) ? undefined : diskSpace.checkLoad(sliceLoad);
+        assertUndamaged(damage);
+        const refusal =
+          isUndo || canOnlyFreeSpace(call) ? undefined : diskSpace.checkSpaceFor(sliceAddedSize);
         if (refusal !== undefined) {
           throw refusal;
         }
       },
       onFailure: (cause) => damage.onFailure(cause),
-      freeSpaceFor: (cause) => {
-        const isFull = diskSpace.isFull(cause, noLoad);
+      freeSpace: (cause) => {
+        const isFull = diskSpace.handleIfFull(cause, noAddedSize);
         if (isFull) {
           diskSpace.releaseReserve();
-          writers.steps.shrink();
+          writers.stepSize.shrink();
         }
         return isFull;
       },
       canRestart: (call) => isRestartable(call),
       toReportedCause: (call, cause) =>
-        diskSpace.isFull(cause, isRemoval(call) ? noLoad : sliceLoad) ? diskSpace.failure() : cause,
-      run: (calls) => turns.addNext(() => write([], () => calls)),
-      takeTurn: (slice) => turns.add(slice),
+        diskSpace.handleIfFull(cause, canOnlyFreeSpace(call) ? noAddedSize : sliceAddedSize)
+          ? diskSpace.createFailure()
+          : cause,
+      runCalls: (calls) => taskQueue.addNext(() => write([], () => calls)),
+      enqueueSlice: (slice) => taskQueue.add(slice),
       isLowOnSpace: () => diskSpace.isLow,
       onSlice: (call) => {
-        sync.touch();
-        checkpointer.add(sliceLoad.bytes);
-        if (isRemoval(call)) {
-          writers.steps.grow();
+        sync.recordCommit();
+        checkpointer.addBytes(sliceAddedSize.bytes);
+        if (canOnlyFreeSpace(call)) {
+          writers.stepSize.grow();
           diskSpace.shortenLog();
         }
       },
-      onEnd: (call, answer, deferred) => {
-        if (isRemoval(call)) {
+      onEnd: (call, reply, deferredCalls) => {
+        if (canOnlyFreeSpace(call)) {
           diskSpace.restoreReserve();
         }
-        post({ kind: "done", activity: [], answers: [answer], buffers: [] });
-        turns.addNext(() => write([call], () => deferred));
+        post({ kind: "done", activity: [], replies: [reply], buffers: [] });
+        taskQueue.addNext(() => write([call], () => deferredCalls));
       },
     });
-    /** Runs calls, then the file maintenance that they need. `completed` are calls that were written before. */
+    /**
+     * Runs calls in one transaction, then updates the files of the database as needed. `completed` are calls that
+     * were written before.
+     */
     const write = async (
       completed: readonly WriterCall[],
       takeCalls: () => readonly WriterCall[],
     ): Promise<void> => {
       const group = takeCalls().filter((call) => !longWrites.deferIfConflicting(call));
-      // Measure before writing: the results transfer the payload buffers back, which then have length 0.
+      // Measure the calls before writing: with the results, the payload buffers are transferred back, and their
+      // length is 0 then.
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
         (await writeGroup({ db, writers, damage, diskSpace, longWrites, post }, group)) === "closed"
       ) {
-        post({ kind: "done", activity: [], answers: longWrites.end(), buffers: [] });
+        post({ kind: "done", activity: [], replies: longWrites.abortAll(), buffers: [] });
         void close();
         return;
       }
-      sync.touch();
-      checkpointer.add(bytes);
-      const deletions = [...completed, ...group].filter(isDeletion);
+      sync.recordCommit();
+      checkpointer.addBytes(bytes);
+      const deletions = [...completed, ...group].filter(mustEraseOldContent);
       if (deletions.length > 0) {
-        checkpointer.erase(deletions.some(isOfExamples));
+        checkpointer.scheduleErase(deletions.some(changesExamples));
       }
     };
-    const arrived: WriterCall[] = [];
+    const arrivedCalls: WriterCall[] = [];
     port.on("message", (call: WriterCall) => {
-      arrived.push(call);
-      turns.add(() => write([], () => takeGroup(port, arrived)));
+      arrivedCalls.push(call);
+      taskQueue.add(() => write([], () => takeGroup(port, arrivedCalls)));
     });
     post({ kind: "ready", readOnlyReason: diskSpace.reason });
   } catch (cause) {
@@ -139,7 +147,7 @@ function start(port: MessagePort, path: string): void {
 }
 
 /**
- * Opens the database, which writes a little. If the disk is too full for that, the reserved space is released first.
+ * Opens the database, which writes a few pages. If the disk is too full for that, the reserve file is deleted first.
  */
 function openWithReserve(
   path: string,
@@ -149,7 +157,7 @@ function openWithReserve(
     const db = openWriter(path);
     return { db, writers: createWriters(db) };
   } catch (cause) {
-    // The full disk may have failed the database, the index of its log, or the token key file.
+    // A full disk can prevent opening the database, the index of its write-ahead log, or the file of token keys.
     if (!isDiskFull(cause, dirname(path))) {
       throw cause;
     }
@@ -163,35 +171,36 @@ function openWithReserve(
   }
 }
 
-/** Whether a request only removes data: such requests are accepted on a full disk. */
-const isRemoval = ({ request }: WriterCall): boolean =>
+/** Whether a request can only free disk space: such requests are accepted on a full disk. */
+const canOnlyFreeSpace = ({ request }: WriterCall): boolean =>
   request.kind === "close" ||
   (request.kind === "write" &&
     // Retention rules delete data; the text index only records which rows it has added and removed, in a few bytes.
     (/^(?:retention|textIndex)$/.test(request.resource) ||
       /^(?:delete|remove|drop|sweep|clear|unshare|revoke)/.test(request.method)));
 
-/** Whether a request removes or replaces data. */
-const isDeletion = ({ request }: WriterCall): boolean =>
+/** Whether a request deletes or replaces data, so that its old content must be erased from the write-ahead log. */
+const mustEraseOldContent = ({ request }: WriterCall): boolean =>
   request.kind === "write" && /^(?:delete|remove|drop|sweep|update|set|un)/.test(request.method);
 
 /** Whether a long write can be restarted after some slices were committed: repeating a deletion is harmless. */
 const isRestartable = ({ request }: WriterCall): boolean =>
   request.kind === "write" && request.method.startsWith("delete");
 
-const isOfExamples = ({ request }: WriterCall): boolean =>
+const changesExamples = ({ request }: WriterCall): boolean =>
   request.kind === "write" &&
   /^(?:examples|largeExamples|datasets|uploads)$/.test(request.resource);
 
 /**
- * The requests that have arrived and those that wait at the port, which share a transaction. What exceeds the limit is
- * left for the next turn. Empty if an earlier turn took the requests.
+ * Takes the requests that have arrived and those that wait at the port, up to a size limit; the others are left for
+ * the next transaction. Returns an empty list if an earlier transaction took all requests.
  */
-function takeGroup(port: MessagePort, arrived: WriterCall[]): readonly WriterCall[] {
+function takeGroup(port: MessagePort, arrivedCalls: WriterCall[]): readonly WriterCall[] {
   const group: WriterCall[] = [];
   let bytes = 0;
   while (bytes < serverLimits.groupBytes) {
-    const next = arrived.shift() ?? (receiveMessageOnPort(port)?.message as WriterCall | undefined);
+    const next =
+      arrivedCalls.shift() ?? (receiveMessageOnPort(port)?.message as WriterCall | undefined);
     if (next === undefined) {
       break;
     }
@@ -201,8 +210,8 @@ function takeGroup(port: MessagePort, arrived: WriterCall[]): readonly WriterCal
   return group;
 }
 
-/** Estimates the most that calls can add, before they run. Most calls count as small. */
-function loadOf(calls: readonly WriterCall[]): AddedLoad {
+/** Estimates how much calls can add to the database at most, before they run. Most calls count as small. */
+function estimateAddedSize(calls: readonly WriterCall[]): AddedSize {
   let bytes = 0;
   let rows = 0;
   for (const { request } of calls) {
@@ -210,20 +219,20 @@ function loadOf(calls: readonly WriterCall[]): AddedLoad {
       const { batch } = request;
       const packedBytes = "packed" in batch ? batch.packed.byteLength : 0;
       bytes += batch.bodies.byteLength + packedBytes;
-      rows += "packed" in batch ? packedBytes / packedRowBytes : batch.records.length;
+      rows += "packed" in batch ? packedBytes / minPackedRowBytes : batch.records.length;
     } else {
-      bytes += smallLoad.bytes;
-      rows += smallLoad.rows;
+      bytes += smallAddedSize.bytes;
+      rows += smallAddedSize.rows;
     }
   }
   return { bytes, rows };
 }
 
-const smallLoad: AddedLoad = { bytes: 262_144, rows: 20 };
+const smallAddedSize: AddedSize = { bytes: 262_144, rows: 20 };
 /** Minimum bytes of a row in a packed batch. */
-const packedRowBytes = 400;
-/** The most that a slice of a long write adds. */
-const sliceLoad: AddedLoad = { bytes: serverLimits.examplesPartChars, rows: 200 };
+const minPackedRowBytes = 400;
+/** The most that a slice of a long write adds to the database. */
+const sliceAddedSize: AddedSize = { bytes: serverLimits.examplesPartChars, rows: 200 };
 
 function sizeOf({ request }: WriterCall): number {
   return request.kind === "ingest" ? request.batch.bodies.byteLength : 0;
@@ -240,90 +249,95 @@ interface WriterContext {
 
 const maxRetries = 4;
 
-/** Writes a group and posts its results. The group is committed as a whole, or all of it fails. */
+/**
+ * Writes a group of calls in one transaction and posts their results. All calls of the group are committed, or none.
+ */
 async function writeGroup(
   dependencies: WriterContext,
   group: readonly WriterCall[],
   attempts = 0,
 ): Promise<"closed" | "open"> {
   const { db, writers, damage, diskSpace, post } = dependencies;
-  const adding = group.filter((call) => !isRemoval(call));
-  const load = adding.length > 0 ? loadOf(adding) : noLoad;
-  const answers: ThreadReply[] = [];
+  const addingCalls = group.filter((call) => !canOnlyFreeSpace(call));
+  const addedSize = addingCalls.length > 0 ? estimateAddedSize(addingCalls) : noAddedSize;
+  const replies: ThreadReply[] = [];
   const startedWrites: StartedLongWrite[] = [];
   let activity: readonly Activity[] = [];
   try {
-    assertSound(damage);
-    const refusal = adding.length > 0 ? diskSpace.checkLoad(load) : undefined;
+    assertUndamaged(damage);
+    const refusal = addingCalls.length > 0 ? diskSpace.checkSpaceFor(addedSize) : undefined;
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
-      if (refusal !== undefined && !isRemoval(call)) {
-        answers.push(toFailure(call.sequence, refusal));
+      if (refusal !== undefined && !canOnlyFreeSpace(call)) {
+        replies.push(toFailure(call.sequence, refusal));
         continue;
       }
-      const outcome =
+      const replyOrLongWrite =
         call.request.kind === "write"
           ? await performWrite(dependencies, call, call.request)
-          : performOther(dependencies, call.sequence, call.request);
-      if ("write" in outcome) {
-        startedWrites.push(outcome);
+          : performIngestOrClose(dependencies, call.sequence, call.request);
+      if ("write" in replyOrLongWrite) {
+        startedWrites.push(replyOrLongWrite);
       } else {
-        answers.push(outcome);
+        replies.push(replyOrLongWrite);
       }
     }
     db.exec("COMMIT");
-    activity = writers.runs.activity.take();
+    activity = writers.runs.activity.takeCounts();
     startedWrites.forEach(({ call, write }) => dependencies.longWrites.add(call, write));
   } catch (cause) {
     rollBack(db);
-    writers.runs.forget();
-    writers.runs.activity.take();
+    writers.runs.clearCaches();
+    writers.runs.activity.takeCounts();
     damage.onFailure(cause);
-    const isFull = diskSpace.isFull(cause, load);
-    // A deletion frees space: it may use the reserved space, and is retried without the calls that add data and in
-    // smaller steps.
-    if (isFull && attempts < maxRetries && adding.length < group.length) {
+    const isFull = diskSpace.handleIfFull(cause, addedSize);
+    // A deletion frees space: it may use the space of the reserve file, and is retried in smaller steps and without
+    // the calls that add data.
+    if (isFull && attempts < maxRetries && addingCalls.length < group.length) {
       diskSpace.releaseReserve();
-      writers.steps.shrink();
+      writers.stepSize.shrink();
       return await writeGroup(dependencies, group, attempts + 1);
     }
-    const failure = isFull ? diskSpace.failure() : cause;
-    answers.length = 0;
-    answers.push(...group.map(({ sequence }) => toFailure(sequence, failure)));
+    const failure = isFull ? diskSpace.createFailure() : cause;
+    replies.length = 0;
+    replies.push(...group.map(({ sequence }) => toFailure(sequence, failure)));
   }
-  // An active long deletion that uses the reserved space returns it when it ends.
-  if (adding.length < group.length && !dependencies.longWrites.isBusy) {
-    writers.steps.grow();
+  // An active long deletion that uses the space of the reserve file restores the file itself when it ends.
+  if (addingCalls.length < group.length && !dependencies.longWrites.isBusy) {
+    writers.stepSize.grow();
     diskSpace.restoreReserve();
   }
   const buffers = group.flatMap(({ request }) =>
     request.kind === "ingest" ? [request.batch.bodies.buffer] : [],
   );
-  post({ kind: "done", activity, answers, buffers }, buffers);
+  post({ kind: "done", activity, replies, buffers }, buffers);
   return group.some(({ request }) => request.kind === "close") ? "closed" : "open";
 }
 
-/** A call whose result is posted when its long write ends. */
+/** A call that started a long write. Its result is posted when the long write ends. */
 interface StartedLongWrite {
   readonly call: WriterCall;
   readonly write: LongWrite<unknown>;
 }
 
 /** @throws RequestError 503: the database is damaged; writing to it may lose data or cause more damage. */
-function assertSound({ reason }: DamageWatch): void {
+function assertUndamaged({ reason }: DamageWatch): void {
   if (reason !== undefined) {
     throw new RequestError(503, reason, 60);
   }
 }
 
-/** Stores a batch of runs, synchronously: it is the most frequent request, and its SQL is this engine's. */
-function performOther(
+/**
+ * Stores a batch of runs, or does nothing for the request to close. Ingest is synchronous, because it is the most
+ * frequent request and its SQL is written for SQLite only.
+ */
+function performIngestOrClose(
   { writers }: WriterContext,
   sequence: number,
   request: Exclude<WriterRequest, { readonly kind: "write" }>,
 ): ThreadReply {
   return {
-    kind: "answer",
+    kind: "result",
     sequence,
     value:
       request.kind === "ingest"
@@ -351,20 +365,20 @@ async function performWrite(
     const missingChecks = writers.schemas.needs;
     if (missingChecks.length > 0) {
       db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
-      writers.runs.forget();
-      return { kind: "answer", sequence, value: { unchecked: missingChecks } satisfies Unchecked };
+      writers.runs.clearCaches();
+      return { kind: "result", sequence, value: { unchecked: missingChecks } satisfies Unchecked };
     }
     db.exec("RELEASE resource_write");
     return value instanceof LongWrite
       ? { call, write: value as LongWrite<unknown> }
-      : { kind: "answer", sequence, value };
+      : { kind: "result", sequence, value };
   } catch (cause) {
     damage.onFailure(cause);
-    if (!db.inTransaction || diskSpace.isFull(cause, noLoad)) {
+    if (!db.inTransaction || diskSpace.handleIfFull(cause, noAddedSize)) {
       throw cause; // SQLite has rolled back the whole group, or may not be able to continue it.
     }
     db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
-    writers.runs.forget();
+    writers.runs.clearCaches();
     return toFailure(sequence, cause);
   }
 }

@@ -176,7 +176,8 @@ const addFeedback = (fixture: StoreFixture, runId: string, score: number) =>
   });
 
 const scoreOf = async (fixture: StoreFixture, runId: string) =>
-  (await fixture.store.read.feedback.statsOfRuns(fixture.tenantId, [runId])).get(runId)?.["k"]?.avg;
+  (await fixture.store.read.feedback.readStatsOfRuns(fixture.tenantId, [runId])).get(runId)?.["k"]
+    ?.avg;
 
 test("feedback sent before its run belongs to the run of the same tenant, whoever sends the run first", async () => {
   const { mine, theirs } = await openStore();

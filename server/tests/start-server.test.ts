@@ -26,19 +26,16 @@ test.each([
   ],
   [
     { host: "0.0.0.0" },
-    "host 0.0.0.0 is reachable from other machines: give apiKeys, or listen on 127.0.0.1",
+    "host 0.0.0.0 is reachable from other machines: set apiKeys, or listen on 127.0.0.1",
   ],
-  [
-    { host: "::" },
-    "host :: is reachable from other machines: give apiKeys, or listen on 127.0.0.1",
-  ],
+  [{ host: "::" }, "host :: is reachable from other machines: set apiKeys, or listen on 127.0.0.1"],
   [
     { host: "box.example" },
-    "host box.example is reachable from other machines: give apiKeys, or listen on 127.0.0.1",
+    "host box.example is reachable from other machines: set apiKeys, or listen on 127.0.0.1",
   ],
   [
     { host: "127.0.0.1.example" },
-    "host 127.0.0.1.example is reachable from other machines: give apiKeys, or listen on 127.0.0.1",
+    "host 127.0.0.1.example is reachable from other machines: set apiKeys, or listen on 127.0.0.1",
   ],
 ])("the options %j are rejected with an error that names them", async (options, message) => {
   const refused = startServer({ port: 0, dataDir: ":memory:", ...options });

@@ -9,21 +9,21 @@ export interface DocsFile {
   readonly type: string;
 }
 
-const css = "text/css; charset=utf-8";
-const js = "text/javascript; charset=utf-8";
+const cssType = "text/css; charset=utf-8";
+const jsType = "text/javascript; charset=utf-8";
 
 /**
  * Files of Swagger UI, which the build copies into its output, because the npm package that contains them would add
  * another server as a dependency.
  */
 const swaggerFiles: Readonly<Record<string, string>> = {
-  "swagger-ui.css": css,
-  "index.css": css,
-  "swagger-ui-bundle.js": js,
+  "swagger-ui.css": cssType,
+  "index.css": cssType,
+  "swagger-ui-bundle.js": jsType,
   "favicon-32x32.png": "image/png",
 };
 
-const page = `<!DOCTYPE html>
+const pageHtml = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="UTF-8">
@@ -70,10 +70,10 @@ export async function readDocsFile(path: string): Promise<DocsFile | undefined> 
 
 async function loadDocsFile(path: string): Promise<DocsFile | undefined> {
   if (path === "") {
-    return { body: page, type: "text/html; charset=utf-8" };
+    return { body: pageHtml, type: "text/html; charset=utf-8" };
   }
   if (path === "static/start.js") {
-    return { body: startScript, type: js };
+    return { body: startScript, type: jsType };
   }
   const name = path.startsWith("static/") ? path.slice("static/".length) : "";
   const type = Object.hasOwn(swaggerFiles, name) ? swaggerFiles[name] : undefined;

@@ -46,11 +46,11 @@ export function addApiDocs(app: FastifyInstance): void {
     transformObject: (document) =>
       "openapiObject" in document ? nameComponents(document.openapiObject) : document.swaggerObject,
   });
-  app.register(async (open: FastifyInstance) => {
-    open.get("/openapi.json", async () => open.swagger());
-    open.get(`${pagePath}/json`, { schema: { hide: true } }, async () => open.swagger());
-    open.get(pagePath, { schema: { hide: true } }, (_request, reply) => sendFile("", reply));
-    open.get<{ readonly Params: { readonly "*": string } }>(
+  app.register(async (docsScope: FastifyInstance) => {
+    docsScope.get("/openapi.json", async () => docsScope.swagger());
+    docsScope.get(`${pagePath}/json`, { schema: { hide: true } }, async () => docsScope.swagger());
+    docsScope.get(pagePath, { schema: { hide: true } }, (_request, reply) => sendFile("", reply));
+    docsScope.get<{ readonly Params: { readonly "*": string } }>(
       `${pagePath}/*`,
       { schema: { hide: true } },
       ({ params }, reply) => sendFile(params["*"], reply),

@@ -6,7 +6,10 @@ import type { ResponseSchema, ContentSchemas, OperationDocs } from "../http/rout
 
 const jsonType = "application/json";
 
-/** Adds what only /openapi.json contains to the schema of a route: all responses, and bodies that the handler parses. */
+/**
+ * Completes the schema of a route for /openapi.json: with all its responses, and with the schemas of a body that the
+ * handler parses itself.
+ */
 export function describeOperation(
   schema: FastifySchema | undefined,
   docs: OperationDocs | undefined,
@@ -59,8 +62,8 @@ interface BodySchema {
 }
 
 /**
- * Moves each schema that has a title to the components of the document, and refers to it by that name: it is then
- * described once, however many operations use it.
+ * Moves each schema that has a title to the components of the document, and replaces it by a reference. A schema is
+ * then described once, however many operations use it.
  */
 export function nameComponents<Document extends ApiDocument>(document: Document): Document {
   const components = new Map<string, unknown>();
@@ -79,21 +82,21 @@ function nameSchemas(value: unknown, components: Map<string, unknown>): unknown 
   if (typeof value !== "object" || value === null) {
     return value;
   }
-  const { title, ...others } = value as { readonly title?: unknown };
+  const { title, ...schemaWithoutTitle } = value as { readonly title?: unknown };
   const isNamed = typeof title === "string";
-  const named = Object.fromEntries(
-    Object.entries(isNamed ? others : value).map(([name, member]) => [
+  const namedSchema = Object.fromEntries(
+    Object.entries(isNamed ? schemaWithoutTitle : value).map(([name, member]) => [
       name,
       nameSchemas(member, components),
     ]),
   );
   if (!isNamed) {
-    return named;
+    return namedSchema;
   }
-  if (!isDeepStrictEqual(named, components.get(title) ?? named)) {
+  if (!isDeepStrictEqual(namedSchema, components.get(title) ?? namedSchema)) {
     throw new Error(`two schemas have the title ${title}`);
   }
-  components.set(title, named);
+  components.set(title, namedSchema);
   return { $ref: `#/components/schemas/${title}` };
 }
 

@@ -58,7 +58,7 @@ export type App = ReturnType<typeof createApp>;
 
 /** Creates the HTTP application: guards, routes and error handling. It does not listen yet. */
 export function createApp(store: Store, settings: ServerSettings) {
-  const sources = new SourceGuard(settings);
+  const sourceGuard = new SourceGuard(settings);
   const keys = new KeyGuard(settings, store);
   const work = new WorkThreads();
   const dependencies = { store, links: new SignedLinks() };
@@ -70,7 +70,7 @@ export function createApp(store: Store, settings: ServerSettings) {
       compilersFactory: { buildValidator: unusedCompiler, buildSerializer: unusedCompiler },
     },
     bodyLimit: serverLimits.bodyBytesMax,
-    // The longest time limit of any body. Each kind of body also has a limit of its own; see readChunks.
+    // The longest time limit of any body. Each kind of body also has a limit of its own, which `readChunks` applies.
     requestTimeout: serverLimits.uploadMs,
     connectionTimeout: serverLimits.idleSocketMs,
     keepAliveTimeout: serverLimits.keepAliveMs,
@@ -93,10 +93,11 @@ export function createApp(store: Store, settings: ServerSettings) {
   app.decorateRequest("tenantId", "");
   addProtocolErrorHandlers(app);
   app.addHook("onRequest", ({ headers }, _reply, done) => {
-    sources.checkSource(headers);
+    sourceGuard.checkSource(headers);
     done();
   });
-  // Call `done` inside the scope: everything that follows then runs in it. An async hook would leave it.
+  // Call `done` inside the scope, so that all further handling of the request runs in it. An async hook would return
+  // outside of it.
   app.addHook("onRequest", (request, reply, done) =>
     runInReadScope(createReadScope(request, reply), done),
   );
@@ -129,7 +130,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     publicApp.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
       parseBody(raw, serverLimits.openBodyBytes),
     );
-    addOpenRoutes(publicApp, store);
+    addPublicRoutes(publicApp, store);
     addUiFeedbackFormRoutes(publicApp, store);
     addSharedRunRoutes(publicApp, dependencies);
     addSharedV2Routes(publicApp, dependencies);
@@ -169,7 +170,7 @@ export function createApp(store: Store, settings: ServerSettings) {
 }
 
 /**
- * Placeholder for Fastify's own schema compilers, which the app replaces: loading them would delay the start of the
+ * Replaces Fastify's own schema compilers, which the app does not use: loading them would delay the start of the
  * server by about 15 ms.
  */
 const unusedCompiler = (): never => {
@@ -177,13 +178,14 @@ const unusedCompiler = (): never => {
 };
 
 /**
- * Creates the scope of the request's queries: they belong to its tenant and are canceled when its client disconnects.
+ * Creates the scope of the request's queries: they belong to its tenant, and are canceled when its client
+ * disconnects.
  */
 const createReadScope = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
   let listeners: Set<() => void> | undefined;
-  const listen = (): Set<() => void> => {
+  const listenForClose = (): Set<() => void> => {
     const added = new Set<() => void>();
-    // The event also follows a complete response; no query runs anymore then.
+    // The event is also emitted after a complete response, when no query of the request runs anymore.
     raw.once("close", () => added.forEach((listener) => listener()));
     return added;
   };
@@ -195,7 +197,7 @@ const createReadScope = (request: FastifyRequest, { raw }: FastifyReply): ReadSc
       return raw.closed;
     },
     onClose(listener) {
-      const added = (listeners ??= listen());
+      const added = (listeners ??= listenForClose());
       added.add(listener);
       return () => added.delete(listener);
     },
@@ -221,7 +223,7 @@ async function parseBody(request: IncomingMessage, bytesMax: number): Promise<un
 }
 
 /** Adds routes that need no API key. */
-function addOpenRoutes(app: FastifyInstance, store: Store): void {
+function addPublicRoutes(app: FastifyInstance, store: Store): void {
   addInfoRoutes(app, store);
   addSubmittedFeedbackRoutes(app, store);
 }

@@ -31,12 +31,15 @@ export const infoSchema = Type.Object(
   { title: "ServerInfo" },
 );
 
-/** `GET /info`: the capabilities of this server. It needs no key, so the reason for read-only mode is kept short. */
+/**
+ * `GET /info`: the capabilities of this server. It is public, so the reason for read-only mode contains no paths or
+ * sizes.
+ */
 export const readInfo = ({
   readOnlyReason,
 }: Pick<Store, "readOnlyReason">): Static<typeof infoSchema> => ({
   version: apiVersion,
-  // A member of this server only, present while it is read-only.
+  // Only Millrace servers have this member. It is present while the server is read-only.
   ...(readOnlyReason === undefined
     ? {}
     : { read_only: "the disk is full: only deletions are accepted" }),

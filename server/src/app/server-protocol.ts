@@ -4,10 +4,10 @@ import type { ServerSettings } from "../model/options.ts";
 /** The `workerData` of the server thread. */
 export interface ServerThreadData extends ServerSettings {
   /**
-   * The thread sets it to 1 once its files are closed. The host program waits for that at exit, when it can't receive
-   * messages.
+   * The thread sets it to 1 once its files are closed. When the host program exits, it can't receive messages and
+   * waits for this value instead.
    */
-  readonly ended: Int32Array<SharedArrayBuffer>;
+  readonly endedFlag: Int32Array<SharedArrayBuffer>;
 }
 
 /** Messages from the server thread. */
@@ -15,8 +15,8 @@ export type ServerThreadMessage =
   | { readonly kind: "listening"; readonly port: number }
   | { readonly kind: "failed"; readonly code: ServerErrorCode; readonly reason: string };
 
-/** Asks the thread to complete running requests and then end. */
+/** Requests that the thread completes running requests and then ends. */
 export const closeRequest = "close";
 
-/** Asks the thread to end at once, because the host process exits. */
+/** Requests that the thread ends at once, because the host process exits. */
 export const exitRequest = "exit";

@@ -8,14 +8,14 @@ import { distFile } from "../storage/dist-files.ts";
 /** The folder of the built UI. If it does not exist, the server only serves its API. */
 const webFolder = fileURLToPath(distFile("web"));
 
-const types: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
 };
 
-const headers = {
+const fileHeaders = {
   // Allows only files of this server, and images that the UI creates from the contents of runs. Inline scripts are
   // forbidden, so text from a run can't be executed.
   "content-security-policy":
@@ -35,16 +35,22 @@ interface WebFile {
 }
 
 /**
- * Paths of the UI. Some are also paths of the API: a request that accepts HTML, as a browser sends when a URL is
- * opened, is for the UI.
+ * Paths of the UI. Some are also paths of the API. A request for one of them is answered with the UI if it accepts
+ * HTML, as the request of a browser does that opens a URL.
  */
-const pages =
+const uiPathPattern =
   /^\/(?:$|o\/|prompts(?:\/|$)|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;
 
-/** A feedback link whose query contains feedback submits it when opened; without feedback it leads to a form. */
-const submitsFeedback = /^\/feedback\/tokens\/[^?]*\?(?:.*&)?(?:score|value|comment|correction)=/;
+/**
+ * Matches a feedback link whose query contains feedback: opening it submits this feedback. Without feedback, the link
+ * leads to a form.
+ */
+const feedbackLinkPattern =
+  /^\/feedback\/tokens\/[^?]*\?(?:.*&)?(?:score|value|comment|correction)=/;
 
-/** Responds to a request that matches nothing: with the UI if it accepts HTML, otherwise returns `false`. */
+/**
+ * Responds with the UI to a request that no route matches, if the request accepts HTML; otherwise returns `false`.
+ */
 export type SendPageNotFound = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -52,9 +58,9 @@ export type SendPageNotFound = (
 
 /**
  * Serves the UI: its files by their names, and its page at each of its paths to requests that accept HTML. All other
- * requests go to the API.
+ * requests are handled by the API.
  *
- * @returns the handler of requests that match nothing else; to browsers it sends the UI, which shows "not found".
+ * @returns the handler of requests that no route matches; to browsers it sends the UI, which shows "not found".
  */
 export function addWeb(app: FastifyInstance, folder = webFolder): SendPageNotFound {
   const files = readWeb(folder);
@@ -69,7 +75,8 @@ export function addWeb(app: FastifyInstance, folder = webFolder): SendPageNotFou
         return undefined;
       }
       const path = url.split("?", 1)[0] ?? "";
-      const isPage = pages.test(path) && !submitsFeedback.test(url) && accept.includes("text/html");
+      const isPage =
+        uiPathPattern.test(path) && !feedbackLinkPattern.test(url) && accept.includes("text/html");
       const file = files.get(isPage ? "/index.html" : path);
       return file === undefined ? undefined : sendFile(reply, file, otherHeaders["if-none-match"]);
     },
@@ -80,10 +87,10 @@ export function addWeb(app: FastifyInstance, folder = webFolder): SendPageNotFou
     sendFile(reply.code(404), page);
 }
 
-function sendFile(reply: FastifyReply, file: WebFile, knownTag?: string): FastifyReply {
+function sendFile(reply: FastifyReply, file: WebFile, clientEtag?: string): FastifyReply {
   const { body, type, etag, cacheControl } = file;
-  void reply.headers({ ...headers, etag, "cache-control": cacheControl, vary: "accept" });
-  return knownTag === etag ? reply.code(304).send() : reply.type(type).send(body);
+  void reply.headers({ ...fileHeaders, etag, "cache-control": cacheControl, vary: "accept" });
+  return clientEtag === etag ? reply.code(304).send() : reply.type(type).send(body);
 }
 
 /** Reads the files of the UI, about half a megabyte, into memory. Returns them by URL path. */
@@ -93,7 +100,7 @@ function readWeb(folder: string): ReadonlyMap<string, WebFile> {
     return files;
   }
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const type = types[extname(entry.name)];
+    const type = contentTypes[extname(entry.name)];
     if (entry.isFile() && type !== undefined) {
       const path = join(entry.parentPath, entry.name);
       const name = `/${relative(folder, path).split(sep).join("/")}`;

@@ -5,7 +5,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
-import { microsOf } from "../model/parse-time.ts";
+import { parseOptionalTime } from "../model/parse-time.ts";
 import { dataTypes } from "./dataset.ts";
 import type { Dataset, DatasetChanges, DatasetFields } from "./dataset.ts";
 import type { DatasetStore } from "./dataset-store.ts";
@@ -74,7 +74,7 @@ export async function createDataset(
     externallyManaged: body.externally_managed ?? false,
     baselineExperimentId: null,
     id: body.id === undefined || body.id === null ? randomUUID() : parseId(body.id, "id"),
-    createdMicros: microsOf(body.created_at, "created_at") ?? Date.now() * 1_000,
+    createdMicros: parseOptionalTime(body.created_at, "created_at") ?? Date.now() * 1_000,
   });
   return toDatasetJson(dataset);
 }

@@ -1,4 +1,4 @@
-import { openToken, tokenOwner } from "../storage/share-token.ts";
+import { decryptToken, tokenOwner } from "../storage/share-token.ts";
 import type { TokenCipher } from "../storage/share-token.ts";
 import type { Dataset, DatasetFields, DatasetIndex } from "./dataset.ts";
 import type { DatasetRow } from "./dataset-queries.ts";
@@ -46,6 +46,6 @@ export const parseDatasetRow = (row: DatasetRow, tokens: TokenCipher): Dataset =
   shareToken:
     row.share_sealed === null
       ? null
-      : openToken(tokens, row.share_sealed, tokenOwner.dataset(row.id)),
+      : decryptToken(tokens, row.share_sealed, tokenOwner.dataset(row.id)),
   index: row.index_json === null ? null : (JSON.parse(row.index_json) as DatasetIndex),
 });

@@ -31,7 +31,10 @@ export class DatasetRows {
     if (owner?.tenant_id === tenantId) {
       throw new RequestError(409, "Dataset with this id already exists.");
     }
-    const id = owner === undefined ? key : await this.#keys.lengthen("dataset", tenantId, draft.id);
+    const id =
+      owner === undefined
+        ? key
+        : await this.#keys.assignQualifiedKey("dataset", tenantId, draft.id);
     await this.#db.run(datasetQueries.insert, {
       ...toWrittenColumns(draft),
       id,

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
-import { microsOf } from "../model/parse-time.ts";
+import { parseOptionalTime } from "../model/parse-time.ts";
 import type { Comparative, ComparativeQuery } from "./comparative.ts";
 import type { ComparativeJson } from "./comparative-schemas.ts";
 import type { FeedbackStats } from "../runs/run-feedback.ts";
@@ -47,7 +47,7 @@ export async function createComparative(
     experimentIds: [...new Set(experimentIds)],
     datasetId: typeof datasetId === "string" ? parseId(datasetId, "reference_dataset_id") : null,
     extra: body.extra ?? null,
-    createdMicros: microsOf(body.created_at, "created_at"),
+    createdMicros: parseOptionalTime(body.created_at, "created_at"),
   });
   return toComparativeJson(comparative);
 }

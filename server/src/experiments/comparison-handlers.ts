@@ -158,7 +158,7 @@ async function readRuns(
       withChildren: false,
     });
     const runIds = runs.map(({ row }) => row.id);
-    const stats = await store.read.feedback.statsOfRuns(tenantId, runIds, comparativeId);
+    const stats = await store.read.feedback.readStatsOfRuns(tenantId, runIds, comparativeId);
     const traceIds = runs.map(({ row }) => row.traceId);
     const usage = await store.read.experiments.usageOfTraces(tenantId, traceIds);
     for (const run of runs) {

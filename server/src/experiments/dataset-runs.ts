@@ -18,7 +18,7 @@ import {
 import { toRunJson } from "../runs/serializers/run-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
 import { linkFor, sendJson } from "../datasets/examples/example-handlers.ts";
-import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
+import { createFileLinker } from "../runs/handlers/run-handlers.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
 import { firstValue, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -115,8 +115,8 @@ async function groupRuns(
   const name = "comparative_experiment_id";
   const comparativeId = body[name] ? parseId(body[name], name) : undefined;
   const ids = runs.map(({ row }) => row.id);
-  const stats = await store.read.feedback.statsOfRuns(tenantId, ids, comparativeId);
-  const link = linkRunFiles(links, request);
+  const stats = await store.read.feedback.readStatsOfRuns(tenantId, ids, comparativeId);
+  const link = createFileLinker(links, request);
   const groups = new Map<string, string[]>();
   for (const run of runs) {
     const { id, referenceExampleId } = run.row;

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import { toDraft } from "../runs/ingest/parse-feedback.ts";
 import type { FeedbackBody, FeedbackPatchBody } from "../runs/ingest/parse-feedback.ts";
-import { microsOf, parseTimeBound } from "../model/parse-time.ts";
+import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
 import type { FeedbackQuery } from "./feedback.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 import { toFeedbackJson } from "./feedback-json.ts";
@@ -89,9 +89,11 @@ function parseQuery(query: QueryString): FeedbackQuery {
     comparativeId:
       comparativeId === undefined ? undefined : parseId(comparativeId, "comparative_experiment_id"),
     minCreatedMicros:
-      microsOf(firstValue(query, "min_created_at"), "min_created_at", parseTimeBound) ?? undefined,
+      parseOptionalTime(firstValue(query, "min_created_at"), "min_created_at", parseTimeBound) ??
+      undefined,
     maxCreatedMicros:
-      microsOf(firstValue(query, "max_created_at"), "max_created_at", parseTimeBound) ?? undefined,
+      parseOptionalTime(firstValue(query, "max_created_at"), "max_created_at", parseTimeBound) ??
+      undefined,
   } as const;
   return {
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),

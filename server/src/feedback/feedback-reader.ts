@@ -1,7 +1,7 @@
 import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { RunFilter } from "../runs/run-query.ts";
 import type { Database } from "../storage/query.ts";
-import { digestToken, openToken, readToken, tokenOwner } from "../storage/share-token.ts";
+import { digestToken, decryptToken, readToken, tokenOwner } from "../storage/share-token.ts";
 import type { TokenCipher } from "../storage/share-token.ts";
 import type {
   Feedback,
@@ -49,7 +49,7 @@ export class FeedbackReader implements FeedbackReads {
     return (await this.#db.all(list, values)).map(parseFeedbackRow);
   }
 
-  async statsOfRuns(
+  async readStatsOfRuns(
     tenantId: string,
     runIds: readonly string[],
     comparativeId?: string,
@@ -63,7 +63,7 @@ export class FeedbackReader implements FeedbackReads {
     );
   }
 
-  async statsOfFilter(tenantId: string, filter: RunFilter): Promise<FeedbackStats> {
+  async readStatsOfFilter(tenantId: string, filter: RunFilter): Promise<FeedbackStats> {
     return this.#filtered.stats(tenantId, filter);
   }
 
@@ -107,6 +107,6 @@ export class FeedbackReader implements FeedbackReads {
   }
 
   #open({ id, sealed }: TokenRow) {
-    return openToken(this.#tokens, sealed, tokenOwner.feedback(id));
+    return decryptToken(this.#tokens, sealed, tokenOwner.feedback(id));
   }
 }

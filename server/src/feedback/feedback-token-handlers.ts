@@ -6,7 +6,7 @@ import { RequestError } from "../model/errors.ts";
 import { Maybe, Time } from "../http/schema-parts.ts";
 import { feedbackConfig, feedbackKey, toJudgement } from "../runs/ingest/parse-feedback.ts";
 import type { SubmittedFeedbackBody } from "../runs/ingest/parse-feedback.ts";
-import { latestMicros, microsOf } from "../model/parse-time.ts";
+import { latestMicros, parseOptionalTime } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
 import type { FeedbackToken, FeedbackTokenDraft } from "./feedback.ts";
 import type { Judgement } from "../runs/run-feedback.ts";
@@ -163,7 +163,7 @@ function expiryOf(
     throw new RequestError(422, "Only one of expires_at or expires_in can be provided");
   }
   if (hasTime) {
-    return microsOf(expiresAt, "expires_at") ?? now;
+    return parseOptionalTime(expiresAt, "expires_at") ?? now;
   }
   // The default is three hours (specification, section 9).
   const { days = 0, hours = 0, minutes = 0 } = duration ?? { hours: 3 };

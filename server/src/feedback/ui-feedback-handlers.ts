@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { microsOf, parseTimeBound } from "../model/parse-time.ts";
+import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
 import { toTrend } from "./trend-query.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 import { toIso } from "../http/wire-text.ts";
@@ -51,7 +51,7 @@ export async function readFeedbackForm(
 }
 
 function parseBound(query: QueryString, name: "from" | "to"): number {
-  const micros = microsOf(firstValue(query, name), name, parseTimeBound);
+  const micros = parseOptionalTime(firstValue(query, name), name, parseTimeBound);
   if (micros === null || micros === undefined) {
     throw new RequestError(422, `${name} must be a time`);
   }

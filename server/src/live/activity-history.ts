@@ -7,13 +7,15 @@ interface SecondCounts {
   errors: number;
   tokens: number;
   cost: number;
+  /** Number of runs by latency bucket. */
   readonly latencies: Map<number, number>;
 }
 
 interface ProjectHistory {
   readonly tenantId: string;
   readonly projectId: string;
-  readonly slots: Map<number, SecondCounts>;
+  /** Keyed by seconds since the epoch, in ascending order. */
+  readonly seconds: Map<number, SecondCounts>;
 }
 
 /** What was stored in one second, by project. */
@@ -26,25 +28,25 @@ export interface LiveSecond {
 /** Maximum number of projects in memory; beyond it, the project that was inactive longest is dropped. */
 const maxProjects = 500;
 
-/** Counts of the runs that were stored in the last minutes, for each second and project. Kept in memory only. */
+/** For each project, counts of the runs that were stored in each of the last seconds. In memory only. */
 export class ActivityHistory {
-  readonly #spanSeconds: number;
+  readonly #historySeconds: number;
   /** Keyed by tenant and project, in the order of their last activity. */
   readonly #projects = new Map<string, ProjectHistory>();
 
-  constructor(spanSeconds: number) {
-    this.#spanSeconds = spanSeconds;
+  constructor(historySeconds: number) {
+    this.#historySeconds = historySeconds;
   }
 
   add(activity: readonly Activity[], atSeconds: number): void {
     for (const entry of activity) {
       const { tenantId, projectId } = entry;
       const key = `${tenantId}/${projectId}`;
-      const { slots } = this.#projects.get(key) ?? { slots: new Map<number, SecondCounts>() };
+      const { seconds } = this.#projects.get(key) ?? { seconds: new Map<number, SecondCounts>() };
       this.#projects.delete(key);
-      this.#projects.set(key, { tenantId, projectId, slots });
-      this.#deleteBefore(slots, atSeconds - this.#spanSeconds);
-      addTo(slots, atSeconds, entry);
+      this.#projects.set(key, { tenantId, projectId, seconds });
+      this.#deleteBefore(seconds, atSeconds - this.#historySeconds);
+      addCounts(seconds, atSeconds, entry);
     }
     for (const key of this.#projects.keys()) {
       if (this.#projects.size <= maxProjects) {
@@ -57,9 +59,9 @@ export class ActivityHistory {
   /** The seconds from `fromSeconds` up to, but not including, `toSeconds`; those without activity are omitted. */
   read(tenantId: string, fromSeconds: number, toSeconds: number): readonly LiveSecond[] {
     const bySecond = new Map<number, Record<string, ActivityCounts>>();
-    for (const { projectId, slots, ...owner } of this.#projects.values()) {
-      if (owner.tenantId === tenantId) {
-        for (const [at, { latencies, ...counts }] of slots) {
+    for (const { tenantId: ownerId, projectId, seconds } of this.#projects.values()) {
+      if (ownerId === tenantId) {
+        for (const [at, { latencies, ...counts }] of seconds) {
           if (at >= fromSeconds && at < toSeconds) {
             const second = bySecond.get(at) ?? {};
             bySecond.set(at, second);
@@ -73,18 +75,18 @@ export class ActivityHistory {
       .toSorted((a, b) => a.at - b.at);
   }
 
-  #deleteBefore(slots: Map<number, SecondCounts>, seconds: number): void {
-    for (const at of slots.keys()) {
-      if (at >= seconds) {
+  #deleteBefore(seconds: Map<number, SecondCounts>, oldest: number): void {
+    for (const at of seconds.keys()) {
+      if (at >= oldest) {
         return;
       }
-      slots.delete(at);
+      seconds.delete(at);
     }
   }
 }
 
-function addTo(slots: Map<number, SecondCounts>, at: number, counts: ActivityCounts): void {
-  const slot = slots.get(at) ?? {
+function addCounts(seconds: Map<number, SecondCounts>, at: number, counts: ActivityCounts): void {
+  const second = seconds.get(at) ?? {
     runs: 0,
     traces: 0,
     errors: 0,
@@ -92,13 +94,13 @@ function addTo(slots: Map<number, SecondCounts>, at: number, counts: ActivityCou
     cost: 0,
     latencies: new Map<number, number>(),
   };
-  slots.set(at, slot);
-  slot.runs += counts.runs;
-  slot.traces += counts.traces;
-  slot.errors += counts.errors;
-  slot.tokens += counts.tokens;
-  slot.cost += counts.cost;
+  seconds.set(at, second);
+  second.runs += counts.runs;
+  second.traces += counts.traces;
+  second.errors += counts.errors;
+  second.tokens += counts.tokens;
+  second.cost += counts.cost;
   for (const [bucket, count] of counts.latencies) {
-    slot.latencies.set(bucket, (slot.latencies.get(bucket) ?? 0) + count);
+    second.latencies.set(bucket, (second.latencies.get(bucket) ?? 0) + count);
   }
 }

@@ -6,7 +6,7 @@ import { ActivityHistory } from "./activity-history.ts";
 import type { LiveSecond } from "./activity-history.ts";
 import type { SdkClient, SdkClients } from "./sdk-clients.ts";
 
-/** What a connected UI receives: first all of the last minutes, then an update each second. */
+/** What the feed sends to a connected UI: first the last minutes, then an update each second. */
 export interface LiveEvent {
   /** Seconds since the epoch. Everything before this second is complete. */
   readonly now: number;
@@ -31,7 +31,10 @@ interface Listener {
   nextSecond: number;
 }
 
-/** Sends what was stored recently to the connected UIs, once a second. No timer runs without connections. */
+/**
+ * Sends the counts of the runs that were stored to the connected UIs, once a second. No timer runs without
+ * connections.
+ */
 export class LiveFeed {
   readonly #history = new ActivityHistory(historySeconds);
   readonly #clients: SdkClients;
@@ -44,9 +47,9 @@ export class LiveFeed {
     this.#now = now;
   }
 
-  /** Counts what a commit of the database stored. */
+  /** Adds the counts of the runs that a commit of the database stored. */
   record(activity: readonly Activity[]): void {
-    this.#history.add(activity, this.#seconds());
+    this.#history.add(activity, this.#readSeconds());
   }
 
   /**
@@ -66,7 +69,7 @@ export class LiveFeed {
         10,
       );
     }
-    const nextSecond = this.#seconds() - historySeconds;
+    const nextSecond = this.#readSeconds() - historySeconds;
     const listener: Listener = { tenantId, response, isStillAuthorized, nextSecond };
     response.writeHead(200, {
       ...safeHeaders,
@@ -110,7 +113,7 @@ export class LiveFeed {
       response.destroy();
       return;
     }
-    const now = this.#seconds();
+    const now = this.#readSeconds();
     const event: LiveEvent = {
       now,
       seconds: this.#history.read(tenantId, nextSecond, now),
@@ -128,7 +131,7 @@ export class LiveFeed {
     }
   }
 
-  #seconds(): number {
+  #readSeconds(): number {
     return Math.floor(this.#now() / 1_000);
   }
 }

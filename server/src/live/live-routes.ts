@@ -15,7 +15,7 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
   const clients = new SdkClients();
   const feed = new LiveFeed(clients);
   store.onActivity((activity) => feed.record(activity));
-  // Close the feed first: the server waits for open connections when it closes.
+  // Close the feed first: the server waits for open connections when it closes, and these never end by themselves.
   app.addHook("preClose", async () => feed.close());
   app.route({
     ...route(uiEndpoints.readLive, {
@@ -24,7 +24,7 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
     }),
     exposeHeadRoute: false,
     handler: async ({ tenantId, headers }, reply) => {
-      // While a client is connected, its key may be revoked, or the first key may be created.
+      // Check the key again while the client is connected: its key may be revoked, or the first key may be created.
       feed.add(tenantId, reply.raw, async () => (await keys.checkKey(headers)) === tenantId);
       reply.hijack();
     },

@@ -1,7 +1,8 @@
 import type { StatsReport } from "millrace/model";
 
-/** The last report of an SDK client, and when it arrived in milliseconds since the epoch. */
+/** The last report of an SDK client. */
 export interface SdkClient extends StatsReport {
+  /** When the report arrived, in milliseconds since the epoch. */
   readonly atMs: number;
 }
 
@@ -10,7 +11,7 @@ const expiryMs = 60_000;
 /** Maximum number of clients in memory, over all tenants. */
 const maxClients = 500;
 
-/** The last report of each SDK client, which the wire calls a sender, in memory. */
+/** Keeps the last report of each SDK client in memory. The wire format calls an SDK client a sender. */
 export class SdkClients {
   /** Keyed by tenant and id, in the order of the reports. */
   readonly #clients = new Map<string, { tenantId: string; client: SdkClient }>();
@@ -32,9 +33,9 @@ export class SdkClients {
 
   /** The clients that reported within the last minute, in the order of their reports. */
   list(tenantId: string): readonly SdkClient[] {
-    const since = this.#now() - expiryMs;
+    const oldestMs = this.#now() - expiryMs;
     for (const [key, { client }] of this.#clients) {
-      if (client.atMs < since) {
+      if (client.atMs < oldestMs) {
         this.#clients.delete(key);
       }
     }

@@ -4,7 +4,7 @@ import { defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
 
 const mebibyte = 1_048_576;
 
-/** All limits of the server. A name that ends with Bytes or Ms has that unit; all others are counts. */
+/** All limits of the server. The unit of a name that ends with Bytes or Ms is in the name; all others are counts. */
 export const serverLimits = {
   /** Advertised limit: operations in one request. */
   operations: 1_000,
@@ -28,8 +28,8 @@ export const serverLimits = {
   largeRunsBytes: mebibyte,
   largeSpansBytes: 262_144,
   /**
-   * Bytes from which on a body of runs that the WebAssembly module rejects is parsed on a worker thread: finding its
-   * errors takes longer.
+   * Bytes from which on a body of runs that the WebAssembly parser rejects is parsed on a worker thread: finding the
+   * errors in it takes longer.
    */
   unusualRunsBytes: 65_536,
   /** Bytes from which on bodies of examples are parsed on a worker thread. */
@@ -62,7 +62,8 @@ export const serverLimits = {
   inflateRatio: 500,
   inflateFreeBytes: 4 * mebibyte,
   /**
-   * Bytes of a rejected body that are discarded so that the client receives the response, and time limit for that.
+   * Bytes of a rejected body that are discarded, so that the client receives the response, and the time limit for
+   * discarding them.
    */
   discardBytes: 64 * mebibyte,
   discardMs: 5_000,
@@ -202,7 +203,9 @@ export const apiVersion = "0.18.0";
 export interface ServerOptions {
   /** TCP port; 0 selects any free port. @defaultValue 1984 */
   readonly port?: number;
-  /** Host name or address to listen on. Any other than loopback needs `apiKeys`. @defaultValue "127.0.0.1" */
+  /**
+   * Host name or address to listen on. Any address other than loopback requires `apiKeys`. @defaultValue "127.0.0.1"
+   */
   readonly host?: string;
   /**
    * Folder of the database, which is created if missing. `:memory:` keeps the data in memory until the server
@@ -263,7 +266,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   }
   if (apiKeys.length === 0 && !isLoopback(host)) {
     throw new OptionError(
-      `host ${host} is reachable from other machines: give apiKeys, or listen on 127.0.0.1`,
+      `host ${host} is reachable from other machines: set apiKeys, or listen on 127.0.0.1`,
     );
   }
   const { queryMsMin, queryMsMax } = serverLimits;

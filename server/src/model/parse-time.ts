@@ -3,12 +3,12 @@ import { RequestError } from "./errors.ts";
 const isoPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
 
-/** Start of the year 10000 in microseconds, to which the last times of 9999 are rounded. */
-const endOfTime = 253_402_300_800_000_000;
+/** Start of the year 10000 in microseconds. Times at the very end of 9999 are rounded up to it. */
+const year10000Micros = 253_402_300_800_000_000;
 
 /**
- * The last time that can be stored, 2255-06-05T23:47:34.740991Z. The microseconds of later times are not exact
- * numbers: SQLite would store them, but refuse to read the row.
+ * The last time that can be stored, 2255-06-05T23:47:34.740991Z. In microseconds, later times exceed the integers
+ * that JavaScript represents exactly, and SQLite would store them but refuse to read the row.
  */
 export const latestMicros = Number.MAX_SAFE_INTEGER;
 
@@ -32,21 +32,21 @@ export function parseTimeBound(value: unknown): number | undefined {
 
 function parseAnyTime(value: unknown): number | undefined {
   const micros = typeof value === "number" ? Math.round(value * 1_000) : parseIso(value);
-  return micros !== undefined && micros >= 0 && micros <= endOfTime ? micros : undefined;
+  return micros !== undefined && micros >= 0 && micros <= year10000Micros ? micros : undefined;
 }
 
-/** Describes why {@link parseTime} rejects a value. */
-export const timeProblem = (value: unknown): string =>
+/** Describes why {@link parseTime} rejects a value. Begins with a verb, to follow the name of the value. */
+export const describeInvalidTime = (value: unknown): string =>
   parseAnyTime(value) === undefined
     ? "is neither an ISO 8601 time nor epoch milliseconds"
     : "is after 2255-06-05, the last day that can be stored";
 
 /**
- * Like {@link parseTime}; `null` if the value is absent.
+ * Like {@link parseTime}; returns `null` if the value is absent.
  *
  * @throws RequestError 422: it is not a time that can be stored. The detail begins with `name`.
  */
-export function microsOf(
+export function parseOptionalTime(
   time: string | number | null | undefined,
   name: string,
   parse: (value: unknown) => number | undefined = parseTime,
@@ -56,7 +56,7 @@ export function microsOf(
   }
   const micros = parse(time);
   if (micros === undefined) {
-    throw new RequestError(422, `${name} ${timeProblem(time)}`);
+    throw new RequestError(422, `${name} ${describeInvalidTime(time)}`);
   }
   return micros;
 }

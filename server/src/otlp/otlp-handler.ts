@@ -9,7 +9,7 @@ import { toBatch } from "./to-batch.ts";
 import { serverLimits } from "../model/options.ts";
 import type { IngestResult } from "../runs/run-record.ts";
 import type { SpansTask } from "./spans-task.ts";
-import { ingest, storeDecoded } from "../runs/handlers/ingest-handlers.ts";
+import { ingest, ingestDecoded } from "../runs/handlers/ingest-handlers.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 
 /** `POST /otel/v1/traces`: stores OpenTelemetry spans as runs. */
@@ -49,7 +49,7 @@ async function ingestSpans(
       encoding,
       project,
     });
-    return { result: await storeDecoded(store, tenantId, decoded), faults: decoded.faults };
+    return { result: await ingestDecoded(store, tenantId, decoded), faults: decoded.faults };
   }
   const body = joinChunks(chunks);
   const { spans, faults } = decodeSpans(body, encoding);

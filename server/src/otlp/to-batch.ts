@@ -18,7 +18,7 @@ export function toBatch(
 ): ParsedBatch {
   const builder = new BatchBuilder(expectedBytes);
   for (const span of sortParentsFirst(spans)) {
-    builder.addRun({ operation: "post", ...mapSpan(span, project) }, { place: "optional" });
+    builder.addRun({ operation: "post", ...mapSpan(span, project) }, { position: "optional" });
   }
   return builder.build();
 }

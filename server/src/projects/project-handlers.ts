@@ -5,7 +5,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
-import { microsOf } from "../model/parse-time.ts";
+import { parseOptionalTime } from "../model/parse-time.ts";
 import type { Project, ProjectChanges } from "./project.ts";
 import type { ProjectStore } from "./project-store.ts";
 import type { ProjectJson, ProjectWithStatsJson } from "./project-schemas.ts";
@@ -71,7 +71,7 @@ export async function createProject(
     ...changesOf(body),
     name: body.name,
     id: id === undefined || id === null ? randomUUID() : parseId(id, "id"),
-    startMicros: microsOf(body.start_time, "start_time") ?? Date.now() * 1_000,
+    startMicros: parseOptionalTime(body.start_time, "start_time") ?? Date.now() * 1_000,
     referenceDatasetId:
       reference === undefined || reference === null
         ? null
@@ -123,7 +123,7 @@ const changesOf = (body: ProjectPatchBody): ProjectChanges => ({
   name: body.name ?? null,
   description: body.description ?? null,
   extra: body.extra ?? null,
-  endMicros: microsOf(body.end_time, "end_time"),
+  endMicros: parseOptionalTime(body.end_time, "end_time"),
 });
 
 export async function withStats(
@@ -138,7 +138,9 @@ export async function withStats(
   ]);
   return Promise.all(
     projects.map(async (project) => {
-      const statistics = await store.read.runs.statistics(tenantId, { projectIds: [project.id] });
+      const statistics = await store.read.runs.readStatistics(tenantId, {
+        projectIds: [project.id],
+      });
       return {
         ...toProjectJson(project),
         ...toProjectStatsJson(statistics, ofRuns.get(project.id)),

@@ -42,10 +42,13 @@ export class ProjectWriter implements ProjectWriteSteps {
     if (owner?.tenant_id === tenantId) {
       throw createConflictError("id");
     }
-    const id = owner === undefined ? key : await this.#keys.lengthen("project", tenantId, draft.id);
+    const id =
+      owner === undefined
+        ? key
+        : await this.#keys.assignQualifiedKey("project", tenantId, draft.id);
     const project = { ...draftProject(draft, tenantId), id };
     await this.#db.run(projectQueries.insert, toProjectRow(project));
-    this.#runs.forget();
+    this.#runs.clearCache();
     return toIds(tenantId, project);
   }
 
@@ -58,7 +61,7 @@ export class ProjectWriter implements ProjectWriteSteps {
     }
     await this.#db.run(projectQueries.update, toProjectRow(project));
     // The project may have been renamed.
-    this.#runs.forget();
+    this.#runs.clearCache();
     return project;
   }
 

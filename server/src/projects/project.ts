@@ -82,7 +82,7 @@ export interface ProjectRuns {
   /** Deletes projects with their runs, in slices; the runs are deleted first. */
   deleteAll(tenantId: string, ids: readonly string[]): LongWrite<void>;
   /** Drops cached projects. Called after a project was changed. */
-  forget(): void;
+  clearCache(): void;
 }
 
 /** Applies changes to a project. */

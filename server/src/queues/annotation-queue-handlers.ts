@@ -5,7 +5,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { feedbackConfig } from "../runs/ingest/parse-feedback.ts";
-import { microsOf } from "../model/parse-time.ts";
+import { parseOptionalTime } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
 import { missingQueue } from "./annotation-queue.ts";
 import type { AnnotationQueue, QueueQuery } from "./annotation-queue.ts";
@@ -92,7 +92,7 @@ export async function createQueue(
     rubricItems: body.rubric_items ?? null,
     metadata: body.metadata ?? null,
     reviewers: reviewersOf(body),
-    createdMicros: microsOf(body.created_at, "created_at"),
+    createdMicros: parseOptionalTime(body.created_at, "created_at"),
   });
   return toQueueJson(queue);
 }

@@ -17,7 +17,7 @@ import {
   TextOrNull,
   TimeOrNull,
 } from "../http/schema-parts.ts";
-import { runWith } from "../runs/run-schemas.ts";
+import { createRunSchema } from "../runs/run-schemas.ts";
 
 export const queueSchema = Type.Object(
   {
@@ -70,7 +70,7 @@ export type QueueEntryJson = Static<typeof queueEntrySchema>;
 export const queueEntryListSchema = List(queueEntrySchema);
 
 /** A run with the members of its entry in a queue. */
-export const queuedRunSchema = runWith(
+export const queuedRunSchema = createRunSchema(
   {
     queue_run_id: Id,
     added_at: IsoTime,

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe, Time } from "../http/schema-parts.ts";
-import { microsOf } from "../model/parse-time.ts";
+import { parseOptionalTime } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
 import { reviewStatuses } from "./annotation-queue.ts";
 import type { EntryKey, EntryQuery, ReviewStatus, RunKey } from "./annotation-queue.ts";
@@ -14,7 +14,7 @@ import { toArrayJson } from "../runs/serializers/run-json.ts";
 import { findQueue, idOf } from "./annotation-queue-handlers.ts";
 import { firstValue, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
-import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
+import { createFileLinker } from "../runs/handlers/run-handlers.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
@@ -92,8 +92,9 @@ export async function updateQueueRun(
 ): Promise<unknown> {
   const { last_reviewed_time: reviewed, added_at: added } = request.body;
   const entry = await store.write.annotationQueues.updateRun(request.tenantId, keyOf(request), {
-    reviewedMicros: reviewed === undefined ? undefined : microsOf(reviewed, "last_reviewed_time"),
-    addedMicros: microsOf(added, "added_at") ?? undefined,
+    reviewedMicros:
+      reviewed === undefined ? undefined : parseOptionalTime(reviewed, "last_reviewed_time"),
+    addedMicros: parseOptionalTime(added, "added_at") ?? undefined,
   });
   return toEntryJson(entry);
 }
@@ -118,11 +119,11 @@ async function readRuns(
   query: EntryQuery,
 ): Promise<Buffer[]> {
   const { tenantId } = request;
-  const link = linkRunFiles(links, request);
+  const link = createFileLinker(links, request);
   const entries = await store.read.annotationQueues.listEntries(tenantId, query);
   const runIds = entries.map(({ runId }) => runId);
   const [stats, runs] = await Promise.all([
-    store.read.feedback.statsOfRuns(tenantId, runIds),
+    store.read.feedback.readStatsOfRuns(tenantId, runIds),
     Promise.all(runIds.map((id) => store.read.runs.find(tenantId, id))),
   ]);
   return entries.flatMap((entry, index) => {

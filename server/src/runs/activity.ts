@@ -1,19 +1,19 @@
 /**
- * Counts of what was stored for one project since the previous report. Unless stated otherwise, the counts are of
- * runs.
+ * Counts of what was stored for one project since the last call of `ActivityCounter.take`. Unless stated otherwise,
+ * runs are counted.
  */
 export interface ActivityCounts {
   /** Runs stored for the first time. */
   readonly runs: number;
-  /** Traces that ended. */
+  /** Traces whose root run ended. */
   readonly traces: number;
-  /** Traces that ended with an error. */
+  /** Traces whose root run ended with an error. */
   readonly errors: number;
   /** Tokens that model calls reported. */
   readonly tokens: number;
   /** Cost that model calls reported. */
   readonly cost: number;
-  /** Latency histogram of the ended traces: the number of traces in each bucket; see {@link latencyBucket}. */
+  /** Latency histogram of the ended traces: the number of traces in each bucket; see {@link toLatencyBucket}. */
   readonly latencies: readonly (readonly [bucket: number, count: number])[];
 }
 
@@ -26,5 +26,5 @@ export interface Activity extends ActivityCounts {
 export const bucketGrowth = 1.05;
 
 /** The bucket of a latency: bucket `n` ends at `1.05 ** n` microseconds. */
-export const latencyBucket = (micros: number): number =>
+export const toLatencyBucket = (micros: number): number =>
   micros <= 1 ? 0 : Math.ceil(Math.log(micros) / Math.log(bucketGrowth));

@@ -11,7 +11,7 @@ const maxFreeBytes = 16_777_216;
 const idleMs = 5_000;
 
 interface PooledBuffer {
-  readonly memory: ArrayBuffer;
+  readonly buffer: ArrayBuffer;
   wasIdleAtLastCheck: boolean;
 }
 
@@ -21,7 +21,7 @@ interface PooledBuffer {
  * written itself.
  */
 export class BatchMemory {
-  /** Unused buffers; the most recently returned one is last. */
+  /** The unused buffers; the most recently returned one is last. */
   #free: PooledBuffer[] = [];
   #freeBytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -40,28 +40,28 @@ export class BatchMemory {
       return Buffer.allocUnsafeSlow(bytes);
     }
     const size = roundUp(bytes);
-    // A buffer of more than twice the size is kept for a request that needs it.
+    // A much larger buffer stays in the pool for a request that needs its size.
     const index = this.#free.findLastIndex(
-      ({ memory }) => memory.byteLength >= bytes && memory.byteLength <= size * 2,
+      ({ buffer }) => buffer.byteLength >= bytes && buffer.byteLength <= size * 2,
     );
     const [entry] = index === -1 ? [] : this.#free.splice(index, 1);
     if (entry === undefined) {
       return Buffer.allocUnsafeSlow(size);
     }
-    this.#freeBytes -= entry.memory.byteLength;
-    return Buffer.from(entry.memory);
+    this.#freeBytes -= entry.buffer.byteLength;
+    return Buffer.from(entry.buffer);
   }
 
   /** Returns a buffer that is no longer used to the pool. */
-  release(memory: ArrayBuffer): void {
-    const { byteLength } = memory;
+  release(buffer: ArrayBuffer): void {
+    const { byteLength } = buffer;
     if (byteLength < minPooledBytes || byteLength > maxPooledBytes) {
       return;
     }
-    this.#free.push({ memory, wasIdleAtLastCheck: false });
+    this.#free.push({ buffer, wasIdleAtLastCheck: false });
     this.#freeBytes += byteLength;
     while (this.#freeBytes > maxFreeBytes) {
-      this.#freeBytes -= this.#free.shift()?.memory.byteLength ?? 0;
+      this.#freeBytes -= this.#free.shift()?.buffer.byteLength ?? 0;
     }
     this.#timer ??= this.#startTimer();
   }
@@ -73,7 +73,7 @@ export class BatchMemory {
 
   #releaseIdle(): void {
     this.#free = this.#free.filter(({ wasIdleAtLastCheck }) => !wasIdleAtLastCheck);
-    this.#freeBytes = this.#free.reduce((sum, { memory }) => sum + memory.byteLength, 0);
+    this.#freeBytes = this.#free.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
     for (const entry of this.#free) {
       entry.wasIdleAtLastCheck = true;
     }
@@ -84,7 +84,10 @@ export class BatchMemory {
   }
 }
 
-/** Rounds up to a quarter of a power of two. Requests of one program differ by a few bytes and so share buffers. */
+/**
+ * Rounds up to a quarter of a power of two. The requests of one program differ in size by a few bytes, so rounding
+ * lets them share buffers.
+ */
 function roundUp(bytes: number): number {
   const step = 2 ** (Math.floor(Math.log2(bytes)) - 2);
   return Math.ceil(bytes / step) * step;

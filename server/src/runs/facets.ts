@@ -1,11 +1,11 @@
 /**
  * Facets describe the name, type, tags and metadata of a run as short strings that an index can hold. The index has
- * one row for each facet, project and block of time, however many runs of the block have the facet, so it costs a
- * fraction of an index with a row per run. Facets only narrow a search down: a filter still reads the runs of the
- * blocks that they lead to.
+ * one row for each facet, project and block of time, however many runs of the block have the facet, so it takes a
+ * fraction of the space of an index with a row per run. Facets only narrow down a search: a filter still reads all
+ * runs of the blocks that have the facet.
  */
 
-/** Wildcard facet: the runs of a block that has it may have any facet. */
+/** Wildcard facet: a block of time that has it may contain runs with any facet. */
 export const anyFacet = "*";
 
 /** Microseconds of one block of time. */
@@ -23,38 +23,40 @@ const maxParsedBytes = 65_536;
 const isShort = (text: string): boolean => text.length <= maxFacetChars;
 
 /** Facet for a tag; `undefined` if the tag is too long. */
-export const tagFacet = (tag: string): string | undefined => (isShort(tag) ? `t${tag}` : undefined);
+export const createTagFacet = (tag: string): string | undefined =>
+  isShort(tag) ? `t${tag}` : undefined;
 
 /** Facet for the presence of a metadata key. */
-export const keyFacet = (key: string): string | undefined => (isShort(key) ? `k${key}` : undefined);
+export const createKeyFacet = (key: string): string | undefined =>
+  isShort(key) ? `k${key}` : undefined;
 
 /** Facet for a metadata key whose value is this string, or a list that contains it. */
-export const pairFacet = (key: string, value: string): string | undefined =>
+export const createPairFacet = (key: string, value: string): string | undefined =>
   isShort(key) && isShort(value) ? `p${key.length}:${key}=${value}` : undefined;
 
 /** Facet for the name of a run. */
-export const nameFacet = (name: string): string | undefined =>
+export const createNameFacet = (name: string): string | undefined =>
   isShort(name) ? `n${name}` : undefined;
 
 /** Facet for the type of a run. */
-export const typeFacet = (type: string): string | undefined =>
+export const createTypeFacet = (type: string): string | undefined =>
   isShort(type) ? `y${type}` : undefined;
 
-/** Returns the facets that come from a run's columns. */
-export const facetsOfRow = ({
+/** Returns the facets of a run's name and type, which are stored in columns. */
+export const createRowFacets = ({
   name,
   runType,
 }: {
   readonly name: string;
   readonly runType: string;
 }): readonly string[] =>
-  [nameFacet(name), typeFacet(runType)].filter((facet) => facet !== undefined);
+  [createNameFacet(name), createTypeFacet(runType)].filter((facet) => facet !== undefined);
 
-/** Represents a member that is absent. */
+/** The value of a member that is absent. */
 const emptyJson = Buffer.alloc(0);
 
 /**
- * Cache of the previous payload's facets: consecutive runs of one program often have the same tags and metadata.
+ * Caches the facets of the previous payload: consecutive runs of one program often have the same tags and metadata.
  */
 let lastPayload: {
   readonly tags: Buffer;
@@ -70,28 +72,28 @@ let lastPayload: {
  * Returns the facets of a received payload. Consecutive payloads with the same tags and metadata get the same array
  * instance.
  */
-export function facetsOf(members: ReadonlyMap<string, Buffer>): readonly string[] {
+export function readPayloadFacets(members: ReadonlyMap<string, Buffer>): readonly string[] {
   const tags = members.get("tags") ?? emptyJson;
   const extra = members.get("extra") ?? emptyJson;
   if (tags.length + extra.length > maxParsedBytes) {
     return [anyFacet];
   }
   if (!tags.equals(lastPayload.tags) || !extra.equals(lastPayload.extra)) {
-    const facets = readFacets(parseJson(tags), toObject(parseJson(extra)));
-    // Store copies: the buffers are slices that would keep the memory of the whole request.
+    const facets = createFacets(parseJson(tags), toObject(parseJson(extra)));
+    // Copy the buffers: they are slices that would keep the whole request in memory.
     lastPayload = { tags: Buffer.from(tags), extra: Buffer.from(extra), facets };
   }
   return lastPayload.facets;
 }
 
-function readFacets(
+function createFacets(
   tags: unknown,
   { metadata }: Readonly<Record<string, unknown>>,
 ): readonly string[] {
-  const facets = textsIn(tags).map(tagFacet);
+  const facets = collectTexts(tags).map(createTagFacet);
   for (const [key, value] of Object.entries(toObject(metadata))) {
-    const texts = typeof value === "string" ? [value] : textsIn(value);
-    facets.push(keyFacet(key), ...texts.map((text) => pairFacet(key, text)));
+    const texts = typeof value === "string" ? [value] : collectTexts(value);
+    facets.push(createKeyFacet(key), ...texts.map((text) => createPairFacet(key, text)));
   }
   const definedFacets = facets.filter((facet) => facet !== undefined);
   return definedFacets.length > maxFacets ? [anyFacet] : definedFacets;
@@ -106,14 +108,14 @@ const toObject = (value: unknown): Readonly<Record<string, unknown>> =>
     ? (value as Readonly<Record<string, unknown>>)
     : {};
 
-/** Lists are read down to this nesting, which is deeper than filters descend. */
+/** Lists are read down to this nesting. Filters do not search as deep. */
 const nestingMax = 100;
 
 /** Collects the strings of a list and of its nested lists. */
-function textsIn(value: unknown, nesting = 1): string[] {
+function collectTexts(value: unknown, nesting = 1): string[] {
   return Array.isArray(value) && nesting <= nestingMax
     ? value.flatMap((item: unknown) =>
-        typeof item === "string" ? [item] : textsIn(item, nesting + 1),
+        typeof item === "string" ? [item] : collectTexts(item, nesting + 1),
       )
     : [];
 }

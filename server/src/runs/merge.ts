@@ -9,10 +9,10 @@ export interface TracePosition {
   readonly parentRunId: string | null;
 }
 
-/** What {@link mergeRecord} needs in addition to the record. */
+/** The input of {@link mergeRecord} in addition to the record and the stored row. */
 export interface MergeContext {
   readonly position: TracePosition;
-  /** The project that the record names; absent if it names none. */
+  /** The project that the record names; absent if the record names no project. */
   readonly projectId?: string;
   readonly defaultProjectId: string;
   readonly nowMicros: number;
@@ -39,7 +39,7 @@ type ColumnValues = Pick<
 >;
 type ColumnName = keyof ColumnValues;
 
-/** Only append to this list: a column's index is its bit in the stored number `patched`. */
+/** Only append to this list: the index of a column is its bit in the stored number `patched`. */
 const columnNames = [
   "projectId",
   "name",
@@ -52,17 +52,17 @@ const columnNames = [
 ] as const satisfies readonly ColumnName[];
 
 /**
- * The lower bits of `patched` are a flag for each column that a patch has set. In units of `patchUnit` it counts
- * the patches, so that a missing patch payload is detected.
+ * The lower bits of the stored number `patched` are a flag for each column that a patch has set. The higher bits, in
+ * units of `patchUnit`, count the patches, so that a missing patch payload is detected.
  */
 export const patchUnit = 65_536;
 /** The largest count of patches that is stored, because bitwise operations work on 31 bits. */
-const patchesMax = 32_767;
+const maxPatches = 32_767;
 
 /**
- * Returns the run after one more record. A value from a patch takes precedence over one from the post, whichever
- * arrives first. Among patches, the later one takes precedence. The caller must make sure that the record is not a
- * duplicate.
+ * Returns the run after one more record. A value from a patch (an update) takes precedence over one from the post
+ * (the creation), whichever arrives first; among patches, the later one takes precedence. The caller must make sure
+ * that the record is not a duplicate.
  */
 export function mergeRecord(
   row: RunRow | undefined,
@@ -73,19 +73,19 @@ export function mergeRecord(
     return createRow(record, context);
   }
   const isPost = record.operation === "post";
-  const received = receivedColumns(record, context);
-  const previous = row ?? emptyRow(record.id, context);
+  const received = selectReceivedColumns(record, context);
+  const previous = row ?? createEmptyRow(record.id, context);
   const values: Mutable<ColumnValues> = pickColumns(previous);
   let { patched } = previous;
   let bit = 1;
   for (const name of columnNames) {
     if (isPost ? (patched & bit) === 0 : received[name] !== undefined) {
-      assign(values, name, received[name] ?? defaultOf[name](context));
+      setColumn(values, name, received[name] ?? defaultValues[name](context));
       patched |= isPost ? 0 : bit;
     }
     bit <<= 1;
   }
-  if (!isPost && patched < patchesMax * patchUnit) {
+  if (!isPost && patched < maxPatches * patchUnit) {
     patched += patchUnit;
   }
   return {
@@ -108,7 +108,7 @@ function createRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
     projectId: context.projectId ?? context.defaultProjectId,
     name: columns.name ?? unnamed,
     runType: columns.runType ?? defaultRunType,
-    startMicros: columns.startMicros ?? defaultOf.startMicros(context),
+    startMicros: columns.startMicros ?? defaultValues.startMicros(context),
     endMicros: columns.endMicros ?? null,
     hasError: columns.hasError ?? false,
     parentRunId: columns.parentRunId ?? position.parentRunId,
@@ -122,12 +122,15 @@ function createRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
 
 type ReceivedColumns = { readonly [Name in ColumnName]?: ColumnValues[Name] | null | undefined };
 
-function receivedColumns({ columns }: RunRecord, { projectId }: MergeContext): ReceivedColumns {
+function selectReceivedColumns(
+  { columns }: RunRecord,
+  { projectId }: MergeContext,
+): ReceivedColumns {
   const { projectId: _id, projectName: _name, ...otherColumns } = columns;
   return { ...otherColumns, projectId };
 }
 
-function assign<Name extends ColumnName>(
+function setColumn<Name extends ColumnName>(
   values: Mutable<ColumnValues>,
   name: Name,
   value: ColumnValues[Name],
@@ -146,25 +149,25 @@ const pickColumns = (row: RunRow): ColumnValues => ({
   referenceExampleId: row.referenceExampleId,
 });
 
-/** The value of a column that was never set, or that a patch has cleared. */
-const defaultOf: {
+/** The value of a column that no record has set, or that a patch has cleared. */
+const defaultValues: {
   readonly [Name in ColumnName]: (context: MergeContext) => ColumnValues[Name];
 } = {
   projectId: ({ defaultProjectId }) => defaultProjectId,
   name: () => unnamed,
   runType: () => defaultRunType,
-  startMicros: ({ position, nowMicros }) => startOf(position.dottedOrder) ?? nowMicros,
+  startMicros: ({ position, nowMicros }) => readStart(position.dottedOrder) ?? nowMicros,
   endMicros: () => null,
   hasError: () => false,
   parentRunId: ({ position }) => position.parentRunId,
   referenceExampleId: () => null,
 };
 
-const emptyRow = (id: string, context: MergeContext): RunRow => ({
+const createEmptyRow = (id: string, context: MergeContext): RunRow => ({
   projectId: context.defaultProjectId,
   name: unnamed,
   runType: defaultRunType,
-  startMicros: defaultOf.startMicros(context),
+  startMicros: defaultValues.startMicros(context),
   endMicros: null,
   hasError: false,
   parentRunId: context.position.parentRunId,
@@ -177,15 +180,15 @@ const emptyRow = (id: string, context: MergeContext): RunRow => ({
   measures: "none",
 });
 
-/** The start time in the last segment of a dotted order. */
-function startOf(dottedOrder: string): number | undefined {
+/** Returns the start time in the last segment of a dotted order. */
+function readStart(dottedOrder: string): number | undefined {
   const stamp = dottedOrder.slice(-(stampLength + uuidLength), -uuidLength);
   return stamp === "" ? undefined : stampToMicros(stamp);
 }
 
 /**
- * Returns the position of a record, completed from the stored run where the record omits it, or the reason why it
- * is invalid.
+ * Returns the position of a record, completed from the stored run where the record does not contain it, or the reason
+ * why the record is invalid.
  */
 export function resolvePosition(
   record: RunRecord,
@@ -225,18 +228,19 @@ function findContradiction(record: RunRecord, stored: RunRow | undefined): strin
 
 /** Parses a dotted order, which was validated when the run was received. */
 function parsePosition(dottedOrder: string): TracePosition {
-  const end = dottedOrder.lastIndexOf(".");
+  const ancestorsEnd = dottedOrder.lastIndexOf(".");
   return {
     traceId: dottedOrder.slice(stampLength, stampLength + uuidLength),
     dottedOrder,
-    parentRunId: end === -1 ? null : dottedOrder.slice(end - uuidLength, end),
+    parentRunId:
+      ancestorsEnd === -1 ? null : dottedOrder.slice(ancestorsEnd - uuidLength, ancestorsEnd),
   };
 }
 
 /**
- * Derives the position of a post without a dotted order. If the parent is stored, the position is exact. Otherwise
- * the ancestors are assumed to be the trace's root and the parent. Their start times are unknown, so they get this
- * run's start time.
+ * Derives the position of a new run without a dotted order. If the parent is stored, the position is exact. Otherwise
+ * the ancestors are assumed to be the trace's root and the parent. Their start times are unknown, so their segments
+ * contain this run's start time.
  */
 function derivePosition(
   record: RunRecord,

@@ -1,13 +1,13 @@
 /**
  * A search text in two forms: as it occurs in names, and as it occurs in JSON, where some characters are escaped.
  */
-export interface Needles {
+export interface SearchTexts {
   readonly plain: string;
   readonly escaped: string;
 }
 
 /** Returns both forms of a search text, in lower case. */
-export const toNeedles = (text: string): Needles => ({
+export const toSearchTexts = (text: string): SearchTexts => ({
   plain: lowerAscii(text),
   escaped: lowerAscii(JSON.stringify(text).slice(1, -1)),
 });

@@ -2,11 +2,18 @@ import { isUuid } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import type { RunPosition } from "./run-query.ts";
 
-/** Encodes a page position. The cursor contains the sort order, because a position is only valid for that order. */
+/**
+ * Encodes the position of a page. The cursor contains the sort order, because a position is valid only for that
+ * order.
+ */
 export const toCursor = ({ startMicros, id }: RunPosition, order: "asc" | "desc"): string =>
   Buffer.from(JSON.stringify([order, startMicros, id])).toString("base64url");
 
-/** @throws RequestError 422: the cursor was not returned by a query with this sort order. */
+/**
+ * Decodes the position of a page.
+ *
+ * @throws RequestError 422: the cursor was not returned by a query with this sort order.
+ */
 export function parseCursor(cursor: string, order: "asc" | "desc"): RunPosition {
   const [cursorOrder, startMicros, id] = parseList(
     Buffer.from(cursor, "base64url").toString("utf8"),

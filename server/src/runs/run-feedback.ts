@@ -15,14 +15,14 @@ export interface FeedbackDraft extends Judgement {
   readonly id: string;
   /** `null` for feedback on a project. */
   readonly runId: string | null;
-  /** The judged project, or the project of the judged run if the client names it. */
+  /** The judged project. For feedback on a run, the run's project if the client has named it. */
   readonly projectId: string | null;
   readonly comparativeId: string | null;
   readonly key: string;
   readonly sourceType: string;
   readonly sourceMetadata: JsonObject | null;
   readonly extra: JsonObject | null;
-  /** `null`: the time at which the feedback is stored. */
+  /** `null`: the feedback is given the time at which it is stored. */
   readonly createdMicros: number | null;
 }
 
@@ -36,18 +36,21 @@ export interface KeyStats {
   readonly n: number;
   /** Mean of the scores, where true counts as 1 and false as 0; `null` if there are no scores. */
   readonly avg: number | null;
-  /** How often each value was submitted, the most frequent first. */
+  /** How often each value was submitted, the most frequent value first. */
   readonly values: Readonly<Record<string, number>>;
 }
 
 /** Feedback queries that the handlers of runs need. */
 export interface RunFeedbackReads {
-  /** Statistics by run, optionally of one comparison only. Runs without feedback have no entry. */
-  statsOfRuns(
+  /**
+   * Statistics by run; if `comparativeId` is set, only of the feedback given in that comparison. Runs without
+   * feedback have no entry.
+   */
+  readStatsOfRuns(
     tenantId: string,
     runIds: readonly string[],
     comparativeId?: string,
   ): Promise<ReadonlyMap<string, FeedbackStats>>;
   /** Combined statistics of all runs that a filter matches. */
-  statsOfFilter(tenantId: string, filter: RunFilter): Promise<FeedbackStats>;
+  readStatsOfFilter(tenantId: string, filter: RunFilter): Promise<FeedbackStats>;
 }

@@ -6,24 +6,31 @@ import type { FilterSource } from "../filter/compiler.ts";
 import type { JsonValue } from "../filter/conditions.ts";
 
 /**
- * SQL expressions for the fields of a run: columns of `runs` under an alias, and members of the run's payloads. If
- * several payloads have a member, the latest patch wins; the post is used only if no patch has the member.
+ * Returns the SQL expressions for the fields of a run: columns of `runs` under an alias, and members of the run's
+ * payloads. If several payloads have a member, the latest patch wins; the payload of the post is used only if no
+ * patch has the member.
  */
-export function runSource(run: "r" | "q", mayContain?: FilterSource["mayContain"]): FilterSource {
+export function selectRunSource(
+  run: "r" | "q",
+  mayContain?: FilterSource["mayContain"],
+): FilterSource {
   const source = (sources[run] ??= createSource(run));
   return mayContain === undefined ? source : { ...source, mayContain };
 }
 
-/** Created once, because their hundreds of expressions take longer than compiling a usual filter. */
+/**
+ * The sources are created once, because creating their hundreds of expressions takes longer than compiling a usual
+ * filter.
+ */
 const sources: { r?: FilterSource; q?: FilterSource } = {};
 
 function createSource(run: string): FilterSource {
-  const metadata = memberOf(run, { member: "extra", inner: ".metadata", type: "object" });
-  const inputs = memberOf(run, { member: "inputs", type: "object" });
-  const outputs = memberOf(run, { member: "outputs", type: "object" });
-  const tags = memberOf(run, { member: "tags", type: "array" });
+  const metadata = memberSql(run, { member: "extra", inner: ".metadata", type: "object" });
+  const inputs = memberSql(run, { member: "inputs", type: "object" });
+  const outputs = memberSql(run, { member: "outputs", type: "object" });
+  const tags = memberSql(run, { member: "tags", type: "array" });
   const { first_token_us: firstToken, ...usage } = measureColumnSql(run);
-  const error = `(${memberOf(run, { member: "error" })} ->> '$')`;
+  const error = `(${memberSql(run, { member: "error" })} ->> '$')`;
   return {
     columns: {
       id: `${run}.id`,
@@ -46,7 +53,7 @@ function createSource(run: string): FilterSource {
       is_root: `(${run}.parent_run_id IS NULL)`,
       error: `(${run}.has_error = 1)`,
     },
-    lists: { tags, tag: tags, thread_id: threadIds(metadata) },
+    lists: { tags, tag: tags, thread_id: threadIdsSql(metadata) },
     objects: { metadata, inputs, outputs },
     feedback: {
       from: "feedback f",
@@ -54,16 +61,16 @@ function createSource(run: string): FilterSource {
       key: "(f.key_json ->> '$')",
       values: {
         feedback_score: { type: "iif(f.score IS NULL, 'null', 'real')", atom: "f.score" },
-        feedback_value: jsonColumn("f.value_json"),
-        feedback_comment: jsonColumn("f.comment_json"),
+        feedback_value: createJsonColumn("f.value_json"),
+        feedback_comment: createJsonColumn("f.comment_json"),
       },
     },
     searched: { texts: [`${run}.name`, error], json: [inputs, outputs, tags, metadata] },
   };
 }
 
-/** A column of JSON text. Text that SQLite can't parse counts as null. */
-const jsonColumn = (column: string): JsonValue => ({
+/** SQL for a column of JSON text. A text that SQLite can't parse counts as null. */
+const createJsonColumn = (column: string): JsonValue => ({
   type: `coalesce(CASE WHEN json_valid(${column}) THEN json_type(${column}) END, 'null')`,
   atom: `CASE WHEN json_valid(${column}) THEN ${column} ->> '$' END`,
 });
@@ -77,10 +84,10 @@ interface Member {
 }
 
 /**
- * SQL for the JSON text of a member of the run's merged payload; NULL if no payload has it. SQLite parses JSON of
- * up to 1,000 levels. Deeper payloads are skipped, because they would fail the whole query.
+ * SQL for the JSON text of a member of the run's merged payload; NULL if no payload has it. SQLite parses JSON of up
+ * to 1,000 levels. Deeper payloads are skipped, because they would make the whole query fail.
  */
-function memberOf(run: string, { member, inner = "", type }: Member): string {
+function memberSql(run: string, { member, inner = "", type }: Member): string {
   const path = `'$.${member}${inner}'`;
   const value = `p.body -> ${path}`;
   const selected =
@@ -90,57 +97,60 @@ function memberOf(run: string, { member, inner = "", type }: Member): string {
     ORDER BY p.digest <> '' DESC, p.rowid DESC LIMIT 1)`;
 }
 
-/** Metadata keys that hold the id of the conversation to which a run belongs. */
+/** Metadata keys that contain the id of the conversation (thread) to which a run belongs. */
 export const threadKeys = ["session_id", "thread_id", "conversation_id"] as const;
 
-const threadIds = (metadata: string): string =>
+const threadIdsSql = (metadata: string): string =>
   `(SELECT json_group_array(m.atom) FROM json_each(${metadata}) m
     WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
 
 /**
- * SQL for the measures of a run: their columns, or the numbers in the payload for rows that were stored before
- * these columns existed.
+ * SQL for the measures of a run: their columns, or, for rows that were stored before these columns existed, the
+ * numbers in the payload.
  */
 export function measureColumnSql(run: string): Readonly<Record<MeasureName, string>> {
   const roots = {
-    outputs: memberOf(run, { member: "outputs", type: "object" }),
-    metadata: memberOf(run, { member: "extra", inner: ".metadata", type: "object" }),
+    outputs: memberSql(run, { member: "outputs", type: "object" }),
+    metadata: memberSql(run, { member: "extra", inner: ".metadata", type: "object" }),
   };
-  const inPayload = (name: MeasureName): string =>
+  const payloadSql = (name: MeasureName): string =>
     name === "first_token_us"
-      ? firstTokenSql(memberOf(run, { member: "events", type: "array" }))
+      ? firstTokenSql(memberSql(run, { member: "events", type: "array" }))
       : usageSql(roots, name);
   return Object.fromEntries(
     measureNames.map((name) => [
       name,
-      `CASE ${run}.measured WHEN 0 THEN ${inPayload(name)} ELSE ${run}.${name} END`,
+      `CASE ${run}.measured WHEN 0 THEN ${payloadSql(name)} ELSE ${run}.${name} END`,
     ]),
   ) as Record<MeasureName, string>;
 }
 
-/** Microseconds since the Unix epoch. The times of events are ISO 8601 strings or epoch milliseconds. */
+/**
+ * SQL for the time of the first token, in microseconds since the Unix epoch. The times of events are ISO 8601 strings
+ * or epoch milliseconds.
+ */
 const firstTokenSql = (events: string): string =>
   `(SELECT CASE typeof(v.value ->> '$.time') WHEN 'text'
       THEN CAST(round(unixepoch(v.value ->> '$.time', 'subsec') * 1000) * 1000 AS INTEGER)
       ELSE CAST((v.value ->> '$.time') * 1000 AS INTEGER) END
     FROM json_each(${events}) v WHERE v.type = 'object' AND v.value ->> '$.name' = 'new_token' LIMIT 1)`;
 
-type Roots = Readonly<Record<"outputs" | "metadata", string>>;
+type RootSql = Readonly<Record<"outputs" | "metadata", string>>;
 
-function usageSql(roots: Roots, name: UsageName): string {
+function usageSql(roots: RootSql, name: UsageName): string {
   const [prompt, completion] = [
-    firstReported(roots, "prompt_tokens"),
-    firstReported(roots, "completion_tokens"),
+    firstReportedSql(roots, "prompt_tokens"),
+    firstReportedSql(roots, "completion_tokens"),
   ];
   return name === "total_tokens"
-    ? `coalesce(${firstReported(roots, name)}, ${prompt} + ${completion})`
-    : firstReported(roots, name);
+    ? `coalesce(${firstReportedSql(roots, name)}, ${prompt} + ${completion})`
+    : firstReportedSql(roots, name);
 }
 
-function firstReported(roots: Roots, name: UsageName): string {
+function firstReportedSql(roots: RootSql, name: UsageName): string {
   const values = usageSources.flatMap(({ root, steps, names }) => {
     const path = [...steps, names[name]].map(toPathStep).join("");
-    return names[name] === undefined ? [] : [numberAt(roots[root], `$${path}`)];
+    return names[name] === undefined ? [] : [numberSql(roots[root], `$${path}`)];
   });
   return `coalesce(${values.join(", ")})`;
 }
@@ -148,5 +158,5 @@ function firstReported(roots: Roots, name: UsageName): string {
 const toPathStep = (step: string | number | undefined): string =>
   typeof step === "number" ? `[${step}]` : `.${step}`;
 
-const numberAt = (json: string, path: string): string =>
+const numberSql = (json: string, path: string): string =>
   `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real') LIMIT 1)`;

@@ -5,13 +5,16 @@ import type { RunPart, StoredRun } from "./run-row.ts";
 /** Microseconds of one interval in the table of run counts. */
 export const countMicros = 10_000_000;
 
-/** What a list of runs is sorted by. */
+/** The value by which a list of runs is sorted. */
 export type RunSort = "start" | "latency";
 
 /** Position of a run in a list: the value of the sort column in microseconds, and the run's id. */
 export type ListPosition = Pick<RunPosition, "id"> & { readonly micros: number };
 
-/** A search of a single project, because the indexes that serve it in order begin with the project. */
+/**
+ * A search of a single project. Runs can be read in order without sorting only within a project, because the indexes
+ * begin with it.
+ */
 export interface RunSearch {
   readonly projectId: string;
   readonly filter: Omit<RunFilter, "projectIds">;
@@ -22,18 +25,18 @@ export interface RunSearch {
   readonly after?: ListPosition;
   /** Maximum number of runs to scan, whether they match the filter or not. */
   readonly scanLimit: number;
-  /** The parts that are read of each run, as in a `RunQuery`. */
+  /** The parts of each run that are read, as in a `RunQuery`. */
   readonly parts?: ReadonlySet<RunPart>;
 }
 
-/** The runs that one search step found, as the type parameter defines, and the position that the step reached. */
+/** The runs that one search step found, and the position that it reached. The type parameter is the form of a run. */
 export interface SearchSlice<Run> {
   readonly runs: readonly Run[];
   /** Where the next step continues; absent at the end of the list. */
   readonly next?: ListPosition;
 }
 
-/** Number of runs that began in an interval. */
+/** Numbers of runs that began in an interval. */
 export interface RunCount {
   readonly startMicros: number;
   readonly runs: number;
@@ -49,8 +52,8 @@ export interface CountQuery {
   readonly widthMicros: number;
 }
 
-/** Query for filter suggestions: names, types, tags, metadata or feedback keys of a project's runs. */
-export interface WordQuery {
+/** A query for filter suggestions: names, types, tags, metadata or feedback keys of a project's runs. */
+export interface SuggestionQuery {
   readonly projectId: string;
   readonly kind: ValueKind;
   /** For `metadata_value`: the metadata key whose values are listed. */
@@ -59,16 +62,17 @@ export interface WordQuery {
   readonly limit: number;
 }
 
-/** Queries of the UI's run list that the public API does not have. The size of each result is bounded. */
+/** Queries for the UI's run list that the public API does not have. The size of each result is limited. */
 export interface RunListReads {
-  /** Scans a list from a position on, up to the scan limit. */
+  /** Scans a list from a position on, until the page is full or the scan limit is reached. */
   search(tenantId: string, search: RunSearch): SearchSlice<StoredRun>;
   /** Start times of the first and the last run of a project; `undefined` if it has no runs. */
   readStartTimeRange(
     tenantId: string,
     projectId: string,
   ): { readonly fromMicros: number; readonly toMicros: number } | undefined;
-  /** Intervals without runs are omitted. */
-  counts(tenantId: string, query: CountQuery): readonly RunCount[];
-  words(tenantId: string, query: WordQuery): readonly string[];
+  /** Counts runs by intervals of their start times. Intervals without runs are omitted. */
+  countRuns(tenantId: string, query: CountQuery): readonly RunCount[];
+  /** Lists suggestions for a filter, sorted and distinct. */
+  listSuggestions(tenantId: string, query: SuggestionQuery): readonly string[];
 }

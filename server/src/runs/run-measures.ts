@@ -1,30 +1,30 @@
 import { JsonCursor } from "../bodies/json-cursor.ts";
 import { parseTime } from "../model/parse-time.ts";
-import { usageMarks, usageNames, usageSources } from "./usage-sources.ts";
+import { usageMarkers, usageNames, usageSources } from "./usage-sources.ts";
 import type { UsageName } from "./usage-sources.ts";
 
 /**
- * Numbers from a run's payload that are also stored in columns of `runs` with these names, so that statistics don't
- * need to read payloads.
+ * Names of the numbers in a run's payload that are also stored in columns of `runs`, so that statistics need not read
+ * payloads.
  */
 export const measureNames = [...usageNames, "first_token_us"] as const;
 
 export type MeasureName = (typeof measureNames)[number];
 
-/** `null` where the run does not report the number. */
+/** The measures of a run; `null` for a number that the run does not report. */
 export type RunMeasures = Readonly<Record<MeasureName, number | null>>;
 
 type Members = ReadonlyMap<string, Buffer>;
 
-/** Returns `undefined` where it can't find the members. */
+/** Finds the members of a JSON object; `undefined` where it can't. */
 export type FindMembers = (json: Buffer) => Members | undefined;
 
 const noMeasures = Object.fromEntries(measureNames.map((name) => [name, null])) as RunMeasures;
 
 /**
- * Reads the measures of a run from its received members; `undefined` if it has none, which a byte search detects
- * without parsing. The members must be valid JSON, which was checked on receipt. `findMembers` is an optional,
- * faster way to find the members of an object.
+ * Reads the measures of a run from its received members; `undefined` if it has none, which is usually detected by a
+ * byte search, without parsing. The members must be valid JSON. `findMembers` is an optional, faster way to find the
+ * members of an object.
  */
 export function readMeasures(
   members: Members,
@@ -34,8 +34,8 @@ export function readMeasures(
   const extra = members.get("extra");
   const events = members.get("events");
   const mayReportUsage =
-    containsAny(outputs, usageMarkers.outputs) || containsAny(extra, usageMarkers.metadata);
-  const mayReportFirstToken = containsAny(events, tokenMarkers);
+    containsAny(outputs, usageByteMarkers.outputs) || containsAny(extra, usageByteMarkers.metadata);
+  const mayReportFirstToken = containsAny(events, tokenByteMarkers);
   if (!mayReportUsage && !mayReportFirstToken) {
     return undefined;
   }
@@ -47,11 +47,11 @@ export function readMeasures(
 }
 
 const toBytes = (text: string): Buffer => Buffer.from(text);
-const usageMarkers = {
-  outputs: usageMarks.outputs.map(toBytes),
-  metadata: usageMarks.metadata.map(toBytes),
+const usageByteMarkers = {
+  outputs: usageMarkers.outputs.map(toBytes),
+  metadata: usageMarkers.metadata.map(toBytes),
 };
-const tokenMarkers = [toBytes("_token")];
+const tokenByteMarkers = [toBytes("_token")];
 
 function containsAny(json: Buffer | undefined, needles: readonly Buffer[]): boolean {
   if (json !== undefined) {
@@ -73,14 +73,14 @@ function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
       ? (findMembers(json) ?? new JsonCursor(json).readMembers())
       : new Map<string, Buffer>();
   const descend = (json: Buffer | undefined, step: string | number): Buffer | undefined =>
-    typeof step === "number" ? itemsOf(json)[step] : membersOf(json).get(step);
+    typeof step === "number" ? readItems(json)[step] : membersOf(json).get(step);
   const roots = { outputs: membersOf(outputs), metadata: membersOf(descend(extra, "metadata")) };
   const measures: Record<UsageName, number | null> = { ...noMeasures };
   for (const { root, steps, names } of usageSources) {
     const [first = "", ...innerSteps] = steps;
     const usage = toObject(innerSteps.reduce(descend, roots[root].get(String(first))));
     for (const name of usageNames) {
-      measures[name] ??= numberOf(usage[names[name] ?? ""]);
+      measures[name] ??= toFiniteNumber(usage[names[name] ?? ""]);
     }
   }
   const { prompt_tokens: prompt, completion_tokens: completion } = measures;
@@ -90,14 +90,14 @@ function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
   return measures;
 }
 
-/** Returns a finite number, and `null` for anything else, also for `1e999`, which JavaScript parses to Infinity. */
-const numberOf = (value: unknown): number | null =>
+/** Returns a finite number, and `null` for anything else. `1e999` is not finite: JavaScript parses it to Infinity. */
+const toFiniteNumber = (value: unknown): number | null =>
   typeof value === "number" && Number.isFinite(value) ? value : null;
 
-/** Time at which the first token of a streamed response arrived. */
+/** Returns the time at which the first token of a streamed response arrived. */
 function readFirstToken(events: Buffer | undefined): number | null {
-  for (const json of itemsOf(events)) {
-    const event = containsAny(json, tokenMarkers) ? toObject(json) : {};
+  for (const json of readItems(events)) {
+    const event = containsAny(json, tokenByteMarkers) ? toObject(json) : {};
     if (event["name"] === "new_token") {
       return parseTime(event["time"]) ?? null;
     }
@@ -107,7 +107,7 @@ function readFirstToken(events: Buffer | undefined): number | null {
 
 const [openBrace, openBracket] = [0x7b, 0x5b];
 
-const itemsOf = (json: Buffer | undefined): readonly Buffer[] =>
+const readItems = (json: Buffer | undefined): readonly Buffer[] =>
   json?.[0] === openBracket ? new JsonCursor(json).readItems() : [];
 
 const toObject = (json: Buffer | undefined): Readonly<Record<string, unknown>> =>

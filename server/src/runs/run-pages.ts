@@ -3,7 +3,7 @@ import type { RunSearch, SearchSlice } from "./run-list.ts";
 import type { RunQuery } from "./run-query.ts";
 import type { TraceQuery } from "./trace.ts";
 
-/** What to return of each run of a page, as plain data, which can be sent to another thread. */
+/** Which data of the runs a page contains. It is plain data, which can be sent to another thread. */
 export interface PageView {
   /** The members to return; all of them if absent. */
   readonly select?: ReadonlySet<string> | undefined;
@@ -12,18 +12,19 @@ export interface PageView {
 }
 
 /**
- * Queries that return JSON, which is sent as it is. The reader thread writes it: copying the runs of a page between
- * threads takes as long as reading them, and a long page would block the thread that serves HTTP.
+ * Queries whose result is JSON, which is sent to the client unchanged. The reader thread writes the JSON: copying the
+ * runs of a page between threads takes as long as reading them, and a long page would block the thread that serves
+ * HTTP.
  */
 export interface RunPageReads {
-  /** The response to `POST /runs/query`. */
+  /** Returns the response to `POST /runs/query`. */
   query(tenantId: string, query: RunQuery, view: PageView): Promise<Uint8Array>;
-  /** Like `RunListReads.search`, with a list item in JSON for each run. */
+  /** Like `RunListReads.search`, but returns a list item as JSON for each run. */
   search(
     tenantId: string,
     search: RunSearch,
     select: ReadonlySet<string>,
   ): Promise<SearchSlice<string>>;
-  /** The response to `GET /ui/traces/{id}`. */
-  trace(tenantId: string, query: TraceQuery): Uint8Array;
+  /** Returns the response to `GET /ui/traces/{id}`. */
+  readTrace(tenantId: string, query: TraceQuery): Uint8Array;
 }

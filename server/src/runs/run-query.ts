@@ -2,7 +2,7 @@ import type { CheckedFilter } from "../filter/checker.ts";
 import type { RunFile, RunPart, StoredRun } from "./run-row.ts";
 import type { UsageName } from "./usage-sources.ts";
 
-/** Selects runs. All filters that are set must match; a list matches any of its values. */
+/** Selects runs. A run must match all filters that are set; it matches a list if it matches one of its values. */
 export interface RunFilter {
   readonly projectIds?: readonly string[];
   readonly ids?: readonly string[];
@@ -12,9 +12,9 @@ export interface RunFilter {
   readonly referenceExampleIds?: readonly string[];
   readonly isRoot?: boolean;
   readonly hasError?: boolean;
-  /** Started at or after this time. */
+  /** The earliest start time, included. */
   readonly startMicros?: number;
-  /** Started at or before this time. */
+  /** The latest start time, included. */
   readonly endMicros?: number;
   /** Substring of the name or of the payload's JSON text. The case of ASCII letters is ignored. */
   readonly text?: string;
@@ -37,16 +37,16 @@ export interface RunQuery {
   readonly order: "asc" | "desc";
   readonly limit: number;
   /**
-   * Maximum bytes of payloads. Once they are exceeded, no further run is read, and the page has fewer runs than its
+   * Maximum bytes of payloads. Once they are exceeded, no more runs are read, and the page has fewer runs than its
    * limit.
    */
   readonly bytesMax?: number;
   readonly after?: RunPosition;
-  /** Whether the ids of descendants are listed; costs one query per run. */
+  /** Whether to list the ids of descendants, which takes one query per run. */
   readonly withChildren: boolean;
   /**
-   * The parts that are read of each run, in addition to its id and its start; all parts if absent. Parts that are
-   * not read are empty: `""`, 0, `false`, `null` or an empty list.
+   * The parts to read of each run, in addition to its id and its start; all parts if absent. Parts that are not read
+   * are empty: `""`, 0, `false`, `null` or an empty list.
    */
   readonly parts?: ReadonlySet<RunPart>;
 }
@@ -57,21 +57,21 @@ export interface RunPage {
   readonly next?: RunPosition;
 }
 
-/** Statistics of a quantity, over the runs that report it. */
+/** Statistics of a quantity, such as latency, over the runs that report it. */
 export interface Distribution {
   readonly count: number;
   readonly sum: number;
-  /** `null` if no run reports it. */
+  /** `null` if no run reports the quantity. */
   readonly p50: number | null;
   readonly p99: number | null;
 }
 
-/** Durations are in microseconds. Usage covers runs of type `llm` only. */
+/** Statistics of runs. Durations are in microseconds. Usage numbers cover only runs of type `llm`. */
 export interface RunStatistics extends Readonly<Record<UsageName, Distribution>> {
   readonly runCount: number;
   readonly errorCount: number;
   readonly lastStartMicros: number | null;
-  /** Covers runs that have ended. */
+  /** Latency of the runs that have ended. */
   readonly latency: Distribution;
   /** Time from the start of a streaming run to its first token. */
   readonly firstToken: Distribution;
@@ -80,7 +80,7 @@ export interface RunStatistics extends Readonly<Record<UsageName, Distribution>>
 export interface RunReads {
   find(tenantId: string, id: string): StoredRun | undefined;
   query(tenantId: string, query: RunQuery): RunPage;
-  statistics(tenantId: string, filter: RunFilter): RunStatistics;
+  readStatistics(tenantId: string, filter: RunFilter): RunStatistics;
   /** Finds the run that is shared under a token, or the root run if the token is that of a trace. */
   findShared(token: string): StoredRun | undefined;
   /** Finds the content of an attachment. The caller must have checked the signature of the URL. */
@@ -92,7 +92,7 @@ export interface RunReads {
 
 export interface RunWrites {
   /**
-   * Returns the token under which anyone may read the run. Repeating the call returns the same token.
+   * Returns the token with which anyone may read the run. Repeating the call returns the same token.
    *
    * @throws RequestError 404: no such run.
    */

@@ -3,8 +3,9 @@ import type { FeedbackDraft } from "./run-feedback.ts";
 import type { RunMeasures } from "./run-measures.ts";
 
 /**
- * Values of a run by which the store can filter and sort. `null` clears a value; `undefined` changes nothing.
- * Members are set to `undefined` rather than left out, because objects of one shape are much faster to create.
+ * Values of a run by which the store can filter and sort. `null` clears a value; `undefined` changes nothing. Members
+ * without a value are set to `undefined` instead of being left out, because objects of one shape are much faster to
+ * create.
  */
 export interface RunColumns {
   readonly projectId?: string | null | undefined;
@@ -14,37 +15,43 @@ export interface RunColumns {
   /** Microseconds since the Unix epoch. */
   readonly startMicros?: number | null | undefined;
   readonly endMicros?: number | null | undefined;
-  /** `null` if the error was cleared. */
+  /** `null` if the client cleared the error. */
   readonly hasError?: boolean | null | undefined;
   readonly parentRunId?: string | null | undefined;
   readonly referenceExampleId?: string | null | undefined;
 }
 
-/** An OpenTelemetry span, which names only its trace and its parent. The ids are converted to UUIDs. */
+/**
+ * The position of an OpenTelemetry span, which contains only its trace and its parent. The ids are converted to
+ * UUIDs.
+ */
 export interface SpanRecord {
   readonly traceId: string;
   readonly id: string;
-  /** `null` for a span without a parent, and for kind `placed`. */
+  /** `null` for a span without a parent, and for a span of kind `placed`. */
   readonly parentId: string | null;
-  /** `entry`: the parent is a span of another process. `placed`: the span's attributes give the position. */
+  /**
+   * `entry`: the parent is a span of another process. `placed`: the span's attributes contain its position in the
+   * trace.
+   */
   readonly kind: "root" | "entry" | "inner" | "placed";
 }
 
-/** A received operation: the post or a patch of a run. */
+/** A received operation: the creation of a run (`post`) or an update (`patch`). */
 export interface RunRecord {
   readonly operation: Operation;
   readonly id: string;
-  /** Absent in requests for a single run that omit it; the store then derives it. */
+  /** Absent if a request for a single run does not contain it; the store then derives it. */
   readonly traceId?: string | undefined;
   readonly dottedOrder?: string | undefined;
   /** Distinguishes a repeated patch from another patch of the same run. Empty for a post. */
   readonly digest: string;
   readonly columns: RunColumns;
-  /** Facets under which filters find the run; see `facets.ts`. */
+  /** The facets by which filters find the run; see `facets.ts`. */
   readonly facets: readonly string[];
   /** Usage and first token of the run; absent if it has neither. */
   readonly measures?: RunMeasures | undefined;
-  /** Set for a run that was received as a span; the store determines its position. */
+  /** Set for a run that was received as a span; the store determines its position in the trace. */
   readonly span?: SpanRecord | undefined;
   /** Range of the payload in the batch's `bodies`. The payload is a JSON object with the values as received. */
   readonly bodyStart: number;
@@ -67,16 +74,13 @@ export interface RunBatch {
   /** Feedback that was sent with the runs. */
   readonly feedback: readonly FeedbackDraft[];
   /**
-   * Bytes that contain the payloads, at the ranges that the records name. The store may transfer this memory to another
-   * thread; the array is then empty.
+   * The bytes of all payloads; each record contains the range of its own. The store may transfer this memory to
+   * another thread; the array is then empty.
    */
   readonly bodies: Uint8Array<ArrayBuffer>;
 }
 
-/**
- * A batch that a worker thread has serialized for the writer thread, so that the main thread can pass it on without
- * work.
- */
+/** A batch that a worker thread has serialized for the writer thread, so that the main thread only passes it on. */
 export interface PackedBatch {
   /** Everything except `bodies`, grouped by the store (`packPosts`) and serialized by `node:v8`. */
   readonly packed: Uint8Array<ArrayBuffer>;
@@ -90,13 +94,13 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** Result of a batch. The three numbers add up to the number of operations, where each feedback counts as one. */
+/** The result of a batch. The three numbers add up to the number of operations, where each feedback counts as one. */
 export interface IngestResult {
   readonly accepted: number;
-  /** Operations received before; nothing was changed. */
+  /** Operations that had been received before, so nothing was changed. */
   readonly duplicates: number;
   readonly rejected: readonly Rejection[];
 }
 
-/** The project of runs that name none. */
+/** The project of runs whose client names no project. */
 export const defaultProjectName = "default";

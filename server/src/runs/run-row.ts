@@ -17,11 +17,14 @@ export interface RunRow {
   /** Empty while the run's position is unknown, because only patches without a dotted order were received. */
   readonly dottedOrder: string;
   readonly referenceExampleId: string | null;
-  /** Whether the request that creates the run (the post) was received. */
+  /** Whether the operation that creates the run (the post) was received. */
   readonly posted: boolean;
-  /** A bit for each column that a patch has set, and the number of patches; see `merge.ts`. */
+  /** A bit for each column that an update (a patch) has set, and the number of patches; see `merge.ts`. */
   readonly patched: number;
-  /** Whether the run has measures (`run-measures.ts`). "unread": the row was stored before measures had columns. */
+  /**
+   * Whether the run has measures (`run-measures.ts`). "unread": the row was stored before measures had columns, so
+   * they must be read from the payload.
+   */
   readonly measures: "unread" | "none" | "some";
 }
 
@@ -36,7 +39,10 @@ export interface StoredRun extends RunChildren {
   readonly row: RunRow;
   readonly tenantId: string;
   readonly projectName: string;
-  /** JSON objects in ascending precedence: the post's payload, then those of the patches in the order received. */
+  /**
+   * The payloads as JSON objects, in ascending precedence: first that of the post, then those of the patches in the
+   * order received.
+   */
   readonly bodies: readonly Uint8Array[];
   readonly shareToken: ShareToken;
   readonly attachments: readonly RunAttachment[];

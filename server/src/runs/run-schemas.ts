@@ -95,15 +95,15 @@ export const runSchema = Type.Object(
   { title: "Run", ...withSentMembers },
 );
 
-/** A run of which the request selected members. */
+/** A run with only the members that the request selected. */
 const selectedRunSchema = Type.Unsafe<unknown>({
   ...runSchema,
   title: "SelectedRun",
   required: ["id"],
 });
 
-/** A run with further members. */
-export const runWith = <MoreMembers extends Readonly<Record<string, TSchema>>>(
+/** Creates the schema of a run with additional members. */
+export const createRunSchema = <MoreMembers extends Readonly<Record<string, TSchema>>>(
   members: MoreMembers,
   title: string,
 ) => Type.Object({ id: Id, ...runMembers, ...members }, { title, ...withSentMembers });
@@ -144,7 +144,7 @@ const statisticsMembers = {
 export const runStatisticsSchema = Type.Object(statisticsMembers, { title: "RunStatistics" });
 export type RunStatisticsJson = Static<typeof runStatisticsSchema>;
 
-/** The statistics of a project's runs, where the sums of costs are strings. */
+/** The statistics of a project's runs. Unlike those of a query, their sums of costs are strings. */
 export const projectStatisticsMembers = {
   ...statisticsMembers,
   total_cost: TextOrNull,
@@ -178,7 +178,7 @@ const nothingStoredSchema = Type.Object(
   { title: "RefusedIngest" },
 );
 
-/** The response with status 422: no run is valid, or the body can't be parsed. */
+/** The response with status 422: either no run is valid, or the body can't be parsed. */
 export const refusedIngestSchema = Type.Union([nothingStoredSchema, errorSchema]);
 
 /** The response to a run that was received before. */

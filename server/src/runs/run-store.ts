@@ -19,6 +19,6 @@ export interface RunReaders {
 export interface RunStore {
   readonly read: Promised<RunReaders & { readonly runPages: RunPageReads }>;
   readonly write: Promised<{ readonly runs: RunWrites }> & { readonly retention: RetentionWrites };
-  /** Resolves once the batch is durable, that is, survives the end of the process. */
+  /** Stores a batch. Resolves once it would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
 }

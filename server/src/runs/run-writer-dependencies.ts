@@ -7,26 +7,28 @@ export type NamedProject = Pick<RunColumns, "projectId" | "projectName">;
 /** The operations on projects that the writer of runs needs. */
 export interface RunProjects {
   /**
-   * Returns the key of the project that a run names; `undefined` if it names none, a reason if the project can't be
-   * used.
+   * Returns the key of the project that a run names; `undefined` if the run names no project, or the reason why the
+   * project can't be used.
    */
-  resolve(tenantId: string, named: NamedProject): string | undefined | { readonly reason: string };
-  /** Returns the key of the default project for a run that names no project; empty if the run names one. */
-  defaultId(tenantId: string, named: NamedProject): string;
+  resolve(
+    tenantId: string,
+    project: NamedProject,
+  ): string | undefined | { readonly reason: string };
+  /** Returns the key of the default project for a run that names no project; an empty text if the run names one. */
+  resolveDefault(tenantId: string, named: NamedProject): string;
   /**
-   * Returns the key of the project with this name, or of the default project for `null`. Creates the project if it
-   * is missing.
+   * Returns the key of the project with this name, or of the default project if the name is `null`. Creates a missing
+   * project.
    */
-  idOf(tenantId: string, projectName: string | null): string;
+  findOrCreate(tenantId: string, projectName: string | null): string;
   /** Whether a project belongs to the tenant. */
-  isOf(tenantId: string, id: string): boolean;
-  /** Drops cached keys. Called after a transaction was rolled back. */
-  forget(): void;
+  belongsTo(tenantId: string, id: string): boolean;
+  /** Drops cached keys. Must be called after a transaction was rolled back. */
+  clearCache(): void;
 }
 
 /**
- * The operation on feedback that the writer of runs needs. Feedback that arrives in the same request as runs is
- * stored with them.
+ * The operation on feedback that the writer of runs needs, because feedback may arrive in the same request as runs.
  */
 export interface RunFeedback {
   add(tenantId: string, draft: FeedbackDraft): { readonly isNew: boolean };

@@ -12,7 +12,9 @@ export interface TraceRun {
   readonly firstTokenMicros: number | null;
 }
 
-/** Selects runs of a trace: all runs after an id, or only the runs that changed after the `mark` of an earlier page. */
+/**
+ * Selects runs of a trace: all runs after an id, or only the runs that changed since the `mark` of an earlier page.
+ */
 export interface TraceQuery {
   readonly traceId: string;
   readonly limit: number;
@@ -26,12 +28,12 @@ export interface TracePage {
   /** The id after which the next page begins; absent on the last page. */
   readonly next?: string;
   /**
-   * Passed as `since`, this returns all changes after this page. A change may be returned twice, but none is
-   * missed.
+   * With this number as `since`, a later query returns all changes after this page. A change may be returned twice,
+   * but none is missed.
    */
   readonly mark: number;
 }
 
 export interface TraceReads {
-  page(tenantId: string, query: TraceQuery): TracePage;
+  readPage(tenantId: string, query: TraceQuery): TracePage;
 }

@@ -10,7 +10,7 @@ export const usageNames = [
 
 export type UsageName = (typeof usageNames)[number];
 
-/** A place in a run where usage is reported, and the names of the numbers there. */
+/** A path in a run at which usage is reported, and the names of its numbers there. */
 export interface UsageSource {
   readonly root: "outputs" | "metadata";
   /** The path below the root. A string is the name of a member, a number an index into a list. */
@@ -18,7 +18,7 @@ export interface UsageSource {
   readonly names: Readonly<Partial<Record<UsageName, string>>>;
 }
 
-const usageMetadata = {
+const usageMetadataNames = {
   total_tokens: "total_tokens",
   prompt_tokens: "input_tokens",
   completion_tokens: "output_tokens",
@@ -26,37 +26,37 @@ const usageMetadata = {
   prompt_cost: "input_cost",
   completion_cost: "output_cost",
 };
-const camelCase = {
+const camelCaseNames = {
   total_tokens: "totalTokens",
   prompt_tokens: "promptTokens",
   completion_tokens: "completionTokens",
 };
-const snakeCase = {
+const snakeCaseNames = {
   total_tokens: "total_tokens",
   prompt_tokens: "prompt_tokens",
   completion_tokens: "completion_tokens",
 };
 
-/** The places where runs report their usage. For each number, the first place that has it wins. */
+/** The paths at which runs report their usage. For each number, the first path that has it is used. */
 export const usageSources: readonly UsageSource[] = [
-  { root: "outputs", steps: ["usage_metadata"], names: usageMetadata },
-  { root: "metadata", steps: ["usage_metadata"], names: usageMetadata },
+  { root: "outputs", steps: ["usage_metadata"], names: usageMetadataNames },
+  { root: "metadata", steps: ["usage_metadata"], names: usageMetadataNames },
   // LangChain chat models report usage in the message; older models report it next to the generations.
   {
     root: "outputs",
     steps: ["generations", 0, 0, "message", "kwargs", "usage_metadata"],
-    names: usageMetadata,
+    names: usageMetadataNames,
   },
-  { root: "outputs", steps: ["llmOutput", "tokenUsage"], names: camelCase },
-  { root: "outputs", steps: ["llm_output", "token_usage"], names: snakeCase },
-  { root: "outputs", steps: ["llm_output", "tokenUsage"], names: camelCase },
+  { root: "outputs", steps: ["llmOutput", "tokenUsage"], names: camelCaseNames },
+  { root: "outputs", steps: ["llm_output", "token_usage"], names: snakeCaseNames },
+  { root: "outputs", steps: ["llm_output", "tokenUsage"], names: camelCaseNames },
 ];
 
 /**
- * Byte sequences of which at least one occurs in the JSON of every run that reports usage: the ends of member
- * names. They begin with characters that are rare in text, which makes the search several times as fast.
+ * Byte sequences of which at least one occurs in the JSON of every run that reports usage: the ends of member names.
+ * They begin with characters that are rare in text, which makes the search several times as fast.
  */
-export const usageMarks: Readonly<Record<UsageSource["root"], readonly string[]>> = {
+export const usageMarkers: Readonly<Record<UsageSource["root"], readonly string[]>> = {
   outputs: ['_metadata"', '_usage"', 'Usage"'],
   metadata: ['_metadata"'],
 };

@@ -1,7 +1,7 @@
 import { projectQueries } from "../projects/project-queries.ts";
 import type { Database, RowOf } from "../storage/query.ts";
 import { idOf } from "../storage/row-keys.ts";
-import { digestToken, openToken, tokenOwner } from "../storage/share-token.ts";
+import { digestToken, decryptToken, tokenOwner } from "../storage/share-token.ts";
 import type { ShareToken, TokenCipher } from "../storage/share-token.ts";
 import type { ShareReads, SharedScope, SharedThread } from "./share.ts";
 import { shareQueries } from "./share-queries.ts";
@@ -31,7 +31,7 @@ export class ShareReader implements ShareReads {
       ids: JSON.stringify(rootIds),
     });
     return new Map(
-      rows.map(({ id, sealed }) => [id, openToken(this.#tokens, sealed, tokenOwner.trace(id))]),
+      rows.map(({ id, sealed }) => [id, decryptToken(this.#tokens, sealed, tokenOwner.trace(id))]),
     );
   }
 
@@ -45,7 +45,7 @@ export class ShareReader implements ShareReads {
       project && (await this.#db.first(shareQueries.findThread, { projectId, threadJson }));
     return row === undefined
       ? null
-      : openToken(this.#tokens, row.sealed, tokenOwner.thread(projectId, threadJson));
+      : decryptToken(this.#tokens, row.sealed, tokenOwner.thread(projectId, threadJson));
   }
 }
 

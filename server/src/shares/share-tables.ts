@@ -1,4 +1,4 @@
-import { tokenOwners } from "../storage/sqlite/token-keys.ts";
+import { tokenOwnerSql } from "../storage/sqlite/token-keys.ts";
 
 /**
  * Format 11: tokens are stored as a digest, to look them up, and encrypted, to show them. The tables are created
@@ -9,7 +9,7 @@ export const tokenTables = `
   CREATE TABLE sealed_shares (
     digest TEXT PRIMARY KEY, sealed TEXT NOT NULL, trace_id TEXT NOT NULL, id TEXT NOT NULL, UNIQUE (trace_id, id)
   ) WITHOUT ROWID;
-  INSERT INTO sealed_shares SELECT token_digest(token), seal_token(token, ${tokenOwners.run("id")}), trace_id, id
+  INSERT INTO sealed_shares SELECT token_digest(token), seal_token(token, ${tokenOwnerSql.run("id")}), trace_id, id
     FROM shares;
   DROP TABLE shares;
   ALTER TABLE sealed_shares RENAME TO shares;
@@ -17,7 +17,7 @@ export const tokenTables = `
     digest TEXT PRIMARY KEY, sealed TEXT NOT NULL, tenant_id TEXT NOT NULL, id TEXT NOT NULL, run_id TEXT NOT NULL,
     key_json TEXT NOT NULL, config_json TEXT, created_us INTEGER NOT NULL, expires_us INTEGER NOT NULL
   ) WITHOUT ROWID;
-  INSERT INTO sealed_feedback_tokens SELECT token_digest(token), seal_token(token, ${tokenOwners.feedback("id")}),
+  INSERT INTO sealed_feedback_tokens SELECT token_digest(token), seal_token(token, ${tokenOwnerSql.feedback("id")}),
     tenant_id, id, run_id, key_json, config_json, created_us, expires_us FROM feedback_tokens;
   DROP TABLE feedback_tokens;
   ALTER TABLE sealed_feedback_tokens RENAME TO feedback_tokens;
@@ -30,7 +30,7 @@ export const tokenTables = `
   ) WITHOUT ROWID;
   INSERT INTO sealed_datasets SELECT id, tenant_id, name_json, created_us, modified_us, version_us, example_count,
     is_ready, CASE WHEN share_token IS NOT NULL THEN token_digest(share_token) END,
-    CASE WHEN share_token IS NOT NULL THEN seal_token(share_token, ${tokenOwners.dataset("id")}) END, index_json, body
+    CASE WHEN share_token IS NOT NULL THEN seal_token(share_token, ${tokenOwnerSql.dataset("id")}) END, index_json, body
     FROM datasets;
   DROP TABLE datasets;
   ALTER TABLE sealed_datasets RENAME TO datasets;

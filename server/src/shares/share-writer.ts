@@ -2,7 +2,7 @@ import { projectQueries } from "../projects/project-queries.ts";
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { Database } from "../storage/query.ts";
-import { digestToken, openToken, readToken, tokenOwner } from "../storage/share-token.ts";
+import { digestToken, decryptToken, readToken, tokenOwner } from "../storage/share-token.ts";
 import type { TokenCipher } from "../storage/share-token.ts";
 import type { SharedThread, ShareWrites } from "./share.ts";
 import { shareQueries } from "./share-queries.ts";
@@ -72,7 +72,7 @@ export class ShareWriter implements ShareWrites {
 
   /** @throws RequestError 409: the token of a share can't be decrypted. */
   #read(sealed: string, owner: string): string {
-    return readToken(openToken(this.#tokens, sealed, owner));
+    return readToken(decryptToken(this.#tokens, sealed, owner));
   }
 
   #create(owner: string) {

@@ -9,7 +9,7 @@ import {
 import type { Expression, OperationNode, OperationNodeSource, RootOperationNode } from "kysely";
 import { withinDeadline } from "./sqlite/query-clock.ts";
 
-// The SQL that differs between the engines. Everything else is written once, with the query builder.
+// The SQL that SQLite and PostgreSQL write differently. All other SQL is written once, with the query builder.
 
 export type EngineName = "sqlite" | "postgres";
 
@@ -161,18 +161,18 @@ export const withoutIndex = <Value>(column: Expression<Value>): EngineExpression
   perEngine<Value>({ sqlite: sql`+${column}`, postgres: column });
 
 /**
- * A condition that is always true, and that ends its query beyond the time limit of the connection. PostgreSQL ends
- * queries itself.
+ * A condition that is always true, and that aborts its query once the time limit of the connection has passed.
+ * PostgreSQL has a time limit of its own for queries.
  *
- * @param column - differs from row to row
+ * @param column - a column whose value differs from row to row
  */
 export const withinTimeLimit = (column: string): EngineExpression<boolean> =>
   perEngine<boolean>({ sqlite: sql.raw(withinDeadline(column)), postgres: sql`true` });
 
 /**
- * Parses JSON in PostgreSQL, whose texts can't contain the characters that these escapes stand for: NUL and half of a
- * surrogate pair. They are replaced by U+FFFD, so a comparison does not find texts that contain them. A backslash that
- * another one escapes begins no escape.
+ * Converts a JSON text to `jsonb` in PostgreSQL. Its texts can't contain NUL or half of a surrogate pair, so the
+ * escapes of these characters are replaced by U+FFFD, and a comparison does not find texts that contain them. A
+ * backslash that is itself escaped does not begin an escape.
  */
 const toReadableJson = (json: Text): Expression<string> =>
   sql`regexp_replace(${json}, '(?<!\\\\)((\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\1\\\\ufffd', 'gi')::jsonb`;

@@ -60,9 +60,9 @@ export class Query<Row, Values> {
   }
 
   compileFor(engine: EngineName): CompiledQuery {
-    const known = this.#compiled.get(engine);
-    if (known !== undefined) {
-      return known;
+    const cached = this.#compiled.get(engine);
+    if (cached !== undefined) {
+      return cached;
     }
     const compiled = compileFor(engine, this.#build(createParameters<Values>()));
     this.#compiled.set(engine, compiled);
@@ -146,9 +146,9 @@ export function bindValues(parameters: readonly unknown[], values: object): unkn
 }
 
 /**
- * Runs queries, in the transaction of the caller. Integers are numbers in every engine. Each method rejects if its
- * statement fails. SQLite returns its results at once, other engines later: await each statement before the next one
- * that depends on it.
+ * Runs queries in the transaction of the caller. Integers are returned as numbers by every engine. Each method
+ * rejects if its statement fails. The statement of SQLite is complete when the method returns, that of other engines
+ * is not: await each statement before the next one that depends on it.
  */
 export interface Database {
   all<Row, Values extends object>(query: Query<Row, Values>, values: Values): Promise<Row[]>;

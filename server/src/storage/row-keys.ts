@@ -1,5 +1,5 @@
-// Ids are unique within a tenant, keys within the database. A key is the id itself, or, if a row of another tenant
-// had that key first, the id followed by a slash and the tenant id.
+// Ids are unique within a tenant, keys within the database. The key of a row is its id, or, if a row of another
+// tenant already had that key, a qualified key: the id, a slash and the tenant id.
 
 /** Kinds of rows that have a key of their own, because the rows of all tenants are in one table. */
 export type KeyKind = "run" | "project" | "dataset";
@@ -10,27 +10,29 @@ export const idLength = 36;
 /** The id by which a tenant refers to a row, given the row's key. */
 export const idOf = (key: string): string => key.slice(0, idLength);
 
-/** The key of a row whose id is used by another tenant, too. */
-export const longKey = (id: string, tenantId: string): string => `${id}/${tenantId}`;
+/** Creates the key of a row whose id another tenant uses, too. */
+export const createQualifiedKey = (id: string, tenantId: string): string => `${id}/${tenantId}`;
 
 /** Finds and assigns the keys of a tenant's ids. An engine may return its result at once or as a promise. */
 export interface RowKeys {
   keyOf(kind: KeyKind, tenantId: string, id: string): string | Promise<string>;
   /**
-   * Assigns the longer key to an id whose key is another tenant's, and returns it. References that the tenant has
-   * stored to the id are updated.
+   * Assigns the qualified key to an id whose plain key belongs to another tenant, and returns it. References to the
+   * id that the tenant has stored are updated.
    */
-  lengthen(kind: KeyKind, tenantId: string, id: string): string | Promise<string>;
+  assignQualifiedKey(kind: KeyKind, tenantId: string, id: string): string | Promise<string>;
 }
 
 /**
- * Returns a copy in which ids replace the tenant's longer keys, at any depth. No other text is mistaken for a key,
- * because a key has a certain length and ends with the tenant id.
+ * Returns a copy in which ids replace the tenant's qualified keys, at any depth. No other text is mistaken for such a
+ * key, because a qualified key has a certain length and ends with the tenant id.
  */
 export function toIds<Value>(tenantId: string, value: Value): Value {
-  const end = `/${tenantId}`;
+  const keySuffix = `/${tenantId}`;
   const toId = (text: string): string =>
-    text.endsWith(end) && text.length === idOf(text).length + end.length ? idOf(text) : text;
+    text.endsWith(keySuffix) && text.length === idOf(text).length + keySuffix.length
+      ? idOf(text)
+      : text;
   const convert = (part: unknown): unknown => {
     if (typeof part === "string") {
       return toId(part);
@@ -51,6 +53,6 @@ export function toIds<Value>(tenantId: string, value: Value): Value {
   return convert(value) as Value;
 }
 
-/** Bytes, sets and instances of classes stay as they are, because none of them contains keys. */
+/** Bytes, sets and instances of classes are returned as they are, because they never contain keys. */
 const isPlainObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;

@@ -2,18 +2,19 @@ import { createHash } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 
 /**
- * The token of a share, or `null` if there is no share. Tokens are stored encrypted; `isHidden` means that the key
- * for decrypting it is missing.
+ * The token of a share link, or `null` if there is no link. Tokens are stored encrypted; `isHidden` means that the
+ * key for decrypting the token is missing.
  */
 export type ShareToken = string | { readonly isHidden: true } | null;
 
-/** The token as responses contain it in a run or a dataset; `null` also if it can't be decrypted. */
-export const visibleToken = (token: ShareToken): string | null =>
+/** Returns the token for a response that contains a run or a dataset; `null` also if the token can't be decrypted. */
+export const toVisibleToken = (token: ShareToken): string | null =>
   typeof token === "string" ? token : null;
 
 /**
- * Returns the token for a response that must contain it; `null` if there is no share. @throws RequestError 409: there
- * is a token, but the key for decrypting it is missing.
+ * Returns the token for a response that must contain it; `null` if there is no share link.
+ *
+ * @throws RequestError 409: there is a token, but the key for decrypting it is missing.
  */
 export function readToken(token: Exclude<ShareToken, null>): string;
 export function readToken(token: ShareToken): string | null;
@@ -31,7 +32,7 @@ export function readToken(token: ShareToken): string | null {
 export interface TokenCipher {
   /** @param owner - identifies the row that contains the token. */
   encrypt(token: string, owner: string): string;
-  /** Returns `undefined` if none of the keys encrypted it for this row. */
+  /** Returns `undefined` if none of the keys encrypted the token for this row. */
   decrypt(encrypted: string, owner: string): string | undefined;
 }
 
@@ -51,8 +52,8 @@ export const tokenOwner = {
 } as const;
 
 /** Decrypts the token of a row. */
-export const openToken = (
+export const decryptToken = (
   tokens: TokenCipher,
-  sealed: string,
+  encryptedToken: string,
   owner: string,
-): Exclude<ShareToken, null> => tokens.decrypt(sealed, owner) ?? { isHidden: true };
+): Exclude<ShareToken, null> => tokens.decrypt(encryptedToken, owner) ?? { isHidden: true };

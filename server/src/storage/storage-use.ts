@@ -22,9 +22,9 @@ export interface ProjectUse extends BoundedCount {
 }
 
 export interface StorageReads {
-  use(tenantId: string): StorageUse;
+  measure(tenantId: string): StorageUse;
   /** Returns a page of the tenant's projects, sorted by name, with their numbers of runs. */
-  projects(
+  listProjects(
     tenantId: string,
     range: { readonly limit: number; readonly offset: number },
   ): readonly ProjectUse[];

@@ -1,6 +1,6 @@
 /**
- * Runs tasks one after the other, also when a task awaits something. A task starts at once if none is running. An error
- * of a task rejects no promise: it ends the thread, as an error in an event listener does.
+ * Runs tasks one after the other, also if a task awaits something. A task starts at once if none is running. If a
+ * task throws, its error ends the thread, as an error in an event listener does.
  */
 export class TaskQueue {
   readonly #waiting: (() => void | Promise<void>)[] = [];
@@ -11,7 +11,7 @@ export class TaskQueue {
     this.#start();
   }
 
-  /** Runs a task before those that wait already. */
+  /** Adds a task before those that wait already. */
   addNext(task: () => void | Promise<void>): void {
     this.#waiting.unshift(task);
     this.#start();
@@ -26,10 +26,10 @@ export class TaskQueue {
   async #runAll(): Promise<void> {
     this.#isRunning = true;
     for (let task = this.#waiting.shift(); task !== undefined; task = this.#waiting.shift()) {
-      const ended = task();
-      // A task that does not wait ends before `add` returns.
-      if (ended !== undefined) {
-        await ended;
+      const completion = task();
+      // Do not await a synchronous task, so that it is complete when `add` returns.
+      if (completion !== undefined) {
+        await completion;
       }
     }
     this.#isRunning = false;

@@ -2,7 +2,7 @@ import { messageOf, RequestError } from "../model/errors.ts";
 
 /** The result of a call to another thread. */
 export type ThreadReply =
-  | { readonly kind: "answer"; readonly sequence: number; readonly value: unknown }
+  | { readonly kind: "result"; readonly sequence: number; readonly value: unknown }
   /** The call was rejected and changed nothing: a `RequestError` of the thread. */
   | {
       readonly kind: "refused";
@@ -13,7 +13,7 @@ export type ThreadReply =
     }
   | { readonly kind: "failed"; readonly sequence: number; readonly reason: string };
 
-/** Creates the reply to a call that failed. */
+/** Creates the reply to a call that threw an error. */
 export const toFailure = (sequence: number, cause: unknown): ThreadReply =>
   cause instanceof RequestError
     ? {
@@ -25,13 +25,13 @@ export const toFailure = (sequence: number, cause: unknown): ThreadReply =>
       }
     : { kind: "failed", sequence, reason: messageOf(cause) };
 
-/** Creates the error that the caller receives for a reply. */
-export const toError = (reply: Exclude<ThreadReply, { kind: "answer" }>): RequestError =>
+/** Creates the error that the caller receives for such a reply. */
+export const toError = (reply: Exclude<ThreadReply, { kind: "result" }>): RequestError =>
   reply.kind === "refused"
     ? new RequestError(reply.status, reply.detail, reply.retryAfterSeconds)
     : new RequestError(503, `the database reported an error: ${reply.reason}`, 1);
 
-/** Calls a method of a repository by name. The types were checked where the call was made. */
+/** Calls a method of a repository by its name. TypeScript has checked the name and the arguments at the call. */
 export function invokeMethod(
   resources: object,
   { resource, method, args }: { resource: string; method: string; args: readonly unknown[] },

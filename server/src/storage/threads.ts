@@ -6,17 +6,16 @@ import { serverLimits } from "../model/options.ts";
 const { NODE_OPTIONS: _preloads, ...environment } = env;
 
 /**
- * The environment of all threads and processes of the server. It lacks NODE_OPTIONS, so that modules that the host
- * program preloads do not run in them.
+ * The environment of all threads and processes of the server. It lacks NODE_OPTIONS, so that they do not run the
+ * modules that the host program preloads.
  */
 export const cleanEnvironment = environment;
 
 export const threadOptions: WorkerOptions = { execArgv: [], env: cleanEnvironment };
 
 /**
- * Sends a thread a request to end, and resolves once it has ended. Terminating a thread while SQLite works in it
- * may end the whole process (`Napi::Error`, exit code 134), so that is the last resort for a thread that does not
- * end in time.
+ * Requests that a thread ends, and resolves once it has ended. Terminating a thread in which SQLite runs may end the
+ * whole process (`Napi::Error`, exit code 134), so that is the last resort for a thread that does not end in time.
  *
  * @param request - the message on which the thread closes its resources and ends.
  */
@@ -25,10 +24,10 @@ export async function endThread(
   request: unknown,
   withinMs: number = serverLimits.endMs,
 ): Promise<void> {
-  const ended = whenEnded(worker);
+  const exited = waitForExit(worker);
   worker.postMessage(request);
   const timer = setTimeout(() => void worker.terminate(), withinMs);
-  await ended;
+  await exited;
   clearTimeout(timer);
 }
 
@@ -36,7 +35,7 @@ export async function endThread(
  * Resolves once a thread has ended. Does not use `events.once`, which would reject if the thread ends with an error,
  * such as a full disk.
  */
-export function whenEnded(worker: Worker): Promise<void> {
+export function waitForExit(worker: Worker): Promise<void> {
   return new Promise((resolve) => {
     if (worker.threadId === -1) {
       resolve(); // It has ended already, and the event is not emitted again.
@@ -49,10 +48,10 @@ export function whenEnded(worker: Worker): Promise<void> {
 /**
  * Waits for the first message of a new thread.
  *
- * @param endRequest - see {@link endThread}. Sent to a thread that is silent for too long, which may still be
- * working.
+ * @param endRequest - see {@link endThread}. It is sent to a thread that posts nothing in time, because the thread
+ * may still be working.
  *
- * @throws ServerError the thread ended, or sent nothing in time. It has ended when this throws.
+ * @throws ServerError the thread ended, or posted nothing in time. It has ended when this throws.
  */
 export async function waitForFirstMessage(worker: Worker, endRequest: unknown): Promise<unknown> {
   const listeners = new Map<string, (value: unknown) => void>();

@@ -7,7 +7,7 @@ import { threadOptions, waitForFirstMessage } from "./threads.ts";
 declare const resultOf: unique symbol;
 
 /**
- * A task for a thread, sent to it as a message. Each resource defines its own tasks; `Result` is the type of a
+ * A task for a worker thread, sent to it as a message. Each resource defines its own tasks; `Result` is the type of a
  * task's result.
  */
 export interface WorkTask<Result = unknown> {
@@ -30,7 +30,7 @@ export type WorkMessage =
 interface QueuedTask {
   readonly tenantId: string;
   readonly task: WorkTask;
-  readonly memory: readonly ArrayBuffer[];
+  readonly transferList: readonly ArrayBuffer[];
   readonly bytes: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (cause: Error) => void;
@@ -43,9 +43,9 @@ export interface WorkOptions {
 }
 
 /**
- * Threads for work whose duration depends on the client. Each thread performs one task at a time, and each tenant
- * has at most one running task, so a tenant waits for at most one task of another tenant. A thread whose task takes
- * too long is terminated.
+ * Worker threads for tasks whose duration depends on the client, such as parsing a body. Each thread performs one
+ * task at a time, and each tenant has at most one running task, so a tenant waits for at most one task of another
+ * tenant. A thread whose task takes too long is terminated.
  *
  * States of a thread: started for a task -> busy -> idle -> busy ... -> ended, by a task that takes too long or by
  * `close`.
@@ -93,14 +93,14 @@ export class WorkThreads {
       );
     }
     return new Promise((resolve, reject) => {
-      const memory = chunks.flatMap(({ buffer, byteLength }) =>
+      const transferList = chunks.flatMap(({ buffer, byteLength }) =>
         buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [],
       );
       this.#queuedBytes += bytes;
       this.#queue.push({
         tenantId,
         task,
-        memory: [...new Set(memory)],
+        transferList: [...new Set(transferList)],
         bytes,
         resolve: resolve as (result: unknown) => void,
         reject,
@@ -117,13 +117,13 @@ export class WorkThreads {
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
-  /** Starts the next tasks, as long as there is a thread and a task whose tenant has none running. */
+  /** Starts the next tasks, as long as there is a free thread and a task whose tenant has no running task. */
   #startTasks(): void {
     for (;;) {
       const hasThread =
         this.#idle.length > 0 || this.#threads.size + this.#startingCount < this.#threadsMax;
-      const at = this.#queue.findIndex(({ tenantId }) => !this.#busyTenants.has(tenantId));
-      const [next] = hasThread && at !== -1 ? this.#queue.splice(at, 1) : [];
+      const index = this.#queue.findIndex(({ tenantId }) => !this.#busyTenants.has(tenantId));
+      const [next] = hasThread && index !== -1 ? this.#queue.splice(index, 1) : [];
       if (next === undefined) {
         return;
       }
@@ -132,12 +132,12 @@ export class WorkThreads {
     }
   }
 
-  /** Never rejects: an error rejects the task's promise. */
-  async #perform(queued: QueuedTask, idle: Worker | undefined): Promise<void> {
-    const { tenantId, bytes, resolve, reject } = queued;
+  /** Performs a task and settles its promise. Never rejects. */
+  async #perform(queuedTask: QueuedTask, idleThread: Worker | undefined): Promise<void> {
+    const { tenantId, bytes, resolve, reject } = queuedTask;
     try {
-      const thread = idle ?? (await this.#startThread());
-      const message = await this.#execute(thread, queued);
+      const thread = idleThread ?? (await this.#startThread());
+      const message = await this.#execute(thread, queuedTask);
       if (message.kind === "refused") {
         reject(new RequestError(message.status, message.detail));
       } else {
@@ -175,15 +175,15 @@ export class WorkThreads {
     thread.on("error", () => undefined);
     thread.once("exit", () => {
       this.#threads.delete(thread);
-      const at = this.#idle.indexOf(thread);
-      if (at !== -1) {
-        this.#idle.splice(at, 1);
+      const index = this.#idle.indexOf(thread);
+      if (index !== -1) {
+        this.#idle.splice(index, 1);
       }
     });
     return thread;
   }
 
-  async #execute(thread: Worker, { task, memory }: QueuedTask): Promise<WorkMessage> {
+  async #execute(thread: Worker, { task, transferList }: QueuedTask): Promise<WorkMessage> {
     let timer: NodeJS.Timeout | undefined;
     let onMessage: ((message: WorkMessage) => void) | undefined;
     let onExit: (() => void) | undefined;
@@ -208,7 +208,7 @@ export class WorkThreads {
             ),
           );
         }, withinMs);
-        thread.postMessage(task, memory);
+        thread.postMessage(task, transferList);
       });
       this.#idle.push(thread);
       return message;

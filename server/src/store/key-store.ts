@@ -36,7 +36,10 @@ export class KeyStore {
   readonly #lock: FolderLock | undefined;
   readonly #reader: TenantReader;
   readonly #writer: TenantWriter;
-  /** Ends after the last change: one transaction is open at a time. */
+  /**
+   * Settled when the last change is complete: each change waits for the previous one, because a connection has one
+   * transaction at a time.
+   */
   #lastChange: Promise<unknown> = Promise.resolve();
 
   /**
@@ -60,8 +63,7 @@ export class KeyStore {
   }
 
   /**
-   * Creates a key. This is the only time that the key is returned in plain text. Once a key exists, requests need
-   * one.
+   * Creates a key and returns its secret, which can't be read again later. Once a key exists, requests need one.
    *
    * @throws {@link ServerError} the handle is malformed.
    */
@@ -121,7 +123,7 @@ export class KeyStore {
   }
 }
 
-/** Returns `undefined` while a server uses the folder. */
+/** Locks the folder, or returns `undefined` while a server uses it. */
 function lockIfFree(path: string): FolderLock | undefined {
   try {
     return lockFolder(path);

@@ -9,27 +9,30 @@ import { toFailure } from "../storage/thread-reply.ts";
 import type { ThreadReply } from "../storage/thread-reply.ts";
 import type { WriterCall } from "./writer-protocol.ts";
 
-interface LongWritesHost {
+/** What the writer thread provides for its long writes. */
+interface WriterCallbacks {
   readonly db: Connection;
-  /** Throws if this call must not write now: the database is damaged, or the disk is full. */
+  /** Throws if this call must not write now, because the database is damaged or the disk is full. */
   readonly beforeSlice: (call: WriterCall, isUndo: boolean) => void;
   readonly onFailure: (cause: unknown) => void;
-  /** Frees reserved disk space for a deletion that failed because the disk is full; returns whether to try again. */
-  readonly freeSpaceFor: (cause: unknown) => boolean;
+  /**
+   * Frees the reserved disk space for a deletion that failed because the disk is full. Returns whether to try again.
+   */
+  readonly freeSpace: (cause: unknown) => boolean;
   /** Whether the write can be restarted after some of its slices were committed. */
   readonly canRestart: (call: WriterCall) => boolean;
   /** Converts a failure to the error that the caller receives. */
   readonly toReportedCause: (call: WriterCall, cause: unknown) => unknown;
-  /** Runs calls from their beginning. */
-  readonly run: (calls: readonly WriterCall[]) => void;
-  /** Runs a slice when no other transaction is open. */
-  readonly takeTurn: (slice: () => void) => void;
+  /** Runs calls as if they had just arrived. */
+  readonly runCalls: (calls: readonly WriterCall[]) => void;
+  /** Runs a slice as soon as no other transaction is open. */
+  readonly enqueueSlice: (slice: () => void) => void;
   /** Whether each slice must be as small as possible, so that it fits on a nearly full disk. */
   readonly isLowOnSpace: () => boolean;
   /** Called after each slice. */
   readonly onSlice: (call: WriterCall) => void;
-  /** Called once for each write, with the calls that were deferred because of it. */
-  readonly onEnd: (call: WriterCall, answer: ThreadReply, deferred: readonly WriterCall[]) => void;
+  /** Called when a write ends, with its reply and the calls that were deferred because of it. */
+  readonly onEnd: (call: WriterCall, reply: ThreadReply, deferred: readonly WriterCall[]) => void;
 }
 
 /** Number of times that a write is retried, each time with smaller slices. */
@@ -39,27 +42,27 @@ interface ActiveWrite {
   readonly call: WriterCall;
   readonly write: LongWrite<unknown>;
   steps: Generator<void, unknown>;
-  /** Set if the write failed: its committed slices are being undone. */
+  /** Set if the write failed: its committed slices are then undone. */
   failure?: { readonly cause: unknown };
-  readonly deferred: WriterCall[];
+  readonly deferredCalls: WriterCall[];
 }
 
 /**
- * Runs the long writes on the writer thread. In each turn of the event loop one of them runs one slice, which is one
+ * Runs the long writes on the writer thread. In each turn of the event loop, one of them runs one slice, which is one
  * transaction; other writes run in between.
  *
- * States of a write: active -> done, or failed -> being undone -> answered.
+ * States of a write: active -> done, or active -> failed -> undone -> done.
  */
 export class LongWrites {
-  readonly #host: LongWritesHost;
-  /** In the order in which they get their next slice. */
+  readonly #callbacks: WriterCallbacks;
+  /** The active writes, in the order in which they run their next slice. */
   readonly #active: ActiveWrite[] = [];
   /** How often each write was retried. */
   readonly #attempts = new WeakMap<WriterCall, number>();
   #turn: NodeJS.Immediate | undefined;
 
-  constructor(host: LongWritesHost) {
-    this.#host = host;
+  constructor(callbacks: WriterCallbacks) {
+    this.#callbacks = callbacks;
   }
 
   /**
@@ -69,7 +72,7 @@ export class LongWrites {
     if (this.deferIfConflicting(call)) {
       return;
     }
-    this.#active.push({ call, write, steps: write.steps, deferred: [] });
+    this.#active.push({ call, write, steps: write.steps, deferredCalls: [] });
     this.#schedule();
   }
 
@@ -78,8 +81,8 @@ export class LongWrites {
    * same resources, which the long write may have read already. Returns whether the call was deferred.
    */
   deferIfConflicting(call: WriterCall): boolean {
-    const blocking = this.#active.find((active) => conflicts(active.call, call));
-    blocking?.deferred.push(call);
+    const blocking = this.#active.find((active) => areConflicting(active.call, call));
+    blocking?.deferredCalls.push(call);
     return blocking !== undefined;
   }
 
@@ -89,22 +92,22 @@ export class LongWrites {
   }
 
   /**
-   * Aborts all long writes and returns their results, because the server is closing. Committed slices of
-   * incomplete writes are erased at the next start.
+   * Aborts all long writes and returns their replies, because the server is closing. What incomplete writes have
+   * committed is erased at the next start.
    */
-  end(): readonly ThreadReply[] {
+  abortAll(): readonly ThreadReply[] {
     clearImmediate(this.#turn);
     const cause = new RequestError(503, "the server is closing");
     return this.#active
       .splice(0)
-      .flatMap(({ call, deferred }) => [call, ...deferred])
+      .flatMap(({ call, deferredCalls }) => [call, ...deferredCalls])
       .map(({ sequence }) => toFailure(sequence, cause));
   }
 
   #schedule(): void {
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined;
-      this.#host.takeTurn(() => {
+      this.#callbacks.enqueueSlice(() => {
         const active = this.#active.shift();
         if (active !== undefined) {
           this.#runNextSlice(active);
@@ -117,7 +120,7 @@ export class LongWrites {
   }
 
   #runNextSlice(active: ActiveWrite): void {
-    const { db, beforeSlice, isLowOnSpace, onFailure, onSlice } = this.#host;
+    const { db, beforeSlice, isLowOnSpace, onFailure, onSlice } = this.#callbacks;
     let step: IteratorResult<void, unknown>;
     try {
       beforeSlice(active.call, active.failure !== undefined);
@@ -139,52 +142,52 @@ export class LongWrites {
   }
 
   #handleFailure(active: ActiveWrite, cause: unknown): void {
-    const { call, failure, deferred } = active;
+    const { call, failure, deferredCalls } = active;
     const attempts = this.#attempts.get(call) ?? 0;
     this.#attempts.set(call, attempts + 1);
-    const canRetry = attempts < maxRetries && this.#host.freeSpaceFor(cause);
-    if (failure === undefined && this.#host.canRestart(call) && canRetry) {
-      this.#host.run([call, ...deferred]);
+    const canRetry = attempts < maxRetries && this.#callbacks.freeSpace(cause);
+    if (failure === undefined && this.#callbacks.canRestart(call) && canRetry) {
+      this.#callbacks.runCalls([call, ...deferredCalls]);
       return;
     }
     if (failure !== undefined && !canRetry) {
-      // The undo failed as well, for example on a full disk: the next start erases the rest.
+      // The undo failed as well, for example on a full disk. The next start erases what the write has committed.
       this.#finish(active, undefined);
       return;
     }
-    active.failure = failure ?? { cause: this.#host.toReportedCause(call, cause) };
+    active.failure = failure ?? { cause: this.#callbacks.toReportedCause(call, cause) };
     active.steps = active.write.undo();
     this.#active.push(active);
   }
 
-  #finish({ call, failure, deferred }: ActiveWrite, value: unknown): void {
+  #finish({ call, failure, deferredCalls }: ActiveWrite, value: unknown): void {
     const { sequence } = call;
     const cause = failure?.cause;
     if (failure === undefined) {
-      this.#host.onEnd(call, { kind: "answer", sequence, value }, deferred);
+      this.#callbacks.onEnd(call, { kind: "result", sequence, value }, deferredCalls);
     } else if (cause instanceof UncheckedWrite) {
       const unchecked: Unchecked = { unchecked: cause.needs };
-      this.#host.onEnd(call, { kind: "answer", sequence, value: unchecked }, deferred);
+      this.#callbacks.onEnd(call, { kind: "result", sequence, value: unchecked }, deferredCalls);
     } else {
-      this.#host.onEnd(call, toFailure(sequence, cause), deferred);
+      this.#callbacks.onEnd(call, toFailure(sequence, cause), deferredCalls);
     }
   }
 }
 
-/** Runs steps until the time of the slice is used or the write is complete. A short slice is one step. */
+/** Runs steps until the time of the slice is over or the write is complete. A short slice is one step. */
 function runSlice(
   steps: Generator<void, unknown>,
   isShort: boolean,
 ): IteratorResult<void, unknown> {
-  const end = isShort ? 0 : performance.now() + serverLimits.writeSliceMs;
+  const endMs = isShort ? 0 : performance.now() + serverLimits.writeSliceMs;
   let step = steps.next();
-  while (step.done !== true && performance.now() < end) {
+  while (step.done !== true && performance.now() < endMs) {
     step = steps.next();
   }
   return step;
 }
 
-/** Groups the resources whose writes depend on each other, by name. */
+/** The groups of resources whose writes depend on each other: the name of the group by resource. */
 const conflictGroups: ReadonlyMap<string, string> = new Map([
   ["datasets", "datasets"],
   ["examples", "datasets"],
@@ -192,7 +195,7 @@ const conflictGroups: ReadonlyMap<string, string> = new Map([
   ["uploads", "datasets"],
 ]);
 
-function conflicts({ request: long }: WriterCall, { request }: WriterCall): boolean {
+function areConflicting({ request: long }: WriterCall, { request }: WriterCall): boolean {
   return (
     long.kind === "write" &&
     request.kind === "write" &&

@@ -1,7 +1,7 @@
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import type { ReadScope } from "../runs/read-scope.ts";
-import { weightOf } from "./reader-protocol.ts";
+import { determineWeight } from "./reader-protocol.ts";
 import type { QueryWeight } from "./reader-protocol.ts";
 import type { ReaderQuery } from "./reader-thread.ts";
 import { TenantQueues } from "../tenants/tenant-queues.ts";
@@ -18,7 +18,7 @@ interface PoolSizes {
    * Long queries of one tenant that may run at once. Fewer than `longQueries`, so that no tenant can use all of them.
    */
   readonly longQueriesOfTenant: number;
-  /** Queries of one tenant and weight that may wait; further ones are refused. */
+  /** How many queries of one tenant and weight may wait; further ones are refused. */
   readonly waiting: number;
 }
 
@@ -43,7 +43,7 @@ interface Query {
   readonly args: readonly unknown[];
   readonly weight: QueryWeight;
   readonly tenantId: string;
-  readonly endsAt: number;
+  readonly deadlineMs: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
   /** The thread that runs the query; absent while the query waits. */
@@ -51,11 +51,11 @@ interface Query {
 }
 
 /**
- * Runs queries on a few threads. Queries that may take long can use only some of the threads, and tenants take turns;
- * quick queries can use any thread. Each query has a deadline, which counts from its arrival.
+ * Runs queries on a few threads. Long queries can use only some of the threads, and tenants take turns; quick queries
+ * can use any thread. Each query has a deadline, which counts from its arrival.
  *
  * States of a query: waiting -> running -> settled. A query that exceeds its deadline, or whose client disconnected,
- * is settled at once; its thread becomes free when SQLite visits the next row.
+ * is settled at once; its thread becomes free when SQLite reads the next row.
  */
 export class ReadPool {
   readonly #createThread: () => QueryThread;
@@ -64,7 +64,7 @@ export class ReadPool {
   readonly #idle: QueryThread[] = [];
   readonly #threads: QueryThread[] = [];
   readonly #queues: { readonly [Weight in QueryWeight]: TenantQueues<Query> };
-  /** Queries that wait or run. */
+  /** The queries that wait or run. */
   readonly #open = new Set<Query>();
   readonly #longRunningByTenant = new Map<string, number>();
   #longRunning = 0;
@@ -89,7 +89,7 @@ export class ReadPool {
     if (!this.#isOpen) {
       return Promise.reject(new RequestError(503, "the server is closing"));
     }
-    const weight = weightOf(resource, method, args);
+    const weight = determineWeight(resource, method, args);
     const tenantId = scope?.tenantId ?? "";
     if (scope?.isClosed === true) {
       return Promise.reject(createAbortedError());
@@ -110,7 +110,7 @@ export class ReadPool {
         args,
         weight,
         tenantId,
-        endsAt: performance.now() + this.#timeoutMs,
+        deadlineMs: performance.now() + this.#timeoutMs,
         resolve: (value) => {
           settle();
           resolve(value);
@@ -173,13 +173,13 @@ export class ReadPool {
     if (this.#idle.length === 0 && this.#threads.length >= this.#sizes.threads) {
       return undefined;
     }
-    const quick = this.#queues.quick.dequeue(() => true);
-    if (quick !== undefined || this.#longRunning >= this.#sizes.longQueries) {
-      return quick;
+    const quickQuery = this.#queues.quick.dequeue(() => true);
+    if (quickQuery !== undefined || this.#longRunning >= this.#sizes.longQueries) {
+      return quickQuery;
     }
-    const maxLong = this.#sizes.longQueriesOfTenant;
+    const maxLongQueries = this.#sizes.longQueriesOfTenant;
     return this.#queues.long.dequeue(
-      (tenantId) => (this.#longRunningByTenant.get(tenantId) ?? 0) < maxLong,
+      (tenantId) => (this.#longRunningByTenant.get(tenantId) ?? 0) < maxLongQueries,
     );
   }
 
@@ -189,7 +189,7 @@ export class ReadPool {
     query.thread = thread;
     this.#countLong(tenantId, longCount);
     try {
-      const withinMs = query.endsAt - performance.now();
+      const withinMs = query.deadlineMs - performance.now();
       query.resolve(await thread.read({ resource, method, args, withinMs }));
     } catch (cause) {
       query.reject(cause as Error);

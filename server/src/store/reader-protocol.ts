@@ -15,31 +15,33 @@ export interface ReaderCall {
 export interface ReaderData {
   /** The database file. */
   readonly path: string;
-  /** One cell, shared with the main thread; a value other than 0 cancels the running query. */
-  readonly ended: Int32Array<SharedArrayBuffer>;
+  /** One number, shared with the main thread. A value other than 0 cancels the running query. */
+  readonly cancelFlag: Int32Array<SharedArrayBuffer>;
 }
 
 export type ReaderMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "failedToStart"; readonly reason: string }
-  /** Stored content failed its checksum. */
+  /** Stored content did not match its checksum. */
   | { readonly kind: "damaged"; readonly detail: string }
   | ThreadReply;
 
 /**
- * How much work a query may take: `quick` queries are bounded by an index; the cost of `long` ones grows with the
+ * How much work a query may be: `quick` queries are bounded by an index; the cost of `long` ones grows with the
  * stored data.
  */
 export type QueryWeight = "quick" | "long";
 
-type Rules = {
+type LongQueryRules = {
   readonly [Resource in keyof Readers]?: {
     readonly [Method in keyof Readers[Resource]]?: true | ((args: readonly unknown[]) => boolean);
   };
 };
 
-/** Whether any of the members is set. Used for members for which an index does not help, or is not enough. */
-const hasAny = (value: unknown, names: readonly string[]): boolean =>
+/**
+ * Whether any of the named members is set. An index does not help a query in which one of them is set, or not enough.
+ */
+const hasAnyMember = (value: unknown, names: readonly string[]): boolean =>
   typeof value === "object" &&
   value !== null &&
   names.some((name) => {
@@ -47,23 +49,26 @@ const hasAny = (value: unknown, names: readonly string[]): boolean =>
     return member !== undefined && member !== null && member !== "";
   });
 
-const memberOf = (value: unknown, name: string): unknown =>
+const readMember = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 
 const isFiltered = ([, query]: readonly unknown[]): boolean =>
-  hasAny(memberOf(query, "filter"), ["text", "runFilters", "rootFilter", "treeFilter"]);
+  hasAnyMember(readMember(query, "filter"), ["text", "runFilters", "rootFilter", "treeFilter"]);
 
 /** Whether a list query skips many rows, sorts without an index, or filters. */
 const isFarOrFiltered = ([, query]: readonly unknown[]): boolean =>
-  hasAny(memberOf(query, "filter"), ["splits", "metadata", "texts", "condition"]) ||
-  memberOf(query, "order") === "random" ||
-  Number(memberOf(query, "offset") ?? 0) > maxQuickOffset;
+  hasAnyMember(readMember(query, "filter"), ["splits", "metadata", "texts", "condition"]) ||
+  readMember(query, "order") === "random" ||
+  Number(readMember(query, "offset") ?? 0) > maxQuickOffset;
 
 /** The largest offset of a quick query: skipping this many rows takes a few milliseconds. */
 const maxQuickOffset = 2_000;
 
-/** Queries that take longer the more data is stored. They can use only some of the threads. */
-const longQueries: Rules = {
+/**
+ * The queries that take longer the more data is stored, with the arguments for which that is true. They can use only
+ * some of the threads.
+ */
+const longQueries: LongQueryRules = {
   datasets: { diff: true, diffPage: true },
   examples: {
     count: true,
@@ -71,18 +76,23 @@ const longQueries: Rules = {
     search: true,
     list: isFarOrFiltered,
     preview: isFarOrFiltered,
-    page: ([, query]) => hasAny(query, ["splits", "metadata", "texts", "condition"]),
+    page: ([, query]) => hasAnyMember(query, ["splits", "metadata", "texts", "condition"]),
   },
   experiments: { compare: true },
-  feedback: { statsOfFilter: true, statsOfProjectRuns: true },
+  feedback: { readStatsOfFilter: true, statsOfProjectRuns: true },
   feedbackTrend: { read: true },
-  runs: { statistics: true, query: isFiltered },
-  runLists: { search: isFiltered, counts: true },
+  runs: { readStatistics: true, query: isFiltered },
+  runLists: { search: isFiltered, countRuns: true },
   runPages: { query: isFiltered, search: isFiltered },
-  storage: { use: true, projects: true },
+  storage: { measure: true, listProjects: true },
 };
 
-export function weightOf(resource: string, method: string, args: readonly unknown[]): QueryWeight {
+/** Returns whether a query is quick or long, which decides on which threads it may run. */
+export function determineWeight(
+  resource: string,
+  method: string,
+  args: readonly unknown[],
+): QueryWeight {
   const rules = longQueries[resource as keyof Readers] as
     | Readonly<Record<string, true | ((args: readonly unknown[]) => boolean)>>
     | undefined;
@@ -91,8 +101,8 @@ export function weightOf(resource: string, method: string, args: readonly unknow
 }
 
 /**
- * Queries that run on the calling thread: each reads one row through a unique index and is needed before a request is
- * authorized. Calling another thread would take ten times as long.
+ * Queries that run on the calling thread: each reads one row through a unique index, and a request is not authorized
+ * before its result is known. Calling another thread would take ten times as long.
  */
 const immediateQueries: readonly string[] = [
   "tenants.find",
@@ -100,5 +110,6 @@ const immediateQueries: readonly string[] = [
   "tenants.hasKeys",
 ];
 
+/** Whether a query runs on the calling thread. */
 export const isImmediate = (resource: string, method: string): boolean =>
   resource === "tenants" && immediateQueries.includes(`${resource}.${method}`);

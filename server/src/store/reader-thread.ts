@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { distFile } from "../storage/dist-files.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
-import { endThread, threadOptions, waitForFirstMessage, whenEnded } from "../storage/threads.ts";
+import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
 import type { ReaderCall, ReaderData, ReaderMessage } from "./reader-protocol.ts";
 import { toError } from "../storage/thread-reply.ts";
 
@@ -15,11 +15,14 @@ interface PendingQuery {
   readonly reject: (cause: Error) => void;
 }
 
-/** Main-thread handle of one reader thread, which starts with its first query and runs one query at a time. */
+/**
+ * Handle of a reader thread in the main thread. The reader thread starts with its first query and runs one query at a
+ * time.
+ */
 export class ReaderThread {
   readonly #path: string;
   readonly #onDamage: (detail: string) => void;
-  readonly #ended = new Int32Array(new SharedArrayBuffer(4));
+  readonly #cancelFlag = new Int32Array(new SharedArrayBuffer(4));
   #pending: PendingQuery | undefined;
   #worker: Promise<Worker> | undefined;
   #sequence = 0;
@@ -32,7 +35,7 @@ export class ReaderThread {
   /** Calls a method of a resource. A thread that has ended is started again. */
   async read(query: ReaderQuery): Promise<unknown> {
     this.#sequence += 1;
-    Atomics.store(this.#ended, 0, 0);
+    Atomics.store(this.#cancelFlag, 0, 0);
     const sequence = this.#sequence;
     const worker = await (this.#worker ??= this.#start());
     return new Promise<unknown>((resolve, reject) => {
@@ -41,9 +44,9 @@ export class ReaderThread {
     });
   }
 
-  /** Cancels the running query when it visits the next row. */
+  /** Cancels the running query. It ends when it reads the next row. */
   cancel(): void {
-    Atomics.store(this.#ended, 0, 1);
+    Atomics.store(this.#cancelFlag, 0, 1);
   }
 
   /** Ends the thread; resolves when its connection is closed. */
@@ -59,15 +62,16 @@ export class ReaderThread {
     const worker = new Worker(distFile("reader.worker.js"), {
       ...threadOptions,
       name: "millrace-reader",
-      workerData: { path: this.#path, ended: this.#ended } satisfies ReaderData,
+      workerData: { path: this.#path, cancelFlag: this.#cancelFlag } satisfies ReaderData,
     });
-    // Listen before anything else: if the exit went unnoticed, callers would wait forever.
+    // Listen before anything else: if the thread ended without a listener, callers would wait forever.
     worker.once("exit", () => this.#onExit());
-    const first = await this.#readFirstMessage(worker);
-    if (first.kind !== "ready") {
+    const firstMessage = await this.#readFirstMessage(worker);
+    if (firstMessage.kind !== "ready") {
       // The thread has closed its connection and ends by itself.
-      await whenEnded(worker);
-      const reason = first.kind === "failedToStart" ? first.reason : first.kind;
+      await waitForExit(worker);
+      const reason =
+        firstMessage.kind === "failedToStart" ? firstMessage.reason : firstMessage.kind;
       throw new RequestError(503, `a reader thread did not start: ${reason}`, 1);
     }
     worker.on("message", (message: ReaderMessage) => this.#onMessage(message));
@@ -97,7 +101,7 @@ export class ReaderThread {
       return;
     }
     this.#pending = undefined;
-    if (message.kind === "answer") {
+    if (message.kind === "result") {
       pending.resolve(message.value);
     } else {
       pending.reject(toError(message));

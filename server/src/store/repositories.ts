@@ -80,10 +80,13 @@ import { ViewRepository, viewTables } from "../views/view-repository.ts";
 import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
-// The registry of what is stored. A resource has a row in each interface and each function below; the tables at the end
+// All resources that the server stores. Each has a row in the interfaces and functions below; the tables at the end
 // list each method, so the compiler requires an entry for a new one.
 
-/** The tables of resources that were added one by one. Each is one format of the database: only append. */
+/**
+ * SQL that creates the tables of resources that were added later. Each entry is one version of the database format,
+ * so entries may only be appended.
+ */
 export const addedTables: readonly string[] = [viewTables];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
@@ -156,8 +159,8 @@ export function createReaders(db: Connection): Readers {
     traces: new TraceReader(db),
     views: new ViewRepository(database),
   };
-  const scoped = scopeToTenants<ScopedReaders>(readers, keys, readArguments);
-  return { ...scoped, runPages: new RunPageReader(scoped, () => db.checkLimit()) };
+  const scopedReaders = scopeToTenants<ScopedReaders>(readers, keys, readArguments);
+  return { ...scopedReaders, runPages: new RunPageReader(scopedReaders, () => db.checkLimit()) };
 }
 
 /** The writers as the writer thread calls them: some methods return a long write. */
@@ -170,19 +173,19 @@ type WriteSteps = Omit<Writers, "datasets" | "projects"> & {
 export function createWriters(db: Connection) {
   const database = new SqliteDatabase(db);
   const keys = new TenantKeyWriter(db);
-  const steps = new StepSize();
-  const runProjects = new SqliteRunProjects(db, keys, steps);
+  const stepSize = new StepSize();
+  const runProjects = new SqliteRunProjects(db, keys, stepSize);
   const datasetDependencies = createDatasetWriteDependencies(db, keys);
   const examples = new ExampleWriter(datasetDependencies);
   const largeExamples = new LargeExampleWriter(datasetDependencies, examples);
-  const scoped = {
+  const scopedWriters = {
     annotationQueues: new AnnotationQueueWriter(database),
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(database),
-    retention: new RetentionWriter(database, new SqliteExpiredRuns(db, steps)),
+    retention: new RetentionWriter(database, new SqliteExpiredRuns(db, stepSize)),
     shares: new ShareWriter(database, tokenKeysOf(db)),
     tenants: new TenantWriter(database),
     views: new ViewRepository(database),
@@ -197,20 +200,20 @@ export function createWriters(db: Connection) {
     largeExamples,
     uploads: new UploadWriter(database, datasetDependencies, tokenKeysOf(db)),
   };
-  const requestable = {
-    ...scopeToTenants(scoped, keys, writeArguments),
+  const requestableWriters = {
+    ...scopeToTenants(scopedWriters, keys, writeArguments),
     runs: new RunWriter(db, {
       projects: runProjects,
       feedback: new SqliteRunFeedback(db, keys),
       keys,
     }),
   } satisfies WriteSteps;
-  // The others are internal: no request can call them.
+  // These writers are internal: no request can call them.
   return {
-    ...requestable,
+    ...requestableWriters,
     textIndex: new TextIndexWriter(db),
     schemas: datasetDependencies.schemas,
-    steps,
+    stepSize,
   };
 }
 
@@ -219,7 +222,7 @@ export type SqliteWriters = ReturnType<typeof createWriters>;
 /** All readers except that of pages, which reads through the others. */
 type ScopedReaders = Omit<Readers, "runPages">;
 
-/** How the arguments of each query contain ids that rows may store as keys. */
+/** For each query, replaces the ids in its arguments by the keys under which rows are stored. */
 const readArguments: ArgumentTable<ScopedReaders> = {
   annotationQueues: {
     find: unchanged,
@@ -243,8 +246,8 @@ const readArguments: ArgumentTable<ScopedReaders> = {
       tenantId,
       replaceMembers(query, { runIds: runs, projectIds: projects }),
     ],
-    statsOfRuns: ([tenantId, ids, ...rest], { runs }) => [tenantId, runs(ids), ...rest],
-    statsOfFilter: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
+    readStatsOfRuns: ([tenantId, ids, ...rest], { runs }) => [tenantId, runs(ids), ...rest],
+    readStatsOfFilter: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
     statsOfProjectRuns: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
     statsOfProjects: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
     statsOfComparatives: unchanged,
@@ -286,7 +289,7 @@ const readArguments: ArgumentTable<ScopedReaders> = {
       replaceMembers(query, { datasetId: dataset }),
     ],
     findDatasetId: unchanged,
-    // Takes ids of source runs. Rows of examples store these ids, not keys, so nothing is mapped.
+    // The arguments contain ids of source runs. Rows of examples store these ids, not keys, so nothing is replaced.
     listSources: unchanged,
     listSplits: withDatasetKey,
     search: ([tenantId, query], { dataset }) => [
@@ -328,7 +331,7 @@ const readArguments: ArgumentTable<ScopedReaders> = {
         after: (after) => replaceMembers(after, { id: keys.run }),
       }),
     ],
-    statistics: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
+    readStatistics: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
     findShared: scopedByToken,
     findFile: ([tenantId, file], { run }) => [tenantId, replaceMembers(file, { runId: run })],
   },
@@ -342,11 +345,11 @@ const readArguments: ArgumentTable<ScopedReaders> = {
       }),
     ],
     readStartTimeRange: withProjectKey,
-    counts: ([tenantId, query], { project }) => [
+    countRuns: ([tenantId, query], { project }) => [
       tenantId,
       replaceMembers(query, { projectId: project }),
     ],
-    words: ([tenantId, query], { project }) => [
+    listSuggestions: ([tenantId, query], { project }) => [
       tenantId,
       replaceMembers(query, { projectId: project }),
     ],
@@ -356,7 +359,7 @@ const readArguments: ArgumentTable<ScopedReaders> = {
     findTraceTokens: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
     findThreadToken: withThreadKey,
   },
-  storage: { use: unchanged, projects: unchanged },
+  storage: { measure: unchanged, listProjects: unchanged },
   tenants: {
     find: unchanged,
     findByHandle: unchanged,
@@ -366,7 +369,7 @@ const readArguments: ArgumentTable<ScopedReaders> = {
     listKeys: unchanged,
   },
   traces: {
-    page: ([tenantId, query], { run }) => [tenantId, replaceMembers(query, { afterId: run })],
+    readPage: ([tenantId, query], { run }) => [tenantId, replaceMembers(query, { afterId: run })],
   },
   views: {
     list: withProjectKey,
@@ -375,12 +378,12 @@ const readArguments: ArgumentTable<ScopedReaders> = {
 };
 
 /**
- * All writers except those of runs, which map ids themselves, because batches of runs are written without a resource
- * call.
+ * All writers except those of runs. These replace ids by keys themselves, because batches of runs arrive without a
+ * call of a resource's method.
  */
 type ScopedWriters = Omit<Writers, "runs">;
 
-/** How the arguments of each write contain ids that rows may store as keys. */
+/** For each write, replaces the ids in its arguments by the keys under which rows are stored. */
 const writeArguments: ArgumentTable<ScopedWriters> = {
   annotationQueues: {
     create: ([tenantId, draft], { dataset }) => [
@@ -407,7 +410,7 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
       replaceMembers(draft, { experimentIds: projects, datasetId: dataset }),
     ],
   },
-  // Feedback also arrives in batches of runs, so the ids are mapped where it is added.
+  // Feedback also arrives in batches of runs, so its ids are replaced where it is stored.
   feedback: { create: unchanged, update: unchanged, delete: unchanged, createTokens: unchanged },
   datasets: {
     create: unchanged,
@@ -441,7 +444,7 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     deleteMany: unchanged,
   },
   largeExamples: {
-    // Packed parts are mapped after they are unpacked.
+    // The packed parts still contain ids: they are replaced after unpacking.
     create: unchanged,
     update: ([tenantId, parts, datasetId], keys) =>
       datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.dataset(datasetId)],

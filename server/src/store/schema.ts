@@ -23,18 +23,18 @@ import { openDatabase } from "../storage/sqlite/connection.ts";
 import { cacheKibibytes } from "../storage/sqlite/open-database.ts";
 
 /**
- * With runs of 5.5 kB, a commit with pages of 16 KiB costs less than half of one with 4 KiB, because a payload does
- * not need overflow pages then.
+ * With pages of 16 KiB, a commit of runs of 5.5 kB costs less than half of one with pages of 4 KiB, because a payload
+ * then needs no overflow pages.
  */
 const pageBytes = 16_384;
 /**
- * 256 MiB. At this many pages in the write-ahead log, a commit runs a checkpoint itself; `Checkpointer` normally does
- * it earlier, on another thread.
+ * 256 MiB. When the write-ahead log has this many pages, a commit runs a checkpoint itself. Normally `Checkpointer`
+ * runs it earlier, on another thread.
  */
 const maxLogPages = 16_384;
 
 /** SQLite's name for a database that has no file. */
-const inMemory = ":memory:";
+const memoryPath = ":memory:";
 
 /** Opens the only connection that writes, and creates or migrates the tables. */
 export function openWriter(path: string): Connection {
@@ -42,7 +42,7 @@ export function openWriter(path: string): Connection {
   assertMillraceDatabase(db);
   defineTokenFunctions(
     db,
-    path === inMemory ? TokenKeys.random() : TokenKeys.prepare(dirname(path)),
+    path === memoryPath ? TokenKeys.createRandom() : TokenKeys.readOrCreate(dirname(path)),
   );
   // secure_delete overwrites deleted rows with zeros, in the database and in the pages that the log receives.
   db.exec(`PRAGMA secure_delete = ON;
@@ -58,18 +58,18 @@ export function openWriter(path: string): Connection {
 }
 
 /**
- * Opens another writing connection next to a running server. It does not migrate tables and never runs a checkpoint;
- * the server does both.
+ * Opens a second connection that writes, while a server is running. It does not migrate tables and never runs a
+ * checkpoint; the server does both.
  *
  * @throws Error the server uses another database format.
  */
 export function openSecondWriter(path: string): Connection {
   const db = openDatabase(path);
-  const found = readFormat(db);
-  if (found !== formats.length) {
+  const format = readFormat(db);
+  if (format !== formats.length) {
     db.close();
     throw new Error(
-      `the running server's database has format ${found}, but this command supports format ${formats.length}: use the command of the server's version`,
+      `the running server's database has format ${format}, but this command supports format ${formats.length}: use the command of the server's version`,
     );
   }
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON");
@@ -80,15 +80,15 @@ const readFormat = (db: Connection): number =>
   Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);
 
 function migrate(db: Connection): void {
-  const found = readFormat(db);
-  if (found > formats.length) {
+  const format = readFormat(db);
+  if (format > formats.length) {
     throw new Error(
-      `the database has format ${found}, but this server supports formats up to ${formats.length}: use a newer server`,
+      `the database has format ${format}, but this server supports formats up to ${formats.length}: use a newer server`,
     );
   }
-  if (found < formats.length) {
-    const hadPlainTokens = found > 0 && found < firstEncryptedFormat && hasPlainTokens(db);
-    db.exec(`BEGIN; ${formats.slice(found).join("")} PRAGMA user_version = ${formats.length};`);
+  if (format < formats.length) {
+    const hadPlainTokens = format > 0 && format < firstEncryptedFormat && hasPlainTokens(db);
+    db.exec(`BEGIN; ${formats.slice(format).join("")} PRAGMA user_version = ${formats.length};`);
     if (hadPlainTokens) {
       overwriteFreePages(db);
     }
@@ -135,7 +135,7 @@ function overwriteFreePages(db: Connection): void {
     DROP TABLE zeros;`);
 }
 
-/** Bytes of one row. SQLite allows up to a gigabyte. */
+/** Bytes of one row of zeros. SQLite allows up to a gigabyte. */
 const zeroRowBytes = 64 * 1_048_576;
 
 /** Creates the default tenant, which serves requests without a key. */
@@ -143,7 +143,7 @@ function createDefaultTenant(db: Connection): void {
   db.prepare("INSERT OR IGNORE INTO settings (key, value) VALUES ('tenant_id', ?)").run([
     randomUUID(),
   ]);
-  // In databases older than this setting, the tenant is as old as its first project.
+  // Databases that are older than this setting have projects: the tenant counts as created with the first of them.
   db.prepare(
     "INSERT OR IGNORE INTO settings (key, value) SELECT 'tenant_us', coalesce(min(start_us), ?) FROM projects",
   ).run([Date.now() * 1_000]);
@@ -157,7 +157,7 @@ function createDefaultTenant(db: Connection): void {
  * distributed by trace. Payloads are in a table of their own: `runs` stays narrow, and a patch adds a row without
  * rewriting one. Names of projects are JSON texts, because SQLite's text type can't store lone surrogates.
  */
-const tables = `
+const firstTables = `
   CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE projects (
     id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, name_json TEXT NOT NULL UNIQUE, start_us INTEGER NOT NULL
@@ -211,7 +211,7 @@ const reviewTables = [queueReviewTables];
 
 /** The SQL that migrates each format to the next; a database of any format can be opened. */
 export const formats: readonly string[] = [
-  tables,
+  firstTables,
   projectFields,
   catalogTables.join(""),
   reviewTables.join(""),

@@ -39,15 +39,15 @@ export interface StoreOptions {
  * @throws ServerError the folder is not writable, or another server uses it.
  */
 export const openSqliteStore = (folder: string, options?: StoreOptions): Promise<Store> =>
-  open(folder, options);
+  openStore(folder, options);
 
 /** Opens a store in a temporary folder, which is deleted when the store is closed. */
 export function openTemporaryStore(options?: StoreOptions): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-"));
-  return open(folder, options, () => rmSync(folder, { recursive: true, force: true }));
+  return openStore(folder, options, () => rmSync(folder, { recursive: true, force: true }));
 }
 
-async function open(
+async function openStore(
   folder: string,
   { queryTimeoutMs = serverLimits.queryMs }: StoreOptions = {},
   onClosed?: () => void,
@@ -89,7 +89,9 @@ function warnOfUnknownKey(connection: Connection, folder: string): void {
   }
 }
 
-/** Prepares the text index. If the disk is too full, even after deleting the old index, searches run without one. */
+/**
+ * Prepares the text index. If the disk is too full, even after deleting an old index, searches run without an index.
+ */
 function prepareIndexIfSpace(file: string): void {
   const prepare = (): boolean => {
     try {
@@ -114,7 +116,8 @@ function prepareIndexIfSpace(file: string): void {
 }
 
 /**
- * Logs each damaged item once, and stops after {@link maxLoggedDamages}: then the disk is at fault, not single runs.
+ * Creates a function that logs each damaged item once, and stops after {@link maxLoggedDamages} items: so many mean
+ * that the disk fails.
  */
 function createDamageLog(): (detail: string) => void {
   const logged = new Set<string>();
@@ -134,11 +137,14 @@ interface StoreParts {
   readonly pool: ReadPool;
   readonly textIndex: TextIndexThread;
   readonly lock: FolderLock;
-  /** Called when everything is closed. */
+  /** Called when the store is closed. */
   readonly onClosed?: () => void;
 }
 
-/** Reads on the threads of the pool, except for the queries that authorize requests; writes on the writer thread. */
+/**
+ * The store of a data folder. Queries run on reader threads, except for those that authorize requests; writes run on
+ * the writer thread.
+ */
 class SqliteStore implements Store {
   readonly read: Promised<Readers>;
   readonly write: Promised<Writers>;
@@ -146,7 +152,7 @@ class SqliteStore implements Store {
   readonly #parts: StoreParts;
   /** Threads for schema checks; they start on first use. */
   readonly #work = new WorkThreads();
-  #closing: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
 
   constructor(parts: StoreParts) {
     const { connection, writer, pool } = parts;
@@ -182,14 +188,14 @@ class SqliteStore implements Store {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    this.#closed ??= this.#close();
+    return this.#closed;
   }
 
   async #close(): Promise<void> {
     const { connection, writer, pool, textIndex, lock, onClosed } = this.#parts;
-    // Close the readers first: the writer's last step is to move the write-ahead log into the database, which needs
-    // to be alone.
+    // Close the readers before the writer: its last step is to write the write-ahead log back, for which no other
+    // connection may be open.
     connection.close();
     await Promise.all([pool.close(), textIndex.close(), this.#work.close()]);
     await writer.close();
@@ -198,13 +204,17 @@ class SqliteStore implements Store {
   }
 }
 
-type Invoke = (resource: string, method: string, args: readonly unknown[]) => Promise<unknown>;
+type InvokeMethod = (
+  resource: string,
+  method: string,
+  args: readonly unknown[],
+) => Promise<unknown>;
 
 /**
- * Creates a proxy that turns each method of each resource into a call by name. The types ensure that the method
- * exists.
+ * Creates a proxy on which each call of a resource's method becomes a call of `invoke` with both names. TypeScript
+ * ensures that the method exists.
  */
-function createProxy<Resources>(invoke: Invoke): Promised<Resources> {
+function createProxy<Resources>(invoke: InvokeMethod): Promised<Resources> {
   const methodsOf = (resource: string): object =>
     new Proxy(
       {},

@@ -9,7 +9,7 @@ import type { Readers, Writers } from "./repositories.ts";
  */
 export interface Store {
   readonly read: Promised<Readers>;
-  /** Resolves when the change would survive the end of the process. */
+  /** Each method resolves when its change would survive the end of the process. */
   readonly write: Promised<Writers>;
   /** The tenant of requests without a key; created at the first start. */
   readonly defaultTenantId: string;
@@ -17,7 +17,7 @@ export interface Store {
   readonly readOnlyReason: string | undefined;
   /** Resolves when the batch would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
-  /** Sets the listener that is called with what each commit stored for runs. */
+  /** Sets the listener that each commit calls with the counts of the runs that it stored. */
   onActivity(listener: (activity: readonly Activity[]) => void): void;
   /** Cancels running queries and refuses new ones, because the server is about to end. */
   endReads(): void;

@@ -11,7 +11,7 @@ import type { TenantKeys } from "../storage/sqlite/tenant-keys.ts";
 // Callers use ids, which are unique within their tenant; the tables use keys (`tenant-keys.ts`). Every call passes
 // through this file: ids in its arguments are replaced by keys, and keys in its result by ids.
 
-/** Maps ids of one tenant to keys. */
+/** Maps ids of one tenant to keys. Each member maps one id, or a list of ids, of one kind of row. */
 class TenantIdMapper {
   readonly run = this.#idMapper("run");
   readonly runs = this.#listMapper("run");
@@ -37,23 +37,23 @@ class TenantIdMapper {
   }
 }
 
-type ToKeys<Args> = (args: Args, keys: TenantIdMapper) => Args;
+type ArgumentMapper<Args> = (args: Args, keys: TenantIdMapper) => Args;
 
-/** For each method of each resource: the function that maps its arguments. */
+/** For each method of each resource, the function that replaces ids in its arguments by keys. */
 export type ArgumentTable<Resources> = {
   readonly [Resource in keyof Resources]: {
     readonly [Method in keyof Resources[Resource]]: Resources[Resource][Method] extends (
       ...args: infer Args
     ) => unknown
-      ? ToKeys<Args>
+      ? ArgumentMapper<Args>
       : never;
   };
 };
 
-/** Maps nothing: the arguments contain no ids that have keys, or the writer maps them itself. */
+/** Replaces nothing: the arguments contain no ids that have keys, or the writer replaces them itself. */
 export const unchanged = <Args>(args: Args): Args => args;
 
-/** For readers who only have a share token: the arguments name no tenant, the result does. */
+/** For calls with a share token: the arguments contain no tenant id, but the result does. */
 export const scopedByToken = <Args>(args: Args): Args => args;
 
 /** For arguments that begin with a tenant and the id of a run. */
@@ -74,18 +74,21 @@ export const withDatasetKey = <Rest extends readonly unknown[]>(
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.dataset(id), ...rest];
 
-/** For a tenant and a thread of a project. */
+/** For arguments that are a tenant and a thread of a project. */
 export const withThreadKey = (
   [tenantId, thread]: [tenantId: string, thread: SharedThread],
   { project }: TenantIdMapper,
 ): [string, SharedThread] => [tenantId, replaceMembers(thread, { projectId: project })];
 
-type Changes<Value> = {
+type MemberChanges<Value> = {
   readonly [Name in keyof Value]?: (member: NonNullable<Value[Name]>) => Value[Name];
 };
 
 /** Returns a copy in which the named members are mapped, if they are set. */
-export function replaceMembers<Value extends object>(value: Value, changes: Changes<Value>): Value {
+export function replaceMembers<Value extends object>(
+  value: Value,
+  changes: MemberChanges<Value>,
+): Value {
   const copy = { ...value };
   for (const name of Object.keys(changes) as (keyof Value)[]) {
     const member = value[name];
@@ -98,14 +101,15 @@ export function replaceMembers<Value extends object>(value: Value, changes: Chan
 }
 
 /**
- * Maps the ids in a filter over runs. Ids of traces and parents are not mapped, because rows store them unchanged.
+ * Replaces the ids in a filter over runs by keys. Ids of traces and parents stay, because rows store them as they
+ * are.
  */
 export const toRunFilter = <Filter extends Omit<RunFilter, "projectIds"> & Partial<RunFilter>>(
   filter: Filter,
   keys: TenantIdMapper,
 ): Filter => {
   const mapFilter = (part: CheckedFilter): CheckedFilter => mapFilterIds(part, keys);
-  const changes: Changes<RunFilter> = {
+  const changes: MemberChanges<RunFilter> = {
     projectIds: keys.projects,
     ids: keys.runs,
     runFilters: (parts) => parts.map(mapFilter),
@@ -154,10 +158,10 @@ function findFieldMapper(name: string, keys: TenantIdMapper): ((id: string) => s
 export const toExampleChange = (change: ExampleChange, keys: TenantIdMapper): ExampleChange =>
   replaceMembers(change, { datasetId: keys.dataset });
 
-type Call = (...args: readonly unknown[]) => unknown;
+type RepositoryMethod = (...args: readonly unknown[]) => unknown;
 
 /**
- * Wraps readers or writers so that arguments and results contain ids.
+ * Wraps readers or writers so that callers use ids: their arguments and results contain no keys.
  *
  * @param table - an {@link ArgumentTable} of the resources
  */
@@ -168,10 +172,10 @@ export function scopeToTenants<Resources extends object>(
 ): Resources {
   const scoped = Object.entries(table).map(([resource, methods]) => {
     const target = Reflect.get(resources, resource) as object;
-    const calls = Object.entries(methods as Record<string, ToKeys<readonly unknown[]>>).map(
-      ([name, toKeys]) => {
-        const method = (Reflect.get(target, name) as Call).bind(target);
-        return [name, scopeCall(method, keys, toKeys)] as const;
+    const calls = Object.entries(methods as Record<string, ArgumentMapper<readonly unknown[]>>).map(
+      ([name, mapArguments]) => {
+        const method = (Reflect.get(target, name) as RepositoryMethod).bind(target);
+        return [name, scopeCall(method, keys, mapArguments)] as const;
       },
     );
     return [resource, Object.fromEntries(calls)] as const;
@@ -179,68 +183,67 @@ export function scopeToTenants<Resources extends object>(
   return Object.fromEntries(scoped) as Resources;
 }
 
-function scopeCall(method: Call, keys: TenantKeys, toKeys: ToKeys<readonly unknown[]>): Call {
-  if (toKeys === scopedByToken) {
+function scopeCall(
+  method: RepositoryMethod,
+  keys: TenantKeys,
+  mapArguments: ArgumentMapper<readonly unknown[]>,
+): RepositoryMethod {
+  if (mapArguments === scopedByToken) {
     return (...args) => {
       const result = method(...args);
-      return result instanceof Promise ? result.then(toOwnIds) : toOwnIds(result);
+      return result instanceof Promise ? result.then(mapResultOfTenant) : mapResultOfTenant(result);
     };
   }
   return (...args) => {
     const [tenantId] = args;
-    // Almost all tenants have only keys that equal their ids.
-    if (typeof tenantId !== "string" || !keys.hasLong(tenantId)) {
+    // Almost all tenants have no qualified keys.
+    if (typeof tenantId !== "string" || !keys.hasQualifiedKeys(tenantId)) {
       return method(...args);
     }
     try {
-      const result = method(...toKeys(args, new TenantIdMapper(keys, tenantId)));
-      return result instanceof Promise
-        ? promiseWithIds(tenantId, result)
-        : resultWithIds(tenantId, result);
+      const result = method(...mapArguments(args, new TenantIdMapper(keys, tenantId)));
+      return result instanceof Promise ? mapPromise(tenantId, result) : mapResult(tenantId, result);
     } catch (cause) {
-      throw withIds(tenantId, cause);
+      throw mapError(tenantId, cause);
     }
   };
 }
 
-/** For a result that names its tenant. */
-function toOwnIds(result: unknown): unknown {
-  const tenantId = tenantOf(result);
+/** Replaces keys by ids in a result that names its tenant. */
+function mapResultOfTenant(result: unknown): unknown {
+  const tenantId = readTenantId(result);
   return tenantId === undefined ? result : toIds(tenantId, result);
 }
 
-async function promiseWithIds(tenantId: string, result: Promise<unknown>): Promise<unknown> {
+async function mapPromise(tenantId: string, result: Promise<unknown>): Promise<unknown> {
   try {
-    return resultWithIds(tenantId, await result);
+    return mapResult(tenantId, await result);
   } catch (cause) {
-    throw withIds(tenantId, cause);
+    throw mapError(tenantId, cause);
   }
 }
 
-const resultWithIds = (tenantId: string, result: unknown): unknown =>
+const mapResult = (tenantId: string, result: unknown): unknown =>
   result instanceof LongWrite
-    ? new LongWrite(stepsWithIds(tenantId, result.steps), result.undo)
+    ? new LongWrite(mapSteps(tenantId, result.steps), result.undo)
     : toIds(tenantId, result);
 
-function* stepsWithIds(
-  tenantId: string,
-  steps: Generator<void, unknown>,
-): Generator<void, unknown> {
+function* mapSteps(tenantId: string, steps: Generator<void, unknown>): Generator<void, unknown> {
   try {
     return toIds(tenantId, yield* steps);
   } catch (cause) {
-    throw withIds(tenantId, cause);
+    throw mapError(tenantId, cause);
   }
 }
 
-const tenantOf = (result: unknown): string | undefined => {
+const readTenantId = (result: unknown): string | undefined => {
   const tenantId: unknown =
     typeof result === "object" && result !== null ? Reflect.get(result, "tenantId") : undefined;
   return typeof tenantId === "string" ? tenantId : undefined;
 };
 
 /** Replaces keys by ids in an error message. */
-function withIds(tenantId: string, cause: unknown): unknown {
+function mapError(tenantId: string, cause: unknown): unknown {
   if (!(cause instanceof RequestError)) {
     return cause;
   }

@@ -31,15 +31,15 @@ export interface WriterCall {
 /** Messages from the writer thread. */
 export type WriterMessage =
   | { readonly kind: "ready"; readonly readOnlyReason: string | undefined }
-  /** Whether only deletions are accepted has changed. */
+  /** Posted when the server begins or stops accepting only deletions. */
   | { readonly kind: "diskSpace"; readonly readOnlyReason: string | undefined }
   | { readonly kind: "failedToStart"; readonly reason: string }
   /** The results of requests that shared a transaction. */
   | {
       readonly kind: "done";
-      /** What they stored for runs. */
+      /** Counts of the runs that these requests stored. */
       readonly activity: readonly Activity[];
-      readonly answers: readonly ThreadReply[];
-      /** The buffers of their payloads, returned for reuse. */
+      readonly replies: readonly ThreadReply[];
+      /** The buffers of their payloads, which the main thread can use again. */
       readonly buffers: readonly ArrayBuffer[];
     };

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { distFile } from "../storage/dist-files.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
-import { threadOptions, waitForFirstMessage, whenEnded } from "../storage/threads.ts";
+import { threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
 import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
@@ -23,12 +23,12 @@ interface PendingCall {
   readonly reject: (cause: Error) => void;
 }
 
-/** Main-thread handle of the writer thread. Counts the bytes that are not committed yet. */
+/** Handle of the writer thread in the main thread. Counts the bytes of requests that are not committed yet. */
 export class WriterThread {
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingCall>();
   readonly #ended: Promise<void>;
-  /** Called with what each commit stored. */
+  /** Called after each commit with the counts of the runs that it stored. */
   onActivity: (activity: readonly Activity[]) => void = () => undefined;
   #readOnlyReason: string | undefined;
   #sequence = 0;
@@ -56,17 +56,17 @@ export class WriterThread {
       name: "millrace-writer",
       workerData: path,
     });
-    const first = (await waitForFirstMessage(worker, closeCall)) as WriterMessage;
-    if (first.kind === "ready") {
-      return new WriterThread(worker, first.readOnlyReason);
+    const firstMessage = (await waitForFirstMessage(worker, closeCall)) as WriterMessage;
+    if (firstMessage.kind === "ready") {
+      return new WriterThread(worker, firstMessage.readOnlyReason);
     }
     // The thread has closed the database and ends by itself.
-    await whenEnded(worker);
-    const reason = first.kind === "failedToStart" ? first.reason : first.kind;
+    await waitForExit(worker);
+    const reason = firstMessage.kind === "failedToStart" ? firstMessage.reason : firstMessage.kind;
     throw new ServerError("DATA_DIR", `Failed to open ${path}: ${reason}`);
   }
 
-  /** Why only deletions are accepted; `undefined` while all writes are. */
+  /** Why only deletions are accepted; `undefined` while all writes are accepted. */
   get readOnlyReason(): string | undefined {
     return this.#readOnlyReason;
   }
@@ -105,9 +105,9 @@ export class WriterThread {
   /** Completes pending writes, then ends the thread. */
   async close(): Promise<void> {
     if (this.#isOpen) {
-      const closing = this.#call({ kind: "close" });
+      const closeReply = this.#call({ kind: "close" });
       this.#isOpen = false;
-      await closing.catch(() => undefined); // The thread ended before; its callers received that error.
+      await closeReply.catch(() => undefined); // The thread ended before; its callers received that error.
     }
     // Terminate as a last resort only: terminating a thread in which SQLite runs may end the process.
     const timer = setTimeout(() => void this.#worker.terminate(), serverLimits.endMs);
@@ -126,17 +126,17 @@ export class WriterThread {
     if (message.activity.length > 0) {
       this.onActivity(message.activity);
     }
-    message.answers.forEach((answer) => this.#settle(answer));
+    message.replies.forEach((reply) => this.#settle(reply));
   }
 
-  #settle(answer: ThreadReply): void {
-    const pending = this.#pending.get(answer.sequence);
-    this.#pending.delete(answer.sequence);
+  #settle(reply: ThreadReply): void {
+    const pending = this.#pending.get(reply.sequence);
+    this.#pending.delete(reply.sequence);
     this.#pendingBytes -= pending?.bytes ?? 0;
-    if (answer.kind === "answer") {
-      pending?.resolve(answer.value);
+    if (reply.kind === "result") {
+      pending?.resolve(reply.value);
     } else {
-      pending?.reject(toError(answer));
+      pending?.reject(toError(reply));
     }
   }
 

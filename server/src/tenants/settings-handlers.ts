@@ -129,8 +129,8 @@ export async function readStorage(store: TenantStore, request: FastifyRequest): 
     limit: parseCount(query, "limit", { fallback: 20, min: 1, max: 50 }),
     offset: parseCount(query, "offset", { fallback: 0, max: 1_000_000 }),
   };
-  const use = await store.read.storage.use(request.tenantId);
-  const projects = await store.read.storage.projects(request.tenantId, range);
+  const use = await store.read.storage.measure(request.tenantId);
+  const projects = await store.read.storage.listProjects(request.tenantId, range);
   return {
     database_bytes: use.databaseBytes,
     free_bytes: use.freeBytes,

@@ -1,5 +1,5 @@
 import type { StoredRun } from "../runs/run-row.ts";
-import { membersOf } from "../runs/serializers/run-json.ts";
+import { createMembers } from "../runs/serializers/run-json.ts";
 import type { RunView } from "../runs/serializers/run-json.ts";
 import { toIso } from "../http/wire-text.ts";
 
@@ -202,7 +202,7 @@ export const membersFor = (selects: readonly string[]): ReadonlySet<string> =>
 
 /** Serializes the selected fields of a run; payloads are copied as they were received. */
 export function toV2RunJson(run: StoredRun, selects: readonly string[], view: V2View): Buffer {
-  const members = membersOf(run, { ...view, select: membersFor(selects) });
+  const members = createMembers(run, { ...view, select: membersFor(selects) });
   const chunks: Buffer[] = [];
   for (const name of new Set(["ID", ...selects])) {
     const json = fields[name]?.toJson(members, view);

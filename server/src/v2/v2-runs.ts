@@ -6,8 +6,8 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { RunPart, StoredRun } from "../runs/run-row.ts";
-import { visibleToken } from "../storage/share-token.ts";
-import { partsOf, toListJson } from "../runs/serializers/run-json.ts";
+import { toVisibleToken } from "../storage/share-token.ts";
+import { findRequiredParts, toListJson } from "../runs/serializers/run-json.ts";
 import { membersFor, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
 import type { V2View } from "./v2-run-json.ts";
 import { allValues, firstValue, parseId } from "../http/query-string.ts";
@@ -15,7 +15,7 @@ import type { QueryString } from "../http/query-string.ts";
 import { parseRunQuery } from "../runs/handlers/run-query-body.ts";
 import { toCursor } from "../runs/run-cursor.ts";
 import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
-import { linkRunFiles } from "../runs/handlers/run-handlers.ts";
+import { createFileLinker } from "../runs/handlers/run-handlers.ts";
 import {
   oneDayAgo,
   unsupportedBody,
@@ -131,17 +131,17 @@ export async function readV2Runs(
   const { query } = parseRunQuery(Object.fromEntries(definedMembers) as RunQueryBody);
   const { runs, next } = await store.read.runs.query(tenantId, {
     ...query,
-    parts: new Set([...partsOf(membersFor(["ID", ...selects])), ...parts]),
+    parts: new Set([...findRequiredParts(membersFor(["ID", ...selects])), ...parts]),
   });
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
   const [stats, datasets, extrasOf] = await Promise.all([
-    store.read.feedback.statsOfRuns(tenantId, ids, comparativeId),
+    store.read.feedback.readStatsOfRuns(tenantId, ids, comparativeId),
     findDatasets(dependencies, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
     readRunExtras(dependencies, { tenantId, runs, selects }),
   ]);
   const items = runs.map((run) =>
     toV2RunJson(run, selects, {
-      ...viewOf(dependencies, request),
+      ...createView(dependencies, request),
       feedbackStats: stats.get(run.row.id),
       referenceDatasetId: datasets.get(run.row.projectId),
       ...extrasOf(run.row.id),
@@ -183,7 +183,7 @@ async function readRunExtras(
   return (id) => ({
     lastQueuedMicros: queued?.get(id),
     isSource: sourceSet.has(id),
-    traceToken: visibleToken(tokens?.get(id) ?? null) ?? undefined,
+    traceToken: toVisibleToken(tokens?.get(id) ?? null) ?? undefined,
   });
 }
 
@@ -232,12 +232,12 @@ export async function sendV2Run(
 ): Promise<unknown> {
   const { id, projectId } = run.row;
   const [stats, datasets, extrasOf] = await Promise.all([
-    dependencies.store.read.feedback.statsOfRuns(run.tenantId, [id]),
+    dependencies.store.read.feedback.readStatsOfRuns(run.tenantId, [id]),
     findDatasets(dependencies, run.tenantId, [run]),
     readRunExtras(dependencies, { tenantId: run.tenantId, runs: [run], selects }),
   ]);
   const view = {
-    ...viewOf(dependencies, request),
+    ...createView(dependencies, request),
     feedbackStats: stats.get(id),
     referenceDatasetId: datasets.get(projectId),
     ...extrasOf(id),
@@ -318,11 +318,11 @@ export function parseSelects(
   return selects;
 }
 
-const viewOf = (
+const createView = (
   { links }: WithLinks<Store>,
   request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
 ): V2View => ({
-  link: linkRunFiles(links, request),
+  link: createFileLinker(links, request),
   baseUrl: `${request.protocol}://${request.host}`,
 });
 

@@ -350,7 +350,7 @@ export async function readV2ThreadStats(
   }
   const definedMembers = Object.entries(v1Query).filter(([, value]) => value !== undefined);
   const { query } = parseRunQuery(Object.fromEntries(definedMembers) as RunQueryBody);
-  const feedback = await dependencies.store.read.feedback.statsOfFilter(
+  const feedback = await dependencies.store.read.feedback.readStatsOfFilter(
     request.tenantId,
     query.filter,
   );

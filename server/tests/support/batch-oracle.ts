@@ -74,7 +74,7 @@ function addRun(builder: BatchBuilder, operation: Operation, run: unknown): void
   const members = new Map(
     Object.entries(run).map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]),
   );
-  builder.addRun({ operation, members }, { place: "required" });
+  builder.addRun({ operation, members }, { position: "required" });
 }
 
 const describeResult = ({ batch, rejected }: ParsedBatch): Result => ({

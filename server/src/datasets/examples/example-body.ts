@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { parseSplits, separateSplits, withSplits } from "./splits.ts";
 import { messageOf, RequestError } from "../../model/errors.ts";
 import { JsonCursor } from "../../bodies/json-cursor.ts";
-import { microsOf } from "../../model/parse-time.ts";
+import { parseOptionalTime } from "../../model/parse-time.ts";
 import { serverLimits } from "../../model/options.ts";
 import type { AttachmentOperations, ExampleChange } from "./example.ts";
 import type { ReceivedExample } from "./large-examples.ts";
@@ -198,7 +198,7 @@ function timeOf(members: Members, name: string, label: string): number | null {
   ) {
     throw new RequestError(422, `${label}: ${name} must be a time, ISO 8601 or epoch milliseconds`);
   }
-  return microsOf(value, `${label}: ${name}`);
+  return parseOptionalTime(value, `${label}: ${name}`);
 }
 
 function namesOf(members: Members, name: string, label: string): readonly string[] {

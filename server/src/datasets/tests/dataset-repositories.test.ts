@@ -24,7 +24,7 @@ const [missing, conflict] = [{ status: 404 }, { status: 409 }];
 
 describe.each(engines)("datasets on %s", (_engine, open) => {
   let engine: RepositoryEngine;
-  const tokens = TokenKeys.random();
+  const tokens = TokenKeys.createRandom();
   /** Datasets whose examples are erased in two steps. */
   const erasedOnce = new Set<string>();
   const updates: DatasetUpdate[] = [];
@@ -295,7 +295,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     await expect(write((writer) => writer.share(otherId, id))).rejects.toMatchObject(missing);
     const token = await share();
     expect(await share()).toBe(token);
-    const stranger = TokenKeys.random();
+    const stranger = TokenKeys.createRandom();
     await expect(share(stranger)).rejects.toMatchObject(conflict);
     expect(await createReader().findShared(token)).toMatchObject({ id, shareToken: token });
     expect(await createReader(stranger).findShared(token)).toMatchObject({

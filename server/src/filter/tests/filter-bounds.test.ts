@@ -85,7 +85,9 @@ describe("a filter at its limits is compiled and run", () => {
     }
     const query = { runFilters: [fixture.check(filter)] };
     expect(fixture.query(query)).toEqual(names);
-    expect(fixture.readers.runs.statistics(fixture.tenantId, query).runCount).toBe(names.length);
+    expect(fixture.readers.runs.readStatistics(fixture.tenantId, query).runCount).toBe(
+      names.length,
+    );
   });
 
   test.each([

@@ -245,7 +245,7 @@ test("statistics cover the runs that match the filters", () => {
     post: [wireRun({ tags: ["a"], error: "x" }), wireRun({ tags: ["a"] }), wireRun()],
   });
   const filter = { runFilters: [fixture.check('has(tags, "a")')] };
-  expect(fixture.readers.runs.statistics(fixture.tenantId, filter)).toMatchObject({
+  expect(fixture.readers.runs.readStatistics(fixture.tenantId, filter)).toMatchObject({
     runCount: 2,
     errorCount: 1,
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ActivityHistory } from "../activity-history.ts";
 import { SdkClients } from "../sdk-clients.ts";
 import type { Activity } from "../../runs/activity.ts";
-import { bucketGrowth, latencyBucket } from "../../runs/activity.ts";
+import { bucketGrowth, toLatencyBucket } from "../../runs/activity.ts";
 import { call, runOwnServer, runServer, textOf } from "../../../tests/support/running-server.ts";
 import type { Json } from "../../../tests/support/running-server.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
@@ -199,5 +199,5 @@ test("the history keeps a limited time span and a limited number of projects", (
 });
 
 test("latency buckets are ordered, and none is below the first", () => {
-  expect([0, 1, 1.05, 1.06, 1e12].map(latencyBucket)).toEqual([0, 0, 1, 2, 567]);
+  expect([0, 1, 1.05, 1.06, 1e12].map(toLatencyBucket)).toEqual([0, 0, 1, 2, 567]);
 });

@@ -57,27 +57,27 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   ): string | undefined | { readonly reason: string } {
     if (typeof projectId === "string") {
       const key = this.#keys.keyOf("project", tenantId, projectId);
-      return this.isOf(tenantId, key)
+      return this.belongsTo(tenantId, key)
         ? key
         : { reason: `session_id: there is no project ${projectId}` };
     }
-    return typeof projectName === "string" ? this.idOf(tenantId, projectName) : undefined;
+    return typeof projectName === "string" ? this.findOrCreate(tenantId, projectName) : undefined;
   }
 
   /**
    * The key of the default project, for a run that names none; empty, without creating the project, if the run names
    * one.
    */
-  defaultId(tenantId: string, { projectId, projectName }: NamedProject): string {
+  resolveDefault(tenantId: string, { projectId, projectName }: NamedProject): string {
     const isNamed = typeof projectId === "string" || typeof projectName === "string";
-    return isNamed ? "" : this.idOf(tenantId, null);
+    return isNamed ? "" : this.findOrCreate(tenantId, null);
   }
 
   /**
    * The key of the project with this name, created if missing; `null` stands for the default project of runs that
    * name none.
    */
-  idOf(tenantId: string, projectName: string | null): string {
+  findOrCreate(tenantId: string, projectName: string | null): string {
     const name = projectName ?? defaultProjectName;
     const key = `${tenantId}/${name}`;
     const cached = this.#idsByName.get(key);
@@ -92,7 +92,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 
   /** Whether a project belongs to a tenant. */
-  isOf(tenantId: string, id: string): boolean {
+  belongsTo(tenantId: string, id: string): boolean {
     return this.#tenantOf(id) === tenantId;
   }
 
@@ -115,13 +115,13 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
         yield;
       }
       deletes.forEach((statement) => statement.run([id]));
-      this.forget();
+      this.clearCache();
       yield;
     }
   }
 
   /** Clears the caches. Must be called after a rollback: cached projects may no longer exist. */
-  forget(): void {
+  clearCache(): void {
     this.#idsByName.clear();
     this.#tenantsById.clear();
   }

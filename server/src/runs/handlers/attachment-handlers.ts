@@ -14,7 +14,10 @@ export interface FileStore {
   }>;
 }
 
-/** `GET /attachments?token`: returns a file of a run or an example. The token is signed and names the file. */
+/**
+ * `GET /attachments?token`: returns a file of a run or an example. The token is signed, and contains which file it
+ * is.
+ */
 export async function readAttachment(
   { store, links }: WithLinks<FileStore>,
   request: FastifyRequest,
@@ -28,10 +31,12 @@ export async function readAttachment(
       "the attachment no longer exists: it was deleted with its run or example",
     );
   }
-  // The file comes from a client, so the browser must not render it as a page of this origin.
+  // A client has chosen the content of the file, so a browser must not render it as a page of this origin.
   return reply
     .headers({
-      "content-type": mediaType.test(file.mimeType) ? file.mimeType : "application/octet-stream",
+      "content-type": mediaTypePattern.test(file.mimeType)
+        ? file.mimeType
+        : "application/octet-stream",
       "content-disposition": "attachment",
       "content-security-policy": "sandbox; default-src 'none'",
       "x-content-type-options": "nosniff",
@@ -40,7 +45,7 @@ export async function readAttachment(
     .send(Buffer.from(file.bytes));
 }
 
-const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
+const mediaTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.+-]+)*$/;
 
 interface StoredFile {
   readonly mimeType: string;

@@ -49,7 +49,7 @@ export async function createBatch(
     return replyToMany(reply, await ingest(store, tenantId, parsed));
   }
   const result = isLarge(chunks, serverLimits.unusualRunsBytes)
-    ? await storeDecoded(
+    ? await ingestDecoded(
         store,
         tenantId,
         await work.run<BatchTask>(tenantId, { kind: "batch", chunks }),
@@ -65,7 +65,7 @@ export interface IngestDependencies {
 }
 
 /** Stores runs that a worker thread has decoded. */
-export async function storeDecoded(
+export async function ingestDecoded(
   store: RunStore,
   tenantId: string,
   { packed, bodies, rejected }: DecodedRuns,
@@ -86,9 +86,9 @@ async function ingestOne(
   const pathRule = pathId === undefined ? {} : { pathId };
   if (isLarge(chunks, serverLimits.largeRunsBytes)) {
     const task: RunTask = { kind: "run", chunks, operation, ...pathRule };
-    return storeDecoded(store, tenantId, await work.run(tenantId, task));
+    return ingestDecoded(store, tenantId, await work.run(tenantId, task));
   }
-  const rules = { place: "optional", ...pathRule } as const;
+  const rules = { position: "optional", ...pathRule } as const;
   return ingest(store, tenantId, parseOneRun(joinChunks(chunks), operation, rules));
 }
 
@@ -145,7 +145,7 @@ function replyToOne(reply: FastifyReply, result: IngestResult): unknown {
 }
 
 /**
- * Valid runs are stored even if others in the request are invalid. Only a request without any valid run is refused.
+ * Responds with 202 even if some runs of the request are invalid. Only a request without any valid run is refused.
  */
 function replyToMany(reply: FastifyReply, result: IngestResult): unknown {
   const isRefused = result.rejected.length > 0 && result.accepted + result.duplicates === 0;

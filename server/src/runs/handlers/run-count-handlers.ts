@@ -12,8 +12,8 @@ const bucketsDefault = 80;
 const bucketsMax = 240;
 
 /**
- * `GET /ui/runs/counts`: counts the runs of a project per interval of their start times. `from` and `to` default to
- * the first and the last run.
+ * `GET /ui/runs/counts`: counts the runs of a project by intervals of their start times. If the query does not
+ * contain `from` and `to`, they are the start times of the first and the last run.
  */
 export async function countRuns(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const { tenantId } = request;
@@ -30,18 +30,18 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   if (fromMicros === undefined || toMicros === undefined || toMicros < fromMicros) {
     return { from: null, to: null, width_ms: countMicros / 1_000, buckets: [] };
   }
-  const steps = Math.max(1, Math.ceil((toMicros - fromMicros) / buckets / countMicros));
-  const counts = await store.read.runLists.counts(tenantId, {
+  const widthInBlocks = Math.max(1, Math.ceil((toMicros - fromMicros) / buckets / countMicros));
+  const counts = await store.read.runLists.countRuns(tenantId, {
     projectId,
     isRoot: parseBoolean(query, "is_root"),
     fromMicros,
     toMicros,
-    widthMicros: steps * countMicros,
+    widthMicros: widthInBlocks * countMicros,
   });
   return {
     from: toIso(fromMicros),
     to: toIso(toMicros),
-    width_ms: (steps * countMicros) / 1_000,
+    width_ms: (widthInBlocks * countMicros) / 1_000,
     buckets: counts.map(({ startMicros, runs, errors }) => ({
       start: toIso(startMicros),
       runs,
@@ -65,7 +65,7 @@ function parseMicros(query: QueryString, name: string): number | undefined {
   return micros;
 }
 
-const kinds: readonly ValueKind[] = [
+const valueKinds: readonly ValueKind[] = [
   "name",
   "run_type",
   "tag",
@@ -74,27 +74,27 @@ const kinds: readonly ValueKind[] = [
   "feedback_key",
 ];
 
-const prefixMax = 200;
+const maxPrefixChars = 200;
 
 /**
- * `GET /ui/runs/words`: suggestions for the filter bar: names, types, tags, metadata keys and values, and feedback
- * keys of the project's runs, sorted.
+ * `GET /ui/runs/words`: returns suggestions for the filter bar: names, types, tags, metadata keys and values, or
+ * feedback keys of the project's runs, sorted.
  */
 export async function listRunSuggestions(
   store: RunStore,
   request: FastifyRequest,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  const kind = kinds.find((candidate) => candidate === firstValue(query, "kind"));
+  const kind = valueKinds.find((candidate) => candidate === firstValue(query, "kind"));
   if (kind === undefined) {
-    throw new RequestError(422, `kind must be one of ${kinds.join(", ")}`);
+    throw new RequestError(422, `kind must be one of ${valueKinds.join(", ")}`);
   }
-  const words = await store.read.runLists.words(request.tenantId, {
+  const suggestions = await store.read.runLists.listSuggestions(request.tenantId, {
     projectId: parseId(firstValue(query, "session"), "session"),
     kind,
     key: firstValue(query, "key") ?? "",
-    prefix: (firstValue(query, "prefix") ?? "").slice(0, prefixMax),
+    prefix: (firstValue(query, "prefix") ?? "").slice(0, maxPrefixChars),
     limit: parseCount(query, "limit", { fallback: 50, min: 1, max: 200 }),
   });
-  return { words };
+  return { words: suggestions };
 }

@@ -9,7 +9,7 @@ import { RequestError } from "../../model/errors.ts";
 import type { RunSearch } from "../run-list.ts";
 import type { StoredRun } from "../run-row.ts";
 import type { RunStore } from "../run-store.ts";
-import { membersOf, toRunJson } from "../serializers/run-json.ts";
+import { createMembers, toRunJson } from "../serializers/run-json.ts";
 import { parseSearch, runSearchBody, searchWithin } from "./run-search-handlers.ts";
 
 /** Body of `POST /ui/runs/export`: the body of `POST /ui/runs/search` and the file format. */
@@ -27,19 +27,19 @@ interface RequestedExport {
   readonly expiresAtMs: number;
 }
 
-/** Milliseconds for which the path of a requested export can be fetched. */
+/** Milliseconds within which the browser must fetch an export. */
 const linkLifetimeMs = 60_000;
 /** Maximum number of exports that were requested but not yet fetched. */
 const maxRequested = 100;
 /** Number of runs that an export reads at once and keeps in memory. */
 const pageSize = 50;
-/** Milliseconds that one search step may take, so that other requests are served between steps. */
+/** Milliseconds that one search step may take; other requests are served between steps. */
 const stepMs = 50;
 
 /**
- * Exports runs as a file. The UI requests a path with its access key, and the browser then fetches that path
- * without a key, because a browser streams a response to disk only for a plain navigation. The path is random and
- * works once.
+ * Exports runs as a file. The UI requests the path of an export with its access key, and the browser then fetches
+ * that path without a key, because a browser streams a response to disk only for a plain navigation. The path is
+ * random and works once.
  */
 export class RunExports {
   readonly #store: RunStore;
@@ -72,7 +72,7 @@ export class RunExports {
     return { path: `/ui/runs/export/${token}` };
   }
 
-  /** `GET /ui/runs/export/{token}`: streams the file while the runs are read. */
+  /** `GET /ui/runs/export/{token}`: streams the file while the runs are being read. */
   send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const { token } = request.params as { readonly token: string };
     const requested = this.#requested.get(token);
@@ -93,12 +93,12 @@ export class RunExports {
 
   async *#chunks({ tenantId, search, format }: RequestedExport): AsyncGenerator<Buffer> {
     if (format === "csv") {
-      yield Buffer.from(`${Papa.unparse([columns])}\r\n`);
+      yield Buffer.from(`${Papa.unparse([csvColumns])}\r\n`);
     }
     let after = search.after;
     do {
       const page = { ...search, ...(after === undefined ? {} : { after }) };
-      // Sequential on purpose: each page begins where the previous one ended.
+      // Read the pages one after the other: each page begins where the previous one ended.
       const { runs, next } = await searchWithin(page, stepMs, (step) =>
         this.#store.read.runLists.search(tenantId, step),
       );
@@ -122,7 +122,7 @@ const toJsonLines = (runs: readonly StoredRun[]): Buffer =>
     ]),
   );
 
-const columns = [
+const csvColumns = [
   "id",
   "trace_id",
   "parent_run_id",
@@ -140,14 +140,14 @@ const columns = [
   "extra",
 ];
 
-const exportedMembers = new Set(columns);
+const exportedMembers = new Set(csvColumns);
 
 const toCsv = (runs: readonly StoredRun[]): Buffer =>
   Buffer.from(
     `${Papa.unparse(
       runs.map((run) => {
-        const members = membersOf(run, { select: exportedMembers });
-        return columns.map((name) => escapeFormula(toCell(members.get(name))));
+        const members = createMembers(run, { select: exportedMembers });
+        return csvColumns.map((name) => escapeFormula(toCell(members.get(name))));
       }),
     )}\r\n`,
   );

@@ -13,8 +13,11 @@ import { parseId } from "../../http/query-string.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
-/** Creates the function that signs the URL of an attachment, relative to the address of the request. */
-export const linkRunFiles =
+/**
+ * Creates the function that signs the URLs of attachments. The URLs begin with the address that the client has
+ * requested.
+ */
+export const createFileLinker =
   (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
   (file: RunFile): string =>
     links.link(request, { kind: "run", tenantId: request.tenantId, ...file });
@@ -26,10 +29,10 @@ export async function readRun(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { tenantId } = request;
-  const id = idOf(request);
+  const id = readRunId(request);
   const run = await store.read.runs.find(tenantId, id);
-  const feedbackStats = await store.read.feedback.statsOfRuns(tenantId, [id]);
-  const link = linkRunFiles(links, request);
+  const feedbackStats = await store.read.feedback.readStatsOfRuns(tenantId, [id]);
+  const link = createFileLinker(links, request);
   return sendRun(reply, run, { feedbackStats: feedbackStats.get(id), link });
 }
 
@@ -52,8 +55,8 @@ export async function readRunStats(
 ): Promise<unknown> {
   const { query } = parseRunQuery(body);
   const [statistics, feedbackStats] = await Promise.all([
-    store.read.runs.statistics(tenantId, query.filter),
-    store.read.feedback.statsOfFilter(tenantId, query.filter),
+    store.read.runs.readStatistics(tenantId, query.filter),
+    store.read.feedback.readStatsOfFilter(tenantId, query.filter),
   ]);
   return toStatsJson(statistics, feedbackStats);
 }
@@ -64,7 +67,7 @@ export async function readRunShare(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const run = await store.read.runs.find(request.tenantId, idOf(request));
+  const run = await store.read.runs.find(request.tenantId, readRunId(request));
   if (run === undefined) {
     throw new RequestError(404, "Run not found");
   }
@@ -75,7 +78,7 @@ export async function readRunShare(
 
 /** `PUT /runs/{id}/share`. A repeated request returns the same token. */
 export async function shareRun(store: RunStore, request: FastifyRequest): Promise<unknown> {
-  const id = idOf(request);
+  const id = readRunId(request);
   const token = await store.write.runs.share(request.tenantId, id);
   return { run_id: id, share_token: token };
 }
@@ -86,7 +89,7 @@ export async function unshareRun(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  await store.write.runs.unshare(request.tenantId, idOf(request));
+  await store.write.runs.unshare(request.tenantId, readRunId(request));
   return reply.type(jsonType).send("null");
 }
 
@@ -99,7 +102,7 @@ export async function readSharedRun(
   const { token } = request.params as { readonly token: string };
   const run = await store.read.runs.findShared(token);
   const { protocol, host } = request;
-  const link = run && linkRunFiles(links, { protocol, host, tenantId: run.tenantId });
+  const link = run && createFileLinker(links, { protocol, host, tenantId: run.tenantId });
   return sendRun(reply, run, { link });
 }
 
@@ -110,5 +113,5 @@ function sendRun(reply: FastifyReply, run: StoredRun | undefined, view: RunView)
   return reply.type(jsonType).send(toRunJson(run, view));
 }
 
-const idOf = (request: FastifyRequest): string =>
+const readRunId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "run id");

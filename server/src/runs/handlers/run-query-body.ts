@@ -41,7 +41,11 @@ export const runQueryBody = Type.Object({
 
 export type RunQueryBody = Static<typeof runQueryBody>;
 
-/** @throws RequestError 422: a parameter or a filter is invalid. */
+/**
+ * Converts the body of a query to the form that the store expects.
+ *
+ * @throws RequestError 422: a parameter or a filter is invalid.
+ */
 export function parseRunQuery(body: RunQueryBody): {
   query: RunQuery;
   select: ReadonlySet<string> | undefined;
@@ -98,13 +102,13 @@ function parseIds(
   name: "session" | "id" | "reference_example",
 ): readonly string[] | undefined {
   const ids = body[name] ?? undefined;
-  return (typeof ids === "string" ? [ids] : ids)?.map((id) => checkId(id, name));
+  return (typeof ids === "string" ? [ids] : ids)?.map((id) => parseUuid(id, name));
 }
 
 const parseId = (id: string | null | undefined, name: string): string | undefined =>
-  id === undefined || id === null ? undefined : checkId(id, name);
+  id === undefined || id === null ? undefined : parseUuid(id, name);
 
-function checkId(id: string, name: string): string {
+function parseUuid(id: string, name: string): string {
   if (!isUuid(id)) {
     throw new RequestError(422, `${name} is not a UUID: ${JSON.stringify(id)}`);
   }

@@ -13,13 +13,13 @@ import { parseRunQuery, runQueryBody } from "./run-query-body.ts";
 const maxPageRuns = 200;
 
 /**
- * Runs that one search step scans. The limit starts low, since matching a run may require reading its payload, and
- * grows while the steps are quick.
+ * Number of runs that one search step scans. It starts low, because matching a run may require reading its payload,
+ * and grows as long as the steps are quick.
  */
 const initialScanLimit = 1_000;
 const maxScanLimit = 128_000;
 
-/** Milliseconds that the search of one request may take. The response then reports how far the search got. */
+/** Milliseconds that the search of one request may take. After that, the response contains how far the search got. */
 const searchMs = 150;
 
 /** Members of a run that the list contains when the request has no `select`. */
@@ -41,7 +41,7 @@ export const runSearchBody = Type.Object({
 
 export type RunSearchBody = Static<typeof runSearchBody>;
 
-/** `POST /ui/runs/search`: returns a page of the list, or the part of it that was found within the time limit. */
+/** `POST /ui/runs/search`: returns a page of the list, or as much of it as was found within the time limit. */
 export async function searchRuns(
   store: RunStore,
   { body, tenantId }: FastifyRequest<{ Body: RunSearchBody }>,
@@ -55,7 +55,7 @@ export async function searchRuns(
   const isIncomplete = next !== undefined && runs.length < search.limit;
   const tail = {
     cursors: { next: next === undefined ? null : toCursor(search, next) },
-    // The start time down to which runs have been searched, if time ran out before the page was full.
+    // The start time down to which runs have been searched, if the time ran out before the page was full.
     searched_to: isIncomplete && search.sort === "start" ? toIso(next.micros) : null,
     is_short: isIncomplete,
   };
@@ -65,7 +65,7 @@ export async function searchRuns(
 }
 
 /**
- * Searches in steps until the page is full, the list ends or the time is up. Other requests are served between the
+ * Searches in steps until the page is full, the list ends or the time is over. Other requests are served between the
  * steps.
  *
  * @param readStep - performs one step.
@@ -94,14 +94,18 @@ export async function searchWithin<Run>(
     if (runs.length >= search.limit || performance.now() - startedMs > withinMs) {
       return { runs, next: after };
     }
-    // Steps that need no payloads are quick and can scan many more runs.
+    // Steps that read no payloads are quick, so later steps can scan many more runs.
     const isQuick = performance.now() - stepStartedMs < withinMs / 10;
     scanLimit = isQuick ? Math.min(scanLimit * 3, maxScanLimit) : scanLimit;
     await setImmediate();
   }
 }
 
-/** @throws RequestError 422: the query is not for exactly one project, or a filter is invalid. */
+/**
+ * Converts the body to a search of one project.
+ *
+ * @throws RequestError 422: the query is not for exactly one project, or a filter is invalid.
+ */
 export function parseSearch({ cursor, sort = "start", ...body }: RunSearchBody): RunSearch {
   const { query } = parseRunQuery(body);
   const { projectIds = [], ...filter } = query.filter;
@@ -122,12 +126,12 @@ export function parseSearch({ cursor, sort = "start", ...body }: RunSearchBody):
   };
 }
 
-type Order = Pick<RunSearch, "sort" | "order">;
+type SortOrder = Pick<RunSearch, "sort" | "order">;
 
-const toCursor = ({ sort, order }: Order, { micros, id }: ListPosition): string =>
+const toCursor = ({ sort, order }: SortOrder, { micros, id }: ListPosition): string =>
   Buffer.from(JSON.stringify([sort, order, micros, id])).toString("base64url");
 
-function parseCursor(cursor: string, { sort, order }: Order): ListPosition {
+function parseCursor(cursor: string, { sort, order }: SortOrder): ListPosition {
   const [cursorSort, cursorOrder, micros, id] = parseList(
     Buffer.from(cursor, "base64url").toString("utf8"),
   );

@@ -5,9 +5,12 @@ import { RequestError } from "../../model/errors.ts";
 import { toRunJson } from "../serializers/run-json.ts";
 import { firstValue, parseCount, parseId } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
-import { linkRunFiles } from "./run-handlers.ts";
+import { createFileLinker } from "./run-handlers.ts";
 
-/** Runs per page. Reading and writing a page occupies a reader thread, so larger traces need several pages. */
+/**
+ * Maximum number of runs on a page. A reader thread is busy while it writes a page, so larger traces need several
+ * pages.
+ */
 const pageRuns = 10_000;
 
 /**
@@ -22,8 +25,8 @@ export async function readTrace(
   const query = request.query as QueryString;
   const after = firstValue(query, "after");
   const since = firstValue(query, "since");
-  const json = await store.read.runPages.trace(request.tenantId, {
-    traceId: idOf(request),
+  const json = await store.read.runPages.readTrace(request.tenantId, {
+    traceId: readRunId(request),
     limit: parseCount(query, "limit", { fallback: pageRuns, min: 1, max: pageRuns }),
     ...(after === undefined ? {} : { afterId: parseId(after, "after") }),
     ...(since === undefined
@@ -33,13 +36,13 @@ export async function readTrace(
   return reply.type("application/json; charset=utf-8").send(json);
 }
 
-/** `GET /ui/trace-runs/{id}`: returns a run without the ids of its descendants, of which there may be many. */
+/** `GET /ui/trace-runs/{id}`: returns a run without the ids of its descendants, because there may be many. */
 export async function readTraceRun(
   { store, links }: WithLinks<RunStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const id = idOf(request);
+  const id = readRunId(request);
   const { runs } = await store.read.runs.query(request.tenantId, {
     filter: { ids: [id] },
     order: "asc",
@@ -50,9 +53,9 @@ export async function readTraceRun(
   if (run === undefined) {
     throw new RequestError(404, "Run not found");
   }
-  const body = toRunJson(run, { link: linkRunFiles(links, request) });
+  const body = toRunJson(run, { link: createFileLinker(links, request) });
   return reply.type("application/json; charset=utf-8").send(body);
 }
 
-const idOf = (request: FastifyRequest): string =>
+const readRunId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "run id");

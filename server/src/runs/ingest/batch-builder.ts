@@ -6,7 +6,7 @@ import type { AttachmentRecord, Rejection, RunBatch, RunRecord } from "../run-re
 import { parseRun, InvalidRunError } from "./parse-run.ts";
 import type { ParseRules, ReceivedRun } from "./parse-run.ts";
 
-/** The content of one request, separated into what can be stored and what was rejected, with the reasons. */
+/** The content of one request: the operations that can be stored, and those that were rejected, with the reasons. */
 export interface ParsedBatch {
   readonly batch: RunBatch;
   readonly rejected: readonly Rejection[];
@@ -24,8 +24,8 @@ export class BatchBuilder {
   #size = 0;
 
   /**
-   * `expectedBytes` is an estimate that avoids growing the buffer. It is capped, because a client may announce more
-   * than is accepted.
+   * `expectedBytes` is an estimate of the size, so that the buffer need not grow. It is limited, because a client may
+   * announce more bytes than the server accepts.
    */
   constructor(expectedBytes = initialCapacity) {
     this.#bodies = batchMemory.acquire(Math.min(expectedBytes, serverLimits.bodyBytesMax));
@@ -36,7 +36,7 @@ export class BatchBuilder {
     return this.#records.length + this.#rejected.length;
   }
 
-  /** Returns the record of the run; `undefined` if the run was rejected. */
+  /** Validates a run and adds it. Returns its record; `undefined` if the run was rejected. */
   addRun(run: ReceivedRun, rules: ParseRules): RunRecord | undefined {
     const bodyStart = this.#size;
     try {
@@ -102,7 +102,7 @@ export class BatchBuilder {
     };
   }
 
-  /** Writes a JSON object from the text of its members, which already has the commas and colons. */
+  /** Writes a JSON object whose members are adjacent in the request, with commas and colons between them. */
   #writeRawMembers(rawMembers: Buffer): void {
     const { length } = rawMembers;
     this.#reserve(length + 2);
@@ -116,7 +116,9 @@ export class BatchBuilder {
   #writeObject(members: ReadonlyMap<string, Buffer>): void {
     let isFirst = true;
     for (const [name, json] of members) {
-      this.#write((isFirst ? firstNames : laterNames).get(name) ?? nameBytes(name, isFirst));
+      this.#write(
+        (isFirst ? encodedFirstNames : encodedLaterNames).get(name) ?? encodeName(name, isFirst),
+      );
       this.#write(json);
       isFirst = false;
     }
@@ -130,9 +132,9 @@ export class BatchBuilder {
   }
 
   #reserve(bytes: number): void {
-    const needed = this.#size + bytes;
-    if (needed > this.#bodies.length) {
-      const larger = batchMemory.acquire(Math.max(needed, this.#bodies.length * 2));
+    const neededBytes = this.#size + bytes;
+    if (neededBytes > this.#bodies.length) {
+      const larger = batchMemory.acquire(Math.max(neededBytes, this.#bodies.length * 2));
       this.#bodies.copy(larger, 0, 0, this.#size);
       batchMemory.release(this.#bodies.buffer);
       this.#bodies = larger;
@@ -140,14 +142,14 @@ export class BatchBuilder {
   }
 }
 
-/** Encodes a member's name with what precedes its value: a brace or a comma, and the colon. */
-const nameBytes = (name: string, isFirst: boolean): Buffer =>
+/** Encodes a member's name with the characters before its value: a brace or a comma, and a colon. */
+const encodeName = (name: string, isFirst: boolean): Buffer =>
   Buffer.from(`${isFirst ? "{" : ","}${JSON.stringify(name)}:`);
-/** Encoded names of the members that most payloads have. */
-const namesAt = (isFirst: boolean): ReadonlyMap<string, Buffer> =>
-  new Map(payloadFields.map((name) => [name, nameBytes(name, isFirst)]));
-const firstNames = namesAt(true);
-const laterNames = namesAt(false);
+/** Encodes the names of the members that most payloads have. */
+const encodeCommonNames = (isFirst: boolean): ReadonlyMap<string, Buffer> =>
+  new Map(payloadFields.map((name) => [name, encodeName(name, isFirst)]));
+const encodedFirstNames = encodeCommonNames(true);
+const encodedLaterNames = encodeCommonNames(false);
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const emptyObject = Buffer.from("{}");

@@ -7,10 +7,13 @@ import { serverLimits } from "../../model/options.ts";
 import { columnNames } from "./run-members.ts";
 import { memberWords, notAnObject, runWords } from "./walk-layout.ts";
 
-/** Where the runs of a batch and their members are. Both tables have the rows that `walk-layout.ts` describes. */
+/**
+ * The positions of the runs of a batch and of their members. The columns of both tables are described in
+ * `walk-layout.ts`.
+ */
 export interface BatchIndex {
   readonly body: Buffer;
-  /** Names of members, by their code. */
+  /** Names of members. A member's code is the index of its name. */
   readonly names: readonly string[];
   readonly runs: ArrayLike<number>;
   readonly members: ArrayLike<number>;
@@ -23,12 +26,12 @@ export interface RunRange {
   readonly count: number;
 }
 
-/** Names that have the same code in every index. */
+/** The names whose codes are the same in every index. */
 export const knownNames: readonly string[] = [...columnNames, ...payloadFields, "tags"];
 
 /**
- * Indexes the body of `POST /runs/batch` in TypeScript: bodies that the WebAssembly module can't index, and those
- * that are not a batch.
+ * Indexes the body of `POST /runs/batch` in TypeScript. Used for bodies that the WebAssembly module can't index, and
+ * for bodies that are not a batch.
  *
  * @throws RequestError the body is not a batch, or exceeds a limit.
  */
@@ -41,7 +44,7 @@ export function indexBatch(body: Buffer): BatchIndex {
         if (name !== "post" && name !== "patch") {
           return cursor.skip(from);
         }
-        // A later member replaces an earlier one of the same name.
+        // A later member replaces an earlier member of the same name.
         faults.delete(name);
         table.beginList(name);
         if (body[from] === openBracket) {
@@ -82,11 +85,11 @@ class IndexTable implements BatchIndex {
   }
 
   /** Adds the runs of the list at `from`. Returns the position after the list. */
-  addList(cursor: JsonCursor, name: Operation, from: number): number {
+  addList(cursor: JsonCursor, name: Operation, start: number): number {
     const first = this.runs.length / runWords;
     let count = 0;
-    const to = cursor.walkArray(from, (start) => {
-      // Checked before the run is added: a small body may contain millions of items.
+    const to = cursor.walkArray(start, (start) => {
+      // Check before adding the run: a small body may contain millions of items.
       if (count === serverLimits.operationsMax) {
         throw tooManyItems(serverLimits.operationsMax);
       }
@@ -103,17 +106,17 @@ class IndexTable implements BatchIndex {
 
   #addRun(cursor: JsonCursor, start: number): number {
     const first = this.members.length / memberWords;
-    const end = cursor.walkObject(start, (name, from, nameAt) => {
+    const end = cursor.walkObject(start, (name, from, nameStart) => {
       const to = cursor.skip(from, levelsAroundValue);
-      // The code gives the name, so that the position of the name's end is not needed.
-      this.members.push(this.#codeOf(name), nameAt, nameAt, from, to);
+      // The code already identifies the name, so the position where the name ends is not needed.
+      this.members.push(this.#assignCode(name), nameStart, nameStart, from, to);
       return to;
     });
     this.runs.push(first, this.members.length / memberWords);
     return end;
   }
 
-  #codeOf(name: string): number {
+  #assignCode(name: string): number {
     const code = this.#codes.get(name) ?? this.names.length;
     if (code === this.names.length) {
       this.names.push(name);
@@ -125,7 +128,11 @@ class IndexTable implements BatchIndex {
 
 const noRuns: RunRange = { first: 0, count: 0 };
 
-/** Reads a body. @throws RequestError 422: it is not JSON, or not UTF-8. */
+/**
+ * Reads a JSON body with a cursor.
+ *
+ * @throws RequestError 422: it is not JSON, or not UTF-8.
+ */
 export function readJson<Result>(body: Buffer, read: (cursor: JsonCursor) => Result): Result {
   if (!isUtf8(body)) {
     throw new RequestError(422, "the body is not UTF-8: send JSON in UTF-8");

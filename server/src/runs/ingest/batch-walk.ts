@@ -5,18 +5,21 @@ import type { BatchIndex } from "./batch-index.ts";
 import { limit, memberField, memberWords, runWords } from "./walk-layout.ts";
 import { walkModule } from "./walk-module.ts";
 
-/** Longer bodies are left to the TypeScript indexer: the memory of a WebAssembly module never shrinks. */
+/** Longer bodies are indexed in TypeScript, because the memory of a WebAssembly module never shrinks. */
 const maxBodyBytes = 4_194_304;
-/** Shorter values are left to TypeScript, which is faster than copying them into the module. */
+/** Shorter values are validated in TypeScript, which is faster than copying them into the module. */
 const minValueBytes = 256;
 const pageBytes = 65_536;
 
-/** An exported global: its value is an address in the module's memory, or a number. */
+/** An exported global of the module. Its value is an address in the module's memory, or a number. */
 interface ModuleGlobal {
   readonly value: number;
 }
 
-/** Exports of the module (wasm/walk/batch.ts). A `…Place` or `…At` is an address in the module's memory. */
+/**
+ * Exports of the module, which is compiled from wasm/walk/batch.ts. A `…Place` or `…At` is an address in the module's
+ * memory.
+ */
 interface Module {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   readonly bodyPlace: ModuleGlobal;
@@ -28,13 +31,13 @@ interface Module {
   readonly postCount: ModuleGlobal;
   readonly patchFirst: ModuleGlobal;
   readonly patchCount: ModuleGlobal;
-  /** Registers a member name, whose `size` bytes are at `nameAt`, under a code. */
+  /** Registers a code for a member name. The `size` bytes of the name must be at the address `nameAt`. */
   know(code: number, size: number): void;
   /** Indexes the body of a batch. */
   walk(size: number): void;
   /** Validates a single JSON value. */
   walkValue(size: number): void;
-  /** Rows in the table of members, without those that `listMembers` appended. */
+  /** Number of rows in the table of members, without those that `listMembers` appended. */
   membersTold(): number;
   /** Appends the members of an object at an offset of the body to the table. Returns their number. */
   listMembers(offset: number): number;
@@ -47,33 +50,33 @@ interface WebAssemblyApi {
   readonly RuntimeError: new () => Error;
 }
 
-/** Returns the walk of this thread, created on first use; `undefined` where WebAssembly is not available. */
+/** Returns the indexer of this thread, created on first use; `undefined` where WebAssembly is not available. */
 export function getBatchWalk(): BatchWalk | undefined {
-  shared ??= BatchWalk.create() ?? "none";
-  return shared === "none" ? undefined : shared;
+  sharedWalk ??= BatchWalk.create() ?? "none";
+  return sharedWalk === "none" ? undefined : sharedWalk;
 }
 
-let shared: BatchWalk | "none" | undefined;
+let sharedWalk: BatchWalk | "none" | undefined;
 
 /**
  * Indexes the body of `POST /runs/batch` in a WebAssembly module, which checks the JSON and finds the members of each
- * run. What a valid run is, it does not know. The results are valid until the next walk.
+ * run. It does not check whether the runs are valid. An index is valid until the next call of {@link BatchWalk.walk}.
  */
 export class BatchWalk {
   readonly #module: Module;
-  readonly #trap: WebAssemblyApi["RuntimeError"];
+  readonly #trapError: WebAssemblyApi["RuntimeError"];
   /** The indexed body, in the module's memory. */
   #body: Buffer = Buffer.alloc(0);
   #bytes: Uint8Array = new Uint8Array();
   #runs: Int32Array = new Int32Array();
   #members: Int32Array = new Int32Array();
 
-  /** `undefined` where the process has no WebAssembly, or no memory for it. */
+  /** Returns `undefined` where the process has no WebAssembly, or no memory for it. */
   static create(): BatchWalk | undefined {
     try {
       return new BatchWalk();
     } catch {
-      // Only slower: the TypeScript indexer handles all batches.
+      // The TypeScript indexer, which is only slower, handles all batches.
       return undefined;
     }
   }
@@ -81,7 +84,7 @@ export class BatchWalk {
   private constructor() {
     const api = Reflect.get(globalThis, "WebAssembly") as WebAssemblyApi;
     const instance = new api.Instance(new api.Module(Buffer.from(walkModule, "base64")), {});
-    this.#trap = api.RuntimeError;
+    this.#trapError = api.RuntimeError;
     this.#module = instance.exports as Module;
     const { memory, nameAt } = this.#module;
     const names = Buffer.from(memory.buffer, nameAt.value);
@@ -90,8 +93,8 @@ export class BatchWalk {
   }
 
   /**
-   * Indexes a body, given as chunks. Returns `undefined` if the module can't: the TypeScript indexer then handles the
-   * batch and reports the error, if there is one.
+   * Indexes a body, given as chunks. Returns `undefined` if the module can't index it: the TypeScript indexer then
+   * handles the batch and reports the error, if there is one.
    */
   walk(chunks: readonly Buffer[]): BatchIndex | undefined {
     const size = chunks.reduce((sum, { length }) => sum + length, 0);
@@ -105,7 +108,7 @@ export class BatchWalk {
       body.set(chunk, at);
       at += chunk.length;
     }
-    if (!isUtf8(body) || !this.#completes(() => this.#module.walk(size))) {
+    if (!isUtf8(body) || !this.#callModule(() => this.#module.walk(size))) {
       return undefined;
     }
     this.#body = body;
@@ -122,8 +125,7 @@ export class BatchWalk {
   }
 
   /**
-   * Whether UTF-8 text is one JSON value. Also returns false where the text is too short or too long for the
-   * module.
+   * Whether a UTF-8 text is one JSON value. Returns false also if the text is too short or too long for the module.
    */
   isJson(text: Buffer): boolean {
     const { length } = text;
@@ -131,17 +133,17 @@ export class BatchWalk {
       return false;
     }
     this.#bytes.set(text, this.#module.bodyPlace.value);
-    return this.#completes(() => this.#module.walkValue(length));
+    return this.#callModule(() => this.#module.walkValue(length));
   }
 
   /**
-   * The members of an object that is a slice of the indexed body; `undefined` if there are too many. A later member
-   * replaces an earlier one of the same name.
+   * Returns the members of an object that is a slice of the indexed body; `undefined` if there are too many. A later
+   * member replaces an earlier member of the same name.
    */
   membersOf(json: Buffer): ReadonlyMap<string, Buffer> | undefined {
     const offset = json.byteOffset - this.#body.byteOffset;
     let count = 0;
-    if (!this.#completes(() => (count = this.#module.listMembers(offset)))) {
+    if (!this.#callModule(() => (count = this.#module.listMembers(offset)))) {
       return undefined;
     }
     const members = new Map<string, Buffer>();
@@ -160,13 +162,16 @@ export class BatchWalk {
     return this.#body.subarray(this.#members[at + from], this.#members[at + to]);
   }
 
-  /** Whether a walk completes. The module traps (throws a RuntimeError) on everything that it can't parse. */
-  #completes(walk: () => unknown): boolean {
+  /**
+   * Calls an export of the module. Returns false if the module trapped (threw a RuntimeError), as it does for
+   * everything that it can't parse.
+   */
+  #callModule(call: () => unknown): boolean {
     try {
-      walk();
+      call();
       return true;
     } catch (cause) {
-      if (!(cause instanceof this.#trap)) {
+      if (!(cause instanceof this.#trapError)) {
         throw cause;
       }
       return false;
@@ -192,7 +197,7 @@ export class BatchWalk {
     return true;
   }
 
-  /** Memory that grows gets a new ArrayBuffer, which detaches the views. */
+  /** When the module's memory grows, it gets a new ArrayBuffer and all views of the old one become empty. */
   #refreshViews(): void {
     const { memory, runsPlace, membersPlace } = this.#module;
     this.#bytes = new Uint8Array(memory.buffer);

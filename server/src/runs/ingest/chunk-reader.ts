@@ -14,13 +14,13 @@ import { ChunkError } from "./content-cache.ts";
 import type { ContentCache, ReceivedList, TraceContent } from "./content-cache.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
 
-/** The cache of received content, and the tenant whose content a request may refer to. */
+/** The cache of received content, and the tenant to whose content a request may refer. */
 export interface TenantContent {
   readonly content: ContentCache;
   readonly tenantId: string;
 }
 
-/** Bytes that a list item costs in addition to its own: joining many small items takes time, too. */
+/** Bytes by which a list item counts in addition to its own: joining many small items takes time, too. */
 const itemCostBytes = 64;
 const comma = Buffer.from(",");
 const openBracket = Buffer.from("[");
@@ -31,7 +31,7 @@ const openBracket = Buffer.from("[");
  */
 export class ChunkReader {
   readonly #source: TenantContent | undefined;
-  /** Bytes that the joined fields of this request may still have. */
+  /** Bytes that the other joined fields of this request may have. */
   #remainingBytes: number = serverLimits.bodyBytesMax;
 
   constructor(source: TenantContent | undefined) {
@@ -40,7 +40,7 @@ export class ChunkReader {
 
   /**
    * Returns the part with its chunks joined, or with a fault if they can't be joined. A part that was not sent in
-   * chunks is returned unchanged. `traceId` returns the trace id that the run names.
+   * chunks is returned unchanged. `traceId` returns the trace id that the run contains.
    *
    * @throws RequestError 413: the joined fields of this request exceed the body size limit.
    */
@@ -63,7 +63,7 @@ export class ChunkReader {
       throw new ChunkError("is sent in chunks, which this endpoint does not accept");
     }
     const { content, tenantId } = this.#source;
-    return content.use(tenantId, traceId, (traceContent) => {
+    return content.withContent(tenantId, traceId, (traceContent) => {
       const joiner = new ChunkJoiner(chunks, traceContent, this.#remainingBytes);
       const json = joiner.join();
       this.#remainingBytes = joiner.remainingBytes;
@@ -119,12 +119,12 @@ class ChunkJoiner {
     return Buffer.concat(this.#output);
   }
 
-  /** Reads a list: one that was received before, followed by new items. */
+  /** Reads a list, which is sent as a reference to a list that was received before, followed by new items. */
   #readList(baseDigest: string): void {
     let digest = baseDigest;
     let list = baseDigest === emptyListDigest ? undefined : this.#content.lists.get(baseDigest);
     if (list === undefined && baseDigest !== emptyListDigest) {
-      throw missingContentError();
+      throw createMissingContentError();
     }
     this.#appendList(list);
     for (;;) {
@@ -146,8 +146,8 @@ class ChunkJoiner {
       this.#append(text);
       digest = listDigest(digest, itemDigest);
       list = this.#content.lists.get(digest) ?? {
-        before: list,
-        item: this.#content.keep(itemDigest, text),
+        previousItems: list,
+        item: this.#content.findOrCopy(itemDigest, text),
         count: (list?.count ?? 0) + 1,
         sizeBytes: (list?.sizeBytes ?? 0) + 1 + text.length,
       };
@@ -160,11 +160,11 @@ class ChunkJoiner {
       this.#append(openBracket);
       return;
     }
-    // Reserved before the items are collected: a few bytes may refer to a long list.
-    this.#reserve(last.sizeBytes + last.count * itemCostBytes);
+    // Check the size before collecting the items: a reference of a few bytes may stand for a long list.
+    this.#countBytes(last.sizeBytes + last.count * itemCostBytes);
     const items: Buffer[] = [];
-    for (let list: ReceivedList | undefined = last; list !== undefined; list = list.before) {
-      items.push(list.item, list.before === undefined ? openBracket : comma);
+    for (let list: ReceivedList | undefined = last; list !== undefined; list = list.previousItems) {
+      items.push(list.item, list.previousItems === undefined ? openBracket : comma);
     }
     for (let index = items.length - 1; index >= 0; index--) {
       this.#output.push(items[index] ?? comma);
@@ -172,11 +172,11 @@ class ChunkJoiner {
   }
 
   #append(text: Buffer): void {
-    this.#reserve(text.length);
+    this.#countBytes(text.length);
     this.#output.push(text);
   }
 
-  #reserve(bytes: number): void {
+  #countBytes(bytes: number): void {
     this.remainingBytes -= bytes;
     if (this.remainingBytes < 0) {
       const limit = `${serverLimits.bodyBytesMax} bytes`;
@@ -187,7 +187,7 @@ class ChunkJoiner {
   #findText(digest: string): Buffer {
     const text = this.#content.texts.get(digest);
     if (text === undefined) {
-      throw missingContentError();
+      throw createMissingContentError();
     }
     return text;
   }
@@ -212,7 +212,7 @@ class ChunkJoiner {
   }
 }
 
-const missingContentError = (): ChunkError =>
+const createMissingContentError = (): ChunkError =>
   new ChunkError(
     "refers to content that this server does not have for the trace; send it without chunks",
   );

@@ -1,24 +1,24 @@
 import { serverLimits } from "../../model/options.ts";
 
 /**
- * A list that was received, stored as its last item and the list before that item, so that lists with a common
- * beginning share it.
+ * A list that was received, stored as its last item and a reference to the list before that item. Lists with a common
+ * beginning therefore share it in memory.
  */
 export interface ReceivedList {
-  readonly before: ReceivedList | undefined;
+  readonly previousItems: ReceivedList | undefined;
   readonly item: Buffer;
   readonly count: number;
   /** Bytes of the list's JSON, without the closing bracket. */
   readonly sizeBytes: number;
 }
 
-/** Why the chunks of a field can't be joined. The message continues a sentence whose subject is the part. */
+/** Thrown if the chunks of a field can't be joined. The message continues a sentence whose subject is the part. */
 export class ChunkError extends Error {}
 
 /** Approximate memory of a text or a list in addition to its bytes. */
 const entryBytes = 200;
 
-/** Content that was received for one trace, by digest. */
+/** Content that was received for one trace, by its digest. */
 export class TraceContent {
   readonly texts = new Map<string, Buffer>();
   readonly lists = new Map<string, ReceivedList>();
@@ -29,7 +29,7 @@ export class TraceContent {
     this.#bytesMax = bytesMax;
   }
 
-  /** Stores a text. It is copied, because the buffer is a slice of a request body. */
+  /** Stores a copy of a text, because the buffer is a slice of a request body. */
   addText(digest: string, text: Buffer): void {
     if (!this.texts.has(digest)) {
       this.texts.set(digest, this.#copy(text));
@@ -43,8 +43,8 @@ export class TraceContent {
     }
   }
 
-  /** Returns the bytes of an item that may be retained: those of the stored text with this digest, or a copy. */
-  keep(digest: string, item: Buffer): Buffer {
+  /** Returns a buffer of an item that may be retained: that of the stored text with this digest, or a copy. */
+  findOrCopy(digest: string, item: Buffer): Buffer {
     return this.texts.get(digest) ?? this.#copy(item);
   }
 
@@ -76,12 +76,12 @@ const defaultLimits: ContentLimits = {
 };
 
 /**
- * Cache of recently received content, so that clients need not send it again within its trace. Runs are stored in
- * full, so a cache miss loses nothing: a client that refers to evicted content receives an error and sends it
- * again.
+ * Caches content that was received recently, so that clients need not send it again within its trace. Runs are stored
+ * in full, so a cache miss loses nothing: a client that refers to evicted content receives an error and sends the
+ * content again.
  */
 export class ContentCache {
-  /** By tenant and trace, least recently used first. */
+  /** Content by tenant and trace, the least recently used first. */
   readonly #traces = new Map<string, TraceContent>();
   readonly #limits: ContentLimits;
   #bytes = 0;
@@ -90,8 +90,12 @@ export class ContentCache {
     this.#limits = limits;
   }
 
-  /** Calls `use` with the content of a trace, and then evicts what exceeds the limits. */
-  use<Result>(tenantId: string, traceId: string, use: (content: TraceContent) => Result): Result {
+  /** Calls `use` with the content of a trace, and then evicts the content that exceeds the limits. */
+  withContent<Result>(
+    tenantId: string,
+    traceId: string,
+    use: (content: TraceContent) => Result,
+  ): Result {
     const key = `${tenantId} ${traceId}`;
     const content = this.#traces.get(key) ?? new TraceContent(this.#limits.traceBytes);
     this.#traces.delete(key);

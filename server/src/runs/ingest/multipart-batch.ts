@@ -21,7 +21,7 @@ import { readColumnValues } from "./run-members.ts";
 /** The main part of a run: either the JSON of its members or their parsed values. */
 type MainPart = Pick<ReceivedRun, "members" | "values">;
 
-/** A run of which further parts may arrive. */
+/** A run of which more parts may arrive. */
 interface OpenRun {
   readonly operation: Operation;
   readonly runId: string;
@@ -36,33 +36,37 @@ export class MultipartBatch {
   readonly #builder: BatchBuilder;
   readonly #chunkReader: ChunkReader;
   readonly #runs: OpenRun[] = [];
-  /** Number of `#runs` that are parsed. */
+  /** Number of runs in `#runs` that are parsed already. */
   #parsedCount = 0;
-  /** By operation and id: the run to which the next field part belongs. */
+  /** The last run of each operation and id: the run to which the next field part belongs. */
   readonly #latest = new Map<string, OpenRun>();
 
-  /** `content` is what was received from the tenant before. Without it, no field may be sent in chunks. */
+  /** `content` is the cache of what was received from the tenant. Without it, fields may not be sent in chunks. */
   constructor(expectedBytes?: number, content?: TenantContent) {
     this.#builder = new BatchBuilder(expectedBytes);
     this.#chunkReader = new ChunkReader(content);
   }
 
-  /** @throws RequestError 413: more operations than one request may contain. */
+  /**
+   * Adds a part of the request.
+   *
+   * @throws RequestError 413: the request contains more operations than are allowed.
+   */
   add(part: Part): void {
     const name = parsePartName(part.name);
     if (name === undefined) {
       const expected =
         "post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>";
       const reason = part.fault ?? `has an unknown name; expected ${expected}`;
-      this.#builder.reject({ id: null, operation: null, reason: describe(part, reason) });
+      this.#builder.reject({ id: null, operation: null, reason: describePart(part, reason) });
       return;
     }
     switch (name.kind) {
       case "run":
-        this.#addMain(name, part);
+        this.#addMainPart(name, part);
         break;
       case "field":
-        this.#addField(name, part);
+        this.#addFieldPart(name, part);
         break;
       case "attachment":
         this.#addAttachment(name, part);
@@ -79,14 +83,16 @@ export class MultipartBatch {
     return this.#builder.build();
   }
 
-  /** Parses the runs, and yields to other requests at intervals. {@link build} then has little left to do. */
+  /**
+   * Parses the runs in slices, between which other requests are served. {@link build} then parses only what is left.
+   */
   async parse(): Promise<void> {
-    let began = performance.now();
+    let sliceStartMs = performance.now();
     while (this.#parsedCount < this.#runs.length) {
       this.#parseNext();
-      if (performance.now() - began > serverLimits.parseSliceMs) {
+      if (performance.now() - sliceStartMs > serverLimits.parseSliceMs) {
         await setImmediate();
-        began = performance.now();
+        sliceStartMs = performance.now();
       }
     }
   }
@@ -105,19 +111,19 @@ export class MultipartBatch {
       this.#builder.reject({ id: runId, operation, reason });
     } else {
       this.#builder.addRun(
-        { operation, ...withFields(mainPart, fields) },
-        { place: "required", pathId: runId.toLowerCase() },
+        { operation, ...mergeFields(mainPart, fields) },
+        { position: "required", pathId: runId.toLowerCase() },
       );
     }
   }
 
-  #addMain(name: Extract<PartName, { kind: "run" }>, part: Part): void {
-    const existing = this.#latest.get(keyOf(name));
-    // The same run again in one request is a second operation; the fields that follow belong to it.
+  #addMainPart(name: Extract<PartName, { kind: "run" }>, part: Part): void {
+    const existing = this.#latest.get(createKey(name));
+    // A repeated part of the same run is a second operation; the field parts that follow belong to it.
     const run =
-      existing === undefined || existing.mainPart !== undefined ? this.#open(name) : existing;
+      existing === undefined || existing.mainPart !== undefined ? this.#addOpenRun(name) : existing;
     run.mainPart = noMembers;
-    this.#read(run, part, (json) => {
+    this.#readPart(run, part, (json) => {
       const values = readColumnValues(json);
       run.mainPart =
         values === undefined
@@ -126,14 +132,15 @@ export class MultipartBatch {
     });
   }
 
-  #addField(name: Extract<PartName, { kind: "field" }>, part: Part): void {
-    const run = this.#latest.get(keyOf(name)) ?? this.#open(name);
-    this.#read(
+  #addFieldPart(name: Extract<PartName, { kind: "field" }>, part: Part): void {
+    const run = this.#latest.get(createKey(name)) ?? this.#addOpenRun(name);
+    this.#readPart(
       run,
       this.#chunkReader.joinPart(part, () => valueOf(run.mainPart ?? noMembers, "trace_id")),
       (json) => {
         if (getBatchWalk()?.isJson(json) !== true) {
-          // The module only detects errors: the cursor throws one that describes the error.
+          // The module does not describe the error, so the cursor parses the text again and throws an error that
+          // does.
           new JsonCursor(json).readWhole();
         }
         run.fields.set(name.field, json);
@@ -141,26 +148,26 @@ export class MultipartBatch {
     );
   }
 
-  /** Passes the part's bytes to `take`, or records why the run is invalid. */
-  #read(run: OpenRun, part: Part, take: (json: Buffer) => void): void {
+  /** Passes the part's bytes to `onBytes`, or records why the run is invalid. */
+  #readPart(run: OpenRun, part: Part, onBytes: (json: Buffer) => void): void {
     if (run.fault !== undefined) {
       return;
     }
     if (part.fault !== undefined || !isUtf8(part.bytes)) {
-      run.fault = describe(part, part.fault ?? "is not UTF-8");
+      run.fault = describePart(part, part.fault ?? "is not UTF-8");
       return;
     }
     try {
-      take(part.bytes);
+      onBytes(part.bytes);
     } catch (cause) {
-      run.fault = describe(part, `is ${messageOf(cause)}`);
+      run.fault = describePart(part, `is ${messageOf(cause)}`);
     }
   }
 
   #addAttachment({ runId, name }: Extract<PartName, { kind: "attachment" }>, part: Part): void {
     const fault = part.fault ?? (isUuid(runId) ? undefined : "has a run id that is not a UUID");
     if (fault !== undefined) {
-      this.#builder.reject({ id: runId, operation: null, reason: describe(part, fault) });
+      this.#builder.reject({ id: runId, operation: null, reason: describePart(part, fault) });
       return;
     }
     const { contentType } = part;
@@ -174,12 +181,12 @@ export class MultipartBatch {
       }
       this.#builder.addFeedback(parseFeedbackPart(part.bytes, runId));
     } catch (cause) {
-      const reason = describe(part, messageOf(cause));
+      const reason = describePart(part, messageOf(cause));
       this.#builder.reject({ id: runId, operation: null, reason });
     }
   }
 
-  #open({ operation, runId }: { operation: Operation; runId: string }): OpenRun {
+  #addOpenRun({ operation, runId }: { operation: Operation; runId: string }): OpenRun {
     if (this.#runs.length >= serverLimits.operationsMax) {
       throw new RequestError(
         413,
@@ -194,21 +201,24 @@ export class MultipartBatch {
       fault: undefined,
     };
     this.#runs.push(run);
-    this.#latest.set(keyOf({ operation, runId }), run);
+    this.#latest.set(createKey({ operation, runId }), run);
     return run;
   }
 }
 
 const noMembers: MainPart = { members: new Map() };
 
-/** A field part replaces the member of the same name. */
-const withFields = ({ members, ...mainPart }: MainPart, fields: MainPart["members"]): MainPart => ({
+/** Adds the field parts to a run's members; a field part replaces the member of the same name. */
+const mergeFields = (
+  { members, ...mainPart }: MainPart,
+  fields: MainPart["members"],
+): MainPart => ({
   ...mainPart,
   members: members.size === 0 ? fields : new Map([...members, ...fields]),
 });
 
-const keyOf = ({ operation, runId }: { operation: Operation; runId: string }): string =>
+const createKey = ({ operation, runId }: { operation: Operation; runId: string }): string =>
   `${operation}.${runId}`;
 
-const describe = ({ name }: Part, reason: string): string =>
+const describePart = ({ name }: Part, reason: string): string =>
   `part ${JSON.stringify(name.slice(0, 120))} ${reason}`;

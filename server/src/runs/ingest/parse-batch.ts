@@ -15,7 +15,7 @@ import type { FindMembers } from "../run-measures.ts";
 
 /**
  * Parses the body of `POST /runs/batch`, given as chunks. It is indexed in the WebAssembly module where possible,
- * otherwise in TypeScript. The chunks must not be read afterwards, since their memory may be released.
+ * otherwise in TypeScript. The chunks must not be read after the call, because their memory may be released.
  *
  * @throws RequestError the body is not a batch, or exceeds a limit.
  */
@@ -23,8 +23,8 @@ export const decodeBatch = (chunks: readonly Buffer[]): ParsedBatch =>
   walkBatch(chunks) ?? parseBatch(joinChunks(chunks));
 
 /**
- * Like {@link decodeBatch}, in the WebAssembly module only. Returns `undefined` and leaves the chunks as they are
- * where the module can't index the body.
+ * Like {@link decodeBatch}, but only in the WebAssembly module. Where the module can't index the body, it returns
+ * `undefined` and the chunks can still be read.
  */
 export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
   const walk = getBatchWalk();
@@ -33,7 +33,7 @@ export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
     return undefined;
   }
   releaseChunks(chunks); // The module has its own copy.
-  // The next walk overwrites the index, so it must be used up before other requests run.
+  // The next walk overwrites the index, so parse the runs before other requests are handled.
   return parseRuns(index, (json) => walk.membersOf(json));
 }
 
@@ -69,7 +69,7 @@ function parseRuns(index: BatchIndex, findMembers?: FindMembers): ParsedBatch {
   return builder.build();
 }
 
-const batchRules: ParseRules = { place: "required" };
+const batchRules: ParseRules = { position: "required" };
 
 /** Parses the body of a request for a single run. @throws RequestError the body is not a JSON object. */
 export function parseOneRun(body: Buffer, operation: Operation, rules: ParseRules): ParsedBatch {

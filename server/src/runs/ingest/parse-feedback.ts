@@ -8,7 +8,7 @@ import { JsonObject, Maybe, Time } from "../../http/schema-parts.ts";
 import type { FeedbackDraft, Judgement } from "../run-feedback.ts";
 import { serverLimits } from "../../model/options.ts";
 import { JsonCursor } from "../../bodies/json-cursor.ts";
-import { microsOf } from "../../model/parse-time.ts";
+import { parseOptionalTime } from "../../model/parse-time.ts";
 
 const Score = Type.Union([Type.Number(), Type.Boolean()]);
 const Correction = Type.Union([JsonObject, Type.String()]);
@@ -29,7 +29,7 @@ export const feedbackConfig = Type.Object({
 
 export const feedbackKey = Type.String({ minLength: 1, maxLength: 180 });
 
-const judgement = {
+const judgementMembers = {
   score: Maybe(Score),
   value: Type.Optional(Type.Unknown()),
   comment: Maybe(Type.String()),
@@ -38,7 +38,7 @@ const judgement = {
 
 /** Body of `POST /feedback`, and of a part `feedback.<run id>`. Unknown members are ignored. */
 export const feedbackBody = Type.Object({
-  ...judgement,
+  ...judgementMembers,
   id: Maybe(Type.String()),
   key: feedbackKey,
   run_id: Maybe(Type.String()),
@@ -55,18 +55,26 @@ export const feedbackBody = Type.Object({
 
 /** Body of `PATCH /feedback/{id}`. Absent members stay unchanged; null clears a member. */
 export const feedbackPatchBody = Type.Object({
-  ...judgement,
+  ...judgementMembers,
   feedback_config: Maybe(feedbackConfig),
 });
 
 /** Body of `POST /feedback/tokens/{token}`. */
-export const submittedFeedbackBody = Type.Object({ ...judgement, metadata: Maybe(JsonObject) });
+export const submittedFeedbackBody = Type.Object({
+  ...judgementMembers,
+  metadata: Maybe(JsonObject),
+});
 
 export type FeedbackBody = Static<typeof feedbackBody>;
 export type FeedbackPatchBody = Static<typeof feedbackPatchBody>;
 export type SubmittedFeedbackBody = Static<typeof submittedFeedbackBody>;
 
-/** @throws RequestError 422: neither a run nor a project is named, an id is not a UUID, or the time is invalid. */
+/**
+ * Converts the body of a request to feedback that can be stored.
+ *
+ * @throws RequestError 422: the body contains neither a run id nor a project id, an id is not a UUID, or the time is
+ * invalid.
+ */
 export function toDraft(body: FeedbackBody): FeedbackDraft {
   const runId = idOf(body.run_id, "run_id");
   const projectId = idOf(body.session_id, "session_id");
@@ -85,11 +93,11 @@ export function toDraft(body: FeedbackBody): FeedbackDraft {
     sourceType: body.feedback_source?.type ?? "api",
     sourceMetadata: metadata,
     extra: typeof body.error === "boolean" ? { error: body.error } : null,
-    createdMicros: microsOf(body.created_at, "created_at"),
+    createdMicros: parseOptionalTime(body.created_at, "created_at"),
   };
 }
 
-/** Members that are absent become `null`. */
+/** Selects the members of a judgement. Absent members become `null`. */
 export const toJudgement = (
   body: Pick<SubmittedFeedbackBody, "score" | "value" | "comment" | "correction">,
   config: Judgement["config"] | undefined,
@@ -102,7 +110,7 @@ export const toJudgement = (
 });
 
 /**
- * Parses a part `feedback.<run id>`. langsmith 0.12 names it `feedback.<feedback id>` instead.
+ * Parses a part `feedback.<run id>`. The client langsmith 0.12 names the part `feedback.<feedback id>` instead.
  *
  * @throws RequestError 422: the feedback is malformed, or its ids do not match the part's name.
  */
@@ -126,7 +134,7 @@ export function parseFeedbackPart(json: Buffer, id: string): FeedbackDraft {
   return draft;
 }
 
-/** Checks the id of the evaluator's own run. */
+/** Checks the id of the evaluator's own run, which the metadata may contain. */
 function checkSourceRun(metadata: FeedbackDraft["sourceMetadata"]): void {
   const run = metadata?.["__run"];
   const id: unknown =

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { ValidationError, isUuid, microsToStamp, parseDottedOrder } from "millrace/model";
 import type { DottedOrder, Operation } from "millrace/model";
 import { messageOf } from "../../model/errors.ts";
-import { facetsOf } from "../facets.ts";
+import { readPayloadFacets } from "../facets.ts";
 import { readMeasures } from "../run-measures.ts";
 import type { FindMembers, RunMeasures } from "../run-measures.ts";
 import type { RunColumns, SpanRecord } from "../run-record.ts";
 import { parseScalar } from "../../bodies/json-text.ts";
-import { latestMicros, parseTime, timeProblem } from "../../model/parse-time.ts";
+import { latestMicros, parseTime, describeInvalidTime } from "../../model/parse-time.ts";
 import { selectPayload } from "./run-members.ts";
 import type { ColumnValues, Members } from "./run-members.ts";
 
@@ -26,13 +26,13 @@ export interface ReceivedRun {
   readonly operation: Operation;
   readonly members: Members;
   /**
-   * Values of members that have columns, if they were parsed already (see `run-members.ts` and `split-run.ts`). `members` then contains
-   * only the other members.
+   * Values of members that have columns, if they were parsed already (see `run-members.ts` and `split-run.ts`).
+   * `members` then contains only the other members.
    */
   readonly values?: ColumnValues;
   /**
-   * JSON of the payload's members without the braces, if they were adjacent in the request. They can then be copied
-   * in one piece.
+   * JSON of the payload's members without the braces, if the members were adjacent in the request. They can then be
+   * copied together.
    */
   readonly rawMembers?: Buffer | undefined;
   /** A faster way to find the members of an object that is one of `members`. */
@@ -43,9 +43,9 @@ export interface ReceivedRun {
 
 /** Rules that differ between the endpoints that ingest runs. */
 export interface ParseRules {
-  /** Whether `trace_id` and `dotted_order` must be present, as in batches. */
-  readonly place: "required" | "optional";
-  /** The id in the URL, which must be the run's id. */
+  /** Whether `trace_id` and `dotted_order` must be present, as they must in batches. */
+  readonly position: "required" | "optional";
+  /** The run id in the URL. The id in the body must be the same. */
   readonly pathId?: string;
 }
 
@@ -58,12 +58,12 @@ export interface ParsedRun {
   readonly facets: readonly string[];
   readonly measures: RunMeasures | undefined;
   readonly payload: ReadonlyMap<string, Buffer>;
-  /** Computes a digest of a patch from its payload, which distinguishes it from other patches of the same run. */
+  /** Computes a digest of a patch (an update of a run), which distinguishes it from other patches of the same run. */
   readonly digestOf: (body: Buffer) => string;
 }
 
-/** The parts of a received run that member values are read from. */
-type Received = Pick<ReceivedRun, "members" | "values">;
+/** The part of a received run that the values of its members are read from. */
+type MemberValues = Pick<ReceivedRun, "members" | "values">;
 
 /**
  * Validates a run against the rules of the wire format.
@@ -83,7 +83,7 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
       dottedOrder: position.dottedOrder,
       columns,
       measures: readMeasures(members, run.findMembers),
-      facets: facetsOf(members),
+      facets: readPayloadFacets(members),
       payload: run.values === undefined ? selectPayload(members) : members,
       digestOf: (body) => digestOf(JSON.stringify([columns, position]), body),
     };
@@ -92,7 +92,7 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
   }
 }
 
-function parseId(run: Received, pathId: string | undefined): string {
+function parseId(run: MemberValues, pathId: string | undefined): string {
   const id = valueOf(run, "id");
   if (id === undefined && pathId !== undefined) {
     return pathId;
@@ -109,7 +109,7 @@ function parseId(run: Received, pathId: string | undefined): string {
   return id.toLowerCase();
 }
 
-function parseColumns(run: Received): RunColumns {
+function parseColumns(run: MemberValues): RunColumns {
   const error = run.members.get("error");
   return {
     projectId: parseUuid(run, "session_id"),
@@ -124,7 +124,7 @@ function parseColumns(run: Received): RunColumns {
   };
 }
 
-/** An empty error counts as no error. */
+/** Whether an error is empty, which counts as no error. */
 const isBlank = (raw: Buffer): boolean => raw.equals(nullJson) || raw.equals(emptyJson);
 const nullJson = Buffer.from("null");
 const emptyJson = Buffer.from('""');
@@ -134,23 +134,23 @@ interface WirePosition {
   readonly dottedOrder: string | undefined;
 }
 
-function parsePosition(run: Received, { place }: ParseRules): WirePosition {
+function parsePosition(run: MemberValues, { position }: ParseRules): WirePosition {
   const traceId = parseUuid(run, "trace_id") ?? undefined;
   const dottedOrder = parseText(run, "dotted_order") ?? undefined;
-  if (place === "required" && (traceId === undefined || dottedOrder === undefined)) {
+  if (position === "required" && (traceId === undefined || dottedOrder === undefined)) {
     throw new ValidationError(`${traceId === undefined ? "trace_id" : "dotted_order"} is missing`);
   }
-  const isLower = dottedOrder === undefined || !hexCapital.test(dottedOrder);
+  const isLower = dottedOrder === undefined || !hexCapitalPattern.test(dottedOrder);
   return {
     traceId,
-    dottedOrder: isLower ? dottedOrder : dottedOrder.replaceAll(hexCapitals, lower),
+    dottedOrder: isLower ? dottedOrder : dottedOrder.replaceAll(hexCapitalsPattern, toLower),
   };
 }
 
-const hexCapital = /[A-F]/;
-const hexCapitals = /[A-F]+/g;
+const hexCapitalPattern = /[A-F]/;
+const hexCapitalsPattern = /[A-F]+/g;
 
-const lower = (letters: string): string => letters.toLowerCase();
+const toLower = (letters: string): string => letters.toLowerCase();
 
 interface PositionToCheck extends WirePosition {
   readonly id: string;
@@ -158,7 +158,10 @@ interface PositionToCheck extends WirePosition {
   readonly columns: RunColumns;
 }
 
-/** Stamps sort like the times that they encode. A dotted order ends with the run's own stamp and id. */
+/**
+ * A dotted order ends with the run's own timestamp and id. Encoded timestamps sort like the times that they stand
+ * for.
+ */
 const uuidLength = 36;
 const latestStamp = microsToStamp(latestMicros);
 const lastSegmentLength = latestStamp.length + uuidLength;
@@ -180,7 +183,7 @@ function checkPosition({ id, isPost, columns, traceId, dottedOrder }: PositionTo
       "the start in dotted_order is after 2255-06-05, the last day that can be stored",
     );
   }
-  const orderSummary = readOrder(dottedOrder);
+  const orderSummary = summarizeOrder(dottedOrder);
   const { count } = orderSummary;
   if (isRoot && count !== 1) {
     throw new ValidationError(
@@ -211,16 +214,20 @@ interface OrderSummary {
   readonly runId: string;
 }
 
-/** Cache of the ancestors that were parsed last: siblings have the same ones. */
+/** Caches the ancestors that were parsed last: runs with the same parent have the same ancestors. */
 let lastAncestors = { text: "", count: 0, traceId: "" };
 
-/** @throws ValidationError the dotted order is malformed. */
-function readOrder(text: string): OrderSummary {
-  // In a valid dotted order, this is where the ancestors end; negative for a root.
-  const end = text.length - lastSegmentLength - 1;
-  const ancestors = text.slice(0, Math.max(end, 0));
-  if (ancestors !== "" && text[end] === "." && ancestors === lastAncestors.text) {
-    const lastSegment = readSegment(text.slice(end + 1));
+/**
+ * Parses a dotted order.
+ *
+ * @throws ValidationError the dotted order is malformed.
+ */
+function summarizeOrder(text: string): OrderSummary {
+  // The position at which the ancestors end in a valid dotted order; negative for a root.
+  const ancestorsEnd = text.length - lastSegmentLength - 1;
+  const ancestors = text.slice(0, Math.max(ancestorsEnd, 0));
+  if (ancestors !== "" && text[ancestorsEnd] === "." && ancestors === lastAncestors.text) {
+    const lastSegment = readSegment(text.slice(ancestorsEnd + 1));
     if (lastSegment !== undefined) {
       return {
         count: lastAncestors.count + 1,
@@ -237,8 +244,8 @@ function readOrder(text: string): OrderSummary {
 }
 
 /**
- * `undefined` where the segment is malformed. The caller then parses the whole dotted order, whose error names the
- * segment.
+ * Returns `undefined` if the segment is malformed. The caller then parses the whole dotted order, whose error names
+ * the segment.
  */
 function readSegment(text: string): DottedOrder | undefined {
   try {
@@ -251,7 +258,7 @@ function readSegment(text: string): DottedOrder | undefined {
 const digestOf = (head: string, body: Buffer): string =>
   createHash("sha256").update(head).update(body).digest("base64url");
 
-function parseText(run: Received, name: string): string | null | undefined {
+function parseText(run: MemberValues, name: string): string | null | undefined {
   const value = valueOf(run, name);
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new ValidationError(`${name} must be a string, not ${excerpt(value)}`);
@@ -259,7 +266,7 @@ function parseText(run: Received, name: string): string | null | undefined {
   return value;
 }
 
-function parseUuid(run: Received, name: string): string | null | undefined {
+function parseUuid(run: MemberValues, name: string): string | null | undefined {
   const value = parseText(run, name);
   if (typeof value !== "string") {
     return value;
@@ -276,23 +283,23 @@ function parseUuid(run: Received, name: string): string | null | undefined {
   return uuid;
 }
 
-/** The most recent UUID of each member: runs of a trace share many of them. */
+/** Caches the last UUID of each member: runs of a trace have many of them in common. */
 const cachedUuids = new Map<string, { readonly text: string; readonly uuid: string }>();
 
-function parseMicros(run: Received, name: string): number | null | undefined {
+function parseMicros(run: MemberValues, name: string): number | null | undefined {
   const value = valueOf(run, name);
   if (value === undefined || value === null) {
     return value;
   }
   const micros = parseTime(value);
   if (micros === undefined) {
-    throw new ValidationError(`${name} ${timeProblem(value)}: ${excerpt(value)}`);
+    throw new ValidationError(`${name} ${describeInvalidTime(value)}: ${excerpt(value)}`);
   }
   return micros;
 }
 
-/** The value of a member; `undefined` where it is absent. */
-export function valueOf({ members, values }: Received, name: string): unknown {
+/** Returns the value of a member; `undefined` if it is absent. */
+export function valueOf({ members, values }: MemberValues, name: string): unknown {
   const raw = members.get(name);
   return raw === undefined ? values?.[name] : parseScalar(raw);
 }

@@ -3,7 +3,10 @@ export type Members = ReadonlyMap<string, Buffer>;
 /** Values of members that have columns. */
 export type ColumnValues = Readonly<Record<string, unknown>>;
 
-/** Members that are stored in columns, and therefore not in the payload. Of a name, see {@link isPayloadMember}. */
+/**
+ * Members that are stored in columns, and therefore not in the payload. `name` may be stored in both; see {@link
+ * isPayloadMember}.
+ */
 export const columnNames = [
   "id",
   "trace_id",
@@ -19,13 +22,13 @@ export const columnNames = [
 ] as const;
 export const columnMembers: ReadonlySet<string> = new Set(columnNames);
 
-/** A longer main part contains more than column values, so it is not parsed at once. */
+/** A longer main part contains more than values for columns, so it is parsed member by member. */
 const maxParsedBytes = 2_048;
 
 /**
- * Parses all members of a run's object at once, if each of them has a column and none has to be stored as received.
- * That is the case for the main part of a run whose large fields are parts of their own. Returns `undefined`
- * otherwise, also for text that is not a JSON object: the caller then parses it member by member, which reports the
+ * Parses all members of a run's object with a single call, if each of them has a column and none must be stored as it
+ * was received. That is the case for a run whose large fields are sent as parts of their own. Otherwise returns
+ * `undefined`, also for text that is not a JSON object: the caller then parses it member by member, which reports the
  * error. The bytes must be UTF-8.
  */
 export function readColumnValues(json: Buffer): ColumnValues | undefined {
@@ -49,8 +52,8 @@ export function readColumnValues(json: Buffer): ColumnValues | undefined {
 const backslash = 0x5c;
 
 /**
- * A name with escapes is also stored as received, because it may contain characters that a column can't store, such
- * as NUL.
+ * Whether a member is stored in the payload. A name with escapes is stored in both places, because it may contain
+ * characters that a column can't store, such as NUL.
  */
 export const isPayloadMember = (name: string, raw: Buffer): boolean =>
   name === "name" ? raw.includes(backslash) : !columnMembers.has(name);

@@ -7,14 +7,17 @@ import { columnMembers, isPayloadMember } from "./run-members.ts";
 import type { columnNames } from "./run-members.ts";
 import { memberField, memberWords, unknownName } from "./walk-layout.ts";
 
-/** The columns of a run mostly are next to each other and have no more bytes. */
-const decodedBytes = 512;
+/** The members of a run that have columns are mostly adjacent, and have no more bytes than this. */
+const decodedAtOnceBytes = 512;
 
-/** A string of ASCII without escapes: its value is the text between the quotes. */
-const plainText = /^"[^\\\u0080-\u00ff]*"$/;
+/** A string of ASCII characters without escapes: its value is the text between the quotes. */
+const plainTextPattern = /^"[^\\\u0080-\u00ff]*"$/;
 
-/** Objects of one shape are faster to create than those whose members are added one by one. */
-const emptyValues = (): Record<string, unknown> =>
+/**
+ * Creates an object with all members, because objects of one shape are faster to create than those whose members are
+ * added one by one.
+ */
+const createEmptyValues = (): Record<string, unknown> =>
   ({
     id: undefined,
     trace_id: undefined,
@@ -29,14 +32,17 @@ const emptyValues = (): Record<string, unknown> =>
     name: undefined,
   }) satisfies Record<(typeof columnNames)[number], undefined>;
 
-/** Separates the members of the runs of one request. Runs of a request share many values, which are parsed once. */
+/**
+ * Separates the members of the runs of one request. These runs have many values in common, so each of these values is
+ * parsed once.
+ */
 export class RunSplitter {
   readonly #index: BatchIndex;
   readonly #findMembers: FindMembers | undefined;
-  /** By member code: the text that was parsed last, and its value. */
+  /** For each member code, the text that was parsed last, and its value. */
   readonly #lastTexts: string[] = [];
   readonly #lastValues: unknown[] = [];
-  /** The text that was decoded last, and where it begins. */
+  /** The text that was decoded last, and its position in the body. */
   #decoded = "";
   #decodedFrom = 0;
 
@@ -46,23 +52,23 @@ export class RunSplitter {
   }
 
   /**
-   * Separates the members that are rows of the index from `first` to `end`, into values for columns and JSON for the
-   * payload. A later member replaces an earlier one of the same name.
+   * Separates the members in the rows of the index from `first` to `end` into values for columns and JSON for the
+   * payload. A later member replaces an earlier member of the same name.
    */
   split(operation: Operation, first: number, end: number): ReceivedRun {
     const { body, names, members: table } = this.#index;
-    const values = emptyValues();
+    const values = createEmptyValues();
     const members = new Map<string, Buffer>();
     let isAdjacent = true;
     let payloadFrom = 0;
     let payloadTo = 0;
     let lastPayloadRow = -1;
     for (let row = first; row < end; row += 1) {
-      const at = row * memberWords;
-      const code = table[at + memberField.code] ?? unknownName;
-      const from = table[at + memberField.from] ?? 0;
-      const to = table[at + memberField.to] ?? 0;
-      const name = names[code] ?? this.#readName(at);
+      const rowStart = row * memberWords;
+      const code = table[rowStart + memberField.code] ?? unknownName;
+      const from = table[rowStart + memberField.from] ?? 0;
+      const to = table[rowStart + memberField.to] ?? 0;
+      const name = names[code] ?? this.#readName(rowStart);
       if (columnMembers.has(name)) {
         values[name] = this.#valueAt(code, from, to);
         if (name !== "name") {
@@ -74,8 +80,8 @@ export class RunSplitter {
       if (name === "name" && !isPayloadMember(name, raw)) {
         continue;
       }
-      const nameAt = table[at + memberField.nameAt] ?? 0;
-      payloadFrom = lastPayloadRow === -1 ? nameAt : payloadFrom;
+      const nameStart = table[rowStart + memberField.nameAt] ?? 0;
+      payloadFrom = lastPayloadRow === -1 ? nameStart : payloadFrom;
       isAdjacent &&= (lastPayloadRow === -1 || lastPayloadRow === row - 1) && !members.has(name);
       lastPayloadRow = row;
       payloadTo = to;
@@ -86,14 +92,17 @@ export class RunSplitter {
     return { operation, members, values, rawMembers, findMembers: this.#findMembers };
   }
 
-  #readName(at: number): string {
+  #readName(rowStart: number): string {
     const { body, members } = this.#index;
     return decodeText(
-      body.subarray(members[at + memberField.nameAt], members[at + memberField.nameEnd]),
+      body.subarray(
+        members[rowStart + memberField.nameAt],
+        members[rowStart + memberField.nameEnd],
+      ),
     );
   }
 
-  /** The value of a member that has a column. */
+  /** Returns the value of a member that has a column. */
   #valueAt(code: number, from: number, to: number): unknown {
     if (code === unknownName) {
       return parseScalar(this.#index.body.subarray(from, to));
@@ -101,7 +110,7 @@ export class RunSplitter {
     const text = this.#textAt(from, to);
     if (this.#lastTexts[code] !== text) {
       this.#lastTexts[code] = text;
-      this.#lastValues[code] = plainText.test(text)
+      this.#lastValues[code] = plainTextPattern.test(text)
         ? text.slice(1, -1)
         : parseScalar(this.#index.body.subarray(from, to));
     }
@@ -109,12 +118,16 @@ export class RunSplitter {
   }
 
   /**
-   * The bytes of a range as Latin-1. They are mostly decoded together with those of the run's other columns, because
-   * decoding each alone would take longer.
+   * Returns the bytes of a range as Latin-1. Most ranges were decoded together with the other columns of the run,
+   * because decoding each alone would take longer.
    */
   #textAt(from: number, to: number): string {
     if (from < this.#decodedFrom || to > this.#decodedFrom + this.#decoded.length) {
-      this.#decoded = this.#index.body.toString("latin1", from, Math.max(to, from + decodedBytes));
+      this.#decoded = this.#index.body.toString(
+        "latin1",
+        from,
+        Math.max(to, from + decodedAtOnceBytes),
+      );
       this.#decodedFrom = from;
     }
     return this.#decoded.slice(from - this.#decodedFrom, to - this.#decodedFrom);

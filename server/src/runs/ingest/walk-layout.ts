@@ -1,9 +1,9 @@
 /**
- * Memory layout that the WebAssembly indexer of batches (`wasm/walk`) shares with its reader ({@link BatchWalk}).
- * The constants are compiled into the module. Table rows consist of words of four bytes.
+ * The memory layout of the tables that the WebAssembly indexer of batches (`wasm/walk`) writes and {@link BatchWalk}
+ * reads. The constants are compiled into the module. Table rows consist of words of four bytes.
  */
 
-/** Code of a name that has none: an unknown one, or one that contains escapes. */
+/** Code of a name that has no code of its own: an unknown name, or one that contains escapes. */
 export const unknownName = 0x7fff_ffff;
 
 /**
@@ -21,5 +21,5 @@ export const notAnObject = 0x7fff_ffff;
 export const memberField = { code: 0, nameAt: 1, nameEnd: 2, from: 3, to: 4 } as const;
 export const memberWords = 5;
 
-/** Maximum number of rows of each table. The TypeScript indexer handles a larger batch. */
+/** Maximum number of rows of each table. A larger batch is indexed in TypeScript. */
 export const limit = { runs: 2_048, members: 32_768 } as const;

@@ -8,7 +8,7 @@ import type { Parameters } from "../../storage/query.ts";
  */
 interface RetentionTables {
   readonly settings: { readonly key: string; readonly value: string };
-  /** The columns that queries of rules use. */
+  /** The columns of projects that these queries use. */
   readonly projects: { readonly id: string; readonly tenant_id: string };
 }
 
@@ -27,7 +27,7 @@ export const retentionQueries = {
     builder
       .selectFrom("settings")
       .select("key")
-      // '0' follows '/' in ASCII.
+      // '0' follows '/' in ASCII, so this is the end of all keys that begin with "retention/".
       .where("key", ">=", sql.lit("retention/"))
       .where("key", "<", sql.lit("retention0"))
       .where("value", "<>", sql.lit(""))

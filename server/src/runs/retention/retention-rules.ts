@@ -3,7 +3,7 @@ import { retentionQueries } from "./retention-queries.ts";
 import type { Database } from "../../storage/query.ts";
 import { idOf } from "../../storage/row-keys.ts";
 
-/** The key of the setting that stores a rule. */
+/** Returns the key of the setting that stores a rule. */
 export const ruleKey = (tenantId: string, projectId: string | null): string =>
   projectId === null ? `retention/${tenantId}` : `retention/${tenantId}/${idOf(projectId)}`;
 
@@ -17,7 +17,7 @@ export class RetentionRules implements RetentionReads {
 
   async list(tenantId: string): Promise<readonly RetentionRule[]> {
     const from = ruleKey(tenantId, null);
-    // '0' follows '/' in ASCII, so the range contains exactly the keys that begin with the prefix.
+    // '0' follows '/' in ASCII, so the range contains exactly the keys that begin with `from`.
     const rows = await this.#db.all(retentionQueries.list, { from, to: `${from}0` });
     return rows.map(({ key, value }) => ({
       projectId: key.split("/")[2] ?? null,

@@ -1,19 +1,21 @@
 import type { RunStore } from "../run-store.ts";
 
+/** When and how fast the sweeper works. */
 export interface SweeperTimes {
-  /** Milliseconds from the server's start to the first sweep, and from the end of a sweep to the next one. */
-  readonly restMs: number;
+  /** Milliseconds from the server's start to the first sweep, and from the end of a sweep to the next. */
+  readonly sweepIntervalMs: number;
   /** Milliseconds between the steps of a sweep, during which the writer serves other requests. */
-  readonly pauseMs: number;
+  readonly stepPauseMs: number;
 }
 
-const defaultTimes: SweeperTimes = { restMs: 60_000, pauseMs: 100 };
+const defaultTimes: SweeperTimes = { sweepIntervalMs: 60_000, stepPauseMs: 100 };
 
 /**
- * Deletes runs that no retention rule keeps any more. It works in small steps with pauses between them, and each
- * step is a write like any other. The timer does not keep the process alive. The server calls `end` when it closes.
+ * Deletes the runs that have expired under the retention rules. It works in small steps with pauses between them, and
+ * each step is a write like any other. The timer does not keep the process alive. The server calls `end` when it
+ * closes.
  */
-export class Sweeper {
+export class RetentionSweeper {
   readonly #store: RunStore;
   readonly #times: SweeperTimes;
   #timer: NodeJS.Timeout | undefined;
@@ -22,10 +24,10 @@ export class Sweeper {
   constructor(store: RunStore, times: SweeperTimes = defaultTimes) {
     this.#store = store;
     this.#times = times;
-    this.#schedule(null, times.restMs);
+    this.#schedule(null, times.sweepIntervalMs);
   }
 
-  end(): void {
+  close(): void {
     this.#ended = true;
     clearTimeout(this.#timer);
   }
@@ -38,16 +40,16 @@ export class Sweeper {
   }
 
   async #step(from: string | null): Promise<void> {
-    const { restMs, pauseMs } = this.#times;
+    const { sweepIntervalMs, stepPauseMs } = this.#times;
     try {
       const { next } = await this.#store.write.retention.sweep(Date.now() * 1_000, from);
-      this.#schedule(next, next === null ? restMs : pauseMs);
+      this.#schedule(next, next === null ? sweepIntervalMs : stepPauseMs);
     } catch (cause) {
-      // The disk may be full, or the writer thread may have ended. The runs stay until the next sweep.
+      // The disk may be full, or the writer thread may have ended. The next sweep tries again.
       process.emitWarning(
-        `expired runs could not be deleted, next attempt in ${restMs / 1_000} s: ${String(cause)}`,
+        `expired runs could not be deleted, next attempt in ${sweepIntervalMs / 1_000} s: ${String(cause)}`,
       );
-      this.#schedule(null, restMs);
+      this.#schedule(null, sweepIntervalMs);
     }
   }
 }

@@ -5,11 +5,11 @@ import { ruleKey, RetentionRules } from "./retention-rules.ts";
 import type { Database } from "../../storage/query.ts";
 import { idOf } from "../../storage/row-keys.ts";
 
-/** Projects that one step checks at most. */
+/** Maximum number of projects that one step checks. */
 const projectsPerStep = 200;
 const dayMicros = 86_400_000_000;
 
-/** Stores the retention rules, and deletes the runs that they no longer keep. */
+/** Stores the retention rules, and deletes the runs that have expired under them. */
 export class RetentionWriter implements RetentionWrites {
   readonly #db: Database;
   readonly #rules: RetentionRules;
@@ -42,11 +42,11 @@ export class RetentionWriter implements RetentionWrites {
     if ((await this.#db.first(retentionQueries.anyRule, {})) === undefined) {
       return { deleted: 0, next: null };
     }
-    const daysOf = this.#createRuleLookup();
+    const findDays = this.#createRuleLookup();
     const page = { from: from ?? "", limit: projectsPerStep };
     const projects = await this.#db.all(retentionQueries.listProjects, page);
     for (const { id, tenant_id: tenantId } of projects) {
-      const days = await daysOf(tenantId, id);
+      const days = await findDays(tenantId, id);
       const beforeMicros = days === null ? null : nowMicros - days * dayMicros;
       const deleted =
         beforeMicros === null ? 0 : await this.#runs.deleteSome(tenantId, id, beforeMicros);
@@ -56,7 +56,7 @@ export class RetentionWriter implements RetentionWrites {
       }
     }
     const last = projects.length < projectsPerStep ? undefined : projects.at(-1);
-    return { deleted: 0, next: last === undefined ? null : `${last.id}${afterKey}` };
+    return { deleted: 0, next: last === undefined ? null : `${last.id}${afterKeySuffix}` };
   }
 
   #createRuleLookup(): (tenantId: string, projectKey: string) => Promise<number | null> {
@@ -73,7 +73,7 @@ export class RetentionWriter implements RetentionWrites {
 }
 
 /**
- * Appended to a project's key, this sorts after the key itself and before every other key, also before the longer
+ * Appended to a project's key, this sorts after the key itself and before every other key, also before the qualified
  * key `<id>/<tenant id>`.
  */
-const afterKey = "!";
+const afterKeySuffix = "!";

@@ -1,12 +1,12 @@
-/** How long the runs of a tenant, or of one of its projects, are kept. */
+/** How long the runs of a tenant, or of one of its projects, are retained. */
 export interface RetentionRule {
   /** `null`: the rule applies to all projects without a rule of their own. */
   readonly projectId: string | null;
-  /** Runs that began more than this many days ago are deleted. `null`: runs are kept forever. */
+  /** Runs that began more than this many days ago are deleted. `null`: no runs are deleted. */
   readonly days: number | null;
 }
 
-/** Result of one step of a sweep. */
+/** The result of one step of a sweep, which deletes expired runs. */
 export interface SweepStep {
   /** Number of deleted runs. */
   readonly deleted: number;
@@ -25,8 +25,8 @@ export interface RetentionWrites {
   /** Removes a rule. Repeating the call has no effect. */
   clear(tenantId: string, projectId: string | null): Promise<void>;
   /**
-   * Deletes some of the runs that no rule keeps any more, with everything that belongs to them. One step is small
-   * enough that other writes hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
+   * Deletes some of the expired runs, with everything that belongs to them. A step is so small that other writes
+   * hardly wait. `from` is the `next` of the previous step, or `null` to begin a sweep.
    */
   sweep(nowMicros: number, from: string | null): Promise<SweepStep>;
 }
@@ -34,8 +34,8 @@ export interface RetentionWrites {
 /** Deletes runs with everything that belongs to them. */
 export interface ExpiredRuns {
   /**
-   * Deletes some of the project's runs that began before a time, the oldest first, and returns their number. An engine
-   * may answer at once or later.
+   * Deletes some of the project's runs that began before a time, the oldest first. Returns their number, either at
+   * once or as a promise.
    */
   deleteSome(tenantId: string, projectId: string, beforeMicros: number): number | Promise<number>;
 }

@@ -7,7 +7,7 @@ import { JsonBuilder } from "../../http/json-builder.ts";
 import { measureMembers, rowMembers } from "./run-members.ts";
 import { readThreadId } from "./run-thread.ts";
 
-/** Payload members that every response contains; `null` if they were not received. */
+/** The payload members that every response contains; `null` for those that were not received. */
 const payloadMembers = [
   "inputs",
   "outputs",
@@ -24,9 +24,9 @@ const nullJson = "null";
 export interface RunView {
   /** The members to return; all of them if absent. */
   readonly select?: ReadonlySet<string> | undefined;
-  /** Statistics of the run's feedback; absent if it has none. */
+  /** Statistics of the run's feedback; absent if it has no feedback. */
   readonly feedbackStats?: FeedbackStats | undefined;
-  /** Creates the URL of an attachment. Without it, attachments are not shown. */
+  /** Creates the URL of an attachment. If absent, the response contains no attachments. */
   readonly link?: ((file: RunFile) => string) | undefined;
   /** The names of the payloads' members, which are the same in most runs of a page. */
   readonly names?: NameCache | undefined;
@@ -43,14 +43,14 @@ export function toRunJson(run: StoredRun, view: RunView = {}): Buffer {
 }
 
 /**
- * Number of runs after which the limits are checked. Reading the clock for every run would take as long as writing some
- * of its members.
+ * The limits are checked after each group of this many runs. Reading the clock for every run would take as long as
+ * writing some of its members.
  */
 const runsPerCheck = 8;
 
 /** Options for serializing a page. */
 export interface PageOptions {
-  readonly viewOf: (run: StoredRun) => RunView;
+  readonly selectView: (run: StoredRun) => RunView;
   /** The cursor of the next page. */
   readonly next: string | null;
   /** Called every few runs. It throws if the query has exceeded its limits. */
@@ -60,43 +60,43 @@ export interface PageOptions {
 /** Serializes a page of runs for `POST /runs/query`. */
 export function toPageJson(
   runs: readonly StoredRun[],
-  { viewOf, next, checkLimit }: PageOptions,
+  { selectView, next, checkLimit }: PageOptions,
 ): Buffer {
   const builder = new JsonBuilder();
   builder.add('{"runs":[');
   for (const [index, run] of runs.entries()) {
     builder.add(index === 0 ? "" : ",");
-    addRun(builder, run, viewOf(run));
+    addRun(builder, run, selectView(run));
     if (index % runsPerCheck === 0) {
       checkLimit();
     }
   }
-  const tail = { cursors: { next, prev: null }, parsed_query: null };
-  builder.add(`],${JSON.stringify(tail).slice(1)}`);
+  const trailingMembers = { cursors: { next, prev: null }, parsed_query: null };
+  builder.add(`],${JSON.stringify(trailingMembers).slice(1)}`);
   return builder.toBuffer();
 }
 
 function addRun(builder: JsonBuilder, run: StoredRun, view: RunView): void {
   let start = "{";
   forEachMember(run, view, (name, json) => {
-    builder.add(start + keyOf(name));
+    builder.add(start + findJsonKey(name));
     builder.addJson(json);
     start = ",";
   });
   builder.add("}");
 }
 
-/** Builds a JSON object from a list of items that are JSON already, under `name`, and further members. */
+/** Builds a JSON object whose member `name` is a list of items that are JSON already, followed by other members. */
 export function toListJson(
   name: string,
   items: readonly Buffer[],
   otherMembers: Readonly<Record<string, unknown>>,
 ): Buffer {
-  const tail = JSON.stringify(otherMembers).slice(1);
+  const trailingMembers = JSON.stringify(otherMembers).slice(1);
   return Buffer.concat([
     Buffer.from(`{${JSON.stringify(name)}:`),
     toArrayJson(items),
-    Buffer.from(`${tail === "}" ? "" : ","}${tail}`),
+    Buffer.from(`${trailingMembers === "}" ? "" : ","}${trailingMembers}`),
   ]);
 }
 
@@ -110,16 +110,16 @@ export const toArrayJson = (items: readonly Buffer[]): Buffer =>
 
 const commaJson = Buffer.from(",");
 
-/** Returns the members of a run as JSON, by name. With a selection, only the selected members are created. */
-export function membersOf(run: StoredRun, view: RunView = {}): Map<string, Buffer> {
+/** Returns the members of a run as JSON, by name; only the selected ones if there is a selection. */
+export function createMembers(run: StoredRun, view: RunView = {}): Map<string, Buffer> {
   const members = new Map<string, Buffer>();
   forEachMember(run, view, (name, json) => members.set(name, Buffer.from(json)));
   return members;
 }
 
 /**
- * Calls `onMember` once for each member, with bytes if it was received and with text if the server adds it. The id
- * comes first.
+ * Calls `onMember` once for each member: with bytes if the member was received, with text if the server adds it. The
+ * id comes first.
  */
 function forEachMember(
   run: StoredRun,
@@ -130,15 +130,15 @@ function forEachMember(
     fromRow,
     fromMeasures,
     computed,
-    received: requestedMembers,
+    received: payloadNames,
     isSelected,
     wanted,
   } = selectMembers(select);
   const received = mergePayloads(run.bodies, wanted, names);
   for (const [name, { toJson }] of fromRow) {
     // Prefer the name in the payload: the column may contain only its beginning, up to a NUL.
-    const asWritten = name === "name" ? received.get(name) : undefined;
-    onMember(name, asWritten ?? toJson(run));
+    const nameAsReceived = name === "name" ? received.get(name) : undefined;
+    onMember(name, nameAsReceived ?? toJson(run));
   }
   if (fromMeasures.length > 0) {
     const measures = readMeasures(received);
@@ -149,11 +149,11 @@ function forEachMember(
   for (const name of computed) {
     onMember(name, JSON.stringify(computedMembers[name]({ run, received, feedbackStats, link })));
   }
-  for (const name of requestedMembers) {
+  for (const name of payloadNames) {
     onMember(name, received.get(name) ?? nullJson);
   }
   for (const [name, json] of received) {
-    // A received member never replaces one that the server sets.
+    // A received member never replaces one that the server adds.
     if (!knownMembers.has(name) && isSelected(name)) {
       onMember(name, json);
     }
@@ -165,7 +165,7 @@ interface ComputedInput extends Pick<RunView, "feedbackStats" | "link"> {
   readonly received: ReadonlyMap<string, Buffer>;
 }
 
-/** Members that are computed from more than the row. */
+/** Members that are computed from more than the columns of a run's row. */
 const computedMembers = {
   feedback_stats: ({ feedbackStats }: ComputedInput) => feedbackStats ?? null,
   s3_urls: ({ run, link }: ComputedInput) => (link === undefined ? null : toUrls(run, link)),
@@ -174,7 +174,7 @@ const computedMembers = {
 
 const computedNames = Object.keys(computedMembers) as (keyof typeof computedMembers)[];
 
-/** URLs by `attachment.<name>`, which is how clients look them up; null without attachments. */
+/** Returns URLs by `attachment.<name>`, which is how clients look them up; null if there are no attachments. */
 function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string) {
   const entries = attachments.map(({ name, mimeType }) => {
     const url = link({ traceId: row.traceId, runId: row.id, name });
@@ -183,7 +183,7 @@ function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string
   return entries.length === 0 ? null : (Object.fromEntries(entries) as object);
 }
 
-/** Members that received members can't replace or add, with their JSON keys. */
+/** The members that received members can't replace or add, with their names as JSON. */
 const knownMembers: ReadonlyMap<string, string> = new Map(
   [...rowMembers, ...measureMembers]
     .map(([name]): string => name)
@@ -191,7 +191,7 @@ const knownMembers: ReadonlyMap<string, string> = new Map(
     .map((name) => [name, `${JSON.stringify(name)}:`]),
 );
 
-const keyOf = (name: string): string => knownMembers.get(name) ?? `${JSON.stringify(name)}:`;
+const findJsonKey = (name: string): string => knownMembers.get(name) ?? `${JSON.stringify(name)}:`;
 
 /** The members to serialize for a selection, computed once for all runs of a response. */
 interface MemberSelection {
@@ -200,7 +200,7 @@ interface MemberSelection {
   readonly fromMeasures: typeof measureMembers;
   readonly computed: typeof computedNames;
   readonly received: readonly string[];
-  /** The members that must be found in the payload; all of them if `undefined`. */
+  /** The members that must be read from the payload; all of them if `undefined`. */
   readonly wanted: ReadonlySet<string> | undefined;
 }
 
@@ -239,7 +239,7 @@ const allMembers: MemberSelection = {
 };
 
 /** Returns the parts of a run that must be read to serialize the selected members. */
-export function partsOf(select: ReadonlySet<string>): ReadonlySet<RunPart> {
+export function findRequiredParts(select: ReadonlySet<string>): ReadonlySet<RunPart> {
   const parts = new Set(
     selectMembers(select).fromRow.flatMap(
       ([, { parts: ofMember }]): readonly RunPart[] => ofMember,
@@ -248,11 +248,11 @@ export function partsOf(select: ReadonlySet<string>): ReadonlySet<RunPart> {
   if (select.has("s3_urls")) {
     parts.add("attachments").add("traceId");
   }
-  return [...select].every((name) => rowMembersOnly.has(name)) ? parts : parts.add("bodies");
+  return [...select].every((name) => membersWithoutPayload.has(name)) ? parts : parts.add("bodies");
 }
 
-/** Members that don't require the payload. `name` does, because the row may contain only the beginning of it. */
-const rowMembersOnly: ReadonlySet<string> = new Set(
+/** Members that don't require the payload. `name` requires it, because the row may contain only its beginning. */
+const membersWithoutPayload: ReadonlySet<string> = new Set(
   rowMembers
     .map(([name]) => name)
     .filter((name) => name !== "name")

@@ -1,9 +1,9 @@
 import type { NameCache } from "../../bodies/json-cursor.ts";
 import type { FeedbackStats } from "../run-feedback.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
-import { membersOf, partsOf } from "./run-json.ts";
+import { createMembers, findRequiredParts } from "./run-json.ts";
 
-/** Maximum number of characters that a list shows of a value. */
+/** Maximum number of characters of a value that a list shows. */
 const maxPreviewChars = 400;
 
 /** Tags and metadata with more bytes of JSON are not parsed for a list. */
@@ -14,16 +14,16 @@ const maxEntries = 100;
 
 /** Functions that shorten the members that can be long. */
 const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
-  inputs: previewOf,
-  outputs: previewOf,
-  error: previewOf,
+  inputs: createPreview,
+  outputs: createPreview,
+  error: createPreview,
   tags: (json) => toList(parseIfShort(json)).slice(0, maxEntries).map(toShort),
 };
 
 /** Selects what a list contains of its runs. */
 export interface ListView {
   readonly select: ReadonlySet<string>;
-  /** The members that are needed for the selected ones. */
+  /** The members that must be read for the selected ones. */
   readonly needed: ReadonlySet<string>;
   /** The parts of a run that must be read. */
   readonly parts: ReadonlySet<RunPart>;
@@ -31,14 +31,16 @@ export interface ListView {
   readonly names: NameCache;
 }
 
-/** Creates the view for a selection. If metadata is selected, `extra` is needed, which contains it. */
+/**
+ * Creates the view for a selection. Metadata is a member of `extra`, so `extra` is needed if metadata is selected.
+ */
 export function createListView(select: ReadonlySet<string>): ListView {
   const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
-  return { select, needed, parts: partsOf(needed), names: [] };
+  return { select, needed, parts: findRequiredParts(needed), names: [] };
 }
 
 /**
- * Serializes a run for a list, in bounded size: the beginning of `inputs`, `outputs` and `error`, and the values of
+ * Serializes a run for a list, in limited size: the beginning of `inputs`, `outputs` and `error`, and the values of
  * `metadata` as short strings.
  */
 export function toListItem(
@@ -46,12 +48,12 @@ export function toListItem(
   { select, needed, names }: ListView,
   feedbackStats: FeedbackStats | undefined,
 ): object {
-  const members = membersOf(run, { select: needed, feedbackStats, names });
+  const members = createMembers(run, { select: needed, feedbackStats, names });
   const item: Record<string, unknown> = { id: run.row.id };
   for (const name of select) {
     const json = members.get(name);
     if (name === "metadata") {
-      item[name] = metadataIn(members.get("extra"));
+      item[name] = readMetadata(members.get("extra"));
     } else if (json !== undefined) {
       const shorten = shorteners[name];
       item[name] = shorten === undefined ? parseIfShort(json) : shorten(json);
@@ -60,9 +62,9 @@ export function toListItem(
   return item;
 }
 
-/** Returns the beginning of a value's JSON text, for a string without its quotes. `null` if there is no value. */
-function previewOf(json: Buffer): string | null {
-  // In JSON, a character takes up to six bytes, as an escape.
+/** Returns the beginning of a value's JSON text; for a string, without its quotes. `null` if there is no value. */
+function createPreview(json: Buffer): string | null {
+  // A character takes up to six bytes in JSON, when it is escaped.
   const head = json.subarray(0, maxPreviewChars * 6).toString("utf8");
   if (head === "null") {
     return null;
@@ -70,7 +72,7 @@ function previewOf(json: Buffer): string | null {
   if (!head.startsWith('"')) {
     return head.slice(0, maxPreviewChars);
   }
-  // Remove an escape that was cut in half; the rest is then a JSON string again.
+  // Remove an escape that was cut off; what remains is then a JSON string again.
   const inner = head
     .slice(1, maxPreviewChars)
     .replace(/\\(?:u[\da-f]{0,3})?$/i, "")
@@ -79,7 +81,7 @@ function previewOf(json: Buffer): string | null {
   return typeof text === "string" ? text : inner;
 }
 
-function metadataIn(extra: Buffer | undefined): Readonly<Record<string, string>> {
+function readMetadata(extra: Buffer | undefined): Readonly<Record<string, string>> {
   const value = extra === undefined ? undefined : parseIfShort(extra);
   const metadata = isRecord(value) ? value["metadata"] : undefined;
   return isRecord(metadata)

@@ -7,7 +7,7 @@ import type { TraceQuery } from "../trace.ts";
 import { toCursor } from "../run-cursor.ts";
 import type { FeedbackStats } from "../run-feedback.ts";
 import { createLink } from "../../http/signed-links.ts";
-import { partsOf, toPageJson } from "./run-json.ts";
+import { findRequiredParts, toPageJson } from "./run-json.ts";
 import { createListView, toListItem } from "./run-list-json.ts";
 import { toTraceJson } from "./trace-json.ts";
 
@@ -17,8 +17,8 @@ export class RunPageReader implements RunPageReads {
   readonly #checkLimit: () => void;
 
   /**
-   * @param checkLimit - throws if the query has exceeded its limits. Called every few runs, because writing
-   *   long payloads takes time, too.
+   * @param checkLimit - throws if the query has exceeded its limits. It is called every few runs, because writing
+   * long payloads takes time, too.
    */
   constructor(readers: RunReaders, checkLimit: () => void) {
     this.#readers = readers;
@@ -32,11 +32,11 @@ export class RunPageReader implements RunPageReads {
   ): Promise<Uint8Array> {
     const { runs, next } = this.#readers.runs.query(tenantId, {
       ...query,
-      ...(select === undefined ? {} : { parts: partsOf(select) }),
+      ...(select === undefined ? {} : { parts: findRequiredParts(select) }),
     });
-    const stats =
+    const feedbackStatsByRun =
       select === undefined || select.has("feedback_stats")
-        ? await this.#statsOf(tenantId, runs)
+        ? await this.#readFeedbackStats(tenantId, runs)
         : noStats;
     const view = {
       select,
@@ -44,8 +44,8 @@ export class RunPageReader implements RunPageReads {
       link: (file: RunFile) => createLink(signer, { kind: "run", tenantId, ...file }),
     };
     return toPageJson(runs, {
-      viewOf: ({ row }) => {
-        const feedbackStats = stats.get(row.id);
+      selectView: ({ row }) => {
+        const feedbackStats = feedbackStatsByRun.get(row.id);
         return feedbackStats === undefined ? view : { ...view, feedbackStats };
       },
       next: next === undefined ? null : toCursor(next, query.order),
@@ -60,24 +60,26 @@ export class RunPageReader implements RunPageReads {
   ): Promise<SearchSlice<string>> {
     const view = createListView(select);
     const { parts } = view;
-    const { runs, ...rest } = this.#readers.runLists.search(tenantId, { ...search, parts });
-    const stats = select.has("feedback_stats") ? await this.#statsOf(tenantId, runs) : noStats;
+    const { runs, ...position } = this.#readers.runLists.search(tenantId, { ...search, parts });
+    const feedbackStatsByRun = select.has("feedback_stats")
+      ? await this.#readFeedbackStats(tenantId, runs)
+      : noStats;
     const items = runs.map((run) => {
       this.#checkLimit();
-      return JSON.stringify(toListItem(run, view, stats.get(run.row.id)));
+      return JSON.stringify(toListItem(run, view, feedbackStatsByRun.get(run.row.id)));
     });
-    return { runs: items, ...rest };
+    return { runs: items, ...position };
   }
 
-  trace(tenantId: string, query: TraceQuery): Uint8Array {
-    return Buffer.from(JSON.stringify(toTraceJson(this.#readers.traces.page(tenantId, query))));
+  readTrace(tenantId: string, query: TraceQuery): Uint8Array {
+    return Buffer.from(JSON.stringify(toTraceJson(this.#readers.traces.readPage(tenantId, query))));
   }
 
-  #statsOf(
+  #readFeedbackStats(
     tenantId: string,
     runs: readonly { readonly row: { readonly id: string } }[],
   ): Promise<ReadonlyMap<string, FeedbackStats>> {
-    return this.#readers.feedback.statsOfRuns(
+    return this.#readers.feedback.readStatsOfRuns(
       tenantId,
       runs.map(({ row }) => row.id),
     );

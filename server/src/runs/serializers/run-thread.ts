@@ -1,9 +1,12 @@
 import { threadKeys } from "../run-filter-source.ts";
 
-/** Most runs belong to no conversation. Searching for these bytes detects that without parsing `extra`. */
+/**
+ * The keys with quotes, as bytes. Most runs belong to no conversation, and searching `extra` for these bytes detects
+ * that without parsing it.
+ */
 const quotedKeys = threadKeys.map((key) => Buffer.from(`"${key}"`));
 
-/** Returns the conversation that a run's metadata names; `null` if there is none. */
+/** Returns the id of the conversation that a run's metadata contains; `null` if there is none. */
 export function readThreadId(members: ReadonlyMap<string, Buffer>): string | null {
   const json = members.get("extra");
   if (json === undefined || !quotedKeys.some((key) => json.includes(key))) {

@@ -30,9 +30,9 @@ export const toStatsJson = (
     run_facets: [],
     error_rate: runCount === 0 ? null : errorCount / runCount,
     streaming_rate: runCount === 0 ? null : firstToken.count / runCount,
-    total_cost: sumOf(statistics.total_cost),
-    prompt_cost: sumOf(statistics.prompt_cost),
-    completion_cost: sumOf(statistics.completion_cost),
+    total_cost: toSumOrNull(statistics.total_cost),
+    prompt_cost: toSumOrNull(statistics.prompt_cost),
+    completion_cost: toSumOrNull(statistics.completion_cost),
     cost_p50: statistics.total_cost.p50,
     cost_p99: statistics.total_cost.p99,
   };
@@ -41,9 +41,9 @@ export const toStatsJson = (
 /** Serializes the statistics of a project, where costs are strings. */
 export const toProjectStatsJson = (statistics: RunStatistics, feedbackStats?: FeedbackStats) => ({
   ...toStatsJson(statistics, feedbackStats),
-  total_cost: toCostText(sumOf(statistics.total_cost)),
-  prompt_cost: toCostText(sumOf(statistics.prompt_cost)),
-  completion_cost: toCostText(sumOf(statistics.completion_cost)),
+  total_cost: toCostText(toSumOrNull(statistics.total_cost)),
+  prompt_cost: toCostText(toSumOrNull(statistics.prompt_cost)),
+  completion_cost: toCostText(toSumOrNull(statistics.completion_cost)),
 });
 
 const toSeconds = (micros: number | null): number | null =>
@@ -52,5 +52,5 @@ const toSeconds = (micros: number | null): number | null =>
 const toCount = (value: number | null): number | null =>
   value === null ? null : Math.round(value);
 
-/** `null` instead of zero if no run reports the value. */
-const sumOf = ({ count, sum }: Distribution): number | null => (count === 0 ? null : sum);
+/** Returns `null` instead of zero if no run reports the value. */
+const toSumOrNull = ({ count, sum }: Distribution): number | null => (count === 0 ? null : sum);

@@ -1,17 +1,20 @@
 import type { TracePage, TraceRun } from "../trace.ts";
 
-/** Number of characters after which names and types are cut off, because they may have any length. */
+/** Names and types, which may have any length, are cut off after this number of characters. */
 const nameChars = 300;
 
 /**
- * Serializes a page of a trace as columns, which avoids repeating member names for up to 10,000 runs. Ids are
- * concatenated to one string. Names and types are indexes into lists of distinct values. Times are microseconds
- * relative to `base_us`, the earliest start on the page. A parent is the index of a run on the page, or -1 for
- * none; indexes from `count` on refer to `far`, the ids of parents that are not on the page.
+ * Serializes a page of a trace as columns, so that member names are not repeated for up to 10,000 runs. Ids are
+ * concatenated to one string. Names and types are indexes into lists of distinct values. Times are microseconds after
+ * `base_us`, the earliest start on the page. A parent is the index of a run on the page, or -1 if there is no parent;
+ * indexes from `count` on refer to `far`, the ids of parents that are not on the page.
  */
 export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<string, unknown>> {
-  const base = runs.reduce((first, { startMicros }) => Math.min(first, startMicros), Infinity);
-  const baseMicros = runs.length === 0 ? 0 : base;
+  const earliestMicros = runs.reduce(
+    (first, { startMicros }) => Math.min(first, startMicros),
+    Infinity,
+  );
+  const baseMicros = runs.length === 0 ? 0 : earliestMicros;
   const nameTable = new TextTable();
   const typeTable = new TextTable();
   const indexById = new Map(runs.map(({ id }, index) => [id, index]));

@@ -1,4 +1,4 @@
-import { latencyBucket } from "../activity.ts";
+import { toLatencyBucket } from "../activity.ts";
 import type { Activity } from "../activity.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
@@ -11,11 +11,12 @@ interface Counter {
   errors: number;
   tokens: number;
   cost: number;
+  /** Number of traces by latency bucket. */
   readonly latencies: Map<number, number>;
 }
 
 interface StoredRecord {
-  /** The run as it was stored before this record; `undefined` for a new run. */
+  /** The run as it was stored before this record; `undefined` if the run is new. */
   readonly previous: RunRow | undefined;
   readonly row: Pick<
     RunRow,
@@ -25,12 +26,12 @@ interface StoredRecord {
   readonly measures: RunMeasures | undefined;
 }
 
-/** Counts what is stored, for the live view. The counts are in memory and are collected after each commit. */
+/** Counts what is stored, for the live view. The counts are in memory, and are taken after each commit. */
 export class ActivityCounter {
   #byProject = new Map<string, Counter>();
 
   add(tenantId: string, { previous, row, measures }: StoredRecord): void {
-    const counter = this.#counterOf(tenantId, row.projectId);
+    const counter = this.#findOrCreateCounter(tenantId, row.projectId);
     if (previous === undefined) {
       counter.runs += 1;
     }
@@ -39,21 +40,21 @@ export class ActivityCounter {
       row.endMicros !== null &&
       (previous?.endMicros ?? null) === null
     ) {
-      const bucket = latencyBucket(row.endMicros - row.startMicros);
+      const bucket = toLatencyBucket(row.endMicros - row.startMicros);
       counter.traces += 1;
       counter.errors += row.hasError ? 1 : 0;
       counter.latencies.set(bucket, (counter.latencies.get(bucket) ?? 0) + 1);
     }
-    // Only runs of type `llm` count, because a chain repeats the usage of its children, and each run counts only
-    // once.
+    // Only runs of type `llm` are counted, because a chain repeats the usage of its children. Each run is counted
+    // only once.
     if (measures !== undefined && row.runType === "llm" && previous?.measures !== "some") {
       counter.tokens += measures.total_tokens ?? 0;
       counter.cost += measures.total_cost ?? 0;
     }
   }
 
-  /** Returns what was counted since the previous call, and starts over. */
-  take(): readonly Activity[] {
+  /** Returns the counts since the previous call, and resets them. */
+  takeCounts(): readonly Activity[] {
     if (this.#byProject.size === 0) {
       return [];
     }
@@ -66,7 +67,7 @@ export class ActivityCounter {
     return activities;
   }
 
-  #counterOf(tenantId: string, projectId: string): Counter {
+  #findOrCreateCounter(tenantId: string, projectId: string): Counter {
     const existing = this.#byProject.get(projectId);
     if (existing !== undefined) {
       return existing;

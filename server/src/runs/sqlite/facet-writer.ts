@@ -1,4 +1,4 @@
-import { blockMicros, facetsOfRow } from "../facets.ts";
+import { blockMicros, createRowFacets } from "../facets.ts";
 import type { RunRow } from "../run-row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -7,17 +7,23 @@ type FacetedRow = Pick<RunRow, "projectId" | "startMicros" | "name" | "runType">
 /** Stores the facets of runs. */
 export class FacetWriter {
   readonly #insert;
-  /** Facets that this batch has written already, by block and project: most runs of a batch share them. */
+  /**
+   * The facets of this batch that are written already, by block and project: most runs of a batch have the same
+   * facets.
+   */
   readonly #written = new Map<string, WrittenFacets>();
-  /** The run that was added last; the next one often has the same facets. */
+  /** The run that was added last; the next run often has the same facets. */
   #last: FacetedRun | undefined;
 
   constructor(db: Connection) {
     this.#insert = db.prepare("INSERT OR IGNORE INTO run_facets VALUES (?, ?, ?)");
   }
 
-  /** Must be called before each batch: rows that an earlier batch wrote may have been rolled back or deleted. */
-  begin(): void {
+  /**
+   * Must be called before each batch: rows that were written for an earlier batch may have been rolled back or
+   * deleted.
+   */
+  beginBatch(): void {
     this.#written.clear();
     this.#last = undefined;
   }
@@ -40,8 +46,8 @@ export class FacetWriter {
     const key = `${block} ${projectId}`;
     const written = this.#written.get(key) ?? { lists: new Set(), facets: new Set() };
     this.#written.set(key, written);
-    const rowFacets = facetsOfRow({ name, runType });
-    // Runs of one program often have the same array instance of facets.
+    const rowFacets = createRowFacets({ name, runType });
+    // Skip a list that was written already: runs of one program often share one array of facets.
     for (const facet of written.lists.has(facets) ? rowFacets : [...rowFacets, ...facets]) {
       if (!written.facets.has(facet)) {
         written.facets.add(facet);

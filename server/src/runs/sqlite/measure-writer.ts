@@ -18,8 +18,8 @@ export class MeasureWriter {
   }
 
   /**
-   * Called after another record of an existing run was stored. The payloads are read only if necessary: most runs
-   * have no measures, and if there were none before, those of a patch are complete.
+   * Must be called after another record of an existing run was stored. The payloads are read only if necessary: most
+   * runs have no measures, and if the run had none before, the patch contains all of them.
    */
   add({ operation, measures }: RunRecord, previous: RunRow, row: RunRow): void {
     const hadNone = previous.measures === "none";
@@ -27,7 +27,9 @@ export class MeasureWriter {
       return;
     }
     const isComplete = hadNone && operation === "patch";
-    const merged = isComplete ? measures : readMeasures(mergePayloads(this.#payloads.read(row)));
-    this.#update.run([...measuresToValues(merged), row.traceId, row.id]);
+    const mergedMeasures = isComplete
+      ? measures
+      : readMeasures(mergePayloads(this.#payloads.read(row)));
+    this.#update.run([...measuresToValues(mergedMeasures), row.traceId, row.id]);
   }
 }

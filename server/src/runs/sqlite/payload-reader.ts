@@ -1,5 +1,5 @@
 import { patchUnit } from "../merge.ts";
-import { isSound, reportDamage } from "../../storage/sqlite/checksum.ts";
+import { isIntact, reportDamage } from "../../storage/sqlite/checksum.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -9,15 +9,15 @@ interface RunKey {
   readonly id: string;
 }
 
-/** A run by the number of its row. */
-interface RunRef {
+/** Identifies a run by the number of its row. */
+interface RunReference {
   readonly rowId: number;
   readonly id: string;
 }
 
 /**
- * Placeholder for the payloads of a run that are damaged on disk. Other runs can still be served, and a damaged
- * payload is not mistaken for a missing one.
+ * Returned in place of payloads that are damaged on disk. Other runs can still be returned, and a damaged payload is
+ * not mistaken for a missing one.
  */
 export const damagedBodies: readonly Buffer[] = [
   Buffer.from(
@@ -43,13 +43,13 @@ export class PayloadReader {
   readonly #findRow;
 
   constructor(db: Connection) {
-    // Selected as a blob: SQLite returns text cut off at a NUL and without lone surrogates.
+    // Select the text as a blob, because SQLite returns text only up to a NUL, and without lone surrogates.
     this.#select = db
       .prepare(
         "SELECT CAST(body AS BLOB), checksum FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
       )
       .raw();
-    // Passing ten thousand rows to JavaScript takes twice as long as finding them, so short bodies are concatenated
+    // Passing ten thousand rows to JavaScript takes twice as long as finding them, so short payloads are concatenated
     // to one value.
     this.#selectMany = db
       .prepare(
@@ -75,31 +75,31 @@ export class PayloadReader {
   read({ traceId, id }: RunKey): Buffer[] {
     return parseRows(this.#select.all([traceId, id])).flatMap(([value, checksum]) => {
       const body = toBuffer(value);
-      return isSound(checksum, body, id) ? [body] : [];
+      return isIntact(checksum, body, id) ? [body] : [];
     });
   }
 
   /**
-   * Like {@link PayloadReader.read}, for several runs in the given order: one query for all takes a third of the
-   * time of one query each. The result of a run is {@link damagedBodies} if a checksum does not match, or if a
+   * Like {@link PayloadReader.read}, for several runs in the given order: one query for all runs takes a third of the
+   * time of one query per run. The result of a run is {@link damagedBodies} if a checksum does not match, or if a
    * payload that was received is missing.
    *
-   * @param bytesMax - once payloads exceed this number of bytes, no further run is read. The result then covers
-   * only the first runs.
+   * @param bytesMax - once payloads exceed this number of bytes, no more runs are read. The result then covers only
+   * the first runs.
    */
   readMany(
-    refs: readonly RunRef[],
+    references: readonly RunReference[],
     bytesMax: number = Number.POSITIVE_INFINITY,
   ): (readonly Buffer[])[] {
-    const rowIds = JSON.stringify(refs.map(({ rowId }) => rowId));
+    const rowIds = JSON.stringify(references.map(({ rowId }) => rowId));
     const [[json, short] = []] = parseRows(this.#selectMany.all([rowIds]));
-    const positions = JSON.parse(String(json)) as PayloadPosition[];
-    const runs = refs.slice(0, countWithin(positions, bytesMax));
+    const rows = JSON.parse(String(json)) as PayloadPosition[];
+    const runs = references.slice(0, countRunsWithin(rows, bytesMax));
     const found: Payload[][] = runs.map(() => []);
     const expected = runs.map((): ExpectedPayloads => ({ id: undefined, posted: 0, patched: 0 }));
     const bytes = short === null ? Buffer.alloc(0) : toBuffer(short);
-    let at = 0;
-    for (const position of positions) {
+    let offset = 0;
+    for (const position of rows) {
       const [key, id, posted, patched, isPatch, row, size, checksum] = position;
       if (key >= runs.length) {
         break;
@@ -109,14 +109,14 @@ export class PayloadReader {
         continue;
       }
       const isShort = size <= maxShortBytes;
-      const bodies = isShort ? [bytes.subarray(at, at + size)] : this.#readLong(row);
-      at += isShort ? size : 0;
+      const bodies = isShort ? [bytes.subarray(offset, offset + size)] : this.#readLong(row);
+      offset += isShort ? size : 0;
       found[key]?.push(...bodies.map((body) => ({ isPatch, row, checksum, body })));
     }
     return runs.map(({ id }, index) => {
       const payloads = found[index] ?? [];
       const row = expected[index];
-      if (row?.id === undefined || (row.id !== id && !this.#indexLeadsTo(runs[index]))) {
+      if (row?.id === undefined || (row.id !== id && !this.#isIndexedAt(runs[index]))) {
         return []; // The run was deleted or got another id meanwhile, and its row may belong to another run.
       }
       if (row.id !== id || !isComplete(id, payloads, row)) {
@@ -129,23 +129,23 @@ export class PayloadReader {
     });
   }
 
-  /** Whether the index on ids still leads to this row. If it does, the row should have this id. */
-  #indexLeadsTo(run: RunRef | undefined): boolean {
+  /** Whether the index on ids still leads to the same row. If it does, the row must have this id. */
+  #isIndexedAt(run: RunReference | undefined): boolean {
     return parseRows(this.#findRow.all([run?.id])).some(([rowId]) => rowId === run?.rowId);
   }
 
-  /** Empty if the payload was deleted meanwhile. */
+  /** Returns an empty list if the payload was deleted since the row was found. */
   #readLong(row: number): Buffer[] {
     return parseRows(this.#selectLong.all([row])).map(([body]) => toBuffer(body));
   }
 }
 
-/** Longer bodies are read one by one, because concatenating them would copy them. */
+/** Longer payloads are read one by one, because concatenating them would copy them. */
 const maxShortBytes = 16_384;
 
 /**
- * A payload, or a run without payloads. `key` is the index of the run among the requested ones, `row` the payload's
- * row.
+ * A row of the result: a payload, or a run without payloads. `key` is the index of the run in the request, `row` the
+ * row number of the payload.
  */
 type PayloadPosition = readonly [
   key: number,
@@ -158,11 +158,11 @@ type PayloadPosition = readonly [
   checksum: number | null,
 ];
 
-/**
- * Returns how many of the first runs to read so that the byte limit is not exceeded by more than one run;
- * `undefined` for all.
- */
-function countWithin(positions: readonly PayloadPosition[], bytesMax: number): number | undefined {
+/** Returns how many runs to read so that the byte limit is exceeded by one run at most; `undefined` for all runs. */
+function countRunsWithin(
+  positions: readonly PayloadPosition[],
+  bytesMax: number,
+): number | undefined {
   let bytes = 0;
   let last = 0;
   for (const [key, , , , , , size] of positions) {
@@ -175,19 +175,19 @@ function countWithin(positions: readonly PayloadPosition[], bytesMax: number): n
   return undefined;
 }
 
-/** What the run's row says about its payloads. */
+/** The payloads that a run should have according to its row. */
 interface ExpectedPayloads {
-  /** `undefined` if the row was deleted meanwhile. */
+  /** `undefined` if the row was deleted since its number was found. */
   readonly id: string | undefined;
   readonly posted: number;
-  /** Minimum number of patches; an earlier version did not count them. */
+  /** Minimum number of patches. Earlier versions of the server did not count them. */
   readonly patched: number;
 }
 
 interface Payload {
   /** 1 for the payload of a patch, 0 for that of the post. */
   readonly isPatch: number;
-  /** Row number, which increases in the order received. */
+  /** Row number of the payload. It increases in the order in which payloads were received. */
   readonly row: number;
   readonly checksum: number | null;
   readonly body: Buffer;
@@ -201,12 +201,12 @@ const isComplete = (
 ): boolean =>
   (posted === 0 || found.some(({ isPatch }) => isPatch === 0)) &&
   found.filter(({ isPatch }) => isPatch === 1).length >= patched &&
-  found.every(({ checksum, body }) => isSound(checksum, body, id));
+  found.every(({ checksum, body }) => isIntact(checksum, body, id));
 
 const compareOrder = (one: Payload, other: Payload): number =>
   one.isPatch - other.isPatch || one.row - other.row;
 
-/** Blobs arrive as bytes. A value of type text may have lost characters already. */
+/** Converts a value of a blob column to a buffer. A value of type text may have lost characters already. */
 export const toBuffer = (value: unknown): Buffer =>
   value instanceof Uint8Array
     ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)

@@ -1,13 +1,13 @@
 import { mergeRecord, resolvePosition } from "../merge.ts";
 import type { RunBatch, RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
-import { measuresOf, measuresToValues, measureColumns, runColumns } from "./row.ts";
+import { valuesToMeasures, measuresToValues, measureColumns, runColumns } from "./row.ts";
 
-/** All columns of `runs` except `posted` and `patched`, which are the same for every post. */
+/** All columns of `runs` except `posted` and `patched`, which have the same value for every new run. */
 const rowColumns = runColumns.filter((name) => name !== "posted" && name !== "patched");
 export const postColumns = [...rowColumns, ...measureColumns] as const;
 
-/** Index of each value within the `values` of a post. */
+/** Index of each value among the `values` of a run. */
 export const postIndexes = {
   traceId: 0,
   id: 1,
@@ -24,30 +24,30 @@ export const postIndexes = {
 } as const;
 
 /**
- * Posts whose position in their trace is known, as rows. Most batches consist of them. They are sent to the writer
- * thread as one list of plain values and inserted many per statement; one object per post would cost more than the
- * rows do.
+ * New runs whose position in their trace is known, as rows. Most batches consist of them. They are sent to the writer
+ * thread as one list of plain values, and inserted many per statement; creating an object for each run would take
+ * longer than inserting the rows.
  */
 export interface PostRows {
   /**
-   * The values of all posts: for each post one value per column of `postColumns`. The project is given by name, or
-   * `null` if the post names none.
+   * The values of all runs: for each run one value per column of `postColumns`. The project is given by name, or
+   * `null` if the run names no project.
    */
   readonly values: (string | number | null)[];
-  /** Start and end of each post's payload. */
+  /** Start and end of each run's payload in `bodies`. */
   readonly bounds: readonly number[];
-  /** For each post, the index of its facets in `facetLists`. */
-  readonly facetsAt: readonly number[];
+  /** For each run, the index of its facets in `facetLists`. */
+  readonly facetIndexes: readonly number[];
   readonly facetLists: readonly (readonly string[])[];
 }
 
-/** A batch whose posts are rows where possible. */
+/** A batch whose new runs are rows where possible. */
 export interface GroupedBatch extends RunBatch {
-  /** Stored before `records`. Absent in a batch that was not grouped. */
+  /** The new runs to insert before `records`. Absent in a batch that was not grouped. */
   readonly posts?: PostRows;
 }
 
-/** Separates the posts that can be inserted as rows from all other records. */
+/** Separates the runs that can be inserted as rows from all other records. */
 export function packPosts(batch: RunBatch): GroupedBatch {
   const packer = new PostPacker();
   for (const record of batch.records) {
@@ -56,16 +56,16 @@ export function packPosts(batch: RunBatch): GroupedBatch {
   return { ...batch, ...packer.build() };
 }
 
-/** Collects records in order: posts as rows where possible, everything else as records. */
+/** Collects records in order, as rows where possible. */
 class PostPacker {
   readonly #records: RunRecord[] = [];
   readonly #values: (string | number | null)[] = [];
   readonly #bounds: number[] = [];
-  readonly #facetsAt: number[] = [];
+  readonly #facetIndexes: number[] = [];
   readonly #facetLists = new Map<readonly string[], number>();
   /**
-   * Ids of the runs that have records. Rows are written before records, so a later post of such a run must stay a
-   * record, too.
+   * Ids of the runs that have records. Rows are inserted before records, so a later operation on such a run must stay
+   * a record, too.
    */
   readonly #recordIds = new Set<string>();
 
@@ -77,7 +77,7 @@ class PostPacker {
       this.#recordIds.add(record.id);
       return;
     }
-    // In the order of `postColumns`.
+    // The order of `postColumns`.
     this.#values.push(
       row.traceId,
       row.id,
@@ -93,23 +93,23 @@ class PostPacker {
     );
     this.#values.push(...measuresToValues(record.measures));
     this.#bounds.push(record.bodyStart, record.bodyEnd);
-    const at = this.#facetLists.get(record.facets) ?? this.#facetLists.size;
-    this.#facetLists.set(record.facets, at);
-    this.#facetsAt.push(at);
+    const facetIndex = this.#facetLists.get(record.facets) ?? this.#facetLists.size;
+    this.#facetLists.set(record.facets, facetIndex);
+    this.#facetIndexes.push(facetIndex);
   }
 
   build(): { readonly posts: PostRows; readonly records: readonly RunRecord[] } {
     const posts = {
       values: this.#values,
       bounds: this.#bounds,
-      facetsAt: this.#facetsAt,
+      facetIndexes: this.#facetIndexes,
       facetLists: [...this.#facetLists.keys()],
     };
     return { posts, records: this.#records };
   }
 }
 
-/** `undefined` for a record that can't be a row. */
+/** Converts a record to a row; `undefined` if that is not possible. */
 function toRow(record: RunRecord): RunRow | undefined {
   const { operation, dottedOrder, span, columns } = record;
   const isRow =
@@ -124,14 +124,14 @@ function toRow(record: RunRecord): RunRow | undefined {
       mergeRecord(undefined, record, { position, defaultProjectId: "", nowMicros: 0 });
 }
 
-/** Restores the record of a post from its row. */
+/** Restores the record of a new run from its row. */
 export function unpackPost(posts: PostRows, index: number): RunRecord {
   const from = index * postColumns.length;
   const values = posts.values.slice(from, from + postColumns.length);
   const text = (column: number): string => String(values[column]);
   const textOrNull = (column: number): string | null =>
     values[column] === null ? null : text(column);
-  const measures = measuresOf(values, postIndexes.measures);
+  const measures = valuesToMeasures(values, postIndexes.measures);
   const endMicros = values[postIndexes.endMicros];
   return {
     operation: "post",
@@ -149,7 +149,7 @@ export function unpackPost(posts: PostRows, index: number): RunRecord {
       parentRunId: textOrNull(postIndexes.parentRunId),
       referenceExampleId: textOrNull(postIndexes.referenceExampleId),
     },
-    facets: posts.facetLists[posts.facetsAt[index] ?? -1] ?? [],
+    facets: posts.facetLists[posts.facetIndexes[index] ?? -1] ?? [],
     ...(measures === undefined ? {} : { measures }),
     bodyStart: posts.bounds[index * 2] ?? 0,
     bodyEnd: posts.bounds[index * 2 + 1] ?? 0,

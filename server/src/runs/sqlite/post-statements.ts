@@ -3,9 +3,9 @@ import { unmeasured } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
- * Forms of rows that a statement inserts. A `usual` row belongs to the project that all rows of the statement
- * share, has no measures and refers to no example. It needs half as many parameters, and a parameter costs as much
- * as a column.
+ * Forms of rows that a statement inserts. A `usual` row belongs to the project of all rows of the statement, has no
+ * measures and refers to no example. It needs half as many parameters, and binding a parameter takes as long as
+ * storing a column.
  */
 export type PostForm = "usual" | "any";
 
@@ -31,7 +31,7 @@ export const postForms: { readonly [Form in PostForm]: RowForm } = {
 
 type Statement = ReturnType<Connection["prepare"]>;
 
-/** Statements that insert many rows each, prepared on first use. */
+/** Statements that insert many rows each. They are prepared on first use. */
 export class PostStatements {
   readonly #db: Connection;
   readonly #statements = new Map<string, Statement>();
@@ -40,13 +40,18 @@ export class PostStatements {
     this.#db = db;
   }
 
-  /** Inserts rows into `runs`. Fails and inserts nothing if one of the runs exists already. */
-  rows(form: PostForm, count: number): Statement {
-    return this.#prepare(`${form} ${count}`, () => insertRows(postForms[form], count));
+  /**
+   * Prepares the statement that inserts rows into `runs`. If one of the runs exists already, the statement fails and
+   * inserts nothing.
+   */
+  prepareRows(form: PostForm, count: number): Statement {
+    return this.#prepare(`${form} ${count}`, () => createInsertSql(postForms[form], count));
   }
 
-  /** Inserts payloads. Parameters of each: trace id, run id, payload and checksum. */
-  payloads(count: number): Statement {
+  /**
+   * Prepares the statement that inserts payloads. Parameters of each payload: trace id, run id, payload and checksum.
+   */
+  preparePayloads(count: number): Statement {
     const row = "(?, ?, '', CAST(? AS TEXT), ?)";
     return this.#prepare(`payloads ${count}`, () => {
       const rows = Array.from({ length: count }, () => row).join(", ");
@@ -65,10 +70,10 @@ export class PostStatements {
   }
 }
 
-function insertRows({ indexes, sharesProject }: RowForm, count: number): string {
+function createInsertSql({ indexes, sharesProject }: RowForm, count: number): string {
   const columns = indexes.map((index) => postColumns[index]).join(", ");
   const shared = sharesProject ? "project_id, measured, " : "";
-  // Only the shared parameter is numbered: SQLite searches all numbered parameters for each one that it parses.
+  // Only the shared parameter is numbered: for each numbered parameter, SQLite searches all other numbered ones.
   const row = `(${sharesProject ? `?1, ${unmeasured}, ` : ""}1, 0, ${indexes.map(() => "?").join(", ")})`;
   const rows = Array.from({ length: count }, () => row).join(", ");
   return `INSERT INTO runs (${shared}posted, patched, ${columns}) VALUES ${rows}`;

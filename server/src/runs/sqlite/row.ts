@@ -1,7 +1,7 @@
 import { measureNames } from "../run-measures.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
-import { wholeText, textOf, textOrNull, marks } from "../../storage/sqlite/rows.ts";
+import { wholeText, textOf, textOrNull, createPlaceholders } from "../../storage/sqlite/rows.ts";
 
 /** The columns of `runs` that every insert and update writes, in the order of {@link rowToValues}. */
 export const runColumns = [
@@ -23,7 +23,10 @@ export const runColumns = [
 /** The columns that a row is parsed from, in the order of {@link parseRow}. */
 export const readColumns = [...runColumns, "measured"] as const;
 
-/** Like {@link readColumns}, with texts that clients choose read in full. Required if the row is written back. */
+/**
+ * Like {@link readColumns}, but reads texts of clients in full, also after a NUL. Required if the row is written
+ * back.
+ */
 export const wholeColumns = readColumns.map((name) =>
   name === "name" || name === "run_type" ? wholeText(name) : name,
 );
@@ -31,17 +34,26 @@ export const wholeColumns = readColumns.map((name) =>
 /** The columns of the measures, in the order of {@link measuresToValues}. */
 export const measureColumns = ["measured", ...measureNames] as const;
 
-/** The rest of an `INSERT` for a run without measures; its parameters are the values of {@link runColumns}. */
-export const intoRuns = `INTO runs (${readColumns.join(", ")}) VALUES (${marks(runColumns)}, 1)`;
+/** The end of an `INSERT` for a run without measures; its parameters are the values of {@link runColumns}. */
+export const insertRunClause = `INTO runs (${readColumns.join(", ")}) VALUES (${createPlaceholders(runColumns)}, 1)`;
 
-/** The rest of an `INSERT` for a run with measures; the values of {@link measureColumns} follow. */
-export const intoMeasuredRuns = `INTO runs (${[...runColumns, ...measureColumns].join(", ")})
-  VALUES (${marks([...runColumns, ...measureColumns])})`;
+/**
+ * The end of an `INSERT` for a run with measures. Its parameters are the values of {@link runColumns}, followed by
+ * those of {@link measureColumns}.
+ */
+export const insertMeasuredRunClause = `INTO runs (${[...runColumns, ...measureColumns].join(", ")})
+  VALUES (${createPlaceholders([...runColumns, ...measureColumns])})`;
 
-/** Tables that contain rows of a run, by `trace_id` and `id`. */
-export const runTables = ["runs", "payloads", "attachments", "shares", "trace_shares"] as const;
+/** The tables whose rows belong to a run, which they identify by `trace_id` and `id`. */
+export const tablesWithRunRows = [
+  "runs",
+  "payloads",
+  "attachments",
+  "shares",
+  "trace_shares",
+] as const;
 
-/** The meaning of each value of the column `measured`. */
+/** The meaning of each value of the column `measured`: the index in this list. */
 const measureStates = ["unread", "none", "some"] as const;
 
 /** Converts a run to the values of {@link runColumns}. */
@@ -66,12 +78,15 @@ export const measuresToValues = (measures: RunMeasures | undefined): readonly (n
     ? noMeasures
     : [measureStates.indexOf("some"), ...measureNames.map((name) => measures[name])];
 
-/** The value of `measured` for a run without measures. */
+/** The value of the column `measured` for a run without measures. */
 export const unmeasured = measureStates.indexOf("none");
 const noMeasures = [unmeasured, ...measureNames.map(() => null)];
 
-/** The inverse of {@link measuresToValues}; its values begin at the index `from`. */
-export const measuresOf = (values: readonly unknown[], from: number): RunMeasures | undefined =>
+/** Reads measures back from the values of {@link measuresToValues}, which begin at the index `from`. */
+export const valuesToMeasures = (
+  values: readonly unknown[],
+  from: number,
+): RunMeasures | undefined =>
   values[from] === measureStates.indexOf("some")
     ? (Object.fromEntries(
         measureNames.map((name, index) => [name, values[from + 1 + index]]),

@@ -1,13 +1,13 @@
 import { compileFilter } from "../../filter/compiler.ts";
 import type { FilterSource } from "../../filter/compiler.ts";
-import { runSource } from "../run-filter-source.ts";
+import { selectRunSource } from "../run-filter-source.ts";
 import type { Sql } from "../../filter/sql.ts";
-import { toNeedles } from "../needles.ts";
+import { toSearchTexts } from "../needles.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
 
 import { withinDeadline, withinDeadlineEachTime } from "../../storage/sqlite/query-clock.ts";
-import { longKeyIn } from "../../storage/sqlite/tenant-keys.ts";
-import { mayContainEither, mayContain } from "./text-index/text-index.ts";
+import { qualifiedKeySql } from "../../storage/sqlite/tenant-keys.ts";
+import { createTextCondition, createTextsCondition } from "./text-index/text-index.ts";
 import type { RowRange } from "./text-index/text-index.ts";
 
 type Value = string | number | null;
@@ -23,42 +23,44 @@ type After = RunPosition & { readonly order: "asc" | "desc" };
 interface ConditionOptions {
   /** Only runs after this position. */
   readonly after?: After | undefined;
-  /** Whether the connection has the text index. Runs that the index rules out are not read. */
+  /** Whether the connection has the text index. Runs that can't match according to the index are not read. */
   readonly hasTextIndex?: boolean;
   /** The rows that the query reads, if they are known. */
   readonly range?: RowRange | undefined;
 }
 
 /**
- * Returns the `WHERE` clause of a filter within a tenant. Values are bound as parameters, never written into the
- * SQL.
+ * Returns the `WHERE` clause of a filter for the runs of a tenant. Values are bound as parameters, never written into
+ * the SQL.
  */
 export function toConditions(
   tenantId: string,
   filter: RunFilter,
-  ways: ConditionOptions = {},
+  options: ConditionOptions = {},
 ): Conditions {
-  const { sql, values } = toConditionsWithin(tenantId, filter, ways);
+  const { sql, values } = toConditionsWithin(tenantId, filter, options);
   // A run belongs to the tenant of its project; a tenant has few projects.
-  return { sql: `r.${isInTenantsProjects} AND ${sql}`, values: [tenantId, ...values] };
+  return { sql: `r.${tenantCondition} AND ${sql}`, values: [tenantId, ...values] };
 }
 
-/** Like {@link toConditions}, for runs that are known to be the tenant's. */
+/** Like {@link toConditions}, for runs that are known to belong to the tenant. */
 export function toConditionsWithin(
   tenantId: string,
   filter: RunFilter,
   { after, hasTextIndex = false, range }: ConditionOptions = {},
 ): Conditions {
-  const sourceOf = (run: "r" | "q"): FilterSource =>
-    runSource(
+  const selectSource = (run: "r" | "q"): FilterSource =>
+    selectRunSource(
       run,
-      // The range is of the query's own runs, not of others of their traces.
-      hasTextIndex ? (texts) => mayContain(run, texts, run === "r" ? range : undefined) : undefined,
+      // The range applies to the query's own runs, not to other runs of their traces.
+      hasTextIndex
+        ? (texts) => createTextsCondition(run, texts, run === "r" ? range : undefined)
+        : undefined,
     );
   const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
   const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
   const addList = (column: string, list: readonly string[] | undefined): unknown =>
-    list !== undefined && parts.push(isOneOf(column, list));
+    list !== undefined && parts.push(createListCondition(column, list));
 
   const payloadFilters = [filter.text, filter.runFilters, filter.rootFilter, filter.treeFilter];
   add(
@@ -91,23 +93,33 @@ export function toConditionsWithin(
     add("r.start_us <= ?", filter.endMicros);
   }
   if (filter.text !== undefined) {
-    const { plain, escaped } = toNeedles(filter.text);
-    const candidates = hasTextIndex ? mayContainEither("r", filter.text, range) : undefined;
+    const { plain, escaped } = toSearchTexts(filter.text);
+    const candidates = hasTextIndex ? createTextCondition("r", filter.text, range) : undefined;
     parts.push({
       sql: candidates === undefined ? textCondition : `(${candidates.sql}) AND ${textCondition}`,
       values: [...(candidates?.values ?? []), plain, escaped],
     });
   }
   for (const runFilter of filter.runFilters ?? []) {
-    parts.push(compileFilter(runFilter, sourceOf("r")));
+    parts.push(compileFilter(runFilter, selectSource("r")));
   }
   if (filter.rootFilter !== undefined) {
     parts.push(
-      relativeMeets(tenantId, isRootOf(tenantId), compileFilter(filter.rootFilter, sourceOf("q"))),
+      createTraceCondition(
+        tenantId,
+        createRootCondition(tenantId),
+        compileFilter(filter.rootFilter, selectSource("q")),
+      ),
     );
   }
   if (filter.treeFilter !== undefined) {
-    parts.push(relativeMeets(tenantId, anyRun, compileFilter(filter.treeFilter, sourceOf("q"))));
+    parts.push(
+      createTraceCondition(
+        tenantId,
+        anyRunCondition,
+        compileFilter(filter.treeFilter, selectSource("q")),
+      ),
+    );
   }
   if (after !== undefined) {
     const sign = after.order === "asc" ? ">" : "<";
@@ -120,13 +132,13 @@ export function toConditionsWithin(
 }
 
 /**
- * SQLite plans well for up to this many values. A statement may have 32,766 parameters, and the filters need some
- * of them.
+ * SQLite plans well for up to this many values. More values are bound as one parameter, because a statement may have
+ * 32,766 parameters and the filters need some of them.
  */
 const maxInlineValues = 100;
 
-/** Condition that a column has one of several values. */
-const isOneOf = (column: string, list: readonly string[]): Conditions =>
+/** Creates the condition that a column has one of several values. */
+const createListCondition = (column: string, list: readonly string[]): Conditions =>
   list.length <= maxInlineValues
     ? { sql: `${column} IN (${list.map(() => "?").join(", ")})`, values: list }
     : {
@@ -134,23 +146,25 @@ const isOneOf = (column: string, list: readonly string[]): Conditions =>
         values: [JSON.stringify(list)],
       };
 
-const isInTenantsProjects = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
+const tenantCondition = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 
-/** Condition that some run of the same trace matches a filter. Runs of other tenants never match. */
-function relativeMeets(tenantId: string, which: Sql, { sql, values }: Sql): Conditions {
+/** Creates the condition that some run of the same trace matches a filter. Runs of other tenants never match. */
+function createTraceCondition(tenantId: string, relative: Sql, { sql, values }: Sql): Conditions {
   return {
-    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${which.sql} AND q.${isInTenantsProjects} AND ${withinDeadlineEachTime("q.rowid")} AND ${sql})`,
-    values: [...which.values, tenantId, ...values],
+    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${relative.sql} AND q.${tenantCondition} AND ${withinDeadlineEachTime("q.rowid")} AND ${sql})`,
+    values: [...relative.values, tenantId, ...values],
   };
 }
 
-/** Condition for the root of a trace: its id is the trace id, and its key is that id or the longer key. */
-const isRootOf = (tenantId: string): Sql => ({
-  sql: `q.id IN (r.trace_id, ${longKeyIn("r.trace_id", "?")})`,
+/**
+ * Creates the condition for the root of a trace: its id is the trace id, and its key is that id or the qualified key.
+ */
+const createRootCondition = (tenantId: string): Sql => ({
+  sql: `q.id IN (r.trace_id, ${qualifiedKeySql("r.trace_id", "?")})`,
   values: [tenantId],
 });
 
-const anyRun: Sql = { sql: "1", values: [] };
+const anyRunCondition: Sql = { sql: "1", values: [] };
 
 const textCondition = `(instr(lower(r.name), ?) > 0 OR EXISTS (
   SELECT 1 FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id AND instr(lower(p.body), ?) > 0))`;

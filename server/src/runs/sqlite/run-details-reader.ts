@@ -30,8 +30,8 @@ export class RunDetailsReader {
     };
   }
 
-  /** Adds the requested parts to runs. If the payloads exceed `bytesMax`, only the first runs are returned. */
-  complete(
+  /** Reads the requested parts of runs. If the payloads exceed `bytesMax`, only the first runs are returned. */
+  readDetails(
     runs: readonly FoundRun[],
     { parts, withChildren, bytesMax }: Pick<RunQuery, "parts" | "withChildren" | "bytesMax">,
   ): readonly StoredRun[] {
@@ -47,7 +47,7 @@ export class RunDetailsReader {
     const files = parts?.has("attachments") === false ? noFiles : this.#listFiles(rowIds);
     return rows.map(({ rowId, row, tenantId, projectName, shareToken }, index) => {
       const { childRunIds, directChildRunIds } = withChildren
-        ? this.#childrenOf({ row, tenantId })
+        ? this.#readChildren({ row, tenantId })
         : noChildren;
       return {
         row,
@@ -62,7 +62,7 @@ export class RunDetailsReader {
     });
   }
 
-  /** Files by row number of the run; runs without files have no entry. */
+  /** Returns the files by the row number of their run; runs without files have no entry. */
   #listFiles(rowIds: readonly number[]): Files {
     const files = new Map<number, RunAttachment[]>();
     const rows = this.#statements.listFiles.all([JSON.stringify(rowIds)]);
@@ -75,16 +75,17 @@ export class RunDetailsReader {
   }
 
   /**
-   * Returns the descendants of a run. Those of another tenant are excluded, because a tenant may use any trace id.
+   * Returns the ids of a run's descendants. Runs of other tenants are excluded, because a tenant may use any trace
+   * id.
    */
-  #childrenOf({
+  #readChildren({
     row: { traceId, id, dottedOrder },
     tenantId,
   }: Pick<StoredRun, "row" | "tenantId">): RunChildren {
     if (dottedOrder === "") {
       return { childRunIds: [], directChildRunIds: [] };
     }
-    // The dotted order of a descendant begins with this one and a dot. In ASCII, the slash follows the dot.
+    // The dotted order of a descendant begins with that of the run and a dot. In ASCII, the slash follows the dot.
     const values = [traceId, `${dottedOrder}.`, `${dottedOrder}/`, tenantId];
     const rows = parseRows(this.#statements.listDescendants.all(values));
     return {

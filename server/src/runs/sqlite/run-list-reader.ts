@@ -4,12 +4,12 @@ import type {
   RunListReads,
   RunSearch,
   SearchSlice,
-  WordQuery,
+  SuggestionQuery,
 } from "../run-list.ts";
 import { countMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { StoredRun } from "../run-row.ts";
-import { narrow } from "./index-lookups/narrow.ts";
+import { narrowByIndex } from "./index-lookups/narrow.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { toConditions } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
@@ -19,17 +19,17 @@ import type { RowRange } from "./text-index/text-index.ts";
 import { listTextLookups } from "./index-lookups/text-lookups.ts";
 import {
   chooseIndex,
-  endBoundOf,
+  createEndCondition,
   findRowRange,
   findSlice,
   matchAll,
   maxFirstRange,
-  orderOf,
-  rangeOf,
+  createOrderSql,
+  createRangeCondition,
   toFoundRow,
 } from "./run-slices.ts";
 import type { FirstRuns, FoundRow, ListIndex } from "./run-slices.ts";
-import { readWords } from "./run-words.ts";
+import { readSuggestions } from "./run-words.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /** Runs the queries of the UI's run list. */
@@ -55,11 +55,11 @@ export class RunListReader implements RunListReads {
       return this.#readPage(list, this.#findAmong(list, matchAll, "any"));
     }
     const textLookups = this.#hasTextIndex ? listTextLookups(filter) : [];
-    const first = textLookups.length === 0 ? undefined : this.#scanFirst(list);
-    if (first !== undefined) {
-      return first;
+    const firstSlice = textLookups.length === 0 ? undefined : this.#scanFirst(list);
+    if (firstSlice !== undefined) {
+      return firstSlice;
     }
-    const candidates = narrow(this.#db, [search.projectId], {
+    const candidates = narrowByIndex(this.#db, [search.projectId], {
       filters: filter.runFilters ?? [],
       textLookups,
     });
@@ -69,39 +69,39 @@ export class RunListReader implements RunListReads {
     const range =
       textLookups.length === 0
         ? undefined
-        : findRowRange(this.#db, firstRuns(list, search.scanLimit));
+        : findRowRange(this.#db, selectFirstRuns(list, search.scanLimit));
     return this.#scan(list, search.scanLimit, range);
   }
 
   /**
-   * Scans the first few runs for a text. If the text is common, they fill the page, or much of it, and counting all
-   * runs that contain it would take longer. Returns `undefined` if there is too little of it.
+   * Scans the first few runs for a text. If the text is common, they fill much of the page, and counting all runs
+   * that contain it would take longer. Returns `undefined` if they contain it too rarely.
    */
   #scanFirst(list: List): SearchSlice<StoredRun> | undefined {
     const { limit, scanLimit } = list.search;
-    const count = Math.ceil(scanLimit / firstScanShare);
-    const range = findRowRange(this.#db, firstRuns(list, count));
+    const count = Math.ceil(scanLimit / firstScanDivisor);
+    const range = findRowRange(this.#db, selectFirstRuns(list, count));
     if (range.to - range.from > maxFirstRange) {
       return undefined;
     }
     const found = this.#scan(list, count, range);
-    const isCommon = found.runs.length * minPageShare >= limit;
+    const isCommon = found.runs.length * commonTextDivisor >= limit;
     return isCommon || found.next === undefined ? found : undefined;
   }
 
-  /** Finds runs among the first `count` runs of the list, in its order. */
+  /** Scans the first `count` runs of the list, in its order. */
   #scan(list: List, count: number, range?: RowRange): SearchSlice<StoredRun> {
     const { tenantId, filter, search } = list;
-    const { end } = findSlice(this.#db, firstRuns(list, count));
+    const { end } = findSlice(this.#db, selectFirstRuns(list, count));
     const options = { hasTextIndex: this.#hasTextIndex, range };
     const conditions = toConditions(tenantId, filter, options);
     const rows = this.#find(list, { conditions, end, by: "order" });
     return rows.length > search.limit
       ? this.#readPage(list, rows)
-      : { runs: this.#read(search, rows), ...nextOf(end) };
+      : { runs: this.#read(search, rows), ...toNextPosition(end) };
   }
 
-  /** Finds runs among those that an index lookup found. */
+  /** Searches the runs that an index lookup has found. */
   #findAmong(list: List, candidates: Conditions, by: "rows" | "any"): readonly FoundRow[] {
     const options = { hasTextIndex: this.#hasTextIndex };
     const conditions = toConditions(list.tenantId, list.filter, options);
@@ -118,7 +118,7 @@ export class RunListReader implements RunListReads {
   #readPage({ search }: List, rows: readonly FoundRow[]): SearchSlice<StoredRun> {
     const page = rows.slice(0, search.limit);
     const runs = this.#read(search, page);
-    return rows.length > page.length ? { runs, ...nextOf(page.at(-1)) } : { runs };
+    return rows.length > page.length ? { runs, ...toNextPosition(page.at(-1)) } : { runs };
   }
 
   readStartTimeRange(
@@ -138,14 +138,15 @@ export class RunListReader implements RunListReads {
       : { fromMicros: Number(row[0]), toMicros: Number(row[1]) };
   }
 
-  counts(tenantId: string, query: CountQuery): readonly RunCount[] {
+  countRuns(tenantId: string, query: CountQuery): readonly RunCount[] {
     const { projectId, isRoot, fromMicros, toMicros, widthMicros } = query;
     const blocks = Math.max(1, Math.round(widthMicros / countMicros));
-    const kinds = isRoot === undefined ? "is_root IN (0, 1)" : `is_root = ${Number(isRoot)}`;
+    const rootCondition =
+      isRoot === undefined ? "is_root IN (0, 1)" : `is_root = ${Number(isRoot)}`;
     const rows = this.#db
       .prepareRaw(
         `SELECT block / ${blocks}, total(runs), total(errors) FROM run_counts
-         WHERE project_id = (SELECT id FROM projects WHERE id = ? AND tenant_id = ?) AND ${kinds}
+         WHERE project_id = (SELECT id FROM projects WHERE id = ? AND tenant_id = ?) AND ${rootCondition}
            AND block >= ? AND block <= ? GROUP BY 1 HAVING total(runs) > 0 ORDER BY 1`,
       )
       .all([
@@ -161,8 +162,8 @@ export class RunListReader implements RunListReads {
     }));
   }
 
-  words(tenantId: string, query: WordQuery): readonly string[] {
-    return readWords(this.#db, tenantId, query);
+  listSuggestions(tenantId: string, query: SuggestionQuery): readonly string[] {
+    return readSuggestions(this.#db, tenantId, query);
   }
 
   #find(
@@ -171,21 +172,21 @@ export class RunListReader implements RunListReads {
       readonly conditions: Conditions;
       readonly end?: FoundRow | undefined;
       /**
-       * How rows are found: by the index in list order, by row numbers of another index, or by any index that
+       * How rows are found: by the index in list order, by the row numbers from another index, or by any index that
        * SQLite chooses.
        */
       readonly by: "order" | "rows" | "any";
     },
   ): FoundRow[] {
     const { conditions, end, by } = options;
-    const range = rangeOf(search, listIndex);
+    const range = createRangeCondition(search, listIndex);
     const indexHint = { order: `INDEXED BY ${listIndex.index}`, rows: "NOT INDEXED", any: "" }[by];
-    const endBound = end === undefined ? matchAll : endBoundOf(search, listIndex, end);
+    const endBound = end === undefined ? matchAll : createEndCondition(search, listIndex, end);
     const rows = this.#db
       .prepareRaw(
         `SELECT r.rowid, ${listIndex.key}, r.id FROM runs r ${indexHint}
          WHERE r.project_id = ? AND ${listIndex.condition} AND ${range.sql} AND ${endBound.sql} AND ${conditions.sql}
-         ORDER BY ${orderOf(search, listIndex)} LIMIT ?`,
+         ORDER BY ${createOrderSql(search, listIndex)} LIMIT ?`,
       )
       .all([
         search.projectId,
@@ -199,13 +200,13 @@ export class RunListReader implements RunListReads {
 
   #read({ parts }: RunSearch, rows: readonly FoundRow[]): readonly StoredRun[] {
     return this.#runs.readRows(
-      rows.map(({ row }) => row),
+      rows.map(({ rowId }) => rowId),
       parts,
     );
   }
 }
 
-/** A list, and how it is read. */
+/** A list of runs, and the index by which it is read. */
 interface List {
   readonly tenantId: string;
   readonly search: RunSearch;
@@ -213,17 +214,17 @@ interface List {
   readonly listIndex: ListIndex;
 }
 
-const firstRuns = ({ search, listIndex }: List, count: number): FirstRuns => ({
+const selectFirstRuns = ({ search, listIndex }: List, count: number): FirstRuns => ({
   runs: search,
   index: listIndex,
   count,
 });
 
-/** The first scan for a text reads this fraction of the runs that a step may scan. */
-const firstScanShare = 5;
+/** The first scan for a text reads one run of this many that a step may scan. */
+const firstScanDivisor = 5;
 
-/** A text is common if the first scan finds at least this fraction of a page. */
-const minPageShare = 20;
+/** A text is common if the first scan finds one run of this many on a page. */
+const commonTextDivisor = 20;
 
-const nextOf = (rows: FoundRow | undefined): Pick<SearchSlice<StoredRun>, "next"> =>
-  rows === undefined ? {} : { next: { micros: rows.micros, id: rows.id } };
+const toNextPosition = (last: FoundRow | undefined): Pick<SearchSlice<StoredRun>, "next"> =>
+  last === undefined ? {} : { next: { micros: last.micros, id: last.id } };

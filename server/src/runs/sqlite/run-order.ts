@@ -11,8 +11,8 @@ export interface OrderedRuns {
   readonly limit: number;
 }
 
-/** Selects the first runs of one project. An index returns them in order. */
-export function firstRunsSql({ sql }: Conditions, order: "asc" | "desc"): string {
+/** SQL that selects the first runs of one project. An index returns them in order. */
+export function createFirstRunsSql({ sql }: Conditions, order: "asc" | "desc"): string {
   const [direction, sign] = order === "asc" ? ["ASC", "<="] : ["DESC", ">="];
   return `SELECT r.rowid, r.start_us, r.id FROM runs r WHERE r.project_id = ? AND r.start_us ${sign} ? AND ${sql}
     ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`;
@@ -20,18 +20,18 @@ export function firstRunsSql({ sql }: Conditions, order: "asc" | "desc"): string
 
 /**
  * Finds the rows of `runs` project by project. An index returns the runs of each project in order, so at most one
- * page is read of each project, and nothing of most projects once the page is full. Sorting the runs of all
- * projects would read all of them.
+ * page is read of each project, and once the page is full, nothing of most projects. Sorting the runs of all projects
+ * would read all of them.
  */
 export function findInOrder(db: Connection, runs: OrderedRuns): number[] {
   const { projectIds, conditions, order, limit } = runs;
-  const first = db.prepareRaw(firstRunsSql(conditions, order));
+  const statement = db.prepareRaw(createFirstRunsSql(conditions, order));
   const sign = order === "asc" ? 1 : -1;
   let found: readonly FoundRow[] = [];
   for (const projectId of projectIds) {
     const last = found.length < limit ? undefined : found.at(-1);
     const bound = last?.startMicros ?? sign * Number.MAX_SAFE_INTEGER;
-    const rows = parseRows(first.all([projectId, bound, ...conditions.values, limit]));
+    const rows = parseRows(statement.all([projectId, bound, ...conditions.values, limit]));
     found = [...found, ...rows.map(toFoundRow)]
       .toSorted((left, right) => sign * compare(left, right))
       .slice(0, limit);
@@ -51,7 +51,10 @@ const toFoundRow = ([row, startMicros, id]: readonly unknown[]): FoundRow => ({
   id: String(id),
 });
 
-/** Ids are lowercase hexadecimal, so SQLite and JavaScript sort them alike. */
+/**
+ * Compares the positions of two runs. Ids are lowercase hexadecimal, so SQLite and JavaScript sort them in the same
+ * order.
+ */
 function compare(left: FoundRow, right: FoundRow): number {
   const byId = left.id < right.id ? -1 : 1;
   return left.startMicros === right.startMicros ? byId : left.startMicros - right.startMicros;

@@ -8,54 +8,54 @@ import type {
   RunStatistics,
 } from "../run-query.ts";
 import type { RunFile, StoredRun } from "../run-row.ts";
-import { narrow } from "./index-lookups/narrow.ts";
+import { narrowByIndex } from "./index-lookups/narrow.ts";
 import { RunDetailsReader } from "./run-details-reader.ts";
 import { damagedBodies, toBuffer } from "./payload-reader.ts";
-import { failDamaged, isSound } from "../../storage/sqlite/checksum.ts";
+import { throwDamaged, isIntact } from "../../storage/sqlite/checksum.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { findInOrder } from "./run-order.ts";
 import {
   chooseIndex,
-  endBoundOf,
+  createEndCondition,
   findRowRange,
   findSlice,
   matchAll,
   maxFirstRange,
 } from "./run-slices.ts";
 import type { RunOrder } from "./run-slices.ts";
-import { shapeOf } from "./run-shape.ts";
+import { createShape } from "./run-shape.ts";
 import type { RunShape } from "./run-shape.ts";
 import { toConditions, toConditionsWithin } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { hasTextIndex } from "./text-index/text-index.ts";
-import { idIn } from "../../storage/sqlite/tenant-keys.ts";
+import { idSql } from "../../storage/sqlite/tenant-keys.ts";
 import type { TenantKeys } from "../../storage/sqlite/tenant-keys.ts";
 import { digestToken } from "../../storage/share-token.ts";
 import { listTextLookups } from "./index-lookups/text-lookups.ts";
-import { isOfOneTrace, TraceOrder } from "./trace-order.ts";
+import { hasCacheableOrder, TraceOrder } from "./trace-order.ts";
 import type { TraceRows } from "./trace-order.ts";
 
-/** The shape for reading a run with all its parts. */
-const fullShape = shapeOf();
+/** The columns for reading a run with all its parts. */
+const fullShape = createShape();
 
-const selectRuns = ({ columns, joins }: RunShape, condition: string): string =>
+const createSelectSql = ({ columns, joins }: RunShape, condition: string): string =>
   `SELECT ${columns.join(", ")} FROM runs r ${joins} WHERE ${condition}`;
 
 /**
- * The run `r` of a share `s` of a whole trace, as long as the run is the trace's root. If the run was later moved
- * below another run, its token must not give access to the trace that it is part of now.
+ * SQL for the run `r` of a share link `s` of a whole trace, as long as the run is the trace's root. If the run was
+ * later moved below another run, its link must not give access to the trace that it is part of now.
  */
-const rootOfShare = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
-  AND r.parent_run_id IS NULL AND r.trace_id = ${idIn("r.id")}`;
+const sharedRootSql = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
+  AND r.parent_run_id IS NULL AND r.trace_id = ${idSql("r.id")}`;
 
-/** A filter as conditions, with the indexes that serve it. */
+/** A filter as conditions, and what is known about the runs that it selects. */
 interface ResolvedFilter {
   readonly conditions: Conditions;
   /** The projects of the tenant that the filter selects. */
   readonly projectIds: readonly string[];
-  /** Whether an index finds the runs without regard to their project. */
+  /** Whether an index finds the few runs that the filter selects, whatever their project. */
   readonly isNarrow: boolean;
 }
 
@@ -75,13 +75,13 @@ export class RunReader implements RunReads {
     this.#details = new RunDetailsReader(db);
     this.#traceOrder = new TraceOrder(db);
     this.#statements = {
-      find: db.prepare(selectRuns(fullShape, "r.id = ? AND p.tenant_id = ?")).raw(),
-      findShared: db.prepare(selectRuns(fullShape, "s.digest = ?")).raw(),
+      find: db.prepare(createSelectSql(fullShape, "r.id = ? AND p.tenant_id = ?")).raw(),
+      findShared: db.prepare(createSelectSql(fullShape, "s.digest = ?")).raw(),
       findSharedRoot: db
         .prepare(
-          selectRuns(
+          createSelectSql(
             fullShape,
-            `r.rowid = (SELECT r.rowid FROM ${rootOfShare} WHERE s.digest = ?)`,
+            `r.rowid = (SELECT r.rowid FROM ${sharedRootSql} WHERE s.digest = ?)`,
           ),
         )
         .raw(),
@@ -95,21 +95,21 @@ export class RunReader implements RunReads {
   }
 
   find(tenantId: string, id: string): StoredRun | undefined {
-    return this.#readOne(this.#statements.find.all([id, tenantId]));
+    return this.#toRun(this.#statements.find.all([id, tenantId]));
   }
 
   findShared(token: string): StoredRun | undefined {
     const digest = [digestToken(token)];
-    const run = this.#readOne(this.#statements.findShared.all(digest));
-    const root = run ?? this.#readOne(this.#statements.findSharedRoot.all(digest));
+    const run = this.#toRun(this.#statements.findShared.all(digest));
+    const root = run ?? this.#toRun(this.#statements.findSharedRoot.all(digest));
     // The holder of a trace's token must not learn the token of its root run, which may be valid for longer.
     return run === undefined && root !== undefined ? { ...root, shareToken: null } : root;
   }
 
-  #readOne(found: readonly unknown[]): StoredRun | undefined {
-    const runs = parseRows(found).map(fullShape.toRun);
-    const [run] = this.#details.complete(runs, { withChildren: true });
-    return run?.bodies === damagedBodies ? failDamaged(`run ${run.row.id}`) : run;
+  #toRun(rows: readonly unknown[]): StoredRun | undefined {
+    const runs = parseRows(rows).map(fullShape.toRun);
+    const [run] = this.#details.readDetails(runs, { withChildren: true });
+    return run?.bodies === damagedBodies ? throwDamaged(`run ${run.row.id}`) : run;
   }
 
   findFile(
@@ -121,31 +121,32 @@ export class RunReader implements RunReads {
       return undefined;
     }
     const [type, bytes] = [String(values[0]), toBuffer(values[1])];
-    return isSound(values[2], bytes, runId, name, type)
+    return isIntact(values[2], bytes, runId, name, type)
       ? { mimeType: mimeTypeOf(type), bytes }
-      : failDamaged(`attachment ${name} of run ${runId}`);
+      : throwDamaged(`attachment ${name} of run ${runId}`);
   }
 
   /**
-   * Reads runs by row number, in this order, without descendants. Runs that were deleted meanwhile are left out.
+   * Reads runs by row number, in this order, without descendants. Runs that were deleted since their numbers were
+   * found are left out.
    *
    * @param parts - see {@link RunQuery.parts}.
    */
   readRows(rows: readonly number[], parts?: RunQuery["parts"]): readonly StoredRun[] {
-    const shape = shapeOf(parts);
+    const shape = createShape(parts);
     const runs = this.#selectRows(shape, rows).map(shape.toRun);
-    return this.#details.complete(runs, { withChildren: false, ...(parts && { parts }) });
+    return this.#details.readDetails(runs, { withChildren: false, ...(parts && { parts }) });
   }
 
   query(tenantId: string, query: RunQuery): RunPage {
     const { limit } = query;
-    const shape = shapeOf(toParts(query));
-    const ordered = this.#orderedRows(tenantId, query);
+    const shape = createShape(toParts(query));
+    const ordered = this.#findOrderedRows(tenantId, query);
     const found =
       (ordered && this.#selectAllRows(shape, ordered.rows)) ??
       this.#selectCommon(shape, tenantId, query) ??
-      this.#select(shape, this.#pageConditions(tenantId, query), query);
-    const runs = this.#details.complete(found.slice(0, limit).map(shape.toRun), query);
+      this.#select(shape, this.#findPageConditions(tenantId, query), query);
+    const runs = this.#details.readDetails(found.slice(0, limit).map(shape.toRun), query);
     const last = found.length > runs.length ? runs.at(-1)?.row : undefined;
     if (last === undefined) {
       return { runs };
@@ -173,7 +174,7 @@ export class RunReader implements RunReads {
 
   /**
    * Selects a page of the runs that contain a text, if the first runs of their project contain it often enough to
-   * fill the page. Counting all runs that contain a common text would take longer.
+   * fill the page. Counting all runs that contain a common text would take longer. Otherwise returns `undefined`.
    */
   #selectCommon(
     shape: RunShape,
@@ -186,7 +187,7 @@ export class RunReader implements RunReads {
       !this.#hasTextIndex ||
       projectId === undefined ||
       otherIds.length > 0 ||
-      isSelective(filter) ||
+      selectsById(filter) ||
       filter.parentRunId !== undefined ||
       listTextLookups(filter).length === 0
     ) {
@@ -207,7 +208,7 @@ export class RunReader implements RunReads {
       return undefined;
     }
     const { end } = findSlice(this.#db, firstRuns);
-    const endBound = end === undefined ? matchAll : endBoundOf(inOrder, index, end);
+    const endBound = end === undefined ? matchAll : createEndCondition(inOrder, index, end);
     const conditions = toConditions(tenantId, filter, {
       after: after && { ...after, order },
       hasTextIndex: true,
@@ -224,7 +225,9 @@ export class RunReader implements RunReads {
     return found.length > limit || end === undefined ? found : undefined;
   }
 
-  /** Like {@link RunReader.#selectRows}; `undefined` if a run was deleted since its row number was cached. */
+  /**
+   * Like {@link RunReader.#selectRows}, but returns `undefined` if a run was deleted since its row number was cached.
+   */
   #selectAllRows(
     shape: RunShape,
     rows: readonly number[],
@@ -244,16 +247,16 @@ export class RunReader implements RunReads {
     );
   }
 
-  /** Reads rows as one JSON text, because passing each value to JavaScript takes several times as long. */
+  /** Reads rows as one JSON text, because passing each value to JavaScript separately takes several times as long. */
   #selectJson(sql: string, values: readonly unknown[]): readonly (readonly unknown[])[] {
     const [[json] = []] = parseRows(this.#db.prepareRaw(sql).all(values));
     return JSON.parse(String(json)) as (readonly unknown[])[];
   }
 
-  /** The rows of a page of a single trace, if they are known without scanning the trace. */
-  #orderedRows(tenantId: string, { filter, ...page }: RunQuery): TraceRows | undefined {
-    return isOfOneTrace(filter)
-      ? this.#traceOrder.page({
+  /** Returns the rows of a page of a single trace, if they are known without scanning the trace. */
+  #findOrderedRows(tenantId: string, { filter, ...page }: RunQuery): TraceRows | undefined {
+    return hasCacheableOrder(filter)
+      ? this.#traceOrder.readPage({
           ...page,
           tenantId,
           filter,
@@ -262,14 +265,14 @@ export class RunReader implements RunReads {
       : undefined;
   }
 
-  statistics(tenantId: string, filter: RunFilter): RunStatistics {
-    return readStatistics(this.#db, this.#conditions(tenantId, filter).conditions);
+  readStatistics(tenantId: string, filter: RunFilter): RunStatistics {
+    return readStatistics(this.#db, this.#resolveFilter(tenantId, filter).conditions);
   }
 
-  /** The conditions on the runs of a page. If there are several projects, the rows are found first. */
-  #pageConditions(tenantId: string, { filter, order, limit, after }: RunQuery): Conditions {
+  /** Returns the conditions on the runs of a page. If there are several projects, the rows are found first. */
+  #findPageConditions(tenantId: string, { filter, order, limit, after }: RunQuery): Conditions {
     const position = after === undefined ? undefined : { ...after, order };
-    const { projectIds, isNarrow, conditions } = this.#conditions(tenantId, filter, position);
+    const { projectIds, isNarrow, conditions } = this.#resolveFilter(tenantId, filter, position);
     if (isNarrow || projectIds.length < 2) {
       return conditions;
     }
@@ -283,11 +286,11 @@ export class RunReader implements RunReads {
       order,
       limit: limit + 1,
     });
-    return amongRows(rows);
+    return createRowsCondition(rows);
   }
 
-  /** The conditions of a filter, in a form that an index serves if possible. */
-  #conditions(
+  /** Returns the conditions of a filter, in a form that an index supports if possible. */
+  #resolveFilter(
     tenantId: string,
     filter: RunFilter,
     after?: RunPosition & { order: "asc" | "desc" },
@@ -299,35 +302,38 @@ export class RunReader implements RunReads {
       filter.projectIds === undefined
         ? [...ownProjects]
         : [...new Set(filter.projectIds)].filter((id) => ownProjects.has(id));
-    const filterWithTrace = this.#withTrace(tenantId, filter);
-    // If the tenant has a single project, naming it lets an index return the runs in order of their starts.
+    const filterWithTrace = this.#addTraceId(tenantId, filter);
+    // If the tenant has a single project, naming it lets an index return the runs in the order of their starts.
     const servedFilter =
       ownProjects.size === 1 ? { ...filterWithTrace, projectIds } : filterWithTrace;
-    const all = toConditions(tenantId, servedFilter, { after, hasTextIndex: this.#hasTextIndex });
-    const isFound = isSelective(filterWithTrace);
+    const conditions = toConditions(tenantId, servedFilter, {
+      after,
+      hasTextIndex: this.#hasTextIndex,
+    });
+    const isSelectedById = selectsById(filterWithTrace);
     const indexable = {
       filters: filter.runFilters ?? [],
       textLookups: this.#hasTextIndex ? listTextLookups(filter) : [],
     };
-    const candidates = isFound ? undefined : narrow(this.#db, projectIds, indexable);
+    const candidates = isSelectedById ? undefined : narrowByIndex(this.#db, projectIds, indexable);
     return {
       projectIds,
-      isNarrow: isFound || candidates !== undefined,
+      isNarrow: isSelectedById || candidates !== undefined,
       conditions:
         candidates === undefined
-          ? all
+          ? conditions
           : {
-              sql: `${candidates.sql} AND ${all.sql}`,
-              values: [...candidates.values, ...all.values],
+              sql: `${candidates.sql} AND ${conditions.sql}`,
+              values: [...candidates.values, ...conditions.values],
             },
     };
   }
 
   /**
-   * Children belong to their parent's trace. Adding the trace id, with which the primary key begins, avoids a scan
-   * of the table.
+   * Adds the trace id to a filter for the children of a run: they belong to its trace, and the primary key begins
+   * with the trace id, so the table need not be scanned.
    */
-  #withTrace(tenantId: string, filter: RunFilter): RunFilter {
+  #addTraceId(tenantId: string, filter: RunFilter): RunFilter {
     if (filter.parentRunId === undefined || filter.traceId !== undefined) {
       return filter;
     }
@@ -339,19 +345,19 @@ export class RunReader implements RunReads {
   }
 }
 
-/** A page of a common text is searched in this many times as many runs. */
+/** To find a page of a common text, this many times as many runs are scanned. */
 const firstScanPages = 4;
 
-/** Whether an index finds the few runs that a filter selects. */
-const isSelective = ({ ids, traceId, referenceExampleIds }: RunFilter): boolean =>
+/** Whether a filter selects runs by an id, so that an index finds them. */
+const selectsById = ({ ids, traceId, referenceExampleIds }: RunFilter): boolean =>
   ids !== undefined || traceId !== undefined || referenceExampleIds !== undefined;
 
-const amongRows = (rows: readonly number[]): Conditions => ({
+const createRowsCondition = (rows: readonly number[]): Conditions => ({
   sql: "r.rowid IN (SELECT value FROM json_each(?))",
   values: [JSON.stringify(rows)],
 });
 
-/** Descendants are found by dotted order, so the parts that this needs are added. */
+/** Adds the parts by which descendants are found, if they are requested. */
 const toParts = ({ parts, withChildren }: RunQuery): RunQuery["parts"] =>
   parts !== undefined && withChildren
     ? new Set([...parts, "traceId", "dottedOrder", "tenantId"] as const)

@@ -1,17 +1,17 @@
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
 import { parseRow, readColumns } from "./row.ts";
-import { openedToken, tokenOwners, toShareToken } from "../../storage/sqlite/token-keys.ts";
+import { selectToken, tokenOwnerSql, toShareToken } from "../../storage/sqlite/token-keys.ts";
 
 /** A run's row, with the columns of joined tables. */
 export interface FoundRun extends Pick<
   StoredRun,
   "row" | "tenantId" | "projectName" | "shareToken"
 > {
-  /** The number of the row, by which other parts of the run are found. */
+  /** The number of the run's row, by which its other parts are found. */
   readonly rowId: number;
 }
 
-/** The columns to read of runs, and how to create a run from them. */
+/** The columns to read of runs, and how to create a run from their values. */
 export interface RunShape {
   /** Columns of `runs r` and of the joined tables. */
   readonly columns: readonly string[];
@@ -20,7 +20,7 @@ export interface RunShape {
   readonly toRun: (allValues: readonly unknown[]) => FoundRun;
 }
 
-/** The fields of a row in the order of {@link readColumns}, each with its value if it is not read. */
+/** The fields of a row in the order of {@link readColumns}. Each has the value that it gets if it is not read. */
 const rowParts: readonly (readonly [keyof RunRow, string | number | null])[] = [
   ["traceId", ""],
   ["id", ""],
@@ -40,21 +40,25 @@ const rowParts: readonly (readonly [keyof RunRow, string | number | null])[] = [
 
 const joinedParts = ["tenantId", "projectName", "shareToken"] as const;
 
-const projects = "LEFT JOIN projects p ON p.id = r.project_id";
-const shares = "LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
+const projectJoin = "LEFT JOIN projects p ON p.id = r.project_id";
+const shareJoin = "LEFT JOIN shares s ON s.trace_id = r.trace_id AND s.id = r.id";
 
 interface Column {
   readonly part: RunPart;
-  /** The selected expression. */
+  /** The SQL expression to select. */
   readonly sql: string;
   readonly join?: string;
 }
 
 const allColumns: readonly Column[] = [
-  ...rowParts.map(([part], at): Column => ({ part, sql: `r.${readColumns[at] ?? ""}` })),
-  { part: joinedParts[0], sql: "p.tenant_id", join: projects },
-  { part: joinedParts[1], sql: "p.name_json", join: projects },
-  { part: joinedParts[2], sql: openedToken("s.sealed", tokenOwners.run("r.id")), join: shares },
+  ...rowParts.map(([part], index): Column => ({ part, sql: `r.${readColumns[index] ?? ""}` })),
+  { part: joinedParts[0], sql: "p.tenant_id", join: projectJoin },
+  { part: joinedParts[1], sql: "p.name_json", join: projectJoin },
+  {
+    part: joinedParts[2],
+    sql: selectToken("s.sealed", tokenOwnerSql.run("r.id")),
+    join: shareJoin,
+  },
 ];
 
 const emptyValues: readonly unknown[] = [
@@ -62,11 +66,11 @@ const emptyValues: readonly unknown[] = [
   ...joinedParts.map(() => null),
 ];
 
-/** The position at which a page ends consists of these. */
+/** The parts that the position of a page's end consists of. */
 const alwaysRead: ReadonlySet<RunPart> = new Set<RunPart>(["id", "startMicros"]);
 
-/** Returns the shape for reading these parts of runs; all parts if absent. */
-export function shapeOf(parts?: ReadonlySet<RunPart>): RunShape {
+/** Returns the shape for reading these parts of runs; for all parts if `parts` is absent. */
+export function createShape(parts?: ReadonlySet<RunPart>): RunShape {
   const columns = allColumns.filter(
     ({ part }) => parts === undefined || parts.has(part) || alwaysRead.has(part),
   );

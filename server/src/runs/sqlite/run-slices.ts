@@ -1,14 +1,14 @@
 import type { ListPosition, RunSearch } from "../run-list.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { requiredStatus } from "./index-lookups/required-ranges.ts";
+import { findRequiredStatus } from "./index-lookups/required-ranges.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { RowRange } from "./text-index/text-index.ts";
 
-/** A project's runs in some order, from a position on. */
+/** A project's runs in some order, beginning after a position. */
 export type RunOrder = Pick<RunSearch, "projectId" | "filter" | "sort" | "order" | "after">;
 
-/** An index that contains runs in the order of a list, and the condition that limits which runs it contains. */
+/** An index that contains runs in the order of a list, and the condition that runs in this index meet. */
 export interface ListIndex {
   readonly index: string;
   readonly key: string;
@@ -20,7 +20,7 @@ const latencyKey = "r.end_us - r.start_us";
 
 export const matchAll: Conditions = { sql: "1", values: [] };
 
-/** Chooses the most selective index that contains the runs in the order of the list. */
+/** Chooses the index with the fewest runs that contains the runs in the order of the list. */
 export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
   if (sort === "latency") {
     return { index: "runs_by_latency", key: latencyKey, condition: "r.end_us IS NOT NULL" };
@@ -28,7 +28,7 @@ export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
   const status =
     filter.hasError === true
       ? "error"
-      : (filter.runFilters ?? []).map(requiredStatus).find((required) => required !== undefined);
+      : (filter.runFilters ?? []).map(findRequiredStatus).find((found) => found !== undefined);
   if (status === "error") {
     return { index: "errors_by_start", key: startKey, condition: "r.has_error = 1" };
   }
@@ -41,17 +41,20 @@ export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
     : { index: "runs_by_start", key: startKey, condition: "1" };
 }
 
-export const orderOf = ({ order }: RunOrder, { key }: ListIndex): string =>
+export const createOrderSql = ({ order }: RunOrder, { key }: ListIndex): string =>
   order === "asc" ? `${key} ASC, r.id ASC` : `${key} DESC, r.id DESC`;
 
-/** Limits a list to the runs after a position and within the requested times. */
-export function rangeOf({ after, order, filter }: RunOrder, { key }: ListIndex): Conditions {
+/** Creates the condition for the runs after a position and within the requested times. */
+export function createRangeCondition(
+  { after, order, filter }: RunOrder,
+  { key }: ListIndex,
+): Conditions {
   const sign = order === "asc" ? ">" : "<";
   const { startMicros, endMicros } = key === startKey ? filter : {};
   const parts: Conditions[] = [
     ...(startMicros === undefined ? [] : [{ sql: `${key} >= ?`, values: [startMicros] }]),
     ...(endMicros === undefined ? [] : [{ sql: `${key} <= ?`, values: [endMicros] }]),
-    // An index on an expression serves the first comparison, but not the comparison of the pair.
+    // An index on an expression supports the first comparison, but not the comparison of the pair.
     ...(after === undefined
       ? []
       : [
@@ -69,7 +72,8 @@ export function rangeOf({ after, order, filter }: RunOrder, { key }: ListIndex):
       };
 }
 
-export function endBoundOf(
+/** Creates the condition for the runs up to a position, including it. */
+export function createEndCondition(
   { order }: RunOrder,
   { key }: ListIndex,
   { micros, id }: ListPosition,
@@ -82,31 +86,31 @@ export function endBoundOf(
 }
 
 export interface FoundRow extends ListPosition {
-  readonly row: number;
+  readonly rowId: number;
 }
 
 export const toFoundRow = ([row, micros, id]: readonly unknown[]): FoundRow => ({
-  row: Number(row),
+  rowId: Number(row),
   micros: Number(micros),
   id: String(id),
 });
 
-/** The first runs of a list. */
+/** The first runs of a list, up to some number. */
 export interface Slice {
-  /** The last of them; absent if the list ends before. */
+  /** The last of these runs; absent if the list has fewer runs. */
   readonly end?: FoundRow;
 }
 
-/** Selects the first runs of a list. */
+/** Selects the first runs of a list, up to some number. */
 export interface FirstRuns {
   readonly runs: RunOrder;
   readonly index: ListIndex;
   readonly count: number;
 }
 
-/** Finds the end of the first runs. */
+/** Finds the last of the first runs of a list. */
 export function findSlice(db: Connection, { runs, index, count }: FirstRuns): Slice {
-  const { sql, values } = inOrder(runs, index);
+  const { sql, values } = createOrderedQuery(runs, index);
   const [end] = parseRows(
     db
       .prepareRaw(`SELECT r.rowid, ${index.key}, r.id ${sql} LIMIT 1 OFFSET ?`)
@@ -116,11 +120,11 @@ export function findSlice(db: Connection, { runs, index, count }: FirstRuns): Sl
 }
 
 /**
- * Finds the range of the rows of the first runs. A run that is inserted after {@link findSlice} may be
- * outside the range. It is then not found, as if it had been inserted after the search.
+ * Finds the range of the row numbers of the first runs. A run that is inserted after {@link findSlice} may be outside
+ * the range. It is then not found, as if it had been inserted after the search.
  */
 export function findRowRange(db: Connection, { runs, index, count }: FirstRuns): RowRange {
-  const { sql, values } = inOrder(runs, index);
+  const { sql, values } = createOrderedQuery(runs, index);
   const [[from, to] = []] = parseRows(
     db
       .prepareRaw(`SELECT min(row), max(row) FROM (SELECT r.rowid AS row ${sql} LIMIT ?)`)
@@ -129,15 +133,16 @@ export function findRowRange(db: Connection, { runs, index, count }: FirstRuns):
   return { from: Number(from ?? 0), to: Number(to ?? 0) };
 }
 
-function inOrder(runs: RunOrder, index: ListIndex): Conditions {
-  const { sql, values } = rangeOf(runs, index);
+function createOrderedQuery(runs: RunOrder, index: ListIndex): Conditions {
+  const { sql, values } = createRangeCondition(runs, index);
   return {
-    sql: `FROM runs r INDEXED BY ${index.index} WHERE r.project_id = ? AND ${index.condition} AND ${sql} ORDER BY ${orderOf(runs, index)}`,
+    sql: `FROM runs r INDEXED BY ${index.index} WHERE r.project_id = ? AND ${index.condition} AND ${sql} ORDER BY ${createOrderSql(runs, index)}`,
     values: [runs.projectId, ...values],
   };
 }
 
 /**
- * Reading the text index for a wider range of rows may take longer than counting all runs that contain a text.
+ * Maximum width of a range of rows for which a text is searched in the text index. For a wider range, that may take
+ * longer than counting all runs that contain the text.
  */
 export const maxFirstRange = 20_000;

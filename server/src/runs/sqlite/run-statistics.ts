@@ -10,37 +10,38 @@ const quantities = ["latency", "firstToken", ...usageNames] as const;
 
 const columns = measureColumnSql("r");
 
-/** SQL expression over `runs r`. */
-const valueOf = (name: (typeof quantities)[number]): string => {
+/** Returns the SQL expression of a quantity over `runs r`. */
+const quantitySql = (name: (typeof quantities)[number]): string => {
   switch (name) {
     case "latency":
       return "r.end_us - r.start_us";
     case "firstToken":
       return `${columns.first_token_us} - r.start_us`;
     default:
-      return usageOf(name);
+      return usageSql(name);
   }
 };
 
-/** Usage counts only for model calls: a chain repeats the usage of its children, which would count twice. */
-const usageOf = (name: UsageName): string => `CASE r.run_type WHEN 'llm' THEN ${columns[name]} END`;
+/** Usage counts only for model calls: a chain repeats the usage of its children, which would then count twice. */
+const usageSql = (name: UsageName): string =>
+  `CASE r.run_type WHEN 'llm' THEN ${columns[name]} END`;
 
 /**
- * Computes statistics of the runs that meet the conditions. All runs are read once, and each quantity is returned
- * as one text, because SQLite takes several times as long to sort numbers, or to return them row by row.
+ * Computes statistics of the runs that meet the conditions. All runs are read once, and each quantity is returned as
+ * one text, because SQLite takes several times as long to sort numbers, or to return them row by row.
  */
 export function readStatistics(db: Connection, { sql, values }: Conditions): RunStatistics {
-  const lists = quantities.map((name) => `group_concat(${valueOf(name)})`).join(", ");
+  const selectedLists = quantities.map((name) => `group_concat(${quantitySql(name)})`).join(", ");
   const [row = []] = parseRows(
     db
       .prepareRaw(
-        `SELECT count(*), total(r.has_error), max(r.start_us), ${lists} FROM runs r WHERE ${sql}`,
+        `SELECT count(*), total(r.has_error), max(r.start_us), ${selectedLists} FROM runs r WHERE ${sql}`,
       )
       .all([...values]),
   );
   const [runCount, errorCount, lastStart, ...texts] = row;
   const distributions = quantities.map(
-    (name, index) => [name, distributionOf(texts[index])] as const,
+    (name, index) => [name, computeDistribution(texts[index])] as const,
   );
   return {
     runCount: Number(runCount),
@@ -51,14 +52,15 @@ export function readStatistics(db: Connection, { sql, values }: Conditions): Run
 }
 
 /** Computes the distribution of comma-separated numbers. */
-function distributionOf(text: unknown): Distribution {
+function computeDistribution(text: unknown): Distribution {
   const numbers = Float64Array.from(
     typeof text === "string" ? text.split(",") : [],
     Number,
   ).toSorted();
   const count = numbers.length;
-  /** The smallest number that at least this share of the numbers does not exceed. */
-  const quantile = (share: number): number | null => numbers[Math.ceil(count * share) - 1] ?? null;
+  /** Returns the smallest number that at least this share of the numbers does not exceed. */
+  const findQuantile = (share: number): number | null =>
+    numbers[Math.ceil(count * share) - 1] ?? null;
   const sum = numbers.reduce((total, number) => total + number, 0);
-  return { count, sum, p50: quantile(0.5), p99: quantile(0.99) };
+  return { count, sum, p50: findQuantile(0.5), p99: findQuantile(0.99) };
 }

@@ -1,16 +1,20 @@
 import type { ValueKind } from "millrace/model";
-import type { WordQuery } from "../run-list.ts";
+import type { SuggestionQuery } from "../run-list.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Maximum number of index steps of one query. */
+/** Maximum number of values that one query looks up in the index. */
 const maxSteps = 2_000;
 
 /**
- * Returns suggestions for a filter, sorted and distinct. Each step looks up the next distinct value in the index,
- * so the number of rows with the same value does not matter. Values that runs had before a patch may be included.
+ * Returns suggestions for a filter, sorted and distinct. Each step looks up the next distinct value in the index, so
+ * the number of rows with the same value does not matter. Values that runs had before an update may be included.
  */
-export function readWords(db: Connection, tenantId: string, query: WordQuery): readonly string[] {
+export function readSuggestions(
+  db: Connection,
+  tenantId: string,
+  query: SuggestionQuery,
+): readonly string[] {
   const { projectId, limit } = query;
   const projectRows = parseRows(
     db
@@ -23,7 +27,7 @@ export function readWords(db: Connection, tenantId: string, query: WordQuery): r
   if (query.kind === "feedback_key") {
     return readFeedbackKeys(db, tenantId, query);
   }
-  const facetPrefix = facetPrefixOf(query);
+  const facetPrefix = createFacetPrefix(query);
   const rows = db
     .prepareRaw(
       `WITH RECURSIVE w (facet, n) AS (
@@ -54,15 +58,15 @@ const facetPrefixes: {
   metadata_key: "k",
 };
 
-/** What the facets of this kind begin with; see `facets.ts`. */
-function facetPrefixOf({ kind, key = "" }: WordQuery): string {
+/** Returns the beginning of all facets of this kind; see `facets.ts`. */
+function createFacetPrefix({ kind, key = "" }: SuggestionQuery): string {
   if (kind === "metadata_value") {
     return `p${key.length}:${key}=`;
   }
   return kind === "feedback_key" ? "" : facetPrefixes[kind];
 }
 
-function readFeedbackKeys(db: Connection, tenantId: string, { prefix, limit }: WordQuery) {
+function readFeedbackKeys(db: Connection, tenantId: string, { prefix, limit }: SuggestionQuery) {
   const rows = db
     .prepareRaw(
       `WITH RECURSIVE w (key_json, n) AS (

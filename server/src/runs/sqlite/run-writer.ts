@@ -8,20 +8,20 @@ import type { RunWrites } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
 import { digestToken, readToken } from "../../storage/share-token.ts";
 import { ActivityCounter } from "./activity-counter.ts";
-import { checksumOf } from "../../storage/sqlite/checksum.ts";
+import { computeChecksum } from "../../storage/sqlite/checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import type { GroupedBatch } from "./post-rows.ts";
 import { PostWriter } from "./post-writer.ts";
 import type { RunFeedback, RunProjects } from "../run-writer-dependencies.ts";
 import {
-  intoMeasuredRuns,
-  intoRuns,
+  insertMeasuredRunClause,
+  insertRunClause,
   measuresToValues,
   parseRow,
   rowToValues,
   runColumns,
-  runTables,
+  tablesWithRunRows,
   wholeColumns,
 } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
@@ -31,7 +31,7 @@ import { SpanWriter } from "./span-writer.ts";
 import type { SpanRunRecord } from "./span-writer.ts";
 import { idOf } from "../../storage/row-keys.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
-import { openedToken, tokenOwners, toShareToken } from "../../storage/sqlite/token-keys.ts";
+import { selectToken, tokenOwnerSql, toShareToken } from "../../storage/sqlite/token-keys.ts";
 
 type ApplyResult = "accepted" | "duplicate" | { readonly reason: string };
 
@@ -57,7 +57,7 @@ export class RunWriter implements RunWrites {
    * Whether a run without a dotted order may exist. Its trace id is only assumed, and changes when the dotted order
    * arrives.
    */
-  #hasUnplaced: boolean;
+  #hasUnknownPositions: boolean;
 
   constructor(
     db: Connection,
@@ -84,16 +84,16 @@ export class RunWriter implements RunWrites {
     this.#measures = new MeasureWriter(db);
     this.#posts = new PostWriter(db, { projects, facets: this.#facets, activity: this.activity });
     this.#statements = prepareStatements(db);
-    this.#hasUnplaced = this.#statements.findUnplaced.all().length > 0;
+    this.#hasUnknownPositions = this.#statements.findUnknownPosition.all().length > 0;
   }
 
-  /** Stores the valid parts of a batch. The result lists what was rejected. */
+  /** Stores the valid operations of a batch. The result lists those that were rejected. */
   apply(
     tenantId: string,
     { posts, records, attachments, feedback, bodies }: GroupedBatch,
   ): IngestResult {
     const scope: BatchScope = { tenantId, bodies };
-    this.#facets.begin();
+    this.#facets.beginBatch();
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
     const applyRecord = (record: RunRecord): void => {
@@ -112,9 +112,9 @@ export class RunWriter implements RunWrites {
       const { accepted, duplicates } = this.#posts.write(posts, {
         ...scope,
         applyRecord: applyRecord,
-        findLong: (listIds) =>
-          this.#keys.hasLong(tenantId)
-            ? this.#keys.findLong("run", tenantId, listIds())
+        findQualifiedIds: (listIds) =>
+          this.#keys.hasQualifiedKeys(tenantId)
+            ? this.#keys.findQualifiedIds("run", tenantId, listIds())
             : new Set(),
       });
       counts.accepted += accepted;
@@ -139,14 +139,14 @@ export class RunWriter implements RunWrites {
   }
 
   /** Must be called after a rollback, because cached state of the database may be wrong. */
-  forget(): void {
-    this.#keys.forget();
-    this.#projects.forget();
-    this.#hasUnplaced = true;
+  clearCaches(): void {
+    this.#keys.clearCache();
+    this.#projects.clearCache();
+    this.#hasUnknownPositions = true;
   }
 
   share(tenantId: string, id: string): string {
-    const row = this.#findOwn(tenantId, id);
+    const row = this.#findOwnRow(tenantId, id);
     if (row === undefined) {
       throw new RequestError(404, "Run not found");
     }
@@ -161,40 +161,40 @@ export class RunWriter implements RunWrites {
   }
 
   unshare(tenantId: string, id: string): void {
-    const row = this.#findOwn(tenantId, id);
+    const row = this.#findOwnRow(tenantId, id);
     if (row !== undefined) {
       this.#statements.deleteShare.run([row.id]);
     }
   }
 
   #applySpan(record: SpanRunRecord, scope: BatchScope): ApplyResult {
-    const placed = this.#spans.place(scope.tenantId, record);
+    const placed = this.#spans.resolvePosition(scope.tenantId, record);
     const result = this.#applyRecord(placed, scope);
     if (result === "accepted") {
-      this.#spans.settle(scope.tenantId, record, this.#keyOf(scope.tenantId, placed.id));
+      this.#spans.moveChildren(scope.tenantId, record, this.#keyOf(scope.tenantId, placed.id));
     }
     return result;
   }
 
   #applyRecord(record: RunRecord, scope: BatchScope): ApplyResult {
-    const isNew = record.operation === "post" && record.dottedOrder !== undefined;
+    const mayBeNew = record.operation === "post" && record.dottedOrder !== undefined;
     const key = this.#keyOf(scope.tenantId, record.id);
-    // The common case first: the post of a new run is inserted without a look-up.
-    const result = isNew ? this.#merge(record, { key, previous: undefined }, scope) : "exists";
+    // Try the common case first: the post of a new run is inserted without searching for an existing run.
+    const result = mayBeNew ? this.#merge(record, { key, previous: undefined }, scope) : "exists";
     return result === "exists" ? this.#applyToExisting(record, key, scope) : result;
   }
 
-  /** Applies a record of a run that may exist already, and may be another tenant's. */
+  /** Applies a record to a run that may exist already, and may belong to another tenant. */
   #applyToExisting(record: RunRecord, key: string, scope: BatchScope): ApplyResult {
     const { tenantId } = scope;
     const row = this.#findRow(key);
-    const isOwnRun = row !== undefined && this.#projects.isOf(tenantId, row.projectId);
+    const isOwnRun = row !== undefined && this.#projects.belongsTo(tenantId, row.projectId);
     const result =
       row === undefined || isOwnRun
         ? this.#merge(record, { key, previous: row }, scope)
         : this.#merge(
             record,
-            { key: this.#keys.lengthen("run", tenantId, record.id), previous: undefined },
+            { key: this.#keys.assignQualifiedKey("run", tenantId, record.id), previous: undefined },
             scope,
           );
     return result === "exists" ? { reason: `run ${idOf(key)} could not be stored` } : result;
@@ -202,7 +202,7 @@ export class RunWriter implements RunWrites {
 
   #merge(record: RunRecord, { key, previous }: OwnRun, scope: BatchScope): ApplyResult | "exists" {
     const { tenantId } = scope;
-    const position = resolvePosition(record, previous, (id) => this.#findOwn(tenantId, id));
+    const position = resolvePosition(record, previous, (id) => this.#findOwnRow(tenantId, id));
     if ("reason" in position) {
       return position;
     }
@@ -216,38 +216,40 @@ export class RunWriter implements RunWrites {
     const merged = mergeRecord(previous, record, {
       position,
       ...(project === undefined ? {} : { projectId: project }),
-      defaultProjectId: previous?.projectId ?? this.#projects.defaultId(tenantId, record.columns),
+      defaultProjectId:
+        previous?.projectId ?? this.#projects.resolveDefault(tenantId, record.columns),
       nowMicros: Date.now() * 1_000,
     });
-    return this.#store(record, { previous, row: withKey(merged, key), scope });
+    return this.#store(record, { previous, row: replaceIdByKey(merged, key), scope });
   }
 
   #store(
     record: RunRecord,
     { previous, row, scope }: { previous: RunRow | undefined; row: RunRow; scope: BatchScope },
   ): ApplyResult | "exists" {
-    const { insertRun, insertMeasuredRun, updateRun, noteChange, insertPayload } = this.#statements;
+    const { insertRun, insertMeasuredRun, updateRun, recordTextChange, insertPayload } =
+      this.#statements;
     if (previous === undefined) {
       const { measures } = record;
-      const inserted =
+      const insertion =
         measures === undefined
           ? insertRun.run(rowToValues(row))
           : insertMeasuredRun.run([...rowToValues(row), ...measuresToValues(measures)]);
-      if (inserted.changes === 0) {
+      if (insertion.changes === 0) {
         return "exists";
       }
-      this.#hasUnplaced ||= row.dottedOrder === "";
-    } else if (this.#hasUnplaced && previous.traceId !== row.traceId) {
+      this.#hasUnknownPositions ||= row.dottedOrder === "";
+    } else if (this.#hasUnknownPositions && previous.traceId !== row.traceId) {
       this.#changeTrace(row.id, row);
     }
     const body = scope.bodies.subarray(record.bodyStart, record.bodyEnd);
-    const payload = [row.traceId, row.id, record.digest, body, checksumOf(body, row.id)];
+    const payload = [row.traceId, row.id, record.digest, body, computeChecksum(body, row.id)];
     if (insertPayload.run(payload).changes === 0) {
       return "duplicate";
     }
     if (previous !== undefined) {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
-      noteChange.run([row.traceId, row.id]);
+      recordTextChange.run([row.traceId, row.id]);
       this.#measures.add(record, previous, row);
     }
     this.#facets.add(row, record.facets);
@@ -263,13 +265,13 @@ export class RunWriter implements RunWrites {
   }
 
   #applyAttachment(attachment: AttachmentRecord, { tenantId, bodies }: BatchScope): boolean {
-    const row = this.#findOwn(tenantId, attachment.runId);
+    const row = this.#findOwnRow(tenantId, attachment.runId);
     if (row === undefined) {
       return false;
     }
     const bytes = bodies.subarray(attachment.bodyStart, attachment.bodyEnd);
     const { name, contentType } = attachment;
-    const checksum = checksumOf(bytes, row.id, name, contentType);
+    const checksum = computeChecksum(bytes, row.id, name, contentType);
     this.#statements.insertAttachment.run([
       row.traceId,
       row.id,
@@ -296,9 +298,9 @@ export class RunWriter implements RunWrites {
     return this.#keys.keyOf("run", tenantId, id);
   }
 
-  #findOwn(tenantId: string, id: string): RunRow | undefined {
+  #findOwnRow(tenantId: string, id: string): RunRow | undefined {
     const row = this.#findRow(this.#keyOf(tenantId, id));
-    return row !== undefined && this.#projects.isOf(tenantId, row.projectId) ? row : undefined;
+    return row !== undefined && this.#projects.belongsTo(tenantId, row.projectId) ? row : undefined;
   }
 
   #findRow(key: string): RunRow | undefined {
@@ -307,30 +309,31 @@ export class RunWriter implements RunWrites {
   }
 }
 
-/** A run of the tenant by its key. `previous` is its row, if it exists. */
+/** A run of the tenant. `previous` is its stored row, if it exists. */
 interface OwnRun {
   readonly key: string;
   readonly previous: RunRow | undefined;
 }
 
-/** The row as it is stored, under the run's key. Its position in the trace is stored as ids. */
-const withKey = (row: RunRow, key: string): RunRow => (row.id === key ? row : { ...row, id: key });
+/** Returns the row with the run's key in place of its id. The ids of its position in the trace are not replaced. */
+const replaceIdByKey = (row: RunRow, key: string): RunRow =>
+  row.id === key ? row : { ...row, id: key };
 
 const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;
 
 function prepareStatements(db: Connection) {
   const assignments = runColumns.map((name) => `${name} = ?`).join(", ");
   return {
-    insertRun: db.prepare(`INSERT OR IGNORE ${intoRuns}`),
-    insertMeasuredRun: db.prepare(`INSERT OR IGNORE ${intoMeasuredRuns}`),
+    insertRun: db.prepare(`INSERT OR IGNORE ${insertRunClause}`),
+    insertMeasuredRun: db.prepare(`INSERT OR IGNORE ${insertMeasuredRunClause}`),
     updateRun: db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`),
-    // The text index is no longer complete for this run.
-    noteChange: db.prepare(
+    // The text index does not yet contain the change of this run.
+    recordTextChange: db.prepare(
       `INSERT INTO text_changes (run) SELECT rowid FROM runs
          WHERE trace_id = ? AND id = ? AND rowid <= (SELECT row FROM text_claim)`,
     ),
     findRun: db.prepare(`SELECT ${wholeColumns.join(", ")} FROM runs WHERE id = ?`).raw(),
-    findUnplaced: db.prepare("SELECT 1 FROM runs WHERE dotted_order = '' LIMIT 1").raw(),
+    findUnknownPosition: db.prepare("SELECT 1 FROM runs WHERE dotted_order = '' LIMIT 1").raw(),
     insertPayload: db.prepare(
       "INSERT OR IGNORE INTO payloads (trace_id, id, digest, body, checksum) VALUES (?, ?, ?, CAST(? AS TEXT), ?)",
     ),
@@ -340,15 +343,15 @@ function prepareStatements(db: Connection) {
     ),
     insertShare: db.prepare(
       `INSERT INTO shares (digest, sealed, trace_id, id)
-       VALUES (?1, seal_token(?2, ${tokenOwners.run("?4")}), ?3, ?4)`,
+       VALUES (?1, seal_token(?2, ${tokenOwnerSql.run("?4")}), ?3, ?4)`,
     ),
     findShare: db
       .prepare(
-        `SELECT ${openedToken("sealed", tokenOwners.run("id"))} FROM shares WHERE trace_id = ? AND id = ?`,
+        `SELECT ${selectToken("sealed", tokenOwnerSql.run("id"))} FROM shares WHERE trace_id = ? AND id = ?`,
       )
       .raw(),
     deleteShare: db.prepare("DELETE FROM shares WHERE id = ?"),
-    updateTraceIds: runTables.map((table) =>
+    updateTraceIds: tablesWithRunRows.map((table) =>
       db.prepare(`UPDATE ${table} SET trace_id = ? WHERE id = ?`),
     ),
   };

@@ -1,46 +1,46 @@
 import type { SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
-import { intoRuns, parseRow, readColumns, rowToValues, runTables } from "./row.ts";
+import { insertRunClause, parseRow, readColumns, rowToValues, tablesWithRunRows } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
-import { changedChecksum, checksumChange } from "../../storage/sqlite/checksum.ts";
+import { changedChecksumSql, computeChecksumChange } from "../../storage/sqlite/checksum.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { idOf } from "../../storage/row-keys.ts";
-import { idIn } from "../../storage/sqlite/tenant-keys.ts";
+import { idSql } from "../../storage/sqlite/tenant-keys.ts";
 
-/** A received span, and the run that it became. */
+/** A received span, and the run that was created from it. */
 export interface SpanRow {
   readonly span: SpanRecord;
-  /** Whether the span itself named a project. */
+  /** Whether the span contains the name of a project. */
   readonly hasProject: boolean;
   readonly run: RunRow;
 }
 
-/** Statements on spans and on the positions of their runs. */
+/** Reads and writes the table of spans, and the positions of their runs. */
 export class SpanRows {
   readonly #statements;
 
   constructor(db: Connection) {
     const columns = readColumns.map((name) => `r.${name}`).join(", ");
-    const selectBy = (
+    const createSelect = (
       index: string,
     ) => `SELECT s.trace_id, s.id, s.parent_id, s.kind, s.has_project, ${columns}
       FROM spans s ${index} JOIN runs r ON r.id = s.run_id`;
-    const select = selectBy("");
-    // Without the index hint, SQLite reads the whole trace to find the children of one span.
-    const selectByParent = selectBy("INDEXED BY spans_by_parent");
-    const ofTrace = "WHERE s.tenant_id = ? AND s.trace_id = ?";
+    const select = createSelect("");
+    // Without this hint, SQLite would read the whole trace to find the children of one span.
+    const selectByParent = createSelect("INDEXED BY spans_by_parent");
+    const traceCondition = "WHERE s.tenant_id = ? AND s.trace_id = ?";
     this.#statements = {
-      find: db.prepare(`${select} ${ofTrace} AND s.id = ?`).raw(),
+      find: db.prepare(`${select} ${traceCondition} AND s.id = ?`).raw(),
       findByRun: db.prepare(`${select} WHERE s.run_id = ?`).raw(),
-      listChildren: db.prepare(`${selectByParent} ${ofTrace} AND s.parent_id = ?`).raw(),
-      listBelow: db
+      listChildren: db.prepare(`${selectByParent} ${traceCondition} AND s.parent_id = ?`).raw(),
+      listChildrenOfRun: db
         .prepare(
           `${select} WHERE r.trace_id = ? AND r.parent_run_id = ? AND s.tenant_id = ? AND s.trace_id = ?`,
         )
         .raw(),
       findCompetitor: db
         .prepare(
-          `SELECT 1 FROM spans s JOIN runs r ON r.id = s.run_id ${ofTrace} AND r.parent_run_id = ?
+          `SELECT 1 FROM spans s JOIN runs r ON r.id = s.run_id ${traceCondition} AND r.parent_run_id = ?
             AND (s.kind = 'root' OR (s.kind = 'entry' AND ? = 'entry' AND s.parent_id <> ?)) LIMIT 1`,
         )
         .raw(),
@@ -48,11 +48,11 @@ export class SpanRows {
         "INSERT OR REPLACE INTO spans (tenant_id, trace_id, id, parent_id, kind, has_project, run_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
       ),
       findRun: db.prepare(`SELECT ${columns} FROM runs r WHERE r.id = ?`).raw(),
-      insertRun: db.prepare(`INSERT ${intoRuns}`),
+      insertRun: db.prepare(`INSERT ${insertRunClause}`),
       placeRun: db.prepare(
         "UPDATE runs SET dotted_order = ?, parent_run_id = ?, project_id = ? WHERE id = ?",
       ),
-      updateTraceIds: runTables.map((table) =>
+      updateTraceIds: tablesWithRunRows.map((table) =>
         db.prepare(`UPDATE ${table} SET trace_id = ? WHERE trace_id = ? AND id = ?`),
       ),
       updateIds: ["runs", "shares", "trace_shares"].map((table) =>
@@ -60,17 +60,17 @@ export class SpanRows {
       ),
       updateIdsAndChecksums: ["payloads", "attachments"].map((table) =>
         db.prepare(
-          `UPDATE ${table} SET id = ?1, checksum = ${changedChecksum("?4")} WHERE trace_id = ?2 AND id = ?3`,
+          `UPDATE ${table} SET id = ?1, checksum = ${changedChecksumSql("?4")} WHERE trace_id = ?2 AND id = ?3`,
         ),
       ),
       renameSpan: db.prepare("UPDATE spans SET run_id = ? WHERE run_id = ?"),
-      widen: db.prepare(
+      extendTimes: db.prepare(
         "UPDATE runs SET start_us = min(start_us, ?), end_us = max(coalesce(end_us, 0), ?) WHERE id = ? AND posted = 0",
       ),
-      dropEmpty: db.prepare(
+      deleteIfEmpty: db.prepare(
         `DELETE FROM runs WHERE id = ?1 AND posted = 0 AND patched = 0
           AND NOT EXISTS (SELECT 1 FROM runs c
-            WHERE c.trace_id = runs.trace_id AND c.parent_run_id = ${idIn("runs.id")}
+            WHERE c.trace_id = runs.trace_id AND c.parent_run_id = ${idSql("runs.id")}
               AND c.project_id IN (SELECT id FROM projects WHERE tenant_id = ?2))`,
       ),
     };
@@ -84,19 +84,19 @@ export class SpanRows {
     return toSpanRows(this.#statements.findByRun.all([runId]))[0];
   }
 
-  /** Spans that name the span as their parent. */
+  /** Returns the spans that name this span as their parent. */
   listChildren(tenantId: string, { traceId, id }: SpanRecord): readonly SpanRow[] {
     return toSpanRows(this.#statements.listChildren.all([tenantId, traceId, id]));
   }
 
-  /** Spans of a trace whose runs are direct children of a run. */
-  listBelow(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[] {
+  /** Returns the spans of a trace whose runs are direct children of a run. */
+  listChildrenOfRun(tenantId: string, traceId: string, run: RunRow): readonly SpanRow[] {
     return toSpanRows(
-      this.#statements.listBelow.all([run.traceId, idOf(run.id), tenantId, traceId]),
+      this.#statements.listChildrenOfRun.all([run.traceId, idOf(run.id), tenantId, traceId]),
     );
   }
 
-  /** Whether another span below a trace's placeholder has an equal claim to become the trace's top run. */
+  /** Whether another span below a trace's placeholder could become the trace's top run with the same right. */
   hasCompetitor(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
     return (
       this.#statements.findCompetitor.all([tenantId, traceId, idOf(top.id), kind, id]).length > 0
@@ -125,7 +125,7 @@ export class SpanRows {
     this.#statements.insertRun.run(rowToValues(run));
   }
 
-  /** Changes the position of a run, possibly to another trace. */
+  /** Changes the position of a run in its trace, or moves it to another trace. */
   placeRun(previous: RunRow, run: RunRow): void {
     if (run.traceId !== previous.traceId) {
       this.#statements.updateTraceIds.forEach((updateTraceId) =>
@@ -136,26 +136,26 @@ export class SpanRows {
   }
 
   /** Changes the id of a run in all tables. */
-  rename({ traceId, id }: RunRow, newId: string): void {
+  changeRunId({ traceId, id }: RunRow, newId: string): void {
     this.#statements.updateIds.forEach((statement) => statement.run([newId, traceId, id]));
-    const change = checksumChange([id], [newId]);
+    const change = computeChecksumChange([id], [newId]);
     this.#statements.updateIdsAndChecksums.forEach((statement) =>
       statement.run([newId, traceId, id, change]),
     );
     this.#statements.renameSpan.run([newId, id]);
   }
 
-  /** Extends the times of a placeholder to those of a run below it. */
-  widen(
+  /** Extends the times of a placeholder to include those of a run below it. */
+  extendTimes(
     placeholder: RunRow,
     times: { readonly startMicros: number; readonly endMicros: number },
   ): void {
-    this.#statements.widen.run([times.startMicros, times.endMicros, placeholder.id]);
+    this.#statements.extendTimes.run([times.startMicros, times.endMicros, placeholder.id]);
   }
 
-  /** Deletes a placeholder that has no runs below it any more. */
-  dropEmpty(tenantId: string, key: string): void {
-    this.#statements.dropEmpty.run([key, tenantId]);
+  /** Deletes a placeholder if it has no runs below it any more. */
+  deleteIfEmpty(tenantId: string, key: string): void {
+    this.#statements.deleteIfEmpty.run([key, tenantId]);
   }
 }
 

@@ -8,17 +8,17 @@ import type { SpanRow, SpanRows } from "./span-rows.ts";
 import { idOf } from "../../storage/row-keys.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 
-/** A run record that was received as a span. */
+/** A run that was received as a span. */
 export interface SpanRunRecord extends RunRecord {
   readonly span: SpanRecord;
 }
 
 /**
- * Determines the positions of spans, which arrive in any order and name only their parent.
+ * Determines the positions of spans, which arrive in any order and contain only their parent.
  *
- * The run whose id is the trace id is the top run of the trace. It is the root span. While that is missing, it is
- * the only span whose parent belongs to another process, and if there is no such span, it is a placeholder without
- * a payload. A placeholder is also the parent of several root spans. A span whose parent is missing is placed
+ * The run whose id is the trace id is the top run of the trace. Normally it is the root span. While the root span is
+ * missing, it is the only span whose parent belongs to another process; if there is no such span, it is a placeholder
+ * without a payload. A placeholder is also the parent of several root spans. A span whose parent is missing is placed
  * directly below the top run, and moves with its descendants when the parent arrives.
  */
 export class SpanWriter {
@@ -45,10 +45,10 @@ export class SpanWriter {
   }
 
   /**
-   * Returns the record with its key in place of the id, and with the position that follows from the spans received
-   * so far.
+   * Returns the record with its key in place of the id, and with the position that follows from the spans received so
+   * far.
    */
-  place(tenantId: string, record: SpanRunRecord): RunRecord {
+  resolvePosition(tenantId: string, record: SpanRunRecord): RunRecord {
     const { span } = record;
     const existing = this.#rows.find(tenantId, span.traceId, span.id);
     if (existing !== undefined) {
@@ -57,38 +57,39 @@ export class SpanWriter {
     if (span.kind === "placed") {
       return record;
     }
-    const topKey = this.#keyOf(tenantId, span.traceId);
+    const topKey = this.#findOrAssignKey(tenantId, span.traceId);
     const topSpan = this.#rows.findByRun(topKey);
     if (topSpan?.span.parentId === span.id) {
       this.#replaceTop(tenantId, topSpan);
     }
     return this.#claimTop(tenantId, span, topKey)
-      ? { ...record, ...rootPosition(topKey, startOf(record)) }
+      ? { ...record, ...createRootPosition(topKey, readStart(record)) }
       : this.#placeBelow(tenantId, record, topKey);
   }
 
-  /** Called after a record was stored at its position: moves the spans that were waiting for it below it. */
-  settle(tenantId: string, { span, columns }: SpanRunRecord, runKey: string): void {
+  /** Must be called after a record was stored at its position: moves the spans that arrived before it below it. */
+  moveChildren(tenantId: string, { span, columns }: SpanRunRecord, runKey: string): void {
     const run = this.#rows.findRun(runKey);
     if (run === undefined) {
       return;
     }
     const hasProject = namesProject(columns);
     this.#rows.insert(tenantId, { span, hasProject, run });
-    const topKey = this.#keyOf(tenantId, span.traceId);
+    const topKey = this.#findOrAssignKey(tenantId, span.traceId);
     const children = this.#rows.listChildren(tenantId, span);
-    const topChildren = run.id === topKey ? this.#rows.listBelow(tenantId, span.traceId, run) : [];
+    const topChildren =
+      run.id === topKey ? this.#rows.listChildrenOfRun(tenantId, span.traceId, run) : [];
     for (const child of [...topChildren, ...children]) {
       this.#moveBelow(tenantId, child, run);
     }
     if (children.some((child) => child.run.parentRunId === idOf(topKey))) {
-      this.#rows.dropEmpty(tenantId, topKey);
+      this.#rows.deleteIfEmpty(tenantId, topKey);
     }
   }
 
-  /** Returns whether a span becomes the top run of its trace, and replaces the present top run if necessary. */
+  /** Returns whether a span becomes the top run of its trace, and replaces the current top run if necessary. */
   #claimTop(tenantId: string, span: SpanRecord, topKey: string): boolean {
-    const isEntry = span.kind === "entry" && this.#parentOf(tenantId, span) === undefined;
+    const isEntry = span.kind === "entry" && this.#findParent(tenantId, span) === undefined;
     if (span.kind !== "root" && !isEntry) {
       return false;
     }
@@ -109,14 +110,14 @@ export class SpanWriter {
 
   #placeBelow(tenantId: string, record: SpanRunRecord, topKey: string): RunRecord {
     const { span, columns } = record;
-    const startMicros = startOf(record);
-    const parent = this.#parentOf(tenantId, span) ?? this.#ensureTop(tenantId, record, topKey);
+    const startMicros = readStart(record);
+    const parent = this.#findParent(tenantId, span) ?? this.#ensureTop(tenantId, record, topKey);
     const endMicros = columns.endMicros ?? startMicros;
     const isWithin = parent.startMicros <= startMicros && endMicros <= (parent.endMicros ?? 0);
     if (parent.id === topKey && !parent.posted && !isWithin) {
-      this.#rows.widen(parent, { startMicros, endMicros });
+      this.#rows.extendTimes(parent, { startMicros, endMicros });
     }
-    const key = this.#keyOf(tenantId, record.id);
+    const key = this.#findOrAssignKey(tenantId, record.id);
     const { traceId, dottedOrder, parentRunId } = createChildPosition(parent, {
       id: key,
       startMicros,
@@ -131,11 +132,14 @@ export class SpanWriter {
     };
   }
 
-  #parentOf(tenantId: string, { traceId, parentId }: SpanRecord): RunRow | undefined {
+  #findParent(tenantId: string, { traceId, parentId }: SpanRecord): RunRow | undefined {
     return parentId === null ? undefined : this.#rows.find(tenantId, traceId, parentId)?.run;
   }
 
-  /** Returns the top run of a trace. If it is missing, inserts a placeholder with the name of the span below it. */
+  /**
+   * Returns the top run of a trace. If it is missing, inserts a placeholder with the name of the span that is placed
+   * below it.
+   */
   #ensureTop(tenantId: string, record: SpanRunRecord, topKey: string): RunRow {
     const top = this.#rows.findRun(topKey);
     if (top !== undefined) {
@@ -144,13 +148,17 @@ export class SpanWriter {
     const { columns } = record;
     const project = this.#projects.resolve(tenantId, columns);
     return this.#insertPlaceholder({
-      ...rootPosition(topKey, startOf(record)),
+      ...createRootPosition(topKey, readStart(record)),
       projectId:
         typeof project === "string"
           ? project
-          : this.#projects.defaultId(tenantId, { ...columns, projectId: null, projectName: null }),
+          : this.#projects.resolveDefault(tenantId, {
+              ...columns,
+              projectId: null,
+              projectName: null,
+            }),
       name: columns.name ?? "unnamed",
-      startMicros: startOf(record),
+      startMicros: readStart(record),
       endMicros: columns.endMicros ?? null,
     });
   }
@@ -176,14 +184,16 @@ export class SpanWriter {
     return placeholder;
   }
 
-  /** Puts a placeholder in the place of the top run, which gets an id of its own and moves below it. */
+  /**
+   * Replaces the top run by a placeholder. The replaced run gets an id of its own and moves below the placeholder.
+   */
   #replaceTop(tenantId: string, top: SpanRow): void {
     const { run, span } = top;
-    const key = this.#keyOf(tenantId, span.id);
-    this.#rows.rename(run, key);
+    const key = this.#findOrAssignKey(tenantId, span.id);
+    this.#rows.changeRunId(run, key);
     const placeholder = this.#insertPlaceholder(run);
-    const demoted = { ...top, run: { ...run, id: key } };
-    this.#moveBelow(tenantId, demoted, placeholder);
+    const replacedSpan = { ...top, run: { ...run, id: key } };
+    this.#moveBelow(tenantId, replacedSpan, placeholder);
     for (const child of this.#rows.listChildren(tenantId, span)) {
       const parent = this.#rows.findRun(key);
       if (parent !== undefined) {
@@ -196,15 +206,15 @@ export class SpanWriter {
   #moveBelow(tenantId: string, row: SpanRow, parent: RunRow): void {
     const pending: [SpanRow, RunRow][] = [[row, parent]];
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      const [{ run, hasProject, span }, above] = next;
-      const position = createChildPosition(above, run);
+      const [{ run, hasProject, span }, newParent] = next;
+      const position = createChildPosition(newParent, run);
       const moved = {
         ...run,
         ...position,
-        projectId: hasProject ? run.projectId : above.projectId,
+        projectId: hasProject ? run.projectId : newParent.projectId,
       };
-      // Spans that name each other as parents in a cycle stay where they are.
-      if (!above.dottedOrder.includes(idOf(run.id)) && isChanged(run, moved)) {
+      // If spans name each other as parents in a cycle, they are not moved.
+      if (!newParent.dottedOrder.includes(idOf(run.id)) && isChanged(run, moved)) {
         this.#rows.placeRun(run, moved);
         for (const child of this.#rows.listChildren(tenantId, span)) {
           pending.push([child, moved]);
@@ -213,17 +223,20 @@ export class SpanWriter {
     }
   }
 
-  /** The key of a run of the tenant, whether the run exists or not. */
-  #keyOf(tenantId: string, id: string): string {
+  /**
+   * Returns the key of a run of the tenant, whether the run exists or not. Assigns a qualified key if the id belongs
+   * to another tenant's run.
+   */
+  #findOrAssignKey(tenantId: string, id: string): string {
     const key = this.#keys.keyOf("run", tenantId, id);
     const run = this.#rows.findRun(key);
-    return run === undefined || this.#projects.isOf(tenantId, run.projectId)
+    return run === undefined || this.#projects.belongsTo(tenantId, run.projectId)
       ? key
-      : this.#keys.lengthen("run", tenantId, id);
+      : this.#keys.assignQualifiedKey("run", tenantId, id);
   }
 }
 
-/** A placeholder has no payload. */
+/** The facets of a placeholder, which has no payload. */
 const noPayloadFacets: readonly string[] = [];
 
 type SpanTracePosition = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
@@ -236,9 +249,9 @@ const isChanged = (previous: RunRow, next: RunRow): boolean =>
 const namesProject = ({ projectName, projectId }: RunColumns): boolean =>
   typeof (projectName ?? projectId) === "string";
 
-const startOf = ({ columns }: RunRecord): number => columns.startMicros ?? Date.now() * 1_000;
+const readStart = ({ columns }: RunRecord): number => columns.startMicros ?? Date.now() * 1_000;
 
-const rootPosition = (key: string, startMicros: number) => ({
+const createRootPosition = (key: string, startMicros: number) => ({
   id: key,
   traceId: idOf(key),
   dottedOrder: microsToStamp(startMicros) + idOf(key),
@@ -246,16 +259,16 @@ const rootPosition = (key: string, startMicros: number) => ({
 
 const segmentLength = 58;
 
-/** The position below a parent, or below one of the parent's ancestors if the trace would become too deep. */
+/** Returns the position below a parent, or below one of the parent's ancestors if the trace would become too deep. */
 function createChildPosition(
   parent: RunRow,
   { id, startMicros }: Pick<RunRow, "id" | "startMicros">,
 ): SpanTracePosition {
   const limit = serverLimits.spanDepth * (segmentLength + 1) - 1;
-  const above = parent.dottedOrder.slice(0, limit);
+  const newParent = parent.dottedOrder.slice(0, limit);
   return {
     traceId: parent.traceId,
-    dottedOrder: `${above}.${microsToStamp(startMicros)}${idOf(id)}`,
-    parentRunId: above.slice(-36),
+    dottedOrder: `${newParent}.${microsToStamp(startMicros)}${idOf(id)}`,
+    parentRunId: newParent.slice(-36),
   };
 }

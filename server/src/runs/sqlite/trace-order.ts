@@ -3,7 +3,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Filters that depend only on a run's own row. Every change of that row adds, moves or deletes a payload. */
+/** Filters that depend only on a run's own row. Every change of that row also adds, moves or deletes a payload. */
 const rowFilters: ReadonlySet<string> = new Set<keyof RunFilter>([
   "traceId",
   "projectIds",
@@ -15,24 +15,28 @@ const rowFilters: ReadonlySet<string> = new Set<keyof RunFilter>([
   "endMicros",
 ]);
 
-/** Maximum number of cached lists, and of rows in a list. */
+/** Maximum number of cached lists. */
 const maxLists = 4;
+/** Maximum number of rows in a cached list. */
 const maxRows = 500_000;
 
 interface CachedList {
-  /** Identifies the payloads that the trace had when the list was created: their number and the last row. */
+  /**
+   * The number of the trace's payloads and the last row number when the list was created. If both are still the same,
+   * nothing in the trace has changed.
+   */
   readonly mark: string;
-  /** Version of the database at which the mark was last checked. */
+  /** Version of the database when the mark was last checked. */
   version: string;
   readonly rows: Float64Array;
-  /** Index in `rows` after the end of each page that was read, by position. The next page begins there. */
+  /** For the last run of each page that was read, the index in `rows` at which the next page begins. */
   readonly ends: Map<string, number>;
 }
 
 export interface TraceListQuery {
   readonly tenantId: string;
   readonly filter: RunFilter & { readonly traceId: string };
-  /** The conditions of the filter, within the tenant. */
+  /** The conditions of the filter for the runs of the tenant. */
   readonly conditions: Conditions;
   readonly order: "asc" | "desc";
   readonly after?: RunPosition | undefined;
@@ -41,38 +45,38 @@ export interface TraceListQuery {
 
 export interface TraceRows {
   readonly rows: readonly number[];
-  /** Records where this page ended and how many runs it had, so that the next one begins there. */
+  /** Records the last run of this page and the number of its runs, so that the next page begins after it. */
   readonly endAt: (last: RunPosition, count: number) => void;
 }
 
 /**
- * Caches the order of traces whose pages are being read. Otherwise each page of a large trace would read and sort
- * all runs of the trace: ten pages of 10,000 runs would do so ten times. A list is reused as long as nothing in its
- * trace has changed.
+ * Caches the order of the runs of traces whose pages are being read. Otherwise each page of a large trace would read
+ * and sort all runs of the trace: ten pages of 10,000 runs would sort them ten times. A list is reused as long as
+ * nothing in its trace has changed.
  */
 export class TraceOrder {
   readonly #db: Connection;
   readonly #mark;
   readonly #version;
-  /** By query; the list that was used last is last. */
+  /** Lists by query; the most recently used one is last. */
   readonly #lists = new Map<string, CachedList>();
 
   constructor(db: Connection) {
     this.#db = db;
     this.#mark = db.prepare("SELECT count(*), max(rowid) FROM payloads WHERE trace_id = ?").raw();
-    // Changes with every write to the database. Reading it takes a hundredth of the time of reading the mark of a
-    // large trace.
+    // The version changes with every write to the database. Reading it takes a hundredth of the time of reading the
+    // mark of a large trace.
     this.#version = db.prepare("PRAGMA data_version").raw();
   }
 
   /**
-   * Returns the rows of a page and one more; `undefined` if the page's position is not cached. The caller must then
-   * find the page by its conditions.
+   * Returns the row numbers of a page and of one more run; `undefined` if the page's position is not cached. The
+   * caller must then find the page by its conditions.
    */
-  page(part: TraceListQuery): TraceRows | undefined {
-    const { filter, after, limit } = part;
-    const key = JSON.stringify([part.tenantId, filter, part.order]);
-    const list = this.#findList(part, key);
+  readPage(query: TraceListQuery): TraceRows | undefined {
+    const { filter, after, limit } = query;
+    const key = JSON.stringify([query.tenantId, filter, query.order]);
+    const list = this.#findList(query, key);
     const from = after === undefined ? 0 : list?.ends.get(toKey(after));
     if (list === undefined || from === undefined) {
       return undefined;
@@ -83,22 +87,23 @@ export class TraceOrder {
     };
   }
 
-  #findList(part: TraceListQuery, key: string): CachedList | undefined {
+  #findList(query: TraceListQuery, key: string): CachedList | undefined {
     const cached = this.#lists.get(key);
-    // Read before the mark: a write between the two queries then appears as a new version for the next page.
+    // Read the version before the mark: if data is written between the two queries, the next page notices a new
+    // version.
     const version = JSON.stringify(this.#version.all());
     const mark =
       cached?.version === version
         ? cached.mark
-        : JSON.stringify(this.#mark.all([part.filter.traceId]));
+        : JSON.stringify(this.#mark.all([query.filter.traceId]));
     this.#lists.delete(key);
     const isValid = cached !== undefined && cached.mark === mark;
-    if (!isValid && part.after !== undefined) {
+    if (!isValid && query.after !== undefined) {
       return undefined;
     }
-    const list = isValid ? cached : { mark, version, rows: this.#readRows(part), ends: new Map() };
+    const list = isValid ? cached : { mark, version, rows: this.#readRows(query), ends: new Map() };
     list.version = version;
-    if (list.rows.length > part.limit && list.rows.length <= maxRows) {
+    if (list.rows.length > query.limit && list.rows.length <= maxRows) {
       this.#lists.set(key, list);
       const [first] = this.#lists.size > maxLists ? this.#lists.keys() : [];
       this.#lists.delete(first ?? "");
@@ -106,7 +111,7 @@ export class TraceOrder {
     return list;
   }
 
-  /** Selected as one text: returning ten thousand rows takes twice as long as finding them. */
+  /** Reads the row numbers as one text: returning ten thousand rows takes twice as long as finding them. */
   #readRows({ conditions: { sql, values }, order }: TraceListQuery): Float64Array {
     const direction = order === "asc" ? "ASC" : "DESC";
     const [[json] = []] = parseRows(
@@ -123,7 +128,7 @@ export class TraceOrder {
 }
 
 /** Whether the order of the runs that a filter selects can be cached. */
-export const isOfOneTrace = (filter: RunFilter): filter is TraceListQuery["filter"] =>
+export const hasCacheableOrder = (filter: RunFilter): filter is TraceListQuery["filter"] =>
   filter.traceId !== undefined && Object.keys(filter).every((name) => rowFilters.has(name));
 
 const toKey = ({ startMicros, id }: RunPosition): string => `${startMicros} ${id}`;

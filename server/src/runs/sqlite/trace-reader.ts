@@ -6,11 +6,11 @@ const columns =
   "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, first_token_us";
 
 /**
- * The unary plus keeps SQLite from using the index on projects: the search must go by trace id, with which the
- * primary key begins.
+ * The unary plus prevents SQLite from using the index on projects: it must search by trace id, with which the primary
+ * key begins.
  */
-const ofTenant = "+project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
-const inOrder = "ORDER BY id LIMIT ?";
+const tenantCondition = "+project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
+const orderAndLimit = "ORDER BY id LIMIT ?";
 
 /** Reads traces without payloads. */
 export class TraceReader implements TraceReads {
@@ -20,22 +20,23 @@ export class TraceReader implements TraceReads {
     this.#statements = {
       page: db
         .prepare(
-          `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${ofTenant} ${inOrder}`,
+          `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${tenantCondition} ${orderAndLimit}`,
         )
         .raw(),
       // Every change of a run adds a payload. The subquery reads only the index of the payloads.
       changed: db
         .prepare(
-          `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${ofTenant}
-             AND id IN (SELECT id FROM payloads WHERE trace_id = ? AND rowid > ?) ${inOrder}`,
+          `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${tenantCondition}
+             AND id IN (SELECT id FROM payloads WHERE trace_id = ? AND rowid > ?) ${orderAndLimit}`,
         )
         .raw(),
       mark: db.prepare("SELECT max(rowid) FROM payloads").raw(),
     };
   }
 
-  page(tenantId: string, { traceId, limit, afterId = "", since }: TraceQuery): TracePage {
-    // Read the mark first: a change between the two queries is then returned now and again after this mark.
+  readPage(tenantId: string, { traceId, limit, afterId = "", since }: TraceQuery): TracePage {
+    // Read the mark first: if a run changes between the two queries, it is returned now, and again by a query since
+    // this mark.
     const mark = Number(parseRows(this.#statements.mark.all())[0]?.[0] ?? 0);
     if (since !== undefined && since === mark) {
       return { runs: [], mark };

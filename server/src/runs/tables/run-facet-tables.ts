@@ -1,9 +1,10 @@
 import { anyFacet, blockMicros } from "../facets.ts";
 
 /**
- * Index of facets: a row for each facet, project and block of time, however many runs of the block have the facet.
- * It may contain facets that no run has any more, such as those from before a patch, but it never misses one. Runs
- * that are older than this table, and runs whose start or project changes, get the wildcard facet.
+ * SQL that creates the index of facets: a row for each facet, project and block of time, however many runs of the
+ * block have the facet. It may contain facets that no run has any more, such as those from before an update, but it
+ * contains all facets of all runs. Runs that are older than this table, and runs whose start or project changes, get
+ * the wildcard facet.
  */
 export const runFacetTables = `
   CREATE TABLE run_facets (
@@ -22,24 +23,25 @@ export const runFacetTables = `
 `;
 
 /**
- * The block of time of a row. SQLite's division rounds towards zero, which would be wrong for times before 1970.
+ * SQL for the block of time of a row. SQLite's division rounds towards zero, which would be wrong for times before
+ * 1970.
  */
-const blockOf = (row: string): string =>
+const blockSql = (row: string): string =>
   `((${row}.start_us - (${row}.start_us < 0) * ${blockMicros - 1}) / ${blockMicros})`;
 
 /**
- * Adds missing facets for runs whose start was changed to a time before 1970, and for placeholders of missing root
- * spans.
+ * SQL that adds missing facets of runs whose start was changed to a time before 1970, and of placeholders for missing
+ * root spans.
  */
 export const runFacetRepairs = `
   DROP TRIGGER run_facets_moved;
   CREATE TRIGGER run_facets_moved AFTER UPDATE OF project_id, start_us ON runs
-    WHEN OLD.project_id <> NEW.project_id OR ${blockOf("OLD")} <> ${blockOf("NEW")}
+    WHEN OLD.project_id <> NEW.project_id OR ${blockSql("OLD")} <> ${blockSql("NEW")}
     BEGIN
-      INSERT OR IGNORE INTO run_facets VALUES (NEW.project_id, '${anyFacet}', ${blockOf("NEW")});
+      INSERT OR IGNORE INTO run_facets VALUES (NEW.project_id, '${anyFacet}', ${blockSql("NEW")});
     END;
-  INSERT OR IGNORE INTO run_facets SELECT DISTINCT r.project_id, '${anyFacet}', ${blockOf("r")}
+  INSERT OR IGNORE INTO run_facets SELECT DISTINCT r.project_id, '${anyFacet}', ${blockSql("r")}
     FROM projects p JOIN runs r ON r.project_id = p.id AND r.start_us < 0;
-  INSERT OR IGNORE INTO run_facets SELECT DISTINCT r.project_id, '${anyFacet}', ${blockOf("r")}
+  INSERT OR IGNORE INTO run_facets SELECT DISTINCT r.project_id, '${anyFacet}', ${blockSql("r")}
     FROM runs r WHERE r.parent_run_id IS NULL AND r.posted = 0;
 `;

@@ -1,18 +1,18 @@
 import { anyFacet, blockMicros } from "../facets.ts";
 import { countMicros } from "../run-list.ts";
 
-const blockOf = (row: string): string => `${row}.start_us / ${countMicros}`;
-const isRoot = (row: string): string => `${row}.parent_run_id IS NULL`;
+const blockSql = (row: string): string => `${row}.start_us / ${countMicros}`;
+const isRootSql = (row: string): string => `${row}.parent_run_id IS NULL`;
 
-/** Adds a run to the counts, or subtracts it. */
-const count = (row: string, sign: "" | "-"): string =>
-  `INSERT INTO run_counts VALUES (${row}.project_id, ${isRoot(row)}, ${blockOf(row)}, ${sign}1, ${sign}${row}.has_error)
+/** SQL that adds a run to the counts, or subtracts it. */
+const countSql = (row: string, sign: "" | "-"): string =>
+  `INSERT INTO run_counts VALUES (${row}.project_id, ${isRootSql(row)}, ${blockSql(row)}, ${sign}1, ${sign}${row}.has_error)
       ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, errors = errors + excluded.errors;`;
 
 /**
- * Indexes and counts for lists of runs: runs with errors, open runs and runs by latency have an index each,
- * feedback has one by key, and runs are counted per interval of their start. Runs that are older than these tables
- * get the wildcard facet; see `run-facet-tables.ts`.
+ * SQL that creates indexes and counts for lists of runs: runs with errors, open runs, runs by latency and feedback by
+ * key have an index each, and runs are counted by intervals of their start. Runs that are older than these tables get
+ * the wildcard facet; see `run-facet-tables.ts`.
  */
 export const runListTables = `
   CREATE INDEX errors_by_start ON runs (project_id, start_us, id) WHERE has_error = 1;
@@ -23,18 +23,18 @@ export const runListTables = `
     project_id TEXT NOT NULL, is_root INTEGER NOT NULL, block INTEGER NOT NULL, runs INTEGER NOT NULL,
     errors INTEGER NOT NULL, PRIMARY KEY (project_id, is_root, block)
   ) WITHOUT ROWID;
-  INSERT INTO run_counts SELECT project_id, ${isRoot("r")}, ${blockOf("r")}, count(*), total(has_error)
+  INSERT INTO run_counts SELECT project_id, ${isRootSql("r")}, ${blockSql("r")}, count(*), total(has_error)
     FROM runs r GROUP BY 1, 2, 3;
   CREATE TRIGGER run_counts_new AFTER INSERT ON runs
     BEGIN
-      ${count("NEW", "")}
+      ${countSql("NEW", "")}
     END;
   CREATE TRIGGER run_counts_changed AFTER UPDATE OF project_id, start_us, has_error, parent_run_id ON runs
     WHEN OLD.project_id <> NEW.project_id OR OLD.start_us <> NEW.start_us OR OLD.has_error <> NEW.has_error
       OR OLD.parent_run_id IS NOT NEW.parent_run_id
     BEGIN
-      ${count("OLD", "-")}
-      ${count("NEW", "")}
+      ${countSql("OLD", "-")}
+      ${countSql("NEW", "")}
     END;
   CREATE TRIGGER run_counts_gone AFTER DELETE ON projects
     BEGIN
@@ -44,17 +44,17 @@ export const runListTables = `
 `;
 
 /**
- * Subtracts runs that are deleted one by one, for example by retention rules, from the counts. The counts so far
- * may contain deleted runs, so they are computed again.
+ * SQL that subtracts runs from the counts when they are deleted one by one, for example by retention rules. The
+ * existing counts may include deleted runs, so they are computed again.
  */
 export const runCountsOfDeleted = `
   DELETE FROM run_counts;
-  INSERT INTO run_counts SELECT project_id, ${isRoot("r")}, ${blockOf("r")}, count(*), total(has_error)
+  INSERT INTO run_counts SELECT project_id, ${isRootSql("r")}, ${blockSql("r")}, count(*), total(has_error)
     FROM runs r GROUP BY 1, 2, 3;
   CREATE TRIGGER run_counts_deleted AFTER DELETE ON runs
     BEGIN
-      ${count("OLD", "-")}
-      DELETE FROM run_counts WHERE project_id = OLD.project_id AND is_root = (${isRoot("OLD")})
-        AND block = ${blockOf("OLD")} AND runs <= 0;
+      ${countSql("OLD", "-")}
+      DELETE FROM run_counts WHERE project_id = OLD.project_id AND is_root = (${isRootSql("OLD")})
+        AND block = ${blockSql("OLD")} AND runs <= 0;
     END;
 `;

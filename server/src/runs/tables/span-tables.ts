@@ -1,7 +1,8 @@
 /**
- * OpenTelemetry spans and the runs that they became. The parent that a span names is kept, because spans often
- * arrive before their ancestors and are moved later. `trace_id` is the one that the client sent. `parent_id` is
- * null for a span without a parent, and for a span whose attributes give its position.
+ * SQL that creates the table of OpenTelemetry spans and the runs that were created from them. The parent that a span
+ * names is stored, because spans often arrive before their ancestors and are moved later. `trace_id` is the one that
+ * the client sent. `parent_id` is null for a span without a parent, and for a span whose attributes contain its
+ * position.
  */
 export const spanTables = `
   CREATE TABLE spans (

@@ -1,8 +1,8 @@
 /**
- * Keeps the text index up to date, which is a separate database (`text-index.ts`). The index contains the runs up
- * to some row. Before it adds further runs, it claims their rows in `text_claim`. From then on every change of a
- * claimed run is recorded in `text_changes`, and queries read changed runs directly until the index has processed
- * the change. A new run may reuse the row number of a deleted one.
+ * SQL that records which runs the text index, a separate database (`text-index.ts`), does not contain yet. The index
+ * contains the runs up to some row. Before it adds more runs, it claims their rows in `text_claim`. From then on,
+ * every change of a claimed run is recorded in `text_changes`, and queries read changed runs directly until the index
+ * contains the change. A new run may have the row number of a deleted one.
  */
 export const textIndexTables = `
   CREATE TABLE text_claim (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, row INTEGER NOT NULL);

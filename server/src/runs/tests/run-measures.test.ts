@@ -118,7 +118,7 @@ const using = (total: number): WireObject => ({
 
 describe("usage of many runs", () => {
   const totalIn = (fixture: FilterFixture): number =>
-    fixture.readers.runs.statistics(fixture.tenantId, {}).total_tokens.sum;
+    fixture.readers.runs.readStatistics(fixture.tenantId, {}).total_tokens.sum;
 
   /** Checks the columns and the payloads, which must agree. */
   const expectTotal = (fixture: FilterFixture, total: number): void => {
@@ -137,7 +137,7 @@ describe("usage of many runs", () => {
     });
     const other = llm({ outputs: chatOutputs({ input_tokens: 10, output_tokens: 20 }) });
     fixture.send({ post: [chain, child, other, llm(), llm(using(100))] });
-    const statistics = fixture.readers.runs.statistics(fixture.tenantId, {});
+    const statistics = fixture.readers.runs.readStatistics(fixture.tenantId, {});
     const stats = toStatsJson(statistics);
     expect(stats).toMatchObject({
       run_count: 5,
@@ -156,19 +156,19 @@ describe("usage of many runs", () => {
     });
     expect(toProjectStatsJson(statistics)).toMatchObject({ total_cost: "0.5", prompt_cost: null });
     fixture.db.exec("UPDATE runs SET measured = 0");
-    expect(toStatsJson(fixture.readers.runs.statistics(fixture.tenantId, {}))).toEqual(stats);
+    expect(toStatsJson(fixture.readers.runs.readStatistics(fixture.tenantId, {}))).toEqual(stats);
   });
 
   test("the filter selects which runs are summed", () => {
     const fixture = new FilterFixture();
     fixture.send({ post: [llm({ name: "a", ...using(7) }), llm({ name: "b", ...using(100) })] });
     const filter = { runFilters: [fixture.check('eq(name, "a")')] };
-    expect(fixture.readers.runs.statistics(fixture.tenantId, filter).total_tokens.sum).toBe(7);
+    expect(fixture.readers.runs.readStatistics(fixture.tenantId, filter).total_tokens.sum).toBe(7);
   });
 
   test("without any usage tokens are zero, and costs and quantiles unknown", () => {
     const fixture = new FilterFixture();
-    expect(toStatsJson(fixture.readers.runs.statistics(fixture.tenantId, {}))).toMatchObject({
+    expect(toStatsJson(fixture.readers.runs.readStatistics(fixture.tenantId, {}))).toMatchObject({
       run_count: 0,
       total_tokens: 0,
       prompt_tokens: 0,
@@ -187,7 +187,7 @@ describe("usage of many runs", () => {
     fixture.send({
       post: [llm({ events: events(0.5) }), llm({ events: events(2) }), llm(), llm()],
     });
-    expect(toStatsJson(fixture.readers.runs.statistics(fixture.tenantId, {}))).toMatchObject({
+    expect(toStatsJson(fixture.readers.runs.readStatistics(fixture.tenantId, {}))).toMatchObject({
       first_token_p50: 0.5,
       first_token_p99: 2,
       streaming_rate: 0.5,

@@ -38,7 +38,7 @@ const run = (): StoredRun => ({
 
 test("writing a page ends soon after the limit of its query", () => {
   let written = 0;
-  const viewOf = () => {
+  const selectView = () => {
     written += 1;
     return {};
   };
@@ -48,7 +48,7 @@ test("writing a page ends soon after the limit of its query", () => {
     }
   };
   const runs = Array.from({ length: 1_000 }, run);
-  expect(() => toPageJson(runs, { viewOf, next: null, checkLimit })).toThrow("took longer");
+  expect(() => toPageJson(runs, { selectView, next: null, checkLimit })).toThrow("took longer");
   expect(written).toBeLessThan(30);
 });
 

@@ -185,11 +185,11 @@ test("expired feedback tokens are not listed if their key is lost", async () => 
 });
 
 test("an encrypted token can be decrypted for its own row only, and only with its key", () => {
-  const keys = TokenKeys.random();
+  const keys = TokenKeys.createRandom();
   const sealed = keys.encrypt("token", "run 1");
   expect(keys.decrypt(sealed, "run 1")).toBe("token");
   expect(keys.decrypt(sealed, "run 2")).toBeUndefined();
-  expect(TokenKeys.random().decrypt(sealed, "run 1")).toBeUndefined();
+  expect(TokenKeys.createRandom().decrypt(sealed, "run 1")).toBeUndefined();
   expect(keys.encrypt("token", "run 1")).not.toBe(sealed);
   for (let at = 0; at < sealed.length - 1; at += 1) {
     const changed = sealed[at] === "A" ? "B" : "A";

@@ -1,21 +1,22 @@
 import { Worker } from "node:worker_threads";
 import { distFile } from "../dist-files.ts";
 import { threadOptions } from "../threads.ts";
-import { eraseLog, logPages, writeBack } from "./write-ahead-log.ts";
+import { eraseLog, targetLogPages, writeBack } from "./write-ahead-log.ts";
 import type { Connection } from "./connection.ts";
 import type { WriteBackResult } from "./write-ahead-log.ts";
 import { WordMerger } from "./word-merger.ts";
 
-/** Number of bytes of payloads after whose commit the write-ahead log is written back to the database. */
+/** Bytes of payloads that are committed between two checkpoints. */
 const checkpointBytes = 33_554_432;
-/** Milliseconds to wait after a deletion, so that successive deletions are erased together. */
+/** Milliseconds to wait after a deletion, so that the data of successive deletions is erased together. */
 const eraseDelayMs = 500;
+/** Milliseconds to wait for a query that reads an earlier state of the database. */
 const retryMs = 1_000;
 
 /**
- * Writes the write-ahead log back to the database (a checkpoint) on a thread of its own, so that the writer does
- * not wait for the disk. The thread starts with the first checkpoint. If it fails, the log grows until SQLite
- * writes it back within a commit.
+ * Writes the write-ahead log back to the database (a checkpoint) on a thread of its own, so that the writer thread
+ * does not wait for the disk. The thread starts with the first checkpoint. If the thread fails, the log grows until
+ * SQLite writes it back within a commit.
  */
 export class Checkpointer {
   readonly #db: Connection;
@@ -23,7 +24,7 @@ export class Checkpointer {
   #worker: Worker | undefined;
   #isRunning = false;
   #isClosed = false;
-  #bytes = 0;
+  #bytesSinceCheckpoint = 0;
   /** Whether the log contains data that was deleted. */
   #mustErase = false;
   #eraseTimer: NodeJS.Timeout | undefined;
@@ -40,9 +41,9 @@ export class Checkpointer {
   }
 
   /** Must be called after each commit, with the bytes of payloads that it stored. */
-  add(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes >= checkpointBytes) {
+  addBytes(bytes: number): void {
+    this.#bytesSinceCheckpoint += bytes;
+    if (this.#bytesSinceCheckpoint >= checkpointBytes) {
       this.#startCheckpoint();
     }
   }
@@ -53,18 +54,18 @@ export class Checkpointer {
    *
    * @param includesExamples - whether examples were deleted, whose words are in a full-text index.
    */
-  erase(includesExamples: boolean): void {
+  scheduleErase(includesExamples: boolean): void {
     this.#mustErase = true;
     this.#mustMerge ||= includesExamples;
     this.#eraseTimer ??= setTimeout(() => this.#prepareErase(), eraseDelayMs);
   }
 
-  /** Merges the full-text index in small steps, between which other writes run, and then starts the checkpoint. */
+  /** Merges the full-text index in small steps, between which other writes run, and then starts a checkpoint. */
   #prepareErase(): void {
     this.#eraseTimer = undefined;
     try {
       if (this.#mustMerge) {
-        this.#mustMerge = !this.#wordMerger.step();
+        this.#mustMerge = !this.#wordMerger.runStep();
       }
     } catch {
       // The disk may be full. The words of deleted examples stay in the index until the next deletion.
@@ -79,25 +80,25 @@ export class Checkpointer {
 
   #startCheckpoint(): void {
     if (!this.#isRunning) {
-      this.#bytes = 0;
+      this.#bytesSinceCheckpoint = 0;
       this.#isRunning = true;
       this.#worker ??= this.#startWorker();
       this.#worker.postMessage("checkpoint");
     }
   }
 
-  /** Ends the thread. Resolves once its connection is closed. */
+  /** Ends the checkpoint thread. Resolves once its connection is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#eraseTimer);
     clearTimeout(this.#retryTimer);
     const worker = this.#worker;
     if (worker !== undefined) {
-      const ended = new Promise<void>((resolve) => {
+      const exited = new Promise<void>((resolve) => {
         worker.once("exit", () => resolve());
       });
       worker.postMessage("close");
-      await ended;
+      await exited;
     }
   }
 
@@ -119,8 +120,8 @@ export class Checkpointer {
   }
 
   /**
-   * SQLite reuses the log from its beginning only after all of it was written back. Commits have added to the log
-   * during the checkpoint, so the pages that they added are written back here, between two commits.
+   * SQLite reuses the log from its beginning only after all of it was written back. Commits add pages to the log
+   * during a checkpoint, so these pages are written back here, between two commits.
    */
   #onWrittenBack({ pages, isFarBehind }: WriteBackResult): void {
     this.#isRunning = false;
@@ -128,28 +129,28 @@ export class Checkpointer {
       return; // The writer writes back the whole log when it closes.
     }
     if (isFarBehind === true) {
-      // A query was still reading an earlier state. Write back the rest after it has ended, even if no commits
-      // follow.
+      // A query was still reading an earlier state of the database. Write back the remaining pages after it has
+      // ended, even if no commits follow.
       this.#retryTimer ??= setTimeout(() => {
         this.#retryTimer = undefined;
         this.#startCheckpoint();
       }, retryMs);
     }
-    if (pages < logPages && !this.#mustErase) {
+    if (pages < targetLogPages && !this.#mustErase) {
       return;
     }
     try {
       if (this.#mustErase) {
         this.#mustErase = false;
-        // A query is still reading an earlier state: try again later.
+        // A query is still reading an earlier state of the database: try again later.
         if (!eraseLog(this.#db)) {
-          this.erase(false);
+          this.scheduleErase(false);
         }
       } else {
         writeBack(this.#db);
       }
     } catch {
-      // The data stays in the log, where it is just as safe, until the next attempt.
+      // The data stays in the log, which is just as safe, until the next attempt.
     }
   }
 }

@@ -3,26 +3,26 @@ import { crc32 } from "node:zlib";
 import { RequestError } from "../../model/errors.ts";
 
 /**
- * Computes a checksum of a row's content and of the names that identify the row, because a damaged index may lead to a
- * row that is intact, but is not the requested one. Names are combined by exclusive or, so that a row can be renamed
- * without reading its content.
+ * Computes a checksum of a row's content and of the names that identify the row. The names are included because a
+ * damaged index may lead to an intact row that is not the requested one. They are combined by exclusive or, so that a
+ * row can be renamed without reading its content.
  */
-export function checksumOf(bytes: Uint8Array, ...names: readonly string[]): number {
-  return (crc32(bytes) ^ namesSum(names)) >>> 0;
+export function computeChecksum(bytes: Uint8Array, ...names: readonly string[]): number {
+  return (crc32(bytes) ^ computeNamesChecksum(names)) >>> 0;
 }
 
-/** Returns the number that changes the checksum of a row when its names change; see {@link changedChecksum}. */
-export const checksumChange = (from: readonly string[], to: readonly string[]): number =>
-  (namesSum(from) ^ namesSum(to)) >>> 0;
+/** Returns the number by which the checksum of a row changes when its names change; see {@link changedChecksumSql}. */
+export const computeChecksumChange = (from: readonly string[], to: readonly string[]): number =>
+  (computeNamesChecksum(from) ^ computeNamesChecksum(to)) >>> 0;
 
 /**
- * SQL for the column `checksum`, combined with the value of a parameter by exclusive or, for which SQLite has no
- * operator.
+ * SQL for the value of the column `checksum` combined with a parameter by exclusive or, an operation for which SQLite
+ * has no operator.
  */
-export const changedChecksum = (parameter: string): string =>
+export const changedChecksumSql = (parameter: string): string =>
   `(checksum | ${parameter}) - (checksum & ${parameter})`;
 
-function namesSum(names: readonly string[]): number {
+function computeNamesChecksum(names: readonly string[]): number {
   let sum = 0;
   for (const name of names) {
     sum ^= crc32(name);
@@ -30,25 +30,32 @@ function namesSum(names: readonly string[]): number {
   return sum;
 }
 
-/** Whether a row is as it was written. Rows that were stored before checksums existed have none and count as intact. */
-export const isSound = (checksum: unknown, bytes: Uint8Array, ...names: string[]): boolean =>
-  checksum === null || checksum === checksumOf(bytes, ...names);
+/**
+ * Whether a row has the content that was written. Rows that were stored before checksums existed have no checksum and
+ * count as intact.
+ */
+export const isIntact = (checksum: unknown, bytes: Uint8Array, ...names: string[]): boolean =>
+  checksum === null || checksum === computeChecksum(bytes, ...names);
 
-const reports = channel("millrace:server:damage");
+const damageChannel = channel("millrace:server:damage");
 
-/** Reports damage to the listeners, and returns the message for the response. */
+/** Reports damage to the listeners of this thread, and returns the message for the response. */
 export function reportDamage(subject: string): string {
   const detail = `${subject} is damaged on disk: what is stored does not match its checksum. Restore a backup of the data folder; other runs are served`;
-  reports.publish(detail);
+  damageChannel.publish(detail);
   return detail;
 }
 
-/** @throws RequestError 500, always. */
-export function failDamaged(subject: string): never {
+/**
+ * Reports damage to the listeners of this thread.
+ *
+ * @throws RequestError 500, always.
+ */
+export function throwDamaged(subject: string): never {
   throw new RequestError(500, reportDamage(subject));
 }
 
-/** Calls `listener` for each damage that this thread reports. */
+/** Calls `listener` for each damage that this thread damageChannel. */
 export function onDamage(listener: (detail: string) => void): void {
-  reports.subscribe((detail) => listener(String(detail)));
+  damageChannel.subscribe((detail) => listener(String(detail)));
 }

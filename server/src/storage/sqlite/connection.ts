@@ -8,7 +8,7 @@ export const lockTimeoutMs = 5_000;
 
 /** A prepared statement. */
 export interface Statement {
-  /** From now on, rows are lists of values in the order of the columns instead of objects. */
+  /** Makes the statement return rows as lists of values, in the order of the columns, instead of objects. */
   raw(): Statement;
   all(values?: readonly unknown[]): readonly unknown[];
   /** The names of the columns of its rows, in their order. */
@@ -27,20 +27,21 @@ export interface Connection {
   exec(sql: string): void;
   prepare(sql: string): Statement;
   /**
-   * Returns a statement in raw mode, and the same one for the same text while it is in use often enough. For texts
-   * that depend on the query: preparing takes about as long as reading a page's rows from an index.
+   * Returns a statement in raw mode, from a cache by its text. Use it for SQL texts that depend on the query:
+   * preparing a statement takes about as long as reading the rows of a page from an index.
    */
   prepareRaw(sql: string): Statement;
   /** Defines an SQL function with as many arguments as `performer` has. */
-  define(name: string, performer: (...values: unknown[]) => string): void;
+  defineFunction(name: string, performer: (...values: unknown[]) => string): void;
   /**
-   * Calls `read`, and returns when its result is there. Its statements end when they exceed the limit, provided that
-   * they call `withinDeadline()` for the rows that they read. One call at a time: the limit is the connection's.
+   * Runs `read` within a limit, and resolves with its result. Its statements end when they exceed the limit, provided
+   * that they call `withinDeadline()` for the rows that they read. Only one call at a time: a connection has one
+   * limit.
    *
-   * @throws RequestError 408 if the time is up, 503 if the flag was set.
+   * @throws RequestError 408 if the time limit has passed, 503 if the query was canceled.
    */
-  limited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result>;
-  /** Throws like {@link Connection.limited}, for work between statements. Without a limit it does nothing. */
+  runLimited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result>;
+  /** Throws like {@link Connection.runLimited}, for work between statements. Does nothing if no limit is set. */
   checkLimit(): void;
   close(): void;
 }
@@ -56,7 +57,7 @@ export interface ConnectionOptions {
 const openConnection = (path: string, options: ConnectionOptions): Connection =>
   new EngineConnection(path, options);
 
-/** The API that `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used here. */
+/** The part of the API of `node:sqlite` and `@photostructure/sqlite` that is used here. */
 interface Engine {
   readonly DatabaseSync: new (path: string, options: object) => EngineDatabase;
 }
@@ -84,14 +85,14 @@ interface EngineStatement {
  * The minimum version of SQLite for using Node's own engine. Earlier versions may lose pages of the write-ahead log
  * if two connections write it back at the same time ("WAL-reset bug").
  */
-const fixedVersion = [3, 51, 3];
+const minSqliteVersion = [3, 51, 3];
 
-/** The engine that all connections of this process use, and its name. */
+/** The SQLite engine that all connections of this process use, and its name. */
 const { engine, engineName } = loadEngine();
 export { engineName };
 
 function loadEngine(): { readonly engine: Engine; readonly engineName: string } {
-  const builtIn = isFixed(process.versions["sqlite"]) ? loadBuiltIn() : undefined;
+  const builtIn = isSafeVersion(process.versions["sqlite"]) ? loadBuiltIn() : undefined;
   if (builtIn !== undefined) {
     return { engine: builtIn, engineName: "node:sqlite" };
   }
@@ -100,10 +101,12 @@ function loadEngine(): { readonly engine: Engine; readonly engineName: string } 
 }
 
 /** Whether a version of SQLite is at least the minimum version. */
-export function isFixed(version: string | undefined): boolean {
+export function isSafeVersion(version: string | undefined): boolean {
   const parts = (version ?? "0").split(".").map(Number);
-  const at = fixedVersion.findIndex((part, index) => (parts[index] ?? 0) !== part);
-  return at === -1 || (parts[at] ?? 0) > (fixedVersion[at] ?? 0);
+  const differingPart = minSqliteVersion.findIndex((part, index) => (parts[index] ?? 0) !== part);
+  return (
+    differingPart === -1 || (parts[differingPart] ?? 0) > (minSqliteVersion[differingPart] ?? 0)
+  );
 }
 
 /** Suppresses the warning that some versions of Node print when the module is first loaded. */
@@ -120,7 +123,7 @@ function loadBuiltIn(): Engine | undefined {
 class EngineConnection implements Connection {
   readonly #db: EngineDatabase;
   readonly #clock = new QueryClock();
-  /** Statements by text; the one that was used last is last. */
+  /** Prepared statements by their text; the most recently used one is last. */
   readonly #statements = new Map<string, Statement>();
 
   constructor(path: string, { busyMs, isReadOnly = false }: ConnectionOptions) {
@@ -129,8 +132,8 @@ class EngineConnection implements Connection {
       readOnly: isReadOnly,
       enableForeignKeyConstraints: false,
     });
-    // Not deterministic, so that SQLite calls it for each row instead of once per statement.
-    this.#db.function("within_deadline", { deterministic: false }, () => this.#clock.check());
+    // Not deterministic, so that SQLite calls the function for each row instead of once per statement.
+    this.#db.function("within_deadline", { deterministic: false }, () => this.#clock.checkLimit());
   }
 
   get inTransaction(): boolean {
@@ -142,7 +145,7 @@ class EngineConnection implements Connection {
   }
 
   prepare(sql: string): Statement {
-    return new EngineStatementOf(this.#db, sql);
+    return new PreparedStatement(this.#db, sql);
   }
 
   prepareRaw(sql: string): Statement {
@@ -154,16 +157,16 @@ class EngineConnection implements Connection {
     return statement;
   }
 
-  define(name: string, performer: (...values: unknown[]) => string): void {
+  defineFunction(name: string, performer: (...values: unknown[]) => string): void {
     this.#db.function(name, { deterministic: false }, performer);
   }
 
-  limited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result> {
-    return this.#clock.limited(limit, read);
+  runLimited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result> {
+    return this.#clock.runLimited(limit, read);
   }
 
   checkLimit(): void {
-    this.#clock.check();
+    this.#clock.checkLimit();
   }
 
   close(): void {
@@ -172,10 +175,10 @@ class EngineConnection implements Connection {
   }
 }
 
-/** Statements that a connection keeps for texts that depend on queries. Each takes some kilobytes. */
+/** Maximum number of statements in the cache of a connection. Each takes some kilobytes. */
 const maxCachedStatements = 100;
 
-class EngineStatementOf implements Statement {
+class PreparedStatement implements Statement {
   readonly #db: EngineDatabase;
   readonly #sql: string;
   readonly #statement: EngineStatement;
@@ -194,8 +197,8 @@ class EngineStatementOf implements Statement {
   }
 
   all(values: readonly unknown[] = []): readonly unknown[] {
-    return cutsTexts && values.some(hasNul)
-      ? this.#castNuls(values).all(...values.map(toBytes))
+    return truncatesAtNul && values.some(hasNul)
+      ? this.#prepareForNuls(values).all(...values.map(toBytes))
       : this.#statement.all(...values);
   }
 
@@ -204,28 +207,28 @@ class EngineStatementOf implements Statement {
   }
 
   run(values: readonly unknown[] = []): StatementResult {
-    return cutsTexts && values.some(hasNul)
-      ? this.#castNuls(values).run(...values.map(toBytes))
+    return truncatesAtNul && values.some(hasNul)
+      ? this.#prepareForNuls(values).run(...values.map(toBytes))
       : this.#statement.run(...values);
   }
 
-  /** The same statement, with bytes as parameters in place of texts that would be cut off. */
-  #castNuls(values: readonly unknown[]): EngineStatement {
+  /** Prepares the same statement with bytes in place of the texts that the engine would truncate. */
+  #prepareForNuls(values: readonly unknown[]): EngineStatement {
     const statement = this.#db.prepare(castParameters(this.#sql, values));
     statement.setReturnArrays(this.#isRaw);
     return statement;
   }
 }
 
-/** `@photostructure/sqlite` cuts a text off at a NUL. */
-const cutsTexts = engineName !== "node:sqlite";
+/** Whether the engine truncates a text at a NUL, as `@photostructure/sqlite` does. */
+const truncatesAtNul = engineName !== "node:sqlite";
 
 const hasNul = (value: unknown): value is string =>
   typeof value === "string" && value.includes("\0");
 
 const toBytes = (value: unknown): unknown => (hasNul(value) ? Buffer.from(value) : value);
 
-/** Changes a statement so that it takes bytes for those parameters whose text contains a NUL. */
+/** Changes a statement so that the parameters whose text contains a NUL can be passed as bytes. */
 export function castParameters(sql: string, values: readonly unknown[]): string {
   let count = 0;
   return sql.replaceAll(/'(?:[^']|'')*'|\?(\d*)/g, (match: string, number?: string) => {
@@ -239,7 +242,7 @@ export function castParameters(sql: string, values: readonly unknown[]): string 
 }
 
 /** SQLite's primary result codes. */
-const codes = {
+const resultCodes = {
   corrupt: 11,
   full: 13,
   busy: 5,
@@ -251,17 +254,17 @@ const codes = {
 };
 
 /** Whether an error is one of SQLite's errors of this kind. */
-export const isSqliteError = (cause: unknown, reason: keyof typeof codes): boolean =>
+export const isSqliteError = (cause: unknown, kind: keyof typeof resultCodes): boolean =>
   cause instanceof Error &&
-  // The lowest byte is the primary code; the bytes above it are details.
-  (Number(Reflect.get(cause, "errcode")) % 256 === codes[reason] ||
+  // The lowest byte is the primary code; the other bytes contain details.
+  (Number(Reflect.get(cause, "errcode")) % 256 === resultCodes[kind] ||
     // Errors that `@photostructure/sqlite` throws while it reads rows have no code.
     (Reflect.get(cause, "code") === "ERR_SQLITE_ERROR" &&
       Reflect.get(cause, "errcode") === undefined &&
-      cause.message === messages[reason]));
+      cause.message === errorMessages[kind]));
 
-/** SQLite's messages for these codes. */
-const messages: Readonly<Partial<Record<keyof typeof codes, string>>> = {
+/** The messages of SQLite's errors with these codes. */
+const errorMessages: Readonly<Partial<Record<keyof typeof resultCodes, string>>> = {
   corrupt: "database disk image is malformed",
   full: "database or disk is full",
   ioError: "disk I/O error",
@@ -280,6 +283,6 @@ export function rollBack(db: Connection): void {
       db.exec("ROLLBACK");
     }
   } catch {
-    // SQLite has rolled it back itself. The next transaction shows whether the connection still works.
+    // SQLite has rolled the transaction back itself. If the connection no longer works, the next transaction fails.
   }
 }

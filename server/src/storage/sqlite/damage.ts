@@ -24,8 +24,8 @@ export class DamageWatch {
   }
 
   /**
-   * Checks the write-ahead log. Must be called before the database is opened, which may apply the log. Returns
-   * whether there is a log, that is, whether the server did not close the database.
+   * Checks the write-ahead log. Must be called before the database is opened, because opening it may change the log.
+   * Returns whether there is a log, which means that the server ended without closing the database.
    */
   checkLog(): boolean {
     const { isEmpty, lostPages } = checkLog(this.#path);
@@ -39,8 +39,8 @@ export class DamageWatch {
   }
 
   /**
-   * Checks the whole database, which takes seconds for each gigabyte. A child process does it, because a process
-   * can be killed at any time, while ending a thread inside SQLite may end the whole server.
+   * Checks the whole database, which takes seconds for each gigabyte. A child process does it, because a process can
+   * be killed at any time, while terminating a thread in which SQLite runs may end the whole server.
    */
   checkInBackground(): void {
     try {

@@ -11,7 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import { isSqliteError } from "./connection.ts";
 
-const reserveFile = "millrace.reserve";
+const reserveFileName = "millrace.reserve";
 const mebibyte = 1_048_576;
 /** Free space below which the disk counts as full. */
 const minFreeBytes = 65_536;
@@ -32,8 +32,8 @@ export function readDiskUse(folder: string): DiskUse {
   }
 }
 
-/** Bytes to reserve for deletions on a disk of this size: 1/64 of it, at least 4 MiB and at most 32 MiB. */
-export const reserveBytesOf = ({ totalBytes }: DiskUse): number =>
+/** Computes the size of the reserve file on a disk of this size: 1/64 of it, at least 4 MiB and at most 32 MiB. */
+export const computeReserveBytes = ({ totalBytes }: DiskUse): number =>
   Math.min(32 * mebibyte, Math.max(4 * mebibyte, Math.floor(totalBytes / 64)));
 
 /** Whether an operation failed because the disk is full, either in the database or in another file. */
@@ -41,31 +41,31 @@ export function isDiskFull(cause: unknown, folder: string, readUse = readDiskUse
   return (
     isSqliteError(cause, "full") ||
     (cause instanceof Error && /^E(?:NOSPC|DQUOT)$/.test(String(Reflect.get(cause, "code")))) ||
-    // If the log's shared-memory file can't be written, SQLite reports only an I/O error or that it can't be
-    // opened.
+    // If the shared-memory file next to the write-ahead log can't be written, SQLite reports only an I/O error or
+    // that the file can't be opened.
     ((isSqliteError(cause, "ioError") || isSqliteError(cause, "cantOpen")) &&
       readUse(folder).freeBytes < minFreeBytes)
   );
 }
 
 /**
- * A file that reserves disk space, which is released when a deletion finds no other space. Deleting also writes to
- * the disk, so without a reserve a full disk could not be emptied.
+ * A file that reserves disk space for deletions: when a deletion finds no other space, the file is deleted. Deleting
+ * data also writes to the disk, so without this space a full disk could not be emptied.
  */
 export class DiskReserve {
   readonly #path: string;
-  #chunk: Buffer | undefined;
+  #fillBytes: Buffer | undefined;
 
   constructor(databasePath: string) {
-    this.#path = join(dirname(databasePath), reserveFile);
+    this.#path = join(dirname(databasePath), reserveFileName);
   }
 
-  /** Current size of the file. */
+  /** Current size of the reserve file. */
   get bytes(): number {
     return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Enlarges the reserve. Returns false and changes nothing if there is not enough space. */
+  /** Enlarges the reserve file. Returns false and changes nothing if there is not enough space. */
   grow(bytes: number): boolean {
     const previousBytes = this.bytes;
     let file: number | undefined;
@@ -87,7 +87,7 @@ export class DiskReserve {
     }
   }
 
-  /** Shrinks the reserve to `toBytes`. Returns whether that released any space. */
+  /** Shrinks the reserve file to `toBytes`. Returns whether that freed any space. */
   shrink(toBytes: number): boolean {
     if (this.bytes <= toBytes) {
       return false;
@@ -102,13 +102,13 @@ export class DiskReserve {
     return true;
   }
 
-  /** Releases the whole reserve. Returns whether that released any space. */
+  /** Deletes the reserve file. Returns whether that freed any space. */
   release(): boolean {
     return this.shrink(0);
   }
 
-  /** Random bytes, so that no file system can compress the file. */
+  /** Random bytes, so that no file system can compress the reserve file. */
   #randomBytes(): Buffer {
-    return (this.#chunk ??= randomFillSync(Buffer.alloc(mebibyte)));
+    return (this.#fillBytes ??= randomFillSync(Buffer.alloc(mebibyte)));
   }
 }

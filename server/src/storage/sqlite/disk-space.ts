@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 import { RequestError } from "../../model/errors.ts";
-import { DiskReserve, isDiskFull, readDiskUse, reserveBytesOf } from "./disk-reserve.ts";
+import { DiskReserve, isDiskFull, readDiskUse, computeReserveBytes } from "./disk-reserve.ts";
 import type { DiskUse } from "./disk-reserve.ts";
 import { parseRows } from "./rows.ts";
 import { eraseLog } from "./write-ahead-log.ts";
@@ -13,20 +13,20 @@ const mebibyte = 1_048_576;
 const ampleBytes = 1_024 * mebibyte;
 const recheckMs = 250;
 const checkIntervalMs = 1_000;
-/** The reserve grows in steps, so that no write waits for it. */
+/** The reserve file grows in steps, so that no write waits for it. */
 const growStepBytes = mebibyte;
 const growStepMs = 5;
-/** Size of the reserve that is enough for deleting all of a small database. */
+/** Size of the reserve file that is enough for deleting all data of a small database. */
 const smallReserveBytes = 4 * mebibyte;
 const retryAfterSeconds = 10;
 
-/** What a transaction adds: bytes of payloads, and rows. */
-export interface AddedLoad {
+/** An estimate of what a transaction adds to the database: bytes of payloads, and rows. */
+export interface AddedSize {
   readonly bytes: number;
   readonly rows: number;
 }
 
-export const noLoad: AddedLoad = { bytes: 0, rows: 0 };
+export const noAddedSize: AddedSize = { bytes: 0, rows: 0 };
 
 export interface DiskSpaceOptions {
   /**
@@ -39,28 +39,28 @@ export interface DiskSpaceOptions {
 
 interface SpaceMeasurement {
   /**
-   * Free bytes of the disk after the log is written back, without the reserve: the bytes by which the database may
-   * grow.
+   * Free bytes of the disk after the write-ahead log is written back, not including the reserve file: the bytes by
+   * which the database may grow.
    */
   readonly usableBytes: number;
-  /** Bytes by which the database file grows when the log is written back. */
+  /** Bytes by which the database file grows when the write-ahead log is written back. */
   readonly growthBytes: number;
   /** Bytes of free pages within the database, which are used before its file grows. */
   readonly spareBytes: number;
-  /** Size of the reserve. */
+  /** Size of the reserve file. */
   readonly reserveBytes: number;
 }
 
 /**
  * Decides which writes are accepted, depending on the space left on the disk. Normally enough space stays free to
- * write the log back at any time, and a file of its own reserves space for deletions. If space runs out, only
- * deletions are accepted, which may use the reserve. After each deletion the log is written back, and the reserve
- * grows again.
+ * write the write-ahead log back at any time, and a reserve file keeps space for deletions. If space runs out, only
+ * deletions are accepted, which may use the space of the reserve file. After each deletion the log is written back,
+ * and the reserve file grows again.
  *
- * States: open -> full -> open. `r` is the size of the reserve (32 MiB, less on a small disk). The state becomes full
- * if fewer than r/4 bytes are usable, if these bytes and the free pages of the database are together smaller than r, or
- * if a write did not fit. It becomes open again if at least 3r/8 bytes are usable, if these bytes and the free pages
- * are together at least 2r, and if the write that did not fit now fits.
+ * States: open -> full -> open. `r` is the size of the reserve file (32 MiB, less on a small disk). The state becomes
+ * full if fewer than r/4 bytes are usable, if these bytes and the free pages of the database are together smaller
+ * than r, or if a write did not fit. It becomes open again if at least 3r/8 bytes are usable, if these bytes and the
+ * free pages are together at least 2r, and if the write that did not fit now fits.
  */
 export class DiskSpace {
   readonly #db: Connection;
@@ -77,12 +77,12 @@ export class DiskSpace {
   #isAmpleUntilMs = 0;
   #bytesSinceCheck = 0;
   #reason: string | undefined;
-  /** Whether the reserve was released for a deletion. */
+  /** Whether the reserve file was deleted for a deletion that needed its space. */
   #isReserveReleased = false;
-  /** The earliest time of the next attempt after a failed write, whatever free space the disk reports. */
+  /** After a failed write, writes are refused until this time, however much free space the disk reports. */
   #retryAtMs = 0;
-  /** The largest load that did not fit. */
-  #refusedLoad: AddedLoad = noLoad;
+  /** The largest size of a write that did not fit. */
+  #refusedSize: AddedSize = noAddedSize;
 
   constructor(
     db: Connection,
@@ -94,13 +94,13 @@ export class DiskSpace {
     this.#folder = dirname(path);
     this.#readUse = readUse;
     this.#reserve = new DiskReserve(path);
-    this.#reserveMax = reserveBytesOf(readUse(this.#folder));
+    this.#reserveMax = computeReserveBytes(readUse(this.#folder));
     this.#statements = {
       pages: db.prepare("PRAGMA page_count").raw(),
       freePages: db.prepare("PRAGMA freelist_count").raw(),
     };
-    this.#pageBytes = numberOf(db.prepare("PRAGMA page_size").raw().all());
-    this.#check(noLoad);
+    this.#pageBytes = readNumber(db.prepare("PRAGMA page_size").raw().all());
+    this.#check(noAddedSize);
     if (this.#reason === undefined) {
       this.#growReserve(smallReserveBytes);
     } else {
@@ -128,26 +128,29 @@ export class DiskSpace {
     clearTimeout(this.#growTimer);
   }
 
-  /** Must be called before a write that adds data. Returns the error (503) if the disk is too full for it. */
-  checkLoad(load: AddedLoad): RequestError | undefined {
+  /** Must be called before a write that adds data. Returns the error (503) if the disk is too full for the write. */
+  checkSpaceFor(added: AddedSize): RequestError | undefined {
     if (this.#reason === undefined) {
-      this.#bytesSinceCheck += load.bytes;
+      this.#bytesSinceCheck += added.bytes;
       const isAmple = performance.now() < this.#isAmpleUntilMs;
       if (!isAmple || this.#bytesSinceCheck > ampleBytes / 4) {
-        this.#check(load);
+        this.#check(added);
       }
     }
-    return this.#reason === undefined ? undefined : refusal(this.#reason);
+    return this.#reason === undefined ? undefined : createRefusal(this.#reason);
   }
 
-  /** Must be called after each part of a deletion. If space is short, writes the log back to free its space. */
+  /**
+   * Must be called after each slice of a deletion. If space is short, writes the write-ahead log back to free its
+   * space.
+   */
   shortenLog(): void {
     if (performance.now() >= this.#isAmpleUntilMs) {
       this.#writeBack();
     }
   }
 
-  /** Must be called after a complete or failed deletion. Fills up the reserve again, if it was released. */
+  /** Must be called after a complete or failed deletion. Creates the reserve file again, if it was deleted. */
   restoreReserve(): void {
     this.#isReserveReleased = false;
     if (performance.now() >= this.#isAmpleUntilMs) {
@@ -159,15 +162,15 @@ export class DiskSpace {
   /**
    * Must be called with the error of a failed write. Returns whether the write failed because the disk is full.
    *
-   * @param load - what the write would have added; a deletion adds nothing.
+   * @param added - the estimated size of the write; zero for a deletion.
    */
-  isFull(cause: unknown, load: AddedLoad): boolean {
+  handleIfFull(cause: unknown, added: AddedSize): boolean {
     if (!isDiskFull(cause, this.#folder, this.#readUse)) {
       return false;
     }
     this.#isAmpleUntilMs = 0;
-    if (load.bytes + load.rows > 0) {
-      this.#markFull(load);
+    if (added.bytes + added.rows > 0) {
+      this.#markFull(added);
       this.#retryAtMs = performance.now() + retryAfterSeconds * 1_000;
     }
     this.#writeBack();
@@ -175,13 +178,13 @@ export class DiskSpace {
   }
 
   /** The error of a write that failed because the disk is full. */
-  failure(): RequestError {
-    return refusal(this.#reason ?? this.#describe(this.#measure()));
+  createFailure(): RequestError {
+    return createRefusal(this.#reason ?? this.#describe(this.#measure()));
   }
 
   /**
-   * Releases the reserve for a deletion that found no space, until {@link restoreReserve}. Returns whether there was a
-   * reserve.
+   * Deletes the reserve file for a deletion that found no space, until {@link restoreReserve}. Returns whether there
+   * was a reserve file.
    */
   releaseReserve(): boolean {
     this.#isReserveReleased = true;
@@ -192,21 +195,21 @@ export class DiskSpace {
     return wasReleased;
   }
 
-  /** Checks whether there is space for a load, and updates the state. */
-  #check(load: AddedLoad): void {
+  /** Checks whether there is space for a write of this size, and updates the state. */
+  #check(added: AddedSize): void {
     this.#bytesSinceCheck = 0;
-    let measured = this.#measure();
-    if (measured.usableBytes >= ampleBytes) {
+    let measurement = this.#measure();
+    if (measurement.usableBytes >= ampleBytes) {
       this.#isAmpleUntilMs = performance.now() + recheckMs;
       return;
     }
     this.#isAmpleUntilMs = 0;
-    if (measured.growthBytes > this.#reserveMax / 4 || !this.#fits(load, measured)) {
+    if (measurement.growthBytes > this.#reserveMax / 4 || !this.#hasSpaceFor(added, measurement)) {
       this.#writeBack();
-      measured = this.#measure();
+      measurement = this.#measure();
     }
-    if (!this.#fits(load, measured)) {
-      this.#markFull(load);
+    if (!this.#hasSpaceFor(added, measurement)) {
+      this.#markFull(added);
     }
   }
 
@@ -214,17 +217,17 @@ export class DiskSpace {
   #checkPeriodically(): void {
     try {
       if (this.#reason === undefined) {
-        this.#check(noLoad);
+        this.#check(noAddedSize);
       }
       if (!this.#isReserveReleased) {
         this.#update();
       }
     } catch {
-      // If the database can't be read, other code reports it.
+      // The database can't be read. Reads and writes report that.
     }
   }
 
-  /** Accepts all writes again if there is enough space, and lets the reserve grow. */
+  /** Accepts all writes again if there is enough space, and enlarges the reserve file. */
   #update(): void {
     if (this.#reason === undefined) {
       this.#growReserve(growStepBytes);
@@ -233,14 +236,14 @@ export class DiskSpace {
     if (this.#measure().growthBytes > 0) {
       this.#writeBack();
     }
-    // First grow the reserve to the half that deletions need.
+    // First enlarge the reserve file to half of its maximum, which is what deletions need.
     this.#growReserve(this.#reserveMax / 2);
-    // Give back the other half where free pages of the database are available, because writing to these pages needs
-    // space for the log.
-    this.#reserve.shrink(this.#reserveTarget(this.#measure()));
+    // Shrink it to that half again if the database has many free pages: writing to these pages needs space for the
+    // log.
+    this.#reserve.shrink(this.#computeReserveTarget(this.#measure()));
     if (this.#canReopen(this.#measure())) {
       this.#reason = undefined;
-      this.#refusedLoad = noLoad;
+      this.#refusedSize = noAddedSize;
       process.emitWarning(
         `${this.#folder}: there is space on the disk again: all writes are accepted`,
       );
@@ -248,20 +251,20 @@ export class DiskSpace {
     }
   }
 
-  #canReopen(measured: SpaceMeasurement): boolean {
-    const { usableBytes, spareBytes, reserveBytes } = measured;
+  #canReopen(measurement: SpaceMeasurement): boolean {
+    const { usableBytes, spareBytes, reserveBytes } = measurement;
     return (
       performance.now() >= this.#retryAtMs &&
-      reserveBytes >= Math.min(this.#reserveTarget(measured), this.#reserveMax / 2) &&
+      reserveBytes >= Math.min(this.#computeReserveTarget(measurement), this.#reserveMax / 2) &&
       usableBytes >= this.#reserveMax * 0.375 &&
       usableBytes + spareBytes >= this.#reserveMax * 2 &&
-      this.#fits(this.#refusedLoad, measured)
+      this.#hasSpaceFor(this.#refusedSize, measurement)
     );
   }
 
-  #fits({ bytes, rows }: AddedLoad, { usableBytes, spareBytes }: SpaceMeasurement): boolean {
-    // The log contains each changed page as a whole: the pages of payloads, and about one page of an index for every
-    // two rows.
+  #hasSpaceFor({ bytes, rows }: AddedSize, { usableBytes, spareBytes }: SpaceMeasurement): boolean {
+    // The write-ahead log contains each changed page as a whole: the pages of payloads, and about one page of an
+    // index for every two rows.
     const logBytes = bytes * 1.25 + (rows * this.#pageBytes) / 2;
     const addedBytes = bytes * 1.1 + rows * 2_048;
     return (
@@ -271,10 +274,10 @@ export class DiskSpace {
     );
   }
 
-  #markFull(load: AddedLoad): void {
-    this.#refusedLoad = {
-      bytes: Math.max(load.bytes, this.#refusedLoad.bytes),
-      rows: Math.max(load.rows, this.#refusedLoad.rows),
+  #markFull(added: AddedSize): void {
+    this.#refusedSize = {
+      bytes: Math.max(added.bytes, this.#refusedSize.bytes),
+      rows: Math.max(added.rows, this.#refusedSize.rows),
     };
     if (this.#reason === undefined) {
       this.#reason = this.#describe(this.#measure());
@@ -291,19 +294,19 @@ export class DiskSpace {
   }
 
   #measure(): SpaceMeasurement {
-    const pages = numberOf(this.#statements.pages.all());
+    const pages = readNumber(this.#statements.pages.all());
     const growthBytes = Math.max(0, pages * this.#pageBytes - statSync(this.#path).size);
     return {
       usableBytes: this.#readUse(this.#folder).freeBytes - growthBytes,
       growthBytes,
-      spareBytes: numberOf(this.#statements.freePages.all()) * this.#pageBytes,
+      spareBytes: readNumber(this.#statements.freePages.all()) * this.#pageBytes,
       reserveBytes: this.#reserve.bytes,
     };
   }
 
   /**
-   * If other programs left no free space at all, releases a part of the reserve: opening the files next to the
-   * database needs a little space.
+   * If other programs left no free space at all, shrinks the reserve file: opening the files next to the database
+   * needs a little space.
    */
   #freeSomeReserve(): void {
     const keptFreeBytes = this.#reserveMax / 8;
@@ -313,7 +316,7 @@ export class DiskSpace {
     }
   }
 
-  /** Writes the log back, as far as readers allow it. */
+  /** Writes the write-ahead log back, as far as readers allow it. */
   #writeBack(): void {
     if (this.#db.inTransaction) {
       return;
@@ -321,35 +324,36 @@ export class DiskSpace {
     try {
       eraseLog(this.#db);
     } catch {
-      // Not even the checkpoint has enough space. The data stays in the log, where it is just as safe.
+      // There is not enough space for the checkpoint either. The data stays in the log, which is just as safe.
     }
   }
 
-  /** Returns the target size of the reserve: at most what a deletion can need. */
-  #reserveTarget({ spareBytes, growthBytes }: SpaceMeasurement): number {
+  /** Returns the target size of the reserve file: at most what a deletion can need. */
+  #computeReserveTarget({ spareBytes, growthBytes }: SpaceMeasurement): number {
     const databaseBytes = statSync(this.#path).size + growthBytes;
     const fullTarget = Math.min(this.#reserveMax, Math.max(smallReserveBytes, databaseBytes));
     const isHalved = this.#reason !== undefined && spareBytes >= this.#reserveMax * 2;
     return isHalved ? Math.min(fullTarget, this.#reserveMax / 2) : fullTarget;
   }
 
-  /** Lets the reserve grow by one step, and schedules the next step. */
+  /** Enlarges the reserve file by one step, and schedules the next step. */
   #growReserve(stepBytes: number): void {
     clearTimeout(this.#growTimer);
-    const measured = this.#measure();
-    // On a nearly full disk, leave some space for the files next to the database: the text index, and the log's
-    // shared memory.
+    const measurement = this.#measure();
+    // On a nearly full disk, leave some space for the files next to the database: the text index, and the shared
+    // memory of the write-ahead log.
     const keptFreeBytes = this.#reason === undefined ? this.#reserveMax : this.#reserveMax / 8;
-    const missing = this.#reserveTarget(measured) - measured.reserveBytes;
-    const bytes = Math.floor(Math.min(missing, measured.usableBytes - keptFreeBytes, stepBytes));
+    const missing = this.#computeReserveTarget(measurement) - measurement.reserveBytes;
+    const bytes = Math.floor(Math.min(missing, measurement.usableBytes - keptFreeBytes, stepBytes));
     if (bytes > 0 && this.#reserve.grow(bytes) && bytes < missing) {
       this.#growTimer = setTimeout(() => this.#growReserve(growStepBytes), growStepMs).unref();
     }
   }
 }
 
-const refusal = (reason: string): RequestError => new RequestError(503, reason, retryAfterSeconds);
+const createRefusal = (reason: string): RequestError =>
+  new RequestError(503, reason, retryAfterSeconds);
 
 const inMebibytes = (bytes: number): string => (Math.max(0, bytes) / mebibyte).toFixed(1);
 
-const numberOf = (rows: readonly unknown[]): number => Number(parseRows(rows)[0]?.[0]);
+const readNumber = (rows: readonly unknown[]): number => Number(parseRows(rows)[0]?.[0]);

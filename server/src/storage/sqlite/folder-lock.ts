@@ -8,13 +8,12 @@ export interface FolderLock {
 }
 
 const lockFile = "millrace.lock";
+/** Milliseconds to wait for another server that is about to release the lock. */
 const waitMs = 250;
 
 /**
- * Locks a folder. The lock is held by the operating system, on an empty database next to the real one, so it ends
- * whenever the process ends. A file that contains a process id would remain after a crash.
- *
- * @throws ServerError another server has locked the folder.
+ * Locks a folder. The operating system holds the lock, on an empty database next to the real one, so it ends whenever
+ * the process ends. A file that contains a process id would remain after a crash.
  */
 export function lockFolder(folder: string): FolderLock {
   const path = join(folder, lockFile);

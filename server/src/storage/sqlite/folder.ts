@@ -11,7 +11,7 @@ import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { messageOf, ServerError } from "../../model/errors.ts";
 
-/** Permissions of all users except the owner. */
+/** File permissions of everyone except the owner. */
 const othersPermissions = 0o077;
 
 /**
@@ -73,11 +73,11 @@ function restrictFolder(path: string): void {
   }
   const names = readdirSync(path);
   const otherFile = names.find((name) => !serverFile.test(name));
-  // A folder with files of something else, such as a home or a temporary folder, stays as it is.
+  // If the folder also contains files of other programs, as a home folder does, its permissions are not changed.
   if (otherFile === undefined) {
     chmodSync(path, 0o700);
   }
-  // An empty folder contained nothing that could have been read, so there is no warning.
+  // An empty folder contained nothing that others could have read, so there is no warning.
   if (names.length > 0) {
     const mode = permissions.toString(8);
     process.emitWarning(

@@ -6,7 +6,7 @@ const applicationId = 0x4d_49_4c_4c;
 /** Tables that every version has. Databases of versions that wrote no application id are recognized by these tables. */
 const oldTables = ["settings", "projects", "runs", "payloads"];
 
-const readNumber = (db: Connection, pragma: string): number =>
+const readPragma = (db: Connection, pragma: string): number =>
   Number(db.prepare(`PRAGMA ${pragma}`).raw().all().flat()[0] ?? 0);
 
 /**
@@ -15,16 +15,16 @@ const readNumber = (db: Connection, pragma: string): number =>
  * @throws Error the database belongs to another program.
  */
 export function assertMillraceDatabase(db: Connection): void {
-  const id = readNumber(db, "application_id");
+  const id = readPragma(db, "application_id");
   if (id === applicationId) {
     return;
   }
   const tables = new Set(
     db.prepare("SELECT name FROM sqlite_master").raw().all().flat().map(String),
   );
-  const isNew = id === 0 && tables.size === 0 && readNumber(db, "user_version") === 0;
+  const isNew = id === 0 && tables.size === 0 && readPragma(db, "user_version") === 0;
   const isOld =
-    id === 0 && readNumber(db, "user_version") > 0 && oldTables.every((name) => tables.has(name));
+    id === 0 && readPragma(db, "user_version") > 0 && oldTables.every((name) => tables.has(name));
   if (!isNew && !isOld) {
     throw new Error(
       "it is the database of another program, and was left as it is: choose another data folder",
@@ -34,7 +34,7 @@ export function assertMillraceDatabase(db: Connection): void {
 
 /** Sets the application id of a Millrace database, once. */
 export function writeApplicationId(db: Connection): void {
-  if (readNumber(db, "application_id") !== applicationId) {
+  if (readPragma(db, "application_id") !== applicationId) {
     db.exec(`PRAGMA application_id = ${applicationId}`);
   }
 }

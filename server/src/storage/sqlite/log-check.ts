@@ -4,7 +4,9 @@ import { closeSync, openSync, readSync } from "node:fs";
 export interface LogState {
   /** Whether there is no log, or nothing in it. */
   readonly isEmpty: boolean;
-  /** Pages of commits after the first unreadable page. SQLite ignores them, so these commits are lost. */
+  /**
+   * Number of pages of commits after the first unreadable page. SQLite ignores these pages, so the commits are lost.
+   */
   readonly lostPages: number;
 }
 
@@ -13,7 +15,7 @@ const frameHeaderBytes = 24;
 
 /**
  * Reads a write-ahead log as SQLite does for recovery: up to the first page whose checksum does not match all pages
- * before it. Pages after it with the same salt were also written, but SQLite does not read them.
+ * before it. Later pages with the same salt were also written, but SQLite does not read them.
  */
 export function checkLog(databasePath: string): LogState {
   const file = openIfExists(`${databasePath}-wal`);
@@ -51,7 +53,10 @@ function readLog(file: number): LogState {
   let isReadable = true;
   let unreadablePages = 0;
   let lostPages = 0;
-  for (let at = headerBytes; readSync(file, frame, 0, frame.length, at) === frame.length;) {
+  for (
+    let position = headerBytes;
+    readSync(file, frame, 0, frame.length, position) === frame.length;
+  ) {
     if (frame.compare(header, 16, 24, 8, 16) !== 0) {
       break; // A frame from before the log was last restarted.
     }
@@ -60,13 +65,13 @@ function readLog(file: number): LogState {
       checksum.add(frame, frameHeaderBytes, frame.length);
       isReadable = checksum.matches(frame.readUInt32BE(16), frame.readUInt32BE(20));
     }
-    // The frame of a commit's last page contains the size of the database. Pages that no such frame follows belong to
-    // no commit.
+    // The frame of a commit's last page contains the size of the database. Pages without such a frame after them
+    // belong to no commit.
     unreadablePages += isReadable ? 0 : 1;
     if (!isReadable && frame.readUInt32BE(4) > 0) {
       lostPages = unreadablePages;
     }
-    at += frame.length;
+    position += frame.length;
   }
   return { isEmpty: false, lostPages };
 }
@@ -86,11 +91,13 @@ class LogChecksum {
   add(bytes: Buffer, from: number, to: number): void {
     let first = this.#first;
     let second = this.#second;
-    for (let at = from; at < to; at += 8) {
-      const firstWord = this.#isBigEndian ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at);
+    for (let position = from; position < to; position += 8) {
+      const firstWord = this.#isBigEndian
+        ? bytes.readUInt32BE(position)
+        : bytes.readUInt32LE(position);
       const secondWord = this.#isBigEndian
-        ? bytes.readUInt32BE(at + 4)
-        : bytes.readUInt32LE(at + 4);
+        ? bytes.readUInt32BE(position + 4)
+        : bytes.readUInt32LE(position + 4);
       first = (first + firstWord + second) | 0;
       second = (second + secondWord + first) | 0;
     }

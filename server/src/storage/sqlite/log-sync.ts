@@ -7,18 +7,18 @@ export interface LogSyncOptions {
 }
 
 /**
- * Half of the time within which commits are guaranteed to be on disk. The other half is left for a long commit and for
- * the sync itself.
+ * Half of the time within which a commit is guaranteed to be on disk. The other half is left for a commit that takes
+ * long and for the sync itself.
  */
 const defaultDelayMs = 250;
 
 /**
- * Syncs the write-ahead log to disk while it grows. A commit leaves its pages to the operating system, which keeps
- * them when the process ends, but not during a power failure. The sync runs on a thread of Node's pool, so that the
- * writer can continue.
+ * Syncs the write-ahead log to disk while it grows. A commit hands its pages to the operating system, which still
+ * writes them if the process ends, but not if the power fails. The sync runs on a thread of Node's thread pool, so
+ * that the writer thread can continue.
  *
- * This class opens the log with a file descriptor of its own. Closing it releases no lock of SQLite, because SQLite
- * locks only the other two files.
+ * This class opens the log with a file descriptor of its own. Closing the descriptor releases no lock of SQLite,
+ * because SQLite locks only the two other files.
  */
 export class LogSync {
   readonly #path: string;
@@ -41,11 +41,11 @@ export class LogSync {
   }
 
   /** Must be called after each commit, even if it wrote little. */
-  touch(): void {
+  recordCommit(): void {
     const nowMs = performance.now();
     this.#dirtySinceMs ??= nowMs;
     if (nowMs - this.#dirtySinceMs >= this.#delayMs) {
-      // A timer does not fire while commits follow each other without a pause.
+      // While commits follow each other without a pause, no timer fires.
       this.#startSync();
     } else {
       this.#timer ??= setTimeout(() => this.#startSync(), this.#delayMs);
@@ -69,8 +69,8 @@ export class LogSync {
     try {
       this.#fd ??= openSync(this.#path, "r+");
     } catch {
-      // Either there is no log and so nothing to sync, or no file descriptor is available and the next commit tries
-      // again.
+      // Either the log does not exist, so there is nothing to sync, or no file descriptor is available and the next
+      // commit tries again.
       this.#dirtySinceMs = undefined;
       return;
     }
@@ -84,8 +84,8 @@ export class LogSync {
     if (this.#isClosed) {
       this.#closeFile();
     } else if (this.#dirtySinceMs !== undefined) {
-      const sinceMs = performance.now() - this.#dirtySinceMs;
-      this.#timer ??= setTimeout(() => this.#startSync(), Math.max(0, this.#delayMs - sinceMs));
+      const elapsedMs = performance.now() - this.#dirtySinceMs;
+      this.#timer ??= setTimeout(() => this.#startSync(), Math.max(0, this.#delayMs - elapsedMs));
     }
   }
 

@@ -6,6 +6,7 @@ import { openDatabase } from "./connection.ts";
 /** Name of the database file in the data folder. */
 export const databaseFile = "millrace.db";
 
+/** Size of SQLite's page cache for one connection. */
 export const cacheKibibytes = 65_536;
 
 /** Opens a read-only connection. */
@@ -23,6 +24,6 @@ export function openCheckpointer(path: string): Connection {
   return db;
 }
 
-/** Id of the tenant that requests without an access key belong to. */
+/** Reads the id of the tenant to which requests without an access key belong. */
 export const readDefaultTenantId = (db: Connection): string =>
   String(db.prepare("SELECT value FROM settings WHERE key = 'tenant_id'").raw().all().flat()[0]);

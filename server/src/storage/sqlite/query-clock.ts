@@ -8,36 +8,36 @@ export interface QueryLimit {
    * Ends the query when any thread sets it to something other than 0: the client disconnected, or the server is
    * closing.
    */
-  readonly ended?: Int32Array<SharedArrayBuffer>;
+  readonly cancelFlag?: Int32Array<SharedArrayBuffer>;
 }
 
 /**
- * Returns an SQL condition that is always true, and that ends its query beyond the limit. Use it in statements that
- * read many rows. `rowNumber` must differ from row to row. The clock is read for one row in 64, because calling the
- * function costs 0.05 to 0.3 µs and deciding whether to call it 0.03 µs. A hash decides, so that no regular pattern of
- * row numbers skips all calls.
+ * Returns an SQL condition that is always true, and that aborts its query when the limit is exceeded. Use it in
+ * statements that read many rows. `rowNumber` must differ from row to row. The clock is read for one row in 64,
+ * because calling the function costs 0.05 to 0.3 µs, but deciding whether to call it only 0.03 µs. A hash of the row
+ * number decides, so that no regular pattern of row numbers skips all calls.
  */
 export const withinDeadline = (rowNumber: string): string =>
   `(((${rowNumber}) * 40503 >> 7) & 63 OR within_deadline())`;
 
 /**
- * Like {@link withinDeadline}, but reads the clock for each row. Use it in statements that read much data per row, such
- * as payloads.
+ * Like {@link withinDeadline}, but reads the clock for each row. Use it in statements that read much data per row,
+ * such as payloads.
  */
 export const withinDeadlineEachTime = (rowNumber: string): string =>
   `(${rowNumber} IS NULL OR within_deadline())`;
 
 /**
- * Decides whether the query of a connection may continue. Deadlines of reads depend on this check, because the SQLite
- * packages for Node can't interrupt a query.
+ * Decides whether the query of a connection may continue. Time limits of queries depend on this check, because the
+ * SQLite packages for Node can't interrupt a query.
  */
 export class QueryClock {
   #limit: QueryLimit | undefined;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #failure: RequestError | undefined;
 
-  /** Implements `within_deadline()`: returns 1, or throws. */
-  check(): number {
+  /** Implements the SQL function `within_deadline()`: returns 1, or throws. */
+  checkLimit(): number {
     if (this.#limit === undefined) {
       return 1;
     }
@@ -48,23 +48,26 @@ export class QueryClock {
     return 1;
   }
 
-  async limited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result> {
+  async runLimited<Result>(
+    limit: QueryLimit,
+    read: () => Result | Promise<Result>,
+  ): Promise<Result> {
     this.#limit = limit;
     this.#deadlineMs = performance.now() + limit.durationMs;
     this.#failure = undefined;
     try {
-      this.check();
+      this.checkLimit();
       return await read();
     } catch (cause) {
-      // The engine may wrap an error that our function throws.
+      // SQLite may wrap an error that the SQL function throws, so throw the original error.
       throw this.#failure ?? cause;
     } finally {
       this.#limit = undefined;
     }
   }
 
-  #findFailure({ durationMs, ended }: QueryLimit): RequestError | undefined {
-    if (ended !== undefined && Atomics.load(ended, 0) !== 0) {
+  #findFailure({ durationMs, cancelFlag }: QueryLimit): RequestError | undefined {
+    if (cancelFlag !== undefined && Atomics.load(cancelFlag, 0) !== 0) {
       return new RequestError(
         503,
         "the query was canceled: its client disconnected, or the server is closing",

@@ -1,7 +1,7 @@
 /** SQL that reads a text as bytes, because a SQLite package may return a text only up to its first NUL. */
 export const wholeText = (column: string): string => `CAST(${column} AS BLOB)`;
 
-/** The text of a column, also if it was read with {@link wholeText}. */
+/** Converts a column's value to a string, also if it was read with {@link wholeText}. */
 export const textOf = (value: unknown): string =>
   value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
 
@@ -15,6 +15,6 @@ export const textOrNull = (value: unknown): string | null =>
   typeof value === "string" ? value : null;
 
 /** Returns the placeholders of a statement for a list of values. */
-export function marks(values: readonly unknown[]): string {
+export function createPlaceholders(values: readonly unknown[]): string {
   return values.map(() => "?").join(", ");
 }

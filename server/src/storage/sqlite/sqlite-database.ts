@@ -40,8 +40,8 @@ class RowStatement {
 const maxStatements = 100;
 
 /**
- * Runs queries on a connection of this thread. Each statement runs while its method is called, and the promise is
- * already resolved: between the statements of one repository method, only microtasks run.
+ * Runs queries on a connection of this thread. A statement runs within the call of the method, and the returned
+ * promise is already settled: between the statements of one repository method, only microtasks run.
  */
 export class SqliteDatabase implements Database {
   readonly #db: Pick<Connection, "prepare">;
@@ -52,7 +52,7 @@ export class SqliteDatabase implements Database {
     this.#db = db;
   }
 
-  // Async functions, so that a statement that fails rejects instead of throwing.
+  // These functions are async so that a failed statement rejects instead of throwing.
 
   async all<Row>(query: BuiltQuery<Row> | Query<Row, never>, values: object = {}): Promise<Row[]> {
     const { statement, parameters } = this.#prepare(query);
@@ -80,9 +80,9 @@ export class SqliteDatabase implements Database {
       const { sql, parameters } = compileFor("sqlite", query);
       return { statement: this.#prepareText(sql), parameters };
     }
-    const known = this.#prepared.get(query);
-    if (known !== undefined) {
-      return known;
+    const cached = this.#prepared.get(query);
+    if (cached !== undefined) {
+      return cached;
     }
     const { sql, parameters }: CompiledQuery = query.compileFor("sqlite");
     const prepared = { statement: new RowStatement(this.#db.prepare(sql)), parameters };

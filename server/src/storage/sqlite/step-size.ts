@@ -1,6 +1,6 @@
 /**
- * Adapts the number of rows that a step of a deletion deletes. A step that failed is repeated with fewer rows, because
- * on a nearly full disk the log of a step must fit into the remaining space.
+ * Adapts the number of rows that one step of a deletion deletes. A step that failed is repeated with fewer rows,
+ * because on a nearly full disk the write-ahead log of a step must fit into the remaining space.
  */
 export class StepSize {
   #fraction = 1;
@@ -9,12 +9,12 @@ export class StepSize {
     return Math.max(1, Math.floor(maxRows * this.#fraction));
   }
 
-  /** Must be called when a step was too large. */
+  /** Must be called when a step failed because it was too large. */
   shrink(): void {
     this.#fraction = Math.max(1 / 256, this.#fraction / 4);
   }
 
-  /** Must be called when a step was written. The next one may be larger again. */
+  /** Must be called after a successful step. The next step may delete more rows. */
   grow(): void {
     this.#fraction = Math.min(1, this.#fraction * 2);
   }

@@ -3,8 +3,8 @@ import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
 /**
- * Maximum number of attachments that are measured, and of runs per project that are counted. Each takes a few
- * milliseconds.
+ * Maximum number of attachments that are measured, and of runs that are counted for each project. Each limit takes a
+ * few milliseconds.
  */
 const maxAttachments = 10_000;
 const maxRuns = 100_000;
@@ -17,10 +17,10 @@ export class StorageReader implements StorageReads {
     this.#statements = prepareStatements(db);
   }
 
-  use(tenantId: string): StorageUse {
+  measure(tenantId: string): StorageUse {
     const { pages, runAttachments, exampleAttachments } = this.#statements;
     const [[pageCount, size, free] = []] = parseRows(pages.all());
-    const files = [runAttachments, exampleAttachments].map((statement) => {
+    const attachments = [runAttachments, exampleAttachments].map((statement) => {
       const [[count, bytes, scanned] = []] = parseRows(statement.all([tenantId, maxAttachments]));
       return { count: Number(count), bytes: Number(bytes), scanned: Number(scanned) };
     });
@@ -28,27 +28,27 @@ export class StorageReader implements StorageReads {
       databaseBytes: Number(pageCount) * Number(size),
       freeBytes: Number(free) * Number(size),
       attachments: {
-        count: files.reduce((sum, file) => sum + file.count, 0),
-        bytes: files.reduce((sum, file) => sum + file.bytes, 0),
-        isComplete: files.every((file) => file.scanned < maxAttachments),
+        count: attachments.reduce((sum, file) => sum + file.count, 0),
+        bytes: attachments.reduce((sum, file) => sum + file.bytes, 0),
+        isComplete: attachments.every((file) => file.scanned < maxAttachments),
       },
     };
   }
 
-  projects(
+  listProjects(
     tenantId: string,
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): readonly ProjectUse[] {
     const rows = parseRows(this.#statements.projects.all([tenantId, limit, offset]));
     return rows.map(([id, name]) => {
       const [[count] = []] = parseRows(this.#statements.countRuns.all([id, maxRuns]));
-      const [oldest] = parseRows(this.#statements.oldest.all([id]));
+      const [oldestStart] = parseRows(this.#statements.oldestStart.all([id]));
       return {
         projectId: String(id),
         name: String(JSON.parse(String(name))),
         count: Number(count),
         isComplete: Number(count) < maxRuns,
-        oldestMicros: oldest === undefined ? null : Number(oldest[0]),
+        oldestMicros: oldestStart === undefined ? null : Number(oldestStart[0]),
       };
     });
   }
@@ -84,7 +84,7 @@ function prepareStatements(db: Connection) {
     countRuns: db
       .prepare("SELECT count(*) FROM (SELECT 1 FROM runs WHERE project_id = ? LIMIT ?)")
       .raw(),
-    oldest: db
+    oldestStart: db
       .prepare("SELECT start_us FROM runs WHERE project_id = ? ORDER BY start_us LIMIT 1")
       .raw(),
   };

@@ -1,27 +1,28 @@
-import { idLength, longKey } from "../row-keys.ts";
+import { idLength, createQualifiedKey } from "../row-keys.ts";
 import type { KeyKind, RowKeys } from "../row-keys.ts";
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
 /** Like `idOf`, as an SQL expression. */
-export const idIn = (key: string): string => `substr(${key}, 1, ${idLength})`;
+export const idSql = (key: string): string => `substr(${key}, 1, ${idLength})`;
 
-/** Like `longKey`, as an SQL expression. */
-export const longKeyIn = (id: string, tenantId: string): string => `(${id} || '/' || ${tenantId})`;
+/** Like `createQualifiedKey`, as an SQL expression. */
+export const qualifiedKeySql = (id: string, tenantId: string): string =>
+  `(${id} || '/' || ${tenantId})`;
 
 /**
- * Finds the keys of a tenant's ids. Ids are unique within a tenant, keys within the database. A key is the id
- * itself, or, if a row of another tenant had that key first, the id followed by a slash and the tenant id. The
- * table `tenant_keys` lists the ids of a tenant that have such a longer key. A key that is passed as an id is
- * returned unchanged.
+ * Finds the keys of a tenant's ids. Ids are unique within a tenant, keys within the database. The key of a row is its
+ * id, or, if a row of another tenant already had that key, a qualified key: the id, a slash and the tenant id. The
+ * table `tenant_keys` lists the ids of a tenant that have a qualified key. A key that is passed as an id is returned
+ * unchanged.
  */
 export class TenantKeys {
   readonly #findAny;
-  readonly #listLong;
+  readonly #listQualified;
 
   constructor(db: Connection) {
     this.#findAny = db.prepare("SELECT 1 FROM tenant_keys WHERE tenant_id = ? LIMIT 1").raw();
-    this.#listLong = db
+    this.#listQualified = db
       .prepare(
         `SELECT id FROM tenant_keys WHERE tenant_id = ? AND kind = ?
          AND id IN (SELECT value FROM json_each(?))`,
@@ -29,37 +30,38 @@ export class TenantKeys {
       .raw();
   }
 
-  /** Whether any of a tenant's ids has a longer key. */
-  hasLong(tenantId: string): boolean {
+  /** Whether any of a tenant's ids has a qualified key. */
+  hasQualifiedKeys(tenantId: string): boolean {
     return this.#findAny.all([tenantId]).length > 0;
   }
 
   keyOf(kind: KeyKind, tenantId: string, id: string): string {
-    // Test the common case first: the tenant has no longer keys.
-    const isLong = this.hasLong(tenantId) && this.findLong(kind, tenantId, [id]).has(id);
-    return isLong ? longKey(id, tenantId) : id;
+    // Test the common case first: the tenant has no qualified keys.
+    const isQualified =
+      this.hasQualifiedKeys(tenantId) && this.findQualifiedIds(kind, tenantId, [id]).has(id);
+    return isQualified ? createQualifiedKey(id, tenantId) : id;
   }
 
   keysOf(kind: KeyKind, tenantId: string, ids: readonly string[]): readonly string[] {
-    const long = this.findLong(kind, tenantId, ids);
-    return ids.map((id) => (long.has(id) ? longKey(id, tenantId) : id));
+    const qualifiedIds = this.findQualifiedIds(kind, tenantId, ids);
+    return ids.map((id) => (qualifiedIds.has(id) ? createQualifiedKey(id, tenantId) : id));
   }
 
-  /** Returns those of the ids that have a longer key. */
-  findLong(kind: KeyKind, tenantId: string, ids: readonly string[]): ReadonlySet<string> {
-    if (ids.length === 0 || !this.hasLong(tenantId)) {
-      return none;
+  /** Returns those of the ids that have a qualified key. */
+  findQualifiedIds(kind: KeyKind, tenantId: string, ids: readonly string[]): ReadonlySet<string> {
+    if (ids.length === 0 || !this.hasQualifiedKeys(tenantId)) {
+      return noIds;
     }
-    const rows = this.#listLong.all([tenantId, kind, JSON.stringify(ids)]);
+    const rows = this.#listQualified.all([tenantId, kind, JSON.stringify(ids)]);
     return new Set(parseRows(rows).map(([id]) => String(id)));
   }
 }
 
-const none: ReadonlySet<string> = new Set();
+const noIds: ReadonlySet<string> = new Set();
 
 /**
- * Statements that update references to an id, which a tenant may store before it has a row with that id. `?1` is
- * the longer key, `?2` the id, `?3` the tenant id.
+ * Statements that update references to an id. A tenant may store references before it has a row with that id. `?1` is
+ * the qualified key, `?2` the id, `?3` the tenant id.
  */
 const referenceUpdates: { readonly [Kind in KeyKind]: readonly string[] } = {
   run: ["feedback", "feedback_tokens", "annotation_queue_runs"].map(
@@ -72,12 +74,12 @@ const referenceUpdates: { readonly [Kind in KeyKind]: readonly string[] } = {
   ],
 };
 
-/** Like {@link TenantKeys}, for the writer, which also assigns longer keys. */
+/** Like {@link TenantKeys}, for the writer thread, which also assigns qualified keys. */
 export class TenantKeyWriter extends TenantKeys implements RowKeys {
   readonly #insert;
   readonly #referenceUpdates;
-  /** Cached results of `hasLong`. They stay valid because only this thread writes the table. */
-  readonly #hasLongCache = new Map<string, boolean>();
+  /** Cached results of `hasQualifiedKeys`. They stay valid because only this thread writes the table. */
+  readonly #hasQualifiedKeysCache = new Map<string, boolean>();
 
   constructor(db: Connection) {
     super(db);
@@ -91,30 +93,30 @@ export class TenantKeyWriter extends TenantKeys implements RowKeys {
     };
   }
 
-  override hasLong(tenantId: string): boolean {
-    const cached = this.#hasLongCache.get(tenantId);
+  override hasQualifiedKeys(tenantId: string): boolean {
+    const cached = this.#hasQualifiedKeysCache.get(tenantId);
     if (cached !== undefined) {
       return cached;
     }
-    const hasLong = super.hasLong(tenantId);
-    this.#hasLongCache.set(tenantId, hasLong);
-    return hasLong;
+    const hasAny = super.hasQualifiedKeys(tenantId);
+    this.#hasQualifiedKeysCache.set(tenantId, hasAny);
+    return hasAny;
   }
 
   /**
-   * Assigns the longer key to an id whose key is another tenant's. References that the tenant has stored to the id
-   * are updated.
+   * Assigns the qualified key to an id whose plain key belongs to another tenant. References to the id that the
+   * tenant has stored are updated.
    */
-  lengthen(kind: KeyKind, tenantId: string, id: string): string {
-    const key = longKey(id, tenantId);
+  assignQualifiedKey(kind: KeyKind, tenantId: string, id: string): string {
+    const key = createQualifiedKey(id, tenantId);
     this.#insert.run([tenantId, kind, id]);
-    this.#hasLongCache.set(tenantId, true);
+    this.#hasQualifiedKeysCache.set(tenantId, true);
     this.#referenceUpdates[kind].forEach((statement) => statement.run([key, id, tenantId]));
     return key;
   }
 
   /** Must be called after a rollback, which may have reverted the assignment of a key. */
-  forget(): void {
-    this.#hasLongCache.clear();
+  clearCache(): void {
+    this.#hasQualifiedKeysCache.clear();
   }
 }

@@ -14,7 +14,9 @@ import { digestToken } from "../share-token.ts";
 import type { ShareToken, TokenCipher } from "../share-token.ts";
 import type { Connection } from "./connection.ts";
 
-/** File in the data folder with one key per line. The first key encrypts, and every key can decrypt. */
+/**
+ * Name of the file in the data folder that contains one key per line. The first key encrypts; every key can decrypt.
+ */
 export const tokenKeyFile = "token.key";
 
 const algorithm = "aes-256-gcm";
@@ -23,7 +25,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * Encrypts the tokens of share links. Someone with a copy of the database can then open none of the links, while the
+ * Encrypts the tokens of share links. Someone with a copy of the database can then use none of the links, while the
  * server can still show their URLs. A token can be decrypted only for the row that it was encrypted for.
  */
 export class TokenKeys implements TokenCipher {
@@ -34,7 +36,7 @@ export class TokenKeys implements TokenCipher {
   }
 
   /** Creates a key for a database in memory, which is lost together with the database. */
-  static random(): TokenKeys {
+  static createRandom(): TokenKeys {
     return new TokenKeys([randomBytes(keyBytes)]);
   }
 
@@ -43,11 +45,13 @@ export class TokenKeys implements TokenCipher {
     return new TokenKeys(parseKeys(readKeyFile(folder)));
   }
 
-  /** Like {@link TokenKeys.read}, for the process that has locked the folder: creates a key if there is none. */
-  static prepare(folder: string): TokenKeys {
+  /**
+   * Like {@link TokenKeys.read}, for the process that has locked the folder: creates a key if the folder has none.
+   */
+  static readOrCreate(folder: string): TokenKeys {
     const text = readKeyFile(folder);
     if (parseKeys(text).length === 0) {
-      // The existing text is not a key, but its owner may need it, so it is kept below the new key.
+      // The existing text contains no key, but someone may need it, so it stays in the file below the new key.
       writeKeyFile(folder, `${randomBytes(keyBytes).toString("base64url")}\n${text}`);
     }
     return TokenKeys.read(folder);
@@ -66,8 +70,8 @@ export class TokenKeys implements TokenCipher {
   }
 
   /** Decrypts a token; `undefined` if none of the keys encrypted it for this row. */
-  decrypt(sealed: string, owner: string): string | undefined {
-    const bytes = Buffer.from(sealed, "base64url");
+  decrypt(encryptedToken: string, owner: string): string | undefined {
+    const bytes = Buffer.from(encryptedToken, "base64url");
     if (bytes.length < nonceBytes + tagBytes) {
       return undefined;
     }
@@ -106,21 +110,21 @@ function readKeyFile(folder: string): string {
  */
 function writeKeyFile(folder: string, text: string): void {
   const path = join(folder, tokenKeyFile);
-  const draft = `${path}.new`;
-  rmSync(draft, { force: true });
-  const file = openSync(draft, "wx", 0o600);
+  const newPath = `${path}.new`;
+  rmSync(newPath, { force: true });
+  const file = openSync(newPath, "wx", 0o600);
   try {
     writeSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
-  renameSync(draft, path);
+  renameSync(newPath, path);
 }
 
 const keysOfConnections = new WeakMap<Connection, TokenKeys>();
 
-/** The keys of a connection's database. Repositories encrypt and decrypt tokens with them. */
+/** Returns the token keys of a connection's database. Repositories encrypt and decrypt tokens with them. */
 export function tokenKeysOf(db: Connection): TokenKeys {
   const keys = keysOfConnections.get(db);
   if (keys === undefined) {
@@ -129,25 +133,31 @@ export function tokenKeysOf(db: Connection): TokenKeys {
   return keys;
 }
 
-/** Defines SQL functions that hash, encrypt and decrypt tokens within a query, and keeps the keys for {@link tokenKeysOf}. */
+/**
+ * Defines SQL functions that hash, encrypt and decrypt tokens within a query, and stores the keys for {@link
+ * tokenKeysOf}.
+ */
 export function defineTokenFunctions(db: Connection, keys: TokenKeys): void {
   keysOfConnections.set(db, keys);
-  db.define("token_digest", (token) => digestToken(String(token)));
-  db.define("seal_token", (token, owner) => keys.encrypt(String(token), String(owner)));
-  db.define("open_token", (sealed, owner) => keys.decrypt(String(sealed), String(owner)) ?? "");
+  db.defineFunction("token_digest", (token) => digestToken(String(token)));
+  db.defineFunction("seal_token", (token, owner) => keys.encrypt(String(token), String(owner)));
+  db.defineFunction(
+    "open_token",
+    (encryptedToken, owner) => keys.decrypt(String(encryptedToken), String(owner)) ?? "",
+  );
 }
 
 /**
- * SQL for the token of a row that may have one, as an argument of {@link toShareToken}. The function is not called
- * for rows without a token.
+ * SQL that selects the decrypted token of a row that may have one; {@link toShareToken} converts its result. Rows
+ * without a token cost no decryption.
  *
  * @param owner - an SQL expression that identifies the row.
  */
-export const openedToken = (sealed: string, owner: string): string =>
-  `CASE WHEN ${sealed} IS NULL THEN NULL ELSE open_token(${sealed}, ${owner}) END`;
+export const selectToken = (encryptedToken: string, owner: string): string =>
+  `CASE WHEN ${encryptedToken} IS NULL THEN NULL ELSE open_token(${encryptedToken}, ${owner}) END`;
 
 /** SQL expressions that identify the row to which a token is bound. */
-export const tokenOwners = {
+export const tokenOwnerSql = {
   run: (id: string): string => `'run ' || ${id}`,
   trace: (rootId: string): string => `'trace ' || ${rootId}`,
   thread: (projectId: string, threadJson: string): string =>
@@ -156,7 +166,7 @@ export const tokenOwners = {
   feedback: (id: string): string => `'feedback ' || ${id}`,
 } as const;
 
-/** Converts a value that {@link openedToken} selected. */
+/** Converts a value that {@link selectToken} selected. */
 export function toShareToken(value: unknown): ShareToken {
   if (typeof value !== "string") {
     return null;
@@ -165,11 +175,10 @@ export function toShareToken(value: unknown): ShareToken {
 }
 
 /**
- * Whether there are tokens that can't be decrypted. One token of each table is tried, because a lost key affects
- * all of them.
+ * Whether some tokens can't be decrypted. One token of each table is tried, because a lost key affects all of them.
  */
 export function hasHiddenTokens(db: Connection): boolean {
-  const { run, trace, thread, dataset, feedback } = tokenOwners;
+  const { run, trace, thread, dataset, feedback } = tokenOwnerSql;
   const found = db
     .prepare(
       `SELECT (SELECT open_token(sealed, ${run("id")}) FROM shares LIMIT 1),

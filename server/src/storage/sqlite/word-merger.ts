@@ -6,7 +6,7 @@ const pagesPerStep = 64;
 
 /**
  * Removes the words of deleted examples from the full-text index. Deleting a row of the index only marks it as
- * deleted; its words are removed when the segments of the index are merged.
+ * deleted; its words stay in the database file until the segments of the index are merged.
  */
 export class WordMerger {
   readonly #merge;
@@ -19,11 +19,11 @@ export class WordMerger {
   }
 
   /** Performs one step. Returns whether it was the last one. */
-  step(): boolean {
+  runStep(): boolean {
     const changesBefore = this.#count();
     // A negative number begins a merge of all segments; a positive number continues it.
     this.#merge.run([this.#isFirst ? -pagesPerStep : pagesPerStep]);
-    // The statement itself counts as a change.
+    // The statement that requests the merge counts as one change itself.
     const isDone = this.#count() - changesBefore < 2;
     this.#isFirst = isDone;
     return isDone;

@@ -5,40 +5,44 @@ import type { Connection } from "./connection.ts";
 const truncateTimeoutMs = 1_000;
 
 /** Pages after which the write-ahead log should be reused from its beginning: 64 MiB. */
-export const logPages = 4_096;
+export const targetLogPages = 4_096;
 
 /** Result of writing back a log. */
 export interface WriteBackResult {
-  /** Number of pages in the log. */
+  /** Number of pages in the write-ahead log. */
   readonly pages: number;
-  /** Whether all of them are in the database. */
+  /** Whether all pages of the log were written back to the database. */
   readonly isComplete: boolean;
   /** Whether many pages could not be written back, because a query was still reading an earlier state. */
   readonly isFarBehind?: boolean;
 }
 
 /**
- * Writes back the pages that other connections are not using at the moment, without waiting for these connections. The
- * remaining pages stay in the log.
+ * Writes back those pages of the write-ahead log that no other connection is using at the moment, without waiting for
+ * these connections. The remaining pages stay in the log.
  */
 export function writeBack(db: Connection): WriteBackResult {
   const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
-  const [, pages = 0, written = 0] = rows[0] ?? [];
-  return { pages, isComplete: pages === written, isFarBehind: pages - written > quickWritePages };
+  const [, pages = 0, writtenPages = 0] = rows[0] ?? [];
+  return {
+    pages,
+    isComplete: pages === writtenPages,
+    isFarBehind: pages - writtenPages > quickWritePages,
+  };
 }
 
 /**
- * Calls `write` repeatedly, until only few pages were added to the log during the last call. The remaining pages can
- * then be written back in a moment between two commits. Returns the last result.
+ * Calls `write` repeatedly, until only few pages were added to the write-ahead log during the last call. The
+ * remaining pages can then be written back in a moment between two commits. Returns the last result.
  *
- * A log that was written back completely is left as it is: the next commit reuses it from its beginning.
+ * A log that was written back completely is not truncated: the next commit reuses it from its beginning.
  */
-export function catchUp(write: () => WriteBackResult): WriteBackResult {
+export function writeBackRepeatedly(write: () => WriteBackResult): WriteBackResult {
   let result = write();
   let previousPages = 0;
   const isBehind = (): boolean =>
     !result.isComplete &&
-    result.pages >= logPages &&
+    result.pages >= targetLogPages &&
     result.pages - previousPages > quickWritePages;
   for (let attempt = 1; attempt < maxAttempts && isBehind(); attempt += 1) {
     previousPages = result.pages;
@@ -53,7 +57,7 @@ const quickWritePages = 512;
 const maxAttempts = 5;
 
 /**
- * Writes the log back and empties it, as far as other connections that still read allow it within a second. Call it
+ * Writes the write-ahead log back and empties it. Waits up to a second for connections that still read. Call it
  * before closing a connection.
  */
 export function checkpointAndTruncate(db: Connection): void {
@@ -62,8 +66,8 @@ export function checkpointAndTruncate(db: Connection): void {
 }
 
 /**
- * Writes the whole log back and empties it, so that no deleted data stays in it. Waits only briefly for readers.
- * Returns whether it succeeded.
+ * Writes the whole write-ahead log back and empties it, so that no deleted data stays in it. Waits only briefly for
+ * connections that still read. Returns whether it succeeded.
  */
 export function eraseLog(db: Connection): boolean {
   db.exec(`PRAGMA busy_timeout = ${eraseTimeoutMs}`);

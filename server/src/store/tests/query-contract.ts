@@ -112,7 +112,7 @@ export function describeQueries(open: () => Promise<StoreFixture>): void {
     await fixture.send({
       post: [...ends.map((end_time) => wireRun({ end_time })), wireRun({ error: "boom" })],
     });
-    expect(await fixture.store.read.runs.statistics(fixture.tenantId, {})).toMatchObject({
+    expect(await fixture.store.read.runs.readStatistics(fixture.tenantId, {})).toMatchObject({
       runCount: 5,
       errorCount: 1,
       latency: { count: 4, sum: 10_000_000, p50: 2_000_000, p99: 4_000_000 },
@@ -121,7 +121,7 @@ export function describeQueries(open: () => Promise<StoreFixture>): void {
   });
 
   test("statistics of no runs are empty", async () => {
-    expect(await fixture.store.read.runs.statistics(fixture.tenantId, {})).toMatchObject({
+    expect(await fixture.store.read.runs.readStatistics(fixture.tenantId, {})).toMatchObject({
       runCount: 0,
       errorCount: 0,
       latency: { count: 0, sum: 0, p50: null, p99: null },

@@ -145,7 +145,7 @@ test("a query returns what was written before it", async () => {
   const fixture = new StoreFixture(store);
   for (const runCount of [1, 2, 3]) {
     await fixture.send({ post: [wireRun()] });
-    expect(await store.read.runs.statistics(fixture.tenantId, {})).toMatchObject({ runCount });
+    expect(await store.read.runs.readStatistics(fixture.tenantId, {})).toMatchObject({ runCount });
   }
   await store.close();
 });
@@ -155,9 +155,11 @@ test("the error of a query reaches its caller, and the next query runs", async (
   const fixture = new StoreFixture(store);
   const broken = { count: 1 } as unknown as Record<string, never>;
   await expect(
-    store.read.storage.projects(fixture.tenantId, broken as unknown as { limit: 1; offset: 0 }),
+    store.read.storage.listProjects(fixture.tenantId, broken as unknown as { limit: 1; offset: 0 }),
   ).rejects.toMatchObject({ name: "RequestError", status: 503 });
-  expect(await store.read.storage.projects(fixture.tenantId, { limit: 1, offset: 0 })).toEqual([]);
+  expect(await store.read.storage.listProjects(fixture.tenantId, { limit: 1, offset: 0 })).toEqual(
+    [],
+  );
   await store.close();
 });
 
@@ -165,12 +167,14 @@ test("closing the store cancels running queries and refuses new ones", async () 
   const store = await openSqliteStore(await temporaryFolder());
   const fixture = new StoreFixture(store);
   await fixture.send({ post: [wireRun()] });
-  const asked = Array.from({ length: 40 }, () => store.read.runs.statistics(fixture.tenantId, {}));
+  const asked = Array.from({ length: 40 }, () =>
+    store.read.runs.readStatistics(fixture.tenantId, {}),
+  );
   const settled = Promise.allSettled(asked);
   await store.close();
   const ended = (await settled).filter(({ status }) => status === "rejected");
   expect(ended.length).toBeGreaterThan(30);
-  await expect(store.read.runs.statistics(fixture.tenantId, {})).rejects.toMatchObject({
+  await expect(store.read.runs.readStatistics(fixture.tenantId, {})).rejects.toMatchObject({
     status: 503,
   });
 });

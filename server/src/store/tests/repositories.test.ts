@@ -114,7 +114,7 @@ describe.each(engines)("on %s", (_engine, open) => {
         engine.db,
         {
           keyOf: (_kind, _tenantId, id) => id,
-          lengthen: async (_kind, owner, id) => `${id}/${owner}`,
+          assignQualifiedKey: async (_kind, owner, id) => `${id}/${owner}`,
         },
         {
           deleteAll: (_tenantId, ids) =>
@@ -124,7 +124,7 @@ describe.each(engines)("on %s", (_engine, open) => {
                 yield;
               })(),
             ),
-          forget: () => undefined,
+          clearCache: () => undefined,
         },
       );
     const create = (rest: Partial<ProjectDraft> = {}, tenant = tenantId) =>
@@ -810,12 +810,12 @@ describe.each(engines)("on %s", (_engine, open) => {
       ...rest,
     });
     const noFilter = { stats: () => ({ filtered: { n: 1, avg: null, values: {} } }) };
-    const sealer = TokenKeys.random();
+    const sealer = TokenKeys.createRandom();
     const createReader = (keys = sealer) => new FeedbackReader(engine.db, keys, noFilter);
     const createWriter = () =>
       new FeedbackWriter(
         engine.db,
-        { keyOf: (_kind, _tenantId, id) => id, lengthen: (_kind, _tenantId, id) => id },
+        { keyOf: (_kind, _tenantId, id) => id, assignQualifiedKey: (_kind, _tenantId, id) => id },
         sealer,
       );
     const create = (rest: Partial<FeedbackDraft> = {}, tenant = tenantId) =>
@@ -936,8 +936,10 @@ describe.each(engines)("on %s", (_engine, open) => {
       const reader = createReader();
       const ofRun = { k: { n: 3, avg: 0.625, values: { good: 2 } } };
       const ofComparison = { k: { n: 1, avg: 1, values: { good: 1 } } };
-      expect(await reader.statsOfRuns(tenantId, [runId, "x"])).toEqual(new Map([[runId, ofRun]]));
-      expect(await reader.statsOfRuns(tenantId, [runId], comparativeId)).toEqual(
+      expect(await reader.readStatsOfRuns(tenantId, [runId, "x"])).toEqual(
+        new Map([[runId, ofRun]]),
+      );
+      expect(await reader.readStatsOfRuns(tenantId, [runId], comparativeId)).toEqual(
         new Map([[runId, ofComparison]]),
       );
       expect(await reader.statsOfProjectRuns(tenantId, [projectId])).toEqual(
@@ -949,7 +951,9 @@ describe.each(engines)("on %s", (_engine, open) => {
       expect(await reader.statsOfComparatives(tenantId, [comparativeId])).toEqual(
         new Map([[comparativeId, ofComparison]]),
       );
-      expect(await reader.statsOfFilter(tenantId, { projectIds: [] })).toEqual(noFilter.stats());
+      expect(await reader.readStatsOfFilter(tenantId, { projectIds: [] })).toEqual(
+        noFilter.stats(),
+      );
       const read = (limit: number) =>
         new FeedbackTrend(engine.db).read(tenantId, {
           projectId,
@@ -990,7 +994,7 @@ describe.each(engines)("on %s", (_engine, open) => {
       expect(await createReader().findToken(String(created[0]?.token))).toEqual(created[0]);
       expect(await createReader().findToken(randomUUID())).toBeUndefined();
       // With another key, expired tokens are left out; the others can't be shown.
-      const stranger = createReader(TokenKeys.random());
+      const stranger = createReader(TokenKeys.createRandom());
       expect(await stranger.listTokens(tenantId, runId, { limit: 1, offset: 2 })).toEqual([]);
       await expect(stranger.listTokens(tenantId, runId, page)).rejects.toMatchObject({
         status: 409,
@@ -999,12 +1003,12 @@ describe.each(engines)("on %s", (_engine, open) => {
   });
 
   describe("shares", () => {
-    const sealer = TokenKeys.random();
+    const sealer = TokenKeys.createRandom();
     const createReader = (keys = sealer) => new ShareReader(engine.db, keys);
     const createWriter = (keys = sealer) => new ShareWriter(engine.db, keys);
     const insertRoot = (projectId: string, id: string = randomUUID()) =>
       insertRun(projectId, { id, traceId: id.slice(0, 36) });
-    const stranger = TokenKeys.random();
+    const stranger = TokenKeys.createRandom();
     const [missing, hidden] = [{ status: 404 }, { status: 409 }];
 
     test("of a single run are found by their token", async () => {

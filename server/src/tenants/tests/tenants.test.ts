@@ -87,7 +87,7 @@ test("runs and projects of one tenant do not exist for another", async () => {
   const query = { order: "asc", limit: 9, withChildren: false } as const;
   for (const filter of [{}, { ids: [run.id] }, { projectIds: [projectId] }, { traceId: run.id }]) {
     expect(await store.read.runs.query(other, { ...query, filter })).toEqual({ runs: [] });
-    expect(await store.read.runs.statistics(other, filter)).toMatchObject({ runCount: 0 });
+    expect(await store.read.runs.readStatistics(other, filter)).toMatchObject({ runCount: 0 });
   }
   const missing = { status: 404 };
   await expect(store.write.runs.share(other, run.id)).rejects.toMatchObject(missing);

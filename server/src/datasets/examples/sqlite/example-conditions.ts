@@ -3,7 +3,7 @@ import { bind, join, sql } from "../../../filter/sql.ts";
 import type { Sql } from "../../../filter/sql.ts";
 import type { Moment } from "../../dataset-version.ts";
 import type { ExampleFilter } from "../example.ts";
-import { toNeedles } from "../../../runs/needles.ts";
+import { toSearchTexts } from "../../../runs/needles.ts";
 import { withinDeadline } from "../../../storage/sqlite/query-clock.ts";
 import { keysOfIds } from "./example-places.ts";
 
@@ -60,6 +60,6 @@ function isInSplit(names: readonly string[]): Sql {
 }
 
 function hasText(text: string): Sql {
-  const { escaped } = toNeedles(text);
+  const { escaped } = toSearchTexts(text);
   return sql`(instr(lower(e.inputs), ${bind(escaped)}) > 0 OR instr(lower(e.outputs), ${bind(escaped)}) > 0)`;
 }

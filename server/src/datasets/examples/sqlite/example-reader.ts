@@ -12,7 +12,7 @@ import type {
   ExampleReads,
   ExampleSearch,
 } from "../example.ts";
-import { failDamaged, isSound } from "../../../storage/sqlite/checksum.ts";
+import { throwDamaged, isIntact } from "../../../storage/sqlite/checksum.ts";
 import { SqliteDatasetVersions } from "./dataset-versions.ts";
 import { splitsSql, toExampleConditions } from "./example-conditions.ts";
 import { keysOfId } from "./example-places.ts";
@@ -194,7 +194,7 @@ export class ExampleReader implements ExampleReads {
       return undefined;
     }
     const id = String(exampleId);
-    return isSound(checksum, bytes, id) ? bytes : failDamaged(`a file of example ${id}`);
+    return isIntact(checksum, bytes, id) ? bytes : throwDamaged(`a file of example ${id}`);
   }
 
   /**

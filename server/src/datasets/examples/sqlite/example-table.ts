@@ -1,6 +1,10 @@
 import { mimeTypeOf } from "../../../bodies/part-head.ts";
 import type { Attachment, AttachmentDraft, Example } from "../example.ts";
-import { changedChecksum, checksumChange, checksumOf } from "../../../storage/sqlite/checksum.ts";
+import {
+  changedChecksumSql,
+  computeChecksumChange,
+  computeChecksum,
+} from "../../../storage/sqlite/checksum.ts";
 import { ExampleIdIndex, keysOfIds } from "./example-places.ts";
 import { exampleSelection, parseExampleRow } from "./example-row.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
@@ -67,7 +71,7 @@ export class ExampleTable {
       ),
       copyBlob: db.prepare(
         `INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes, checksum)
-         SELECT ?1, ?2, ?3, bytes, ${changedChecksum("?6")} FROM ${fileOfRun("?1", "?4", "?5")}`,
+         SELECT ?1, ?2, ?3, bytes, ${changedChecksumSql("?6")} FROM ${fileOfRun("?1", "?4", "?5")}`,
       ),
       findRunFile: db.prepare(`SELECT content_type FROM ${fileOfRun("?1", "?2", "?3")}`).raw(),
       readBlob: db.prepare("SELECT bytes FROM example_blobs WHERE key = ?").raw(),
@@ -220,7 +224,7 @@ export class ExampleTable {
     { tenantId, datasetId, id }: Pick<ExampleRow, "tenantId" | "datasetId" | "id">,
     { name, mimeType, bytes }: AttachmentDraft,
   ): Attachment {
-    const values = [tenantId, datasetId, id, bytes, checksumOf(bytes, id)];
+    const values = [tenantId, datasetId, id, bytes, computeChecksum(bytes, id)];
     const { lastInsertRowid } = this.#statements.insertBlob.run(values);
     return { name, mimeType, blob: lastInsertRowid };
   }
@@ -235,7 +239,7 @@ export class ExampleTable {
     if (file === undefined) {
       return undefined;
     }
-    const change = checksumChange([runId, name, String(file[0])], [id]);
+    const change = computeChecksumChange([runId, name, String(file[0])], [id]);
     const values = [tenantId, datasetId, id, runId, name, change];
     const { lastInsertRowid } = this.#statements.copyBlob.run(values);
     return { name, mimeType: mimeTypeOf(String(file[0])), blob: lastInsertRowid };

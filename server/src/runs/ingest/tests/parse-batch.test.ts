@@ -77,7 +77,7 @@ test("parsing a batch in one pass gives the same runs as parsing them one by one
         const builder = new BatchBuilder();
         for (const text of texts) {
           const members = new JsonCursor(Buffer.from(text)).readMembers();
-          builder.addRun({ operation, members }, { place: "required" });
+          builder.addRun({ operation, members }, { position: "required" });
         }
         const body = Buffer.from(`{ "${operation}" : [${texts.join(" ,")}] }`);
         expect(seen(parseBatch(body))).toEqual(seen(builder.build()));

@@ -258,7 +258,7 @@ test("a patch that may be of a root or a child can have any number of segments",
 
 test("a single-run request may omit the trace and the dotted order", () => {
   const body = Buffer.from(JSON.stringify({ id: randomUUID(), name: "one" }));
-  expect(parseOneRun(body, "post", { place: "optional" }).rejected).toEqual([]);
+  expect(parseOneRun(body, "post", { position: "optional" }).rejected).toEqual([]);
 });
 
 test.each([

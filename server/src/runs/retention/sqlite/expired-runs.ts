@@ -2,13 +2,13 @@ import { threadKeys } from "../../run-filter-source.ts";
 import { serverLimits } from "../../../model/options.ts";
 import type { ExpiredRuns } from "../retention.ts";
 import { FacetSweeper } from "./facet-sweeper.ts";
-import { anyFacet, blockMicros, pairFacet } from "../../facets.ts";
+import { anyFacet, blockMicros, createPairFacet } from "../../facets.ts";
 import { PayloadReader } from "../../sqlite/payload-reader.ts";
 import { parseRows, textOf, wholeText } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { StepSize } from "../../../storage/sqlite/step-size.ts";
 
-/** Runs that one step deletes at most. */
+/** Maximum number of runs that one step deletes. */
 const runsPerStep = 100;
 
 /** Deletes expired runs in SQLite, with everything that belongs to them. */
@@ -27,7 +27,11 @@ export class SqliteExpiredRuns implements ExpiredRuns {
 
   deleteSome(tenantId: string, projectId: string, beforeMicros: number): number {
     const rows = parseRows(
-      this.#statements.findOld.all([projectId, beforeMicros, this.#steps.limitRows(runsPerStep)]),
+      this.#statements.listExpired.all([
+        projectId,
+        beforeMicros,
+        this.#steps.limitRows(runsPerStep),
+      ]),
     );
     let deleted = 0;
     let bytes = 0;
@@ -44,7 +48,7 @@ export class SqliteExpiredRuns implements ExpiredRuns {
         runType: textOf(runType),
       };
       const payloads = this.#payloads.read(row);
-      const [[files] = []] = parseRows(this.#statements.sizeOfFiles.all([row.traceId, row.id]));
+      const [[files] = []] = parseRows(this.#statements.measureFiles.all([row.traceId, row.id]));
       bytes += payloads.reduce((sum, { length }) => sum + length, Number(files));
       deleted += 1;
       this.#facets.removeFacets(row, payloads, beforeMicros);
@@ -58,23 +62,23 @@ export class SqliteExpiredRuns implements ExpiredRuns {
     const last = rows[deleted - 1];
     if (last !== undefined) {
       this.#facets.finishStep({ projectId, startMicros: Number(last[2]) }, beforeMicros);
-      this.#endThreadShares(projectId);
+      this.#deleteUnusedThreadShares(projectId);
     }
     return deleted;
   }
 
-  /** Ends the shares of threads that have no runs left. */
-  #endThreadShares(projectId: string): void {
-    const { listThreads, mayHaveRuns, endThread } = this.#statements;
+  /** Deletes the share links of threads that have no runs left. */
+  #deleteUnusedThreadShares(projectId: string): void {
+    const { listThreads, mayHaveRuns, deleteShare } = this.#statements;
     for (const [json] of parseRows(listThreads.all([projectId]))) {
       const thread = String(JSON.parse(String(json)));
-      const facets = threadKeys.map((key) => pairFacet(key, thread));
-      // A long thread id has no facet, so any run may belong to the thread.
+      const facets = threadKeys.map((key) => createPairFacet(key, thread));
+      // A very long thread id has no facet. All runs of the project then count as possible runs of the thread.
       const candidateFacets = facets.includes(undefined)
         ? null
         : JSON.stringify([anyFacet, ...facets]);
       if (mayHaveRuns.all([projectId, candidateFacets]).length === 0) {
-        endThread.run([projectId, String(json)]);
+        deleteShare.run([projectId, String(json)]);
       }
     }
   }
@@ -82,13 +86,13 @@ export class SqliteExpiredRuns implements ExpiredRuns {
 
 function prepareStatements(db: Connection) {
   return {
-    findOld: db
+    listExpired: db
       .prepare(
         `SELECT trace_id, id, start_us, ${wholeText("name")}, ${wholeText("run_type")}
           FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?`,
       )
       .raw(),
-    sizeOfFiles: db
+    measureFiles: db
       .prepare("SELECT total(length(bytes)) FROM attachments WHERE trace_id = ? AND id = ?")
       .raw(),
     deleteFromRunTables: ["payloads", "attachments", "shares", "trace_shares", "runs"].map(
@@ -104,8 +108,8 @@ function prepareStatements(db: Connection) {
          LIMIT 1`,
       )
       .raw(),
-    endThread: db.prepare("DELETE FROM thread_shares WHERE project_id = ? AND thread_json = ?"),
-    // Rows of another tenant may refer to the same run id. They stay.
+    deleteShare: db.prepare("DELETE FROM thread_shares WHERE project_id = ? AND thread_json = ?"),
+    // Rows of another tenant may refer to the same run id. They are not deleted.
     deleteFromTenantTables: ["feedback", "feedback_tokens", "annotation_queue_runs"].map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE run_id = ? AND tenant_id = ?`),
     ),

@@ -1,4 +1,4 @@
-import { anyFacet, blockMicros, facetsOf, facetsOfRow } from "../../facets.ts";
+import { anyFacet, blockMicros, readPayloadFacets, createRowFacets } from "../../facets.ts";
 import { mergePayloads } from "../../payload.ts";
 import type { RunRow } from "../../run-row.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
@@ -20,9 +20,9 @@ export class FacetSweeper {
   }
 
   /**
-   * Deletes the facets of a run that is about to be deleted. Does nothing unless the whole block of time has
-   * expired, because the remaining runs of the block need the facets. The facet of a name that a patch has replaced
-   * is no longer known, so it remains.
+   * Deletes the facets of a run that is about to be deleted. Does nothing unless the whole block of time has expired,
+   * because other runs of the block still need the facets. If a patch has replaced the run's name, the facet of the
+   * old name is not known any more and remains.
    *
    * @param beforeMicros - runs that began before this time have expired.
    */
@@ -31,14 +31,14 @@ export class FacetSweeper {
     bodies: readonly Buffer[],
     beforeMicros: number,
   ): void {
-    const block = blockOf(run);
+    const block = toBlock(run);
     if (!isExpired(block, beforeMicros)) {
       return;
     }
-    const facets = new Set([anyFacet, ...facetsOfRow(run)]);
-    // Every payload has added facets, even if later payloads replaced its members.
+    const facets = new Set([anyFacet, ...createRowFacets(run)]);
+    // Each payload has added its facets, even if later payloads replaced its members.
     for (const body of bodies) {
-      facetsOf(mergePayloads([body])).forEach((facet) => facets.add(facet));
+      readPayloadFacets(mergePayloads([body])).forEach((facet) => facets.add(facet));
     }
     for (const facet of facets) {
       this.#delete.run([run.projectId, facet, block]);
@@ -46,12 +46,12 @@ export class FacetSweeper {
   }
 
   /**
-   * Must be called after each step of a sweep, with the last run that the step deleted. The block of that run may have
-   * remaining runs whose facets were deleted, so it gets the wildcard facet until the next step. The next step may be
-   * late, or never come if the retention rule changes.
+   * Must be called after each step of a sweep, with the last run that the step deleted. The block of that run may
+   * have remaining runs whose facets were deleted, so it gets the wildcard facet until the next step. The next step
+   * may be late, or never come if the retention rule changes.
    */
   finishStep(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
-    const block = blockOf(run);
+    const block = toBlock(run);
     const { projectId } = run;
     const hasRemaining = (): boolean =>
       this.#findEarlier.all([projectId, (block + 1) * blockMicros]).length > 0;
@@ -61,7 +61,7 @@ export class FacetSweeper {
   }
 }
 
-const blockOf = ({ startMicros }: Pick<RunRow, "startMicros">): number =>
+const toBlock = ({ startMicros }: Pick<RunRow, "startMicros">): number =>
   Math.floor(startMicros / blockMicros);
 
 /** Whether all runs of a block began before the expiry time. */

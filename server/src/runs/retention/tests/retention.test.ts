@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openTemporaryStore } from "../../../../dist/store/sqlite-store.js";
-import { Sweeper } from "../retention-sweeper.ts";
+import { RetentionSweeper } from "../retention-sweeper.ts";
 import type { Store } from "../../../store/store.ts";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
@@ -81,7 +81,7 @@ test("deleted runs no longer count in the project's runs", async () => {
   const { store, tenantId } = fixture;
   await store.write.retention.set(tenantId, { projectId: null, days: 30 });
   await sweepAll(fixture);
-  const counts = await store.read.runLists.counts(tenantId, {
+  const counts = await store.read.runLists.countRuns(tenantId, {
     projectId: await projectId(fixture, "old"),
     isRoot: undefined,
     fromMicros: Date.now() * 1_000 - 40 * dayMicros,
@@ -106,7 +106,13 @@ test("filter suggestions omit values of deleted runs, and still include and find
   await sweepAll(fixture);
   const id = await projectId(fixture, "old");
   const wordsOf = (kind: "name" | "tag" | "metadata_key") =>
-    store.read.runLists.words(tenantId, { projectId: id, kind, key: "", prefix: "", limit: 50 });
+    store.read.runLists.listSuggestions(tenantId, {
+      projectId: id,
+      kind,
+      key: "",
+      prefix: "",
+      limit: 50,
+    });
   expect(await wordsOf("name")).toEqual(["name young"]);
   expect(await wordsOf("tag")).toEqual(["tag young"]);
   expect(await wordsOf("metadata_key")).toEqual(["key-young"]);
@@ -165,9 +171,9 @@ test("the sweeper runs by itself until everything is deleted, and ends", async (
   const run = agedRun(10);
   await fixture.send({ post: [run] });
   await fixture.store.write.retention.set(fixture.tenantId, { projectId: null, days: 1 });
-  const sweeper = new Sweeper(fixture.store, { restMs: 1, pauseMs: 1 });
+  const sweeper = new RetentionSweeper(fixture.store, { sweepIntervalMs: 1, stepPauseMs: 1 });
   await vi.waitFor(async () => expect(await fixture.read(run.id)).toEqual({}));
-  sweeper.end();
+  sweeper.close();
 });
 
 test("rules are set, read and removed over HTTP; an invalid number of days is rejected", async () => {

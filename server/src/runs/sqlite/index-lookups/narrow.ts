@@ -5,8 +5,8 @@ import { listIndexLookups } from "./run-lookups.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
 /**
- * Maximum number of runs that an index lookup may return. If more runs match, scanning the list in order fills a
- * page soon.
+ * Maximum number of runs that an index lookup may return. If more runs match, reading the list in its order soon
+ * fills a page.
  */
 const maxCandidates = 20_000;
 
@@ -23,7 +23,7 @@ interface IndexableFilters {
  * Returns a condition on `runs r` that leaves only the few runs that may match the filters; `undefined` if no index
  * finds them, or if there are too many.
  */
-export function narrow(
+export function narrowByIndex(
   db: Connection,
   projectIds: readonly string[],
   { filters, textLookups = [] }: IndexableFilters,
@@ -34,7 +34,7 @@ export function narrow(
     ...(hasFewProjects ? listIndexLookups(projectIds, filters) : []),
     ...textLookups,
   ]) {
-    // Count no further than the best lookup so far, so that a common value costs little.
+    // Count no further than the best lookup so far, so that counting a common value takes little time.
     const maxCount = best?.count ?? maxCandidates;
     const [row = []] = parseRows(
       db

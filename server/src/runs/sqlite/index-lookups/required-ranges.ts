@@ -2,7 +2,7 @@ import type { Comparator } from "../../../filter/ast.ts";
 import type { CheckedComparison, CheckedFilter } from "../../../filter/checker.ts";
 import { valueOf } from "../../../filter/conditions.ts";
 
-/** A bound of a number. */
+/** A bound of a number, as a comparison. */
 export interface Range {
   readonly comparator: "eq" | "gt" | "gte" | "lt" | "lte";
   readonly number: number;
@@ -14,11 +14,11 @@ export interface RequiredFeedback {
   readonly scores: readonly Range[];
 }
 
-/** Comparisons that a run must satisfy to match a filter. */
-const requiredComparisons = (filter: CheckedFilter): readonly CheckedComparison[] => {
+/** Returns the comparisons that a run must satisfy to match a filter. */
+const findRequiredComparisons = (filter: CheckedFilter): readonly CheckedComparison[] => {
   switch (filter.kind) {
     case "and":
-      return filter.parts.flatMap(requiredComparisons);
+      return filter.parts.flatMap(findRequiredComparisons);
     case "or":
     case "not":
     case "search":
@@ -28,15 +28,15 @@ const requiredComparisons = (filter: CheckedFilter): readonly CheckedComparison[
   }
 };
 
-/** Bounds that a run's latency, in microseconds, must satisfy to match the filter. */
-export const requiredLatency = (filter: CheckedFilter): readonly Range[] =>
-  requiredComparisons(filter).flatMap((part) =>
+/** Returns the bounds that a run's latency, in microseconds, must satisfy to match the filter. */
+export const findRequiredLatency = (filter: CheckedFilter): readonly Range[] =>
+  findRequiredComparisons(filter).flatMap((part) =>
     part.field.name === "latency" ? toRange(part) : [],
   );
 
-/** The status that a run must have to match the filter, if an index finds runs of that status. */
-export function requiredStatus(filter: CheckedFilter): "error" | "pending" | undefined {
-  for (const { field, comparator, operand } of requiredComparisons(filter)) {
+/** Returns the status that a run must have to match the filter, if an index finds runs of that status. */
+export function findRequiredStatus(filter: CheckedFilter): "error" | "pending" | undefined {
+  for (const { field, comparator, operand } of findRequiredComparisons(filter)) {
     const value = operand.kind === "scalar" ? valueOf(operand) : undefined;
     if (field.name === "status" && comparator === "eq") {
       return value === "error" || value === "pending" ? value : undefined;
@@ -49,10 +49,13 @@ export function requiredStatus(filter: CheckedFilter): "error" | "pending" | und
   return undefined;
 }
 
-/** Within one `and`, the conditions on a feedback key and on a score apply to the same feedback. */
-export function requiredFeedback(filter: CheckedFilter): RequiredFeedback | undefined {
+/**
+ * Returns the feedback that a run must have to match the filter. Within one `and`, the conditions on a feedback key
+ * and on a score apply to the same feedback.
+ */
+export function findRequiredFeedback(filter: CheckedFilter): RequiredFeedback | undefined {
   const parts = filter.kind === "and" ? filter.parts : [filter];
-  const nested = parts.filter(({ kind }) => kind === "and").map(requiredFeedback);
+  const nested = parts.filter(({ kind }) => kind === "and").map(findRequiredFeedback);
   const comparisons = parts.filter((part) => part.kind === "comparison");
   const keys = comparisons.filter(
     ({ field, comparator }) => field.name === "feedback_key" && comparator === "eq",

@@ -1,12 +1,12 @@
 import type { CheckedFilter } from "../../../filter/checker.ts";
-import { requiredFacets } from "./required-facets.ts";
-import { requiredFeedback, requiredLatency } from "./required-ranges.ts";
+import { findRequiredFacets } from "./required-facets.ts";
+import { findRequiredFeedback, findRequiredLatency } from "./required-ranges.ts";
 import type { Range } from "./required-ranges.ts";
 import { anyFacet, blockMicros } from "../../facets.ts";
-import { marks } from "../../../storage/sqlite/rows.ts";
+import { createPlaceholders } from "../../../storage/sqlite/rows.ts";
 import type { Conditions } from "../run-conditions.ts";
 
-const operators: { readonly [Comparator in Range["comparator"]]: string } = {
+const sqlOperators: { readonly [Comparator in Range["comparator"]]: string } = {
   eq: "=",
   gt: ">",
   gte: ">=",
@@ -23,22 +23,27 @@ export const listIndexLookups = (
   filters: readonly CheckedFilter[],
 ): readonly Conditions[] =>
   filters.flatMap((filter) => [
-    ...requiredFacets(filter).map((facets) => byFacets(projectIds, [...facets, anyFacet])),
-    ...byLatency(projectIds, requiredLatency(filter)),
-    ...byFeedback(projectIds, filter),
+    ...findRequiredFacets(filter).map((facets) =>
+      createFacetLookup(projectIds, [...facets, anyFacet]),
+    ),
+    ...createLatencyLookup(projectIds, findRequiredLatency(filter)),
+    ...createFeedbackLookup(projectIds, filter),
   ]);
 
-/** Finds the runs of all blocks of time that have one of the facets. */
-const byFacets = (projectIds: readonly string[], facets: readonly string[]): Conditions => ({
+/** Returns a statement that finds the runs of all blocks of time that have one of the facets. */
+const createFacetLookup = (
+  projectIds: readonly string[],
+  facets: readonly string[],
+): Conditions => ({
   sql: `SELECT c.rowid FROM (
       SELECT DISTINCT project_id, block FROM run_facets
-      WHERE project_id IN (${marks(projectIds)}) AND facet IN (${marks(facets)})
+      WHERE project_id IN (${createPlaceholders(projectIds)}) AND facet IN (${createPlaceholders(facets)})
     ) b CROSS JOIN runs c INDEXED BY runs_by_start
     ON c.project_id = b.project_id AND c.start_us >= b.block * ${blockMicros} AND c.start_us < (b.block + 1) * ${blockMicros}`,
   values: [...projectIds, ...facets],
 });
 
-const byLatency = (
+const createLatencyLookup = (
   projectIds: readonly string[],
   ranges: readonly Range[],
 ): readonly Conditions[] =>
@@ -47,21 +52,26 @@ const byLatency = (
     : [
         {
           sql: `SELECT c.rowid FROM runs c INDEXED BY runs_by_latency
-            WHERE c.project_id IN (${marks(projectIds)}) AND c.end_us IS NOT NULL
-              AND ${ranges.map(({ comparator }) => `c.end_us - c.start_us ${operators[comparator]} ?`).join(" AND ")}`,
+            WHERE c.project_id IN (${createPlaceholders(projectIds)}) AND c.end_us IS NOT NULL
+              AND ${ranges.map(({ comparator }) => `c.end_us - c.start_us ${sqlOperators[comparator]} ?`).join(" AND ")}`,
           values: [...projectIds, ...ranges.map(({ number }) => number)],
         },
       ];
 
-function byFeedback(projectIds: readonly string[], filter: CheckedFilter): readonly Conditions[] {
-  const feedback = requiredFeedback(filter);
+function createFeedbackLookup(
+  projectIds: readonly string[],
+  filter: CheckedFilter,
+): readonly Conditions[] {
+  const feedback = findRequiredFeedback(filter);
   if (feedback === undefined) {
     return [];
   }
-  const scores = feedback.scores.map(({ comparator }) => `AND f.score ${operators[comparator]} ?`);
+  const scores = feedback.scores.map(
+    ({ comparator }) => `AND f.score ${sqlOperators[comparator]} ?`,
+  );
   return [
     {
-      // All projects belong to the same tenant.
+      // All projects belong to the same tenant, so the first one identifies the tenant.
       sql: `SELECT c.rowid FROM feedback f INDEXED BY feedback_by_key CROSS JOIN runs c INDEXED BY runs_by_id ON c.id = f.run_id
         WHERE f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ?) AND f.key_json = ? AND f.run_id IS NOT NULL ${scores.join(" ")}`,
       values: [

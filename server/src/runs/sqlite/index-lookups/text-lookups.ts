@@ -3,38 +3,38 @@ import { requiredTexts } from "../../../filter/compiler.ts";
 import type { Sql } from "../../../filter/sql.ts";
 import type { RunFilter } from "../../run-query.ts";
 import type { Conditions } from "../run-conditions.ts";
-import { rowsThatMayContain, rowsThatMayContainEither } from "../text-index/text-index.ts";
+import { createRowQuery, createRowQueryForText } from "../text-index/text-index.ts";
 
 /**
  * Returns statements that find candidate rows of `runs` in the text index. Each statement returns at least all runs
  * that match the filter.
  */
 export function listTextLookups(filter: RunFilter): readonly Conditions[] {
-  const textLookup = filter.text === undefined ? undefined : rowsThatMayContainEither(filter.text);
+  const textLookup = filter.text === undefined ? undefined : createRowQueryForText(filter.text);
   const { runFilters = [], rootFilter, treeFilter } = filter;
   const relativeLookups = [rootFilter, treeFilter].flatMap((relativeFilter) =>
-    relativeFilter === undefined ? [] : lookupsOf(relativeFilter),
+    relativeFilter === undefined ? [] : createLookups(relativeFilter),
   );
   return [
     ...(textLookup === undefined ? [] : [textLookup]),
-    ...runFilters.flatMap(lookupsOf),
-    ...relativeLookups.map(tracesOf),
+    ...runFilters.flatMap(createLookups),
+    ...relativeLookups.map(createTraceLookup),
   ];
 }
 
-/** Finds all runs of the traces of the given runs. */
-const tracesOf = ({ sql, values }: Sql): Sql => ({
+/** Returns a statement that finds all runs of the traces of the given runs. */
+const createTraceLookup = ({ sql, values }: Sql): Sql => ({
   sql: `SELECT t.rowid FROM runs t WHERE t.trace_id IN (SELECT o.trace_id FROM runs o WHERE o.rowid IN (${sql}))`,
   values,
 });
 
-/** Each statement returns at least all runs that match the filter. */
-function lookupsOf(filter: CheckedFilter): readonly Sql[] {
+/** Returns statements of which each finds at least all runs that match the filter. */
+function createLookups(filter: CheckedFilter): readonly Sql[] {
   switch (filter.kind) {
     case "and":
-      return filter.parts.flatMap(lookupsOf);
+      return filter.parts.flatMap(createLookups);
     case "or": {
-      const branches = filter.parts.map((part) => lookupsOf(part)[0]);
+      const branches = filter.parts.map((part) => createLookups(part)[0]);
       return branches.every((branch) => branch !== undefined)
         ? [
             {
@@ -47,10 +47,10 @@ function lookupsOf(filter: CheckedFilter): readonly Sql[] {
     case "not":
       return [];
     case "search":
-      return [rowsThatMayContain(filter.text)].filter((rows) => rows !== undefined);
+      return [createRowQuery(filter.text)].filter((rows) => rows !== undefined);
     case "comparison":
       return requiredTexts([filter])
-        .map((text) => rowsThatMayContain(text))
+        .map((text) => createRowQuery(text))
         .filter((rows) => rows !== undefined);
   }
 }

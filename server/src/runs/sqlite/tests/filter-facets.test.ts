@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
-import { requiredFacets } from "../index-lookups/required-facets.ts";
+import { findRequiredFacets } from "../index-lookups/required-facets.ts";
 
-const facetsOf = (filter: string) => requiredFacets(checkFilter(filter, runFields));
+const facetsOf = (filter: string) => findRequiredFacets(checkFilter(filter, runFields));
 
 test.each([
   ['eq(metadata.k, "v")', 'and(eq(metadata_key, "k"), eq(metadata_value, "v"))'],

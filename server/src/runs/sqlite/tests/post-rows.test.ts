@@ -66,7 +66,7 @@ class RunsFixture {
 
   activity(): unknown {
     return this.#writers.runs.activity
-      .take()
+      .takeCounts()
       .map(({ projectId: _id, tenantId: _tenant, ...counts }) => ({
         ...counts,
         latencies: counts.latencies.toSorted(([a], [b]) => a - b),
@@ -175,7 +175,7 @@ describe("posts that are written as a group", () => {
     const { records: patches } = parse({ patch: [patchOf(b, { name: "x" }), patchOf(d, {})] });
     const { records: late } = parse({ post: [b, d] });
     const packed = packPosts({ ...others, records: [...posts, ...patches, ...late] });
-    expect(packed.posts?.facetsAt).toHaveLength(2);
+    expect(packed.posts?.facetIndexes).toHaveLength(2);
     expect(packed.records.map(({ operation: kind, id }) => [kind, id])).toEqual([
       ["post", c.id],
       ["patch", b.id],

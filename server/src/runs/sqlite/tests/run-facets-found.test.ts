@@ -66,7 +66,7 @@ test("a patch whose dotted order alone names another trace is rejected, and noth
   const { batch } = parseOneRun(
     Buffer.from(JSON.stringify({ dotted_order, parent_run_id, tags: ["lost"] })),
     "patch",
-    { place: "optional", pathId: run.id },
+    { position: "optional", pathId: run.id },
   );
   expect(fixture.writers.runs.apply(fixture.tenantId, batch)).toEqual({
     accepted: 0,

@@ -135,7 +135,7 @@ class WriterFixture {
     }
     this.db.exec(end);
     if (end === "ROLLBACK") {
-      this.#writers.runs.forget();
+      this.#writers.runs.clearCaches();
     }
     return responses;
   }
@@ -158,7 +158,7 @@ class WriterFixture {
         const body = Buffer.from(JSON.stringify({ ...kept, start_time: kept.start_time ?? 0 }));
         return this.#apply(
           one,
-          () => parseOneRun(body, one.operation, { place: "optional", pathId: id }).batch,
+          () => parseOneRun(body, one.operation, { position: "optional", pathId: id }).batch,
         );
       }
       case "spans": {
@@ -212,14 +212,14 @@ class WriterFixture {
         await projects.update(tenantId, id, { name: name === "p" ? "s" : "p", ...changes });
       } else {
         const body = Buffer.from(JSON.stringify({ id: randomUUID(), session_name: name }));
-        this.#apply(one, () => parseOneRun(body, "post", { place: "optional" }).batch);
+        this.#apply(one, () => parseOneRun(body, "post", { position: "optional" }).batch);
         throw new RequestError(500, "it fails");
       }
       this.db.exec("RELEASE one");
       return "done";
     } catch (cause) {
       this.db.exec("ROLLBACK TO one; RELEASE one");
-      runs.forget();
+      runs.clearCaches();
       return cause instanceof RequestError ? cause.message : cause;
     }
   }

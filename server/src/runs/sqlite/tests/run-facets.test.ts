@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
 import { parseFilter } from "../../../filter/parser.ts";
-import { requiredFacets } from "../index-lookups/required-facets.ts";
-import { anyFacet, blockMicros, facetsOf } from "../../facets.ts";
-import { narrow } from "../index-lookups/narrow.ts";
+import { findRequiredFacets } from "../index-lookups/required-facets.ts";
+import { anyFacet, blockMicros, readPayloadFacets } from "../../facets.ts";
+import { narrowByIndex } from "../index-lookups/narrow.ts";
 import { createReaders } from "../../../store/repositories.ts";
 import { readColumns } from "../row.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
@@ -40,12 +40,12 @@ describe("the facets of a payload", () => {
     [{ tags: Array.from({ length: 101 }, (_, index) => `t${index}`) }, [anyFacet]],
     [{ extra: { a: "x".repeat(70_000) } }, [anyFacet]],
   ])("%j", (members, facets) => {
-    expect(facetsOf(membersOf(members))).toEqual(facets);
+    expect(readPayloadFacets(membersOf(members))).toEqual(facets);
   });
 
   test("lists of ten thousand levels are searched to a limited depth", () => {
     const extra = `{"metadata":{"a":${"[".repeat(9_000)}"x"${"]".repeat(9_000)}}}`;
-    expect(facetsOf(new Map([["extra", Buffer.from(extra)]]))).toEqual(["ka"]);
+    expect(readPayloadFacets(new Map([["extra", Buffer.from(extra)]]))).toEqual(["ka"]);
   });
 });
 
@@ -78,7 +78,7 @@ describe("the facets that a filter uses", () => {
     ['eq(thread_id, "t")', [["p10:session_id=t", "p9:thread_id=t", "p15:conversation_id=t"]]],
     [`has(tags, "${"x".repeat(201)}")`, []],
   ])("%s", (filter, facets) => {
-    expect(requiredFacets(checkFilter(filter, runFields))).toEqual(facets);
+    expect(findRequiredFacets(checkFilter(filter, runFields))).toEqual(facets);
   });
 });
 
@@ -145,7 +145,7 @@ test("rare facets are looked up in the index, common ones are found by scanning"
     INSERT INTO run_facets SELECT DISTINCT project_id, 'tcommon', start_us / ${blockMicros} FROM runs`);
   const projects = parseRows(fixture.db.prepare("SELECT id FROM projects").raw().all()).map(String);
   const narrowed = (filter: string) =>
-    narrow(fixture.db, projects, { filters: [fixture.check(filter)] });
+    narrowByIndex(fixture.db, projects, { filters: [fixture.check(filter)] });
   expect(narrowed('has(tags, "common")')).toBeUndefined();
   expect(narrowed('search("rare")')).toBeUndefined();
   const few = narrowed('and(has(tags, "common"), has(tags, "rare"))');

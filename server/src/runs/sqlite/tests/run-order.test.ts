@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import { toConditionsWithin } from "../run-conditions.ts";
-import { firstRunsSql } from "../run-order.ts";
+import { createFirstRunsSql } from "../run-order.ts";
 import type { RunFilter, RunPosition } from "../../run-query.ts";
 import { FilterFixture } from "../../../../tests/support/filter-fixture.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
@@ -94,7 +94,7 @@ describe("the latest runs of several projects", () => {
     for (const order of ["asc", "desc"] as const) {
       const conditions = toConditionsWithin(fixture.tenantId, filter);
       const plan = fixture.db
-        .prepare(`EXPLAIN QUERY PLAN ${firstRunsSql(conditions, order)}`)
+        .prepare(`EXPLAIN QUERY PLAN ${createFirstRunsSql(conditions, order)}`)
         .raw();
       const steps = parseRows(plan.all(["p", 1, ...conditions.values, 50])).map((row) =>
         row.at(-1),

@@ -18,7 +18,7 @@ import type { Connection } from "../../../storage/sqlite/connection.ts";
 import {
   attachTextIndex,
   prepareTextIndex,
-  rowsThatMayContain,
+  createRowQuery,
   type RowRange,
 } from "../text-index/text-index.ts";
 import { TextIndexer } from "../text-index/text-indexer.ts";
@@ -83,7 +83,7 @@ class IndexFixture {
   }
 
   step(): Promise<boolean> {
-    return this.#indexer.step();
+    return this.#indexer.runStep();
   }
 
   /** Indexes everything. Rows that came since the last step are only counted at the second idle step. */
@@ -188,14 +188,14 @@ class IndexFixture {
   }
 
   candidateRows(text: string, range?: RowRange): number[] {
-    const { sql, values } = rowsThatMayContain(text, range) ?? { sql: "", values: [] };
+    const { sql, values } = createRowQuery(text, range) ?? { sql: "", values: [] };
     return parseRows(this.#indexed.prepare(sql).raw().all(values)).map(([row]) => Number(row));
   }
 
   #openIndexer(): TextIndexer {
     return new TextIndexer(this.file, {
-      claim: async (row) => this.writers.textIndex.claim(row),
-      settle: async (seq) => this.writers.textIndex.settle(seq),
+      claimRuns: async (row) => this.writers.textIndex.claimRuns(row),
+      deleteChanges: async (seq) => this.writers.textIndex.deleteChanges(seq),
     });
   }
 }

@@ -5,22 +5,23 @@ import { serverLimits } from "../../../model/options.ts";
 import { endThread, threadOptions } from "../../../storage/threads.ts";
 import type { TextIndexMethod } from "./text-index-writer.ts";
 
-/** A request of the indexer thread to the writer thread. */
+/** A call of the writer thread, requested by the thread that fills the text index. */
 export interface IndexerRequest {
   readonly method: TextIndexMethod;
   readonly value: number;
 }
 
+/** Messages of the thread that fills the text index. */
 export type IndexerMessage =
   | { readonly kind: "write"; readonly request: IndexerRequest }
-  /** Everything is indexed, except runs of the last second. */
+  /** All runs are indexed, except those of the last second. */
   | { readonly kind: "idle" }
   | { readonly kind: "failed"; readonly reason: string };
 
 type Write = (method: TextIndexMethod, value: number) => Promise<unknown>;
 
 /**
- * The main thread's handle of the thread that fills the text index. The thread starts some time after the server,
+ * Handle, in the main thread, of the thread that fills the text index. The thread starts some time after the server,
  * so that it does not delay the server's start.
  */
 export class TextIndexThread {
@@ -57,7 +58,8 @@ export class TextIndexThread {
     this.#worker = worker;
     worker.on("message", (message: IndexerMessage) => void this.#onMessage(worker, message));
     worker.on("error", (cause) => this.#warn(messageOf(cause)));
-    // Without this thread, searches read the runs that the index lacks. It continues after the next start.
+    // Without this thread, searches read the runs that the index does not contain. The next start of the server
+    // continues filling the index.
     worker.once("exit", () => {
       this.#worker = undefined;
     });

@@ -1,10 +1,10 @@
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
-/** Methods of the writer that the indexer thread may call. */
+/** Methods of the writer thread that the thread of the text index may call. */
 export type TextIndexMethod = "claim" | "settle";
 
 /**
- * Records which runs the text index contains, and which of them have changed; see `tables/text-index-tables.ts`.
+ * Records which runs the text index may contain, and which of them have changed; see `tables/text-index-tables.ts`.
  */
 export class TextIndexWriter {
   readonly #claim;
@@ -15,13 +15,13 @@ export class TextIndexWriter {
     this.#settle = db.prepare("DELETE FROM text_changes WHERE seq <= ?");
   }
 
-  /** From now on, changes of runs up to this row are recorded. */
-  claim(row: number): void {
+  /** Claims the runs up to this row for the index: from now on, changes of these runs are recorded. */
+  claimRuns(row: number): void {
     this.#claim.run([row]);
   }
 
-  /** The index contains the changes up to this one, so they are deleted. */
-  settle(seq: number): void {
+  /** Deletes the records of changes up to this one, because the index contains them now. */
+  deleteChanges(seq: number): void {
     this.#settle.run([seq]);
   }
 }

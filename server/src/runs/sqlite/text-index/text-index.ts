@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Sql } from "../../../filter/sql.ts";
-import { toNeedles } from "../../needles.ts";
+import { toSearchTexts } from "../../needles.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import { isDiskFull } from "../../../storage/sqlite/disk-reserve.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
@@ -9,9 +9,10 @@ import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { toMatch } from "./trigrams.ts";
 
 /**
- * File of the text index, which stores the trigrams (three consecutive characters) of each run's texts, ignoring
- * case. It only finds runs that may contain a text; the query then reads them. It is a database of its own, so that
- * filling it never blocks the writer. It is created again if it is missing or belongs to another database.
+ * Name of the file of the text index, which stores the trigrams (three consecutive characters) of each run's texts,
+ * ignoring case. The index only finds runs that may contain a text; the query then reads these runs. It is a database
+ * of its own, so that filling it never blocks the writer thread. It is created again if it is missing or belongs to
+ * another database.
  */
 const textIndexFile = "millrace.search.db";
 
@@ -30,7 +31,8 @@ export function prepareTextIndex(databasePath: string): void {
   const owner = String(claim[0]);
   if (!isOwned(path, owner, Number(claim[1]))) {
     removeTextIndex(databasePath);
-    // Only the owner may read it, as with the database. SQLite gives its -wal and -shm files the same permissions.
+    // Only the owner may read the file, as with the database. SQLite creates its -wal and -shm files with the same
+    // permissions.
     closeSync(openSync(path, "a", 0o600));
     const index = openDatabase(path);
     index.exec(`PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON;
@@ -50,10 +52,10 @@ export function removeTextIndex(databasePath: string): void {
 }
 
 /**
- * Whether the index belongs to the database. A database that was restored from a backup has claimed fewer rows than
- * the index contains.
+ * Whether the index belongs to the database and does not contain newer runs. A database that was restored from a
+ * backup has claimed fewer rows than the index contains.
  */
-function isOwned(path: string, owner: string, claimed: number): boolean {
+function isOwned(path: string, owner: string, claimedRows: number): boolean {
   if (!existsSync(path)) {
     return false;
   }
@@ -64,7 +66,7 @@ function isOwned(path: string, owner: string, claimed: number): boolean {
       return false;
     }
     const [state = []] = parseRows(index.prepare("SELECT owner, indexed FROM state").raw().all());
-    return state[0] === owner && Number(state[1]) <= claimed;
+    return state[0] === owner && Number(state[1]) <= claimedRows;
   } catch (cause) {
     if (isDiskFull(cause, dirname(path))) {
       throw cause;
@@ -75,7 +77,7 @@ function isOwned(path: string, owner: string, claimed: number): boolean {
   }
 }
 
-/** Attaches the index to a read-only connection. Without an index, queries read the runs themselves. */
+/** Attaches the index to a read-only connection. Without the index, queries read the runs themselves. */
 export function attachTextIndex(db: Connection, databasePath: string): void {
   const path = textIndexPath(databasePath);
   if (!existsSync(path)) {
@@ -98,38 +100,41 @@ export function attachTextIndex(db: Connection, databasePath: string): void {
 export const hasTextIndex = (db: Connection): boolean =>
   parseRows(db.prepare("PRAGMA database_list").raw().all()).some(([, name]) => name === "search");
 
-/** Rows of `runs` by their numbers, both included. */
+/** A range of row numbers of `runs`, including both ends. */
 export interface RowRange {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Finding the first row of a trigram takes a quarter of a millisecond, as long as reading hundreds of rows. So few
- * trigrams are looked up for a range with fewer rows than this.
+ * For a range with fewer rows than this, only a few trigrams are looked up: finding the first row of a trigram takes
+ * a quarter of a millisecond, which is as long as reading hundreds of rows.
  */
 const narrowRange = 2_000;
 const trigramsInNarrowRange = 2;
 
-/** FTS5 ignores a bound that is not an integer, and some engines bind each number as a floating-point number. */
-const inRange = "rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)";
+/**
+ * FTS5 (SQLite's full-text index) ignores a bound that is not an integer, and some engines bind each number as a
+ * floating-point number.
+ */
+const rangeCondition = "rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)";
 
 /**
  * Returns a statement that selects the rows of `runs` that may contain a text, including runs that are not indexed
- * yet; `undefined` if the index can't narrow the search. SQLite begins to read the database before the index, so
- * the index is never older than the database's record of what it contains.
+ * yet; `undefined` if the index can't narrow down the search. SQLite begins to read the database before the index, so
+ * the index is never older than what the database has recorded about it.
  *
- * @param range - rows outside it may be left out. For a common text, reading the index takes longer the more rows
- *   it finds.
+ * @param range - rows outside of it may be left out. For a common text, reading the index takes longer the more rows
+ * it finds.
  */
-export function rowsThatMayContain(text: string, range?: RowRange): Sql | undefined {
+export function createRowQuery(text: string, range?: RowRange): Sql | undefined {
   const isNarrow = range !== undefined && range.to - range.from < narrowRange;
   const match = toMatch(text, isNarrow ? trigramsInNarrowRange : undefined);
   if (match === undefined) {
     return undefined;
   }
   const [condition, bounds] =
-    range === undefined ? ["", []] : [` AND ${inRange}`, [range.from, range.to]];
+    range === undefined ? ["", []] : [` AND ${rangeCondition}`, [range.from, range.to]];
   return {
     sql: `SELECT rowid FROM search.docs WHERE docs MATCH ?${condition}
       UNION ALL SELECT run FROM text_changes
@@ -138,42 +143,42 @@ export function rowsThatMayContain(text: string, range?: RowRange): Sql | undefi
   };
 }
 
-/** Like {@link rowsThatMayContain}, for a text that occurs in a name, or in escaped form in a payload's JSON. */
-export function rowsThatMayContainEither(text: string, range?: RowRange): Sql | undefined {
-  const { plain, escaped } = toNeedles(text);
-  const inName = rowsThatMayContain(plain, range);
-  const inPayload = rowsThatMayContain(escaped, range);
-  if (inName === undefined || inPayload === undefined || plain === escaped) {
-    return plain === escaped ? inName : undefined;
+/** Like {@link createRowQuery}, for a text that occurs in a name, or in escaped form in the JSON of a payload. */
+export function createRowQueryForText(text: string, range?: RowRange): Sql | undefined {
+  const { plain, escaped } = toSearchTexts(text);
+  const nameRows = createRowQuery(plain, range);
+  const payloadRows = createRowQuery(escaped, range);
+  if (nameRows === undefined || payloadRows === undefined || plain === escaped) {
+    return plain === escaped ? nameRows : undefined;
   }
   return {
-    sql: `${inName.sql} UNION ALL ${inPayload.sql}`,
-    values: [...inName.values, ...inPayload.values],
+    sql: `${nameRows.sql} UNION ALL ${payloadRows.sql}`,
+    values: [...nameRows.values, ...payloadRows.values],
   };
 }
 
-/** Like {@link rowsThatMayContainEither}, as a condition on a row of `runs`. */
-export function mayContainEither(run: string, text: string, range?: RowRange): Sql | undefined {
-  const rows = rowsThatMayContainEither(text, range);
+/** Like {@link createRowQueryForText}, as a condition on a row of `runs`. */
+export function createTextCondition(run: string, text: string, range?: RowRange): Sql | undefined {
+  const rows = createRowQueryForText(text, range);
   return rows && { sql: `+${run}.rowid IN (${rows.sql})`, values: rows.values };
 }
 
 /**
  * Returns a condition that holds for every row of `runs`, within the range, that may contain all of these texts;
- * `undefined` if the index can't narrow the search for any of them.
+ * `undefined` if the index can't narrow down the search for any of them.
  */
-export function mayContain(
+export function createTextsCondition(
   run: string,
   texts: readonly string[],
   range?: RowRange,
 ): Sql | undefined {
   const parts = texts
-    .map((text) => rowsThatMayContain(text, range))
+    .map((text) => createRowQuery(text, range))
     .filter((rows) => rows !== undefined);
   return parts.length === 0
     ? undefined
     : {
-        // The unary plus keeps SQLite from finding rows by this condition, so that a list is still read in its own
+        // The unary plus prevents SQLite from finding rows by this condition, so that a list is still read in its own
         // order.
         sql: parts.map(({ sql }) => `+${run}.rowid IN (${sql})`).join(" AND "),
         values: parts.flatMap(({ values }) => values),

@@ -9,13 +9,13 @@ import { damagedBodies, PayloadReader, toBuffer } from "../payload-reader.ts";
 /** Maximum characters and runs that one step indexes. A step takes some tens of milliseconds. */
 const maxStepChars = 400_000;
 const maxStepRuns = 1_000;
-/** Pages of the index that one step of the purge rewrites. */
+/** Pages of the index that one step of the purge rewrites. The purge removes deleted entries. */
 const pagesPerPurge = 200;
 
-/** Methods of the writer thread that the indexer calls. */
-export interface ClaimsAndChanges {
-  claim(row: number): Promise<void>;
-  settle(seq: number): Promise<void>;
+/** Methods of the writer thread that the indexer calls; see `TextIndexWriter`. */
+export interface IndexerWrites {
+  claimRuns(row: number): Promise<void>;
+  deleteChanges(seq: number): Promise<void>;
 }
 
 /** Adds runs to the text index, in steps. */
@@ -23,15 +23,15 @@ export class TextIndexer {
   readonly #db: Connection;
   readonly #index: Connection;
   readonly #payloads: PayloadReader;
-  readonly #writer: ClaimsAndChanges;
+  readonly #writer: IndexerWrites;
   readonly #statements;
   #claimed: number;
   #indexed: number;
   #isPurged: boolean;
-  /** The last row of `runs` at the previous step. Runs that were added since may still be patched soon. */
+  /** The last row of `runs` at the previous step. Runs that were added since then may soon be updated. */
   #lastSeenRow = 0;
 
-  constructor(databasePath: string, writer: ClaimsAndChanges) {
+  constructor(databasePath: string, writer: IndexerWrites) {
     this.#writer = writer;
     this.#db = openReader(databasePath);
     this.#index = openDatabase(textIndexPath(databasePath));
@@ -65,11 +65,13 @@ export class TextIndexer {
   }
 
   /** Indexes some of the new or changed runs. Returns whether there is more to do now. */
-  async step({ takesNew = true }: { readonly takesNew?: boolean } = {}): Promise<boolean> {
+  async runStep({
+    indexesNewRuns = true,
+  }: { readonly indexesNewRuns?: boolean } = {}): Promise<boolean> {
     if (await this.#indexChanges()) {
       return true;
     }
-    if (!takesNew) {
+    if (!indexesNewRuns) {
       return !this.#isPurged && this.#purge();
     }
     if (this.#indexNew()) {
@@ -78,11 +80,12 @@ export class TextIndexer {
     const previousRow = this.#lastSeenRow;
     const [[last] = []] = parseRows(this.#statements.lastRow.all());
     this.#lastSeenRow = Number(last ?? 0);
-    // Index only runs that existed a step ago: most runs are patched soon, and would have to be indexed twice.
-    const ready = Math.min(previousRow, this.#lastSeenRow);
-    if (ready > this.#claimed) {
-      await this.#writer.claim(ready);
-      this.#claimed = ready;
+    // Index only runs that existed at the previous step: most runs are updated soon after their start, and would have
+    // to be indexed twice.
+    const readyRow = Math.min(previousRow, this.#lastSeenRow);
+    if (readyRow > this.#claimed) {
+      await this.#writer.claimRuns(readyRow);
+      this.#claimed = readyRow;
       return true;
     }
     return !this.#isPurged && this.#purge();
@@ -100,16 +103,16 @@ export class TextIndexer {
 
   /** Indexes runs that were changed or deleted after they were claimed. */
   async #indexChanges(): Promise<boolean> {
-    let last: number | undefined;
+    let lastSequence: number | undefined;
     const docs = new Map<number, string | undefined>();
     this.#read(() => {
       let chars = 0;
       for (const [seq, run] of parseRows(this.#statements.listChanges.all([maxStepRuns]))) {
         const row = Number(run);
-        last = Number(seq);
+        lastSequence = Number(seq);
         if (row <= this.#indexed && !docs.has(row)) {
           const [found] = parseRows(this.#statements.findRun.all([row]));
-          const text = found === undefined ? undefined : this.#textOf(found);
+          const text = found === undefined ? undefined : this.#readText(found);
           docs.set(row, text);
           chars += text?.length ?? 0;
           if (chars >= maxStepChars) {
@@ -118,7 +121,7 @@ export class TextIndexer {
         }
       }
     });
-    if (last === undefined) {
+    if (lastSequence === undefined) {
       return false;
     }
     if (docs.size > 0) {
@@ -133,11 +136,11 @@ export class TextIndexer {
       });
       this.#isPurged = false;
     }
-    await this.#writer.settle(last);
+    await this.#writer.deleteChanges(lastSequence);
     return true;
   }
 
-  /** Indexes claimed runs that are not in the index yet. */
+  /** Indexes claimed runs that the index does not contain yet. */
   #indexNew(): boolean {
     if (this.#indexed >= this.#claimed) {
       return false;
@@ -149,11 +152,11 @@ export class TextIndexer {
       const rows = parseRows(
         this.#statements.listRuns.all([this.#indexed, this.#claimed, maxStepRuns]),
       );
-      for (const [at, row] of rows.entries()) {
-        const text = this.#textOf(row);
+      for (const [index, row] of rows.entries()) {
+        const text = this.#readText(row);
         docs.push([Number(row[0]), text]);
         chars += text.length;
-        const isLast = at + 1 === rows.length;
+        const isLast = index + 1 === rows.length;
         if (chars >= maxStepChars || (isLast && rows.length === maxStepRuns)) {
           indexed = isLast && rows.length < maxStepRuns ? this.#claimed : Number(row[0]);
           break;
@@ -170,7 +173,7 @@ export class TextIndexer {
     return true;
   }
 
-  #textOf([row, name, id]: readonly unknown[]): string {
+  #readText([row, name, id]: readonly unknown[]): string {
     const [found = []] = this.#payloads.readMany([{ rowId: Number(row), id: String(id) }]);
     const bodies = found === damagedBodies ? [] : found;
     const payloads = bodies.map((body) => body.toString("utf8"));
@@ -179,7 +182,7 @@ export class TextIndexer {
 
   /**
    * Reads within one transaction. It must be short, because the write-ahead log can't be reset while a transaction
-   * reads it. Writing to the index takes longer and happens outside.
+   * reads it. Writing to the index takes longer, and happens outside of this transaction.
    */
   #read(read: () => void): void {
     this.#db.exec("BEGIN");
@@ -203,15 +206,15 @@ export class TextIndexer {
   }
 
   /**
-   * Rewrites the index without deleted entries, which FTS5 only marks as deleted. Returns whether there is more to
-   * do.
+   * Rewrites the index without deleted entries, which FTS5 only marks as deleted. Returns whether another step is
+   * needed.
    */
   #purge(): boolean {
-    const changesBefore = this.#changes();
+    const changesBefore = this.#countChanges();
     // A negative number of pages begins a merge of the whole index; a positive number continues it.
     this.#statements.purge.run([this.#isPurging ? pagesPerPurge : -pagesPerPurge]);
     this.#isPurging = true;
-    if (this.#changes() - changesBefore >= 2) {
+    if (this.#countChanges() - changesBefore >= 2) {
       return true;
     }
     this.#isPurging = false;
@@ -223,7 +226,7 @@ export class TextIndexer {
 
   #isPurging = false;
 
-  #changes(): number {
+  #countChanges(): number {
     return Number(parseRows(this.#statements.changeCount.all())[0]?.[0]);
   }
 }

@@ -3,27 +3,29 @@
  * payloads, and of the decoded strings in that JSON.
  */
 export const toIndexedText = (name: string, payloads: readonly string[]): string =>
-  [name, ...payloads.flatMap(textsOfPayload)].join("\n").replaceAll("\0", "\n");
+  [name, ...payloads.flatMap(listPayloadTexts)].join("\n").replaceAll("\0", "\n");
 
-function textsOfPayload(json: string): string[] {
+function listPayloadTexts(json: string): string[] {
   const texts = [json];
   if (json.includes("\\")) {
-    texts.push([...decodedParts(json)].join("\n"));
+    texts.push([...decodeEscapedParts(json)].join("\n"));
   }
-  // Queries see an error that is not a string as JSON without whitespace.
+  // In queries, an error that is not a string is JSON without whitespace, so that form is indexed, too.
   if (/"error"\s*:\s*[[{]/.test(json)) {
     texts.push(json.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/gs, "$1"));
   }
   return texts;
 }
 
-/** Escapes with fewer than three characters between them, and up to two characters on both sides. */
-const escapes =
+/**
+ * Matches sequences of escapes with fewer than three characters between them, with up to two characters on each side.
+ */
+const escapePattern =
   /[^\\]{0,2}\\(?:u[\da-fA-F]{4}|[^u])(?:[^\\]{0,2}\\(?:u[\da-fA-F]{4}|[^u]))*(?=([^\\]{0,2}))/gs;
 
-/** Decodes those parts of a JSON text that contain escapes. */
-function* decodedParts(json: string): Generator<string> {
-  for (const [found, after = ""] of json.matchAll(escapes)) {
+/** Decodes those parts of a JSON text that contain escapes, each with the characters around it. */
+function* decodeEscapedParts(json: string): Generator<string> {
+  for (const [found, after = ""] of json.matchAll(escapePattern)) {
     yield decode(found + after);
   }
 }
@@ -46,28 +48,28 @@ const decode = (text: string): string =>
 /** Maximum number of trigrams in a query: further ones would hardly narrow the result. */
 const maxTrigrams = 24;
 
-/** Characters that may be stored differently in the index. Only the text between them is searched. */
-const differingCharacters = /[\0\p{Surrogate}\uFFFD-\uFFFF]+/u;
+/** Matches characters that may be stored differently in the index. Only the text between them is searched. */
+const differingCharactersPattern = /[\0\p{Surrogate}\uFFFD-\uFFFF]+/u;
 
 /**
  * Returns the FTS5 query for the runs that may contain a text; `undefined` if the text has no trigram, so that the
  * index can't help.
  *
- * @param count - the query contains at most this number of trigrams.
+ * @param count - maximum number of trigrams in the query.
  */
 export function toMatch(text: string, count: number = maxTrigrams): string | undefined {
   const trigrams = new Set<string>();
-  for (const segment of text.split(differingCharacters)) {
-    // By code points, as FTS5 splits text.
+  for (const segment of text.split(differingCharactersPattern)) {
+    // Split the text by code points, as FTS5 does.
     const points = Array.from(segment);
-    for (let at = 0; at + 3 <= points.length; at += 1) {
-      trigrams.add(points.slice(at, at + 3).join(""));
+    for (let start = 0; start + 3 <= points.length; start += 1) {
+      trigrams.add(points.slice(start, start + 3).join(""));
     }
   }
-  const all = [...trigrams];
-  const step = Math.max(1, all.length / count);
-  const selected = Array.from({ length: Math.min(all.length, count) }, (_, index) =>
-    String(all[Math.floor(index * step)]),
+  const allTrigrams = [...trigrams];
+  const step = Math.max(1, allTrigrams.length / count);
+  const selected = Array.from({ length: Math.min(allTrigrams.length, count) }, (_, index) =>
+    String(allTrigrams[Math.floor(index * step)]),
   );
   return selected.length === 0
     ? undefined

@@ -2,7 +2,13 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { castParameters, engineName, isFixed, isSqliteError, openDatabase } from "../connection.ts";
+import {
+  castParameters,
+  engineName,
+  isSafeVersion,
+  isSqliteError,
+  openDatabase,
+} from "../connection.ts";
 import { withinDeadline, withinDeadlineEachTime } from "../query-clock.ts";
 import { temporaryFolder } from "../../../../tests/support/running-server.ts";
 
@@ -10,9 +16,11 @@ describe("the SQLite engine", () => {
   test("is not a version that loses pages of the log", () => {
     const db = openDatabase(":memory:");
     const version = String(db.prepare("SELECT sqlite_version()").raw().all().flat()[0]);
-    expect(isFixed(version)).toBe(true);
-    expect(["3.45.1", "3.51.2", "3.7.0", undefined].map(isFixed)).toEqual(Array(4).fill(false));
-    expect(["3.51.3", "3.52.0", "4.0.0"].map(isFixed)).toEqual(Array(3).fill(true));
+    expect(isSafeVersion(version)).toBe(true);
+    expect(["3.45.1", "3.51.2", "3.7.0", undefined].map(isSafeVersion)).toEqual(
+      Array(4).fill(false),
+    );
+    expect(["3.51.3", "3.52.0", "4.0.0"].map(isSafeVersion)).toEqual(Array(3).fill(true));
     db.close();
   });
 
@@ -25,7 +33,7 @@ describe("the SQLite engine", () => {
     );
     expect(stdout.trim()).toBe(engineName);
     expect(engineName).toBe(
-      isFixed(process.versions["sqlite"]) ? "node:sqlite" : "@photostructure/sqlite",
+      isSafeVersion(process.versions["sqlite"]) ? "node:sqlite" : "@photostructure/sqlite",
     );
     expect(stderr).not.toContain("Warning");
   });
@@ -104,13 +112,13 @@ test("a repeated statement that was ended by its limit is not left running", asy
   writer.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)");
   writer.exec("INSERT INTO t SELECT value FROM json_each('[1,2,3]')");
   const db = openDatabase(file);
-  const ended = new Int32Array(new SharedArrayBuffer(4));
-  db.define("end_now", () => {
-    Atomics.store(ended, 0, 1);
+  const cancelFlag = new Int32Array(new SharedArrayBuffer(4));
+  db.defineFunction("end_now", () => {
+    Atomics.store(cancelFlag, 0, 1);
     return "1";
   });
   const read = (): Promise<unknown> =>
-    db.limited({ durationMs: 60_000, ended }, () =>
+    db.runLimited({ durationMs: 60_000, cancelFlag }, () =>
       db.prepareRaw(`SELECT x FROM t WHERE end_now() AND ${withinDeadlineEachTime("x")}`).all(),
     );
   await expect(read()).rejects.toThrow("the query was canceled");
@@ -129,27 +137,27 @@ describe("a query with a limit", () => {
     const db = openDatabase(":memory:");
     const hasBegun = performance.now();
     const read = (): Promise<unknown> =>
-      db.limited({ durationMs: 50 }, () => db.prepare(long).raw().all());
+      db.runLimited({ durationMs: 50 }, () => db.prepare(long).raw().all());
     await expect(read()).rejects.toThrow("the query took longer than 50 ms");
     // Allows for a machine that is busy with other work: without the limit the query takes minutes.
     expect(performance.now() - hasBegun).toBeLessThan(2_000);
     const short = db.prepare(long.replace("1e9", "1e3")).raw();
-    expect(await db.limited({ durationMs: 5_000 }, () => short.all())).toEqual([[1_000]]);
+    expect(await db.runLimited({ durationMs: 5_000 }, () => short.all())).toEqual([[1_000]]);
     expect(short.all()).toEqual([[1_000]]);
     db.close();
   });
 
   test("ends when another thread cancels it", async () => {
     const db = openDatabase(":memory:");
-    const ended = new Int32Array(new SharedArrayBuffer(4));
+    const cancelFlag = new Int32Array(new SharedArrayBuffer(4));
     const setter = new Worker(
       "const { workerData } = require('node:worker_threads'); setTimeout(() => Atomics.store(workerData, 0, 1), 50)",
-      { eval: true, workerData: ended },
+      { eval: true, workerData: cancelFlag },
     );
     const read = (): Promise<unknown> =>
-      db.limited({ durationMs: 60_000, ended }, () => db.prepare(long).raw().all());
+      db.runLimited({ durationMs: 60_000, cancelFlag }, () => db.prepare(long).raw().all());
     await expect(read()).rejects.toThrow("the query was canceled");
-    expect(Atomics.load(ended, 0)).toBe(1);
+    expect(Atomics.load(cancelFlag, 0)).toBe(1);
     await setter.terminate();
     db.close();
   });
@@ -157,7 +165,7 @@ describe("a query with a limit", () => {
   test("holds until the promise of its last statement is settled, and no longer", async () => {
     const db = openDatabase(":memory:");
     const read = (): Promise<unknown> =>
-      db.limited({ durationMs: 50 }, async () => {
+      db.runLimited({ durationMs: 50 }, async () => {
         await Promise.resolve();
         return db.prepare(long).raw().all();
       });
@@ -170,8 +178,8 @@ describe("a query with a limit", () => {
     const db = openDatabase(":memory:");
     let hasBegun = false;
     const read = (): Promise<unknown> =>
-      db.limited(
-        { durationMs: 60_000, ended: new Int32Array(new SharedArrayBuffer(4)).fill(1) },
+      db.runLimited(
+        { durationMs: 60_000, cancelFlag: new Int32Array(new SharedArrayBuffer(4)).fill(1) },
         () => {
           hasBegun = true;
         },

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { DiskReserve, isDiskFull, reserveBytesOf } from "../disk-reserve.ts";
-import { DiskSpace, noLoad } from "../disk-space.ts";
+import { DiskReserve, isDiskFull, computeReserveBytes } from "../disk-reserve.ts";
+import { DiskSpace, noAddedSize } from "../disk-space.ts";
 import { openWriter } from "../../../store/schema.ts";
 import { databaseFile } from "../open-database.ts";
 import { temporaryFolder } from "../../../../tests/support/running-server.ts";
@@ -35,23 +35,23 @@ test.each([
   ["a 64th", gibibyte, 16],
   ["32 MiB at the most", 100 * gibibyte, 32],
 ])("the reserve is %s", (_title, totalBytes, mebibytes) => {
-  expect(reserveBytesOf({ totalBytes, freeBytes: 0 })).toBe(mebibytes * mebibyte);
+  expect(computeReserveBytes({ totalBytes, freeBytes: 0 })).toBe(mebibytes * mebibyte);
 });
 
 test("a full disk accepts only deletions, reports that once, and accepts all writes again when space is free", async () => {
   const { disk, room, changes, warnings } = await openRoom(2 * gibibyte);
-  expect(room.checkLoad(small)).toBeUndefined();
+  expect(room.checkSpaceFor(small)).toBeUndefined();
   disk.freeBytes = 20 * mebibyte;
   // A measurement of the free space is reused for a quarter of a second.
-  await expect.poll(() => room.checkLoad(small)?.status, { timeout: 5_000 }).toBe(503);
-  expect(room.checkLoad(small)).toMatchObject({
+  await expect.poll(() => room.checkSpaceFor(small)?.status, { timeout: 5_000 }).toBe(503);
+  expect(room.checkSpaceFor(small)).toMatchObject({
     retryAfterSeconds: 10,
     message: expect.stringContaining("20.0 MiB are free") as string,
   });
   expect(changes).toEqual([room.reason]);
   disk.freeBytes = 90 * mebibyte;
   room.restoreReserve();
-  expect(room.checkLoad(small)).toBeUndefined();
+  expect(room.checkSpaceFor(small)).toBeUndefined();
   expect(changes).toEqual([expect.any(String), undefined]);
   expect(warnings).toHaveBeenCalledTimes(2);
 });
@@ -70,7 +70,7 @@ test("what the log will add to the database counts as used, and a checkpoint run
   db.exec("CREATE TABLE t (b BLOB); INSERT INTO t VALUES (zeroblob(20000000))");
   expect(statSync(path).size).toBe(sizeBefore);
   disk.freeBytes = 50 * mebibyte;
-  expect(room.checkLoad(noLoad)).toBeUndefined();
+  expect(room.checkSpaceFor(noAddedSize)).toBeUndefined();
   expect(statSync(path).size).toBeGreaterThan(20_000_000);
 });
 
@@ -86,23 +86,23 @@ test("free pages in the database count as space: half of the reserve then serves
   db.exec("DELETE FROM t");
   room.restoreReserve();
   expect(reserve.bytes).toBe(16 * mebibyte);
-  expect(room.checkLoad(small)?.status).toBe(503);
+  expect(room.checkSpaceFor(small)?.status).toBe(503);
   // The space that the reserve released is free now.
   disk.freeBytes = 16 * mebibyte;
   room.restoreReserve();
-  expect(room.checkLoad(small)).toBeUndefined();
+  expect(room.checkSpaceFor(small)).toBeUndefined();
   expect(statSync(path).size).toBeGreaterThan(100_000_000);
 });
 
 test("a write that is too large for the free space is refused, and so are all others until it would fit", async () => {
   const { disk, room } = await openRoom(200 * mebibyte);
   const large = { bytes: 150 * mebibyte, rows: 10 };
-  expect(room.checkLoad(small)).toBeUndefined();
-  expect(room.checkLoad(large)?.status).toBe(503);
-  expect(room.checkLoad(small)?.status).toBe(503);
+  expect(room.checkSpaceFor(small)).toBeUndefined();
+  expect(room.checkSpaceFor(large)?.status).toBe(503);
+  expect(room.checkSpaceFor(small)?.status).toBe(503);
   disk.freeBytes = 500 * mebibyte;
   room.restoreReserve();
-  expect(room.checkLoad(large)).toBeUndefined();
+  expect(room.checkSpaceFor(large)).toBeUndefined();
 });
 
 test("a disk-full error of SQLite makes the store read-only even if the disk reports free space", async () => {
@@ -120,10 +120,10 @@ test("a disk-full error of SQLite makes the store read-only even if the disk rep
   for (const cause of failures) {
     expect(isDiskFull(cause, dirname(path))).toBe(true);
   }
-  expect(room.isFull(new Error("another"), small)).toBe(false);
-  expect(room.isFull(failures[0], small)).toBe(true);
-  expect(room.checkLoad(small)?.status).toBe(503);
-  expect(room.failure()).toMatchObject({ status: 503, retryAfterSeconds: 10 });
+  expect(room.handleIfFull(new Error("another"), small)).toBe(false);
+  expect(room.handleIfFull(failures[0], small)).toBe(true);
+  expect(room.checkSpaceFor(small)?.status).toBe(503);
+  expect(room.createFailure()).toMatchObject({ status: 503, retryAfterSeconds: 10 });
   // A deletion still gets the reserve.
   expect([room.releaseReserve(), room.releaseReserve()]).toEqual([true, false]);
 });

@@ -24,7 +24,7 @@ describe("while commits arrive, the log", () => {
   test("is synced once, 250 ms after the first commit that is not on disk", () => {
     const log = new LogSync(path, { sync });
     for (let commit = 0; commit < 20; commit += 1) {
-      log.touch();
+      log.recordCommit();
       vi.advanceTimersByTime(10);
     }
     expect(begun).toHaveLength(0);
@@ -38,9 +38,9 @@ describe("while commits arrive, the log", () => {
 
   test("is synced again for commits that arrived during a sync", () => {
     const log = new LogSync(path, { sync });
-    log.touch();
+    log.recordCommit();
     vi.advanceTimersByTime(250);
-    log.touch();
+    log.recordCommit();
     vi.advanceTimersByTime(400);
     expect(begun).toHaveLength(1);
     begun[0]?.end();
@@ -53,11 +53,11 @@ describe("while commits arrive, the log", () => {
   test("is synced even if commits keep every timer from running", () => {
     const log = new LogSync(path, { sync });
     const startMs = performance.now();
-    log.touch();
+    log.recordCommit();
     // Time passes, but no timer fires, as if the thread were busy.
     vi.setSystemTime(0);
     const now = vi.spyOn(performance, "now").mockReturnValue(startMs + 300);
-    log.touch();
+    log.recordCommit();
     now.mockRestore();
     expect(begun).toHaveLength(1);
     begun[0]?.end();
@@ -69,7 +69,7 @@ describe("while commits arrive, the log", () => {
     const commits: number[] = [];
     for (let ms = 0; ms < 120_000; ms += 7) {
       commits.push(performance.now());
-      log.touch();
+      log.recordCommit();
       vi.advanceTimersByTime(7);
       // Simulates a disk that takes 50 ms per sync.
       const last = begun.at(-1);
@@ -89,14 +89,14 @@ test("is left alone if it does not exist, and is not synced after close", async 
   const path = join(await temporaryFolder(), "millrace.db");
   begun.length = 0;
   const log = new LogSync(path, { delayMs: 0, sync });
-  log.touch();
+  log.recordCommit();
   expect(begun).toHaveLength(0);
   writeFileSync(`${path}-wal`, "");
-  log.touch();
+  log.recordCommit();
   expect(begun).toHaveLength(1);
   begun[0]?.end();
   log.close();
-  log.touch();
+  log.recordCommit();
   expect(begun).toHaveLength(1);
 });
 
@@ -113,7 +113,7 @@ test("is synced by Node through its file descriptor", async () => {
           resolve(error);
         })) as typeof fdatasync,
     });
-    log.touch();
+    log.recordCommit();
   });
   expect(synced).toBeNull();
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { openSecondWriter, openWriter } from "../../../store/schema.ts";
 import { databaseFile } from "../open-database.ts";
 import { openDatabase } from "../connection.ts";
-import { catchUp, checkpointAndTruncate, writeBack } from "../write-ahead-log.ts";
+import { writeBackRepeatedly, checkpointAndTruncate, writeBack } from "../write-ahead-log.ts";
 import { temporaryFolder } from "../../../../tests/support/running-server.ts";
 
 describe("the log is checkpointed", () => {
@@ -20,14 +20,14 @@ describe("the log is checkpointed", () => {
   ])("%s", (_title, pages, count) => {
     let turn = 0;
     const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isComplete: false });
-    expect(catchUp(write).pages).toBe(pages[count - 1]);
+    expect(writeBackRepeatedly(write).pages).toBe(pages[count - 1]);
     expect(turn).toBe(count);
   });
 
   test("only until all of it is in the database, however long the log is, because the next commit reuses it", () => {
     let turn = 0;
     const write = () => ({ pages: 5_000 + 1_000 * turn, isComplete: (turn += 1) === 2 });
-    expect(catchUp(write).pages).toBe(6_000);
+    expect(writeBackRepeatedly(write).pages).toBe(6_000);
     expect(turn).toBe(2);
   });
 
