@@ -25,7 +25,7 @@ export class StoreFixture {
 
   /** Ingests the body of a single-run request. */
   sendOne(operation: "post" | "patch", run: WireObject, pathId?: string): Promise<IngestResult> {
-    const rules = { place: "optional", ...(pathId === undefined ? {} : { pathId }) } as const;
+    const rules = { position: "optional", ...(pathId === undefined ? {} : { pathId }) } as const;
     return this.store.ingest(
       this.tenantId,
       parseOneRun(Buffer.from(JSON.stringify(run)), operation, rules).batch,

@@ -64,7 +64,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
       schemas: new SchemaProofs(),
       keys: {
         keyOf: (_kind, _tenantId, id) => id,
-        lengthen: async (_kind, owner, id) => `${id}/${owner}`,
+        assignQualifiedKey: async (_kind, owner, id) => `${id}/${owner}`,
       },
       examples: {
         updateDataset: (_tenantId, update) => {
