@@ -46,8 +46,8 @@ function start(port: MessagePort, path: string): void {
       post({ kind: "write", request });
     });
   const indexer = new TextIndexer(path, {
-    claimRuns: (row) => write({ method: "claim", value: row }),
-    deleteChanges: (seq) => write({ method: "settle", value: seq }),
+    claimRuns: (row) => write({ method: "claimRuns", value: row }),
+    deleteChanges: (seq) => write({ method: "deleteChanges", value: seq }),
   });
   let timer: NodeJS.Timeout | undefined;
   const closeThread = (): void => {

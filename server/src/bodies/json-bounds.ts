@@ -13,8 +13,8 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
 
 /**
  * Counts the values of a JSON text and their nesting while the text arrives, before it is parsed: a small body may
- * contain millions of values, each of which costs memory and time. It does not check the grammar; for text that is
- * not JSON, it may count too many.
+ * contain millions of values, each of which costs memory and time. It does not check the grammar, so for text that is
+ * not JSON it may count too many values.
  */
 export class JsonBoundsCheck {
   readonly #bounds: JsonBounds;
@@ -28,11 +28,17 @@ export class JsonBoundsCheck {
     this.#bounds = bounds;
   }
 
-  /** @throws RequestError 413: too many values; 422: they are nested too deeply. */
+  /**
+   * Counts the values in the next bytes of the body.
+   *
+   * @throws RequestError 413: too many values; 422: they are nested too deeply.
+   */
   push(bytes: Buffer): void {
-    let at = 0;
-    while (at < bytes.length) {
-      at = this.#isInText ? this.#skipText(bytes, at) : this.#count(bytes, at);
+    let position = 0;
+    while (position < bytes.length) {
+      position = this.#isInText
+        ? this.#skipText(bytes, position)
+        : this.#countValues(bytes, position);
     }
     const { valuesMax } = this.#bounds;
     if (this.#values > valuesMax) {
@@ -43,20 +49,20 @@ export class JsonBoundsCheck {
     }
   }
 
-  /** Counts up to the next quote. Every comma and every opening bracket precedes another value. */
-  #count(bytes: Buffer, from: number): number {
-    for (let at = from; at < bytes.length; at += 1) {
-      switch (bytes[at]) {
+  /** Counts values up to the next quote. Every comma and every opening bracket precedes another value. */
+  #countValues(bytes: Buffer, from: number): number {
+    for (let position = from; position < bytes.length; position += 1) {
+      switch (bytes[position]) {
         case quote:
           this.#isInText = true;
-          return at + 1;
+          return position + 1;
         case comma:
           this.#values += 1;
           break;
         case openBracket:
         case openBrace:
           this.#values += 1;
-          this.#enter();
+          this.#countLevel();
           break;
         case closeBracket:
         case closeBrace:
@@ -68,7 +74,7 @@ export class JsonBoundsCheck {
     return bytes.length;
   }
 
-  #enter(): void {
+  #countLevel(): void {
     this.#depth += 1;
     const { depthMax } = this.#bounds;
     if (this.#depth > depthMax) {
@@ -78,15 +84,15 @@ export class JsonBoundsCheck {
 
   /** Returns the position after the closing quote, or the end of the bytes that have arrived. */
   #skipText(bytes: Buffer, from: number): number {
-    for (let at = from; at < bytes.length; at += 1) {
-      const byte = bytes[at];
+    for (let position = from; position < bytes.length; position += 1) {
+      const byte = bytes[position];
       if (this.#isEscaped) {
         this.#isEscaped = false;
       } else if (byte === backslash) {
         this.#isEscaped = true;
       } else if (byte === quote) {
         this.#isInText = false;
-        return at + 1;
+        return position + 1;
       }
     }
     return bytes.length;

@@ -1,7 +1,7 @@
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import {
-  fail,
+  throwJsonError,
   JsonError,
   skipColon,
   skipSpace,
@@ -21,10 +21,10 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Called with the position of a member's value. Must return the position after the value: see {@link
+ * Called with the position of a member's value. Must return the position after the value; see {@link
  * JsonCursor.skip}.
  */
-type OnMember = (name: string, from: number, nameAt: number) => number;
+type OnMember = (name: string, from: number, nameStart: number) => number;
 type OnItem = (from: number) => number;
 
 /** A member's name and where its text is, quotes included. */
@@ -41,12 +41,13 @@ interface CachedName {
  */
 export type NameCache = CachedName[];
 
-/** Number of members of an object whose names are cached. Further names are decoded each time. */
+/** Maximum number of members of an object whose names are cached. Names of further members are decoded each time. */
 const maxCachedNames = 64;
 
 /**
  * Walks through JSON text without creating values: checks the grammar (RFC 8259) and finds where values begin and
- * end, so that a payload can be stored byte for byte as received. The caller must check that the bytes are UTF-8.
+ * end, so that a payload can be stored byte for byte as it was received. The caller must check that the bytes are
+ * UTF-8.
  */
 export class JsonCursor {
   readonly #text: JsonText;
@@ -59,14 +60,18 @@ export class JsonCursor {
     this.#names = names;
   }
 
-  /** Checks that the text is exactly one value. @throws JsonError it is not. */
+  /**
+   * Checks that the text is exactly one value.
+   *
+   * @throws JsonError the text is anything else.
+   */
   readWhole(): void {
     this.walk((from) => this.skip(from));
   }
 
   /**
-   * Returns the members of the object that the text contains, or only the `wanted` ones. A later member replaces an
-   * earlier one of the same name.
+   * Returns the members of the object that the text contains, or only the `wanted` members. A later member replaces
+   * an earlier member of the same name.
    */
   readMembers(wanted?: ReadonlySet<string>): Map<string, Buffer> {
     const { bytes } = this.#text;
@@ -84,16 +89,18 @@ export class JsonCursor {
   }
 
   /**
-   * Returns the items of the array that the text contains. @throws RequestError 413: more than `itemsMax` items.
+   * Returns the items of the array that the text contains.
+   *
+   * @throws RequestError 413: there are more than `itemsMax` items.
    */
   readItems(itemsMax = Number.POSITIVE_INFINITY): Buffer[] {
     const { bytes } = this.#text;
     const items: Buffer[] = [];
     this.walk((start) =>
       this.walkArray(start, (from) => {
-        // Checked before the item is added: a small body may contain millions of items.
+        // Check before adding the item: a small body may contain millions of items.
         if (items.length === itemsMax) {
-          throw tooManyItems(itemsMax);
+          throw createTooManyItemsError(itemsMax);
         }
         const to = this.skip(from);
         items.push(bytes.subarray(from, to));
@@ -103,16 +110,20 @@ export class JsonCursor {
     return items;
   }
 
-  /** Walks through the whole text; `onValue` must consume its only value. @throws JsonError there is more text. */
+  /**
+   * Walks through the whole text, which is one value. `onValue` must return the position after that value.
+   *
+   * @throws JsonError there is more text.
+   */
   walk(onValue: OnItem): void {
     const { bytes } = this.#text;
-    const at = skipSpace(bytes, onValue(skipSpace(bytes, 0)));
-    if (at !== bytes.length) {
-      fail(this.#text, at, "the end of the text");
+    const position = skipSpace(bytes, onValue(skipSpace(bytes, 0)));
+    if (position !== bytes.length) {
+      throwJsonError(this.#text, position, "the end of the text");
     }
   }
 
-  /** Returns the position after the value at `from`, which is nested in `outer` levels. */
+  /** Returns the position after the value that begins at `from`. `outer` is the number of levels around the value. */
   skip(from: number, outer = 0): number {
     return skipValue(this.#text, from, outer);
   }
@@ -121,17 +132,17 @@ export class JsonCursor {
   walkObject(from: number, onMember: OnMember): number {
     const text = this.#text;
     const { bytes } = text;
-    let at = skipSpace(bytes, this.#enter(from, openBrace, "an object"));
-    if (bytes[at] === closeBrace) {
-      return at + 1;
+    let position = skipSpace(bytes, this.#expectByte(from, openBrace, "an object"));
+    if (bytes[position] === closeBrace) {
+      return position + 1;
     }
     for (let index = 0; ; index += 1) {
-      const { name, length } = this.#nameAt(at, index);
-      at = skipSpace(bytes, onMember(name, skipColon(text, at + length), at));
-      if (!hasComma(text, at, closeBrace)) {
-        return at + 1;
+      const { name, length } = this.#readName(position, index);
+      position = skipSpace(bytes, onMember(name, skipColon(text, position + length), position));
+      if (!hasComma(text, position, closeBrace)) {
+        return position + 1;
       }
-      at = skipSpace(bytes, at + 1);
+      position = skipSpace(bytes, position + 1);
     }
   }
 
@@ -139,56 +150,56 @@ export class JsonCursor {
   walkArray(from: number, onItem: OnItem): number {
     const text = this.#text;
     const { bytes } = text;
-    let at = skipSpace(bytes, this.#enter(from, openBracket, "an array"));
-    if (bytes[at] === closeBracket) {
-      return at + 1;
+    let position = skipSpace(bytes, this.#expectByte(from, openBracket, "an array"));
+    if (bytes[position] === closeBracket) {
+      return position + 1;
     }
     for (;;) {
-      at = skipSpace(bytes, onItem(at));
-      if (!hasComma(text, at, closeBracket)) {
-        return at + 1;
+      position = skipSpace(bytes, onItem(position));
+      if (!hasComma(text, position, closeBracket)) {
+        return position + 1;
       }
-      at = skipSpace(bytes, at + 1);
+      position = skipSpace(bytes, position + 1);
     }
   }
 
-  #enter(at: number, byte: number, expected: string): number {
-    if (this.#text.bytes[at] !== byte) {
-      fail(this.#text, at, expected);
+  #expectByte(position: number, byte: number, expected: string): number {
+    if (this.#text.bytes[position] !== byte) {
+      throwJsonError(this.#text, position, expected);
     }
-    return at + 1;
+    return position + 1;
   }
 
-  #nameAt(at: number, index: number): CachedName {
+  #readName(position: number, index: number): CachedName {
     const { bytes } = this.#text;
     const cached = this.#names[index];
-    if (cached !== undefined && matchesAt(bytes, cached, at)) {
+    if (cached !== undefined && matchesName(bytes, cached, position)) {
       return cached;
     }
-    if (bytes[at] !== quote) {
-      fail(this.#text, at, "a name in quotes");
+    if (bytes[position] !== quote) {
+      throwJsonError(this.#text, position, "a name in quotes");
     }
-    const end = skipString(this.#text, at);
-    const name = decodeText(bytes.subarray(at, end));
-    const read = { bytes, from: at, length: end - at, name };
+    const end = skipString(this.#text, position);
+    const name = decodeText(bytes.subarray(position, end));
+    const readName = { bytes, from: position, length: end - position, name };
     if (index < maxCachedNames) {
-      this.#names[index] = read;
+      this.#names[index] = readName;
     }
-    return read;
+    return readName;
   }
 }
 
 /**
  * Whether the text contains the cached name at a position. The name ends with a quote, so a longer name does not match.
  */
-function matchesAt(bytes: Buffer, cached: CachedName, at: number): boolean {
+function matchesName(bytes: Buffer, cached: CachedName, position: number): boolean {
   const { bytes: cachedBytes, from, length } = cached;
   let index = 0;
-  while (index < length && cachedBytes[from + index] === bytes[at + index]) {
+  while (index < length && cachedBytes[from + index] === bytes[position + index]) {
     index += 1;
   }
   return index === length;
 }
 
-export const tooManyItems = (itemsMax: number): RequestError =>
+export const createTooManyItemsError = (itemsMax: number): RequestError =>
   new RequestError(413, `more than ${itemsMax} items in one list; send less in one request`);

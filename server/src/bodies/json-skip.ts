@@ -1,12 +1,12 @@
-import { escapable, hasSpecial, hexDigit, plain } from "./json-bytes.ts";
+import { escapableBytes, hasSpecial, hexDigitBytes, unescapedBytes } from "./json-bytes.ts";
 
-/** The text is not JSON; the message contains the position. */
+/** Thrown for a text that is not JSON. The message contains the position of the error. */
 export class JsonError extends Error {}
 
 /** The text that is parsed. The caller must check that the bytes are UTF-8. */
 export interface JsonText {
   readonly bytes: Buffer;
-  /** View of the same bytes, which reads four of them at once. */
+  /** A view of the same bytes, which reads four bytes at once. */
   readonly view: DataView;
   readonly depthMax: number;
 }
@@ -20,58 +20,62 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
 
-// Each of these functions takes the position at which something begins, and returns the position after it.
-// Positions are arguments and local variables instead of fields, which is the main reason for the speed.
+// Each of these functions takes the position at which a value or another part of the text begins, and returns the
+// position after it. Positions are arguments and local variables instead of fields, mainly because that is faster.
 
 /**
- * Skips one value. It is a loop with its own stack, because recursion into a deeply nested text could exhaust the
- * thread's stack. `outer` is the number of levels around the value.
+ * Skips one value. This is a loop with a stack of its own, because recursion into a deeply nested text could exhaust
+ * the thread's stack. `outer` is the number of levels around the value.
  *
  * @throws JsonError the text breaks the grammar (RFC 8259), or is nested too deeply.
  */
 export function skipValue(text: JsonText, from: number, outer = 0): number {
   const { bytes } = text;
-  const closers: number[] = [];
-  let at = from;
+  const closingBrackets: number[] = [];
+  let position = from;
   for (;;) {
-    const byte = bytes[at];
+    const byte = bytes[position];
     if (byte === openBrace || byte === openBracket) {
-      const closer = byte + 2;
-      at = skipSpace(bytes, at + 1);
-      if (bytes[at] !== closer) {
-        if (closers.push(closer) + outer > text.depthMax) {
-          fail(text, at, `at most ${text.depthMax} levels`);
+      const closingBracket = byte + 2;
+      position = skipSpace(bytes, position + 1);
+      if (bytes[position] !== closingBracket) {
+        if (closingBrackets.push(closingBracket) + outer > text.depthMax) {
+          throwJsonError(text, position, `at most ${text.depthMax} levels`);
         }
-        at = closer === closeBrace ? skipName(text, at) : at;
+        position = closingBracket === closeBrace ? skipName(text, position) : position;
         continue;
       }
-      at += 1;
+      position += 1;
     } else {
-      at = skipScalar(text, at);
+      position = skipScalar(text, position);
     }
     // Continue with the next member or item, or leave all arrays and objects that end here.
-    let closer = closers[closers.length - 1];
-    for (; closer !== undefined; closer = closers[closers.length - 1]) {
-      at = skipSpace(bytes, at);
-      if (hasComma(text, at, closer)) {
-        at = skipSpace(bytes, at + 1);
-        at = closer === closeBrace ? skipName(text, at) : at;
+    let closingBracket = closingBrackets[closingBrackets.length - 1];
+    for (; closingBracket !== undefined; closingBracket = closingBrackets[closingBrackets.length - 1]) {
+      position = skipSpace(bytes, position);
+      if (hasComma(text, position, closingBracket)) {
+        position = skipSpace(bytes, position + 1);
+        position = closingBracket === closeBrace ? skipName(text, position) : position;
         break;
       }
-      at += 1;
-      closers.pop();
+      position += 1;
+      closingBrackets.pop();
     }
-    if (closer === undefined) {
-      return at;
+    if (closingBracket === undefined) {
+      return position;
     }
   }
 }
 
-/** Whether there is a comma at the position. @throws JsonError there is neither a comma nor the closing bracket. */
-export function hasComma(text: JsonText, at: number, closer: number): boolean {
-  const byte = text.bytes[at];
-  if (byte !== comma && byte !== closer) {
-    fail(text, at, `a comma or ${String.fromCharCode(closer)}`);
+/**
+ * Whether there is a comma at the position.
+ *
+ * @throws JsonError there is neither a comma nor the closing bracket.
+ */
+export function hasComma(text: JsonText, position: number, closingBracket: number): boolean {
+  const byte = text.bytes[position];
+  if (byte !== comma && byte !== closingBracket) {
+    throwJsonError(text, position, `a comma or ${String.fromCharCode(closingBracket)}`);
   }
   return byte === comma;
 }
@@ -79,42 +83,42 @@ export function hasComma(text: JsonText, at: number, closer: number): boolean {
 /** Skips a member's name, the colon, and the whitespace around the colon. */
 function skipName(text: JsonText, from: number): number {
   if (text.bytes[from] !== quote) {
-    fail(text, from, "a name in quotes");
+    throwJsonError(text, from, "a name in quotes");
   }
   return skipColon(text, skipString(text, from));
 }
 
 /** Skips the colon and whitespace between a member's name and its value. */
 export function skipColon(text: JsonText, from: number): number {
-  const at = skipSpace(text.bytes, from);
-  if (text.bytes[at] !== colon) {
-    fail(text, at, "a colon");
+  const position = skipSpace(text.bytes, from);
+  if (text.bytes[position] !== colon) {
+    throwJsonError(text, position, "a colon");
   }
-  return skipSpace(text.bytes, at + 1);
+  return skipSpace(text.bytes, position + 1);
 }
 
 export function skipSpace(bytes: Buffer, from: number): number {
-  let at = from;
-  let byte = bytes[at] ?? 0;
+  let position = from;
+  let byte = bytes[position] ?? 0;
   while (byte <= space && (byte === space || byte === 0x0a || byte === 0x0d || byte === 0x09)) {
-    at += 1;
-    byte = bytes[at] ?? 0;
+    position += 1;
+    byte = bytes[position] ?? 0;
   }
-  return at;
+  return position;
 }
 
-function skipScalar(text: JsonText, at: number): number {
-  switch (text.bytes[at]) {
+function skipScalar(text: JsonText, position: number): number {
+  switch (text.bytes[position]) {
     case quote:
-      return skipString(text, at);
+      return skipString(text, position);
     case 0x74:
-      return skipWord(text, at, "true");
+      return skipKeyword(text, position, "true");
     case 0x66:
-      return skipWord(text, at, "false");
+      return skipKeyword(text, position, "false");
     case 0x6e:
-      return skipWord(text, at, "null");
+      return skipKeyword(text, position, "null");
     default:
-      return skipNumber(text, at);
+      return skipNumber(text, position);
   }
 }
 
@@ -123,80 +127,84 @@ export function skipString(text: JsonText, from: number): number {
   const { bytes, view } = text;
   const end = bytes.length;
   const lastWordStart = end - 4;
-  let at = from + 1;
+  let position = from + 1;
   for (;;) {
-    // Skip four bytes at a time while none of them is special, then single bytes up to the special one.
-    while (at <= lastWordStart && !hasSpecial(view.getInt32(at))) {
-      at += 4;
+    // Skip four bytes at a time while none of them is special, then single bytes up to the special byte.
+    while (position <= lastWordStart && !hasSpecial(view.getInt32(position))) {
+      position += 4;
     }
-    while (at < end && plain[bytes[at] ?? 0] === 1) {
-      at += 1;
+    while (position < end && unescapedBytes[bytes[position] ?? 0] === 1) {
+      position += 1;
     }
-    const byte = bytes[at];
+    const byte = bytes[position];
     if (byte === quote) {
-      return at + 1;
+      return position + 1;
     }
     if (byte !== backslash) {
-      fail(text, at, byte === undefined ? "the end of a string" : "an escaped control character");
+      throwJsonError(text, position, byte === undefined ? "the end of a string" : "an escaped control character");
     }
-    at = skipEscape(text, at);
+    position = skipEscape(text, position);
   }
 }
 
-function skipEscape(text: JsonText, at: number): number {
+function skipEscape(text: JsonText, position: number): number {
   const { bytes } = text;
-  const kind = bytes[at + 1] ?? 0;
+  const kind = bytes[position + 1] ?? 0;
   if (kind === 0x75) {
-    for (let digit = at + 2; digit < at + 6; digit += 1) {
-      if (hexDigit[bytes[digit] ?? 0] !== 1) {
-        fail(text, at, "four hexadecimal digits after \\u");
+    for (let digit = position + 2; digit < position + 6; digit += 1) {
+      if (hexDigitBytes[bytes[digit] ?? 0] !== 1) {
+        throwJsonError(text, position, "four hexadecimal digits after \\u");
       }
     }
-    return at + 6;
+    return position + 6;
   }
-  if (escapable[kind] !== 1) {
-    fail(text, at, "a known escape");
+  if (escapableBytes[kind] !== 1) {
+    throwJsonError(text, position, "a known escape");
   }
-  return at + 2;
+  return position + 2;
 }
 
-function skipWord(text: JsonText, at: number, word: string): number {
+function skipKeyword(text: JsonText, position: number, word: string): number {
   for (let index = 0; index < word.length; index += 1) {
-    if (text.bytes[at + index] !== word.charCodeAt(index)) {
-      fail(text, at, word);
+    if (text.bytes[position + index] !== word.charCodeAt(index)) {
+      throwJsonError(text, position, word);
     }
   }
-  return at + word.length;
+  return position + word.length;
 }
 
 function skipNumber(text: JsonText, from: number): number {
   const { bytes } = text;
-  let at = bytes[from] === 0x2d ? from + 1 : from;
-  at = bytes[at] === 0x30 ? at + 1 : skipDigits(text, at, "a value");
-  if (bytes[at] === 0x2e) {
-    at = skipDigits(text, at + 1, "a digit");
+  let position = bytes[from] === 0x2d ? from + 1 : from;
+  position = bytes[position] === 0x30 ? position + 1 : skipDigits(text, position, "a value");
+  if (bytes[position] === 0x2e) {
+    position = skipDigits(text, position + 1, "a digit");
   }
-  if (bytes[at] === 0x65 || bytes[at] === 0x45) {
-    const isSigned = bytes[at + 1] === 0x2b || bytes[at + 1] === 0x2d;
-    at = skipDigits(text, at + (isSigned ? 2 : 1), "a digit");
+  if (bytes[position] === 0x65 || bytes[position] === 0x45) {
+    const isSigned = bytes[position + 1] === 0x2b || bytes[position + 1] === 0x2d;
+    position = skipDigits(text, position + (isSigned ? 2 : 1), "a digit");
   }
-  return at;
+  return position;
 }
 
 function skipDigits(text: JsonText, from: number, expected: string): number {
   const { bytes } = text;
-  let at = from;
-  for (let byte = bytes[at] ?? 0; byte >= 0x30 && byte <= 0x39;) {
-    at += 1;
-    byte = bytes[at] ?? 0;
+  let position = from;
+  for (let byte = bytes[position] ?? 0; byte >= 0x30 && byte <= 0x39;) {
+    position += 1;
+    byte = bytes[position] ?? 0;
   }
-  if (at === from) {
-    fail(text, at, expected);
+  if (position === from) {
+    throwJsonError(text, position, expected);
   }
-  return at;
+  return position;
 }
 
-/** @throws JsonError always. */
-export function fail({ bytes }: JsonText, at: number, expected: string): never {
-  throw new JsonError(`not JSON: expected ${expected} at byte ${at} of ${bytes.length}`);
+/**
+ * Throws the error for a text that is not JSON.
+ *
+ * @throws JsonError always.
+ */
+export function throwJsonError({ bytes }: JsonText, position: number, expected: string): never {
+  throw new JsonError(`not JSON: expected ${expected} at byte ${position} of ${bytes.length}`);
 }

@@ -9,23 +9,23 @@ export interface Part {
   readonly name: string;
   readonly contentType: string;
   readonly bytes: Buffer;
-  /** Why the part is invalid. The parts before and after it can still be valid. */
+  /** The reason why the part is invalid, if it is. The parts before and after it can still be valid. */
   readonly fault: string | undefined;
 }
 
 type State =
-  /** Before the first part. Anything there is ignored. */
+  /** Before the first part. The bytes there are ignored. */
   | { readonly kind: "preamble" }
   /** After a boundary: a line end follows, or two dashes at the end of the body. */
   | { readonly kind: "boundaryEnd" }
   | { readonly kind: "head" }
-  /** In a part whose announced end has not been reached. */
+  /** In a part whose announced end has not yet been reached. */
   | { readonly kind: "body"; readonly head: PartHead; readonly length: number }
-  /** In a part whose length is missing or wrong: the next boundary is searched. */
+  /** In a part whose length is missing or wrong: the parser searches for the next boundary. */
   | { readonly kind: "search"; readonly head: PartHead; readonly searchedBytes: number }
   | { readonly kind: "end" };
 
-const headEnd = Buffer.from("\r\n\r\n");
+const headEndBytes = Buffer.from("\r\n\r\n");
 const dashes = Buffer.from("--");
 
 /**
@@ -39,7 +39,7 @@ export class MultipartParser {
   readonly #needsLengths: boolean;
   #state: State = { kind: "preamble" };
   /**
-   * Chunks that are not parsed yet. They are joined once there are `#wantedBytes`, so that no byte is copied
+   * Chunks that are not parsed yet. They are joined once there are `#wantedBytes` of them, so that no byte is copied
    * repeatedly.
    */
   #pending: Buffer[] = [Buffer.from("\r\n")];
@@ -58,82 +58,87 @@ export class MultipartParser {
   }
 
   /**
-   * Parses a chunk, whose memory belongs to the parser from then on. @throws RequestError the body is malformed
-   * beyond recovery, or exceeds a limit.
+   * Parses a chunk. Its memory belongs to the parser from then on.
+   *
+   * @throws RequestError the body is malformed, so that the rest can't be parsed, or exceeds a limit.
    */
   push(chunk: Buffer): void {
     this.#pending.push(chunk);
     this.#pendingBytes += chunk.length;
     if (this.#pendingBytes >= this.#wantedBytes) {
-      this.#consume();
+      this.#parsePending();
     }
   }
 
-  /** Must be called at the end of the body. @throws RequestError the body ended too early. */
+  /**
+   * Must be called at the end of the body.
+   *
+   * @throws RequestError the body ended too early.
+   */
   end(): void {
     if (this.#state.kind === "body") {
       this.#state = { kind: "search", head: this.#state.head, searchedBytes: 0 };
     }
-    this.#consume();
+    this.#parsePending();
     if (this.#state.kind !== "end") {
       throw new RequestError(422, "the multipart body ends before its closing boundary");
     }
   }
 
-  #consume(): void {
+  #parsePending(): void {
     const [first, ...laterChunks] = this.#pending;
     const data = laterChunks.length === 0 ? first : Buffer.concat(this.#pending);
     releaseChunks(laterChunks); // Parts may be slices of the first chunk.
-    let at = 0;
+    let position = 0;
     for (let next: number | undefined = 0; data !== undefined && next !== undefined;) {
-      at = next;
-      next = this.#step(data, at);
+      position = next;
+      next = this.#step(data, position);
     }
-    const remaining = data?.subarray(at) ?? Buffer.alloc(0);
+    const remaining = data?.subarray(position) ?? Buffer.alloc(0);
     this.#pending = [remaining];
     this.#pendingBytes = remaining.length;
   }
 
   /** Performs one step. Returns the position of the next step, or `undefined` if more bytes are needed. */
-  #step(data: Buffer, at: number): number | undefined {
+  #step(data: Buffer, position: number): number | undefined {
     const state = this.#state;
     switch (state.kind) {
       case "preamble":
-        return this.#skipPreamble(data, at);
+        return this.#skipPreamble(data, position);
       case "boundaryEnd":
-        return this.#readBoundaryEnd(data, at);
+        return this.#readBoundaryEnd(data, position);
       case "head":
-        return this.#readHead(data, at);
+        return this.#readHead(data, position);
       case "body":
-        return this.#readBody(data, at, state);
+        return this.#readBody(data, position, state);
       case "search":
-        return this.#searchEnd(data, at, state);
+        return this.#searchEnd(data, position, state);
       case "end":
-        return at === data.length ? undefined : data.length;
+        return position === data.length ? undefined : data.length;
     }
   }
 
-  #skipPreamble(data: Buffer, at: number): number | undefined {
-    const found = data.indexOf(this.#delimiter, at);
+  #skipPreamble(data: Buffer, position: number): number | undefined {
+    const found = data.indexOf(this.#delimiter, position);
     if (found === -1) {
-      if (data.length - at > serverLimits.partHeaderBytes) {
+      if (data.length - position > serverLimits.partHeaderBytes) {
         throw new RequestError(422, "the multipart body does not begin with its boundary");
       }
-      return this.#wait(data.length - at + 1);
+      return this.#waitForBytes(data.length - position + 1);
     }
     this.#state = { kind: "boundaryEnd" };
     return found + this.#delimiter.length;
   }
 
-  #readBoundaryEnd(data: Buffer, at: number): number | undefined {
-    if (data.length - at < 2) {
-      return this.#wait(2);
+  #readBoundaryEnd(data: Buffer, position: number): number | undefined {
+    if (data.length - position < 2) {
+      return this.#waitForBytes(2);
     }
-    if (data.compare(dashes, 0, 2, at, at + 2) === 0) {
+    if (data.compare(dashes, 0, 2, position, position + 2) === 0) {
       this.#state = { kind: "end" };
-      return at + 2;
+      return position + 2;
     }
-    if (data.compare(headEnd, 0, 2, at, at + 2) !== 0) {
+    if (data.compare(headEndBytes, 0, 2, position, position + 2) !== 0) {
       throw new RequestError(422, "a multipart boundary is followed by neither a line end nor --");
     }
     this.#partCount += 1;
@@ -144,13 +149,13 @@ export class MultipartParser {
       );
     }
     this.#state = { kind: "head" };
-    // The line end is not skipped, because an empty head consists of this line end and the next one.
-    return at;
+    // Do not skip the line end, because an empty head consists of this line end and the next one.
+    return position;
   }
 
-  #readHead(data: Buffer, at: number): number | undefined {
-    const found = data.indexOf(headEnd, at);
-    const size = (found === -1 ? data.length : found) - at;
+  #readHead(data: Buffer, position: number): number | undefined {
+    const found = data.indexOf(headEndBytes, position);
+    const size = (found === -1 ? data.length : found) - position;
     if (size > serverLimits.partHeaderBytes) {
       throw new RequestError(
         422,
@@ -158,52 +163,52 @@ export class MultipartParser {
       );
     }
     if (found === -1) {
-      return this.#wait(size + 1);
+      return this.#waitForBytes(size + 1);
     }
-    const head = parsePartHead(data.toString("utf8", at + 2, Math.max(at + 2, found)));
+    const head = parsePartHead(data.toString("utf8", position + 2, Math.max(position + 2, found)));
     const { length } = head;
     this.#state =
       length === undefined || length > serverLimits.bodyBytesMax
         ? { kind: "search", head, searchedBytes: 0 }
         : { kind: "body", head, length };
-    return found + headEnd.length;
+    return found + headEndBytes.length;
   }
 
   #readBody(
     data: Buffer,
-    at: number,
+    position: number,
     { head, length }: Extract<State, { kind: "body" }>,
   ): number | undefined {
-    const end = at + length;
+    const end = position + length;
     const next = end + this.#delimiter.length;
     if (data.length < next) {
-      return this.#wait(next - at);
+      return this.#waitForBytes(next - position);
     }
     if (data.compare(this.#delimiter, 0, this.#delimiter.length, end, next) !== 0) {
       this.#state = { kind: "search", head, searchedBytes: 0 };
-      return at;
+      return position;
     }
-    this.#emit(head, data.subarray(at, end));
+    this.#endPart(head, data.subarray(position, end));
     return next;
   }
 
   #searchEnd(
     data: Buffer,
-    at: number,
+    position: number,
     { head, searchedBytes }: Extract<State, { kind: "search" }>,
   ): number | undefined {
-    const found = data.indexOf(this.#delimiter, at + searchedBytes);
+    const found = data.indexOf(this.#delimiter, position + searchedBytes);
     if (found === -1) {
-      const size = data.length - at;
+      const size = data.length - position;
       const searched = Math.max(0, size - this.#delimiter.length);
       this.#state = { kind: "search", head, searchedBytes: searched };
-      return this.#wait(size + Math.max(1, size >> 1));
+      return this.#waitForBytes(size + Math.max(1, size >> 1));
     }
-    this.#emit(head, data.subarray(at, found));
+    this.#endPart(head, data.subarray(position, found));
     return found + this.#delimiter.length;
   }
 
-  #emit({ name, contentType, length, fault }: PartHead, bytes: Buffer): void {
+  #endPart({ name, contentType, length, fault }: PartHead, bytes: Buffer): void {
     const isLengthWrong = length !== undefined && length !== bytes.length;
     const wrongLength = isLengthWrong
       ? `announces ${length} bytes and has ${bytes.length}`
@@ -216,12 +221,16 @@ export class MultipartParser {
     this.#onPart({ name, contentType, bytes, fault: fault ?? wrongLength ?? missingLength });
   }
 
-  #wait(bytes: number): undefined {
+  #waitForBytes(bytes: number): undefined {
     this.#wantedBytes = bytes;
   }
 }
 
-/** Returns the boundary of a multipart body. @throws RequestError 422: the content type has none. */
+/**
+ * Returns the boundary of a multipart body.
+ *
+ * @throws RequestError 422: the content type contains no boundary.
+ */
 export function readBoundary(contentType: string | undefined): string {
   const found = /^multipart\/form-data\b/i.test(contentType ?? "")
     ? boundaryPattern.exec(contentType ?? "")

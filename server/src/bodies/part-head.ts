@@ -11,18 +11,20 @@ export interface PartHead {
 }
 
 /** Returns the media type of a part: its content type without the length parameter. */
-export const mimeTypeOf = (contentType: string): string =>
+export const toMimeType = (contentType: string): string =>
   contentType.replace(/;\s*length=\d+/i, "");
 
 /**
- * Characters that headers must not contain (RFC 9110, section 5.5). The database would also cut a name off at a NUL.
+ * Matches characters that headers must not contain (RFC 9110, section 5.5). The database would also cut a name off at
+ * a NUL.
  */
 const forbiddenCharacters = /[\0\r\n]/;
 
 const namePattern = /(?:^|;)\s*name\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i;
 
 /**
- * Matches the headers as the Millrace SDK writes them. Most parts have this form, and one match parses all of it.
+ * Matches the headers as the Millrace SDK writes them. Most parts have this form, and one match parses all of the
+ * headers.
  */
 const sdkHeadPattern =
   /^Content-Disposition: form-data; name="([^"\0\r\n]*)"\r\nContent-Type: ([^;\0\r\n]+(?:; length=(\d{1,15}))?)(?:\r\nContent-Length: (\d{1,15}))?$/;
@@ -31,7 +33,7 @@ const sdkHeadPattern =
 export function parsePartHead(text: string): PartHead {
   const sdkHead = sdkHeadPattern.exec(text);
   if (sdkHead === null) {
-    return parseLines(text);
+    return parseHeaderLines(text);
   }
   const [, name = "", contentType = "", parameter, header] = sdkHead;
   const length = parameter ?? header;
@@ -43,7 +45,7 @@ export function parsePartHead(text: string): PartHead {
   };
 }
 
-function parseLines(text: string): PartHead {
+function parseHeaderLines(text: string): PartHead {
   let disposition: string | undefined;
   let contentType: string | undefined;
   let contentLength: string | undefined;

@@ -4,20 +4,24 @@ import * as zlib from "node:zlib";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 
-// Node has zstd from 22.15 and 23.8 on; the type definitions of the oldest supported version do not contain it.
+// Node has zstd since 22.15 and 23.8. The type definitions of the oldest supported version do not contain it.
 const zstdFactory = (zlib as { createZstdDecompress?: () => Transform }).createZstdDecompress;
 
 /** Whether this version of Node can decompress zstd. */
 export const hasZstd = zstdFactory !== undefined;
 
-/** Reads a whole body and decompresses it. Returns it in chunks. @throws RequestError see {@link readChunks}. */
+/**
+ * Reads a whole body and decompresses it. Returns it in chunks.
+ *
+ * @throws RequestError see {@link readChunks}.
+ */
 export async function readBodyChunks(request: IncomingMessage): Promise<readonly Buffer[]> {
   const chunks: Buffer[] = [];
   await readChunks(request, (chunk) => chunks.push(chunk));
   return chunks;
 }
 
-/** Joins chunks to one buffer; copies only if there are several. */
+/** Joins chunks to one buffer. Copies only if there are several chunks. */
 export const joinChunks = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 
@@ -25,7 +29,7 @@ export const joinChunks = (chunks: readonly Buffer[]): Buffer =>
 export interface BodyBounds {
   /** Maximum size, both as sent and decompressed. */
   readonly bytesMax: number;
-  /** Milliseconds within which the whole body must arrive; then the connection is closed. */
+  /** Milliseconds within which the whole body must arrive. After that, the connection is closed. */
   readonly withinMs: number;
   /** Maximum ratio of decompressed to sent bytes. Not applied to bodies below `serverLimits.inflateFreeBytes`. */
   readonly inflateRatioMax?: number;
@@ -39,8 +43,8 @@ const defaultBounds: BodyBounds = {
 
 /**
  * Calls `onChunk` with each chunk of the decompressed body, and waits if it returns a promise. Counts bytes before
- * and after decompression and stops at the limit, so a small body that decompresses to a huge one is never in
- * memory.
+ * and after decompression and stops at the limit, so that a small body that decompresses to a huge one does not fill
+ * the memory.
  *
  * @throws RequestError the body is too large, too slow, can't be decompressed, or has an unknown encoding.
  */
@@ -61,7 +65,7 @@ export async function readChunks(
   try {
     const inflate = chooseInflate(request.headers["content-encoding"]);
     if (Number(request.headers["content-length"] ?? 0) > bytesMax) {
-      throw tooLarge("the body", bytesMax);
+      throw createTooLargeError("the body", bytesMax);
     }
     await (inflate === undefined
       ? readPlain(request, receiver)
@@ -114,14 +118,16 @@ async function readPlain(source: Readable, { onChunk, bytesMax }: ChunkReceiver)
   for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > bytesMax) {
-      throw tooLarge("the body", bytesMax);
+      throw createTooLargeError("the body", bytesMax);
     }
-    await promiseOrUndefined(onChunk(chunk));
+    await toPromiseOrUndefined(onChunk(chunk));
   }
 }
 
-/** Returns a promise unchanged, and `undefined` for any other result, which is not waited for. */
-const promiseOrUndefined = (result: unknown): unknown =>
+/**
+ * Returns a promise as it is, and `undefined` for any other result: awaiting that costs no turn of the event loop.
+ */
+const toPromiseOrUndefined = (result: unknown): unknown =>
   result instanceof Promise ? result : undefined;
 
 async function readInflated(
@@ -141,7 +147,7 @@ async function readInflated(
     for await (const chunk of inflate as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > bytesMax) {
-        throw tooLarge("the decompressed body", bytesMax);
+        throw createTooLargeError("the decompressed body", bytesMax);
       }
       if (size > serverLimits.inflateFreeBytes && size > sentBytes * inflateRatioMax) {
         throw new RequestError(
@@ -149,7 +155,7 @@ async function readInflated(
           `the body decompresses to more than ${inflateRatioMax} times what was sent; send it uncompressed`,
         );
       }
-      await promiseOrUndefined(onChunk(chunk));
+      await toPromiseOrUndefined(onChunk(chunk));
     }
   } catch (cause) {
     throw cause instanceof RequestError
@@ -161,7 +167,7 @@ async function readInflated(
   }
 }
 
-const tooLarge = (subject: string, bytesMax: number): RequestError =>
+const createTooLargeError = (subject: string, bytesMax: number): RequestError =>
   new RequestError(413, `${subject} is larger than ${bytesMax} bytes; send less in one request`);
 
 /**

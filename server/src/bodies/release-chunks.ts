@@ -2,9 +2,9 @@ import { MessageChannel } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 
 /**
- * Releases the memory of a body's chunks, which must not be read afterwards. If that were left to the garbage
- * collector, arriving bodies would fill the memory until a full collection, several times a second. A chunk that
- * shares its memory with others is not released.
+ * Releases the memory of a body's chunks, which must not be read afterwards. Without this, arriving bodies would fill
+ * the memory until the next full garbage collection, several times a second. A chunk that shares its memory with
+ * others is not released.
  */
 export function releaseChunks(chunks: readonly Buffer[]): void {
   for (const { buffer, length } of chunks) {
@@ -18,7 +18,7 @@ export function releaseChunks(chunks: readonly Buffer[]): void {
   }
 }
 
-/** `ArrayBuffer.prototype.transfer`, which Node 20 lacks. */
+/** `ArrayBuffer.prototype.transfer`, which Node 20 does not have. */
 interface Transferable {
   readonly transfer?: (bytes: number) => unknown;
 }
@@ -32,7 +32,7 @@ function release(memory: ArrayBuffer): void {
   }
 }
 
-/** Memory that is transferred to this port is freed at once, because the other port is closed. */
+/** Memory that is transferred to this port is freed at once, because the other end of the channel is closed. */
 let discardPort: MessagePort | undefined;
 
 function createDiscardPort(): MessagePort {

@@ -30,7 +30,7 @@ import {
 import type { DatasetBody, DatasetPatchBody } from "./dataset-handlers.ts";
 import { route } from "../http/route.ts";
 import type { DatasetStore } from "./dataset-store.ts";
-import { asOf, exampleFilters, paging } from "../http/query-docs.ts";
+import { versionParameter, exampleParameters, pagingParameters } from "../http/query-docs.ts";
 import {
   csvText,
   datasetIndexSchema,
@@ -68,7 +68,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
         sort_by:
           "name, created_at, last_session_start_time, example_count, session_count or modified_at.",
         sort_by_desc: "true (the default) or false.",
-        ...paging,
+        ...pagingParameters,
       },
       response: datasetListSchema,
     }),
@@ -146,7 +146,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
 }
 
 const exportQuery = {
-  ...asOf,
+  ...versionParameter,
   splits: "Only examples in this split; may be repeated to include several.",
 };
 
@@ -243,7 +243,7 @@ export function addSharedDatasetRoutes(
     ...route(endpoints.listSharedExamples, {
       tag,
       summary: "Lists the examples of a shared dataset.",
-      query: exampleFilters,
+      query: exampleParameters,
       isPublic: true,
       response: exampleListSchema,
     }),
@@ -253,7 +253,7 @@ export function addSharedDatasetRoutes(
     ...route(endpoints.countSharedExamples, {
       tag,
       summary: "Counts the examples of a shared dataset.",
-      query: exampleFilters,
+      query: exampleParameters,
       isPublic: true,
       response: exampleCountSchema,
     }),

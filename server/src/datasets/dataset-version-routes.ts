@@ -13,7 +13,7 @@ import {
 } from "./dataset-version-handlers.ts";
 import { route } from "../http/route.ts";
 import type { DatasetStore } from "./dataset-store.ts";
-import { asOf, paging } from "../http/query-docs.ts";
+import { versionParameter, pagingParameters } from "../http/query-docs.ts";
 import {
   changedExamplesSchema,
   datasetDiffSchema,
@@ -33,7 +33,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       query: {
         search: "Part of a tag.",
         example: "Id of an example; only versions that changed it.",
-        ...paging,
+        ...pagingParameters,
       },
       response: datasetVersionsSchema,
     }),
@@ -70,7 +70,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
     ...route(endpoints.listDatasetSplits, {
       tag,
       summary: "Lists the names of the splits.",
-      query: asOf,
+      query: versionParameter,
       response: splitNamesSchema,
     }),
     handler: (request) => listDatasetSplits(store, request),

@@ -37,7 +37,7 @@ export async function createComparative(
     parseId(experimentId, "experiment id"),
   );
   if (experimentIds.length === 0) {
-    // The message text is defined by the specification (section 5).
+    // This message is defined by the platform's API, whose clients compare it.
     throw new RequestError(422, "At least one experiment is required");
   }
   const comparative = await store.write.comparatives.create(tenantId, {

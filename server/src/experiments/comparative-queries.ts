@@ -16,7 +16,7 @@ interface ComparativeTable {
   readonly digest: string;
 }
 
-interface ComparedTable {
+interface ComparedExperimentTable {
   readonly tenant_id: string;
   readonly comparative_id: string;
   readonly position: number;
@@ -25,8 +25,8 @@ interface ComparedTable {
 
 interface ComparativeTables {
   readonly comparatives: ComparativeTable;
-  readonly comparative_experiments: ComparedTable;
-  /** The columns that queries of comparisons use. */
+  readonly comparative_experiments: ComparedExperimentTable;
+  /** The columns of projects that queries of comparisons use. */
   readonly projects: {
     readonly id: string;
     readonly tenant_id: string;
@@ -37,7 +37,7 @@ interface ComparativeTables {
 
 const builder = createQueryBuilder<ComparativeTables>();
 
-/** Comparisons `c` with their experiments that still exist. */
+/** Selects comparisons `c` with those of their experiments that still exist. */
 export const selectComparatives = (tenantId: Expression<string> | string) =>
   builder
     .selectFrom("comparatives as c")
@@ -92,7 +92,7 @@ export const comparativeQueries = {
       digest: row.digest,
     }),
   ),
-  insertExperiment: new Query((row: Parameters<ComparedTable>) =>
+  insertExperiment: new Query((row: Parameters<ComparedExperimentTable>) =>
     builder.insertInto("comparative_experiments").values({
       tenant_id: row.tenant_id,
       comparative_id: row.comparative_id,
@@ -100,7 +100,7 @@ export const comparativeQueries = {
       project_id: row.project_id,
     }),
   ),
-  datasetOfProject: new Query(({ tenantId, id }: Key) =>
+  findDatasetOfProject: new Query(({ tenantId, id }: Key) =>
     builder
       .selectFrom("projects")
       .select("reference_dataset_id")

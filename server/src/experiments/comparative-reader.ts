@@ -3,7 +3,7 @@ import { parseComparativeRow, selectComparatives } from "./comparative-queries.t
 import { containsIgnoringCase, isInList } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 
-const columns = { name: "c.name_json", created_at: "c.created_us" } as const;
+const sortColumns = { name: "c.name_json", created_at: "c.created_us" } as const;
 
 /** Queries comparative experiments. */
 export class ComparativeReader implements ComparativeReads {
@@ -33,7 +33,7 @@ function buildList(tenantId: string, query: ComparativeQuery) {
   }
   // A comparison without a name sorts before all others, which is not the default of every engine.
   return list
-    .orderBy(columns[sortBy], (order) =>
+    .orderBy(sortColumns[sortBy], (order) =>
       isDescending ? order.desc().nullsLast() : order.asc().nullsFirst(),
     )
     .orderBy("c.id", isDescending ? "desc" : "asc")

@@ -1,4 +1,7 @@
-/** Comparative experiments: which experiments on a dataset are compared, and in which order they are shown. */
+/**
+ * SQL that creates the tables of comparative experiments: which experiments on a dataset are compared, and in which
+ * order they are shown.
+ */
 export const comparativeTables = `
   CREATE TABLE comparatives (
     tenant_id TEXT NOT NULL, id TEXT NOT NULL, dataset_id TEXT NOT NULL, name_json TEXT, description_json TEXT,

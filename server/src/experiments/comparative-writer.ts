@@ -59,7 +59,7 @@ export class ComparativeWriter implements ComparativeWrites {
   }
 
   /**
-   * Returns the dataset of the comparison.
+   * Returns the id of the dataset that the comparison is about.
    *
    * @throws RequestError 404: an experiment does not exist. 422: an experiment is not on that dataset.
    */
@@ -67,24 +67,24 @@ export class ComparativeWriter implements ComparativeWrites {
     tenantId: string,
     { experimentIds, datasetId }: ComparativeDraft,
   ): Promise<string> {
-    /** By experiment; `null` for a project that is no experiment. */
-    const datasets = new Map<string, string | null>();
+    /** Dataset ids by experiment; `null` for a project that is no experiment. */
+    const datasetIds = new Map<string, string | null>();
     for (const id of experimentIds) {
-      const project = await this.#db.first(comparativeQueries.datasetOfProject, { tenantId, id });
+      const project = await this.#db.first(comparativeQueries.findDatasetOfProject, { tenantId, id });
       if (project !== undefined) {
-        datasets.set(id, project.reference_dataset_id);
+        datasetIds.set(id, project.reference_dataset_id);
       }
     }
-    const missing = experimentIds.filter((id) => !datasets.has(id));
+    const missing = experimentIds.filter((id) => !datasetIds.has(id));
     if (missing.length > 0) {
       throw new RequestError(404, `Experiments not found: ${missing.join(", ")}`);
     }
-    const referenceDatasetId = datasetId ?? datasets.get(experimentIds[0] ?? "");
+    const referenceDatasetId = datasetId ?? datasetIds.get(experimentIds[0] ?? "");
     if (typeof referenceDatasetId !== "string") {
-      // The message text is defined by the specification (section 5).
+      // This message is defined by the platform's API, whose clients compare it.
       throw new RequestError(422, "A reference dataset is required");
     }
-    const others = experimentIds.filter((id) => datasets.get(id) !== referenceDatasetId);
+    const others = experimentIds.filter((id) => datasetIds.get(id) !== referenceDatasetId);
     if (others.length > 0) {
       throw new RequestError(
         422,

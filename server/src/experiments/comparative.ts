@@ -24,13 +24,13 @@ export interface Experiment {
 export interface Comparative extends Omit<ComparativeDraft, "experimentIds"> {
   readonly tenantId: string;
   readonly datasetId: string;
-  /** The experiments that still exist. */
+  /** Those of the compared experiments that still exist. */
   readonly experiments: readonly Experiment[];
   readonly createdMicros: number;
   readonly modifiedMicros: number;
 }
 
-/** All filters that are set must hold. */
+/** Selects comparisons. All filters that are set must match. */
 export interface ComparativeQuery extends PageRange {
   readonly datasetId: string;
   readonly ids?: readonly string[];

@@ -17,19 +17,19 @@ import { parseId } from "../http/query-string.ts";
 const Id = Type.String({ maxLength: 64 });
 const Key = Type.String({ maxLength: 1_000 });
 
-const orders = ["regression", "improvement", "run"] as const;
-const subsets = ["all", "regressions", "improvements", "errors"] as const;
+const comparisonOrders = ["regression", "improvement", "run"] as const;
+const exampleSubsets = ["all", "regressions", "improvements", "errors"] as const;
 
 /** Body of `POST /ui/datasets/{id}/comparison`. */
 export const comparisonBody = Type.Object({
   experiment_ids: Type.Array(Id, { minItems: 1, maxItems: 20 }),
   baseline_id: Maybe(Id),
-  /** Only scores of this comparison; without it, only scores that belong to no comparison. */
+  /** If set, only scores that belong to this comparison; otherwise only scores that belong to no comparison. */
   comparative_id: Maybe(Id),
   key: Maybe(Key),
   lower_is_better: Maybe(Type.Array(Key, { maxItems: 100 })),
-  order: Maybe(Type.Union(orders.map((order) => Type.Literal(order)))),
-  only: Maybe(Type.Union(subsets.map((subset) => Type.Literal(subset)))),
+  order: Maybe(Type.Union(comparisonOrders.map((order) => Type.Literal(order)))),
+  only: Maybe(Type.Union(exampleSubsets.map((subset) => Type.Literal(subset)))),
   limit: Maybe(Type.Integer({ minimum: 0, maximum: 100 })),
   offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
@@ -103,8 +103,8 @@ async function assertExperiments(
     limit: ids.length,
     offset: 0,
   });
-  const foundIds = new Set(found.map(({ id }) => id));
-  const missing = ids.filter((id) => !foundIds.has(id));
+  const existingIds = new Set(found.map(({ id }) => id));
+  const missing = ids.filter((id) => !existingIds.has(id));
   if (missing.length > 0) {
     throw new RequestError(
       404,
@@ -137,7 +137,10 @@ async function readExamples(
   return new Map(found.map((example) => [example.id, toPreviewJson(example)]));
 }
 
-/** Reads the runs of each experiment on the examples of a page, keyed by both ids. */
+/**
+ * Reads the runs of each experiment on the examples of a page. The key is the experiment id, a space and the example
+ * id.
+ */
 async function readRuns(
   store: ExperimentStore,
   { tenantId }: FastifyRequest,
@@ -150,7 +153,7 @@ async function readRuns(
   const groups = new Map<string, unknown[]>();
   const referenceExampleIds = page.map(({ exampleId }) => exampleId);
   for (const experimentId of ids) {
-    // Sequential, so that the payloads of one experiment can be freed before the next ones are read.
+    // One experiment after the other, so that the payloads of one can be freed before those of the next are read.
     const { runs } = await store.read.runs.query(tenantId, {
       filter: { projectIds: [experimentId], referenceExampleIds, isRoot: true },
       order: "asc",
@@ -184,8 +187,8 @@ function toRunPreview(
     latency_ms: row.endMicros === null ? null : (row.endMicros - row.startMicros) / 1_000,
     tokens: usage?.tokens ?? null,
     cost: usage?.cost ?? null,
-    outputs: preview(members.get("outputs")),
-    error: preview(members.get("error")),
+    outputs: toPreview(members.get("outputs")),
+    error: toPreview(members.get("error")),
     scores: Object.fromEntries(
       Object.entries(stats ?? {}).flatMap(([key, { avg }]) => (avg === null ? [] : [[key, avg]])),
     ),
@@ -193,10 +196,10 @@ function toRunPreview(
 }
 
 /**
- * Returns the beginning of a payload. A character has at most four bytes, so this many bytes contain all characters
- * shown; the final slice drops a character that the byte limit cuts.
+ * Returns the beginning of a payload. A character has at most four bytes, so four times as many bytes contain all
+ * characters shown; the final slice removes a character that was cut off.
  */
-function preview(json: Buffer | undefined): { text: string; chars: number } | null {
+function toPreview(json: Buffer | undefined): { text: string; chars: number } | null {
   if (json === undefined || json.toString("latin1", 0, 4) === "null") {
     return null;
   }

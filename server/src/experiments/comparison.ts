@@ -10,44 +10,45 @@ import type {
   KeySummary,
 } from "./experiment.ts";
 
-const binsPerKey = 10;
-/** Rates a new error worse than any change of a score, which is between -1 and 1. */
-const newError = -2;
-const fixedError = 2;
-/** Means of equal scores may differ by rounding errors. */
-const tolerance = 1e-9;
+const histogramBins = 10;
+/** The rating of an example with a new error. It is lower than any change of a score, which is between -1 and 1. */
+const newErrorRating = -2;
+/** The rating of an example whose error was fixed. */
+const fixedErrorRating = 2;
+/** Differences up to this count as none: means of equal scores may differ by rounding errors. */
+const scoreTolerance = 1e-9;
 
-/** Joins experiments by example and compares them with the baseline. */
+/** Joins the results of experiments by example, and compares them with those of the baseline. */
 export function compare(
   experiments: readonly ComparedExperiment[],
   query: ComparisonQuery,
 ): Comparison {
   const scores = new Map(
-    experiments.map((experiment) => [experiment.id, byExample(experiment.scores)]),
+    experiments.map((experiment) => [experiment.id, groupByExample(experiment.scores)]),
   );
-  const outcomes = new Map(
+  const outcomesByExperiment = new Map(
     experiments.map((experiment) => [
       experiment.id,
       new Map(experiment.outcomes.map((outcome) => [outcome.exampleId, outcome])),
     ]),
   );
-  const spans = findSpans(experiments);
-  const keys = query.key === undefined ? [...spans.keys()] : [query.key];
+  const ranges = findScoreRanges(experiments);
+  const keys = query.key === undefined ? [...ranges.keys()] : [query.key];
   const ids = new Set(
     experiments.flatMap((experiment) => experiment.outcomes.map((outcome) => outcome.exampleId)),
   );
   const examples = [...ids].map((exampleId): ComparedExample => {
-    const exampleOutcomes = experiments.map(({ id }) => outcomes.get(id)?.get(exampleId));
+    const exampleOutcomes = experiments.map(({ id }) => outcomesByExperiment.get(id)?.get(exampleId));
     const exampleScores = new Map(
       experiments.map(({ id }) => [id, scores.get(id)?.get(exampleId) ?? noScores]),
     );
     const changes = experiments
       .filter(({ id }) => id !== query.baselineId)
       .flatMap(({ id }) => [
-        ...scoreChanges(exampleScores, { id, keys, spans, query }),
-        ...errorChange(
-          outcomes.get(query.baselineId)?.get(exampleId),
-          outcomes.get(id)?.get(exampleId),
+        ...rateScoreChanges(exampleScores, { id, keys, ranges, query }),
+        ...rateErrorChange(
+          outcomesByExperiment.get(query.baselineId)?.get(exampleId),
+          outcomesByExperiment.get(id)?.get(exampleId),
         ),
       ]);
     return {
@@ -66,11 +67,11 @@ export function compare(
       .filter((example) => matchesSubset(example, query.only))
       .toSorted(createComparator(query.order)),
     total: examples.length,
-    keys: [...spans].map(([key, span]) => ({
+    keys: [...ranges].map(([key, range]) => ({
       key,
-      ...span,
+      ...range,
       byExperiment: new Map(
-        experiments.map(({ id }) => [id, summarize(examples, { id, key, span, query })]),
+        experiments.map(({ id }) => [id, summarize(examples, { id, key, range, query })]),
       ),
     })),
   };
@@ -78,7 +79,7 @@ export function compare(
 
 const noScores: ReadonlyMap<string, number> = new Map();
 
-function byExample(
+function groupByExample(
   scores: readonly ExampleScore[],
 ): ReadonlyMap<string, ReadonlyMap<string, number>> {
   const found = new Map<string, Map<string, number>>();
@@ -89,26 +90,26 @@ function byExample(
   return found;
 }
 
-interface Span {
+interface ScoreRange {
   readonly min: number;
   readonly max: number;
 }
 
-/** The lowest and highest score of each key, ordered by key. */
-function findSpans(experiments: readonly ComparedExperiment[]): ReadonlyMap<string, Span> {
-  const spans = new Map<string, { min: number; max: number }>();
+/** Returns the lowest and highest score of each key, ordered by key. */
+function findScoreRanges(experiments: readonly ComparedExperiment[]): ReadonlyMap<string, ScoreRange> {
+  const ranges = new Map<string, { min: number; max: number }>();
   for (const { scores } of experiments) {
     for (const { key, score } of scores) {
-      const span = spans.get(key) ?? { min: score, max: score };
-      span.min = Math.min(span.min, score);
-      span.max = Math.max(span.max, score);
-      spans.set(key, span);
+      const range = ranges.get(key) ?? { min: score, max: score };
+      range.min = Math.min(range.min, score);
+      range.max = Math.max(range.max, score);
+      ranges.set(key, range);
     }
   }
-  return new Map([...spans].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return new Map([...ranges].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** How much better a score is than the baseline's; `undefined` if one of them is missing. */
+/** Returns how much better a score is than the baseline's; `undefined` if one of the two is missing. */
 function toChange(
   scores: ComparedExample["scores"],
   {
@@ -117,48 +118,51 @@ function toChange(
     query,
   }: { readonly id: string; readonly key: string; readonly query: ComparisonQuery },
 ): number | undefined {
-  const before = scores.get(query.baselineId)?.get(key);
-  const after = scores.get(id)?.get(key);
-  if (before === undefined || after === undefined) {
+  const baselineScore = scores.get(query.baselineId)?.get(key);
+  const score = scores.get(id)?.get(key);
+  if (baselineScore === undefined || score === undefined) {
     return undefined;
   }
-  const change = Math.abs(after - before) < tolerance ? 0 : after - before;
+  const change = Math.abs(score - baselineScore) < scoreTolerance ? 0 : score - baselineScore;
   return query.lowerIsBetter.has(key) && change !== 0 ? -change : change;
 }
 
-function scoreChanges(
+function rateScoreChanges(
   scores: ComparedExample["scores"],
   {
     id,
     keys,
-    spans,
+    ranges,
     query,
   }: {
     readonly id: string;
     readonly keys: readonly string[];
-    readonly spans: ReadonlyMap<string, Span>;
+    readonly ranges: ReadonlyMap<string, ScoreRange>;
     readonly query: ComparisonQuery;
   },
 ): readonly number[] {
   return keys.flatMap((key) => {
     const change = toChange(scores, { id, key, query });
-    const { min, max } = spans.get(key) ?? { min: 0, max: 0 };
+    const { min, max } = ranges.get(key) ?? { min: 0, max: 0 };
     return change === undefined || max === min ? [] : [change / (max - min)];
   });
 }
 
-/** The change if an error is new or fixed compared with the baseline. */
-function errorChange(
-  before: ExampleOutcome | undefined,
-  after: ExampleOutcome | undefined,
+/**
+ * Returns the rating of an error that is new or fixed compared with the baseline; an empty list if neither is the
+ * case.
+ */
+function rateErrorChange(
+  baselineScore: ExampleOutcome | undefined,
+  score: ExampleOutcome | undefined,
 ): readonly number[] {
-  if (before === undefined || after === undefined) {
+  if (baselineScore === undefined || score === undefined) {
     return [];
   }
-  if (before.errorCount === 0 && after.errorCount > 0) {
-    return [newError];
+  if (baselineScore.errorCount === 0 && score.errorCount > 0) {
+    return [newErrorRating];
   }
-  return before.errorCount > 0 && after.errorCount === 0 ? [fixedError] : [];
+  return baselineScore.errorCount > 0 && score.errorCount === 0 ? [fixedErrorRating] : [];
 }
 
 const matchesSubset = (
@@ -167,7 +171,10 @@ const matchesSubset = (
 ): boolean =>
   ({ all: true, regressions: worst < 0, improvements: best > 0, errors: hasError })[only];
 
-/** Compares by the requested order; ties are ordered by start time. */
+/**
+ * Creates the comparison of two examples by the requested order. Examples that are equal in it are ordered by start
+ * time.
+ */
 const createComparator =
   (order: ComparisonOrder) =>
   (a: ComparedExample, b: ComparedExample): number => {
@@ -184,34 +191,34 @@ function summarize(
   {
     id,
     key,
-    span: { min, max },
+    range: { min, max },
     query,
   }: {
     readonly id: string;
     readonly key: string;
-    readonly span: Span;
+    readonly range: ScoreRange;
     readonly query: ComparisonQuery;
   },
 ): KeySummary {
-  const bins = Array.from({ length: binsPerKey }, () => 0);
-  const counts = { better: 0, worse: 0, same: 0 };
+  const bins = Array.from({ length: histogramBins }, () => 0);
+  const changeCounts = { better: 0, worse: 0, same: 0 };
   let [count, sum] = [0, 0];
   for (const { scores } of examples) {
     const score = scores.get(id)?.get(key);
     if (score !== undefined) {
       count += 1;
       sum += score;
-      const position = max === min ? 0 : Math.floor(((score - min) / (max - min)) * binsPerKey);
-      const bin = Math.min(binsPerKey - 1, position);
+      const position = max === min ? 0 : Math.floor(((score - min) / (max - min)) * histogramBins);
+      const bin = Math.min(histogramBins - 1, position);
       bins[bin] = (bins[bin] ?? 0) + 1;
     }
     const change = id === query.baselineId ? undefined : toChange(scores, { id, key, query });
     if (change !== undefined) {
       const sign = Math.sign(change);
-      counts.better += sign > 0 ? 1 : 0;
-      counts.worse += sign < 0 ? 1 : 0;
-      counts.same += sign === 0 ? 1 : 0;
+      changeCounts.better += sign > 0 ? 1 : 0;
+      changeCounts.worse += sign < 0 ? 1 : 0;
+      changeCounts.same += sign === 0 ? 1 : 0;
     }
   }
-  return { mean: count === 0 ? null : sum / count, count, ...counts, bins };
+  return { mean: count === 0 ? null : sum / count, count, ...changeCounts, bins };
 }

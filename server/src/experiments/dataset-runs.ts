@@ -27,9 +27,9 @@ import type { QueryString } from "../http/query-string.ts";
 export const datasetRunsBody = Type.Object({
   session_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
   example_ids: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 })),
-  /** By session id: filter expressions that the session's runs must match. */
+  /** Filter expressions that the runs of a session must match, by session id. */
   filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
-  /** Includes only feedback of this comparison. */
+  /** If set, only feedback that belongs to this comparison is included. */
   comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
   limit: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.datasetsMax })),
   offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -37,7 +37,10 @@ export const datasetRunsBody = Type.Object({
 
 export type DatasetRunsBody = Static<typeof datasetRunsBody>;
 
-/** `POST /datasets/{id}/runs`: examples in the order of creation, each with the root runs of the sessions on it. */
+/**
+ * `POST /datasets/{id}/runs`: returns examples in the order of creation, each with the root runs of the sessions on
+ * it.
+ */
 export async function readDatasetRuns(
   { store, links }: WithLinks<ExperimentStore>,
   request: FastifyRequest<{ Body: DatasetRunsBody }>,
@@ -48,7 +51,7 @@ export async function readDatasetRuns(
     throw new RequestError(422, "format is not supported: remove it; the response is JSON");
   }
   const { id: datasetId } = await findDataset(store, request);
-  const filters = parseSessions(body);
+  const filters = createSessionFilters(body);
   const ids = body.example_ids?.map((id) => parseId(id, "example_ids"));
   const examples = await store.read.examples.list(tenantId, {
     filter: { datasetId, moment: null, ...(ids === undefined ? {} : { ids }) },
@@ -73,8 +76,8 @@ export async function readDatasetRuns(
   return sendJson(reply, await toJsonListInSlices(items, (item) => item));
 }
 
-/** Parses the filter of each session, in the order of the ids. */
-function parseSessions({ session_ids: ids, filters }: DatasetRunsBody): readonly RunFilter[] {
+/** Creates the filter for the runs of each session, in the order of the ids. */
+function createSessionFilters({ session_ids: ids, filters }: DatasetRunsBody): readonly RunFilter[] {
   return [...new Set(ids)].map((sessionId) => {
     const projectIds = [parseId(sessionId, "session_ids")];
     const runFilters = (filters?.[sessionId] ?? [])
@@ -105,7 +108,7 @@ async function listRuns(
   return found;
 }
 
-/** Serializes the runs and groups them by the example that they were run on. */
+/** Serializes the runs, and groups them by the example that they are runs of. */
 async function groupRuns(
   { store, links }: WithLinks<ExperimentStore>,
   request: FastifyRequest<{ Body: DatasetRunsBody }>,

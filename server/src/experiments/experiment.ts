@@ -1,10 +1,11 @@
-/** The outcome of an experiment on one example, over all repetitions. */
+/** The result of an experiment on one example, over all repetitions. */
 export interface ExampleOutcome {
   readonly exampleId: string;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean over the runs that have ended; `null` if none has. */
+  /** Mean over the runs that have ended; `null` if no run has ended. */
   readonly latencyMicros: number | null;
+  /** Start of the first of these runs. */
   readonly firstStartMicros: number;
 }
 
@@ -34,7 +35,7 @@ export type ComparisonSubset = "all" | "regressions" | "improvements" | "errors"
 export interface ComparisonQuery {
   /** Id of the experiment with which the others are compared. */
   readonly baselineId: string;
-  /** Rates only this score; all scores if omitted. */
+  /** If set, only this score is rated; otherwise all scores. */
   readonly key?: string | undefined;
   /** Keys of scores for which lower is better. */
   readonly lowerIsBetter: ReadonlySet<string>;
@@ -42,19 +43,21 @@ export interface ComparisonQuery {
   readonly only: ComparisonSubset;
 }
 
-/** One example, with the scores of each experiment on it. */
+/** One example with the scores of each experiment on it. */
 export interface ComparedExample {
   readonly exampleId: string;
   readonly startMicros: number;
-  /** By experiment id, then by key. */
+  /** Scores by experiment id, then by key. */
   readonly scores: ReadonlyMap<string, ReadonlyMap<string, number>>;
   readonly hasError: boolean;
   /**
-   * The worst and the best change against the baseline, as a share of the range of the key's scores. A new error
-   * counts as -2.
+   * The largest change for the worse compared with the baseline, as a share of the range of the key's scores; 0 or
+   * negative. A new error counts as -2.
    */
   readonly worst: number;
-  /** See {@link ComparedExample.worst}; a fixed error counts as 2. */
+  /**
+   * The largest change for the better compared with the baseline; 0 or positive. An error that was fixed counts as 2.
+   */
   readonly best: number;
 }
 
@@ -66,7 +69,7 @@ export interface KeySummary {
   readonly better: number;
   readonly worse: number;
   readonly same: number;
-  /** Number of scores in each tenth of the range of the key's scores. */
+  /** Histogram: the number of scores in each tenth of the range of the key's scores. */
   readonly bins: readonly number[];
 }
 
@@ -87,19 +90,19 @@ export interface Comparison {
 /** Selects what to compare, and which page of the result to return. */
 export interface ComparisonRequest extends ComparisonQuery {
   readonly experimentIds: readonly string[];
-  /** Only scores of this comparison; without it, only scores that belong to no comparison. */
+  /** If set, only scores that belong to this comparison; otherwise only scores that belong to no comparison. */
   readonly comparativeId?: string | undefined;
   readonly limit: number;
   readonly offset: number;
 }
 
-/** Totals of an experiment. */
+/** The totals of an experiment over all of its examples. */
 export interface ExperimentTotals {
   readonly id: string;
   readonly exampleCount: number;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean over the examples with a run that has ended; `null` if there is none. */
+  /** Mean over the examples with a run that has ended; `null` if there is no such run. */
   readonly latencyMicros: number | null;
 }
 
@@ -113,6 +116,6 @@ export interface ComparisonPage extends Comparison {
 export interface ExperimentReads {
   /** Compares experiments example by example, over their root runs. */
   compare(tenantId: string, request: ComparisonRequest): ComparisonPage;
-  /** Usage by trace id, for the traces that belong to the tenant. */
+  /** Returns token counts and cost by trace id, for the traces that belong to the tenant. */
   usageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage>;
 }

@@ -43,7 +43,7 @@ export async function listFeedback(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const found = await store.read.feedback.list(request.tenantId, parseQuery(query));
-  // Feedback on this server has no user, so a filter by user matches nothing.
+  // Feedback on this server has no user, so no feedback matches a filter by user.
   return parseIds(query, "user") === undefined ? found.map(toFeedbackJson) : [];
 }
 
@@ -102,8 +102,8 @@ function parseQuery(query: QueryString): FeedbackQuery {
 }
 
 /**
- * Clients repeat the parameter or join ids with commas. An empty list, joined, becomes an empty value, which has no
- * ids.
+ * Reads the ids of a parameter that clients repeat, or whose ids they join with commas. An empty list, joined, is an
+ * empty value, which contains no ids.
  */
 const parseJoinedIds = (query: QueryString, name: string): readonly string[] | undefined =>
   allValues(query, name)

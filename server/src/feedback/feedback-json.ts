@@ -30,7 +30,7 @@ export const toFeedbackJson = (feedback: Feedback): FeedbackJson => ({
   modified_at: toIso(feedback.modifiedMicros),
 });
 
-/** Serializes a token; `origin` is the base URL that the caller used to reach the server. */
+/** Serializes a token. `origin` is the base URL that the client used to reach the server. */
 export const toTokenJson = (
   { id, token, key, expiresMicros }: FeedbackToken,
   origin: string,

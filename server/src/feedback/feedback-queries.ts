@@ -4,9 +4,9 @@ import { createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
 import type { Parameters, RowOf } from "../storage/query.ts";
 import type { FeedbackQuery } from "./feedback.ts";
 
-/** Columns that a submitted judgement fills. */
+/** Columns that a submitted judgement (score, value, comment, correction) fills. */
 export interface JudgementColumns {
-  /** The number for statistics: 1 and 0 for true and false. */
+  /** The score as a number, for statistics: 1 and 0 for true and false. */
   readonly score: number | null;
   readonly score_json: string | null;
   readonly value_json: string | null;
@@ -70,7 +70,7 @@ const joinedFeedback = builder
     join.onRef("p.id", "=", "r.project_id").onRef("p.tenant_id", "=", "f.tenant_id"),
   );
 
-/** Selects what {@link parseFeedbackRow} parses. */
+/** Selects the columns that {@link parseFeedbackRow} parses. */
 const feedbackSelection = joinedFeedback.select([
   "f.id",
   "f.run_id",
@@ -93,13 +93,13 @@ const feedbackSelection = joinedFeedback.select([
   "r.parent_run_id",
 ]);
 
-/** Maximum length of a value's JSON text to be counted as a category; longer ones are prose. */
+/** Maximum length of the JSON text of a value that counts as a category. Longer values are prose. */
 const maxValueChars = 256;
 
-/** The value of feedback, unless it is too long for a category. */
+/** SQL for the value of feedback; NULL if it is too long for a category. */
 export const categoryColumn = `CASE WHEN length(f.value_json) <= ${maxValueChars} THEN f.value_json END`;
 
-/** Selects what {@link foldStats} adds up: the sums of each group, key and category. */
+/** Selects the columns that {@link aggregateStats} combines: the sums of each group, key and category. */
 const selectSums = (group: string) =>
   [
     sql.ref<string>(group).as("group_id"),
@@ -109,7 +109,7 @@ const selectSums = (group: string) =>
     sql<number>`count(f.score)`.as("scored"),
     sql<number | null>`sum(f.score)`.as("sum"),
   ] as const;
-const sumGroup = sql`1, 2, 3`;
+const groupByColumns = sql`1, 2, 3`;
 
 type TenantList = { readonly tenantId: string; readonly ids: string };
 
@@ -122,8 +122,8 @@ const sumByColumn = (
     .select(selectSums(column))
     .where((eb) => isInList(eb.ref(column), ids))
     .where((eb) => eb(withoutIndex(eb.ref("f.tenant_id")), "=", tenantId))
-    .groupBy(sumGroup)
-    .orderBy(sumGroup);
+    .groupBy(groupByColumns)
+    .orderBy(groupByColumns);
 
 interface TrendValues {
   readonly tenantId: string;
@@ -152,7 +152,7 @@ export const feedbackQueries = {
       project_id: row.project_id,
       comparative_id: row.comparative_id,
       key_json: row.key_json,
-      ...judgementColumns(row),
+      ...listJudgementColumns(row),
       extra_json: row.extra_json,
       source_type_json: row.source_type_json,
       source_metadata_json: row.source_metadata_json,
@@ -165,7 +165,7 @@ export const feedbackQueries = {
     (row: Parameters<JudgementColumns & Pick<FeedbackTable, "tenant_id" | "id" | "modified_us">>) =>
       builder
         .updateTable("feedback")
-        .set({ ...judgementColumns(row), modified_us: row.modified_us })
+        .set({ ...listJudgementColumns(row), modified_us: row.modified_us })
         .where("tenant_id", "=", row.tenant_id)
         .where("id", "=", row.id),
   ),
@@ -199,7 +199,7 @@ export const feedbackQueries = {
   sumByComparative: new Query((list: Parameters<TenantList>) =>
     sumByColumn("f.comparative_id", list),
   ),
-  // A cross join makes SQLite read the tables in this order: there is less feedback than runs.
+  // CROSS JOIN makes SQLite read the tables in this order: there is less feedback than there are runs.
   sumByProjectOfRun: new Query(({ tenantId, ids }: Parameters<TenantList>) =>
     builder
       .selectFrom("feedback as f")
@@ -211,10 +211,10 @@ export const feedbackQueries = {
       .where(withinTimeLimit("f.created_us"))
       .where("p.tenant_id", "=", tenantId)
       .where((eb) => isInList(eb.ref("p.id"), ids))
-      .groupBy(sumGroup)
-      .orderBy(sumGroup),
+      .groupBy(groupByColumns)
+      .orderBy(groupByColumns),
   ),
-  // The limit is about the tenant's feedback, of which the project's is flagged: it bounds the work.
+  // The limit counts all feedback of the tenant, so that it bounds the work; the project's feedback is flagged.
   trend: new Query(
     ({ tenantId, projectId, fromMicros, toMicros, limit }: Parameters<TrendValues>) =>
       joinedFeedback
@@ -339,8 +339,8 @@ const selectTokens = () =>
     .selectFrom("feedback_tokens")
     .select(["sealed", "tenant_id", "id", "run_id", "key_json", "config_json", "expires_us"]);
 
-/** Lists the columns, because a parameter exists only for a name that is read. */
-const judgementColumns = (row: Parameters<JudgementColumns>) => ({
+/** Lists the columns, because a query has a parameter only for a name that is read. */
+const listJudgementColumns = (row: Parameters<JudgementColumns>) => ({
   score: row.score,
   score_json: row.score_json,
   value_json: row.value_json,

@@ -14,11 +14,11 @@ import type {
 import { feedbackLists, feedbackQueries } from "./feedback-queries.ts";
 import type { TokenRow } from "./feedback-queries.ts";
 import { parseFeedbackRow, parseTokenRow, toJson } from "./feedback-row.ts";
-import { foldStats } from "./feedback-stats.ts";
+import { aggregateStats } from "./feedback-stats.ts";
 
 type StatsByGroup = ReadonlyMap<string, FeedbackStats>;
 
-/** Queries feedback. Ids are bound as one JSON list, however many they are. */
+/** Queries feedback. Any number of ids is bound as one JSON list. */
 export class FeedbackReader implements FeedbackReads {
   readonly #db: Database;
   readonly #tokens: TokenCipher;
@@ -56,7 +56,7 @@ export class FeedbackReader implements FeedbackReads {
   ): Promise<StatsByGroup> {
     const { sumByRun, sumByComparedRun } = feedbackQueries;
     const list = { tenantId, ids: JSON.stringify(runIds) };
-    return foldStats(
+    return aggregateStats(
       comparativeId === undefined
         ? await this.#db.all(sumByRun, list)
         : await this.#db.all(sumByComparedRun, { ...list, comparativeId }),
@@ -64,19 +64,19 @@ export class FeedbackReader implements FeedbackReads {
   }
 
   async readStatsOfFilter(tenantId: string, filter: RunFilter): Promise<FeedbackStats> {
-    return this.#filtered.stats(tenantId, filter);
+    return this.#filtered.readStats(tenantId, filter);
   }
 
   statsOfProjectRuns(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
-    return this.#sum(feedbackQueries.sumByProjectOfRun, tenantId, ids);
+    return this.#readStats(feedbackQueries.sumByProjectOfRun, tenantId, ids);
   }
 
   statsOfProjects(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
-    return this.#sum(feedbackQueries.sumByProject, tenantId, ids);
+    return this.#readStats(feedbackQueries.sumByProject, tenantId, ids);
   }
 
   statsOfComparatives(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
-    return this.#sum(feedbackQueries.sumByComparative, tenantId, ids);
+    return this.#readStats(feedbackQueries.sumByComparative, tenantId, ids);
   }
 
   async findToken(token: string): Promise<FeedbackToken | undefined> {
@@ -91,22 +91,22 @@ export class FeedbackReader implements FeedbackReads {
   ): Promise<readonly FeedbackToken[]> {
     const now = Date.now() * 1_000;
     const rows = await this.#db.all(feedbackQueries.listTokens, { tenantId, runId });
-    // Expired tokens are listed only if they can be decrypted: without its key an expired token is useless.
+    // An expired token is listed only if it can be decrypted, because nobody can use it any more.
     return rows
-      .filter((row) => row.expires_us > now || typeof this.#open(row) === "string")
+      .filter((row) => row.expires_us > now || typeof this.#decryptToken(row) === "string")
       .slice(offset, offset + limit)
-      .map((row) => parseTokenRow(readToken(this.#open(row)), row));
+      .map((row) => parseTokenRow(readToken(this.#decryptToken(row)), row));
   }
 
-  async #sum(
+  async #readStats(
     query: typeof feedbackQueries.sumByProject,
     tenantId: string,
     ids: readonly string[],
   ): Promise<StatsByGroup> {
-    return foldStats(await this.#db.all(query, { tenantId, ids: JSON.stringify(ids) }));
+    return aggregateStats(await this.#db.all(query, { tenantId, ids: JSON.stringify(ids) }));
   }
 
-  #open({ id, sealed }: TokenRow) {
+  #decryptToken({ id, sealed }: TokenRow) {
     return decryptToken(this.#tokens, sealed, tokenOwner.feedback(id));
   }
 }

@@ -118,7 +118,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
   });
 }
 
-/** Routes without a key: a token allows its holder to submit feedback. */
+/** Adds the routes that need no access key: a token allows its holder to submit feedback. */
 export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route<{ Body: SubmittedFeedbackBody }>({
     ...route(endpoints.giveFeedback, {
@@ -128,7 +128,7 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
       isPublic: true,
       response: submittedFeedbackSchema,
     }),
-    // Check the token before the body is read, so that nobody can make the server parse a body without a token.
+    // Check the token before reading the body, so that nobody without a token can make the server parse a body.
     onRequest: async (request) => checkToken(store, request),
     handler: (request) => giveFeedback(store, request),
   });
@@ -146,7 +146,7 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
       isPublic: true,
       response: submittedFeedbackSchema,
     }),
-    // A HEAD request, for example of a link checker, must not submit feedback.
+    // A HEAD request, for example from a link checker, must not submit feedback.
     exposeHeadRoute: false,
     handler: (request) => giveFeedbackByLink(store, request),
   });

@@ -33,18 +33,26 @@ export function parseFeedbackRow(row: FeedbackRow): Feedback {
   };
 }
 
-/** The digest of submitted feedback. It distinguishes a repetition from other feedback with the same id. */
+/** Computes a digest of submitted feedback, which distinguishes a repetition from other feedback with the same id. */
 export const digestDraft = (draft: FeedbackDraft): string =>
   createHash("sha256").update(JSON.stringify(draft)).digest("base64url");
 
-/** @throws RequestError 409: other feedback has the id of the draft. */
-export function assertRepeated(draft: FeedbackDraft, digest: string, storedDigest: string): void {
+/**
+ * Checks that feedback with the same id is a repetition.
+ *
+ * @throws RequestError 409: other feedback has the id of the draft.
+ */
+export function assertRepetition(draft: FeedbackDraft, digest: string, storedDigest: string): void {
   if (storedDigest !== digest) {
     throw new RequestError(409, `Feedback ${draft.id} already exists with different content.`);
   }
 }
 
-/** @throws RequestError 404: the tenant has no such project or comparison. */
+/**
+ * Checks that the project and the comparison of feedback exist.
+ *
+ * @throws RequestError 404: the tenant has no such project or comparison.
+ */
 export function assertTargets({
   hasProject,
   hasComparative,
@@ -61,13 +69,13 @@ export function assertTargets({
 }
 
 /**
- * The project that must exist before feedback is stored. A run need not exist, because it may arrive later, and its
- * project with it; runs of other tenants with the same id are irrelevant.
+ * Returns the id of the project that must exist before feedback is stored. A run need not exist, because it may
+ * arrive later, and its project with it; runs of other tenants with the same id are irrelevant.
  */
-export const requiredProject = (runId: string | null, projectId: string | null): string | null =>
+export const findRequiredProject = (runId: string | null, projectId: string | null): string | null =>
   runId === null ? projectId : null;
 
-/** The row of new feedback, under the keys of its run and its project. */
+/** Creates the row of new feedback, with the keys of its run and its project in place of ids. */
 export function toFeedbackRow(
   tenantId: string,
   draft: FeedbackDraft,
@@ -110,7 +118,7 @@ export const parseTokenRow = (token: string, row: TokenRow): FeedbackToken => ({
   expiresMicros: row.expires_us,
 });
 
-/** `null` if there is no value. */
+/** Serializes a value; `null` if there is no value. */
 export const toJson = (value: unknown): string | null =>
   value === null || value === undefined ? null : JSON.stringify(value);
 

@@ -58,7 +58,7 @@ export const feedbackTokenSchema = Type.Object(
 export type FeedbackTokenJson = Static<typeof feedbackTokenSchema>;
 export const feedbackTokensSchema = List(feedbackTokenSchema);
 
-/** One token, or a list of them if the request contained a list. */
+/** One token, or a list of tokens if the request contained a list. */
 export const createdTokensSchema = Type.Union([feedbackTokenSchema, feedbackTokensSchema]);
 
 /** The id of the feedback that was submitted with a token. */

@@ -4,18 +4,18 @@ import type { SumRow } from "./feedback-queries.ts";
 /** Maximum number of values per key in the statistics. */
 const maxValues = 100;
 
-interface Sums {
+interface KeySums {
   n: number;
   scored: number;
   sum: number;
   readonly values: (readonly [string, number])[];
 }
 
-/** Computes statistics for each group. */
-export function foldStats(rows: readonly SumRow[]): ReadonlyMap<string, FeedbackStats> {
-  const groups = new Map<string, Map<string, Sums>>();
+/** Computes the statistics of each group from the sums of its keys and categories. */
+export function aggregateStats(rows: readonly SumRow[]): ReadonlyMap<string, FeedbackStats> {
+  const groups = new Map<string, Map<string, KeySums>>();
   for (const row of rows) {
-    const keys = groups.get(row.group_id) ?? new Map<string, Sums>();
+    const keys = groups.get(row.group_id) ?? new Map<string, KeySums>();
     groups.set(row.group_id, keys);
     const key = String(JSON.parse(row.key_json));
     const sums = keys.get(key) ?? { n: 0, scored: 0, sum: 0, values: [] };
@@ -36,7 +36,7 @@ export function foldStats(rows: readonly SumRow[]): ReadonlyMap<string, Feedback
   );
 }
 
-const toKeyStats = ({ n, scored, sum, values }: Sums): KeyStats => ({
+const toKeyStats = ({ n, scored, sum, values }: KeySums): KeyStats => ({
   n,
   avg: scored === 0 ? null : sum / scored,
   values: Object.fromEntries(
@@ -44,7 +44,10 @@ const toKeyStats = ({ n, scored, sum, values }: Sums): KeyStats => ({
   ),
 });
 
-/** A string as it is, a number or boolean as JSON; `undefined` for lists and objects, which are not counted. */
+/**
+ * Returns the text under which a value is counted: a string as it is, a number or boolean as JSON; `undefined` for
+ * lists and objects, which are not counted.
+ */
 export function parseCategory(json: string | null): string | undefined {
   if (json === null || json.startsWith("{") || json.startsWith("[")) {
     return undefined;

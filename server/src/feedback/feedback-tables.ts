@@ -1,7 +1,8 @@
 /**
- * Feedback, and the tokens under which it can be submitted. Values of callers are JSON text or null; `score` is the number for
- * statistics, 1 and 0 for true and false. Feedback may arrive before its run: `run_id` need not be in `runs`, and the project of a
- * run is read from `runs`. `digest` is that of the first submission, to distinguish a repetition from other feedback with that id.
+ * SQL that creates the tables of feedback, and of the tokens with which it can be submitted. Values of clients are
+ * JSON text or null; `score` is the number for statistics, 1 and 0 for true and false. Feedback may arrive before its
+ * run: `run_id` need not be in `runs`, and the project of a run is read from `runs`. `digest` is that of the first
+ * submission, to distinguish a repetition from other feedback with that id.
  */
 export const feedbackTables = `
   CREATE TABLE feedback (

@@ -15,13 +15,13 @@ import { toTokenJson } from "./feedback-json.ts";
 import { firstValue, parseCount, parseId, parseMetadata } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-const Whole = Type.Optional(Type.Integer());
+const OptionalInteger = Type.Optional(Type.Integer());
 
 const tokenRequest = Type.Object({
   run_id: Type.String(),
   feedback_key: feedbackKey,
   feedback_config: Maybe(feedbackConfig),
-  expires_in: Maybe(Type.Object({ days: Whole, hours: Whole, minutes: Whole })),
+  expires_in: Maybe(Type.Object({ days: OptionalInteger, hours: OptionalInteger, minutes: OptionalInteger })),
   expires_at: Maybe(Time),
 });
 
@@ -34,7 +34,7 @@ export const tokenBody = Type.Union([
 export type TokenBody = Static<typeof tokenBody>;
 type TokenRequest = Static<typeof tokenRequest>;
 
-/** `POST /feedback/tokens`: a list of requests gets a list of results. */
+/** `POST /feedback/tokens`: creates tokens. A list of requests results in a list of tokens. */
 export async function createFeedbackTokens(
   store: FeedbackStore,
   request: FastifyRequest<{ Body: TokenBody }>,
@@ -43,7 +43,7 @@ export async function createFeedbackTokens(
   const now = Date.now() * 1_000;
   const drafts = [body].flat().map((tokenRequestBody) => toDraft(tokenRequestBody, now));
   const tokens = await store.write.feedback.createTokens(tenantId, drafts);
-  const results = tokens.map((token) => toTokenJson(token, originOf(request)));
+  const results = tokens.map((token) => toTokenJson(token, readOrigin(request)));
   return Array.isArray(body) ? results : results[0];
 }
 
@@ -60,32 +60,36 @@ export async function listFeedbackTokens(
     offset: parseCount(query, "offset", { fallback: 0, max: maxCount }),
   };
   const tokens = await store.read.feedback.listTokens(request.tenantId, runId, range);
-  return tokens.map((token) => toTokenJson(token, originOf(request)));
+  return tokens.map((token) => toTokenJson(token, readOrigin(request)));
 }
 
-/** @throws RequestError 404: there is no such token. 410: it has expired. */
+/**
+ * Checks the token in the path.
+ *
+ * @throws RequestError 404: there is no such token. 410: it has expired.
+ */
 export async function checkToken(store: FeedbackStore, request: FastifyRequest): Promise<void> {
   await findToken(store, request);
 }
 
-/** `POST /feedback/tokens/{token}`: without a key. */
+/** `POST /feedback/tokens/{token}`: submits feedback. Needs no access key. */
 export async function giveFeedback(
   store: FeedbackStore,
   request: FastifyRequest<{ Body: SubmittedFeedbackBody }>,
 ): Promise<unknown> {
-  return record(store, request, {
+  return storeSubmitted(store, request, {
     ...toJudgement(request.body, undefined),
     metadata: request.body.metadata ?? null,
   });
 }
 
-/** `GET /feedback/tokens/{token}`: without a key, as a link that is opened. */
+/** `GET /feedback/tokens/{token}`: submits feedback when a link is opened. Needs no access key. */
 export async function giveFeedbackByLink(
   store: FeedbackStore,
   request: FastifyRequest,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  return record(store, request, {
+  return storeSubmitted(store, request, {
     score: parseScore(firstValue(query, "score")),
     value: firstValue(query, "value") ?? null,
     comment: firstValue(query, "comment") ?? null,
@@ -99,7 +103,7 @@ type SubmittedFeedback = Judgement & {
   readonly metadata: Readonly<Record<string, unknown>> | null;
 };
 
-async function record(
+async function storeSubmitted(
   store: FeedbackStore,
   request: FastifyRequest,
   { metadata, ...judgement }: SubmittedFeedback,
@@ -137,7 +141,7 @@ async function findToken(store: FeedbackStore, request: FastifyRequest): Promise
 }
 
 function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {
-  const expiresMicros = expiryOf(request, now);
+  const expiresMicros = computeExpiry(request, now);
   if (expiresMicros <= now) {
     throw new RequestError(422, "the expiry must be in the future");
   }
@@ -154,7 +158,7 @@ function toDraft(request: TokenRequest, now: number): FeedbackTokenDraft {
 
 const minuteMicros = 60_000_000;
 
-function expiryOf(
+function computeExpiry(
   { expires_at: expiresAt, expires_in: duration }: TokenRequest,
   now: number,
 ): number {
@@ -165,7 +169,7 @@ function expiryOf(
   if (hasTime) {
     return parseOptionalTime(expiresAt, "expires_at") ?? now;
   }
-  // The default is three hours (specification, section 9).
+  // The default of the platform's API is three hours.
   const { days = 0, hours = 0, minutes = 0 } = duration ?? { hours: 3 };
   return now + ((days * 24 + hours) * 60 + minutes) * minuteMicros;
 }
@@ -187,5 +191,5 @@ function parseScore(text: string | undefined): Judgement["score"] {
   return score;
 }
 
-/** The base URL that the caller used to reach this server. */
-const originOf = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;
+/** Returns the base URL that the client used to reach this server. */
+const readOrigin = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;

@@ -14,11 +14,11 @@ import type {
 } from "./feedback.ts";
 import { feedbackQueries } from "./feedback-queries.ts";
 import {
-  assertRepeated,
+  assertRepetition,
   assertTargets,
   digestDraft,
   parseFeedbackRow,
-  requiredProject,
+  findRequiredProject,
   toFeedbackRow,
   toJson,
   toJudgementColumns,
@@ -42,7 +42,7 @@ export class FeedbackWriter implements FeedbackWrites {
     if (stored === undefined) {
       await this.#insert(tenantId, draft, digest);
     } else {
-      assertRepeated(draft, digest, stored.digest);
+      assertRepetition(draft, digest, stored.digest);
     }
     return this.#read(tenantId, draft.id);
   }
@@ -54,7 +54,7 @@ export class FeedbackWriter implements FeedbackWrites {
       ...toJudgementColumns({ ...current, ...Object.fromEntries(definedChanges) }),
       tenant_id: tenantId,
       id,
-      // Never go back, even if the clock was set back.
+      // The time must increase, even if the clock was set back.
       modified_us: Math.max(Date.now() * 1_000, current.modifiedMicros + 1),
     });
     return this.#read(tenantId, id);
@@ -72,7 +72,7 @@ export class FeedbackWriter implements FeedbackWrites {
   ): Promise<readonly FeedbackToken[]> {
     const created: FeedbackToken[] = [];
     for (const draft of drafts) {
-      // The path requires a UUID; 122 of its bits are cryptographically random.
+      // The path of the API requires a UUID; 122 of its bits are cryptographically random.
       const token = { ...draft, tenantId, token: randomUUID(), id: randomUUID() };
       await this.#db.run(feedbackQueries.insertToken, {
         digest: digestToken(token.token),
@@ -82,7 +82,7 @@ export class FeedbackWriter implements FeedbackWrites {
         run_id: await this.#keys.keyOf("run", tenantId, token.runId),
         key_json: JSON.stringify(token.key),
         config_json: toJson(token.config),
-        // Keeps the order of the tokens of one request.
+        // Increasing times preserve the order of the tokens of one request.
         created_us: Date.now() * 1_000 + created.length,
         expires_us: token.expiresMicros,
       });
@@ -107,7 +107,7 @@ export class FeedbackWriter implements FeedbackWrites {
     const exists = async (query: typeof findProject, id: string | null): Promise<boolean> =>
       id === null || (await this.#db.first(query, { tenantId, id })) !== undefined;
     assertTargets({
-      hasProject: await exists(findProject, requiredProject(runKey, projectKey)),
+      hasProject: await exists(findProject, findRequiredProject(runKey, projectKey)),
       hasComparative: await exists(findComparative, comparativeId),
     });
     const row = toFeedbackRow(tenantId, draft, { runId: runKey, projectId: projectKey, digest });

@@ -7,7 +7,7 @@ import type {
 } from "../runs/run-feedback.ts";
 import type { RunFilter } from "../runs/run-query.ts";
 
-/** Fields that are `undefined` keep their value. */
+/** The fields of a judgement to change; `undefined` leaves a field unchanged. */
 export type JudgementChanges = { readonly [Name in keyof Judgement]: Judgement[Name] | undefined };
 
 export interface Feedback extends Omit<FeedbackDraft, "createdMicros"> {
@@ -21,7 +21,7 @@ export interface Feedback extends Omit<FeedbackDraft, "createdMicros"> {
   } | null;
 }
 
-/** All filters that are set must hold; a list matches any of its items. */
+/** Selects feedback. All filters that are set must match; a list matches if one of its items does. */
 export interface FeedbackQuery {
   readonly runIds?: readonly string[];
   readonly projectIds?: readonly string[];
@@ -31,9 +31,9 @@ export interface FeedbackQuery {
   readonly hasScore?: boolean;
   readonly hasComment?: boolean;
   readonly comparativeId?: string;
-  /** Inclusive. */
+  /** The earliest time of creation, included. */
   readonly minCreatedMicros?: number;
-  /** Inclusive. */
+  /** The latest time of creation, included. */
   readonly maxCreatedMicros?: number;
   readonly limit: number;
   readonly offset: number;
@@ -59,7 +59,7 @@ export interface PageRange {
 
 export interface FeedbackReads extends RunFeedbackReads {
   find(tenantId: string, id: string): Promise<Feedback | undefined>;
-  /** Latest first. */
+  /** Lists feedback, the latest first. */
   list(tenantId: string, query: FeedbackQuery): Promise<readonly Feedback[]>;
   /** Statistics over the runs of each project; projects without feedback have no entry. */
   statsOfProjectRuns(
@@ -76,15 +76,18 @@ export interface FeedbackReads extends RunFeedbackReads {
     tenantId: string,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, FeedbackStats>>;
-  /** Finds a token. Takes no tenant: the token authorizes its holder. */
+  /** Finds a token. There is no tenant argument, because the token itself authorizes its holder. */
   findToken(token: string): Promise<FeedbackToken | undefined>;
-  /** In the order of creation, including expired tokens. */
+  /** Lists the tokens of a run in the order of creation, including expired tokens. */
   listTokens(tenantId: string, runId: string, range: PageRange): Promise<readonly FeedbackToken[]>;
 }
 
-/** The statistics over runs that a filter matches. Each engine has its own filters of runs. */
+/**
+ * Reads statistics of the feedback on the runs that a filter matches. Each engine implements it, because filters over
+ * runs are SQL of the engine.
+ */
 export interface FilteredFeedback {
-  stats(tenantId: string, filter: RunFilter): FeedbackStats | Promise<FeedbackStats>;
+  readStats(tenantId: string, filter: RunFilter): FeedbackStats | Promise<FeedbackStats>;
 }
 
 export interface FeedbackWrites {

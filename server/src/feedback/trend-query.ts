@@ -3,22 +3,24 @@ export interface FeedbackPoint {
   readonly key: string;
   readonly atMicros: number;
   readonly score: number | null;
-  /** The value as a string; `null` if there is none or it is not a category. */
+  /** The value as a string; `null` if there is no value or the value is not a category. */
   readonly value: string | null;
 }
 
 export interface TrendQuery {
   readonly projectId: string;
-  /** Inclusive. */
+  /** Start of the time range, included. */
   readonly fromMicros: number;
-  /** Exclusive. */
+  /** End of the time range, not included. */
   readonly toMicros: number;
-  /** Maximum items of the tenant's feedback to read, newest first. */
+  /** Maximum number of the tenant's feedback items to read, the newest first. */
   readonly limit: number;
 }
 
 export interface FeedbackTrendReads {
-  /** Reads feedback on a project and on its runs, newest first. `isComplete` is false if the limit was reached. */
+  /**
+   * Reads feedback on a project and on its runs, the newest first. `isComplete` is false if the limit was reached.
+   */
   read(
     tenantId: string,
     query: TrendQuery,
@@ -28,22 +30,22 @@ export interface FeedbackTrendReads {
 /** Statistics of one key's feedback within one time interval. */
 export interface FeedbackBucket {
   readonly n: number;
-  /** Mean of the scores; `null` if there are none. */
+  /** Mean of the scores; `null` if there are no scores. */
   readonly mean: number | null;
   readonly p10: number | null;
   readonly p90: number | null;
-  /** How often each of the listed values occurs. */
+  /** How often each of the most frequent values occurs. */
   readonly values: Readonly<Record<string, number>>;
 }
 
 export interface FeedbackTrend {
-  /** How often each key occurs, most frequent first. */
+  /** How often each key occurs, the most frequent first. */
   readonly keys: readonly {
     readonly key: string;
     readonly n: number;
     readonly mean: number | null;
   }[];
-  /** Buckets of the requested key, one per time interval, in order. */
+  /** Statistics of the requested key, one item per time interval, in order of time. */
   readonly buckets: readonly FeedbackBucket[];
   /** Histogram of the key's scores, in equal steps from the lowest to the highest. */
   readonly histogram: readonly { readonly from: number; readonly to: number; readonly n: number }[];
@@ -51,9 +53,9 @@ export interface FeedbackTrend {
   readonly values: readonly string[];
 }
 
-/** Number of values that a chart shows, each in its own color. */
+/** Maximum number of values that a chart shows, each in a color of its own. */
 const maxValues = 8;
-const maxSteps = 10;
+const maxHistogramSteps = 10;
 
 interface TrendRange {
   readonly key: string;
@@ -62,13 +64,13 @@ interface TrendRange {
   readonly count: number;
 }
 
-/** Groups points into buckets. */
+/** Computes the statistics of a chart from feedback. */
 export function toTrend(
   points: readonly FeedbackPoint[],
   { key, fromMicros, toMicros, count }: TrendRange,
 ): FeedbackTrend {
   const pointsOfKey = points.filter((point) => point.key === key);
-  const values = topValues(pointsOfKey);
+  const values = findTopValues(pointsOfKey);
   const buckets: FeedbackPoint[][] = Array.from({ length: count }, () => []);
   const stepMicros = (toMicros - fromMicros) / count;
   for (const point of pointsOfKey) {
@@ -79,15 +81,15 @@ export function toTrend(
   return {
     keys: countKeys(points),
     buckets: buckets.map((bucket) => toBucket(bucket, values)),
-    histogram: toHistogram(scoresOf(pointsOfKey)),
+    histogram: toHistogram(sortScores(pointsOfKey)),
     values,
   };
 }
 
-const scoresOf = (points: readonly FeedbackPoint[]): readonly number[] =>
+const sortScores = (points: readonly FeedbackPoint[]): readonly number[] =>
   points.flatMap(({ score }) => (score === null ? [] : [score])).toSorted((a, b) => a - b);
 
-const meanOf = (scores: readonly number[]): number | null =>
+const computeMean = (scores: readonly number[]): number | null =>
   scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
 
 function countKeys(points: readonly FeedbackPoint[]): FeedbackTrend["keys"] {
@@ -98,7 +100,7 @@ function countKeys(points: readonly FeedbackPoint[]): FeedbackTrend["keys"] {
     keyPoints.push(point);
   }
   return [...byKey]
-    .map(([key, keyPoints]) => ({ key, n: keyPoints.length, mean: meanOf(scoresOf(keyPoints)) }))
+    .map(([key, keyPoints]) => ({ key, n: keyPoints.length, mean: computeMean(sortScores(keyPoints)) }))
     .toSorted((a, b) => b.n - a.n || (a.key < b.key ? -1 : 1));
 }
 
@@ -112,22 +114,22 @@ function countValues(points: readonly FeedbackPoint[]): ReadonlyMap<string, numb
   return counts;
 }
 
-const topValues = (points: readonly FeedbackPoint[]): readonly string[] =>
+const findTopValues = (points: readonly FeedbackPoint[]): readonly string[] =>
   [...countValues(points)]
     .toSorted(([, countA], [, countB]) => countB - countA)
     .slice(0, maxValues)
     .map(([value]) => value);
 
 function toBucket(points: readonly FeedbackPoint[], values: readonly string[]): FeedbackBucket {
-  const scores = scoresOf(points);
+  const scores = sortScores(points);
   const counts = countValues(points);
-  const quantile = (share: number): number | null =>
+  const findQuantile = (share: number): number | null =>
     scores[Math.max(0, Math.ceil(scores.length * share) - 1)] ?? null;
   return {
     n: points.length,
-    mean: meanOf(scores),
-    p10: quantile(0.1),
-    p90: quantile(0.9),
+    mean: computeMean(scores),
+    p10: findQuantile(0.1),
+    p90: findQuantile(0.9),
     values: Object.fromEntries(
       values.flatMap((value) => {
         const n = counts.get(value);
@@ -144,19 +146,19 @@ function toHistogram(scores: readonly number[]): FeedbackTrend["histogram"] {
     return [];
   }
   const distinct = new Set(scores);
-  if (distinct.size <= maxSteps) {
+  if (distinct.size <= maxHistogramSteps) {
     return [...distinct].map((score) => ({
       from: score,
       to: score,
       n: scores.filter((other) => other === score).length,
     }));
   }
-  const step = (high - low) / maxSteps;
-  return Array.from({ length: maxSteps }, (_, index) => {
+  const step = (high - low) / maxHistogramSteps;
+  return Array.from({ length: maxHistogramSteps }, (_, index) => {
     const from = low + step * index;
-    const to = index === maxSteps - 1 ? high : low + step * (index + 1);
+    const to = index === maxHistogramSteps - 1 ? high : low + step * (index + 1);
     const isWithin = (score: number): boolean =>
-      score >= from && (index === maxSteps - 1 ? score <= to : score < to);
+      score >= from && (index === maxHistogramSteps - 1 ? score <= to : score < to);
     return { from, to, n: scores.filter(isWithin).length };
   });
 }

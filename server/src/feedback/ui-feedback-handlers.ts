@@ -7,7 +7,9 @@ import { toIso } from "../http/wire-text.ts";
 import { firstValue, parseCount, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** Maximum items of feedback that one response is computed from; reading them takes some tens of milliseconds. */
+/**
+ * Maximum number of feedback items from which one response is computed. Reading them takes some tens of milliseconds.
+ */
 const maxPoints = 20_000;
 const maxBuckets = 200;
 
@@ -18,8 +20,8 @@ export async function readFeedbackSummary(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const projectId = parseId(firstValue(query, "session"), "session");
-  const fromMicros = parseBound(query, "from");
-  const toMicros = parseBound(query, "to");
+  const fromMicros = parseRequiredTime(query, "from");
+  const toMicros = parseRequiredTime(query, "to");
   if (fromMicros >= toMicros) {
     throw new RequestError(422, "from must be before to");
   }
@@ -31,7 +33,9 @@ export async function readFeedbackSummary(
   return { key, is_complete: isComplete, from: toIso(fromMicros), to: toIso(toMicros), ...trend };
 }
 
-/** `GET /ui/feedback-forms/{token}`: the form for the holder of the token. Nothing about the run is revealed. */
+/**
+ * `GET /ui/feedback-forms/{token}`: returns the form for the holder of the token. It reveals nothing about the run.
+ */
 export async function readFeedbackForm(
   store: FeedbackStore,
   request: FastifyRequest,
@@ -50,7 +54,7 @@ export async function readFeedbackForm(
   };
 }
 
-function parseBound(query: QueryString, name: "from" | "to"): number {
+function parseRequiredTime(query: QueryString, name: "from" | "to"): number {
   const micros = parseOptionalTime(firstValue(query, name), name, parseTimeBound);
   if (micros === null || micros === undefined) {
     throw new RequestError(422, `${name} must be a time`);

@@ -24,7 +24,7 @@ export type Literal = Span &
         readonly kind: "text";
         readonly text: string;
         /**
-         * The source of a single-quoted text that contains a backslash. It may be JSON, where backslashes have
+         * The source of a single-quoted text that contains a backslash. It may be JSON, in which backslashes have
          * another meaning.
          */
         readonly raw?: string;
@@ -35,7 +35,7 @@ export type Literal = Span &
     | { readonly kind: "list"; readonly items: readonly Literal[] }
   );
 
-/** The name of a field, as written. */
+/** The name of a field, as it is written in the filter. */
 export interface FieldName extends Span {
   readonly name: string;
 }

@@ -1,17 +1,17 @@
 import type { Comparator, FieldName, Filter, Literal } from "./ast.ts";
-import { valueOf } from "./conditions.ts";
-import { comparatorsOf, entryOf } from "./fields.ts";
+import { toSingleValue } from "./conditions.ts";
+import { comparatorsByType, findEntryField } from "./fields.ts";
 import type { EntryField, Field, FieldTable, Group } from "./fields.ts";
-import { FilterError, quoteName, suggest } from "./filter-error.ts";
+import { FilterError, quoteName, suggestName } from "./filter-error.ts";
 import { toOperand } from "./operands.ts";
 import type { Operand } from "./operands.ts";
 import { parseFilter } from "./parser.ts";
 
-/** A filter whose fields, comparators and values fit together. Compiling it can't fail. */
+/** A filter whose fields, comparators and values are compatible, so that compiling it can't fail. */
 export type CheckedFilter =
   | { readonly kind: "and" | "or"; readonly parts: readonly CheckedFilter[] }
   | { readonly kind: "not"; readonly part: CheckedFilter }
-  /** A text that may occur anywhere. */
+  /** A text to search in all texts of a row. */
   | { readonly kind: "search"; readonly text: string }
   | CheckedComparison;
 
@@ -25,24 +25,24 @@ export interface CheckedComparison {
 /**
  * Parses a filter and checks its fields.
  *
- * @throws FilterError it is malformed, names an unknown field, or uses a comparator or a value that the field does
- * not support.
+ * @throws FilterError the filter is malformed, names an unknown field, or uses a comparator or a value that the field
+ * does not support.
  */
 export const checkFilter = (text: string, fields: FieldTable): CheckedFilter =>
-  check(parseFilter(text), { text, fields });
+  checkPart(parseFilter(text), { text, fields });
 
-interface Context {
+interface CheckContext {
   readonly text: string;
   readonly fields: FieldTable;
 }
 
-function check(filter: Filter, context: Context): CheckedFilter {
+function checkPart(filter: Filter, context: CheckContext): CheckedFilter {
   switch (filter.kind) {
     case "and":
     case "or":
-      return { kind: filter.kind, parts: filter.parts.map((part) => check(part, context)) };
+      return { kind: filter.kind, parts: filter.parts.map((part) => checkPart(part, context)) };
     case "not":
-      return { kind: "not", part: check(filter.part, context) };
+      return { kind: "not", part: checkPart(filter.part, context) };
     case "comparison":
       return checkComparison(filter, context);
   }
@@ -50,28 +50,28 @@ function check(filter: Filter, context: Context): CheckedFilter {
 
 function checkComparison(
   filter: Filter & { readonly kind: "comparison" },
-  context: Context,
+  context: CheckContext,
 ): CheckedFilter {
   if (filter.field === undefined) {
-    return { kind: "search", text: textOf(filter.operand, context) };
+    return { kind: "search", text: requireText(filter.operand, context) };
   }
   const { name } = filter.field;
-  const entry = entryOf(name, context.fields);
+  const entry = findEntryField(name, context.fields);
   if (entry !== undefined) {
     return checkEntry(filter, { ...context, ...entry });
   }
   const field = context.fields.get(name);
   if (field === undefined) {
-    throw unknownField(filter.field, context);
+    throw createUnknownFieldError(filter.field, context);
   }
   return checkField(filter, { ...context, field });
 }
 
-/** In a path, only the part before the first dot can be unknown. */
-function unknownField({ name, offset }: FieldName, { text, fields }: Context): FilterError {
+/** Creates the error for an unknown field. In a path, only the part before the first dot can be unknown. */
+function createUnknownFieldError({ name, offset }: FieldName, { text, fields }: CheckContext): FilterError {
   const [head = ""] = name.split(".", 1);
   const unknown = fields.has(head) ? name : head;
-  const hint = suggest(unknown, fields.keys());
+  const hint = suggestName(unknown, fields.keys());
   return new FilterError(text, {
     reason: `unknown field ${quoteName(unknown)}${hint || ";"} fields are ${[...fields.keys()].join(", ")}`,
     offset,
@@ -80,16 +80,16 @@ function unknownField({ name, offset }: FieldName, { text, fields }: Context): F
 }
 
 /**
- * Checks a comparison with one entry of an object such as `metadata`, addressed by its path. It compares key and value
- * together, and is false for an object without that entry.
+ * Checks a comparison with one entry of an object such as `metadata`, which the filter addresses by its path. The
+ * result compares key and value together, and is false for an object without that entry.
  */
 function checkEntry(
   filter: Filter & { readonly kind: "comparison" },
-  { object, key, entry, path, ...context }: Context & EntryField,
+  { object, key, entry, path, ...context }: CheckContext & EntryField,
 ): CheckedFilter {
   const test = checkField(filter, { ...context, field: entry });
   if (test.comparator === "exists") {
-    const subpath = String(valueOf(test.operand));
+    const subpath = String(toSingleValue(test.operand));
     return { ...test, field: object, operand: { kind: "scalar", value: `${path}.${subpath}` } };
   }
   const hasKey: CheckedComparison = {
@@ -105,13 +105,13 @@ function checkEntry(
 
 function checkField(
   filter: Filter & { readonly kind: "comparison" },
-  { text, field }: Context & { readonly field: Field },
+  { text, field }: CheckContext & { readonly field: Field },
 ): CheckedComparison {
   const { comparator, operand } = filter;
-  const allowed = comparatorsOf[field.type];
-  if (!allowed.includes(comparator)) {
+  const allowedComparators = comparatorsByType[field.type];
+  if (!allowedComparators.includes(comparator)) {
     throw new FilterError(text, {
-      reason: `${comparator} can't be used with \`${field.name}\`; it supports ${allowed.join(", ")}`,
+      reason: `${comparator} can't be used with \`${field.name}\`; it supports ${allowedComparators.join(", ")}`,
       offset: filter.offset,
       length: comparator.length,
     });
@@ -124,25 +124,25 @@ function checkField(
   };
 }
 
-function textOf(literal: Literal, { text }: Context): string {
+function requireText(literal: Literal, { text }: CheckContext): string {
   if (literal.kind === "text" && literal.text !== "") {
     return literal.text;
   }
   throw new FilterError(text, { reason: "search takes a text that is not empty", ...literal });
 }
 
-/** The group to which all fields of a filter belong; `undefined` if the fields differ or have no group. */
-export function groupOf(filter: CheckedFilter): Group | undefined {
+/** Returns the group to which all fields of a filter belong; `undefined` if the fields differ or have no group. */
+export function findGroup(filter: CheckedFilter): Group | undefined {
   switch (filter.kind) {
     case "search":
       return undefined;
     case "comparison":
       return filter.field.group;
     case "not":
-      return groupOf(filter.part);
+      return findGroup(filter.part);
     case "and":
     case "or": {
-      const [first, ...otherGroups] = filter.parts.map(groupOf);
+      const [first, ...otherGroups] = filter.parts.map(findGroup);
       return otherGroups.every((group) => group === first) ? first : undefined;
     }
   }

@@ -1,55 +1,55 @@
 import type { Comparator } from "./ast.ts";
 import type { Operand, Scalar } from "./operands.ts";
-import { textContains } from "./json-sql.ts";
-import { bind, bindBytes, join, negate, sql } from "./sql.ts";
+import { createContainsCondition } from "./json-sql.ts";
+import { bind, bindBytes, joinConditions, negateCondition, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
-/** A comparator and its value, without the field. */
-export interface ValueTest {
+/** A comparator and its value, without a field. */
+export interface ValueComparison {
   readonly comparator: Comparator;
   readonly operand: Operand;
 }
 
-/** The SQL expressions for a JSON value. */
+/** The SQL expressions for the type and the content of a JSON value. */
 export interface JsonValue {
-  /** Its type as SQLite names it: `text`, `integer`, `real`, `true`, `false`, `null`, … */
+  /** The type by SQLite's name: `text`, `integer`, `real`, `true`, `false`, `null`, … */
   readonly type: string;
   readonly atom: string;
 }
 
-const operators = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
+const sqlOperators = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
-/** The value of a comparator that takes a single value. */
-export const valueOf = (operand: Operand): Scalar =>
+/** Returns the value of a comparator that takes a single value. */
+export const toSingleValue = (operand: Operand): Scalar =>
   operand.kind === "scalar" ? operand.value : null;
 
-/** The values of a comparator, whether it takes one or a list. */
-export const valuesOf = (operand: Operand): readonly Scalar[] =>
-  operand.kind === "list" ? operand.values : [valueOf(operand)];
+/** Returns the values of a comparator, whether it takes one value or a list. */
+export const toValues = (operand: Operand): readonly Scalar[] =>
+  operand.kind === "list" ? operand.values : [toSingleValue(operand)];
 
-/** A condition on a column, which is NULL if there is no value. */
-export function compareColumn(column: string, { comparator, operand }: ValueTest): Sql {
+/** Compiles a comparison with a column, which is NULL if there is no value. */
+export function compileColumnComparison(column: string, { comparator, operand }: ValueComparison): Sql {
   switch (comparator) {
     case "eq":
     case "has":
     case "in":
-      return isAnyOf(column, valuesOf(operand));
+      return createListCondition(column, toValues(operand));
     case "neq":
-      return sql`${column} IS NOT ${bind(valueOf(operand))}`;
+      return sql`${column} IS NOT ${bind(toSingleValue(operand))}`;
     case "gt":
     case "gte":
     case "lt":
     case "lte":
-      return sql`${column} ${operators[comparator]} ${bind(valueOf(operand))}`;
+      return sql`${column} ${sqlOperators[comparator]} ${bind(toSingleValue(operand))}`;
     case "search":
     case "exists":
-      return textContains(column, String(valueOf(operand)));
+      return createContainsCondition(column, String(toSingleValue(operand)));
     case "like":
-      return isLike(column, String(valueOf(operand)));
+      return createPatternCondition(column, String(toSingleValue(operand)));
   }
 }
 
-function isAnyOf(column: string, values: readonly Scalar[]): Sql {
+function createListCondition(column: string, values: readonly Scalar[]): Sql {
   const nonNull = values.filter((value) => value !== null);
   const [first] = nonNull;
   const parts: Sql[] = values.length > nonNull.length ? [sql`${column} IS NULL`] : [];
@@ -63,42 +63,42 @@ function isAnyOf(column: string, values: readonly Scalar[]): Sql {
       values: list.flatMap((value) => value.values),
     });
   }
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : join(parts, "OR");
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : joinConditions(parts, "OR");
 }
 
-/** A condition on a JSON value of any type. */
-export function compareValue(value: JsonValue, { comparator, operand }: ValueTest): Sql {
+/** Compiles a comparison with a JSON value of any type. */
+export function compileValueComparison(value: JsonValue, { comparator, operand }: ValueComparison): Sql {
   switch (comparator) {
     case "eq":
     case "has":
     case "in":
-      return join(
-        valuesOf(operand).map((expected) => equalsValue(value, expected)),
+      return joinConditions(
+        toValues(operand).map((expected) => createEqualityCondition(value, expected)),
         "OR",
       );
     case "neq":
-      return negate(equalsValue(value, valueOf(operand)));
+      return negateCondition(createEqualityCondition(value, toSingleValue(operand)));
     case "gt":
     case "gte":
     case "lt":
     case "lte": {
-      const expected = valueOf(operand);
+      const expected = toSingleValue(operand);
       const types = typeof expected === "number" ? "'integer', 'real'" : "'text'";
-      return sql`${value.type} IN (${types}) AND ${value.atom} ${operators[comparator]} ${bind(expected)}`;
+      return sql`${value.type} IN (${types}) AND ${value.atom} ${sqlOperators[comparator]} ${bind(expected)}`;
     }
     case "search":
     case "exists":
-      return sql`${value.type} = 'text' AND ${textContains(value.atom, String(valueOf(operand)))}`;
+      return sql`${value.type} = 'text' AND ${createContainsCondition(value.atom, String(toSingleValue(operand)))}`;
     case "like":
-      return sql`${value.type} = 'text' AND ${isLike(value.atom, String(valueOf(operand)))}`;
+      return sql`${value.type} = 'text' AND ${createPatternCondition(value.atom, String(toSingleValue(operand)))}`;
   }
 }
 
 /**
- * A text that is spelled like a number or a boolean also equals it, because metadata from environment variables is
- * always text.
+ * Creates the condition that a JSON value equals another. A text that looks like a number or a boolean also equals
+ * that value, because metadata from environment variables is always text.
  */
-function equalsValue({ type, atom }: JsonValue, expected: Scalar): Sql {
+function createEqualityCondition({ type, atom }: JsonValue, expected: Scalar): Sql {
   if (expected === null || typeof expected === "boolean") {
     return sql`${type} = '${String(expected)}'`;
   }
@@ -114,14 +114,17 @@ function equalsValue({ type, atom }: JsonValue, expected: Scalar): Sql {
     : isText;
 }
 
-/** `%` matches any characters, `_` matches one character. Matching is case-sensitive. */
-function isLike(text: string, pattern: string): Sql {
+/**
+ * Creates the condition that a text matches a pattern: `%` matches any characters, `_` matches one character.
+ * Matching is case-sensitive.
+ */
+function createPatternCondition(text: string, pattern: string): Sql {
   const simplePattern = /^(%?)([^%_]*)(%?)$/.exec(pattern);
   if (simplePattern === null) {
     const glob = pattern.replaceAll(/[*?[]/g, "[$&]").replaceAll("%", "*").replaceAll("_", "?");
     return sql`${text} GLOB ${bind(glob)}`;
   }
-  // Simple patterns are compared byte by byte, because GLOB ends a text at its first NUL.
+  // Compare simple patterns byte by byte, because GLOB ends a text at its first NUL.
   const [, head = "", middle = "", tail = ""] = simplePattern;
   const part = bindBytes(middle);
   const blob = `CAST(${text} AS BLOB)`;

@@ -1,20 +1,20 @@
 import type { ValueKind } from "millrace/model";
 import type { Comparator } from "./ast.ts";
 
-/** The type of a field, which determines its comparators and values. */
+/** The type of a field. It determines which comparators and values a filter can use. */
 export type FieldType =
   /** Compared without regard to case. */
   | "uuid"
   | "text"
   /** One of a fixed set of texts. */
   | "choice"
-  /** Microseconds since the Unix epoch. */
+  /** Times in microseconds since the Unix epoch. */
   | "time"
-  /** Microseconds. */
+  /** Durations in microseconds. */
   | "duration"
   | "number"
   | "boolean"
-  /** A text that may be absent. A boolean or null tests only whether it is present. */
+  /** A text that may be absent. Comparing it with a boolean or null tests only whether it is present. */
   | "error"
   /** A list of texts. */
   | "texts"
@@ -22,26 +22,26 @@ export type FieldType =
   | "json"
   /** The path of an entry of a JSON object, or a feedback key. */
   | "key"
-  /** Any JSON value. */
+  /** A JSON value of any type. */
   | "value"
   /** The entry of a JSON object at the path that follows in the name. */
   | "entry";
 
 /**
- * Fields of one group describe the same entry, of which a row has several. A single entry must meet all conditions
- * on a group.
+ * The fields of one group describe the same entry, of which a row has several. A single entry must meet all
+ * conditions on the fields of a group.
  */
 export type Group = "metadata" | "inputs" | "outputs" | "feedback";
 
 export interface Field {
   readonly name: string;
   readonly type: FieldType;
-  /** Whether it may be compared with `null`. */
+  /** Whether the field may be compared with `null`. */
   readonly nullable: boolean;
   readonly group?: Group;
   /** The allowed values of a field whose type is `choice`. */
   readonly choices?: readonly string[];
-  /** The kind of suggestions for its values. */
+  /** Which suggestions for values the UI shows. */
   readonly words?: ValueKind;
   /** Description for the documentation and the UI. */
   readonly doc: string;
@@ -50,28 +50,28 @@ export interface Field {
 /** Fields by name, for one kind of row. */
 export type FieldTable = ReadonlyMap<string, Field>;
 
-const equality = ["eq", "neq", "in"] as const;
-const ordering = ["gt", "gte", "lt", "lte"] as const;
+const equalityComparators = ["eq", "neq", "in"] as const;
+const orderingComparators = ["gt", "gte", "lt", "lte"] as const;
 
-/** The comparators that each type supports. */
-export const comparatorsOf: { readonly [Type in FieldType]: readonly Comparator[] } = {
-  uuid: equality,
-  text: [...equality, "like", "search"],
-  choice: equality,
-  time: ["eq", "neq", ...ordering],
-  duration: ["eq", "neq", ...ordering],
-  number: [...equality, ...ordering],
+/** The comparators that each type of field supports. */
+export const comparatorsByType: { readonly [Type in FieldType]: readonly Comparator[] } = {
+  uuid: equalityComparators,
+  text: [...equalityComparators, "like", "search"],
+  choice: equalityComparators,
+  time: ["eq", "neq", ...orderingComparators],
+  duration: ["eq", "neq", ...orderingComparators],
+  number: [...equalityComparators, ...orderingComparators],
   boolean: ["eq", "neq"],
-  error: [...equality, "like", "search"],
+  error: [...equalityComparators, "like", "search"],
   texts: ["has", "eq", "neq", "in", "like", "search"],
   json: ["has", "exists", "search"],
-  key: [...equality, "like"],
-  value: [...equality, ...ordering, "like", "search"],
-  entry: [...equality, ...ordering, "like", "search", "has", "exists"],
+  key: [...equalityComparators, "like"],
+  value: [...equalityComparators, ...orderingComparators, "like", "search"],
+  entry: [...equalityComparators, ...orderingComparators, "like", "search", "has", "exists"],
 };
 
-/** How the values of each type are written, for error messages and the documentation. */
-export const valuesOf: { readonly [Type in FieldType]: string } = {
+/** Describes how the values of each type are written, for error messages and the documentation. */
+export const valueDescriptions: { readonly [Type in FieldType]: string } = {
   uuid: "a UUID in quotes",
   text: "a quoted text",
   choice: "one of its texts in quotes",
@@ -111,7 +111,7 @@ const toTable = (rows: readonly FieldRow[]): FieldTable =>
     ]),
   );
 
-/** Represents a path in the name of a field. It can't occur in a filter. */
+/** Stands for a path in the name of a field. It can't occur in a filter. */
 const pathPlaceholder = "<path>";
 
 interface EntrySuggestions {
@@ -119,8 +119,11 @@ interface EntrySuggestions {
   readonly value: ValueKind;
 }
 
-/** Fields for the entries of an object. `words` are the kinds of suggestions for keys and values, if there are any. */
-const entryRows = (prefix: string, group: Group, words?: EntrySuggestions): FieldRow[] => [
+/**
+ * Creates the fields for the entries of an object. `words` are the kinds of suggestions for keys and values, if there
+ * are any.
+ */
+const createEntryRows = (prefix: string, group: Group, words?: EntrySuggestions): FieldRow[] => [
   [
     `${prefix}_key`,
     "key",
@@ -173,9 +176,9 @@ export const runFields: FieldTable = toTable([
   ["metadata", "json", "Metadata of the run."],
   ["inputs", "json", "Inputs of the run."],
   ["outputs", "json", "Outputs of the run."],
-  ...entryRows("metadata", "metadata", { key: "metadata_key", value: "metadata_value" }),
-  ...entryRows("input", "inputs"),
-  ...entryRows("output", "outputs"),
+  ...createEntryRows("metadata", "metadata", { key: "metadata_key", value: "metadata_value" }),
+  ...createEntryRows("input", "inputs"),
+  ...createEntryRows("output", "outputs"),
   [
     "feedback_key",
     "key",
@@ -203,12 +206,12 @@ export const exampleFields: FieldTable = toTable([
   ["metadata", "json", "Metadata of the example."],
   ["inputs", "json", "Inputs of the example."],
   ["outputs", "json", "Outputs of the example."],
-  ...entryRows("metadata", "metadata"),
-  ...entryRows("input", "inputs"),
-  ...entryRows("output", "outputs"),
+  ...createEntryRows("metadata", "metadata"),
+  ...createEntryRows("input", "inputs"),
+  ...createEntryRows("output", "outputs"),
 ]);
 
-/** The fields that a name such as `metadata.user.plan` refers to. */
+/** The fields to which a name such as `metadata.user.plan` refers. */
 export interface EntryField {
   /** The object that contains the entry. */
   readonly object: Field;
@@ -219,8 +222,8 @@ export interface EntryField {
   readonly path: string;
 }
 
-/** Finds the fields that a path to an entry refers to; `undefined` if the name is not such a path. */
-export function entryOf(name: string, fields: FieldTable): EntryField | undefined {
+/** Finds the fields to which the path of an entry refers; `undefined` if the name is no such path. */
+export function findEntryField(name: string, fields: FieldTable): EntryField | undefined {
   const [head = ""] = name.split(".", 1);
   const object = fields.get(head);
   const entry = fields.get(`${head}.${pathPlaceholder}`);

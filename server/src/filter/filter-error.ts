@@ -5,32 +5,32 @@ export interface Span {
   readonly length: number;
 }
 
-/** An error in a filter: what is wrong, and where. */
+/** An error in a filter, with its position. */
 export interface Fault extends Span {
   /** What was found and what is allowed, without the position. */
   readonly reason: string;
 }
 
-/** Number of characters that are shown before and after the error. */
+/** Number of characters that an excerpt shows before and after the error. */
 const excerptContext = 40;
 
-/** The filter is invalid. The message contains the error, its position, and what is allowed there. */
+/** Thrown for an invalid filter. The message contains the error, its position, and what is allowed there. */
 export class FilterError extends Error {
   /** What was found and what is allowed, without the position. */
   readonly reason: string;
   readonly offset: number;
   /** Number of code units that the error covers. */
   readonly length: number;
-  /** Line number, from 1. */
+  /** Line number, starting at 1. */
   readonly line: number;
-  /** Column number, from 1. */
+  /** Column number, starting at 1. */
   readonly column: number;
 
   constructor(text: string, { reason, offset, length }: Fault) {
     const lineStart = text.lastIndexOf("\n", offset - 1) + 1;
     const line = text.slice(0, lineStart).split("\n").length;
     const column = offset - lineStart + 1;
-    const excerpt = excerptOf(text, { offset, length, lineStart });
+    const excerpt = createExcerpt(text, { offset, length, lineStart });
     super(`${reason} (offset ${offset}, line ${line}, column ${column})\n${excerpt}`);
     this.name = "FilterError";
     this.reason = reason;
@@ -41,8 +41,8 @@ export class FilterError extends Error {
   }
 }
 
-/** The line of the error, or the part of it around the error, with carets below the error. */
-function excerptOf(
+/** Returns the line of the error, or the part of it around the error, with carets below the error. */
+function createExcerpt(
   text: string,
   { offset, length, lineStart }: Span & { readonly lineStart: number },
 ): string {
@@ -50,24 +50,24 @@ function excerptOf(
   const end = lineEnd === -1 ? text.length : lineEnd;
   const from = Math.max(lineStart, offset - excerptContext);
   const to = Math.min(end, offset + excerptContext);
-  const head = from > lineStart ? "…" : "";
-  const shown = head + text.slice(from, to) + (to < end ? "…" : "");
+  const leadingEllipsis = from > lineStart ? "…" : "";
+  const shown = leadingEllipsis + text.slice(from, to) + (to < end ? "…" : "");
   const carets = "^".repeat(Math.max(1, Math.min(length, to - offset)));
-  // Each character must take one column: a tab or a NUL would move the text after it.
+  // Each character must take one column: a tab or a NUL would move the carets away from the error.
   const printable = shown.replaceAll(/\p{Cc}/gu, " ");
-  return `  ${printable}\n  ${" ".repeat(head.length + offset - from)}${carets}`;
+  return `  ${printable}\n  ${" ".repeat(leadingEllipsis.length + offset - from)}${carets}`;
 }
 
-/** A name as it is shown in messages, shortened. */
+/** Quotes a name for a message, shortened if it is long. */
 export const quoteName = (name: string): string =>
   `\`${name.length > 40 ? `${name.slice(0, 40)}…` : name}\``;
 
-/** Returns ", did you mean `x`?" if a known name is similar, else an empty text. */
-export function suggest(name: string, knownNames: Iterable<string>): string {
+/** Returns ", did you mean `x`?" if a known name is similar, otherwise an empty text. */
+export function suggestName(name: string, knownNames: Iterable<string>): string {
   const searchedName = name.slice(0, 40).toLowerCase();
   let best: { readonly candidate: string; readonly distance: number } | undefined;
   for (const candidate of knownNames) {
-    const distance = editDistance(searchedName, candidate);
+    const distance = computeEditDistance(searchedName, candidate);
     if (distance <= Math.max(1, candidate.length / 3) && distance < (best?.distance ?? Infinity)) {
       best = { candidate, distance };
     }
@@ -75,8 +75,8 @@ export function suggest(name: string, knownNames: Iterable<string>): string {
   return best === undefined ? "" : `, did you mean \`${best.candidate}\`?`;
 }
 
-/** Number of insertions, deletions and replacements between two short texts. */
-function editDistance(from: string, to: string): number {
+/** Counts the insertions, deletions and replacements by which two short texts differ. */
+function computeEditDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let index = 0; index < from.length; index += 1) {
     const next = [index + 1];

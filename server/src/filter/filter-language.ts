@@ -1,16 +1,16 @@
 import type { FilterLanguage, FilterFunction } from "millrace/model";
 import { comparators } from "./ast.ts";
 import type { Comparator } from "./ast.ts";
-import { comparatorsOf, valuesOf } from "./fields.ts";
+import { comparatorsByType, valueDescriptions } from "./fields.ts";
 import type { FieldTable } from "./fields.ts";
 
-const combinations: readonly Omit<FilterFunction, "combines">[] = [
+const combinationDescriptions: readonly Omit<FilterFunction, "combines">[] = [
   { name: "and", form: "and(a, b, …)", doc: "All conditions match." },
   { name: "or", form: "or(a, b, …)", doc: "At least one condition matches." },
   { name: "not", form: "not(a)", doc: "The condition does not match." },
 ];
 
-const comparisons: { readonly [Name in Comparator]: readonly [form: string, doc: string] } = {
+const comparisonDescriptions: { readonly [Name in Comparator]: readonly [form: string, doc: string] } = {
   eq: ["eq(field, value)", "Equals the value."],
   neq: ["neq(field, value)", "Does not equal the value."],
   gt: ["gt(field, value)", "Greater than the value."],
@@ -25,26 +25,26 @@ const comparisons: { readonly [Name in Comparator]: readonly [form: string, doc:
 };
 
 const functions: readonly FilterFunction[] = [
-  ...combinations.map((word) => ({ ...word, combines: true })),
+  ...combinationDescriptions.map((combination) => ({ ...combination, combines: true })),
   ...comparators.map((name) => {
-    const [form, doc] = comparisons[name];
+    const [form, doc] = comparisonDescriptions[name];
     return { name, form, doc, combines: false };
   }),
 ];
 
 /**
- * The functions, and the fields of a table, as data for completion in the UI. Their descriptions are also in the
- * documentation.
+ * Returns the functions, and the fields of a table, as data for completion in the UI. The documentation contains the
+ * same descriptions.
  */
 export const describeFilterLanguage = (fields: FieldTable): FilterLanguage => ({
   functions,
   fields: [...fields.values()].map(({ name, type, choices = [], nullable, words = null, doc }) => ({
     name,
     type,
-    comparators: comparatorsOf[type],
+    comparators: comparatorsByType[type],
     choices,
     isNullable: nullable,
-    values: type === "choice" ? choices.map((choice) => `"${choice}"`).join(", ") : valuesOf[type],
+    values: type === "choice" ? choices.map((choice) => `"${choice}"`).join(", ") : valueDescriptions[type],
     doc,
     words,
   })),

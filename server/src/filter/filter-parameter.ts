@@ -7,8 +7,8 @@ import { FilterError } from "./filter-error.ts";
 /**
  * Parses a parameter that contains a filter; `undefined` if it is absent or blank.
  *
- * @throws RequestError 422: the filter is invalid. The detail begins with the parameter's name and shows the
- * position.
+ * @throws RequestError 422: the filter is invalid. The detail begins with the parameter's name and contains the
+ * position of the error.
  */
 export function readFilter(
   fields: FieldTable,

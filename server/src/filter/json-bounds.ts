@@ -1,7 +1,7 @@
-import { nestingOf } from "./json-sql.ts";
+import { measureListNesting } from "./json-sql.ts";
 import { filterLimits } from "./parser.ts";
 
-/** Describes the limit that a searched object exceeds; `undefined` if it is within all limits. */
+/** Describes the limit that a searched object exceeds; `undefined` if it exceeds none. */
 export function describeExcess(
   json: Readonly<Record<string, unknown>>,
   nestingMax: number = filterLimits.jsonNesting,
@@ -10,12 +10,12 @@ export function describeExcess(
   if (countNodes(json, 1) > nodes) {
     return `more than ${nodes} values, or more than ${jsonDepth} levels`;
   }
-  return nestingOf(json) > nestingMax
+  return measureListNesting(json) > nestingMax
     ? `more than ${nestingMax} nested lists of lists or objects`
     : undefined;
 }
 
-/** Number of values within a value, itself included; infinite if it is nested too deeply. */
+/** Counts the values within a value, itself included; infinite if it is nested too deeply. */
 function countNodes(value: unknown, depth: number): number {
   if (depth > filterLimits.jsonDepth) {
     return Infinity;

@@ -1,38 +1,40 @@
 import { filterLimits } from "./parser.ts";
-import { bind, join, sql } from "./sql.ts";
+import { bind, joinConditions, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
 /**
  * SQL for the object in a column of JSON; NULL if the column contains no object. SQLite parses JSON of up to 1,000
- * levels. Deeper text is skipped, because it would fail the query.
+ * levels. Deeper text is skipped, because it would make the query fail.
  */
-export const objectIn = (column: string): string =>
+export const objectSql = (column: string): string =>
   `(CASE WHEN json_valid(${column}) THEN CASE json_type(${column}) WHEN 'object' THEN ${column} END END)`;
 
 /**
- * Condition that one of the texts of a JSON list meets a condition on `e.atom`. `list` is SQL, and NULL if there is
- * no list.
+ * Creates the condition that one of the texts of a JSON list meets a condition on `e.atom`. `list` is SQL, and NULL
+ * if there is no list.
  */
-export const hasText = (list: string, condition: Sql): Sql =>
+export const createAnyTextCondition = (list: string, condition: Sql): Sql =>
   sql`EXISTS (SELECT 1 FROM json_each(${list}) e WHERE e.type = 'text' AND ${condition})`;
 
-/** Condition that any text within a JSON value contains another text, ignoring the case of ASCII letters. */
-export const containsText = (json: string, text: string): Sql =>
-  sql`EXISTS (SELECT 1 FROM json_tree(${json}) t WHERE t.type = 'text' AND ${textContains("t.atom", text)})`;
+/**
+ * Creates the condition that any text within a JSON value contains another text, ignoring the case of ASCII letters.
+ */
+export const createTextSearchCondition = (json: string, text: string): Sql =>
+  sql`EXISTS (SELECT 1 FROM json_tree(${json}) t WHERE t.type = 'text' AND ${createContainsCondition("t.atom", text)})`;
 
-/** Condition that a text contains another text, ignoring the case of ASCII letters. */
-export const textContains = (text: string, part: string): Sql =>
+/** Creates the condition that a text contains another text, ignoring the case of ASCII letters. */
+export const createContainsCondition = (text: string, part: string): Sql =>
   sql`instr(lower(${text}), lower(${bind(part)})) > 0`;
 
 /**
- * Condition that a JSON object has an entry that meets a condition on `w.path`, `w.type`, `w.atom` and `w.json`.
- * With `keys`, only the paths to these keys are read. `object` is SQL, and NULL if there is no object.
+ * Creates the condition that a JSON object has an entry that meets a condition on `w.path`, `w.type`, `w.atom` and
+ * `w.json`. If `keys` is set, only the paths to these keys are read. `object` is SQL, and NULL if there is no object.
  */
-export function hasEntry(object: string, condition: Sql, keys: readonly string[] | undefined): Sql {
+export function createEntryCondition(object: string, condition: Sql, keys: readonly string[] | undefined): Sql {
   const pathCondition =
     keys === undefined
       ? sql`1`
-      : join(
+      : joinConditions(
           keys.map((key) => sql`instr(${bind(`${key}.`)}, w.path || '.') = 1`),
           "OR",
         );
@@ -45,47 +47,49 @@ export function hasEntry(object: string, condition: Sql, keys: readonly string[]
 }
 
 /**
- * Condition that a JSON object contains another one, that is, has all of its members with equal values. Items of a list
- * may be at any index. SQLite's parser allows little nesting, so nested objects become conditions at the same level.
- * Only objects within lists add a level; see `nestingOf`.
+ * Creates the condition that a JSON object contains another one, that is, has all of its members with equal values.
+ * Items of a list may be at any index. SQLite's parser allows little nesting, so nested objects become conditions at
+ * the same level. Only objects within lists add a level; see `measureListNesting`.
  */
-export const containsObject = (object: string, expected: Readonly<Record<string, unknown>>): Sql =>
-  join(
-    [sql`${object} IS NOT NULL`, ...conditionsAt({ object, keys: [], nesting: 1 }, expected)],
+export const createContainsObjectCondition = (object: string, expected: Readonly<Record<string, unknown>>): Sql =>
+  joinConditions(
+    [sql`${object} IS NOT NULL`, ...createConditionsAt({ object, keys: [], nesting: 1 }, expected)],
     "AND",
   );
 
-/** A position within a JSON object: the keys that lead to it. */
+/** A position within a JSON object: the keys on the path to it. */
 interface JsonPosition {
   readonly object: string;
   readonly keys: readonly string[];
-  /** Number of list items that enclose this position. */
+  /** Number of list items around this position. */
   readonly nesting: number;
 }
 
-/** Conditions that together require a value at a position, or an object there that contains it. */
-function conditionsAt(position: JsonPosition, expected: unknown): Sql[] {
+/** Creates the conditions that together require a value at a position, or an object there that contains it. */
+function createConditionsAt(position: JsonPosition, expected: unknown): Sql[] {
   const row = `e${position.nesting}_${position.keys.length}`;
   if (Array.isArray(expected) && expected.length > 0) {
     const item = `i${position.nesting}`;
     const items = sql`json_each(CASE ${row}.type WHEN 'array' THEN ${row}.value END) ${item}`;
     return expected.map((element: unknown) =>
-      existsAt(position, matches(item, element, position.nesting), items),
+      createExistsCondition(position, createMatchCondition(item, element, position.nesting), items),
     );
   }
   if (isJsonObject(expected) && (Object.keys(expected).length > 0 || position.keys.length === 0)) {
     return Object.entries(expected).flatMap(([key, value]) =>
-      conditionsAt({ ...position, keys: [...position.keys, key] }, value),
+      createConditionsAt({ ...position, keys: [...position.keys, key] }, value),
     );
   }
-  return [existsAt(position, matches(row, expected, position.nesting))];
+  return [createExistsCondition(position, createMatchCondition(row, expected, position.nesting))];
 }
 
 const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Condition that there is a row at a position that meets a condition. `joined` is an additional table. */
-function existsAt({ object, keys, nesting }: JsonPosition, condition: Sql, joined?: Sql): Sql {
+/**
+ * Creates the condition that there is a row at a position that meets a condition. `joined` is an additional table.
+ */
+function createExistsCondition({ object, keys, nesting }: JsonPosition, condition: Sql, joined?: Sql): Sql {
   const rows = keys.map((_key, index) => {
     const parentRow = `e${nesting}_${index}`;
     const source =
@@ -96,11 +100,11 @@ function existsAt({ object, keys, nesting }: JsonPosition, condition: Sql, joine
     (key, index) => sql`e${String(nesting)}_${String(index + 1)}.key = ${bind(key)}`,
   );
   const joinedSql = joined === undefined ? sql`` : sql`, ${joined}`;
-  return sql`EXISTS (SELECT 1 FROM ${rows.join(", ")}${joinedSql} WHERE ${join([...steps, condition], "AND")})`;
+  return sql`EXISTS (SELECT 1 FROM ${rows.join(", ")}${joinedSql} WHERE ${joinConditions([...steps, condition], "AND")})`;
 }
 
-/** Condition that a row of `json_each` equals a value or contains it. */
-function matches(row: string, value: unknown, nesting: number): Sql {
+/** Creates the condition that a row of `json_each` equals a value or contains it. */
+function createMatchCondition(row: string, value: unknown, nesting: number): Sql {
   if (typeof value === "string") {
     return sql`${row}.type = 'text' AND ${row}.atom = ${bind(value)}`;
   }
@@ -112,25 +116,27 @@ function matches(row: string, value: unknown, nesting: number): Sql {
     const inner = `json_each(CASE ${row}.type WHEN 'array' THEN ${row}.value END) ${item}`;
     const items = value.map(
       (element: unknown) =>
-        sql`EXISTS (SELECT 1 FROM ${inner} WHERE ${matches(item, element, nesting + 1)})`,
+        sql`EXISTS (SELECT 1 FROM ${inner} WHERE ${createMatchCondition(item, element, nesting + 1)})`,
     );
-    return join([sql`${row}.type = 'array'`, ...items], "AND");
+    return joinConditions([sql`${row}.type = 'array'`, ...items], "AND");
   }
   if (isJsonObject(value)) {
     const object = `CASE ${row}.type WHEN 'object' THEN ${row}.value END`;
-    const members = conditionsAt({ object, keys: [], nesting: nesting + 1 }, value);
-    return join([sql`${row}.type = 'object'`, ...members], "AND");
+    const members = createConditionsAt({ object, keys: [], nesting: nesting + 1 }, value);
+    return joinConditions([sql`${row}.type = 'object'`, ...members], "AND");
   }
-  // The remaining JSON values: true, false and null.
+  // Here the value is true, false or null.
   return sql`${row}.type = '${JSON.stringify(value ?? null)}'`;
 }
 
-/** Nesting of lists that contain lists or objects. The SQL that searches for a value is nested as deeply. */
-export function nestingOf(value: unknown): number {
+/**
+ * Returns the nesting of lists that contain lists or objects. The SQL that searches for a value is nested as deeply.
+ */
+export function measureListNesting(value: unknown): number {
   if (typeof value !== "object" || value === null) {
     return 0;
   }
-  const innerNesting = Math.max(0, ...Object.values(value).map(nestingOf));
+  const innerNesting = Math.max(0, ...Object.values(value).map(measureListNesting));
   return Array.isArray(value) && value.some((item) => typeof item === "object" && item !== null)
     ? innerNesting + 1
     : innerNesting;

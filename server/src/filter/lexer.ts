@@ -1,29 +1,29 @@
 import { FilterError, quoteName } from "./filter-error.ts";
 import type { Span } from "./filter-error.ts";
 
-/** The smallest unit of a filter. */
+/** The smallest unit of a filter: a name, a value, a punctuation mark, or the end. */
 export type Token = Span &
   (
     | { readonly kind: "name"; readonly name: string }
     | { readonly kind: "text"; readonly text: string; readonly raw?: string }
     | { readonly kind: "number"; readonly number: number }
-    | { readonly kind: "mark"; readonly mark: Mark }
+    | { readonly kind: "mark"; readonly mark: PunctuationMark }
     | { readonly kind: "end" }
   );
 
-export type Mark = "(" | ")" | "[" | "]" | ",";
+export type PunctuationMark = "(" | ")" | "[" | "]" | ",";
 
 const spacePattern = /\s*/y;
 /** A name, optionally followed by the segments of a path, which are separated by dots. */
 const namePattern = /[A-Za-z_][\w-]*(?:\.[\w-]+)*/y;
 const numberPattern = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const wordPattern = /[\p{L}\p{N}_.+-]+|[^]/uy;
-const marks: ReadonlySet<string> = new Set<Mark>(["(", ")", "[", "]", ","]);
+const punctuationMarks: ReadonlySet<string> = new Set<PunctuationMark>(["(", ")", "[", "]", ","]);
 
-const isMark = (value: string): value is Mark => marks.has(value);
+const isPunctuationMark = (value: string): value is PunctuationMark => punctuationMarks.has(value);
 
 /**
- * Splits a filter into tokens, the last of which is the end.
+ * Splits a filter into tokens. The last token is the end.
  *
  * @throws FilterError an unexpected character, an unterminated text, or an unknown escape.
  */
@@ -49,7 +49,7 @@ function matchAt(pattern: RegExp, text: string, offset: number): string | undefi
 
 function readToken(text: string, offset: number, last: Token | undefined): Token {
   const first = text.charAt(offset);
-  if (isMark(first)) {
+  if (isPunctuationMark(first)) {
     return { kind: "mark", mark: first, offset, length: 1 };
   }
   if (first === '"' || first === "'") {
@@ -94,35 +94,35 @@ function readText(text: string, offset: number): Token {
   const parts: string[] = [];
   let from = offset + 1;
   for (;;) {
-    const stop = findQuoteOrBackslash(text, from, quote);
-    if (stop === -1) {
+    const specialPosition = findQuoteOrBackslash(text, from, quote);
+    if (specialPosition === -1) {
       throw new FilterError(text, {
         reason: `the text that begins here has no closing ${quote}`,
         offset,
         length: 1,
       });
     }
-    parts.push(text.slice(from, stop));
-    if (text[stop] === quote) {
-      const source = text.slice(offset + 1, stop);
+    parts.push(text.slice(from, specialPosition));
+    if (text[specialPosition] === quote) {
+      const source = text.slice(offset + 1, specialPosition);
       return {
         kind: "text",
         text: parts.join(""),
         ...(quote === "'" && source.includes("\\") ? { raw: source } : {}),
         offset,
-        length: stop + 1 - offset,
+        length: specialPosition + 1 - offset,
       };
     }
-    const escape = readEscape(text, stop);
+    const escape = readEscape(text, specialPosition);
     parts.push(escape.text);
-    from = stop + escape.length;
+    from = specialPosition + escape.length;
   }
 }
 
 const doubleQuoteOrBackslash = /["\\]/g;
 const singleQuoteOrBackslash = /['\\]/g;
 
-/** The position of the next quote or backslash; -1 if there is none. */
+/** Returns the position of the next quote or backslash; -1 if there is none. */
 function findQuoteOrBackslash(text: string, from: number, quote: string): number {
   const pattern = quote === '"' ? doubleQuoteOrBackslash : singleQuoteOrBackslash;
   pattern.lastIndex = from;

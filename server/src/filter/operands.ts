@@ -1,7 +1,7 @@
 import { isUuid } from "millrace/model";
 import { parseTimeBound } from "../model/parse-time.ts";
 import type { Comparator, Literal } from "./ast.ts";
-import { isJsonType, valuesOf } from "./fields.ts";
+import { isJsonType, valueDescriptions } from "./fields.ts";
 import type { Field } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
 import { describeExcess } from "./json-bounds.ts";
@@ -23,7 +23,11 @@ interface OperandContext {
   readonly comparator: Comparator;
 }
 
-/** @throws FilterError the comparator does not accept the value for this field. */
+/**
+ * Converts a literal to a value that the comparator accepts.
+ *
+ * @throws FilterError the comparator does not accept the value for this field.
+ */
 export function toOperand(literal: Literal, context: OperandContext): Operand {
   const { field, comparator } = context;
   if (comparator === "in") {
@@ -41,16 +45,16 @@ export function toOperand(literal: Literal, context: OperandContext): Operand {
   if (comparator === "like" || comparator === "search" || comparator === "exists") {
     return { kind: "scalar", value: toPattern(literal, context) };
   }
-  if (literal.kind === "null" && isOrdering(comparator)) {
+  if (literal.kind === "null" && isOrderingComparator(comparator)) {
     throw createError(literal, context, `${comparator} can't compare with null`);
   }
-  if (isOrdering(comparator) && literal.kind === "boolean") {
+  if (isOrderingComparator(comparator) && literal.kind === "boolean") {
     throw createError(literal, context, `${comparator} can't compare with ${literal.boolean}`);
   }
   return { kind: "scalar", value: toScalar(literal, context) };
 }
 
-const isOrdering = (comparator: Comparator): boolean =>
+const isOrderingComparator = (comparator: Comparator): boolean =>
   comparator === "gt" || comparator === "gte" || comparator === "lt" || comparator === "lte";
 
 function toPattern(literal: Literal, context: OperandContext): string {
@@ -73,7 +77,7 @@ function toScalar(literal: Literal, context: OperandContext): Scalar {
     throw createError(
       literal,
       context,
-      `\`${field.name}\` takes ${valuesOf[field.type]}${choices}${nullHint}`,
+      `\`${field.name}\` takes ${valueDescriptions[field.type]}${choices}${nullHint}`,
     );
   }
   return value;
@@ -110,7 +114,7 @@ function convert(literal: Literal, { type, choices }: Field): Scalar | undefined
   }
 }
 
-/** A day without a time means the first moment of that day, in UTC. */
+/** Matches a day without a time, which stands for the first moment of that day in UTC. */
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 
 const durationPattern = /^(-?\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?$/;
@@ -123,7 +127,7 @@ const unitMicros: Readonly<Record<string, number>> = {
   d: 86_400_000_000,
 };
 
-/** Microseconds of a text such as `1.5s`. Without a unit, the number is in seconds. */
+/** Converts a text such as `1.5s` to microseconds. Without a unit, the number is in seconds. */
 function parseDuration(text: string): number | undefined {
   const [, digits, unit = "s"] = durationPattern.exec(text) ?? [];
   return digits === undefined ? undefined : Math.round(Number(digits) * (unitMicros[unit] ?? 1));
@@ -134,7 +138,7 @@ function toObject(literal: Literal, context: OperandContext): Readonly<Record<st
   if (literal.kind !== "text") {
     throw createError(literal, context, `has takes ${example}`);
   }
-  // Between single quotes, a backslash belongs to the JSON. If the result is not JSON, it belongs to the filter.
+  // In single quotes, a backslash belongs to the JSON; if the result is not JSON, it belongs to the filter.
   const json = parseJson(literal.raw?.replaceAll("\\'", "'")) ?? parseJson(literal.text);
   if (!isObject(json)) {
     throw createError(

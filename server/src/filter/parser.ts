@@ -1,28 +1,28 @@
 import { comparators } from "./ast.ts";
 import type { Comparator, FieldName, Filter, Literal } from "./ast.ts";
-import { FilterError, quoteName, suggest } from "./filter-error.ts";
+import { FilterError, quoteName, suggestName } from "./filter-error.ts";
 import type { Span } from "./filter-error.ts";
 import { tokenize } from "./lexer.ts";
-import type { Mark, Token } from "./lexer.ts";
+import type { PunctuationMark, Token } from "./lexer.ts";
 
 /**
- * Limits of one filter. They ensure that a filter is parsed and compiled in time that is proportional to its length,
- * and that SQLite's parser, whose stack holds 100 symbols, can parse the compiled SQL.
+ * Limits of one filter. With them, the time for parsing and compiling a filter is proportional to its length, and
+ * SQLite's parser, whose stack holds 100 symbols, can parse the compiled SQL.
  */
 export const filterLimits = {
-  /** Number of characters. */
+  /** Maximum number of characters. */
   length: 10_000,
-  /** Nesting of functions. */
+  /** Maximum nesting of functions. */
   depth: 12,
-  /** Number of functions, and of values in a searched JSON object. */
+  /** Maximum number of functions, and of values in a searched JSON object. */
   nodes: 256,
-  /** Nesting of a searched JSON object. */
+  /** Maximum nesting of a searched JSON object. */
   jsonDepth: 32,
-  /** Nesting of lists that contain lists or objects, in a searched JSON object. */
+  /** Maximum nesting of lists that contain lists or objects, in a searched JSON object. */
   jsonNesting: 2,
-  /** Like `jsonNesting`, if the object is searched at a path. */
+  /** Like `jsonNesting`, for an object that is searched at a path. */
   jsonNestingAtPath: 1,
-  /** Levels of a JSON value in which entries are searched. */
+  /** Number of levels of a JSON value in which entries are searched. */
   entryDepth: 64,
 } as const;
 
@@ -35,7 +35,7 @@ const isComparator = (name: string): name is Comparator =>
 /**
  * Parses a filter without checking its fields; see `checkFilter`.
  *
- * @throws FilterError it is malformed or too large. The message shows the position.
+ * @throws FilterError the filter is malformed or too large. The message contains the position.
  */
 export function parseFilter(text: string): Filter {
   if (text.length > filterLimits.length) {
@@ -70,7 +70,7 @@ class Parser {
       );
     }
     if (token.kind !== "end") {
-      throw this.#createError(token, `expected the end of the filter, found ${describe(token)}`);
+      throw this.#createError(token, `expected the end of the filter, found ${describeToken(token)}`);
     }
     return filter;
   }
@@ -80,7 +80,7 @@ class Parser {
     if (token.kind !== "name") {
       throw this.#createError(
         token,
-        `expected a function, found ${describe(token)}; ${allFunctions}`,
+        `expected a function, found ${describeToken(token)}; ${allFunctions}`,
       );
     }
     this.#countFunction(token, depth);
@@ -89,16 +89,16 @@ class Parser {
     if (name === "and" || name === "or") {
       this.#expectMark("(", `after ${name}`);
       const parts = this.#parseList(")", () => this.#parseFilter(depth + 1));
-      return { kind: name, parts, ...this.#spanFrom(offset) };
+      return { kind: name, parts, ...this.#createSpan(offset) };
     }
     if (name === "not") {
       this.#expectMark("(", "after not");
       const part = this.#parseFilter(depth + 1);
       this.#expectMark(")", "after the argument of not");
-      return { kind: "not", part, ...this.#spanFrom(offset) };
+      return { kind: "not", part, ...this.#createSpan(offset) };
     }
     if (!isComparator(name)) {
-      const hint = suggest(name, functionNames);
+      const hint = suggestName(name, functionNames);
       throw this.#createError(
         token,
         `unknown function ${quoteName(name)}${hint || ";"} ${allFunctions}`,
@@ -118,23 +118,23 @@ class Parser {
       comparator,
       ...(field === undefined ? {} : { field }),
       operand,
-      ...this.#spanFrom(offset),
+      ...this.#createSpan(offset),
     };
   }
 
   /** Parses a path as the only argument of `exists`: `metadata.a.b` is short for `metadata, "a.b"`. */
   #parsePathArgument(): { readonly field: FieldName; readonly operand: Literal } | undefined {
     const [token, end] = this.#tokens.slice(this.#next, this.#next + 2);
-    const at = token?.kind === "name" ? token.name.indexOf(".") : -1;
-    if (token?.kind !== "name" || at === -1 || end?.kind !== "mark" || end.mark !== ")") {
+    const dotPosition = token?.kind === "name" ? token.name.indexOf(".") : -1;
+    if (token?.kind !== "name" || dotPosition === -1 || end?.kind !== "mark" || end.mark !== ")") {
       return undefined;
     }
     this.#consumeFieldName(token);
-    const [name, text] = [token.name.slice(0, at), token.name.slice(at + 1)];
+    const [name, text] = [token.name.slice(0, dotPosition), token.name.slice(dotPosition + 1)];
     const { offset } = token;
     return {
-      field: { name, offset, length: at },
-      operand: { kind: "text", text, offset: offset + at + 1, length: text.length },
+      field: { name, offset, length: dotPosition },
+      operand: { kind: "text", text, offset: offset + dotPosition + 1, length: text.length },
     };
   }
 
@@ -147,7 +147,7 @@ class Parser {
       const form = comparator === "search" ? ' or a quoted text, as in search("text")' : "";
       throw this.#createError(
         token,
-        `expected a field, found ${describe(token)}; ${comparator} takes a field and a value${form}`,
+        `expected a field, found ${describeToken(token)}; ${comparator} takes a field and a value${form}`,
       );
     }
     this.#consumeFieldName(token);
@@ -173,7 +173,7 @@ class Parser {
     if (token.kind === "mark" && token.mark === "[") {
       this.#next += 1;
       const items = this.#parseList("]", () => this.#parseScalar());
-      return { kind: "list", items, ...this.#spanFrom(offset) };
+      return { kind: "list", items, ...this.#createSpan(offset) };
     }
     return { ...this.#parseScalar(), offset, length };
   }
@@ -193,13 +193,13 @@ class Parser {
     }
     throw this.#createError(
       token,
-      `expected a value, found ${describe(token)}; ${valueHint(token)}`,
+      `expected a value, found ${describeToken(token)}; ${createValueHint(token)}`,
     );
   }
 
-  /** Parses items that are separated by commas, up to the closing mark. There must be at least one. */
-  #parseList<Item>(close: Mark, read: () => Item): Item[] {
-    const items = [read()];
+  /** Parses items that are separated by commas, up to the closing mark. There must be at least one item. */
+  #parseList<Item>(close: PunctuationMark, parseItem: () => Item): Item[] {
+    const items = [parseItem()];
     for (;;) {
       const token = this.#peek();
       if (token.kind === "mark" && token.mark === close) {
@@ -207,17 +207,17 @@ class Parser {
         return items;
       }
       if (token.kind !== "mark" || token.mark !== ",") {
-        throw this.#createError(token, `expected , or ${close}, found ${describe(token)}`);
+        throw this.#createError(token, `expected , or ${close}, found ${describeToken(token)}`);
       }
       this.#next += 1;
-      items.push(read());
+      items.push(parseItem());
     }
   }
 
-  #expectMark(mark: Mark, where: string): void {
+  #expectMark(mark: PunctuationMark, where: string): void {
     const token = this.#peek();
     if (token.kind !== "mark" || token.mark !== mark) {
-      throw this.#createError(token, `expected ${mark} ${where}, found ${describe(token)}`);
+      throw this.#createError(token, `expected ${mark} ${where}, found ${describeToken(token)}`);
     }
     this.#next += 1;
   }
@@ -239,8 +239,8 @@ class Parser {
     return this.#tokens[this.#next] ?? { kind: "end", offset: this.#text.length, length: 1 };
   }
 
-  /** The span from an offset to the end of the last consumed token. */
-  #spanFrom(offset: number): Span {
+  /** Returns the span from an offset to the end of the last consumed token. */
+  #createSpan(offset: number): Span {
     const last = this.#tokens[this.#next - 1];
     return { offset, length: last === undefined ? 0 : last.offset + last.length - offset };
   }
@@ -254,7 +254,7 @@ const allFunctions = `functions are ${functionNames.join(", ")}`;
 
 const isKeyword = (name: string): boolean => name === "true" || name === "false" || name === "null";
 
-function describe(token: Token): string {
+function describeToken(token: Token): string {
   switch (token.kind) {
     case "name":
       return quoteName(token.name);
@@ -269,8 +269,8 @@ function describe(token: Token): string {
   }
 }
 
-/** Suggests what to write instead of a name. Keywords of other languages are the most likely mistake. */
-function valueHint(token: Token): string {
+/** Suggests what to write instead of a name. Most often it is a keyword of another language. */
+function createValueHint(token: Token): string {
   const allowed = "values are quoted texts, numbers, true, false, null, or a list of them in [ ]";
   if (token.kind !== "name") {
     return allowed;

@@ -1,7 +1,7 @@
 /** A value that SQLite can bind. */
 export type SqlValue = string | number | null;
 
-/** A fragment of SQL, with the values of its placeholders in order. The SQL contains no text from clients. */
+/** A fragment of SQL with the values of its placeholders in order. The SQL itself contains no text from clients. */
 export interface Sql {
   readonly sql: string;
   readonly values: readonly SqlValue[];
@@ -25,20 +25,21 @@ export function sql(parts: TemplateStringsArray, ...fragments: readonly (Sql | s
 }
 
 /**
- * Maximum number of conditions in one AND or OR. SQLite allows 1,000 nesting levels, and each condition adds one.
+ * Maximum number of conditions that one AND or OR combines. SQLite allows 1,000 nesting levels, and each condition
+ * adds one.
  */
 const maxGroupSize = 100;
 
 /** Combines conditions with AND or OR, in parentheses. */
-export function join(conditions: readonly Sql[], operator: "AND" | "OR"): Sql {
+export function joinConditions(conditions: readonly Sql[], operator: "AND" | "OR"): Sql {
   if (conditions.length === 0) {
     return { sql: operator === "AND" ? "1" : "0", values: [] };
   }
   if (conditions.length > maxGroupSize) {
     const groups = Array.from({ length: Math.ceil(conditions.length / maxGroupSize) }, (_, index) =>
-      join(conditions.slice(index * maxGroupSize, (index + 1) * maxGroupSize), operator),
+      joinConditions(conditions.slice(index * maxGroupSize, (index + 1) * maxGroupSize), operator),
     );
-    return join(groups, operator);
+    return joinConditions(groups, operator);
   }
   return {
     sql: `(${conditions.map((condition) => condition.sql).join(` ${operator} `)})`,
@@ -47,11 +48,11 @@ export function join(conditions: readonly Sql[], operator: "AND" | "OR"): Sql {
 }
 
 /** Negates a condition. A condition that is NULL counts as false, so its negation is true. */
-export const negate = (condition: Sql): Sql => sql`(${condition}) IS NOT TRUE`;
+export const negateCondition = (condition: Sql): Sql => sql`(${condition}) IS NOT TRUE`;
 
-/** Binds a value. Texts are passed unchanged, including lone surrogates, which the driver would replace. */
+/** Binds a value. Texts are bound unchanged, including lone surrogates, which the driver would replace. */
 export function bind(value: string | number | boolean | null): Sql {
-  if (typeof value === "string" && loneSurrogate.test(value)) {
+  if (typeof value === "string" && surrogatePattern.test(value)) {
     return { sql: "CAST(unhex(?) AS TEXT)", values: [toBytes(value).toString("hex")] };
   }
   return { sql: "?", values: [typeof value === "boolean" ? Number(value) : value] };
@@ -63,20 +64,22 @@ export function bindBytes(text: string): Sql & { readonly length: number } {
   return { sql: "unhex(?)", values: [bytes.toString("hex")], length: bytes.length };
 }
 
-const loneSurrogate = /\p{Surrogate}/u;
-const loneSurrogates = /(\p{Surrogate})/u;
+const surrogatePattern = /\p{Surrogate}/u;
+const capturedSurrogatePattern = /(\p{Surrogate})/u;
 
-/** UTF-8, with three bytes for each lone surrogate, which is how SQLite decodes its escape in JSON. */
+/**
+ * Encodes a text as UTF-8, with three bytes for each lone surrogate, which is how SQLite decodes its escape in JSON.
+ */
 const toBytes = (text: string): Buffer =>
   Buffer.concat(
     text
-      .split(loneSurrogates)
+      .split(capturedSurrogatePattern)
       .map((fragment) =>
-        loneSurrogate.test(fragment) ? surrogateBytes(fragment) : Buffer.from(fragment),
+        surrogatePattern.test(fragment) ? encodeSurrogate(fragment) : Buffer.from(fragment),
       ),
   );
 
-function surrogateBytes(surrogate: string): Buffer {
+function encodeSurrogate(surrogate: string): Buffer {
   const code = surrogate.charCodeAt(0);
   return Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)]);
 }

@@ -6,7 +6,7 @@ import { exampleFields, runFields } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
 import { describeFilterLanguage } from "./filter-language.ts";
 
-const tables = { runs: runFields, examples: exampleFields } as const;
+const fieldTables = { runs: runFields, examples: exampleFields } as const;
 
 /** `GET /ui/filters/words`: returns the functions and fields of the filter language. */
 export const readFilterLanguage = () => ({
@@ -17,18 +17,18 @@ export const readFilterLanguage = () => ({
 /** Body of `POST /ui/filters/check`. */
 export const filterCheckBody = Type.Object({
   of: Type.Union([Type.Literal("runs"), Type.Literal("examples")]),
-  // No maximum length here: a filter that is too long gets an error like any other invalid filter. The limit on
-  // bodies is far higher.
+  // There is no maximum length here: a filter that is too long gets an error like any other invalid filter. The limit
+  // on bodies is far higher.
   filter: Type.String(),
 });
 
-/** Checks a filter. Returns its error with the position, or null. */
+/** Checks a filter. Returns its error with the position, or `null` if there is none. */
 export function checkFilterText({
   body: { of, filter },
 }: FastifyRequest<{ Body: Static<typeof filterCheckBody> }>) {
   try {
     if (filter.trim() !== "") {
-      checkFilter(filter, tables[of]);
+      checkFilter(filter, fieldTables[of]);
     }
     return { fault: null };
   } catch (cause) {

@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import { serverLimits } from "../model/options.ts";
 
 /**
- * Closes the connection of a request that was answered before its body was read, in such a way that the client
- * receives the response: the server closes its own side, and discards incoming data for a while. If the connection
- * were closed at once with unread data, it would be reset, and the response lost.
+ * Closes the connection of a request that was answered before its body was read, so that the client still receives
+ * the response: the server closes its own side, and discards incoming data for a while. If it closed the connection
+ * at once, with unread data, the connection would be reset and the response lost.
  */
 export function closeUnread(request: IncomingMessage): void {
   const { socket } = request;
-  // Node calls this after the response was sent. Its own version closes the socket completely.
+  // Node calls this method after the response was sent. Its own version closes the socket completely.
   socket.destroySoon = () => {
     let size = 0;
     const timer = setTimeout(() => socket.destroy(), serverLimits.discardMs).unref();

@@ -27,25 +27,28 @@ export class JsonBuilder {
     }
   }
 
-  /** Returns everything that was added, in UTF-8. */
+  /** Returns the JSON that was added, in UTF-8. */
   toBuffer(): Buffer {
     const last = encode(this.#text);
     return this.#buffers.length === 0 ? last : Buffer.concat([...this.#buffers, last]);
   }
 }
 
-/** Whether a value is `null`, the most frequent one. Compares bytes, which is faster than decoding. */
+/** Whether a value is `null`, the most frequent value. Compares bytes, which is faster than decoding. */
 const isNull = (json: Buffer): boolean =>
   json.length === nullBytes.length && json[0] === nullBytes[0];
 
 const encoder = new TextEncoder();
 
-/** Shorter texts fit into the pool of `Buffer.from`. */
-const minGuessedChars = 4_096;
+/** Minimum length of texts that are assumed to be ASCII. Shorter texts fit into the pool of `Buffer.from`. */
+const minAssumedAsciiChars = 4_096;
 
-/** Encodes a text as UTF-8. Most texts are ASCII: assuming that takes a fifth of the time of `Buffer.from`. */
+/**
+ * Encodes a text as UTF-8. Most texts are ASCII, and encoding on this assumption takes a fifth of the time of
+ * `Buffer.from`.
+ */
 function encode(text: string): Buffer {
-  if (text.length < minGuessedChars) {
+  if (text.length < minAssumedAsciiChars) {
     return Buffer.from(text);
   }
   const bytes = Buffer.allocUnsafeSlow(text.length);

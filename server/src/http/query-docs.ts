@@ -1,15 +1,15 @@
 /** Descriptions of query parameters that several routes have. */
-export const paging = {
+export const pagingParameters = {
   limit: "Maximum number of items, up to 1,000; 100 by default.",
   offset: "Number of items to skip.",
 };
 
-export const asOf = {
+export const versionParameter = {
   as_of: "Version of the dataset: a tag or a time. Default: the latest version.",
 };
 
-export const exampleFilters = {
-  ...asOf,
+export const exampleParameters = {
+  ...versionParameter,
   id: "Ids of the examples; may be repeated.",
   splits: "Name of a split; the example must be in one of the named splits. May be repeated.",
   metadata: "JSON object that the metadata must contain.",
@@ -22,5 +22,5 @@ export const exampleFilters = {
   random_seed: "Seed of the random order.",
   descending: "Whether the order is descending: true or false.",
   select: "Members to return besides id, name, dataset_id, inputs and created_at.",
-  ...paging,
+  ...pagingParameters,
 };

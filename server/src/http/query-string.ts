@@ -7,19 +7,23 @@ export type QueryString = Readonly<Record<string, string | readonly string[] | u
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The first value of a parameter; `undefined` if it is absent. */
+/** Returns the first value of a parameter; `undefined` if it is absent. */
 export const firstValue = (query: QueryString, name: string): string | undefined => {
   const value = query[name];
   return typeof value === "string" ? value : value?.[0];
 };
 
-/** All values of a parameter; `undefined` if it is absent. */
+/** Returns all values of a parameter; `undefined` if it is absent. */
 export const allValues = (query: QueryString, name: string): readonly string[] | undefined => {
   const value = query[name];
   return value === undefined ? undefined : [value].flat();
 };
 
-/** A boolean parameter; `undefined` if it is absent. @throws RequestError 422: it is neither `true` nor `false`. */
+/**
+ * Parses a boolean parameter; `undefined` if it is absent.
+ *
+ * @throws RequestError 422: it is neither `true` nor `false`.
+ */
 export function parseBoolean(query: QueryString, name: string): boolean | undefined {
   const text = firstValue(query, name)?.toLowerCase();
   if (text === undefined || text === "") {
@@ -31,7 +35,11 @@ export function parseBoolean(query: QueryString, name: string): boolean | undefi
   return text === "true";
 }
 
-/** @throws RequestError 422: it is not a UUID. */
+/**
+ * Parses an id.
+ *
+ * @throws RequestError 422: it is not a UUID.
+ */
 export function parseId(id: unknown, name: string): string {
   if (isUuid(id)) {
     return id.toLowerCase();
@@ -40,13 +48,18 @@ export function parseId(id: unknown, name: string): string {
   throw new RequestError(422, `${name} is not a UUID: ${shown}`);
 }
 
-/** The ids of a parameter; `undefined` if it is absent. @throws RequestError 422: one of them is not a UUID. */
+/**
+ * Parses the ids of a parameter; `undefined` if it is absent.
+ *
+ * @throws RequestError 422: one of them is not a UUID.
+ */
 export const parseIds = (query: QueryString, name: string): readonly string[] | undefined =>
   allValues(query, name)?.map((id) => parseId(id, name));
 
 /**
- * Parses a parameter that contains the entries that metadata must have; `undefined` if it is absent. @throws
- * RequestError 422: it is not a JSON object, or is too large.
+ * Parses a parameter that contains the entries that metadata must have; `undefined` if it is absent.
+ *
+ * @throws RequestError 422: it is not a JSON object, or is too large.
  */
 export function parseMetadata(query: QueryString, name = "metadata"): JsonObject | undefined {
   const text = firstValue(query, name);
@@ -80,7 +93,11 @@ export interface CountRange {
   readonly max: number;
 }
 
-/** @throws RequestError 422: it is not a whole number within the range. */
+/**
+ * Parses a parameter that is a number of items.
+ *
+ * @throws RequestError 422: it is not a whole number within the range.
+ */
 export function parseCount(
   query: QueryString,
   name: string,
@@ -100,7 +117,11 @@ export function parseCount(
 /** Maximum number of items on a page of most lists. Clients rely on this value. */
 const pageLimit = 100;
 
-/** `limit`, from 1 to 100, and `offset`. @throws RequestError 422: one is out of range. */
+/**
+ * Parses the parameters `limit`, from 1 to 100, and `offset`.
+ *
+ * @throws RequestError 422: one is out of range.
+ */
 export const parsePage = (
   query: QueryString,
 ): { readonly limit: number; readonly offset: number } => ({

@@ -33,10 +33,10 @@ export interface Contents {
 /** A response: the schema of its JSON, its schemas by content type, or null if it has no body. */
 export type ResponseSchema = TSchema | Contents | null;
 
-/** What /openapi.json describes of a route in addition to the schemas that Fastify uses. */
+/** The part of a route's description in /openapi.json that Fastify does not use. */
 export interface OperationDocs {
   readonly bodyContents?: ContentSchemas | undefined;
-  /** Responses by status, and under `default` the response to errors. */
+  /** Responses by status. `default` is the response to errors. */
   readonly responses: Readonly<Record<string, ResponseSchema>>;
 }
 
@@ -49,11 +49,11 @@ declare module "fastify" {
 /** The description of an endpoint in /openapi.json, in addition to its method and path. */
 export interface RouteDocs<Body extends TSchema = TSchema> {
   readonly tag: Tag;
-  /** One sentence. */
+  /** Describes the endpoint in one sentence. */
   readonly summary: string;
-  /** Query parameters with their descriptions. They arrive as text; the handler parses them. */
+  /** Query parameters with their descriptions. They arrive as text, which the handler parses. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Checked before the handler runs. An invalid body results in status 422. */
+  /** The schema of the body, which is checked before the handler runs. An invalid body results in status 422. */
   readonly body?: Body;
   /**
    * Schemas of the body by content type, for a handler that reads the body itself. They are only documentation: the
@@ -62,9 +62,9 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
   readonly bodyContents?: ContentSchemas;
   /** The response with status 200: the schema of its JSON, or its schemas by content type. */
   readonly response?: TSchema | Contents;
-  /** Responses with other statuses. Errors are described for all routes. */
+  /** Responses with other statuses. Errors are described for all routes and need not be listed. */
   readonly otherResponses?: Readonly<Record<number, ResponseSchema>>;
-  /** The content of errors, if it is not `{ "detail" }`. */
+  /** The content of errors, if it is not an object with the member `detail`. */
   readonly errors?: Contents;
   /**
    * How an object that the handler returns is serialized: by default from its schema. With `"json"`, by
@@ -81,10 +81,10 @@ const operationIds = new Map<Endpoint, string>(
   ),
 );
 
-/** Returns method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */
+/** Creates the method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */
 export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<Body>) => {
   const { tag, summary, query, body, isPublic } = docs;
-  const responses = responsesOf(docs);
+  const responses = createResponses(docs);
   return {
     method: endpoint.method,
     url: endpoint.path,
@@ -101,14 +101,14 @@ export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<
       // Endpoints of the UI are not part of the documented API.
       ...(endpoint.path.startsWith("/ui/") ? { hide: true } : {}),
       ...(isPublic === undefined ? {} : { security: [] }),
-      ...(query === undefined ? {} : { querystring: querySchema(query) }),
+      ...(query === undefined ? {} : { querystring: createQuerySchema(query) }),
       ...(body === undefined ? {} : { body }),
-      ...(docs.writer === "json" ? {} : { response: jsonSchemas(responses) }),
+      ...(docs.writer === "json" ? {} : { response: selectJsonSchemas(responses) }),
     },
   };
 };
 
-const responsesOf = ({
+const createResponses = ({
   response,
   otherResponses,
 }: RouteDocs): Readonly<Record<string, ResponseSchema>> => ({
@@ -116,8 +116,8 @@ const responsesOf = ({
   ...otherResponses,
 });
 
-/** The schemas from which Fastify writes JSON, by status. */
-const jsonSchemas = (
+/** Returns the schemas from which Fastify writes JSON, by status. */
+const selectJsonSchemas = (
   responses: Readonly<Record<string, ResponseSchema>>,
 ): Readonly<Record<string, TSchema>> =>
   Object.fromEntries(
@@ -129,7 +129,7 @@ const jsonSchemas = (
 export const isContents = (response: ResponseSchema): response is Contents =>
   response !== null && "contents" in response;
 
-const querySchema = (query: Readonly<Record<string, string>>) =>
+const createQuerySchema = (query: Readonly<Record<string, string>>) =>
   Type.Object(
     Object.fromEntries(
       Object.entries(query).map(([name, description]) => [

@@ -4,9 +4,8 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { RequestError } from "../model/errors.ts";
 
 /**
- * Headers of every response, errors included. They tell browsers not to guess the content type, not to store a
- * copy, not to embed the response in another site, and not to send URLs of this server elsewhere. A handler can
- * override them.
+ * Headers of every response, including errors. They make browsers use the content type as it is, store no copy, not
+ * embed the response in another site, and not send URLs of this server to other sites. A handler can override them.
  */
 export const safeHeaders = {
   "x-content-type-options": "nosniff",
@@ -26,8 +25,8 @@ export function addSafeHeaders(reply: FastifyReply): FastifyReply {
 
 /**
  * Handles the requests to which Node or Fastify would otherwise respond without {@link safeHeaders}: requests without
- * Host, requests with an unsupported Expect, and requests that arrive while the server closes. The options
- * `requireHostHeader` and `return503OnClosing` must be off, or Node and Fastify respond first.
+ * a Host header, requests with an unsupported Expect header, and requests that arrive while the server closes. The
+ * options `requireHostHeader` and `return503OnClosing` must be off, because otherwise Node and Fastify respond first.
  */
 export function addProtocolErrorHandlers(app: FastifyInstance): void {
   let isClosing = false;
@@ -46,7 +45,7 @@ export function addProtocolErrorHandlers(app: FastifyInstance): void {
   app.server.on("checkExpectation", (_request, response: ServerResponse) => {
     const body = JSON.stringify({ detail: "the Expect header supports only 100-continue" });
     const type = "application/json; charset=utf-8";
-    // The client may send the body of the request without waiting for "100 Continue".
+    // Close the connection: the client may send the body of the request without waiting for "100 Continue".
     response.writeHead(417, { ...safeHeaders, "content-type": type, connection: "close" });
     response.end(body);
   });
@@ -56,19 +55,19 @@ const headerLines = Object.entries(safeHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join("");
 
-/** The error of Node's parser for bytes that are not a request. */
+/** The error of Node's HTTP parser for bytes that are not a request. */
 interface ParserError extends Error {
   readonly code?: string;
 }
 
-/** Responds to bytes that are not a valid HTTP request, or whose headers are too long or too slow. */
+/** Responds to bytes that are not a valid HTTP request, or whose headers are too long or arrive too slowly. */
 export function sendParserError({ code }: ParserError, socket: Socket): void {
-  // The client has disconnected, or a response is already being sent.
+  // The client has disconnected, or a response is already being sent, so no response is possible.
   if (code === "ECONNRESET" || socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
   }
-  const status = statuses[code ?? ""] ?? "400 Bad Request";
+  const status = statusLines[code ?? ""] ?? "400 Bad Request";
   const body = JSON.stringify({ detail: `invalid HTTP request: ${status}` });
   socket.end(
     `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
@@ -76,7 +75,7 @@ export function sendParserError({ code }: ParserError, socket: Socket): void {
   );
 }
 
-const statuses: Readonly<Record<string, string>> = {
+const statusLines: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
 };

@@ -17,8 +17,8 @@ export const Id = Type.String({ format: "uuid" });
 /** A time in a response: ISO 8601, UTC, with microseconds. */
 export const IsoTime = Type.String({ format: "date-time" });
 
-// The schemas of all responses share these parts, because creating them anew for each response would delay the start of
-// the server.
+// The schemas of all responses share these parts, because creating them again for each response would delay the start
+// of the server.
 export const Text = Type.String();
 export const Count = Type.Integer();
 export const Amount = Type.Number();
@@ -39,7 +39,7 @@ export const TimeOrNull = Nullable(IsoTime);
 export const OneOf = <Value extends string>(values: readonly Value[]) =>
   Type.Unsafe<Value>({ type: "string", enum: [...values] });
 
-/** A list that the server does not change. */
+/** A list that handlers return and do not change. */
 export const List = <Schema extends TSchema>(items: Schema) =>
   Type.Unsafe<readonly Static<Schema>[]>(Type.Array(items));
 

@@ -20,8 +20,8 @@ interface WriterSchema {
 }
 
 /**
- * Writes the JSON of responses from the schemas that also describe them in /openapi.json. Each schema is compiled when
- * it is first needed: there are about a hundred, and the server needs none of them to start.
+ * Creates the serializers of responses from the schemas that also describe them in /openapi.json. Each schema is
+ * compiled when it is first needed: there are about a hundred, and the server needs none of them to start.
  */
 export function createSerializerCompiler(): FastifySerializerCompiler<FastifySchema> {
   return ({ schema }) => {
@@ -34,9 +34,9 @@ export function createSerializerCompiler(): FastifySerializerCompiler<FastifySch
 }
 
 /**
- * Reduces a schema to what determines how values are written. `fast-json-stringify` truncates fractions of integers,
- * validates the value for each union, and copies objects with any members one by one. `JSON.stringify` writes the same
- * text for such values, and faster.
+ * Reduces a schema to the keywords that determine how values are written. `fast-json-stringify` would truncate
+ * fractions of integers, validate the value for each union, and copy objects with any members one by one.
+ * `JSON.stringify` writes the same text for such values, and faster.
  */
 function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
   if (anyOf !== undefined) {
@@ -61,7 +61,10 @@ function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
   }
 }
 
-/** Leaves out `required`: rows of older versions may lack members, and a response that lacks one must not fail. */
+/**
+ * Converts the schema of an object without `required`: rows of older versions may not have all members, and a
+ * response without one must not fail.
+ */
 function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema): WriterSchema {
   if (properties === undefined) {
     return {};
@@ -76,7 +79,7 @@ function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema
 }
 
 function toWriterSchemaOfUnion(schemas: readonly WriterSchema[]): WriterSchema {
-  const [schema, ...others] = schemas.filter(({ type }) => type !== "null");
-  const isNullable = others.length + 1 < schemas.length ? { nullable: true } : {};
-  return schema === undefined || others.length > 0 ? isNullable : { ...schema, ...isNullable };
+  const [schema, ...otherSchemas] = schemas.filter(({ type }) => type !== "null");
+  const isNullable = otherSchemas.length + 1 < schemas.length ? { nullable: true } : {};
+  return schema === undefined || otherSchemas.length > 0 ? isNullable : { ...schema, ...isNullable };
 }

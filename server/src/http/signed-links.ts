@@ -15,12 +15,12 @@ export type FileTarget =
       readonly name: string;
     };
 
-interface Claim {
+interface SignedClaim {
   readonly target: FileTarget;
   readonly untilMs: number;
 }
 
-/** What any thread needs to sign URLs. It is plain data, so that it can be sent to another thread. */
+/** The data that any thread needs to sign URLs. It is plain data, so that it can be sent to another thread. */
 export interface LinkSigner {
   readonly secret: Uint8Array;
   /** Protocol and host of the URLs. */
@@ -33,7 +33,7 @@ export function createLink(
   target: FileTarget,
   nowMs: number = Date.now(),
 ): string {
-  const claim: Claim = { target, untilMs: nowMs + serverLimits.signedMs };
+  const claim: SignedClaim = { target, untilMs: nowMs + serverLimits.signedMs };
   const text = Buffer.from(JSON.stringify(claim)).toString("base64url");
   return `${origin}/attachments?token=${text}.${sign(secret, text).toString("base64url")}`;
 }
@@ -42,8 +42,8 @@ const sign = (secret: Uint8Array, text: string): Buffer =>
   createHmac("sha256", secret).update(text).digest();
 
 /**
- * Creates signed URLs, each of which gives access to one file without a key until it expires. The secret is not
- * stored, so URLs also become invalid when the process ends.
+ * Creates signed URLs. Each URL gives access to one file, without a key, until it expires. The secret is not stored,
+ * so URLs also become invalid when the process ends.
  */
 export class SignedLinks {
   readonly #secret = randomBytes(32);
@@ -53,22 +53,22 @@ export class SignedLinks {
     this.#now = now;
   }
 
-  /** Creates the URL of the file, on the host that the request addresses. */
-  link(request: Pick<FastifyRequest, "protocol" | "host">, target: FileTarget): string {
-    return createLink(this.signerFor(request), target, this.#now());
+  /** Creates the URL of a file, on the host to which the request was sent. */
+  createUrl(request: Pick<FastifyRequest, "protocol" | "host">, target: FileTarget): string {
+    return createLink(this.createSigner(request), target, this.#now());
   }
 
-  /** Returns what another thread needs to create URLs on the host that the request addresses. */
-  signerFor({ protocol, host }: Pick<FastifyRequest, "protocol" | "host">): LinkSigner {
+  /** Returns the data that another thread needs to create URLs on the host to which the request was sent. */
+  createSigner({ protocol, host }: Pick<FastifyRequest, "protocol" | "host">): LinkSigner {
     return { secret: this.#secret, origin: `${protocol}://${host}` };
   }
 
   /**
-   * Checks a token and returns the file that it refers to.
+   * Checks a token and returns the file to which it refers.
    *
    * @throws RequestError 404: this server did not sign the token. 403: it has expired.
    */
-  open(token: string): FileTarget {
+  readTarget(token: string): FileTarget {
     const [text = "", signature = ""] = token.split(".");
     const receivedSignature = Buffer.from(signature, "base64url");
     const expectedSignature = sign(this.#secret, text);
@@ -81,7 +81,7 @@ export class SignedLinks {
         "there is no such attachment, or the server was restarted: read the run or example again to get a new URL",
       );
     }
-    const { target, untilMs } = JSON.parse(Buffer.from(text, "base64url").toString()) as Claim;
+    const { target, untilMs } = JSON.parse(Buffer.from(text, "base64url").toString()) as SignedClaim;
     if (untilMs < this.#now()) {
       throw new RequestError(
         403,

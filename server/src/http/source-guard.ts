@@ -3,7 +3,7 @@ import { RequestError } from "../model/errors.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 
-/** Decides from the headers of a request whether it may come from another site. */
+/** Rejects requests that another site makes a browser send. */
 export class SourceGuard {
   readonly #isLocal: boolean;
   readonly #host: string;
@@ -14,14 +14,14 @@ export class SourceGuard {
   }
 
   /**
-   * Rejects requests that a page of another site makes a browser send. If the page uses a host name of its own that
-   * resolves to this machine, Host contains that name. If it uses a script, Origin contains its site; for an image or a
-   * frame, only Sec-Fetch-Site reveals the other site.
+   * Checks the headers of a request. If a page of another site uses a host name of its own that resolves to this
+   * machine, the Host header contains that name. If it uses a script, the Origin header contains its site; for an
+   * image or a frame, only Sec-Fetch-Site reveals the other site.
    *
    * @throws RequestError 403: the request comes from another site.
    */
   checkSource({ host, origin, ...headers }: IncomingHttpHeaders): void {
-    if (this.#isLocal && !this.#isOwnName(nameOf(host ?? ""))) {
+    if (this.#isLocal && !this.#isOwnName(readHostName(host ?? ""))) {
       throw new RequestError(
         403,
         `Host ${JSON.stringify(host ?? "")} is not a name of this server; use localhost or 127.0.0.1`,
@@ -31,9 +31,9 @@ export class SourceGuard {
       checkSite(headers);
       return;
     }
-    const source = hostOf(origin);
-    const isSame = source !== undefined && source === host?.toLowerCase();
-    if (!isSame && !(this.#isLocal && source !== undefined && this.#isOwnName(nameOf(source)))) {
+    const source = readHost(origin);
+    const isSameHost = source !== undefined && source === host?.toLowerCase();
+    if (!isSameHost && !(this.#isLocal && source !== undefined && this.#isOwnName(readHostName(source)))) {
       throw new RequestError(
         403,
         `Origin ${JSON.stringify(origin)} is another site; only pages of this server and of this machine may call it`,
@@ -47,8 +47,8 @@ export class SourceGuard {
 }
 
 /**
- * Checks Sec-Fetch-Site, which browsers send with requests without an Origin. Opening a link on another site is
- * allowed, for example to a shared run or to a project: the other site can't read the page that it opens.
+ * Checks Sec-Fetch-Site, which browsers send with requests that have no Origin header. Opening a link on another site
+ * is allowed, for example to a shared run or to a project: the other site can't read the page that it opens.
  *
  * @throws RequestError 403: the request comes from another site, and does not open a link.
  */
@@ -63,12 +63,12 @@ function checkSite(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** `name:port` of an origin. As in Host, the default port of the scheme is left out. */
-function hostOf(origin: string): string | undefined {
+/** Returns the host name and port of an origin. As in Host, the default port of the scheme is left out. */
+function readHost(origin: string): string | undefined {
   return URL.canParse(origin) && /^https?:/i.test(origin) ? new URL(origin).host : undefined;
 }
 
-const nameOf = (host: string): string =>
+const readHostName = (host: string): string =>
   host
     .toLowerCase()
     .replace(/:\d{0,5}$/, "")

@@ -2,15 +2,16 @@ import { Ajv } from "ajv";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { FastifySchema, FastifySchemaCompiler } from "fastify";
 
-/** A validation function as Fastify expects it, which leaves its errors in a property. */
-interface Check {
+/** A validation function as Fastify expects it: it stores its errors in a property. */
+interface ValidationFunction {
   (value: unknown): boolean;
   errors?: ErrorObject[] | null;
 }
 
 /**
- * Validates bodies. Each schema is compiled when it is first needed: there are about a hundred, and the server
- * needs none of them to start. Query strings are documented by their schemas and parsed by the handlers.
+ * Creates the validators of bodies. Each schema is compiled when it is first needed: there are about a hundred, and
+ * the server needs none of them to start. Query strings are not validated here: handlers parse them, and their
+ * schemas are only documentation.
  */
 export function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> {
   // Values are not converted: null is not a string, and "5" is not a number.
@@ -20,12 +21,12 @@ export function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> 
       return () => true;
     }
     let validate: ValidateFunction | undefined;
-    const check: Check = (value) => {
+    const validateBody: ValidationFunction = (value) => {
       validate ??= ajv.compile(schema);
       const isValid = validate(value);
-      check.errors = validate.errors ?? null;
+      validateBody.errors = validate.errors ?? null;
       return isValid;
     };
-    return check;
+    return validateBody;
   };
 }

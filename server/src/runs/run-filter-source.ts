@@ -12,10 +12,10 @@ import type { JsonValue } from "../filter/conditions.ts";
  */
 export function selectRunSource(
   run: "r" | "q",
-  mayContain?: FilterSource["mayContain"],
+  createIndexCondition?: FilterSource["createIndexCondition"],
 ): FilterSource {
   const source = (sources[run] ??= createSource(run));
-  return mayContain === undefined ? source : { ...source, mayContain };
+  return createIndexCondition === undefined ? source : { ...source, createIndexCondition };
 }
 
 /**
@@ -65,7 +65,7 @@ function createSource(run: string): FilterSource {
         feedback_comment: createJsonColumn("f.comment_json"),
       },
     },
-    searched: { texts: [`${run}.name`, error], json: [inputs, outputs, tags, metadata] },
+    searchedColumns: { texts: [`${run}.name`, error], json: [inputs, outputs, tags, metadata] },
   };
 }
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { Comparator, Filter, Literal } from "../../src/filter/ast.ts";
-import { comparatorsOf, runFields } from "../../src/filter/fields.ts";
+import { comparatorsByType, runFields } from "../../src/filter/fields.ts";
 import type { Field } from "../../src/filter/fields.ts";
 
 const nowhere = { offset: 0, length: 0 };
@@ -161,7 +161,7 @@ const paired = fields.filter(({ group }) => group !== undefined);
 const anyComparison = (choice: readonly Field[]): fc.Arbitrary<Filter> =>
   fc
     .constantFrom(...choice)
-    .chain((field) => fc.tuple(fc.constant(field), fc.constantFrom(...comparatorsOf[field.type])))
+    .chain((field) => fc.tuple(fc.constant(field), fc.constantFrom(...comparatorsByType[field.type])))
     .chain(([field, comparator]) =>
       fc.tuple(operandOf(field, comparator), paths).map(([operand, path]): Filter => ({
         kind: "comparison",

@@ -1,7 +1,7 @@
 import type { CheckedFilter } from "../../filter/checker.ts";
 import { compileFilter } from "../../filter/compiler.ts";
 import type { FilterSource } from "../../filter/compiler.ts";
-import { objectIn } from "../../filter/json-sql.ts";
+import { objectSql } from "../../filter/json-sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 
 /**
@@ -12,9 +12,9 @@ export const compileExampleFilter = (filter: CheckedFilter): Sql =>
   compileFilter(filter, exampleSource("e"));
 
 function exampleSource(example: string): FilterSource {
-  const metadata = objectIn(`${example}.metadata`);
-  const inputs = objectIn(`${example}.inputs`);
-  const outputs = objectIn(`${example}.outputs`);
+  const metadata = objectSql(`${example}.metadata`);
+  const inputs = objectSql(`${example}.inputs`);
+  const outputs = objectSql(`${example}.outputs`);
   const splits = `CASE json_type(${metadata}, '$.dataset_split') WHEN 'array' THEN ${metadata} -> '$.dataset_split' END`;
   return {
     columns: {
@@ -26,6 +26,6 @@ function exampleSource(example: string): FilterSource {
     conditions: {},
     lists: { split: splits, splits },
     objects: { metadata, inputs, outputs },
-    searched: { texts: [], json: [inputs, outputs, metadata] },
+    searchedColumns: { texts: [], json: [inputs, outputs, metadata] },
   };
 }

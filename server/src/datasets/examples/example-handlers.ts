@@ -124,7 +124,7 @@ export const exampleIdOf = (request: FastifyRequest): string =>
 export const linkFor =
   (links: SignedLinks, request: FastifyRequest) =>
   ({ blob, mimeType }: { readonly blob: number; readonly mimeType: string }): string =>
-    links.link(request, { kind: "example", blob, mimeType });
+    links.createUrl(request, { kind: "example", blob, mimeType });
 
 /** Sends text that is already JSON. */
 export const sendJson = (reply: FastifyReply, json: Buffer): FastifyReply =>
@@ -164,5 +164,5 @@ async function findScope(store: DatasetStore, request: FastifyRequest): Promise<
       "a tag in as_of needs dataset, because each dataset has its own tags",
     );
   }
-  return { datasetId: undefined, moment: asOf?.micros ?? null };
+  return { datasetId: undefined, moment: versionParameter?.micros ?? null };
 }

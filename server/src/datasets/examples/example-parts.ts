@@ -2,7 +2,7 @@ import { isUuid } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
 import { MultipartParser, readBoundary } from "../../bodies/multipart-parser.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
-import { mimeTypeOf } from "../../bodies/part-head.ts";
+import { toMimeType } from "../../bodies/part-head.ts";
 import type { AttachmentDraft } from "./example.ts";
 import { assertObject, readMembers } from "./example-body.ts";
 import type { Members } from "./example-body.ts";
@@ -144,7 +144,7 @@ const toAttachment = (
   { contentType, bytes }: Pick<Part, "contentType" | "bytes">,
 ): AttachmentDraft => ({
   name: unescapeName(name),
-  mimeType: mimeTypeOf(contentType).slice(0, 200),
+  mimeType: toMimeType(contentType).slice(0, 200),
   bytes: new Uint8Array(bytes),
 });
 

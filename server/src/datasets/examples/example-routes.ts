@@ -23,7 +23,7 @@ import {
 } from "./example-write-handlers.ts";
 import type { ExampleWriteDependencies } from "./example-write-handlers.ts";
 import { route } from "../../http/route.ts";
-import { asOf, exampleFilters } from "../../http/query-docs.ts";
+import { versionParameter, exampleParameters } from "../../http/query-docs.ts";
 import {
   checkedExamplesSchema,
   createdExamplesSchema,
@@ -54,7 +54,7 @@ export function addExampleRoutes(
       tag,
       summary:
         "Lists examples, by default the last written first; examples of one write keep their order.",
-      query: { ...dataset, ...exampleFilters },
+      query: { ...dataset, ...exampleParameters },
       response: exampleListSchema,
     }),
     handler: (request, reply) => listExamples(dependencies, request, reply),
@@ -63,7 +63,7 @@ export function addExampleRoutes(
     ...route(endpoints.countExamples, {
       tag,
       summary: "Counts examples.",
-      query: { ...dataset, ...exampleFilters },
+      query: { ...dataset, ...exampleParameters },
       response: exampleCountSchema,
     }),
     handler: (request) => countExamples(dependencies, request),
@@ -72,7 +72,7 @@ export function addExampleRoutes(
     ...route(endpoints.readExample, {
       tag,
       summary: "Reads an example.",
-      query: { ...asOf, dataset: "Id of its dataset; required if as_of is a tag." },
+      query: { ...versionParameter, dataset: "Id of its dataset; required if as_of is a tag." },
       response: exampleSchema,
     }),
     handler: (request, reply) => readExample(dependencies, request, reply),

@@ -133,12 +133,12 @@ test("a signed URL gives access to one file until it expires, and no other URL d
   const links = new SignedLinks(() => now);
   const request = { protocol: "http", host: "127.0.0.1:1984" } as const;
   const target = { kind: "example", blob: 7, mimeType: "a/b" } as const;
-  const url = new URL(links.link(request, target));
+  const url = new URL(links.createUrl(request, target));
   const token = url.searchParams.get("token") ?? "";
   expect(url.origin).toBe("http://127.0.0.1:1984");
-  expect(links.open(token)).toEqual(target);
+  expect(links.readTarget(token)).toEqual(target);
   now += serverLimits.signedMs + 1;
-  expect(() => links.open(token)).toThrow(/expired/);
+  expect(() => links.readTarget(token)).toThrow(/expired/);
   const [text = "", signature = ""] = token.split(".");
   const claim = Buffer.from(JSON.stringify({ target: { ...target, blob: 8 }, untilMs: now * 2 }));
   for (const forged of [
@@ -149,9 +149,9 @@ test("a signed URL gives access to one file until it expires, and no other URL d
     `${text}.x`,
     `${claim.toString("base64url")}.${signature}`,
   ]) {
-    expect(() => links.open(forged)).toThrow("there is no such attachment");
+    expect(() => links.readTarget(forged)).toThrow("there is no such attachment");
   }
-  expect(() => new SignedLinks(() => 0).open(token)).toThrow("there is no such attachment");
+  expect(() => new SignedLinks(() => 0).readTarget(token)).toThrow("there is no such attachment");
 });
 
 test("attachments of runs can be read through their URLs, without a key", async () => {

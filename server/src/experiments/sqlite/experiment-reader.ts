@@ -13,11 +13,11 @@ import { withinDeadline } from "../../storage/sqlite/query-clock.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-const inOwnProject =
+const projectCondition =
   "r.project_id = ?2 AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?2 AND p.tenant_id = ?1)";
-const onExamples = `${inOwnProject} AND ${withinDeadline("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
+const experimentRunCondition = `${projectCondition} AND ${withinDeadline("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
 
-/** Queries the results of experiments; payloads are not read. */
+/** Queries the results of experiments, without payloads. */
 export class ExperimentReader implements ExperimentReads {
   readonly #statements;
 
@@ -26,14 +26,14 @@ export class ExperimentReader implements ExperimentReads {
       outcomes: db
         .prepare(
           `SELECT r.reference_example_id, count(*), sum(r.has_error), avg(r.end_us - r.start_us), min(r.start_us)
-           FROM runs r WHERE ${onExamples} GROUP BY 1`,
+           FROM runs r WHERE ${experimentRunCondition} GROUP BY 1`,
         )
         .raw(),
-      // CROSS JOIN keeps SQLite from starting at the feedback: only the feedback on the experiment's runs is read.
+      // CROSS JOIN prevents SQLite from starting at the feedback: only the feedback on the experiment's runs is read.
       scores: db
         .prepare(
           `SELECT r.reference_example_id, f.key_json, avg(f.score) FROM runs r CROSS JOIN feedback f ON f.run_id = r.id
-           WHERE ${onExamples} AND +f.tenant_id = ?1 AND f.score IS NOT NULL
+           WHERE ${experimentRunCondition} AND +f.tenant_id = ?1 AND f.score IS NOT NULL
              AND f.comparative_id IS ?3 GROUP BY 1, 2`,
         )
         .raw(),
@@ -51,8 +51,8 @@ export class ExperimentReader implements ExperimentReads {
     const { experimentIds, comparativeId, limit, offset, ...query } = comparisonQuery;
     const experiments = experimentIds.map((id) => ({
       id,
-      outcomes: this.#outcomes(tenantId, id),
-      scores: this.#scores(tenantId, id, comparativeId),
+      outcomes: this.#readOutcomes(tenantId, id),
+      scores: this.#readScores(tenantId, id, comparativeId),
     }));
     const { examples, total, keys } = compare(experiments, query);
     return {
@@ -64,7 +64,7 @@ export class ExperimentReader implements ExperimentReads {
     };
   }
 
-  #outcomes(tenantId: string, experimentId: string): readonly ExampleOutcome[] {
+  #readOutcomes(tenantId: string, experimentId: string): readonly ExampleOutcome[] {
     return parseRows(this.#statements.outcomes.all([tenantId, experimentId])).map(
       ([exampleId, runs, errors, latency, start]) => ({
         exampleId: String(exampleId),
@@ -76,7 +76,7 @@ export class ExperimentReader implements ExperimentReads {
     );
   }
 
-  #scores(tenantId: string, experimentId: string, comparativeId?: string): readonly ExampleScore[] {
+  #readScores(tenantId: string, experimentId: string, comparativeId?: string): readonly ExampleScore[] {
     const rows = this.#statements.scores.all([tenantId, experimentId, comparativeId ?? null]);
     return parseRows(rows).map(([exampleId, keyJson, score]) => ({
       exampleId: String(exampleId),
@@ -100,13 +100,13 @@ export class ExperimentReader implements ExperimentReads {
 }
 
 function toTotals({ id, outcomes }: ComparedExperiment): ExperimentTotals {
-  const ended = outcomes.flatMap(({ latencyMicros }) => latencyMicros ?? []);
+  const latencies = outcomes.flatMap(({ latencyMicros }) => latencyMicros ?? []);
   return {
     id,
     exampleCount: outcomes.length,
     runCount: outcomes.reduce((sum, { runCount }) => sum + runCount, 0),
     errorCount: outcomes.reduce((sum, { errorCount }) => sum + errorCount, 0),
     latencyMicros:
-      ended.length === 0 ? null : ended.reduce((sum, latency) => sum + latency, 0) / ended.length,
+      latencies.length === 0 ? null : latencies.reduce((sum, latency) => sum + latency, 0) / latencies.length,
   };
 }

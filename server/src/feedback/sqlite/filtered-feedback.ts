@@ -5,9 +5,9 @@ import { hasTextIndex } from "../../runs/sqlite/text-index/text-index.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import type { FilteredFeedback } from "../feedback.ts";
 import { categoryColumn } from "../feedback-queries.ts";
-import { foldStats } from "../feedback-stats.ts";
+import { aggregateStats } from "../feedback-stats.ts";
 
-/** Statistics over the runs that a filter matches. Filters of runs are SQL of this engine. */
+/** Reads statistics of the feedback on the runs that a filter matches. Filters over runs are SQL of SQLite. */
 export class SqliteFilteredFeedback implements FilteredFeedback {
   readonly #db: Connection;
   readonly #hasTextIndex: boolean;
@@ -17,11 +17,11 @@ export class SqliteFilteredFeedback implements FilteredFeedback {
     this.#hasTextIndex = hasTextIndex(db);
   }
 
-  stats(tenantId: string, filter: RunFilter): FeedbackStats {
+  readStats(tenantId: string, filter: RunFilter): FeedbackStats {
     const { sql, values } = toConditions(tenantId, filter, { hasTextIndex: this.#hasTextIndex });
     const rows = this.#db
       .prepareRaw(
-        // CROSS JOIN keeps SQLite from reordering the tables: there is less feedback than runs.
+        // CROSS JOIN prevents SQLite from reordering the tables: there is less feedback than there are runs.
         `SELECT f.key_json, ${categoryColumn}, count(*), count(f.score), sum(f.score)
          FROM feedback f CROSS JOIN runs r ON r.id = f.run_id WHERE f.tenant_id = ? AND ${sql} GROUP BY 1, 2`,
       )
@@ -40,6 +40,6 @@ export class SqliteFilteredFeedback implements FilteredFeedback {
       scored,
       sum,
     }));
-    return foldStats(sums).get("") ?? {};
+    return aggregateStats(sums).get("") ?? {};
   }
 }

@@ -5,14 +5,14 @@ import { prepareQuery } from "../../storage/sqlite/sqlite-database.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 import { feedbackQueries } from "../feedback-queries.ts";
 import {
-  assertRepeated,
+  assertRepetition,
   assertTargets,
   digestDraft,
-  requiredProject,
+  findRequiredProject,
   toFeedbackRow,
 } from "../feedback-row.ts";
 
-/** Adds the feedback that arrives with runs. It is synchronous, because ingest is. */
+/** Adds the feedback that arrives in the same request as runs. It is synchronous, as ingest is. */
 export class SqliteRunFeedback implements RunFeedback {
   readonly #keys: TenantKeyWriter;
   readonly #queries;
@@ -28,12 +28,12 @@ export class SqliteRunFeedback implements RunFeedback {
     };
   }
 
-  /** Everything is checked before the write, so a failure needs no savepoint. */
+  /** Stores feedback. Everything is checked before the write, so that a failure needs no savepoint. */
   add(tenantId: string, draft: FeedbackDraft): { readonly isNew: boolean } {
     const digest = digestDraft(draft);
     const [stored] = this.#queries.readDigest.all({ tenantId, id: draft.id });
     if (stored !== undefined) {
-      assertRepeated(draft, digest, stored.digest);
+      assertRepetition(draft, digest, stored.digest);
       return { isNew: false };
     }
     const { runId, projectId, comparativeId } = draft;
@@ -43,7 +43,7 @@ export class SqliteRunFeedback implements RunFeedback {
     const exists = (query: typeof findProject, id: string | null): boolean =>
       id === null || query.all({ tenantId, id }).length > 0;
     assertTargets({
-      hasProject: exists(findProject, requiredProject(runKey, projectKey)),
+      hasProject: exists(findProject, findRequiredProject(runKey, projectKey)),
       hasComparative: exists(findComparative, comparativeId),
     });
     insert.run(toFeedbackRow(tenantId, draft, { runId: runKey, projectId: projectKey, digest }));

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { comparators } from "../ast.ts";
-import { comparatorsOf, exampleFields, isJsonType, runFields, valuesOf } from "../fields.ts";
+import { comparatorsByType, exampleFields, isJsonType, runFields, valueDescriptions } from "../fields.ts";
 import type { FieldTable } from "../fields.ts";
 import { filterLimits } from "../parser.ts";
 import { checkFilter } from "../checker.ts";
@@ -13,9 +13,9 @@ const tableOf = (fields: FieldTable): string =>
     "| field | comparators | value | what it is |",
     "| --- | --- | --- | --- |",
     ...[...fields.values()].map(({ name, type, nullable, choices, doc }) => {
-      const values = choices?.map((choice) => `\`"${choice}"\``).join(", ") ?? valuesOf[type];
+      const values = choices?.map((choice) => `\`"${choice}"\``).join(", ") ?? valueDescriptions[type];
       const orNull = nullable && type !== "error" && !isJsonType(type) ? ", or null" : "";
-      return `| \`${name}\` | ${comparatorsOf[type].join(", ")} | ${values}${orNull} | ${doc} |`;
+      return `| \`${name}\` | ${comparatorsByType[type].join(", ")} | ${values}${orNull} | ${doc} |`;
     }),
   ].join("\n");
 

@@ -24,7 +24,7 @@ export async function readAttachment(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const token = firstValue(request.query as QueryString, "token") ?? "";
-  const file = await findFile(store, links.open(token));
+  const file = await findFile(store, links.readTarget(token));
   if (file === undefined) {
     throw new RequestError(
       404,

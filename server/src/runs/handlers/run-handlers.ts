@@ -20,7 +20,7 @@ const jsonType = "application/json; charset=utf-8";
 export const createFileLinker =
   (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
   (file: RunFile): string =>
-    links.link(request, { kind: "run", tenantId: request.tenantId, ...file });
+    links.createUrl(request, { kind: "run", tenantId: request.tenantId, ...file });
 
 /** `GET /runs/{id}`: returns a run. */
 export async function readRun(
@@ -43,7 +43,7 @@ export async function queryRuns(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { query, select } = parseRunQuery(request.body);
-  const signer = links.signerFor(request);
+  const signer = links.createSigner(request);
   const json = await store.read.runPages.query(request.tenantId, query, { select, signer });
   return reply.type(jsonType).send(json);
 }

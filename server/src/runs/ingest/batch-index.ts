@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { payloadFields } from "millrace/model";
 import type { Operation } from "millrace/model";
-import { JsonCursor, JsonError, tooManyItems } from "../../bodies/json-cursor.ts";
+import { JsonCursor, JsonError, createTooManyItemsError } from "../../bodies/json-cursor.ts";
 import { RequestError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
 import { columnNames } from "./run-members.ts";
@@ -91,7 +91,7 @@ class IndexTable implements BatchIndex {
     const to = cursor.walkArray(start, (start) => {
       // Check before adding the run: a small body may contain millions of items.
       if (count === serverLimits.operationsMax) {
-        throw tooManyItems(serverLimits.operationsMax);
+        throw createTooManyItemsError(serverLimits.operationsMax);
       }
       count += 1;
       if (this.body[start] === openBrace) {

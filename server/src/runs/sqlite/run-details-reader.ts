@@ -1,4 +1,4 @@
-import { mimeTypeOf } from "../../bodies/part-head.ts";
+import { toMimeType } from "../../bodies/part-head.ts";
 import type { RunQuery } from "../run-query.ts";
 import type { RunAttachment, RunChildren, StoredRun } from "../run-row.ts";
 import { PayloadReader } from "./payload-reader.ts";
@@ -69,7 +69,7 @@ export class RunDetailsReader {
     for (const [rowId, name, type] of parseRows(rows)) {
       const filesOfRun = files.get(Number(rowId)) ?? [];
       files.set(Number(rowId), filesOfRun);
-      filesOfRun.push({ name: String(name), mimeType: mimeTypeOf(String(type)) });
+      filesOfRun.push({ name: String(name), mimeType: toMimeType(String(type)) });
     }
     return files;
   }

@@ -1,4 +1,4 @@
-import { mimeTypeOf } from "../../bodies/part-head.ts";
+import { toMimeType } from "../../bodies/part-head.ts";
 import type {
   RunFilter,
   RunPage,
@@ -122,7 +122,7 @@ export class RunReader implements RunReads {
     }
     const [type, bytes] = [String(values[0]), toBuffer(values[1])];
     return isIntact(values[2], bytes, runId, name, type)
-      ? { mimeType: mimeTypeOf(type), bytes }
+      ? { mimeType: toMimeType(type), bytes }
       : throwDamaged(`attachment ${name} of run ${runId}`);
   }
 

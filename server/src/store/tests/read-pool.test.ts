@@ -52,7 +52,7 @@ function createPool(timeoutMs = 60_000) {
   onTestFinished(() => pool.close());
   const running = () => ScriptedThread.all.flatMap(({ query }) => (query ? [query.args[0]] : []));
   const send = (
-    method: "statistics" | "find",
+    method: "readStatistics" | "find",
     tenantId: string,
     client: EventEmitter = new EventEmitter(),
   ) => {
@@ -74,12 +74,12 @@ function createPool(timeoutMs = 60_000) {
 test("a tenant's long queries leave threads to quick ones and to another tenant", () => {
   const { running, send } = createPool();
   for (let count = 0; count < 6; count += 1) {
-    void send("statistics", "one");
+    void send("readStatistics", "one");
   }
-  expect(running()).toEqual(["one statistics", "one statistics"]);
-  void send("statistics", "two");
-  void send("statistics", "three");
-  expect(running()).toEqual(["one statistics", "one statistics", "two statistics"]);
+  expect(running()).toEqual(["one readStatistics", "one readStatistics"]);
+  void send("readStatistics", "two");
+  void send("readStatistics", "three");
+  expect(running()).toEqual(["one readStatistics", "one readStatistics", "two readStatistics"]);
   void send("find", "one");
   expect(running().at(-1)).toBe("one find");
   expect(ScriptedThread.all).toHaveLength(sizes.threads);
@@ -88,27 +88,27 @@ test("a tenant's long queries leave threads to quick ones and to another tenant"
 test("tenants take turns, however many queries one has waiting", async () => {
   const { running, send } = createPool();
   for (const tenant of ["one", "one", "two", "one", "one", "three", "two"]) {
-    void send("statistics", tenant);
+    void send("readStatistics", tenant);
   }
-  expect(running()).toEqual(["one statistics", "one statistics", "two statistics"]);
+  expect(running()).toEqual(["one readStatistics", "one readStatistics", "two readStatistics"]);
   await ScriptedThread.all[2]?.answer();
-  expect(running()[2]).toBe("three statistics");
+  expect(running()[2]).toBe("three readStatistics");
   await ScriptedThread.all[0]?.answer();
-  expect(running()[0]).toBe("one statistics");
+  expect(running()[0]).toBe("one readStatistics");
   await ScriptedThread.all[0]?.answer();
-  expect(running()[0]).toBe("two statistics");
+  expect(running()[0]).toBe("two readStatistics");
 });
 
 test("a tenant with too many waiting queries gets 503 and Retry-After; others do not", async () => {
   const { send } = createPool();
   for (let count = 0; count < 2 + sizes.waiting; count += 1) {
-    void send("statistics", "one");
+    void send("readStatistics", "one");
   }
-  await expect(send("statistics", "one")).rejects.toMatchObject({
+  await expect(send("readStatistics", "one")).rejects.toMatchObject({
     status: 503,
     retryAfterSeconds: 1,
   });
-  void send("statistics", "two");
+  void send("readStatistics", "two");
   const quick = send("find", "one");
   await ScriptedThread.all.at(-1)?.answer();
   expect(await quick).toBe("answered");
@@ -116,7 +116,7 @@ test("a tenant with too many waiting queries gets 503 and Retry-After; others do
 
 test("the deadline counts from the arrival of a query, whether it waits or runs", async () => {
   const { send } = createPool(20);
-  const asked = [1, 2, 3].map(() => send("statistics", "one"));
+  const asked = [1, 2, 3].map(() => send("readStatistics", "one"));
   for (const one of asked) {
     await expect(one).rejects.toMatchObject({ status: 408, message: /queryTimeoutMs/ });
   }
@@ -126,10 +126,10 @@ test("the deadline counts from the arrival of a query, whether it waits or runs"
 test("a query is canceled when its client disconnects; its thread is free once it has ended", async () => {
   const { send, running } = createPool();
   const leaving = new EventEmitter();
-  const left = send("statistics", "one", leaving);
-  void send("statistics", "one");
-  const waiting = send("statistics", "one", leaving);
-  const next = send("statistics", "one");
+  const left = send("readStatistics", "one", leaving);
+  void send("readStatistics", "one");
+  const waiting = send("readStatistics", "one", leaving);
+  const next = send("readStatistics", "one");
   leaving.emit("close");
   await expect(left).rejects.toMatchObject({ status: 503 });
   await expect(waiting).rejects.toMatchObject({ status: 503 });
@@ -184,7 +184,7 @@ test("a thread that fails to start is 503, and the next query starts it again", 
   const file = join(folder, "millrace.db");
   const thread = new ReaderThread(file, () => undefined);
   const send = (): Promise<unknown> =>
-    thread.read({ resource: "storage", method: "use", args: ["t"], withinMs: 60_000 });
+    thread.read({ resource: "storage", method: "measure", args: ["t"], withinMs: 60_000 });
   await expect(send()).rejects.toMatchObject({ name: "RequestError", status: 503 });
   await mkdir(folder);
   openWriter(file).close();

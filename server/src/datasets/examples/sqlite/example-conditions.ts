@@ -1,5 +1,5 @@
-import { containsObject, objectIn } from "../../../filter/json-sql.ts";
-import { bind, join, sql } from "../../../filter/sql.ts";
+import { createContainsObjectCondition, objectSql } from "../../../filter/json-sql.ts";
+import { bind, joinConditions, sql } from "../../../filter/sql.ts";
 import type { Sql } from "../../../filter/sql.ts";
 import type { Moment } from "../../dataset-version.ts";
 import type { ExampleFilter } from "../example.ts";
@@ -27,10 +27,10 @@ export function toExampleConditions(tenantId: string, filter: ExampleFilter): Sq
     parts.push(isInSplit(splits));
   }
   if (metadata !== undefined) {
-    parts.push(containsObject(objectIn("e.metadata"), metadata));
+    parts.push(createContainsObjectCondition(objectSql("e.metadata"), metadata));
   }
   parts.push(...texts.map(hasText), ...(condition === undefined ? [] : [condition]));
-  return join(parts, "AND");
+  return joinConditions(parts, "AND");
 }
 
 function hasId(ids: readonly string[]): Sql {
@@ -46,7 +46,7 @@ const isValidAt = (moment: Moment): Sql =>
     : sql`e.from_us <= ${bind(moment)} AND (e.to_us IS NULL OR e.to_us > ${bind(moment)})`;
 
 /** The splits of the row `e`, as the JSON text of a list; NULL if it has none. */
-export const splitsSql = `(${objectIn("e.metadata")} -> '$.dataset_split')`;
+export const splitsSql = `(${objectSql("e.metadata")} -> '$.dataset_split')`;
 
 /**
  * Searches for each name as JSON text in the list as JSON text, after a bracket or a comma; inside another name its

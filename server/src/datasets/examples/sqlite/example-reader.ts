@@ -1,5 +1,5 @@
 import { RequestError } from "../../../model/errors.ts";
-import { bind, join } from "../../../filter/sql.ts";
+import { bind, joinConditions } from "../../../filter/sql.ts";
 import type { Sql } from "../../../filter/sql.ts";
 import { splitsOf } from "../splits.ts";
 import type { Moment } from "../../dataset-version.ts";
@@ -223,7 +223,7 @@ export class ExampleReader implements ExampleReads {
     const { condition } = filter;
     return {
       ...filter,
-      condition: condition === undefined ? isAfter : join([condition, isAfter], "AND"),
+      condition: condition === undefined ? isAfter : joinConditions([condition, isAfter], "AND"),
     };
   }
 

@@ -1,4 +1,4 @@
-import { mimeTypeOf } from "../../../bodies/part-head.ts";
+import { toMimeType } from "../../../bodies/part-head.ts";
 import type { Attachment, AttachmentDraft, Example } from "../example.ts";
 import {
   changedChecksumSql,
@@ -242,7 +242,7 @@ export class ExampleTable {
     const change = computeChecksumChange([runId, name, String(file[0])], [id]);
     const values = [tenantId, datasetId, id, runId, name, change];
     const { lastInsertRowid } = this.#statements.copyBlob.run(values);
-    return { name, mimeType: mimeTypeOf(String(file[0])), blob: lastInsertRowid };
+    return { name, mimeType: toMimeType(String(file[0])), blob: lastInsertRowid };
   }
 
   /** Whether a stored file has the same bytes. */

@@ -5,10 +5,10 @@ import {
   createTagFacet,
   createTypeFacet,
 } from "../../facets.ts";
-import { groupOf } from "../../../filter/checker.ts";
+import { findGroup } from "../../../filter/checker.ts";
 import type { CheckedComparison, CheckedFilter } from "../../../filter/checker.ts";
-import { roleOf } from "../../../filter/compiler.ts";
-import { valuesOf } from "../../../filter/conditions.ts";
+import { determineRole } from "../../../filter/compiler.ts";
+import { toValues } from "../../../filter/conditions.ts";
 import { threadKeys } from "../../run-filter-source.ts";
 
 /** A list of facets of which a run must have at least one. */
@@ -37,7 +37,7 @@ function findComparisonFacets({
   operand,
 }: CheckedComparison): readonly FacetAlternatives[] {
   const isEquality = comparator === "eq" || comparator === "has" || comparator === "in";
-  const texts = valuesOf(operand).map(String);
+  const texts = toValues(operand).map(String);
   switch (field.name) {
     case "name":
       return isEquality ? requireOneOf(texts.map(createNameFacet)) : [];
@@ -82,15 +82,15 @@ const toPathFacet = (path: string): string | undefined =>
 function findEntryFacets(parts: readonly CheckedFilter[]): readonly FacetAlternatives[] {
   let key: string | undefined;
   return parts.flatMap((part) => {
-    if (groupOf(part) !== "metadata") {
+    if (findGroup(part) !== "metadata") {
       return [];
     }
     const text = textOf(part);
-    if (roleOf(part) === "key") {
+    if (determineRole(part) === "key") {
       key = text !== undefined && !text.includes(".") ? text : undefined;
       return [];
     }
-    return roleOf(part) === "value" && key !== undefined && equalsOnlyStrings(text)
+    return determineRole(part) === "value" && key !== undefined && equalsOnlyStrings(text)
       ? requireOneOf([createPairFacet(key, text)])
       : [];
   });
@@ -99,7 +99,7 @@ function findEntryFacets(parts: readonly CheckedFilter[]): readonly FacetAlterna
 /** Returns the text that a part of the filter compares with `eq`. */
 const textOf = (part: CheckedFilter): string | undefined => {
   const [value] =
-    part.kind === "comparison" && part.comparator === "eq" ? valuesOf(part.operand) : [];
+    part.kind === "comparison" && part.comparator === "eq" ? toValues(part.operand) : [];
   return typeof value === "string" ? value : undefined;
 };
 

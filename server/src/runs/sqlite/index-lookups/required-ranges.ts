@@ -1,6 +1,6 @@
 import type { Comparator } from "../../../filter/ast.ts";
 import type { CheckedComparison, CheckedFilter } from "../../../filter/checker.ts";
-import { valueOf } from "../../../filter/conditions.ts";
+import { toSingleValue } from "../../../filter/conditions.ts";
 
 /** A bound of a number, as a comparison. */
 export interface Range {
@@ -37,7 +37,7 @@ export const findRequiredLatency = (filter: CheckedFilter): readonly Range[] =>
 /** Returns the status that a run must have to match the filter, if an index finds runs of that status. */
 export function findRequiredStatus(filter: CheckedFilter): "error" | "pending" | undefined {
   for (const { field, comparator, operand } of findRequiredComparisons(filter)) {
-    const value = operand.kind === "scalar" ? valueOf(operand) : undefined;
+    const value = operand.kind === "scalar" ? toSingleValue(operand) : undefined;
     if (field.name === "status" && comparator === "eq") {
       return value === "error" || value === "pending" ? value : undefined;
     }
@@ -67,11 +67,11 @@ export function findRequiredFeedback(filter: CheckedFilter): RequiredFeedback | 
   const scores = comparisons.flatMap((part) =>
     part.field.name === "feedback_score" ? toRange(part) : [],
   );
-  return { key: String(valueOf(first.operand)), scores: keys.length === 1 ? scores : [] };
+  return { key: String(toSingleValue(first.operand)), scores: keys.length === 1 ? scores : [] };
 }
 
 function toRange({ comparator, operand }: CheckedComparison): readonly Range[] {
-  const number = operand.kind === "scalar" ? valueOf(operand) : undefined;
+  const number = operand.kind === "scalar" ? toSingleValue(operand) : undefined;
   return typeof number === "number" && isRangeComparator(comparator)
     ? [{ comparator, number }]
     : [];

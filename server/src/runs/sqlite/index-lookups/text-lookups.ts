@@ -1,5 +1,5 @@
 import type { CheckedFilter } from "../../../filter/checker.ts";
-import { requiredTexts } from "../../../filter/compiler.ts";
+import { findRequiredTexts } from "../../../filter/compiler.ts";
 import type { Sql } from "../../../filter/sql.ts";
 import type { RunFilter } from "../../run-query.ts";
 import type { Conditions } from "../run-conditions.ts";
@@ -49,7 +49,7 @@ function createLookups(filter: CheckedFilter): readonly Sql[] {
     case "search":
       return [createRowQuery(filter.text)].filter((rows) => rows !== undefined);
     case "comparison":
-      return requiredTexts([filter])
+      return findRequiredTexts([filter])
         .map((text) => createRowQuery(text))
         .filter((rows) => rows !== undefined);
   }

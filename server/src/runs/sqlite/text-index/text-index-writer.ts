@@ -1,7 +1,7 @@
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
 /** Methods of the writer thread that the thread of the text index may call. */
-export type TextIndexMethod = "claim" | "settle";
+export type TextIndexMethod = keyof TextIndexWriter;
 
 /**
  * Records which runs the text index may contain, and which of them have changed; see `tables/text-index-tables.ts`.
