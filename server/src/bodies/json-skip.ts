@@ -51,7 +51,11 @@ export function skipValue(text: JsonText, from: number, outer = 0): number {
     }
     // Continue with the next member or item, or leave all arrays and objects that end here.
     let closingBracket = closingBrackets[closingBrackets.length - 1];
-    for (; closingBracket !== undefined; closingBracket = closingBrackets[closingBrackets.length - 1]) {
+    for (
+      ;
+      closingBracket !== undefined;
+      closingBracket = closingBrackets[closingBrackets.length - 1]
+    ) {
       position = skipSpace(bytes, position);
       if (hasComma(text, position, closingBracket)) {
         position = skipSpace(bytes, position + 1);
@@ -141,7 +145,11 @@ export function skipString(text: JsonText, from: number): number {
       return position + 1;
     }
     if (byte !== backslash) {
-      throwJsonError(text, position, byte === undefined ? "the end of a string" : "an escaped control character");
+      throwJsonError(
+        text,
+        position,
+        byte === undefined ? "the end of a string" : "an escaped control character",
+      );
     }
     position = skipEscape(text, position);
   }

@@ -88,7 +88,7 @@ export const tagBody = Type.Object({
 /** `PUT /datasets/{id}/tags`: moves a tag to a version, or creates it there. */
 export async function tagDatasetVersion(
   store: DatasetStore,
-  { as_of: versionParameter, tag }: Static<typeof tagBody>,
+  { as_of: asOf, tag }: Static<typeof tagBody>,
   request: FastifyRequest,
 ): Promise<unknown> {
   if (tag === latestTag) {

@@ -70,7 +70,7 @@ export class DatasetVersions {
     const row =
       asOf.kind === "tag"
         ? await this.#db.first(findTagged, { id, tagJson: JSON.stringify(asOf.tag) })
-        : await this.#db.first(findVersionAt, { id, micros: versionParameter.micros });
+        : await this.#db.first(findVersionAt, { id, micros: asOf.micros });
     return row?.at_us;
   }
 }

@@ -70,7 +70,10 @@ export class ComparativeWriter implements ComparativeWrites {
     /** Dataset ids by experiment; `null` for a project that is no experiment. */
     const datasetIds = new Map<string, string | null>();
     for (const id of experimentIds) {
-      const project = await this.#db.first(comparativeQueries.findDatasetOfProject, { tenantId, id });
+      const project = await this.#db.first(comparativeQueries.findDatasetOfProject, {
+        tenantId,
+        id,
+      });
       if (project !== undefined) {
         datasetIds.set(id, project.reference_dataset_id);
       }

@@ -38,7 +38,9 @@ export function compare(
     experiments.flatMap((experiment) => experiment.outcomes.map((outcome) => outcome.exampleId)),
   );
   const examples = [...ids].map((exampleId): ComparedExample => {
-    const exampleOutcomes = experiments.map(({ id }) => outcomesByExperiment.get(id)?.get(exampleId));
+    const exampleOutcomes = experiments.map(({ id }) =>
+      outcomesByExperiment.get(id)?.get(exampleId),
+    );
     const exampleScores = new Map(
       experiments.map(({ id }) => [id, scores.get(id)?.get(exampleId) ?? noScores]),
     );
@@ -96,7 +98,9 @@ interface ScoreRange {
 }
 
 /** Returns the lowest and highest score of each key, ordered by key. */
-function findScoreRanges(experiments: readonly ComparedExperiment[]): ReadonlyMap<string, ScoreRange> {
+function findScoreRanges(
+  experiments: readonly ComparedExperiment[],
+): ReadonlyMap<string, ScoreRange> {
   const ranges = new Map<string, { min: number; max: number }>();
   for (const { scores } of experiments) {
     for (const { key, score } of scores) {
@@ -153,16 +157,16 @@ function rateScoreChanges(
  * case.
  */
 function rateErrorChange(
-  baselineScore: ExampleOutcome | undefined,
-  score: ExampleOutcome | undefined,
+  baseline: ExampleOutcome | undefined,
+  outcome: ExampleOutcome | undefined,
 ): readonly number[] {
-  if (baselineScore === undefined || score === undefined) {
+  if (baseline === undefined || outcome === undefined) {
     return [];
   }
-  if (baselineScore.errorCount === 0 && score.errorCount > 0) {
+  if (baseline.errorCount === 0 && outcome.errorCount > 0) {
     return [newErrorRating];
   }
-  return baselineScore.errorCount > 0 && score.errorCount === 0 ? [fixedErrorRating] : [];
+  return baseline.errorCount > 0 && outcome.errorCount === 0 ? [fixedErrorRating] : [];
 }
 
 const matchesSubset = (

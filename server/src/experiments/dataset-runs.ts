@@ -77,7 +77,10 @@ export async function readDatasetRuns(
 }
 
 /** Creates the filter for the runs of each session, in the order of the ids. */
-function createSessionFilters({ session_ids: ids, filters }: DatasetRunsBody): readonly RunFilter[] {
+function createSessionFilters({
+  session_ids: ids,
+  filters,
+}: DatasetRunsBody): readonly RunFilter[] {
   return [...new Set(ids)].map((sessionId) => {
     const projectIds = [parseId(sessionId, "session_ids")];
     const runFilters = (filters?.[sessionId] ?? [])

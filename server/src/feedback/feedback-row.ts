@@ -72,8 +72,10 @@ export function assertTargets({
  * Returns the id of the project that must exist before feedback is stored. A run need not exist, because it may
  * arrive later, and its project with it; runs of other tenants with the same id are irrelevant.
  */
-export const findRequiredProject = (runId: string | null, projectId: string | null): string | null =>
-  runId === null ? projectId : null;
+export const findRequiredProject = (
+  runId: string | null,
+  projectId: string | null,
+): string | null => (runId === null ? projectId : null);
 
 /** Creates the row of new feedback, with the keys of its run and its project in place of ids. */
 export function toFeedbackRow(

@@ -21,7 +21,9 @@ const tokenRequest = Type.Object({
   run_id: Type.String(),
   feedback_key: feedbackKey,
   feedback_config: Maybe(feedbackConfig),
-  expires_in: Maybe(Type.Object({ days: OptionalInteger, hours: OptionalInteger, minutes: OptionalInteger })),
+  expires_in: Maybe(
+    Type.Object({ days: OptionalInteger, hours: OptionalInteger, minutes: OptionalInteger }),
+  ),
   expires_at: Maybe(Time),
 });
 

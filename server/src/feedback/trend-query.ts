@@ -100,7 +100,11 @@ function countKeys(points: readonly FeedbackPoint[]): FeedbackTrend["keys"] {
     keyPoints.push(point);
   }
   return [...byKey]
-    .map(([key, keyPoints]) => ({ key, n: keyPoints.length, mean: computeMean(sortScores(keyPoints)) }))
+    .map(([key, keyPoints]) => ({
+      key,
+      n: keyPoints.length,
+      mean: computeMean(sortScores(keyPoints)),
+    }))
     .toSorted((a, b) => b.n - a.n || (a.key < b.key ? -1 : 1));
 }
 

@@ -68,7 +68,10 @@ function checkComparison(
 }
 
 /** Creates the error for an unknown field. In a path, only the part before the first dot can be unknown. */
-function createUnknownFieldError({ name, offset }: FieldName, { text, fields }: CheckContext): FilterError {
+function createUnknownFieldError(
+  { name, offset }: FieldName,
+  { text, fields }: CheckContext,
+): FilterError {
   const [head = ""] = name.split(".", 1);
   const unknown = fields.has(head) ? name : head;
   const hint = suggestName(unknown, fields.keys());

@@ -1,9 +1,20 @@
 import { findGroup } from "./checker.ts";
 import type { CheckedComparison, CheckedFilter } from "./checker.ts";
-import { compileColumnComparison, compileValueComparison, toSingleValue, toValues } from "./conditions.ts";
+import {
+  compileColumnComparison,
+  compileValueComparison,
+  toSingleValue,
+  toValues,
+} from "./conditions.ts";
 import type { JsonValue, ValueComparison } from "./conditions.ts";
 import type { FieldType, Group } from "./fields.ts";
-import { createContainsObjectCondition, createTextSearchCondition, createEntryCondition, createAnyTextCondition, createContainsCondition } from "./json-sql.ts";
+import {
+  createContainsObjectCondition,
+  createTextSearchCondition,
+  createEntryCondition,
+  createAnyTextCondition,
+  createContainsCondition,
+} from "./json-sql.ts";
 import { joinConditions, negateCondition, sql } from "./sql.ts";
 import type { Sql } from "./sql.ts";
 
@@ -62,7 +73,11 @@ export function compileFilter(filter: CheckedFilter, source: FilterSource): Sql 
     case "search":
       return prependIndexCondition([filter.text], source, compileSearch(filter.text, source));
     case "comparison":
-      return prependIndexCondition(findRequiredTexts([filter]), source, compileComparison(filter, source));
+      return prependIndexCondition(
+        findRequiredTexts([filter]),
+        source,
+        compileComparison(filter, source),
+      );
   }
 }
 
@@ -149,7 +164,11 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
     const jointParts = entryParts.filter((part) => !separateParts.includes(part));
     if (jointParts.length > 0) {
       conditions.push(
-        prependIndexCondition(findRequiredTexts(jointParts), source, createGroupCondition(group, jointParts, source)),
+        prependIndexCondition(
+          findRequiredTexts(jointParts),
+          source,
+          createGroupCondition(group, jointParts, source),
+        ),
       );
     }
   }
@@ -201,13 +220,18 @@ function compileComparison(comparison: CheckedComparison, source: FilterSource):
 }
 
 const compileBoolean = (condition: string, { comparator, operand }: ValueComparison): Sql =>
-  (toSingleValue(operand) === true) === (comparator === "eq") ? sql`${condition}` : sql`NOT ${condition}`;
+  (toSingleValue(operand) === true) === (comparator === "eq")
+    ? sql`${condition}`
+    : sql`NOT ${condition}`;
 
 /**
  * Compiles a comparison with the field `error`: `true` tests that there is an error, `false` and `null` that there is
  * none, and a text is compared with the text of the error.
  */
-function compileErrorComparison({ comparator, operand }: ValueComparison, source: FilterSource): Sql {
+function compileErrorComparison(
+  { comparator, operand }: ValueComparison,
+  source: FilterSource,
+): Sql {
   const hasError = source.conditions["error"] ?? "0";
   if (comparator === "neq") {
     return negateCondition(compileErrorComparison({ comparator: "eq", operand }, source));
@@ -238,7 +262,11 @@ function compileObjectComparison(object: string, { comparator, operand }: ValueC
   if (comparator === "search") {
     return createTextSearchCondition(object, text);
   }
-  return createEntryCondition(object, compileColumnComparison("w.path", { comparator: "eq", operand }), [text]);
+  return createEntryCondition(
+    object,
+    compileColumnComparison("w.path", { comparator: "eq", operand }),
+    [text],
+  );
 }
 
 const entryValue: JsonValue = { type: "w.type", atom: "w.atom" };
@@ -251,13 +279,21 @@ const objectEntry: Entry = {
 };
 
 /** Creates the condition that a single entry of a group meets all conditions. */
-function createGroupCondition(group: Group, parts: readonly CheckedFilter[], source: FilterSource): Sql {
+function createGroupCondition(
+  group: Group,
+  parts: readonly CheckedFilter[],
+  source: FilterSource,
+): Sql {
   if (group !== "feedback") {
     const condition = joinConditions(
       parts.map((part) => compileEntry(part, objectEntry)),
       "AND",
     );
-    return createEntryCondition(source.objects[group] ?? "NULL", condition, findRequiredKeys(parts));
+    return createEntryCondition(
+      source.objects[group] ?? "NULL",
+      condition,
+      findRequiredKeys(parts),
+    );
   }
   const { feedback } = source;
   if (feedback === undefined) {

@@ -28,7 +28,10 @@ export const toValues = (operand: Operand): readonly Scalar[] =>
   operand.kind === "list" ? operand.values : [toSingleValue(operand)];
 
 /** Compiles a comparison with a column, which is NULL if there is no value. */
-export function compileColumnComparison(column: string, { comparator, operand }: ValueComparison): Sql {
+export function compileColumnComparison(
+  column: string,
+  { comparator, operand }: ValueComparison,
+): Sql {
   switch (comparator) {
     case "eq":
     case "has":
@@ -67,7 +70,10 @@ function createListCondition(column: string, values: readonly Scalar[]): Sql {
 }
 
 /** Compiles a comparison with a JSON value of any type. */
-export function compileValueComparison(value: JsonValue, { comparator, operand }: ValueComparison): Sql {
+export function compileValueComparison(
+  value: JsonValue,
+  { comparator, operand }: ValueComparison,
+): Sql {
   switch (comparator) {
     case "eq":
     case "has":

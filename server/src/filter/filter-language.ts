@@ -10,7 +10,9 @@ const combinationDescriptions: readonly Omit<FilterFunction, "combines">[] = [
   { name: "not", form: "not(a)", doc: "The condition does not match." },
 ];
 
-const comparisonDescriptions: { readonly [Name in Comparator]: readonly [form: string, doc: string] } = {
+const comparisonDescriptions: {
+  readonly [Name in Comparator]: readonly [form: string, doc: string];
+} = {
   eq: ["eq(field, value)", "Equals the value."],
   neq: ["neq(field, value)", "Does not equal the value."],
   gt: ["gt(field, value)", "Greater than the value."],
@@ -44,7 +46,10 @@ export const describeFilterLanguage = (fields: FieldTable): FilterLanguage => ({
     comparators: comparatorsByType[type],
     choices,
     isNullable: nullable,
-    values: type === "choice" ? choices.map((choice) => `"${choice}"`).join(", ") : valueDescriptions[type],
+    values:
+      type === "choice"
+        ? choices.map((choice) => `"${choice}"`).join(", ")
+        : valueDescriptions[type],
     doc,
     words,
   })),

@@ -30,7 +30,11 @@ export const createContainsCondition = (text: string, part: string): Sql =>
  * Creates the condition that a JSON object has an entry that meets a condition on `w.path`, `w.type`, `w.atom` and
  * `w.json`. If `keys` is set, only the paths to these keys are read. `object` is SQL, and NULL if there is no object.
  */
-export function createEntryCondition(object: string, condition: Sql, keys: readonly string[] | undefined): Sql {
+export function createEntryCondition(
+  object: string,
+  condition: Sql,
+  keys: readonly string[] | undefined,
+): Sql {
   const pathCondition =
     keys === undefined
       ? sql`1`
@@ -51,7 +55,10 @@ export function createEntryCondition(object: string, condition: Sql, keys: reado
  * Items of a list may be at any index. SQLite's parser allows little nesting, so nested objects become conditions at
  * the same level. Only objects within lists add a level; see `measureListNesting`.
  */
-export const createContainsObjectCondition = (object: string, expected: Readonly<Record<string, unknown>>): Sql =>
+export const createContainsObjectCondition = (
+  object: string,
+  expected: Readonly<Record<string, unknown>>,
+): Sql =>
   joinConditions(
     [sql`${object} IS NOT NULL`, ...createConditionsAt({ object, keys: [], nesting: 1 }, expected)],
     "AND",
@@ -89,7 +96,11 @@ const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>
 /**
  * Creates the condition that there is a row at a position that meets a condition. `joined` is an additional table.
  */
-function createExistsCondition({ object, keys, nesting }: JsonPosition, condition: Sql, joined?: Sql): Sql {
+function createExistsCondition(
+  { object, keys, nesting }: JsonPosition,
+  condition: Sql,
+  joined?: Sql,
+): Sql {
   const rows = keys.map((_key, index) => {
     const parentRow = `e${nesting}_${index}`;
     const source =

@@ -70,7 +70,10 @@ class Parser {
       );
     }
     if (token.kind !== "end") {
-      throw this.#createError(token, `expected the end of the filter, found ${describeToken(token)}`);
+      throw this.#createError(
+        token,
+        `expected the end of the filter, found ${describeToken(token)}`,
+      );
     }
     return filter;
   }

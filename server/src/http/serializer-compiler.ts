@@ -81,5 +81,7 @@ function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema
 function toWriterSchemaOfUnion(schemas: readonly WriterSchema[]): WriterSchema {
   const [schema, ...otherSchemas] = schemas.filter(({ type }) => type !== "null");
   const isNullable = otherSchemas.length + 1 < schemas.length ? { nullable: true } : {};
-  return schema === undefined || otherSchemas.length > 0 ? isNullable : { ...schema, ...isNullable };
+  return schema === undefined || otherSchemas.length > 0
+    ? isNullable
+    : { ...schema, ...isNullable };
 }

@@ -81,7 +81,9 @@ export class SignedLinks {
         "there is no such attachment, or the server was restarted: read the run or example again to get a new URL",
       );
     }
-    const { target, untilMs } = JSON.parse(Buffer.from(text, "base64url").toString()) as SignedClaim;
+    const { target, untilMs } = JSON.parse(
+      Buffer.from(text, "base64url").toString(),
+    ) as SignedClaim;
     if (untilMs < this.#now()) {
       throw new RequestError(
         403,

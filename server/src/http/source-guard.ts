@@ -33,7 +33,10 @@ export class SourceGuard {
     }
     const source = readHost(origin);
     const isSameHost = source !== undefined && source === host?.toLowerCase();
-    if (!isSameHost && !(this.#isLocal && source !== undefined && this.#isOwnName(readHostName(source)))) {
+    if (
+      !isSameHost &&
+      !(this.#isLocal && source !== undefined && this.#isOwnName(readHostName(source)))
+    ) {
       throw new RequestError(
         403,
         `Origin ${JSON.stringify(origin)} is another site; only pages of this server and of this machine may call it`,

@@ -161,7 +161,9 @@ const paired = fields.filter(({ group }) => group !== undefined);
 const anyComparison = (choice: readonly Field[]): fc.Arbitrary<Filter> =>
   fc
     .constantFrom(...choice)
-    .chain((field) => fc.tuple(fc.constant(field), fc.constantFrom(...comparatorsByType[field.type])))
+    .chain((field) =>
+      fc.tuple(fc.constant(field), fc.constantFrom(...comparatorsByType[field.type])),
+    )
     .chain(([field, comparator]) =>
       fc.tuple(operandOf(field, comparator), paths).map(([operand, path]): Filter => ({
         kind: "comparison",

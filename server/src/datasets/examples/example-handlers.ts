@@ -164,5 +164,5 @@ async function findScope(store: DatasetStore, request: FastifyRequest): Promise<
       "a tag in as_of needs dataset, because each dataset has its own tags",
     );
   }
-  return { datasetId: undefined, moment: versionParameter?.micros ?? null };
+  return { datasetId: undefined, moment: asOf?.micros ?? null };
 }

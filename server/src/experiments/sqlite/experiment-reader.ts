@@ -76,7 +76,11 @@ export class ExperimentReader implements ExperimentReads {
     );
   }
 
-  #readScores(tenantId: string, experimentId: string, comparativeId?: string): readonly ExampleScore[] {
+  #readScores(
+    tenantId: string,
+    experimentId: string,
+    comparativeId?: string,
+  ): readonly ExampleScore[] {
     const rows = this.#statements.scores.all([tenantId, experimentId, comparativeId ?? null]);
     return parseRows(rows).map(([exampleId, keyJson, score]) => ({
       exampleId: String(exampleId),
@@ -107,6 +111,8 @@ function toTotals({ id, outcomes }: ComparedExperiment): ExperimentTotals {
     runCount: outcomes.reduce((sum, { runCount }) => sum + runCount, 0),
     errorCount: outcomes.reduce((sum, { errorCount }) => sum + errorCount, 0),
     latencyMicros:
-      latencies.length === 0 ? null : latencies.reduce((sum, latency) => sum + latency, 0) / latencies.length,
+      latencies.length === 0
+        ? null
+        : latencies.reduce((sum, latency) => sum + latency, 0) / latencies.length,
   };
 }

@@ -1,7 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { comparators } from "../ast.ts";
-import { comparatorsByType, exampleFields, isJsonType, runFields, valueDescriptions } from "../fields.ts";
+import {
+  comparatorsByType,
+  exampleFields,
+  isJsonType,
+  runFields,
+  valueDescriptions,
+} from "../fields.ts";
 import type { FieldTable } from "../fields.ts";
 import { filterLimits } from "../parser.ts";
 import { checkFilter } from "../checker.ts";
@@ -13,7 +19,8 @@ const tableOf = (fields: FieldTable): string =>
     "| field | comparators | value | what it is |",
     "| --- | --- | --- | --- |",
     ...[...fields.values()].map(({ name, type, nullable, choices, doc }) => {
-      const values = choices?.map((choice) => `\`"${choice}"\``).join(", ") ?? valueDescriptions[type];
+      const values =
+        choices?.map((choice) => `\`"${choice}"\``).join(", ") ?? valueDescriptions[type];
       const orNull = nullable && type !== "error" && !isJsonType(type) ? ", or null" : "";
       return `| \`${name}\` | ${comparatorsByType[type].join(", ")} | ${values}${orNull} | ${doc} |`;
     }),

@@ -809,7 +809,7 @@ describe.each(engines)("on %s", (_engine, open) => {
       createdMicros: null,
       ...rest,
     });
-    const noFilter = { stats: () => ({ filtered: { n: 1, avg: null, values: {} } }) };
+    const noFilter = { readStats: () => ({ filtered: { n: 1, avg: null, values: {} } }) };
     const sealer = TokenKeys.createRandom();
     const createReader = (keys = sealer) => new FeedbackReader(engine.db, keys, noFilter);
     const createWriter = () =>
@@ -952,7 +952,7 @@ describe.each(engines)("on %s", (_engine, open) => {
         new Map([[comparativeId, ofComparison]]),
       );
       expect(await reader.readStatsOfFilter(tenantId, { projectIds: [] })).toEqual(
-        noFilter.stats(),
+        noFilter.readStats(),
       );
       const read = (limit: number) =>
         new FeedbackTrend(engine.db).read(tenantId, {
