@@ -7,14 +7,14 @@ import { route } from "../http/route.ts";
 import type { Store } from "../store/store.ts";
 import { settingsSchema } from "../tenants/tenant-schemas.ts";
 
-const tag = "server";
+const apiTag = "server";
 
 /** Routes that describe the server and need no key. */
 export function addInfoRoutes(app: FastifyInstance, store: Store): void {
   app.get("/", async ({ protocol, host }) => readRoot(`${protocol}://${host}`));
   app.route({
     ...route(endpoints.readInfo, {
-      tag,
+      tag: apiTag,
       summary: "Reads the capabilities of this server.",
       isPublic: true,
       response: infoSchema,
@@ -27,7 +27,7 @@ export function addInfoRoutes(app: FastifyInstance, store: Store): void {
 export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
   app.route({
     ...route(endpoints.readSettings, {
-      tag,
+      tag: apiTag,
       summary: "Reads the tenant that the key belongs to.",
       response: settingsSchema,
     }),
@@ -35,7 +35,7 @@ export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
   });
   app.route<{ Body: Static<typeof handleBody> }>({
     ...route(endpoints.setTenantHandle, {
-      tag,
+      tag: apiTag,
       summary: "Sets the name by which the tenant's public prompts are addressed.",
       body: handleBody,
       response: settingsSchema,

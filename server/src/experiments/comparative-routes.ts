@@ -15,13 +15,13 @@ import {
   datasetRunsSchema,
 } from "./comparative-schemas.ts";
 
-const tag = "experiments";
+const apiTag = "experiments";
 
 /** Routes that compare experiments on one dataset. */
 export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStore): void {
   app.route<{ Body: ComparativeBody }>({
     ...route(endpoints.createComparative, {
-      tag,
+      tag: apiTag,
       summary:
         "Creates a comparison of experiments on one dataset. Repeating the request with the same id and content changes nothing.",
       body: comparativeBody,
@@ -31,7 +31,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
   });
   app.route({
     ...route(endpoints.listComparatives, {
-      tag,
+      tag: apiTag,
       summary: "Lists the comparisons of experiments on a dataset, by default the latest first.",
       query: {
         id: "Comparison id; may be repeated.",
@@ -48,7 +48,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
   });
   app.route<{ Body: ComparisonBody }>({
     ...route(uiEndpoints.compareExperiments, {
-      tag,
+      tag: apiTag,
       summary: "Compares experiments example by example, by default regressions first.",
       body: comparisonBody,
     }),

@@ -37,13 +37,13 @@ import {
 } from "./feedback-schemas.ts";
 import { Deleted } from "../http/schema-parts.ts";
 
-const tag = "feedback";
+const apiTag = "feedback";
 
 /** Routes of feedback on runs and projects. */
 export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
     ...route(endpoints.listFeedback, {
-      tag,
+      tag: apiTag,
       summary: "Lists feedback, latest first.",
       query: {
         run: "Run ids; may be repeated or joined with commas.",
@@ -68,7 +68,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
   });
   app.route<{ Body: FeedbackBody }>({
     ...route(endpoints.createFeedback, {
-      tag,
+      tag: apiTag,
       summary:
         "Creates feedback. Repeating the request with the same id and content changes nothing.",
       body: feedbackBody,
@@ -77,12 +77,16 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
     handler: (request) => createFeedback(store, request),
   });
   app.route({
-    ...route(endpoints.readFeedback, { tag, summary: "Reads feedback.", response: feedbackSchema }),
+    ...route(endpoints.readFeedback, {
+      tag: apiTag,
+      summary: "Reads feedback.",
+      response: feedbackSchema,
+    }),
     handler: (request) => readFeedback(store, request),
   });
   app.route<{ Body: FeedbackPatchBody }>({
     ...route(endpoints.updateFeedback, {
-      tag,
+      tag: apiTag,
       summary: "Updates the given fields; null clears a field.",
       body: feedbackPatchBody,
       response: feedbackSchema,
@@ -90,12 +94,16 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
     handler: (request) => updateFeedback(store, request),
   });
   app.route({
-    ...route(endpoints.deleteFeedback, { tag, summary: "Deletes feedback.", response: Deleted }),
+    ...route(endpoints.deleteFeedback, {
+      tag: apiTag,
+      summary: "Deletes feedback.",
+      response: Deleted,
+    }),
     handler: (request) => deleteFeedback(store, request),
   });
   app.route<{ Body: TokenBody }>({
     ...route(endpoints.createFeedbackToken, {
-      tag,
+      tag: apiTag,
       summary:
         "Creates a URL where anyone can submit feedback on a run until it expires; a list creates several.",
       body: tokenBody,
@@ -105,7 +113,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
   });
   app.route({
     ...route(endpoints.listFeedbackTokens, {
-      tag,
+      tag: apiTag,
       summary: "Lists the tokens of a run, including expired ones.",
       query: {
         run_id: "Run id.",
@@ -122,7 +130,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
 export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route<{ Body: SubmittedFeedbackBody }>({
     ...route(endpoints.giveFeedback, {
-      tag,
+      tag: apiTag,
       summary: "Submits feedback with a token; 410 once the token has expired.",
       body: submittedFeedbackBody,
       isPublic: true,
@@ -134,7 +142,7 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
   });
   app.route({
     ...route(endpoints.giveFeedbackByLink, {
-      tag,
+      tag: apiTag,
       summary: "Submits feedback with a token by opening a link; 410 once the token has expired.",
       query: {
         score: "A number, true or false.",

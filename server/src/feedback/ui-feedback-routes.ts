@@ -4,13 +4,13 @@ import { readFeedbackForm, readFeedbackSummary } from "./ui-feedback-handlers.ts
 import { route } from "../http/route.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 
-const tag = "feedback";
+const apiTag = "feedback";
 
 /** Feedback routes that only the UI uses. */
 export function addUiFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
     ...route(uiEndpoints.readFeedbackSummary, {
-      tag,
+      tag: apiTag,
       summary: "Reads statistics of feedback over time.",
     }),
     handler: (request) => readFeedbackSummary(store, request),
@@ -21,7 +21,7 @@ export function addUiFeedbackRoutes(app: FastifyInstance, store: FeedbackStore):
 export function addUiFeedbackFormRoutes(app: FastifyInstance, store: FeedbackStore): void {
   app.route({
     ...route(uiEndpoints.readFeedbackForm, {
-      tag,
+      tag: apiTag,
       summary: "Reads the feedback form of a token.",
       isPublic: true,
     }),

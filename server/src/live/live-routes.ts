@@ -8,7 +8,7 @@ import { LiveFeed } from "./live-feed.ts";
 import { SdkClients } from "./sdk-clients.ts";
 import type { Store } from "../store/store.ts";
 
-const tag = "server";
+const apiTag = "server";
 
 /** Routes of the live feed, and of the reports that SDK clients send about themselves. */
 export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard): void {
@@ -19,7 +19,7 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
   app.addHook("preClose", async () => feed.close());
   app.route({
     ...route(uiEndpoints.readLive, {
-      tag,
+      tag: apiTag,
       summary: "Streams what was stored, each second, as server-sent events.",
     }),
     exposeHeadRoute: false,
@@ -31,7 +31,7 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
   });
   app.route<{ Body: SdkClientBody }>({
     ...route(uiEndpoints.reportStats, {
-      tag,
+      tag: apiTag,
       summary: "Receives the counts of an SDK client.",
       body: sdkClientBody,
     }),

@@ -1,17 +1,17 @@
 import { readMembers } from "./json-text.ts";
 import type { AttributeObject, AttributeValue, Attributes } from "./span.ts";
 
-/** A value that is assembled from indexed names: `a.0.b` is member `b` of the first item of `a`. */
+/** A value that is assembled from indexed attribute names: `a.0.b` is member `b` of the first item of `a`. */
 export interface Tree {
   readonly [name: string]: unknown;
 }
 
-/** Maximum number of segments in an indexed name. A longer name is not split. */
+/** Maximum number of segments in an indexed name. The segments of a longer name are not separated. */
 const maxSegments = 16;
 
 /**
- * The attributes of a span while it is converted to a run. The conversion removes the attributes for which a run has a
- * field; the remaining ones become metadata.
+ * The attributes of a span while it is converted to a run. Methods whose names begin with `take` remove the
+ * attributes for which a run has a field; the remaining attributes become metadata.
  */
 export class AttributeBag {
   readonly #values: Map<string, AttributeValue>;
@@ -26,14 +26,14 @@ export class AttributeBag {
     return name === undefined ? undefined : this.#values.get(name);
   }
 
-  /** Like {@link peek}, for texts that are not empty. */
+  /** Like {@link peek}, but only for texts that are not empty. */
   peekText(...names: readonly string[]): string | undefined {
     const name = names.find((candidate) => isNonEmpty(this.#values.get(candidate)));
     const value = name === undefined ? undefined : this.#values.get(name);
     return typeof value === "string" ? value : undefined;
   }
 
-  /** Removes and returns the first of these attributes that exists. The others remain. */
+  /** Removes and returns the first of these attributes that exists. The others are not removed. */
   take(...names: readonly string[]): AttributeValue | undefined {
     const name = names.find((candidate) => this.#values.has(candidate));
     return name === undefined ? undefined : this.#remove(name);
@@ -46,7 +46,7 @@ export class AttributeBag {
     return typeof value === "string" ? value : undefined;
   }
 
-  /** Removes and returns an object, which may be given as JSON; its members are then JSON texts. */
+  /** Removes and returns an object, which may be given as JSON text; its members are then JSON texts. */
   takeObject(name: string): Readonly<Record<string, unknown>> | undefined {
     const value = this.#values.get(name);
     const object: Readonly<Record<string, unknown>> | undefined = isObject(value)
@@ -58,7 +58,7 @@ export class AttributeBag {
     return object;
   }
 
-  /** Removes all attributes whose names begin with the prefix, and returns them without it. */
+  /** Removes all attributes whose names begin with the prefix, and returns them by their names without the prefix. */
   takeAll(prefix: string): ReadonlyMap<string, AttributeValue> {
     const removed = new Map<string, AttributeValue>();
     for (const [name, value] of this.#values) {
@@ -70,7 +70,7 @@ export class AttributeBag {
     return removed;
   }
 
-  /** Returns all attributes whose names begin with the prefix, without it. The attributes stay. */
+  /** Returns all attributes whose names begin with the prefix, by their names without the prefix. Removes nothing. */
   peekAll(prefix: string): ReadonlyMap<string, AttributeValue> {
     return new Map(
       [...this.#values]
@@ -81,20 +81,20 @@ export class AttributeBag {
 
   /** Removes the attributes `<prefix>.<index>.<...>`, and returns them as a list in the order of the indexes. */
   takeList(prefix: string): readonly Tree[] {
-    const root: Branch = new Map();
+    const root: TreeBranch = new Map();
     for (const [name, value] of this.#values) {
       const steps = name.startsWith(`${prefix}.`) ? name.slice(prefix.length + 1).split(".") : [];
       const isIndexed = steps.length > 1 && steps.length <= maxSegments && isIndex(steps[0] ?? "");
-      if (isIndexed && insert(root, steps, value)) {
+      if (isIndexed && insertAtPath(root, steps, value)) {
         this.#values.delete(name);
       }
     }
-    const list = toValue(root);
+    const list = toTree(root);
     return Array.isArray(list) ? (list as readonly Tree[]) : [];
   }
 
-  /** The attributes that were not removed. */
-  remaining(): Attributes {
+  /** Returns the attributes that were not removed. */
+  listRemaining(): Attributes {
     return this.#values;
   }
 
@@ -105,7 +105,7 @@ export class AttributeBag {
   }
 }
 
-type Branch = Map<string, Branch | { readonly leaf: AttributeValue }>;
+type TreeBranch = Map<string, TreeBranch | { readonly leaf: AttributeValue }>;
 
 const isNonEmpty = (value: AttributeValue | undefined): boolean =>
   typeof value === "string" && value !== "";
@@ -119,9 +119,10 @@ const isObject = (value: AttributeValue | undefined): value is AttributeObject =
 const isIndex = (step: string): boolean => /^\d{1,9}$/.test(step);
 
 /**
- * Inserts a value at a path. Returns false if another name is in conflict: `a.0` and `a.0.b` can't both have a value.
+ * Inserts a value at a path. Returns false if the path conflicts with another one: `a.0` and `a.0.b` can't both have
+ * a value.
  */
-function insert(root: Branch, steps: readonly string[], value: AttributeValue): boolean {
+function insertAtPath(root: TreeBranch, steps: readonly string[], value: AttributeValue): boolean {
   let branch = root;
   for (const step of steps.slice(0, -1)) {
     const next = branch.get(step) ?? new Map();
@@ -139,9 +140,9 @@ function insert(root: Branch, steps: readonly string[], value: AttributeValue): 
   return true;
 }
 
-function toValue(branch: Branch): unknown {
+function toTree(branch: TreeBranch): unknown {
   const entries = [...branch].map(
-    ([step, next]) => [step, next instanceof Map ? toValue(next) : next.leaf] as const,
+    ([step, next]) => [step, next instanceof Map ? toTree(next) : next.leaf] as const,
   );
   if (entries.every(([step]) => isIndex(step))) {
     return entries.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value);

@@ -5,21 +5,21 @@ import { serverLimits } from "../model/options.ts";
 import { traceRequest } from "./proto-types.ts";
 import type { Attributes, DecodedSpans, Span, SpanEvent, SpanFault, SpanLink } from "./span.ts";
 import {
-  attributes,
-  hexId,
-  items,
-  member,
-  enumOrNumber,
-  text,
-  unsigned,
+  readAttributes,
+  readHexId,
+  readItems,
+  readMember,
+  readEnumOrNumber,
+  readText,
+  readUnsigned,
   ValueFault,
 } from "./wire-values.ts";
 
-/** Encoding of a request body. The response uses the same one. */
+/** Encoding of a request body. The response has the same encoding. */
 export type Encoding = "json" | "protobuf";
 
-/** What a span inherits from the groups that contain it. */
-interface Source {
+/** The data that a span has in common with the other spans of its resource and scope. */
+interface SpanGroup {
   readonly resource: Attributes;
   readonly scopeName: string;
   readonly scopeVersion: string;
@@ -34,20 +34,20 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
   const request = encoding === "json" ? parseJson(body) : parseProtobuf(body);
   const spans: Span[] = [];
   const faults: SpanFault[] = [];
-  for (const group of items(request, "resourceSpans")) {
-    const resource = attempt(() => attributes(member(group, "resource")));
-    for (const scopeGroup of items(group, "scopeSpans")) {
-      const scope = member(scopeGroup, "scope");
-      const scopeName = text(scope, "name");
-      const scopeVersion = text(scope, "version");
-      const encodedSpans = items(scopeGroup, "spans");
-      // Checked before the spans are read: a small body may contain millions of empty ones.
+  for (const resourceGroup of readItems(request, "resourceSpans")) {
+    const resource = catchFault(() => readAttributes(readMember(resourceGroup, "resource")));
+    for (const scopeGroup of readItems(resourceGroup, "scopeSpans")) {
+      const scope = readMember(scopeGroup, "scope");
+      const scopeName = readText(scope, "name");
+      const scopeVersion = readText(scope, "version");
+      const encodedSpans = readItems(scopeGroup, "spans");
+      // Check the count before reading the spans: a small body may contain millions of empty spans.
       checkCount(spans.length + faults.length + encodedSpans.length);
       for (const encodedSpan of encodedSpans) {
         const span =
           resource instanceof ValueFault
             ? resource
-            : attempt(() => toSpan(encodedSpan, { resource, scopeName, scopeVersion }));
+            : catchFault(() => toSpan(encodedSpan, { resource, scopeName, scopeVersion }));
         if (span instanceof ValueFault) {
           faults.push({ reason: span.message });
         } else {
@@ -59,7 +59,7 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
   return { spans, faults };
 }
 
-function attempt<Value>(read: () => Value): Value | ValueFault {
+function catchFault<Value>(read: () => Value): Value | ValueFault {
   try {
     return read();
   } catch (cause) {
@@ -92,7 +92,7 @@ function parseJson(body: Buffer): unknown {
     throw new RequestError(400, "the body is not UTF-8: send JSON in UTF-8");
   }
   try {
-    // Limits the nesting, because later functions are recursive.
+    // Limit the nesting, because later functions are recursive.
     new JsonCursor(body, serverLimits.bodyDepth).readWhole();
     const request: unknown = JSON.parse(quoteLargeIntegers(body.toString("utf8")));
     if (typeof request !== "object" || request === null || Array.isArray(request)) {
@@ -105,8 +105,8 @@ function parseJson(body: Buffer): unknown {
 }
 
 /**
- * Quotes 64-bit integers that were sent as numbers, of which JavaScript keeps only 53 bits. The pattern matches
- * members only, because a quote inside a string follows a backslash.
+ * Quotes 64-bit integers that were sent as numbers, because JavaScript would round them to 53 bits. The pattern
+ * matches members only, because a quote inside a string follows a backslash.
  */
 const quoteLargeIntegers = (json: string): string =>
   json.replaceAll(
@@ -122,41 +122,41 @@ const errorCode = 2;
 /** Bits of `flags` that are both set if the exporter knows that the parent is in another process. */
 const remoteParentBits = 0x300;
 
-function toSpan(encoded: unknown, source: Source): Span {
-  const spanId = hexId(encoded, "spanId", 8);
-  const traceId = hexId(encoded, "traceId", 16);
+function toSpan(encoded: unknown, group: SpanGroup): Span {
+  const spanId = readHexId(encoded, "spanId", 8);
+  const traceId = readHexId(encoded, "traceId", 16);
   if (spanId === "" || traceId === "") {
     throw new ValueFault(`${spanId === "" ? "spanId" : "traceId"} is missing or zero`);
   }
-  const parentSpanId = hexId(encoded, "parentSpanId", 8);
-  const status = member(encoded, "status");
+  const parentSpanId = readHexId(encoded, "parentSpanId", 8);
+  const status = readMember(encoded, "status");
   return {
-    ...source,
+    ...group,
     traceId,
     spanId,
     parentSpanId: parentSpanId === spanId ? "" : parentSpanId,
-    name: text(encoded, "name"),
-    kind: kindNames[enumOrNumber(encoded, "kind", kindConstants)] ?? "",
-    startNanos: unsigned(encoded, "startTimeUnixNano"),
-    endNanos: unsigned(encoded, "endTimeUnixNano"),
-    hasRemoteParent: (enumOrNumber(encoded, "flags") & remoteParentBits) === remoteParentBits,
-    traceState: text(encoded, "traceState"),
-    attributes: attributes(encoded),
-    events: items(encoded, "events").map(toEvent),
-    links: items(encoded, "links").map(toLink),
-    isError: enumOrNumber(status, "code", statusConstants) === errorCode,
-    statusMessage: text(status, "message"),
+    name: readText(encoded, "name"),
+    kind: kindNames[readEnumOrNumber(encoded, "kind", kindConstants)] ?? "",
+    startNanos: readUnsigned(encoded, "startTimeUnixNano"),
+    endNanos: readUnsigned(encoded, "endTimeUnixNano"),
+    hasRemoteParent: (readEnumOrNumber(encoded, "flags") & remoteParentBits) === remoteParentBits,
+    traceState: readText(encoded, "traceState"),
+    attributes: readAttributes(encoded),
+    events: readItems(encoded, "events").map(toEvent),
+    links: readItems(encoded, "links").map(toLink),
+    isError: readEnumOrNumber(status, "code", statusConstants) === errorCode,
+    statusMessage: readText(status, "message"),
   };
 }
 
 const toEvent = (encoded: unknown): SpanEvent => ({
-  name: text(encoded, "name"),
-  nanos: unsigned(encoded, "timeUnixNano"),
-  attributes: attributes(encoded),
+  name: readText(encoded, "name"),
+  nanos: readUnsigned(encoded, "timeUnixNano"),
+  attributes: readAttributes(encoded),
 });
 
 const toLink = (encoded: unknown): SpanLink => ({
-  traceId: hexId(encoded, "traceId", 16),
-  spanId: hexId(encoded, "spanId", 8),
-  attributes: attributes(encoded),
+  traceId: readHexId(encoded, "traceId", 16),
+  spanId: readHexId(encoded, "spanId", 8),
+  attributes: readAttributes(encoded),
 });

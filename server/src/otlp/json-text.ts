@@ -1,6 +1,6 @@
 import { JsonCursor, JsonError } from "../bodies/json-cursor.ts";
 
-/** A value that is JSON text already. It is stored unchanged, including numbers of any size. */
+/** A value that is JSON text already. It is stored unchanged, so numbers of any size are preserved. */
 export class JsonText {
   readonly text: string;
 
@@ -35,14 +35,14 @@ export const readMembers = (text: string): ReadonlyMap<string, JsonText> | undef
     ? read(text, (cursor) => toTexts(cursor.readMembers()))
     : undefined;
 
-/** Returns the text if it is JSON of any kind. */
+/** Returns the text as JSON if it is JSON of any kind; otherwise `undefined`. */
 export const readJson = (text: string): JsonText | undefined =>
   read(text, (cursor) => {
     cursor.readWhole();
     return new JsonText(wellFormed(text));
   });
 
-/** Maximum nesting of a value that is parsed. A value with more levels stays a text. */
+/** Maximum nesting of a value that is parsed. A text with more levels is not parsed. */
 const depthLimit = 256;
 
 /** Parses a JSON text; `undefined` if it is not JSON, or is nested too deeply. */

@@ -61,7 +61,10 @@ function toTimes({ startNanos, endNanos }: Span): Members {
   };
 }
 
-/** A project that the span names takes precedence over one that all spans of the request or process share. */
+/**
+ * Takes the project of a span. A project that the span itself names takes precedence over one that all spans of the
+ * request or process have in common.
+ */
 function takeProject(span: Span, bag: AttributeBag, project: string | undefined): Members {
   const id = takeUuid(bag, "langsmith.trace.session_id");
   const name = bag.takeText("langsmith.trace.session_name") ?? project;

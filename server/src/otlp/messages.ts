@@ -9,26 +9,31 @@ export const areMessages = (items: readonly unknown[]): boolean =>
   items.every((item) => isObject(item) && ("role" in item || "message" in item));
 
 /**
- * Converts messages of the common conventions to one form: the parts of `gen_ai.input.messages`, the indexed names
- * of older versions, and those of OpenInference. A message that has this form already stays unchanged.
+ * Converts messages of the common conventions to one form: the parts of `gen_ai.input.messages`, the indexed names of
+ * older versions, and those of OpenInference. A message that already has this form is not changed.
  */
 export const toMessages = (items: readonly unknown[]): readonly Message[] =>
   items.flatMap((item) => {
     if (!isObject(item)) {
       return [{ content: item }];
     }
-    const { message, ...rest } = item;
-    return toMessage(isObject(message) ? { ...rest, ...message } : item);
+    const { message, ...otherMembers } = item;
+    return toMessage(isObject(message) ? { ...otherMembers, ...message } : item);
   });
 
-function toMessage({ parts, contents, tool_calls: calls, ...rest }: Message): readonly Message[] {
+function toMessage({
+  parts,
+  contents,
+  tool_calls: calls,
+  ...otherMembers
+}: Message): readonly Message[] {
   const toolCalls = Array.isArray(calls) ? calls.map(toToolCall) : [];
   if (Array.isArray(parts)) {
-    return fromParts(rest, parts, toolCalls);
+    return convertParts(otherMembers, parts, toolCalls);
   }
   return [
     {
-      ...rest,
+      ...otherMembers,
       ...(Array.isArray(contents) ? { content: contents.map(toContent) } : {}),
       ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
     },
@@ -39,20 +44,20 @@ function toMessage({ parts, contents, tool_calls: calls, ...rest }: Message): re
  * Converts a message with parts (semantic conventions, "gen_ai.input.messages"). Results of tools become messages
  * of their own.
  */
-function fromParts(
+function convertParts(
   message: Message,
   parts: readonly unknown[],
   toolCalls: readonly unknown[],
 ): readonly Message[] {
-  const toolResults = parts.filter((part) => typeOf(part) === "tool_call_response");
-  const calls = parts.filter((part) => typeOf(part) === "tool_call");
-  const others = parts.filter((part) => !toolResults.includes(part) && !calls.includes(part));
+  const toolResults = parts.filter((part) => readType(part) === "tool_call_response");
+  const calls = parts.filter((part) => readType(part) === "tool_call");
+  const otherParts = parts.filter((part) => !toolResults.includes(part) && !calls.includes(part));
   const allCalls = [...toolCalls, ...calls.map(toToolCall)];
   const messages: Message[] = toolResults.map((toolResult) => toToolMessage(message, toolResult));
-  if (others.length > 0 || allCalls.length > 0 || toolResults.length === 0) {
+  if (otherParts.length > 0 || allCalls.length > 0 || toolResults.length === 0) {
     messages.push({
       ...message,
-      content: toPartsContent(others),
+      content: toPartsContent(otherParts),
       ...(allCalls.length === 0 ? {} : { tool_calls: allCalls }),
     });
   }
@@ -60,13 +65,17 @@ function fromParts(
 }
 
 function toToolMessage(message: Message, toolResult: unknown): Message {
-  const { type: _, id, response, result, ...rest } = isObject(toolResult) ? toolResult : {};
-  return { ...message, ...rest, role: "tool", tool_call_id: id, content: response ?? result };
+  const { type: _, id, response, result, ...otherMembers } = isObject(toolResult) ? toolResult : {};
+  return {
+    ...message,
+    ...otherMembers,
+    role: "tool",
+    tool_call_id: id,
+    content: response ?? result,
+  };
 }
 
-/**
- * Converts the parts of a message that are not tool calls to its content. A single text part becomes a plain string.
- */
+/** Converts the parts of a message that are not tool calls to its content. A single text part becomes a string. */
 export function toPartsContent(parts: readonly unknown[]): unknown {
   const contents = parts.map((part) =>
     isObject(part) && part["type"] === "text" && "content" in part
@@ -82,15 +91,15 @@ export function toPartsContent(parts: readonly unknown[]): unknown {
     : contents;
 }
 
-/** Converts `message_content` of OpenInference. */
+/** Converts the member `message_content` of OpenInference. */
 function toContent(item: unknown): unknown {
   const content = isObject(item) ? (item["message_content"] ?? item) : item;
   if (!isObject(content) || !("image" in content)) {
     return content;
   }
-  const { image, ...rest } = content;
+  const { image, ...otherMembers } = content;
   const inner = isObject(image) ? (image["image"] ?? image) : image;
-  return { ...rest, type: "image_url", image_url: inner };
+  return { ...otherMembers, type: "image_url", image_url: inner };
 }
 
 function toToolCall(item: unknown): unknown {
@@ -98,12 +107,12 @@ function toToolCall(item: unknown): unknown {
   if (!isObject(call)) {
     return call;
   }
-  const { id, name, arguments: callArguments, function: functionObject, ...rest } = call;
+  const { id, name, arguments: callArguments, function: functionObject, ...otherMembers } = call;
   const functionCall = isObject(functionObject)
     ? functionObject
     : { name, arguments: callArguments };
   return {
-    ...rest,
+    ...otherMembers,
     ...(id === undefined ? {} : { id }),
     type: "function",
     function: { ...functionCall, arguments: toArguments(functionCall["arguments"]) },
@@ -113,7 +122,7 @@ function toToolCall(item: unknown): unknown {
 const toArguments = (value: unknown): unknown =>
   value === undefined || typeof value === "string" ? value : toJson(value);
 
-const typeOf = (part: unknown): unknown => (isObject(part) ? part["type"] : undefined);
+const readType = (part: unknown): unknown => (isObject(part) ? part["type"] : undefined);
 
 const isObject = (value: unknown): value is Message =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -32,10 +32,10 @@ const parseList = (text: string): readonly unknown[] | undefined => {
 };
 
 /**
- * Metadata names of runs for attributes that have different names in different conventions. If a span has several
- * of them, the first one is used.
+ * Names of attributes in different conventions, by the metadata name that runs use. If a span has several of the
+ * attributes, the first one is used.
  */
-const aliases: Readonly<Record<string, readonly string[]>> = {
+const attributeNames: Readonly<Record<string, readonly string[]>> = {
   ls_provider: ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system"],
   ls_model_name: [
     "gen_ai.request.model",
@@ -50,22 +50,22 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   user_id: ["user.id"],
 };
 
-/** The metadata of a run: the description of the span, and all remaining attributes with their types. */
+/** Creates the metadata of a run: the description of the span, and all remaining attributes with their types. */
 export function toMetadata(span: Span, bag: AttributeBag): Members {
-  const explicit = {
+  const explicitMembers = {
     ...Object.fromEntries(bag.takeAll("traceloop.association.properties.")),
     ...bag.takeObject("metadata"),
     ...bag.takeObject("langsmith.metadata"),
     ...Object.fromEntries(bag.takeAll("langsmith.metadata.")),
   };
-  const aliased = Object.fromEntries(
-    Object.entries(aliases)
+  const aliasedMembers = Object.fromEntries(
+    Object.entries(attributeNames)
       .map(([name, sources]) => [name, bag.peek(...sources)] as const)
       .filter(([, value]) => value !== undefined),
   );
   return {
     ...Object.fromEntries(span.resource),
-    ...nonEmpty({
+    ...removeEmpty({
       "otel.scope.name": span.scopeName,
       "otel.scope.version": span.scopeVersion,
       "otel.trace_id": span.traceId,
@@ -74,13 +74,13 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
       "otel.span_kind": span.kind,
       "otel.trace_state": span.traceState,
     }),
-    ...aliased,
-    ...Object.fromEntries(bag.remaining()),
-    ...explicit,
+    ...aliasedMembers,
+    ...Object.fromEntries(bag.listRemaining()),
+    ...explicitMembers,
   };
 }
 
-/** The parameters of a model call. They also stay in the metadata, under their original names. */
+/** Takes the parameters of a model call. They also stay in the metadata, under their original names. */
 export function toInvocationParams(bag: AttributeBag): Members | undefined {
   const { stop_sequences: stop, ...request } = Object.fromEntries(bag.peekAll("gen_ai.request."));
   const definitions = bag.takeText("gen_ai.tool.definitions");
@@ -111,5 +111,5 @@ export const toLinks = (links: readonly SpanLink[]): readonly Members[] =>
     attributes: Object.fromEntries(attributes),
   }));
 
-const nonEmpty = (members: Readonly<Record<string, string>>): Members =>
+const removeEmpty = (members: Readonly<Record<string, string>>): Members =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ""));

@@ -19,7 +19,7 @@ export async function receiveSpans(
   reply: FastifyReply,
 ): Promise<unknown> {
   const chunks = await readBodyChunks(request.raw);
-  const encoding = encodingOf(request, chunks[0]);
+  const encoding = determineEncoding(request, chunks[0]);
   const { result, faults } = await ingestSpans(dependencies, request, { chunks, encoding });
   const reasons = [...faults, ...result.rejected.map(({ reason }) => reason)];
   if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
@@ -41,7 +41,7 @@ async function ingestSpans(
   { chunks, encoding }: ReceivedSpans,
 ): Promise<{ readonly result: IngestResult; readonly faults: readonly string[] }> {
   const { tenantId } = request;
-  const project = projectOf(request);
+  const project = readProject(request);
   if (isLarge(chunks, serverLimits.largeSpansBytes)) {
     const decoded = await work.run<SpansTask>(tenantId, {
       kind: "spans",
@@ -61,8 +61,8 @@ async function ingestSpans(
 }
 
 /**
- * Sends an error in the encoding of the request. Clients retry after 429 and 503. They do not retry after 400,
- * which is therefore the status for a body that can't be read.
+ * Sends an error in the encoding of the request. Clients send the spans again after the statuses 429 and 503, but not
+ * after 400, which is therefore the status for a body that can't be read.
  */
 export function sendSpanError(
   cause: FastifyError | RequestError,
@@ -78,7 +78,7 @@ export function sendSpanError(
   if (status >= 500 && !isRequestError) {
     process.emitWarning(cause);
   }
-  const encoding = encodingOf(request);
+  const encoding = determineEncoding(request);
   return reply
     .code(status)
     .header("content-type", contentTypes[encoding])
@@ -88,10 +88,10 @@ export function sendSpanError(
 const openBrace = 0x7b;
 
 /**
- * Determines the encoding from the content type. If that names neither encoding, a body that begins with a brace is
- * JSON.
+ * Determines the encoding from the content type. If the content type names neither encoding, a body that begins with
+ * a brace is JSON.
  */
-function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
+function determineEncoding({ headers }: FastifyRequest, body?: Buffer): Encoding {
   const type = headers["content-type"]?.toLowerCase() ?? "";
   if (type.includes("json")) {
     return "json";
@@ -105,7 +105,7 @@ function encodingOf({ headers }: FastifyRequest, body?: Buffer): Encoding {
  * Reads the project from a header. Node decodes headers as Latin-1, but clients send names with other characters as
  * UTF-8.
  */
-function projectOf({ headers }: FastifyRequest): string | undefined {
+function readProject({ headers }: FastifyRequest): string | undefined {
   const value = headers["langsmith-project"];
   if (typeof value !== "string" || value === "") {
     return undefined;

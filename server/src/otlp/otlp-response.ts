@@ -7,7 +7,10 @@ export const contentTypes: Readonly<Record<Encoding, string>> = {
   protobuf: "application/x-protobuf",
 };
 
-/** Encodes the body of a response with status 200. Clients do not send rejected spans again. */
+/**
+ * Encodes the body of a response with status 200, with the reasons of rejections. Clients do not send rejected spans
+ * again.
+ */
 export function encodeSuccess(encoding: Encoding, reasons: readonly string[]): Buffer {
   const partialSuccess = {
     rejectedSpans: reasons.length,
@@ -17,22 +20,22 @@ export function encodeSuccess(encoding: Encoding, reasons: readonly string[]): B
   return encoding === "protobuf"
     ? Buffer.from(traceResponse.encode(traceResponse.fromObject(body)).finish())
     : Buffer.from(
-        // In the JSON of protobuf, a 64-bit integer is a string.
+        // In JSON, protobuf represents a 64-bit integer as a string.
         JSON.stringify(body, (name, value: unknown) =>
           name === "rejectedSpans" ? String(value) : value,
         ),
       );
 }
 
-/** Encodes the body of any other response: google.rpc.Status. */
+/** Encodes the body of an error response: google.rpc.Status. */
 export function encodeFailure(encoding: Encoding, status: number, message: string): Buffer {
-  const body = { code: codes[status] ?? unknownCode, message };
+  const body = { code: rpcCodes[status] ?? unknownRpcCode, message };
   return encoding === "protobuf"
     ? Buffer.from(rpcStatus.encode(rpcStatus.fromObject(body)).finish())
     : Buffer.from(JSON.stringify(body));
 }
 
-/** Maximum number of reasons in a message, so that it stays readable in a client's log. */
+/** Maximum number of reasons in a message, so that it is readable in a client's log. */
 const reasonLimit = 5;
 
 export const describeRejections = (reasons: readonly string[]): string => {
@@ -42,7 +45,7 @@ export const describeRejections = (reasons: readonly string[]): string => {
 };
 
 /** google.rpc.Code by HTTP status. */
-const codes: Readonly<Record<number, number>> = {
+const rpcCodes: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
   403: 7,
@@ -52,4 +55,4 @@ const codes: Readonly<Record<number, number>> = {
   429: 8,
   503: 14,
 };
-const unknownCode = 2;
+const unknownRpcCode = 2;

@@ -6,8 +6,8 @@ import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 import { spansResponses, spansErrors, spansSchemas } from "./otlp-schemas.ts";
 
 /**
- * Adds the route for OTLP over HTTP. The handler reads the body itself, because its encoding determines how to
- * parse it.
+ * Adds the route for OTLP (the OpenTelemetry protocol) over HTTP. The handler reads the body itself, because the
+ * encoding determines how to parse it.
  */
 export function addOtlpRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
   app.route({

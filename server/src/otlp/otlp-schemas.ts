@@ -2,18 +2,18 @@ import { Type } from "typebox";
 import { AnyObject, Bytes, Count, List, Text } from "../http/schema-parts.ts";
 
 /** A body of OpenTelemetry, as JSON or in the binary encoding of protobuf. */
-const inBothEncodings = (json: ReturnType<typeof Type.Object>) => ({
+const createForBothEncodings = (json: ReturnType<typeof Type.Object>) => ({
   "application/json": json,
   "application/x-protobuf": Bytes,
 });
 
-/** ExportTraceServiceRequest. */
-export const spansSchemas = inBothEncodings(
+/** Body of a request: ExportTraceServiceRequest. */
+export const spansSchemas = createForBothEncodings(
   Type.Object({ resourceSpans: Type.Optional(List(AnyObject)) }, { title: "ExportTraceRequest" }),
 );
 
-/** ExportTraceServiceResponse. In the JSON of protobuf, a 64-bit integer is a string. */
-export const spansResponses = inBothEncodings(
+/** Body of a response: ExportTraceServiceResponse. In JSON, protobuf represents a 64-bit integer as a string. */
+export const spansResponses = createForBothEncodings(
   Type.Object(
     {
       partialSuccess: Type.Optional(Type.Object({ rejectedSpans: Text, errorMessage: Text })),
@@ -22,7 +22,7 @@ export const spansResponses = inBothEncodings(
   ),
 );
 
-/** google.rpc.Status. */
-export const spansErrors = inBothEncodings(
+/** Body of an error: google.rpc.Status. */
+export const spansErrors = createForBothEncodings(
   Type.Object({ code: Count, message: Text }, { title: "RpcStatus" }),
 );

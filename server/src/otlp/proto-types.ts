@@ -4,33 +4,41 @@ import protobuf from "protobufjs/light.js";
 // google.rpc.Status, with the fields that this server reads. Other fields are skipped. A field is written as its
 // number, its type and, for a list, `repeated`.
 
-const message = (fields: Readonly<Record<string, string>>): protobuf.IType => ({
+const createMessageType = (fields: Readonly<Record<string, string>>): protobuf.IType => ({
   fields: Object.fromEntries(
     Object.entries(fields).map(([name, text]) => {
       const [id = "", type = "", rule] = text.split(" ");
       return [
         name,
-        { id: Number(id), type, ...(rule === undefined ? {} : { rule }), ...lenientText(type) },
+        {
+          id: Number(id),
+          type,
+          ...(rule === undefined ? {} : { rule }),
+          ...createTextOptions(type),
+        },
       ];
     }),
   ),
 });
 
 /**
- * Options of a field of type string: text that is not UTF-8 is decoded with replacement characters, so that it does not
- * fail the whole request.
+ * Options of a field of type string: text that is not UTF-8 is decoded with replacement characters, so that it does
+ * not make the whole request fail.
  */
-const lenientText = (type: string) =>
+const createTextOptions = (type: string) =>
   type === "string" ? { options: { features: { utf8_validation: "NONE" } } } : {};
 
 const root = protobuf.Root.fromJSON({
   nested: {
-    ExportTraceServiceRequest: message({ resourceSpans: "1 ResourceSpans repeated" }),
-    ResourceSpans: message({ resource: "1 Resource", scopeSpans: "2 ScopeSpans repeated" }),
-    Resource: message({ attributes: "1 KeyValue repeated" }),
-    ScopeSpans: message({ scope: "1 InstrumentationScope", spans: "2 Span repeated" }),
-    InstrumentationScope: message({ name: "1 string", version: "2 string" }),
-    Span: message({
+    ExportTraceServiceRequest: createMessageType({ resourceSpans: "1 ResourceSpans repeated" }),
+    ResourceSpans: createMessageType({
+      resource: "1 Resource",
+      scopeSpans: "2 ScopeSpans repeated",
+    }),
+    Resource: createMessageType({ attributes: "1 KeyValue repeated" }),
+    ScopeSpans: createMessageType({ scope: "1 InstrumentationScope", spans: "2 Span repeated" }),
+    InstrumentationScope: createMessageType({ name: "1 string", version: "2 string" }),
+    Span: createMessageType({
       traceId: "1 bytes",
       spanId: "2 bytes",
       traceState: "3 string",
@@ -45,14 +53,18 @@ const root = protobuf.Root.fromJSON({
       status: "15 SpanStatus",
       flags: "16 fixed32",
     }),
-    Event: message({
+    Event: createMessageType({
       timeUnixNano: "1 fixed64",
       name: "2 string",
       attributes: "3 KeyValue repeated",
     }),
-    Link: message({ traceId: "1 bytes", spanId: "2 bytes", attributes: "4 KeyValue repeated" }),
-    SpanStatus: message({ message: "2 string", code: "3 int32" }),
-    KeyValue: message({ key: "1 string", value: "2 AnyValue" }),
+    Link: createMessageType({
+      traceId: "1 bytes",
+      spanId: "2 bytes",
+      attributes: "4 KeyValue repeated",
+    }),
+    SpanStatus: createMessageType({ message: "2 string", code: "3 int32" }),
+    KeyValue: createMessageType({ key: "1 string", value: "2 AnyValue" }),
     AnyValue: {
       oneofs: {
         value: {
@@ -67,7 +79,7 @@ const root = protobuf.Root.fromJSON({
           ],
         },
       },
-      ...message({
+      ...createMessageType({
         stringValue: "1 string",
         boolValue: "2 bool",
         intValue: "3 int64",
@@ -77,11 +89,16 @@ const root = protobuf.Root.fromJSON({
         bytesValue: "7 bytes",
       }),
     },
-    ArrayValue: message({ values: "1 AnyValue repeated" }),
-    KeyValueList: message({ values: "1 KeyValue repeated" }),
-    ExportTraceServiceResponse: message({ partialSuccess: "1 ExportTracePartialSuccess" }),
-    ExportTracePartialSuccess: message({ rejectedSpans: "1 int64", errorMessage: "2 string" }),
-    Status: message({ code: "1 int32", message: "2 string" }),
+    ArrayValue: createMessageType({ values: "1 AnyValue repeated" }),
+    KeyValueList: createMessageType({ values: "1 KeyValue repeated" }),
+    ExportTraceServiceResponse: createMessageType({
+      partialSuccess: "1 ExportTracePartialSuccess",
+    }),
+    ExportTracePartialSuccess: createMessageType({
+      rejectedSpans: "1 int64",
+      errorMessage: "2 string",
+    }),
+    Status: createMessageType({ code: "1 int32", message: "2 string" }),
   },
 });
 

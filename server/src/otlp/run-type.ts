@@ -2,12 +2,12 @@ import type { AttributeBag } from "./attribute-bag.ts";
 
 const runTypes = ["tool", "chain", "llm", "retriever", "embedding", "prompt", "parser"];
 
-const sameNames: Readonly<Record<string, string>> = Object.fromEntries(
+const runTypesByName: Readonly<Record<string, string>> = Object.fromEntries(
   runTypes.map((type) => [type, type]),
 );
 
-/** Run types by `gen_ai.operation.name`. */
-const operations: Readonly<Record<string, string>> = {
+/** Run types by the attribute `gen_ai.operation.name`. */
+const runTypesByOperation: Readonly<Record<string, string>> = {
   chat: "llm",
   completion: "llm",
   text_completion: "llm",
@@ -21,34 +21,34 @@ const operations: Readonly<Record<string, string>> = {
   invoke_workflow: "chain",
 };
 
-/** Run types by `openinference.span.kind`. */
-const openInferenceKinds: Readonly<Record<string, string>> = {
-  ...sameNames,
+/** Run types by the attribute `openinference.span.kind`. */
+const runTypesByOpenInferenceKind: Readonly<Record<string, string>> = {
+  ...runTypesByName,
   agent: "chain",
   reranker: "retriever",
   guardrail: "chain",
   evaluator: "chain",
 };
 
-/** Run types by `llm.request.type` of OpenLLMetry. */
-const requestTypes: Readonly<Record<string, string>> = {
+/** Run types by the attribute `llm.request.type` of OpenLLMetry. */
+const runTypesByRequestType: Readonly<Record<string, string>> = {
   chat: "llm",
   completion: "llm",
   embedding: "embedding",
   rerank: "retriever",
 };
 
-const sources: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
-  ["langsmith.span.kind", sameNames],
-  ["openinference.span.kind", openInferenceKinds],
-  ["gen_ai.operation.name", operations],
+const typeAttributes: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ["langsmith.span.kind", runTypesByName],
+  ["openinference.span.kind", runTypesByOpenInferenceKind],
+  ["gen_ai.operation.name", runTypesByOperation],
   ["traceloop.span.kind", { tool: "tool", workflow: "chain", task: "chain", agent: "chain" }],
-  ["llm.request.type", requestTypes],
+  ["llm.request.type", runTypesByRequestType],
 ];
 
-/** The run type that a span's attributes indicate, else `chain`. The attributes stay in the bag. */
+/** Returns the run type that a span's attributes indicate, otherwise `chain`. Removes no attribute. */
 export function toRunType(bag: AttributeBag): string {
-  for (const [name, types] of sources) {
+  for (const [name, types] of typeAttributes) {
     const value = bag.peekText(name)?.toLowerCase() ?? "";
     const type = Object.hasOwn(types, value) ? types[value] : undefined;
     if (type !== undefined) {

@@ -7,17 +7,17 @@ import type { AttributeValue, SpanEvent } from "./span.ts";
 /** The members of a run's inputs or outputs. */
 export type Content = Readonly<Record<string, unknown>>;
 
-/** Names the attributes and events that contain the inputs of a span, or those that contain its outputs. */
+/** The names of the attributes and events that contain the inputs of a span, or those that contain its outputs. */
 interface PayloadSource {
-  /** Attributes that contain the whole inputs or outputs. The first one that exists is used. */
+  /** Attributes that contain all inputs or outputs in one value. The first one that exists is used. */
   readonly wholeAttributes: readonly string[];
-  /** The event of older conventions that contains the whole inputs or outputs, and the attribute of that event. */
+  /** The event of older conventions that contains all inputs or outputs, and the name of its attribute. */
   readonly wholeEvent: readonly [string, string];
   readonly messages: string;
   readonly indexedMessages: readonly string[];
   readonly messageEvents: readonly string[];
   readonly documents: readonly string[];
-  /** The name of the member for a value that is not an object. */
+  /** The member of the run's inputs or outputs for a value that is not an object. */
   readonly member: "input" | "output";
 }
 
@@ -75,13 +75,13 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
 export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
   takeContent({ bag, events, source: outputSource, system: [], otherMembers: {} });
 
-/** Takes embeddings of OpenInference: the texts are inputs, the vectors are outputs. */
+/** Takes the embeddings of OpenInference: the texts are inputs, the vectors are outputs. */
 export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: Content } {
   const list = bag.takeList("embedding.embeddings").map(({ embedding }) => toObject(embedding));
-  const pick = (name: string): unknown[] =>
+  const readMembersOfAll = (name: string): unknown[] =>
     list.map((item) => item[name]).filter((value) => value !== undefined);
-  const texts = pick("text");
-  const vectors = pick("vector");
+  const texts = readMembersOfAll("text");
+  const vectors = readMembersOfAll("vector");
   return {
     inputs: texts.length === 0 ? {} : { texts },
     outputs: vectors.length === 0 ? {} : { embeddings: vectors },
@@ -104,14 +104,14 @@ function takeContent({
   otherMembers,
 }: ContentOptions): Content | undefined {
   const [eventName, eventAttribute] = source.wholeEvent;
-  const whole =
+  const wholeValue =
     bag.take(...source.wholeAttributes) ??
     events.find(({ name }) => name === eventName)?.attributes.get(eventAttribute);
   const mimeType = bag.takeText(`${source.member}.mime_type`);
   const messages = [...system, ...takeMessages(bag, events, source)];
   const documents = source.documents.flatMap((prefix) => bag.takeList(prefix)).map(toDocument);
   const content = {
-    ...(whole === undefined ? {} : toContent(whole, { mimeType, member: source.member })),
+    ...(wholeValue === undefined ? {} : toContent(wholeValue, { mimeType, member: source.member })),
     ...(messages.length === 0 ? {} : { messages }),
     ...(documents.length === 0 ? {} : { documents }),
     ...otherMembers,
@@ -120,22 +120,22 @@ function takeContent({
 }
 
 function toContent(
-  whole: AttributeValue,
+  wholeValue: AttributeValue,
   { mimeType, member }: { mimeType: string | undefined; member: string },
 ): Content {
-  if (typeof whole !== "string") {
-    return isPlainObject(whole) ? whole : { [member]: whole };
+  if (typeof wholeValue !== "string") {
+    return isPlainObject(wholeValue) ? wholeValue : { [member]: wholeValue };
   }
   const isText = mimeType !== undefined && !mimeType.includes("json");
-  const members = isText ? undefined : readMembers(whole);
+  const members = isText ? undefined : readMembers(wholeValue);
   if (members !== undefined) {
     return Object.fromEntries(members);
   }
-  // Without a JSON media type, only a text that looks like a list is parsed: a number or a keyword may be plain text.
-  const mayBeJson = !isText && (mimeType !== undefined || /^\s*\[/.test(whole));
-  const json = mayBeJson ? readJson(whole) : undefined;
+  // Without a JSON media type, parse only a text that looks like a list: a number or a keyword may be plain text.
+  const mayBeJson = !isText && (mimeType !== undefined || /^\s*\[/.test(wholeValue));
+  const json = mayBeJson ? readJson(wholeValue) : undefined;
   if (json === undefined) {
-    return { [member]: whole };
+    return { [member]: wholeValue };
   }
   const list = parseJson(json.text);
   return isList(list) && areMessages(list) ? { messages: toMessages(list) } : { [member]: json };
@@ -144,20 +144,20 @@ function toContent(
 function takeMessages(
   bag: AttributeBag,
   events: readonly SpanEvent[],
-  side: PayloadSource,
+  source: PayloadSource,
 ): readonly Message[] {
-  const parts = toParts(takeAttribute(bag, events, side.messages));
+  const parts = toParts(takeAttribute(bag, events, source.messages));
   if (parts !== undefined) {
     return toMessages(parts);
   }
-  for (const prefix of side.indexedMessages) {
+  for (const prefix of source.indexedMessages) {
     const list = bag.takeList(prefix);
     if (list.length > 0) {
       return toMessages(list);
     }
   }
   return toMessages(
-    events.filter(({ name }) => side.messageEvents.includes(name)).map(toEventMessage),
+    events.filter(({ name }) => source.messageEvents.includes(name)).map(toEventMessage),
   );
 }
 
@@ -175,7 +175,7 @@ function takeAttribute(
   );
 }
 
-/** Returns a list, which the attribute may contain as JSON text. Any other value becomes the only item of a list. */
+/** Returns the value as a list. A list may be given as JSON text; any other value becomes the only item of a list. */
 function toParts(value: AttributeValue | undefined): readonly unknown[] | undefined {
   if (value === undefined || value === null || value === "") {
     return undefined;
@@ -185,7 +185,7 @@ function toParts(value: AttributeValue | undefined): readonly unknown[] | undefi
   return isList(list) ? list : [list];
 }
 
-/** Converts an event to a message. If no attribute contains the role, it is derived from the event's name. */
+/** Converts an event to a message. If no attribute contains the role, the role is derived from the event's name. */
 function toEventMessage({ name, attributes }: SpanEvent): unknown {
   const {
     "gen_ai.event.content": eventContent,
@@ -200,9 +200,9 @@ function toEventMessage({ name, attributes }: SpanEvent): unknown {
   const message = isPlainObject(fields["message"])
     ? fields["message"]
     : parseObject(fields["message"]);
-  const { message: whole, ...others } = fields;
-  const isMessageMerged = whole === undefined || Object.keys(message).length > 0;
-  return { role, ...(isMessageMerged ? {} : { content: whole }), ...others, ...message };
+  const { message: wholeValue, ...otherFields } = fields;
+  const isMessageMerged = wholeValue === undefined || Object.keys(message).length > 0;
+  return { role, ...(isMessageMerged ? {} : { content: wholeValue }), ...otherFields, ...message };
 }
 
 /** Converts a document of OpenInference to the form that retrievers return. */

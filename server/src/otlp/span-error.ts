@@ -1,7 +1,9 @@
 import type { AttributeBag } from "./attribute-bag.ts";
 import type { Span, SpanEvent } from "./span.ts";
 
-/** The error of a span that has the status ERROR, or recorded an exception. The last exception is used. */
+/**
+ * Returns the error of a span that has the status ERROR or has recorded an exception, of which the last one is used.
+ */
 export function toErrorText(span: Span, bag: AttributeBag): string | undefined {
   const exception = span.events.findLast(({ name }) => name === "exception");
   if (exception === undefined) {
@@ -9,14 +11,14 @@ export function toErrorText(span: Span, bag: AttributeBag): string | undefined {
       ? span.statusMessage || bag.peekText("error.message", "error.type") || "ERROR"
       : undefined;
   }
-  const text = describe(exception);
+  const text = describeException(exception);
   const { statusMessage } = span;
   return span.isError && statusMessage !== "" && !text.includes(statusMessage)
     ? `${statusMessage}\n\n${text}`
     : text;
 }
 
-function describe({ attributes }: SpanEvent): string {
+function describeException({ attributes }: SpanEvent): string {
   const [type, message, stack] = ["type", "message", "stacktrace"].map((name) => {
     const value = attributes.get(`exception.${name}`);
     return typeof value === "string" ? value : "";
@@ -25,7 +27,7 @@ function describe({ attributes }: SpanEvent): string {
   if (stack === undefined || stack === "") {
     return headline;
   }
-  // In most languages, the stack trace contains the type and the message at its beginning or end.
+  // In most languages, the stack trace already contains the type and the message, at its beginning or end.
   const hasHeadline = stack.includes(message ?? "") && stack.includes(type ?? "");
   return hasHeadline ? stack : `${headline}\n\n${stack}`;
 }

@@ -2,9 +2,9 @@
 export const toTraceUuid = (traceId: string): string => toUuid(traceId);
 
 /**
- * Converts a span id to a UUID; its 8 bytes are the last 8 bytes. Span ids are unique within a trace only, so the
- * first 8 bytes are derived from the trace id. Its halves are combined by exclusive or, because some clients leave
- * one of them zero.
+ * Converts a span id to a UUID. Span ids are unique within a trace only, so the first 8 bytes of the UUID are derived
+ * from the trace id, and the last 8 bytes are the span id. The two halves of the trace id are combined by exclusive
+ * or, because some clients leave one of them zero.
  */
 export function toSpanUuid(traceId: string, spanId: string): string {
   const [high, low] = [traceId.slice(0, 16), traceId.slice(16)].map((half) => BigInt(`0x${half}`));
@@ -12,7 +12,7 @@ export function toSpanUuid(traceId: string, spanId: string): string {
   return toUuid(first + spanId);
 }
 
-/** Returns the span id of a UUID that contains no trace id: `00000000-0000-0000-` and 8 bytes. */
+/** Returns the span id of a UUID that contains no trace id, that is, `00000000-0000-0000-` followed by 8 bytes. */
 export function toSpanId(uuid: string): string | undefined {
   const hex = uuid.replaceAll("-", "").toLowerCase();
   return /^0{16}[\da-f]{16}$/.test(hex) ? hex.slice(16) : undefined;

@@ -5,8 +5,8 @@ import { toSpanId, toSpanUuid, toTraceUuid } from "./span-ids.ts";
 import type { Span } from "./span.ts";
 
 /**
- * The position of a span in its trace: the members of the run that are already known, and the ids from which the store
- * determines the others.
+ * The position of a span in its trace: the members of the run that are already known, and the ids from which the
+ * store determines the remaining ones.
  */
 export interface SpanPosition {
   readonly members: Readonly<Record<string, unknown>>;
@@ -14,27 +14,27 @@ export interface SpanPosition {
 }
 
 /**
- * Takes the position of a span. LangSmith attributes (`langsmith.*`) that give a dotted order or a parent run take
+ * Takes the position of a span. LangSmith attributes (`langsmith.*`) that contain a dotted order or a parent run take
  * precedence over the span's own ids.
  */
 export function takePosition(span: Span, bag: AttributeBag): SpanPosition {
   const id = toSpanUuid(span.traceId, span.spanId);
-  const common = { traceId: toTraceUuid(span.traceId), id };
+  const commonMembers = { traceId: toTraceUuid(span.traceId), id };
   const supplied = takeSuppliedPosition(bag);
   if (supplied !== undefined) {
     return {
       members: { ...supplied, id: supplied["id"] ?? id },
-      span: { ...common, kind: "placed", parentId: null },
+      span: { ...commonMembers, kind: "placed", parentId: null },
     };
   }
-  const parentSpanId = parentOf(span, bag);
+  const parentSpanId = readParentId(span, bag);
   if (parentSpanId === "") {
-    return { members: { id }, span: { ...common, kind: "root", parentId: null } };
+    return { members: { id }, span: { ...commonMembers, kind: "root", parentId: null } };
   }
   return {
     members: { id },
     span: {
-      ...common,
+      ...commonMembers,
       kind: span.hasRemoteParent ? "entry" : "inner",
       parentId: toSpanUuid(span.traceId, parentSpanId),
     },
@@ -76,10 +76,10 @@ function readOrder(text: string | undefined) {
 }
 
 /**
- * Returns the id of the parent span. Clients that do not send all spans name, in an attribute, the nearest ancestor
- * that they send.
+ * Returns the id of the parent span. A client that does not send all spans names the nearest ancestor that it sends,
+ * in an attribute.
  */
-function parentOf(span: Span, bag: AttributeBag): string {
+function readParentId(span: Span, bag: AttributeBag): string {
   const isRoot = bag.peek("langsmith.is_root");
   if (isRoot === true || isRoot === "true") {
     return "";

@@ -13,7 +13,7 @@ export interface AttributeObject {
   readonly [name: string]: AttributeValue;
 }
 
-/** Attributes by name. If a name occurs twice, the last value is used. */
+/** Attributes by name. If a span has several attributes with one name, the last one is used. */
 export type Attributes = ReadonlyMap<string, AttributeValue>;
 
 export interface SpanEvent {
@@ -39,7 +39,7 @@ export interface Span {
   readonly kind: string;
   readonly startNanos: bigint;
   readonly endNanos: bigint;
-  /** Whether the exporter stated that the parent is in another process. */
+  /** Whether the exporter has marked the parent as a span of another process. */
   readonly hasRemoteParent: boolean;
   readonly traceState: string;
   readonly attributes: Attributes;
@@ -52,7 +52,7 @@ export interface Span {
   readonly scopeVersion: string;
 }
 
-/** A rejected span. */
+/** Why a span was rejected. */
 export interface SpanFault {
   readonly reason: string;
 }

@@ -4,9 +4,9 @@ import { mapSpan } from "./map-span.ts";
 import { sortParentsFirst } from "./sort-parents-first.ts";
 import type { Span } from "./span.ts";
 
-/** Properties that all spans of a request share. */
+/** Properties that all spans of a request have in common. */
 export interface SpanRequest {
-  /** The project of spans that name none. */
+  /** The project of spans that name no project. */
   readonly project?: string | undefined;
   readonly expectedBytes?: number;
 }

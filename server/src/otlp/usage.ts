@@ -2,7 +2,7 @@ import { toJson } from "./json-text.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
 import type { AttributeValue } from "./span.ts";
 
-/** Names of attributes that may contain the same number; the first one present is used. */
+/** Names of attributes that may contain the same number. The first one that exists is used. */
 type AttributeNames = readonly string[];
 
 const countAttributes: Readonly<Record<string, AttributeNames>> = {
@@ -46,11 +46,11 @@ const detailAttributes: Readonly<Record<string, Readonly<Record<string, Attribut
   },
 };
 
-/** Takes the token counts that a span reports, under the names that runs use; `undefined` if there are none. */
+/** Takes the token counts that a span reports, with the names that runs use; `undefined` if it reports none. */
 export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const usage: Record<string, unknown> = { ...bag.takeObject("langsmith.usage_metadata") };
-  for (const [name, sources] of Object.entries(countAttributes)) {
-    usage[name] ??= takeCount(bag, sources);
+  for (const [name, attributeNames] of Object.entries(countAttributes)) {
+    usage[name] ??= takeCount(bag, attributeNames);
   }
   const [input, output] = [usage["input_tokens"], usage["output_tokens"]];
   if (input !== undefined && output !== undefined) {
@@ -73,16 +73,16 @@ function takeDetails(
     return reportedDetails;
   }
   const found = Object.entries(parts)
-    .map(([part, sources]) => [part, takeCount(bag, sources)] as const)
+    .map(([part, attributeNames]) => [part, takeCount(bag, attributeNames)] as const)
     .filter(([, count]) => count !== undefined);
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** Takes the first count that one of the attributes has. Other attributes with the same count are removed, too. */
-function takeCount(bag: AttributeBag, sources: AttributeNames): number | undefined {
-  const found = sources.map((name) => toCount(bag.peek(name)));
+/** Takes the first count that one of the attributes has. Other attributes with the same count are also removed. */
+function takeCount(bag: AttributeBag, attributeNames: AttributeNames): number | undefined {
+  const found = attributeNames.map((name) => toCount(bag.peek(name)));
   const count = found.find((value) => value !== undefined);
-  sources
+  attributeNames
     .filter((_, index) => count !== undefined && found[index] === count)
     .forEach((name) => bag.take(name));
   return count;

@@ -1,23 +1,24 @@
 import type { Attributes, AttributeObject, AttributeValue } from "./span.ts";
 
-// Reads values of a decoded request in either encoding. Protobuf has bytes, and 64-bit integers as objects of two
-// halves; JSON has hexadecimal digits and decimal strings (OTLP, "JSON Protobuf Encoding").
+// Functions that read values of a decoded request in either encoding. Protobuf has bytes, and 64-bit integers as
+// objects of two halves; JSON has hexadecimal digits and decimal strings (OTLP, "JSON Protobuf Encoding").
 
-/** A value that can't be decoded. The message is the reason. */
+/** Thrown for a value that can't be decoded. The message is the reason. */
 export class ValueFault extends Error {}
 
 /** Maximum nesting of arrays and lists in one attribute. */
 const depthLimit = 32;
 
-type Names = Readonly<Record<string, unknown>>;
+type MembersByName = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Names => typeof value === "object" && value !== null;
+const isObject = (value: unknown): value is MembersByName =>
+  typeof value === "object" && value !== null;
 
 /**
  * Returns a member of a message; `undefined` if it was not sent. JSON names are camelCase. The snake_case names of
- * the schema are accepted too, because some clients send them.
+ * the protobuf schema are accepted too, because some clients send them.
  */
-export function member(message: unknown, name: string): unknown {
+export function readMember(message: unknown, name: string): unknown {
   if (!isObject(message)) {
     return undefined;
   }
@@ -28,28 +29,28 @@ export function member(message: unknown, name: string): unknown {
   return Object.hasOwn(message, snakeCaseName) ? (message[snakeCaseName] ?? undefined) : undefined;
 }
 
-/** The items of a repeated member. */
-export function items(message: unknown, name: string): readonly unknown[] {
-  const value: unknown = member(message, name);
+/** Returns the items of a repeated member. */
+export function readItems(message: unknown, name: string): readonly unknown[] {
+  const value: unknown = readMember(message, name);
   return Array.isArray(value) ? value : [];
 }
 
-export function text(message: unknown, name: string): string {
-  const value = member(message, name);
+export function readText(message: unknown, name: string): string {
+  const value = readMember(message, name);
   return typeof value === "string" ? value : "";
 }
 
 /** Reads an unsigned 64-bit integer. */
-export const unsigned = (message: unknown, name: string): bigint =>
-  BigInt.asUintN(64, toInteger(member(message, name)) ?? 0n);
+export const readUnsigned = (message: unknown, name: string): bigint =>
+  BigInt.asUintN(64, toInteger(readMember(message, name)) ?? 0n);
 
 /** Reads a small number, or the name of an enumeration's constant, which some clients send in JSON. */
-export function enumOrNumber(
+export function readEnumOrNumber(
   message: unknown,
   name: string,
   names: readonly string[] = [],
 ): number {
-  const value = member(message, name);
+  const value = readMember(message, name);
   if (typeof value === "string" && names.includes(value)) {
     return names.indexOf(value);
   }
@@ -57,13 +58,13 @@ export function enumOrNumber(
 }
 
 /**
- * Reads an id as lowercase hexadecimal digits; empty if it is absent or zero. JSON that follows the general rules
- * of protobuf contains base64.
+ * Reads an id as lowercase hexadecimal digits; an empty text if it is absent or zero. In JSON that follows the
+ * general rules of protobuf, the id is base64.
  *
  * @throws ValueFault the length is wrong.
  */
-export function hexId(message: unknown, name: string, bytes: number): string {
-  const value = member(message, name) ?? "";
+export function readHexId(message: unknown, name: string, bytes: number): string {
+  const value = readMember(message, name) ?? "";
   const hex = toHex(value, bytes);
   if (hex === undefined) {
     throw new ValueFault(`${name} is not ${bytes} bytes: ${JSON.stringify(value).slice(0, 80)}`);
@@ -85,21 +86,25 @@ function toHex(value: unknown, bytes: number): string | undefined {
     : undefined;
 }
 
-/** @throws ValueFault the values are nested too deeply. */
-export function attributes(message: unknown): Attributes {
-  const found = new Map<string, AttributeValue>();
-  for (const entry of items(message, "attributes")) {
-    found.set(text(entry, "key"), toValue(member(entry, "value"), 1));
+/**
+ * Reads the attributes of a message.
+ *
+ * @throws ValueFault a value is nested too deeply.
+ */
+export function readAttributes(message: unknown): Attributes {
+  const attributesByName = new Map<string, AttributeValue>();
+  for (const entry of readItems(message, "attributes")) {
+    attributesByName.set(readText(entry, "key"), toValue(readMember(entry, "value"), 1));
   }
-  return found;
+  return attributesByName;
 }
 
 function toValue(anyValue: unknown, depth: number): AttributeValue {
   if (depth > depthLimit) {
     throw new ValueFault(`an attribute has more than ${depthLimit} levels`);
   }
-  for (const [kind, read] of kinds) {
-    const value = member(anyValue, kind);
+  for (const [kind, read] of valueReaders) {
+    const value = readMember(anyValue, kind);
     if (value !== undefined) {
       return read(value, depth);
     }
@@ -109,28 +114,31 @@ function toValue(anyValue: unknown, depth: number): AttributeValue {
 
 type ReadValue = (value: unknown, depth: number) => AttributeValue;
 
-const kinds: readonly (readonly [string, ReadValue])[] = [
+const valueReaders: readonly (readonly [string, ReadValue])[] = [
   ["stringValue", toText],
   ["boolValue", (value) => value === true || value === "true"],
   ["intValue", (value) => toNumber(BigInt.asIntN(64, toInteger(value) ?? 0n))],
   ["doubleValue", toDouble],
-  ["arrayValue", (value, depth) => items(value, "values").map((item) => toValue(item, depth + 1))],
+  [
+    "arrayValue",
+    (value, depth) => readItems(value, "values").map((item) => toValue(item, depth + 1)),
+  ],
   ["kvlistValue", toAttributeObject],
   ["bytesValue", (value) => (value instanceof Uint8Array ? toBase64(value) : toText(value))],
 ];
 
-/** Reads a floating-point number. JSON has no infinity and no NaN, so these stay strings. */
+/** Reads a floating-point number. JSON has no infinity and no NaN, so these are returned as strings. */
 function toDouble(value: unknown): number | string {
   const number = typeof value === "string" || typeof value === "number" ? Number(value) : undefined;
   return number !== undefined && Number.isFinite(number) ? number : toText(value);
 }
 
 function toAttributeObject(value: unknown, depth: number): AttributeObject {
-  const found = Object.create(null) as Record<string, AttributeValue>;
-  for (const entry of items(value, "values")) {
-    found[text(entry, "key")] = toValue(member(entry, "value"), depth + 1);
+  const attributesByName = Object.create(null) as Record<string, AttributeValue>;
+  for (const entry of readItems(value, "values")) {
+    attributesByName[readText(entry, "key")] = toValue(readMember(entry, "value"), depth + 1);
   }
-  return found;
+  return attributesByName;
 }
 
 /** Returns a string or a number as text, and any other value as JSON. */

@@ -15,7 +15,7 @@ import { parseProjectQuery } from "./project-query.ts";
 import { parseId, parseIds, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-const common = {
+const commonMembers = {
   description: Maybe(Type.String()),
   extra: Maybe(JsonObject),
   end_time: Maybe(Time),
@@ -23,16 +23,16 @@ const common = {
 
 /** Body of `POST /sessions`. Unknown members are ignored. */
 export const projectBody = Type.Object({
-  ...common,
+  ...commonMembers,
   name: Type.String({ minLength: 1 }),
   id: Maybe(Type.String()),
   start_time: Maybe(Time),
   reference_dataset_id: Maybe(Type.String()),
 });
 
-/** Body of `PATCH /sessions/{id}`: null leaves a field unchanged. */
+/** Body of `PATCH /sessions/{id}`. Null leaves a field unchanged. */
 export const projectPatchBody = Type.Object({
-  ...common,
+  ...commonMembers,
   name: Maybe(Type.String({ minLength: 1 })),
 });
 
@@ -50,7 +50,7 @@ export async function listProjects(store: ProjectStore, request: FastifyRequest)
 
 /** `GET /sessions/{id}`. */
 export async function readProject(store: ProjectStore, request: FastifyRequest): Promise<unknown> {
-  const project = await store.read.projects.find(request.tenantId, idOf(request));
+  const project = await store.read.projects.find(request.tenantId, readSessionId(request));
   if (project === undefined) {
     throw new RequestError(404, "Session not found");
   }
@@ -68,7 +68,7 @@ export async function createProject(
 ): Promise<unknown> {
   const { id, reference_dataset_id: reference } = body;
   const project = await store.write.projects.create(request.tenantId, {
-    ...changesOf(body),
+    ...toChanges(body),
     name: body.name,
     id: id === undefined || id === null ? randomUUID() : parseId(id, "id"),
     startMicros: parseOptionalTime(body.start_time, "start_time") ?? Date.now() * 1_000,
@@ -88,23 +88,23 @@ export async function updateProject(
   request: FastifyRequest,
 ): Promise<unknown> {
   return toProjectJson(
-    await store.write.projects.update(request.tenantId, idOf(request), changesOf(body)),
+    await store.write.projects.update(request.tenantId, readSessionId(request), toChanges(body)),
   );
 }
 
-/** `DELETE /sessions/{id}`: deletes the project with its runs. */
+/** `DELETE /sessions/{id}`: deletes a project with its runs. */
 export async function deleteProject(
   store: ProjectStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const id = idOf(request);
+  const id = readSessionId(request);
   disableIdleTimeout(request, reply);
   await store.write.projects.delete(request.tenantId, id);
   return { id };
 }
 
-/** `DELETE /sessions?session_ids`: deletes all of them, or none if one does not exist. */
+/** `DELETE /sessions?session_ids`: deletes projects with their runs: all of them, or none if one does not exist. */
 export async function deleteProjects(
   store: ProjectStore,
   request: FastifyRequest,
@@ -116,10 +116,10 @@ export async function deleteProjects(
   return { session_ids: ids };
 }
 
-const idOf = (request: FastifyRequest): string =>
+const readSessionId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "session id");
 
-const changesOf = (body: ProjectPatchBody): ProjectChanges => ({
+const toChanges = (body: ProjectPatchBody): ProjectChanges => ({
   name: body.name ?? null,
   description: body.description ?? null,
   extra: body.extra ?? null,
@@ -132,7 +132,7 @@ export async function withStats(
   projects: readonly Project[],
 ): Promise<ProjectWithStatsJson[]> {
   const ids = projects.map(({ id }) => id);
-  const [ofRuns, ofProjects] = await Promise.all([
+  const [statsOfRuns, statsOfProjects] = await Promise.all([
     store.read.feedback.statsOfProjectRuns(tenantId, ids),
     store.read.feedback.statsOfProjects(tenantId, ids),
   ]);
@@ -143,8 +143,8 @@ export async function withStats(
       });
       return {
         ...toProjectJson(project),
-        ...toProjectStatsJson(statistics, ofRuns.get(project.id)),
-        session_feedback_stats: ofProjects.get(project.id) ?? {},
+        ...toProjectStatsJson(statistics, statsOfRuns.get(project.id)),
+        session_feedback_stats: statsOfProjects.get(project.id) ?? {},
       };
     }),
   );

@@ -2,8 +2,8 @@ import { createQueryBuilder, Query } from "../storage/query.ts";
 import type { Parameters } from "../storage/query.ts";
 
 /**
- * The columns of a project. Texts from callers are stored as JSON, because no engine's text type can store all of
- * them: SQLite lacks lone surrogates, PostgreSQL NUL as well.
+ * The columns of a project. Texts of clients are stored as JSON, because no engine's text type can store all of them:
+ * SQLite can't store lone surrogates, and PostgreSQL neither these nor NUL.
  */
 interface ProjectTable {
   readonly id: string;
@@ -46,15 +46,15 @@ export const projectQueries = {
   insert: new Query((row: Parameters<ProjectRow>) =>
     projectBuilder
       .insertInto("projects")
-      .values({ id: row.id, tenant_id: row.tenant_id, ...changeableColumns(row) }),
+      .values({ id: row.id, tenant_id: row.tenant_id, ...listChangeableColumns(row) }),
   ),
   update: new Query((row: Parameters<ProjectRow>) =>
-    projectBuilder.updateTable("projects").set(changeableColumns(row)).where("id", "=", row.id),
+    projectBuilder.updateTable("projects").set(listChangeableColumns(row)).where("id", "=", row.id),
   ),
 };
 
-/** Lists the columns, because a parameter exists only for a name that is read. */
-const changeableColumns = (row: Parameters<ProjectRow>) => ({
+/** Lists the columns, because a query has a parameter only for a name that is read. */
+const listChangeableColumns = (row: Parameters<ProjectRow>) => ({
   name_json: row.name_json,
   start_us: row.start_us,
   end_us: row.end_us,

@@ -11,7 +11,11 @@ import {
 } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** @throws RequestError 422: a parameter has an invalid value. */
+/**
+ * Parses the query string of a list of projects.
+ *
+ * @throws RequestError 422: a parameter has an invalid value.
+ */
 export function parseProjectQuery(query: QueryString): ProjectQuery {
   const parsed = {
     name: firstValue(query, "name"),
@@ -32,7 +36,10 @@ export function parseProjectQuery(query: QueryString): ProjectQuery {
   };
 }
 
-/** As in the platform's API, passing `sort_by` without `sort_by_desc` sorts in descending order. */
+/**
+ * Parses the sort order. As in the platform's API, passing `sort_by` without `sort_by_desc` sorts in descending
+ * order.
+ */
 function parseOrder(query: QueryString): Pick<ProjectQuery, "sortBy" | "isDescending"> {
   const text = firstValue(query, "sort_by");
   const isDescending = parseBoolean(query, "sort_by_desc") ?? text !== undefined;

@@ -18,12 +18,12 @@ export class ProjectReader implements ProjectReads {
     return row === undefined ? undefined : parseProjectRow(row);
   }
 
-  /** Metadata is compared in JavaScript, not in SQL: as values, regardless of the order of members. */
+  /** Metadata is compared in JavaScript instead of SQL, because the order of members must not matter. */
   async list(tenantId: string, query: ProjectQuery): Promise<readonly Project[]> {
     const { metadata, limit, offset } = query;
-    const listed = buildList(tenantId, query);
+    const listQuery = buildList(tenantId, query);
     const rows = await this.#db.all(
-      metadata === undefined ? listed.limit(limit).offset(offset) : listed,
+      metadata === undefined ? listQuery.limit(limit).offset(offset) : listQuery,
     );
     const projects = rows.map(parseProjectRow);
     return metadata === undefined

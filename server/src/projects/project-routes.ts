@@ -15,20 +15,20 @@ import { route } from "../http/route.ts";
 import type { ProjectStore } from "./project-store.ts";
 import {
   deletedProjectsSchema,
-  maybeWithStatsSchema,
+  projectMaybeWithStatsSchema,
   projectListSchema,
   projectSchema,
 } from "./project-schemas.ts";
 import { Deleted } from "../http/schema-parts.ts";
 
-const tag = "projects";
-const includeStats = "true to include statistics of the runs.";
+const apiTag = "projects";
+const includeStatsDescription = "true to include statistics of the runs.";
 
 /** Routes of projects, to which runs belong. */
 export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): void {
   app.route({
     ...route(endpoints.listProjects, {
-      tag,
+      tag: apiTag,
       summary: "Lists projects, by default ordered by name.",
       query: {
         id: "Project id; may be repeated.",
@@ -37,7 +37,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
         reference_dataset: "Id of a dataset; only experiments on it. May be repeated.",
         reference_free: "true for projects that are no experiments, false for experiments only.",
         metadata: "JSON object; the metadata must contain all of its entries.",
-        include_stats: includeStats,
+        include_stats: includeStatsDescription,
         sort_by: "name or start_time; by default name, ascending.",
         sort_by_desc:
           "true to sort in descending order, or false. Default true if sort_by is passed, otherwise false.",
@@ -50,16 +50,16 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
   });
   app.route({
     ...route(endpoints.readProject, {
-      tag,
+      tag: apiTag,
       summary: "Reads a project.",
-      query: { include_stats: includeStats },
-      response: maybeWithStatsSchema,
+      query: { include_stats: includeStatsDescription },
+      response: projectMaybeWithStatsSchema,
     }),
     handler: (request) => readProject(store, request),
   });
   app.route<{ Body: ProjectBody }>({
     ...route(endpoints.createProject, {
-      tag,
+      tag: apiTag,
       summary: "Creates a project; 409 if the name is taken.",
       query: {
         upsert: "true to update an existing project of that name instead of returning 409.",
@@ -71,7 +71,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
   });
   app.route<{ Body: ProjectPatchBody }>({
     ...route(endpoints.updateProject, {
-      tag,
+      tag: apiTag,
       summary: "Updates the given fields; null leaves a field unchanged.",
       body: projectPatchBody,
       response: projectSchema,
@@ -80,7 +80,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
   });
   app.route({
     ...route(endpoints.deleteProject, {
-      tag,
+      tag: apiTag,
       summary: "Deletes a project and its runs.",
       response: Deleted,
     }),
@@ -88,7 +88,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
   });
   app.route({
     ...route(endpoints.deleteProjects, {
-      tag,
+      tag: apiTag,
       summary: "Deletes projects and their runs: all of them, or none.",
       query: { session_ids: "Project id; may be repeated." },
       response: deletedProjectsSchema,

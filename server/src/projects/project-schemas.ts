@@ -37,18 +37,18 @@ const withStatsSchema = Type.Object({
 });
 export type ProjectWithStatsJson = Static<typeof withStatsSchema>;
 
-/** A project, and its statistics if the request asks for them. */
-export const maybeWithStatsSchema = Type.Unsafe<ProjectJson | ProjectWithStatsJson>({
+/** A project, with its statistics if the request asks for them. */
+export const projectMaybeWithStatsSchema = Type.Unsafe<ProjectJson | ProjectWithStatsJson>({
   ...withStatsSchema,
   title: "ProjectWithStatistics",
   required: Object.keys(projectMembers),
 });
 
-export const projectListSchema = List(maybeWithStatsSchema);
+export const projectListSchema = List(projectMaybeWithStatsSchema);
 
 export const deletedProjectsSchema = Type.Object({ session_ids: List(Id) });
 
-/** A project in the second version of the API, where the sums of costs are numbers. */
+/** A project in the second version of the API, in which the sums of costs are numbers. */
 export const v2ProjectSchema = Type.Unsafe<unknown>({
   type: "object",
   properties: {

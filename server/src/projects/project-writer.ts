@@ -3,7 +3,7 @@ import type { LongWrite, WithLongWrites } from "../storage/long-write.ts";
 import type { Database } from "../storage/query.ts";
 import { toIds } from "../storage/row-keys.ts";
 import type { RowKeys } from "../storage/row-keys.ts";
-import { changeProject, draftProject } from "./project.ts";
+import { changeProject, createProjectFromDraft } from "./project.ts";
 import type {
   Project,
   ProjectChanges,
@@ -14,7 +14,7 @@ import type {
 import { parseProjectRow, toProjectRow } from "./project-row.ts";
 import { projectQueries } from "./project-queries.ts";
 
-/** What the writer thread calls: a deletion is performed in slices. */
+/** The methods as the writer thread calls them: a deletion is performed in slices. */
 export type ProjectWriteSteps = WithLongWrites<ProjectWrites, "delete" | "deleteMany">;
 
 /** Writes projects. */
@@ -46,7 +46,7 @@ export class ProjectWriter implements ProjectWriteSteps {
       owner === undefined
         ? key
         : await this.#keys.assignQualifiedKey("project", tenantId, draft.id);
-    const project = { ...draftProject(draft, tenantId), id };
+    const project = { ...createProjectFromDraft(draft, tenantId), id };
     await this.#db.run(projectQueries.insert, toProjectRow(project));
     this.#runs.clearCache();
     return toIds(tenantId, project);
@@ -60,7 +60,7 @@ export class ProjectWriter implements ProjectWriteSteps {
       throw createConflictError("name");
     }
     await this.#db.run(projectQueries.update, toProjectRow(project));
-    // The project may have been renamed.
+    // The project may have been renamed, so cached names may be wrong.
     this.#runs.clearCache();
     return project;
   }

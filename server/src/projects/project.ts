@@ -28,7 +28,7 @@ export interface ProjectDraft extends ProjectChanges {
   readonly id: string;
   readonly startMicros: number;
   readonly referenceDatasetId: string | null;
-  /** Whether to update an existing project of that name instead of failing. */
+  /** Whether to update an existing project with this name instead of failing. */
   readonly upsert: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface ProjectQuery {
   readonly nameContains?: string;
   readonly ids?: readonly string[];
   readonly referenceDatasetIds?: readonly string[];
-  /** Whether to list only projects that are no experiments, or only experiments. */
+  /** `true` lists only projects that are no experiments, `false` only experiments. */
   readonly isReferenceFree?: boolean;
   /** Entries that the metadata must contain. */
   readonly metadata?: JsonObject;
@@ -54,7 +54,7 @@ export interface ProjectQuery {
 
 export interface ProjectReads {
   find(tenantId: string, id: string): Promise<Project | undefined>;
-  /** By name, ascending, unless the query sets another order. */
+  /** Lists projects by name, ascending, unless the query sets another order. */
   list(tenantId: string, query: ProjectQuery): Promise<readonly Project[]>;
 }
 
@@ -77,11 +77,13 @@ export interface ProjectWrites {
   deleteMany(tenantId: string, ids: readonly string[]): Promise<void>;
 }
 
-/** The operations of an engine that the writer of projects needs: engines store runs each in their own way. */
+/**
+ * The operations that the writer of projects needs from an engine, because each engine stores runs in its own way.
+ */
 export interface ProjectRuns {
   /** Deletes projects with their runs, in slices; the runs are deleted first. */
   deleteAll(tenantId: string, ids: readonly string[]): LongWrite<void>;
-  /** Drops cached projects. Called after a project was changed. */
+  /** Drops cached projects. Must be called after a project was changed. */
   clearCache(): void;
 }
 
@@ -94,12 +96,12 @@ export const changeProject = (project: Project, changes: ProjectChanges): Projec
   extra: changes.extra ?? project.extra,
 });
 
-export const draftProject = (draft: ProjectDraft, tenantId: string): Project => {
+export const createProjectFromDraft = (draft: ProjectDraft, tenantId: string): Project => {
   const { upsert: _upsert, ...project } = draft;
   return { ...project, tenantId };
 };
 
-/** Whether the metadata of a project or dataset contains all the entries. */
+/** Whether the metadata of a project or dataset contains all of these entries. */
 export function hasMetadata({ extra }: Pick<Project, "extra">, entries: JsonObject): boolean {
   const metadata: unknown = extra?.["metadata"];
   const stored = typeof metadata === "object" && metadata !== null ? metadata : {};

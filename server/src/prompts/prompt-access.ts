@@ -13,8 +13,8 @@ export interface PromptKey {
 }
 
 /**
- * Resolves prompts and commits from the names that callers use, and checks access; shared by the reader and the
- * writer.
+ * Finds prompts and commits by the names that clients use, and checks access to them. The reader and the writer use
+ * it.
  */
 export class PromptAccess {
   readonly #db: Database;
@@ -34,7 +34,11 @@ export class PromptAccess {
     return row === undefined || !isVisible ? undefined : { id: row.id, tenantId: row.tenant_id };
   }
 
-  /** @throws RequestError 404: it does not exist, or is not visible to the caller. */
+  /**
+   * Finds a prompt that the tenant can read.
+   *
+   * @throws RequestError 404: it does not exist, or is not visible to the tenant.
+   */
   async read(tenantId: string, location: PromptLocation): Promise<PromptKey> {
     const found = await this.find(tenantId, location);
     if (found === undefined) {
@@ -59,8 +63,8 @@ export class PromptAccess {
     return found;
   }
 
-  async latest(promptId: string): Promise<PromptCommit | undefined> {
-    return toCommit(await this.#db.first(promptQueries.latestCommit, { promptId }));
+  async readLatest(promptId: string): Promise<PromptCommit | undefined> {
+    return toCommit(await this.#db.first(promptQueries.findLatestCommit, { promptId }));
   }
 
   /**
@@ -70,20 +74,20 @@ export class PromptAccess {
    */
   async findCommit(promptId: string, name: string): Promise<PromptCommit | undefined> {
     if (name === "latest") {
-      return this.latest(promptId);
+      return this.readLatest(promptId);
     }
-    // Look for a tag first: a tag may consist of digits only, like a short prefix. Names that look like a full hash
-    // can't be tags.
-    const tagged = toCommit(
-      await this.#db.first(promptQueries.taggedCommit, { promptId, tag: name }),
+    // Try a tag first: a tag may consist of digits only, like a short prefix. Names that look like a full hash can't
+    // be tags.
+    const taggedCommit = toCommit(
+      await this.#db.first(promptQueries.findTaggedCommit, { promptId, tag: name }),
     );
     const hash = name.toLowerCase();
-    if (tagged !== undefined || !isCommitHash(hash)) {
-      return tagged;
+    if (taggedCommit !== undefined || !isCommitHash(hash)) {
+      return taggedCommit;
     }
     // A hash has only hexadecimal digits, so all hashes with the prefix sort before the prefix followed by g.
     const range = { promptId, from: hash, to: `${hash}g` };
-    const found = await this.#db.all(promptQueries.commitsByPrefix, range);
+    const found = await this.#db.all(promptQueries.listCommitsByPrefix, range);
     if (found.length > 1) {
       throw new RequestError(422, `more than one commit begins with ${hash}; pass more digits`);
     }

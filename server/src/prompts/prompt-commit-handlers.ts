@@ -6,7 +6,7 @@ import { serverLimits } from "../model/options.ts";
 import type { PromptStore } from "./prompt-store.ts";
 import { toCommitJson } from "./prompt-json.ts";
 import { parseCommitQuery } from "./prompt-query.ts";
-import { promptLocationOf } from "./prompt-handlers.ts";
+import { readPromptLocation } from "./prompt-handlers.ts";
 import { parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -19,7 +19,7 @@ export const commitBody = Type.Object({
 
 /** `GET /commits/{owner}/{repo}`. */
 export async function listCommits(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  const location = promptLocationOf(request);
+  const location = readPromptLocation(request);
   const query = parseCommitQuery(request.query as QueryString);
   const { commits, total } = await store.read.prompts.listCommits(
     request.tenantId,
@@ -30,8 +30,8 @@ export async function listCommits(store: PromptStore, request: FastifyRequest): 
 }
 
 /**
- * `POST /commits/{owner}/{repo}`. The response contains the hash twice, because older and newer clients read it from
- * different members.
+ * `POST /commits/{owner}/{repo}`: commits a manifest. The response contains the hash twice, because older and newer
+ * clients read it from different members.
  */
 export async function createCommit(
   store: PromptStore,
@@ -39,7 +39,7 @@ export async function createCommit(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const location = promptLocationOf(request);
+  const location = readPromptLocation(request);
   assertDepth(body.manifest);
   const commit = await store.write.prompts.commit(tenantId, location, {
     manifest: JSON.stringify(body.manifest),
@@ -50,7 +50,7 @@ export async function createCommit(
 }
 
 /**
- * `GET /commits/{owner}/{repo}/{commit}`. Returns the manifest as it was committed, including the model that it
+ * `GET /commits/{owner}/{repo}/{commit}`: returns the manifest as it was committed, including the model that it
  * names, so `include_model` has no effect.
  */
 export async function readCommit(
@@ -60,9 +60,9 @@ export async function readCommit(
 ): Promise<unknown> {
   const { commit: name } = request.params as { readonly commit: string };
   const isView = parseBoolean(request.query as QueryString, "is_view") === true;
-  const location = promptLocationOf(request);
+  const location = readPromptLocation(request);
   const { commit, manifest } = await store.read.prompts.pull(request.tenantId, location, name);
-  // Only a statistic: a pull neither waits for it nor fails with it.
+  // The count is only a statistic: the response does not wait for it, and does not fail with it.
   void store.write.prompts.count(commit.id, isView ? "views" : "downloads").catch(() => undefined);
   const otherMembers = JSON.stringify({
     commit_hash: commit.hash,
@@ -76,7 +76,7 @@ export async function readCommit(
 }
 
 /**
- * Limits the depth, because code that later walks over a manifest is recursive.
+ * Checks the depth of a manifest, because code that later walks over it is recursive.
  *
  * @throws RequestError 422: it is nested too deeply.
  */

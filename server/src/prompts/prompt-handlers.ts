@@ -13,7 +13,7 @@ import type { QueryString } from "../http/query-string.ts";
 
 const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
-const fields = {
+const promptMembers = {
   description: Maybe(Type.String()),
   readme: Maybe(Type.String()),
   tags: Maybe(Type.Array(Type.String())),
@@ -23,15 +23,15 @@ const fields = {
 
 /** Body of `POST /repos`. Unknown members are ignored. */
 export const promptBody = Type.Object({
-  ...fields,
+  ...promptMembers,
   repo_handle: Type.String(),
   repo_type: Maybe(Type.Union(repoTypes.map((type) => Type.Literal(type)))),
   source: Maybe(Type.Union([Type.Literal("internal"), Type.Literal("external")])),
 });
 
-/** Body of `PATCH /repos/{owner}/{repo}`: null leaves a field unchanged. A handle can't be changed. */
+/** Body of `PATCH /repos/{owner}/{repo}`. Null leaves a field unchanged. A handle can't be changed. */
 export const promptPatchBody = Type.Object(
-  { ...fields, is_archived: Maybe(Type.Boolean()) },
+  { ...promptMembers, is_archived: Maybe(Type.Boolean()) },
   { additionalProperties: false },
 );
 
@@ -50,7 +50,7 @@ export async function listPrompts(store: PromptStore, request: FastifyRequest): 
 
 /** `GET /repos/{owner}/{repo}`. */
 export async function readPrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  const prompt = await store.read.prompts.find(request.tenantId, promptLocationOf(request));
+  const prompt = await store.read.prompts.find(request.tenantId, readPromptLocation(request));
   if (prompt === undefined) {
     throw new RequestError(404, "Prompt not found");
   }
@@ -83,7 +83,7 @@ export async function updatePrompt(
   request: FastifyRequest<{ Body: PromptPatchBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const prompt = await store.write.prompts.update(tenantId, promptLocationOf(request), {
+  const prompt = await store.write.prompts.update(tenantId, readPromptLocation(request), {
     isPublic: body.is_public ?? null,
     isArchived: body.is_archived ?? null,
     description: body.description ?? null,
@@ -96,10 +96,10 @@ export async function updatePrompt(
 
 /** `DELETE /repos/{owner}/{repo}`: deletes the prompt with its commits. */
 export async function deletePrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
-  return { id: await store.write.prompts.delete(request.tenantId, promptLocationOf(request)) };
+  return { id: await store.write.prompts.delete(request.tenantId, readPromptLocation(request)) };
 }
 
-/** `DELETE /repos?repo_ids`: deletes those that exist; 207 if some do not. */
+/** `DELETE /repos?repo_ids`: deletes the prompts that exist. Responds with status 207 if some do not. */
 export async function deletePrompts(
   store: PromptStore,
   { query, tenantId }: FastifyRequest,
@@ -123,10 +123,10 @@ export async function likePrompt(
   request: FastifyRequest<{ Body: Static<typeof likeBody> }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const location = promptLocationOf(request);
+  const location = readPromptLocation(request);
   return { likes: await store.write.prompts.like(tenantId, location, body.like) };
 }
 
 /** Reads the location of a prompt from the path. */
-export const promptLocationOf = ({ params }: Pick<FastifyRequest, "params">): PromptLocation =>
+export const readPromptLocation = ({ params }: Pick<FastifyRequest, "params">): PromptLocation =>
   params as PromptLocation;

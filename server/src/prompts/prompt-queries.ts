@@ -9,7 +9,7 @@ interface PromptTable {
   readonly tenant_id: string;
   readonly handle: string;
   readonly repo_type: string;
-  /** 0 or 1, as all flags. */
+  /** 0 or 1, as for all flags. */
   readonly is_public: number;
   readonly is_archived: number;
   readonly created_us: number;
@@ -59,11 +59,11 @@ interface PromptTables {
 
 const builder = createQueryBuilder<PromptTables>();
 
-/** Prompts `p` with their tenants `t`. */
+/** Selects from prompts `p` and their tenants `t`. */
 export const selectFromPrompts = () =>
   builder.selectFrom("prompts as p").innerJoin("tenants as t", "t.id", "p.tenant_id");
 
-/** Selects what {@link parsePromptRow} parses; the flag of the like is that of the calling tenant. */
+/** Selects the columns that {@link parsePromptRow} parses. The like that it counts is that of the calling tenant. */
 export const selectPrompts = (tenantId: Expression<string> | string) =>
   selectFromPrompts()
     .select([
@@ -129,18 +129,22 @@ const selectTags = (promptId: Expression<string>) =>
     ])
     .where("g.prompt_id", "=", promptId);
 
-/** The id of the commit that a tag of a prompt names. */
-const selectTagged = ({ promptId, tag }: Parameters<{ promptId: string; tag: string }>) =>
+/** Selects the id of the commit that has a tag. */
+const selectTaggedCommitId = ({ promptId, tag }: Parameters<{ promptId: string; tag: string }>) =>
   builder
     .selectFrom("prompt_tags")
     .select("commit_id")
     .where("prompt_id", "=", promptId)
     .where("name", "=", tag);
 
-type Page = { readonly promptId: string; readonly limit: number; readonly offset: number };
+type CommitPageRange = {
+  readonly promptId: string;
+  readonly limit: number;
+  readonly offset: number;
+};
 type Counter = "downloads" | "views";
 
-const countRead = (counter: Counter) => ({
+const createCountQueries = (counter: Counter) => ({
   prompt: new Query(({ commitId }: Parameters<{ commitId: string }>) =>
     builder
       .updateTable("prompts")
@@ -159,8 +163,8 @@ const countRead = (counter: Counter) => ({
       .where("id", "=", commitId),
   ),
 });
-const downloadCounts = countRead("downloads");
-const viewCounts = countRead("views");
+const downloadCounts = createCountQueries("downloads");
+const viewCounts = createCountQueries("views");
 
 export const promptQueries = {
   find: new Query(({ ownerId, handle }: Parameters<{ ownerId: string; handle: string }>) =>
@@ -260,18 +264,18 @@ export const promptQueries = {
       }))
       .where("id", "=", id),
   ),
-  latestCommit: new Query(({ promptId }: Parameters<{ promptId: string }>) =>
+  findLatestCommit: new Query(({ promptId }: Parameters<{ promptId: string }>) =>
     selectCommits(promptId).orderBy("number", "desc").limit(1),
   ),
-  // Two are enough to see that more than one commit has the prefix.
-  commitsByPrefix: new Query(
+  // Two commits are enough to find out that more than one has the prefix.
+  listCommitsByPrefix: new Query(
     ({ promptId, from, to }: Parameters<{ promptId: string; from: string; to: string }>) =>
       selectCommits(promptId).where("hash", ">=", from).where("hash", "<", to).limit(2),
   ),
-  taggedCommit: new Query((tagged: Parameters<{ promptId: string; tag: string }>) =>
-    selectCommits(tagged.promptId).where("id", "=", selectTagged(tagged)),
+  findTaggedCommit: new Query((tagged: Parameters<{ promptId: string; tag: string }>) =>
+    selectCommits(tagged.promptId).where("id", "=", selectTaggedCommitId(tagged)),
   ),
-  commits: new Query(({ promptId, limit, offset }: Parameters<Page>) =>
+  commits: new Query(({ promptId, limit, offset }: Parameters<CommitPageRange>) =>
     selectCommits(promptId).orderBy("number", "desc").limit(limit).offset(offset),
   ),
   countCommits: new Query(({ promptId }: Parameters<{ promptId: string }>) =>
@@ -280,7 +284,7 @@ export const promptQueries = {
       .select((eb) => eb.fn.countAll<number>().as("count"))
       .where("prompt_id", "=", promptId),
   ),
-  commitOf: new Query(({ id, promptId }: Parameters<{ id: string; promptId: string }>) =>
+  findCommit: new Query(({ id, promptId }: Parameters<{ id: string; promptId: string }>) =>
     selectCommits(promptId).where("id", "=", id),
   ),
   manifest: new Query(({ id }: Parameters<{ id: string }>) =>
@@ -347,5 +351,5 @@ export const promptQueries = {
 };
 
 export type PromptRow = RowOf<typeof promptQueries.read>;
-export type CommitRow = RowOf<typeof promptQueries.latestCommit>;
+export type CommitRow = RowOf<typeof promptQueries.findLatestCommit>;
 export type TagRow = RowOf<typeof promptQueries.tag>;

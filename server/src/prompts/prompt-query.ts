@@ -5,28 +5,32 @@ import type { CommitQuery, PromptQuery } from "./prompt.ts";
 import { allValues, firstValue, parseCount, parseId, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** Filters by properties that prompts on this server do not have. */
+/** Parameters that filter by properties that prompts on this server do not have. */
 const unsupported = ["tag_value_id", "upstream_repo_owner", "upstream_repo_handle"];
 
-/** @throws RequestError 422: a parameter has an invalid value or is not supported. */
+/**
+ * Parses the query string of a list of prompts.
+ *
+ * @throws RequestError 422: a parameter has an invalid value or is not supported.
+ */
 export function parsePromptQuery(query: QueryString): PromptQuery {
-  const unsupportedName = unsupported.find((name) => text(query, name) !== undefined);
+  const unsupportedName = unsupported.find((name) => readText(query, name) !== undefined);
   if (unsupportedName !== undefined || parseBoolean(query, "with_latest_manifest") === true) {
     throw new RequestError(
       422,
       `${unsupportedName ?? "with_latest_manifest"} is not supported by this server: remove it`,
     );
   }
-  const tenantId = text(query, "tenant_id");
+  const tenantId = readText(query, "tenant_id");
   const parsed = {
-    text: text(query, "query"),
+    text: readText(query, "query"),
     tenantId: tenantId === undefined ? undefined : parseId(tenantId, "tenant_id"),
-    tenantHandle: text(query, "tenant_handle"),
+    tenantHandle: readText(query, "tenant_handle"),
     isPublic: parseBoolean(query, "is_public"),
     isArchived: parseArchived(query),
     hasCommits: parseBoolean(query, "has_commits"),
     tags: allValues(query, "tags"),
-    source: text(query, "source"),
+    source: readText(query, "source"),
   };
   const types = [
     ...(allValues(query, "repo_types") ?? []),
@@ -38,15 +42,19 @@ export function parsePromptQuery(query: QueryString): PromptQuery {
       types.length === 0
         ? ["prompt"]
         : types.map((type) => parseName(type, "repo_type", repoTypes)),
-    sort: parseName(text(query, "sort_field") ?? "updated_at", "sort_field", promptSorts),
-    direction: parseName(text(query, "sort_direction") ?? "desc", "sort_direction", directions),
+    sort: parseName(readText(query, "sort_field") ?? "updated_at", "sort_field", promptSorts),
+    direction: parseName(readText(query, "sort_direction") ?? "desc", "sort_direction", directions),
     ...parsePage(query),
   };
 }
 
-/** @throws RequestError 422: as {@link parsePromptQuery}. */
+/**
+ * Parses the query string of a list of commits.
+ *
+ * @throws RequestError 422: as {@link parsePromptQuery}.
+ */
 export function parseCommitQuery(query: QueryString): CommitQuery {
-  const tag = text(query, "tag");
+  const tag = readText(query, "tag");
   return { ...(tag === undefined ? {} : { tag }), ...parsePage(query) };
 }
 
@@ -62,11 +70,11 @@ const parsePage = (query: QueryString): { readonly limit: number; readonly offse
 });
 
 /**
- * Whether to select archived prompts (`true`), the others (`false`, also if the parameter is absent), or both
+ * Whether to list archived prompts (`true`), the others (`false`, also if the parameter is absent), or both
  * (`undefined`).
  */
 const parseArchived = (query: QueryString): boolean | undefined =>
-  text(query, "is_archived") === "allow"
+  readText(query, "is_archived") === "allow"
     ? undefined
     : (parseBoolean(query, "is_archived") ?? false);
 
@@ -86,7 +94,7 @@ function parseName<Name extends string>(
 }
 
 /** Reads a parameter; `undefined` if it is missing or empty. */
-const text = (query: QueryString, name: string): string | undefined => {
+const readText = (query: QueryString, name: string): string | undefined => {
   const value = firstValue(query, name);
   return value === "" ? undefined : value;
 };

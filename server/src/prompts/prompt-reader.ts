@@ -47,18 +47,18 @@ export class PromptReader implements PromptReads {
     const rows = await this.#db.all(
       selectPrompts(tenantId)
         .where(condition)
-        .orderBy(orderOf(query), query.direction)
+        .orderBy(buildOrder(query), query.direction)
         .orderBy("p.updated_us", "desc")
         .orderBy("p.id")
         .limit(query.limit)
         .offset(query.offset),
     );
-    const counted = await this.#db.first(
+    const countRow = await this.#db.first(
       selectFromPrompts()
         .where(condition)
         .select((from) => from.fn.countAll<number>().as("count")),
     );
-    return { prompts: rows.map(parsePromptRow), total: counted?.count ?? 0 };
+    return { prompts: rows.map(parsePromptRow), total: countRow?.count ?? 0 };
   }
 
   async listCommits(
@@ -68,22 +68,22 @@ export class PromptReader implements PromptReads {
   ): Promise<CommitPage> {
     const { id: promptId } = await this.#access.read(tenantId, location);
     if (tag !== undefined) {
-      const found = await this.#db.all(promptQueries.taggedCommit, { promptId, tag });
+      const found = await this.#db.all(promptQueries.findTaggedCommit, { promptId, tag });
       return {
         commits: found.slice(offset, offset + limit).map(parseCommitRow),
         total: found.length,
       };
     }
     const rows = await this.#db.all(promptQueries.commits, { promptId, limit, offset });
-    const counted = await this.#db.first(promptQueries.countCommits, { promptId });
-    return { commits: rows.map(parseCommitRow), total: counted?.count ?? 0 };
+    const countRow = await this.#db.first(promptQueries.countCommits, { promptId });
+    return { commits: rows.map(parseCommitRow), total: countRow?.count ?? 0 };
   }
 
   async pull(tenantId: string, location: PromptLocation, name: string): Promise<PulledCommit> {
     const { id } = await this.#access.read(tenantId, location);
     const commit = await this.#access.findCommit(id, name);
     if (commit === undefined) {
-      const hasNoCommits = (await this.#access.latest(id)) === undefined;
+      const hasNoCommits = (await this.#access.readLatest(id)) === undefined;
       throw new RequestError(
         404,
         hasNoCommits ? "No commits found: push one first" : "Commit not found",
@@ -116,13 +116,13 @@ const sortColumns = {
   updated_at: "p.updated_us",
 } as const satisfies Readonly<Record<Exclude<PromptSort, "relevance">, string>>;
 
-/** A match near the beginning ranks higher: the searched text begins with the handle. */
-const orderOf = ({ sort, text }: PromptQuery) =>
+/** Sorts by relevance: a match near the beginning ranks higher, because the searched text begins with the handle. */
+const buildOrder = ({ sort, text }: PromptQuery) =>
   sort === "relevance"
     ? sql<number>`-${findPosition(sql.ref<string>("p.search"), toSearchText(text ?? ""))}`
     : sql.ref<string | number>(sortColumns[sort]);
 
-/** The conditions of a list: the filters that are set. */
+/** Builds the condition of a list from the filters that are set. */
 function buildCondition(tenantId: string, query: PromptQuery) {
   const eb = expressionBuilder(selectFromPrompts());
   const { text, tenantId: ownerId, tenantHandle, source, tags } = query;

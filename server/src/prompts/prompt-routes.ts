@@ -40,13 +40,13 @@ import {
 } from "./prompt-schemas.ts";
 import { Deleted } from "../http/schema-parts.ts";
 
-const tag = "prompts";
-const page = {
+const apiTag = "prompts";
+const pagingParameters = {
   limit: "Maximum number of items, 1 to 100; default 20.",
   offset: "Number of items to skip.",
 };
 
-/** Routes of the prompt hub. The owner `-` in a path stands for the calling tenant. */
+/** Adds the routes of the prompt hub. The owner `-` in a path stands for the calling tenant. */
 export function addPromptRoutes(app: FastifyInstance, store: PromptStore): void {
   addRepoRoutes(app, store);
   addCommitRoutes(app, store);
@@ -56,7 +56,7 @@ export function addPromptRoutes(app: FastifyInstance, store: PromptStore): void 
 function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.listPrompts, {
-      tag,
+      tag: apiTag,
       summary: "Lists the tenant's own prompts and the public prompts of other tenants.",
       query: {
         query: "Part of the handle or the description, case-insensitive.",
@@ -71,7 +71,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
         source: "internal or external.",
         sort_field: "updated_at, num_likes, num_downloads, num_views, relevance or repo_handle.",
         sort_direction: "asc or desc (the default).",
-        ...page,
+        ...pagingParameters,
       },
       response: promptPageSchema,
     }),
@@ -79,7 +79,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   });
   app.route<{ Body: PromptBody }>({
     ...route(endpoints.createPrompt, {
-      tag,
+      tag: apiTag,
       summary: "Creates a prompt; 409 if the handle is taken.",
       body: promptBody,
       response: onePromptSchema,
@@ -88,7 +88,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   });
   app.route({
     ...route(endpoints.deletePrompts, {
-      tag,
+      tag: apiTag,
       summary: "Deletes prompts of the tenant; 207 if some do not exist.",
       query: { repo_ids: "Prompt id; may be repeated, up to 100 times." },
       response: deletedPromptsSchema,
@@ -97,12 +97,16 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
     handler: (request, reply) => deletePrompts(store, request, reply),
   });
   app.route({
-    ...route(endpoints.readPrompt, { tag, summary: "Reads a prompt.", response: onePromptSchema }),
+    ...route(endpoints.readPrompt, {
+      tag: apiTag,
+      summary: "Reads a prompt.",
+      response: onePromptSchema,
+    }),
     handler: (request) => readPrompt(store, request),
   });
   app.route<{ Body: PromptPatchBody }>({
     ...route(endpoints.updatePrompt, {
-      tag,
+      tag: apiTag,
       summary: "Updates the given fields; null leaves a field unchanged.",
       body: promptPatchBody,
       response: onePromptSchema,
@@ -111,7 +115,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   });
   app.route({
     ...route(endpoints.deletePrompt, {
-      tag,
+      tag: apiTag,
       summary: "Deletes a prompt and its commits.",
       response: Deleted,
     }),
@@ -119,7 +123,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
   });
   app.route<{ Body: Static<typeof likeBody> }>({
     ...route(endpoints.likePrompt, {
-      tag,
+      tag: apiTag,
       summary: "Likes a prompt, or removes the like; each tenant has one like.",
       body: likeBody,
       response: likesSchema,
@@ -131,16 +135,16 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
 function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.listCommits, {
-      tag,
+      tag: apiTag,
       summary: "Lists the commits of a prompt, latest first, without their manifests.",
-      query: { tag: "Only the commit with this tag.", ...page },
+      query: { tag: "Only the commit with this tag.", ...pagingParameters },
       response: commitPageSchema,
     }),
     handler: (request) => listCommits(store, request),
   });
   app.route<{ Body: Static<typeof commitBody> }>({
     ...route(endpoints.createCommit, {
-      tag,
+      tag: apiTag,
       summary:
         "Commits a manifest; 409 if parent_commit is not the latest commit, or nothing changed.",
       body: commitBody,
@@ -150,7 +154,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
   });
   app.route({
     ...route(endpoints.readCommit, {
-      tag,
+      tag: apiTag,
       summary: "Reads a commit by its hash, a unique prefix of the hash, a tag, or latest.",
       query: {
         include_model: "Has no effect: a manifest is returned as it was committed.",
@@ -165,7 +169,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
 function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
   app.route({
     ...route(endpoints.listPromptTags, {
-      tag,
+      tag: apiTag,
       summary: "Lists the tags of a prompt's commits, by name.",
       response: promptTagsSchema,
     }),
@@ -173,7 +177,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
   });
   app.route<{ Body: Static<typeof tagBody> }>({
     ...route(endpoints.createPromptTag, {
-      tag,
+      tag: apiTag,
       summary: "Tags a commit; moves the tag if it exists.",
       body: tagBody,
       response: promptTagSchema,
@@ -181,12 +185,16 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
     handler: (request) => createTag(store, request),
   });
   app.route({
-    ...route(endpoints.readPromptTag, { tag, summary: "Reads a tag.", response: promptTagSchema }),
+    ...route(endpoints.readPromptTag, {
+      tag: apiTag,
+      summary: "Reads a tag.",
+      response: promptTagSchema,
+    }),
     handler: (request) => readTag(store, request),
   });
   app.route<{ Body: Static<typeof tagPatchBody> }>({
     ...route(endpoints.updatePromptTag, {
-      tag,
+      tag: apiTag,
       summary: "Moves a tag to another commit.",
       body: tagPatchBody,
       response: promptTagSchema,
@@ -195,7 +203,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
   });
   app.route({
     ...route(endpoints.deletePromptTag, {
-      tag,
+      tag: apiTag,
       summary: "Removes a tag; its commit stays.",
       response: deletedTagSchema,
     }),

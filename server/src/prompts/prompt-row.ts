@@ -45,5 +45,5 @@ export const parseTagRow = (row: TagRow): PromptTag => ({
 
 /** Normalizes a text for searching: in lower case, without characters that an engine's text type can't store. */
 export const toSearchText = (text: string): string =>
-  // The conversion to UTF-8 replaces unpaired surrogates by U+FFFD.
+  // The conversion to UTF-8 replaces lone surrogates by U+FFFD.
   Buffer.from(text).toString().replaceAll("\0", "\ufffd").toLowerCase();

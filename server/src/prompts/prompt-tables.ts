@@ -1,6 +1,7 @@
 /**
- * Tables of the prompt hub. Counters are stored in the rows that they belong to, because lists are sorted by them.
- * Manifests and texts from callers are stored as JSON; `search` is the normalized text that lists search.
+ * SQL that creates the tables of the prompt hub. Counters are stored in the rows to which they belong, because lists
+ * are sorted by them. Manifests and texts of clients are stored as JSON; `search` is the normalized text in which
+ * lists search.
  */
 export const promptTables = `
   CREATE TABLE prompts (

@@ -21,7 +21,7 @@ import { promptQueries } from "./prompt-queries.ts";
 import { toSearchText } from "./prompt-row.ts";
 import type { Database } from "../storage/query.ts";
 
-/** The form of handles that clients of the platform require. */
+/** The form that clients of the platform require of handles. */
 const handlePattern = /^[a-z][a-z0-9_-]*$/;
 
 /** Writes prompts, their commits, tags and likes. */
@@ -52,7 +52,7 @@ export class PromptWriter implements PromptWrites {
     }
     await this.#assertPublishable(tenantId, isPublic);
     const id = randomUUID();
-    const now = this.#now();
+    const now = this.#readTime();
     await this.#db.run(promptQueries.insert, {
       id,
       tenant_id: tenantId,
@@ -67,7 +67,7 @@ export class PromptWriter implements PromptWrites {
       views: 0,
       commits: 0,
       last_hash: null,
-      search: searchOf(handle, fields),
+      search: createSearchText(handle, fields),
       fields_json: JSON.stringify(fields),
     });
     return this.#reader.read(tenantId, id);
@@ -93,8 +93,8 @@ export class PromptWriter implements PromptWrites {
       id,
       is_public: Number(isPublic),
       is_archived: Number(changes.isArchived ?? prompt.isArchived),
-      updated_us: this.#now(),
-      search: searchOf(prompt.handle, fields),
+      updated_us: this.#readTime(),
+      search: createSearchText(prompt.handle, fields),
       fields_json: JSON.stringify(fields),
     });
     return this.#reader.read(tenantId, id);
@@ -132,7 +132,7 @@ export class PromptWriter implements PromptWrites {
     draft: CommitDraft,
   ): Promise<PromptCommit> {
     const prompt = await this.#access.readOwned(tenantId, location);
-    const latest = await this.#access.latest(prompt.id);
+    const latest = await this.#access.readLatest(prompt.id);
     await this.#assertLatest(prompt, draft.parent, latest);
     const previous =
       latest === undefined
@@ -142,8 +142,8 @@ export class PromptWriter implements PromptWrites {
       throw new RequestError(409, "Nothing to commit: prompt has not changed since latest commit");
     }
     const id = randomUUID();
-    const hash = hashOf(latest?.hash ?? "", draft.manifest);
-    const now = this.#now();
+    const hash = computeHash(latest?.hash ?? "", draft.manifest);
+    const now = this.#readTime();
     await this.#db.run(promptQueries.insertCommit, {
       id,
       tenant_id: tenantId,
@@ -182,10 +182,12 @@ export class PromptWriter implements PromptWrites {
     if (mustExist) {
       await this.#reader.readTag(tenantId, location, name);
     }
-    if ((await this.#db.first(promptQueries.commitOf, { id: commitId, promptId })) === undefined) {
+    if (
+      (await this.#db.first(promptQueries.findCommit, { id: commitId, promptId })) === undefined
+    ) {
       throw new RequestError(404, "Commit not found");
     }
-    const now = this.#now();
+    const now = this.#readTime();
     await this.#db.run(promptQueries.writeTag, {
       prompt_id: promptId,
       name,
@@ -211,8 +213,11 @@ export class PromptWriter implements PromptWrites {
     await this.#db.run(isDownload ? countCommitDownload : countCommitView, { commitId });
   }
 
-  /** The current time, strictly increasing, so that lists ordered by time show the last change first. */
-  #now(): number {
+  /**
+   * Returns the current time. Each call returns a later time, so that lists ordered by time show the last change
+   * first.
+   */
+  #readTime(): number {
     this.#lastMicros = Math.max(Date.now() * 1_000, this.#lastMicros + 1);
     return this.#lastMicros;
   }
@@ -224,7 +229,11 @@ export class PromptWriter implements PromptWrites {
     }
   }
 
-  /** @throws RequestError 422: it would be public, but its tenant has no handle, so it would have no address. */
+  /**
+   * Checks whether a prompt can be public.
+   *
+   * @throws RequestError 422: its tenant has no handle, so it would have no address.
+   */
   async #assertPublishable(tenantId: string, isPublic: boolean): Promise<void> {
     const tenant = isPublic
       ? await this.#db.first(promptQueries.readHandle, { tenantId })
@@ -237,7 +246,11 @@ export class PromptWriter implements PromptWrites {
     }
   }
 
-  /** @throws RequestError 409: the parent is not the latest commit. */
+  /**
+   * Checks that a new commit follows the latest one.
+   *
+   * @throws RequestError 409: the parent is not the latest commit.
+   */
   async #assertLatest(
     { id }: PromptKey,
     parent: string | null,
@@ -277,16 +290,19 @@ function assertTag(name: string): void {
   }
 }
 
-const searchOf = (handle: string, { description }: PromptFields): string =>
+const createSearchText = (handle: string, { description }: PromptFields): string =>
   toSearchText(`${handle}\n${description ?? ""}`);
 
 /**
- * Depends on the manifest and the parent only, so committing the same manifest on the same parent gives the same
- * hash.
+ * Computes the hash of a commit. It depends on the manifest and the parent only, so committing the same manifest on
+ * the same parent results in the same hash.
  */
-const hashOf = (parentHash: string, manifest: string): string =>
+const computeHash = (parentHash: string, manifest: string): string =>
   createHash("sha256").update(`${parentHash}\n`).update(manifest).digest("hex");
 
-/** Compares two JSON texts regardless of the order of members; that order does not change their length. */
+/**
+ * Whether two JSON texts are equal, regardless of the order of members. That order does not change the length, so
+ * texts of different lengths differ.
+ */
 const isSameJson = (a: string, b: string): boolean =>
   a === b || (a.length === b.length && isDeepStrictEqual(JSON.parse(a), JSON.parse(b)));

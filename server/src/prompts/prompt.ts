@@ -2,7 +2,7 @@
 export const repoTypes = ["prompt", "file", "agent", "skill"] as const;
 export type RepoType = (typeof repoTypes)[number];
 
-/** The fields of a prompt that a caller writes; `null` if not set. */
+/** The fields of a prompt that a client writes; `null` for those that are not set. */
 export interface PromptFields {
   readonly description: string | null;
   readonly readme: string | null;
@@ -11,11 +11,11 @@ export interface PromptFields {
   readonly source: string | null;
 }
 
-/** A prompt as one tenant sees it. */
+/** A prompt, as it is visible to one tenant. */
 export interface Prompt {
   readonly id: string;
   readonly tenantId: string;
-  /** Handle of the tenant that owns it. */
+  /** Handle of the tenant that owns the prompt; `null` if the tenant has no handle. */
   readonly owner: string | null;
   readonly handle: string;
   readonly repoType: RepoType;
@@ -41,7 +41,7 @@ export interface PromptDraft {
   readonly fields: PromptFields;
 }
 
-/** The fields of a prompt to update; `null` leaves a field unchanged. */
+/** The fields of a prompt to change; `null` leaves a field unchanged. */
 export interface PromptChanges {
   readonly isPublic: boolean | null;
   readonly isArchived: boolean | null;
@@ -51,7 +51,7 @@ export interface PromptChanges {
   readonly restrictedMode: boolean | null;
 }
 
-/** The address of a prompt; the owner `-` is the calling tenant. */
+/** The address of a prompt. The owner `-` stands for the calling tenant. */
 export interface PromptLocation {
   readonly owner: string;
   readonly repo: string;
@@ -67,16 +67,16 @@ export const promptSorts = [
 ] as const;
 export type PromptSort = (typeof promptSorts)[number];
 
-/** All filters that are set must hold. */
+/** Selects prompts. All filters that are set must match. */
 export interface PromptQuery {
-  /** Part of the handle or of the description, case-insensitive. */
+  /** A part of the handle or of the description, case-insensitive. */
   readonly text?: string;
   readonly tenantId?: string;
   readonly tenantHandle?: string;
   readonly isPublic?: boolean;
   readonly isArchived?: boolean;
   readonly hasCommits?: boolean;
-  /** Tags that the prompt must have, all of them. */
+  /** Tags that the prompt must have. It must have all of them. */
   readonly tags?: readonly string[];
   /** Only these kinds of repositories. */
   readonly repoTypes: readonly string[];
@@ -109,7 +109,7 @@ export interface PromptCommit {
 export interface CommitDraft {
   /** JSON text of an object. */
   readonly manifest: string;
-  /** A hash, a prefix of one, a tag or `latest`; `null` for the first commit. */
+  /** The commit before this one: a hash, a prefix of a hash, a tag or `latest`; `null` for the first commit. */
   readonly parent: string | null;
   readonly description: string | null;
 }
@@ -149,13 +149,13 @@ export interface TagDraft {
 }
 
 /**
- * Reads the tenant's own prompts and the public prompts of other tenants. Each method throws RequestError 404 for
- * what does not exist or is not visible.
+ * Reads the tenant's own prompts and the public prompts of other tenants. Each method throws RequestError 404 for a
+ * prompt, commit or tag that does not exist or is not visible to the tenant.
  */
 export interface PromptReads {
   find(tenantId: string, location: PromptLocation): Promise<Prompt | undefined>;
   list(tenantId: string, query: PromptQuery): Promise<PromptPage>;
-  /** Latest first. */
+  /** Lists the commits of a prompt, the latest first. */
   listCommits(tenantId: string, location: PromptLocation, query: CommitQuery): Promise<CommitPage>;
   /**
    * Reads a commit with its manifest.
@@ -163,16 +163,19 @@ export interface PromptReads {
    * @throws RequestError 422: more than one commit begins with the given hash.
    */
   pull(tenantId: string, location: PromptLocation, commit: string): Promise<PulledCommit>;
-  /** Ordered by name. */
+  /** Lists the tags of a prompt by name. */
   listTags(tenantId: string, location: PromptLocation): Promise<readonly PromptTag[]>;
   readTag(tenantId: string, location: PromptLocation, name: string): Promise<PromptTag>;
 }
 
 /**
- * Each method throws RequestError 404 for what is not visible to the tenant, and 403 for what another tenant owns.
+ * Writes prompts. Each method throws RequestError 404 for a prompt that is not visible to the tenant, and 403 for one
+ * that another tenant owns.
  */
 export interface PromptWrites {
   /**
+   * Creates a prompt.
+   *
    * @throws RequestError 422: the handle is malformed, or the prompt is public and its tenant has no handle. 409: the
    * handle is taken.
    */
@@ -182,9 +185,13 @@ export interface PromptWrites {
   delete(tenantId: string, location: PromptLocation): Promise<string>;
   /** Deletes those of the prompts that the tenant owns, and returns their ids. */
   deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
-  /** Adds or removes the tenant's like and returns the number of likes; repeating the call changes nothing. */
+  /** Adds or removes the tenant's like, and returns the number of likes. Repeating the call changes nothing. */
   like(tenantId: string, location: PromptLocation, isLiked: boolean): Promise<number>;
-  /** @throws RequestError 409: the parent is not the latest commit, or the latest commit has the same manifest. */
+  /**
+   * Commits a manifest.
+   *
+   * @throws RequestError 409: the parent is not the latest commit, or the latest commit has the same manifest.
+   */
   commit(tenantId: string, location: PromptLocation, draft: CommitDraft): Promise<PromptCommit>;
   /**
    * Creates or moves a tag.
@@ -193,6 +200,6 @@ export interface PromptWrites {
    */
   writeTag(tenantId: string, location: PromptLocation, draft: TagDraft): Promise<PromptTag>;
   deleteTag(tenantId: string, location: PromptLocation, name: string): Promise<void>;
-  /** Counts a read of the commit with this id. */
+  /** Counts a download or a view of the commit with this id. */
   count(id: string, counter: "downloads" | "views"): Promise<void>;
 }

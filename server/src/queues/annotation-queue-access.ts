@@ -1,12 +1,12 @@
 import { RequestError } from "../model/errors.ts";
-import { missingQueue } from "./annotation-queue.ts";
+import { createMissingQueueError } from "./annotation-queue.ts";
 import type { AnnotationQueue, EntryKey, QueueEntry } from "./annotation-queue.ts";
 import { annotationQueueQueries } from "./annotation-queue-queries.ts";
 import { parseEntryRow, parseQueueRow } from "./annotation-queue-row.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/query.ts";
 
-/** Finds queues and their entries for the writers, and updates which entries are completed. */
+/** Finds annotation queues and their entries for the writers, and updates which entries are completed. */
 export class AnnotationQueueAccess {
   readonly #db: Database;
   readonly #clock: Clock;
@@ -16,16 +16,24 @@ export class AnnotationQueueAccess {
     this.#clock = clock;
   }
 
-  /** @throws RequestError 404: the queue does not exist. */
+  /**
+   * Reads a queue.
+   *
+   * @throws RequestError 404: the queue does not exist.
+   */
   async read(tenantId: string, id: string): Promise<AnnotationQueue> {
     const row = await this.#db.first(annotationQueueQueries.find, { tenantId, id });
     if (row === undefined) {
-      throw missingQueue(id);
+      throw createMissingQueueError(id);
     }
     return parseQueueRow(row);
   }
 
-  /** @throws RequestError 404: there is no such queue, or no such entry in it. */
+  /**
+   * Reads the entry of a run in a queue.
+   *
+   * @throws RequestError 404: there is no such queue, or no such entry in it.
+   */
   async readEntry(tenantId: string, { queueId, entryId }: EntryKey): Promise<QueueEntry> {
     const key = { tenantId, queueId, entryId };
     const row = await this.#db.first(annotationQueueQueries.findEntry, key);
@@ -36,10 +44,7 @@ export class AnnotationQueueAccess {
     return parseEntryRow(row, this.#clock());
   }
 
-  /**
-   * Updates which entries of a queue are completed, or whether one entry is: whether enough reviewers are done with
-   * it.
-   */
+  /** Updates whether enough reviewers have finished the entries of a queue, or one of its entries. */
   async updateCompletion(
     tenantId: string,
     queueId: string,
@@ -55,6 +60,6 @@ export class AnnotationQueueAccess {
 
 interface CompletionTarget {
   readonly reviewersPerRun: number;
-  /** Defaults to all entries of the queue. */
+  /** Id of one entry; if absent, all entries of the queue are updated. */
   readonly entryId?: string;
 }

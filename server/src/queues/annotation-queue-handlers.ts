@@ -7,7 +7,7 @@ import { JsonObject, Maybe, Time } from "../http/schema-parts.ts";
 import { feedbackConfig } from "../runs/ingest/parse-feedback.ts";
 import { parseOptionalTime } from "../model/parse-time.ts";
 import { serverLimits } from "../model/options.ts";
-import { missingQueue } from "./annotation-queue.ts";
+import { createMissingQueueError } from "./annotation-queue.ts";
 import type { AnnotationQueue, QueueQuery } from "./annotation-queue.ts";
 import type { QueueStore } from "./queue-store.ts";
 import { toQueueJson } from "./annotation-queue-json.ts";
@@ -21,9 +21,9 @@ import {
 } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-const Texts = Type.Record(Type.String(), Type.String());
+const TextsByName = Type.Record(Type.String(), Type.String());
 
-const common = {
+const commonMembers = {
   description: Maybe(Type.String()),
   default_dataset: Maybe(Type.String()),
   rubric_instructions: Maybe(Type.String()),
@@ -32,8 +32,8 @@ const common = {
       Type.Object({
         feedback_key: Type.String(),
         description: Maybe(Type.String()),
-        value_descriptions: Maybe(Texts),
-        score_descriptions: Maybe(Texts),
+        value_descriptions: Maybe(TextsByName),
+        score_descriptions: Maybe(TextsByName),
         is_required: Maybe(Type.Boolean()),
         is_assertion: Maybe(Type.Boolean()),
         feedback_config: Maybe(feedbackConfig),
@@ -53,14 +53,14 @@ const Name = Type.String({ minLength: 1 });
 
 /** Body of `POST /annotation-queues`. Unknown members are ignored. */
 export const queueBody = Type.Object({
-  ...common,
+  ...commonMembers,
   name: Name,
   id: Maybe(Type.String()),
   created_at: Maybe(Time),
 });
 
-/** Body of `PATCH /annotation-queues/{id}`: omitted members keep their value, null clears them. */
-export const queuePatchBody = Type.Object({ ...common, name: Maybe(Name) });
+/** Body of `PATCH /annotation-queues/{id}`. Omitted members keep their value, null clears a member. */
+export const queuePatchBody = Type.Object({ ...commonMembers, name: Maybe(Name) });
 
 export type QueueBody = Static<typeof queueBody>;
 export type QueuePatchBody = Static<typeof queuePatchBody>;
@@ -87,11 +87,11 @@ export async function createQueue(
     id: id === undefined || id === null ? randomUUID() : parseId(id, "id"),
     name: body.name,
     description: body.description ?? null,
-    defaultDatasetId: datasetOf(body) ?? null,
+    defaultDatasetId: readDatasetId(body) ?? null,
     rubricInstructions: body.rubric_instructions ?? null,
     rubricItems: body.rubric_items ?? null,
     metadata: body.metadata ?? null,
-    reviewers: reviewersOf(body),
+    reviewers: selectReviewerMembers(body),
     createdMicros: parseOptionalTime(body.created_at, "created_at"),
   });
   return toQueueJson(queue);
@@ -103,31 +103,34 @@ export async function updateQueue(
   request: FastifyRequest<{ Body: QueuePatchBody }>,
 ): Promise<unknown> {
   const { body, tenantId } = request;
-  const queue = await store.write.annotationQueues.update(tenantId, idOf(request), {
-    // A name can't be cleared, so null keeps it.
+  const queue = await store.write.annotationQueues.update(tenantId, readQueueId(request), {
+    // A name can't be cleared, so null leaves it unchanged.
     name: body.name ?? undefined,
     description: body.description,
-    defaultDatasetId: datasetOf(body),
+    defaultDatasetId: readDatasetId(body),
     rubricInstructions: body.rubric_instructions,
     rubricItems: body.rubric_items,
-    // Clients of the platform send this marker to keep the metadata unchanged.
-    metadata: isMissing(body.metadata) ? undefined : body.metadata,
-    reviewers: reviewersOf(body),
+    // Clients of the platform send this marker to leave the metadata unchanged.
+    metadata: isMissingMarker(body.metadata) ? undefined : body.metadata,
+    reviewers: selectReviewerMembers(body),
   });
   return toQueueJson(queue);
 }
 
-/** `DELETE /annotation-queues/{id}`: the runs themselves stay. */
+/** `DELETE /annotation-queues/{id}`: deletes a queue. Its runs are not deleted. */
 export async function deleteQueue(store: QueueStore, request: FastifyRequest): Promise<unknown> {
-  const id = idOf(request);
+  const id = readQueueId(request);
   const deleted = await store.write.annotationQueues.delete(request.tenantId, [id]);
   if (deleted.length === 0) {
-    throw missingQueue(id);
+    throw createMissingQueueError(id);
   }
   return { id };
 }
 
-/** `DELETE /annotation-queues?queue_ids`: 207 if some do not exist, 404 if none does. */
+/**
+ * `DELETE /annotation-queues?queue_ids`: deletes queues. Responds with status 207 if some do not exist, with 404 if
+ * none exists.
+ */
 export async function deleteQueues(
   store: QueueStore,
   request: FastifyRequest,
@@ -148,7 +151,7 @@ export async function deleteQueues(
     .send({ deleted: [...deleted], not_found: missing });
 }
 
-/** `GET /annotation-queues/{run_id}/queues`: the id in this path is a run's. */
+/** `GET /annotation-queues/{run_id}/queues`: lists the queues of a run. The id in this path is that of the run. */
 export async function listQueuesOfRun(
   store: QueueStore,
   request: FastifyRequest,
@@ -176,15 +179,15 @@ export async function findQueue(
   store: QueueStore,
   request: FastifyRequest,
 ): Promise<AnnotationQueue> {
-  const id = idOf(request);
+  const id = readQueueId(request);
   const queue = await store.read.annotationQueues.find(request.tenantId, id);
   if (queue === undefined) {
-    throw missingQueue(id);
+    throw createMissingQueueError(id);
   }
   return queue;
 }
 
-export const idOf = (request: FastifyRequest): string =>
+export const readQueueId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "annotation queue id");
 
 /** Maximum number of queues that one request deletes. */
@@ -219,7 +222,7 @@ function parseColumn(text: string): QueueQuery["sortBy"] {
   return text;
 }
 
-const datasetOf = ({ default_dataset: id }: QueuePatchBody): string | null | undefined =>
+const readDatasetId = ({ default_dataset: id }: QueuePatchBody): string | null | undefined =>
   typeof id === "string" ? parseId(id, "default_dataset") : id;
 
 const reviewerMembers = [
@@ -229,10 +232,10 @@ const reviewerMembers = [
   "reviewer_access_mode",
 ] as const;
 
-const reviewersOf = (body: QueuePatchBody): Readonly<Record<string, unknown>> =>
+const selectReviewerMembers = (body: QueuePatchBody): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     reviewerMembers.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
   ) as Readonly<Record<string, unknown>>;
 
-const isMissing = (metadata: QueuePatchBody["metadata"]): boolean =>
+const isMissingMarker = (metadata: QueuePatchBody["metadata"]): boolean =>
   metadata?.["__missing__"] === "__missing__";

@@ -35,7 +35,7 @@ export const toEntryJson = (entry: QueueEntry): QueueEntryJson => ({
   id: entry.id,
   queue_id: entry.queueId,
   run_id: entry.runId,
-  ...reviewOf(entry),
+  ...toReviewTimes(entry),
   source_proposed_example_id: null,
 });
 
@@ -43,20 +43,20 @@ export const toEntryJson = (entry: QueueEntry): QueueEntryJson => ({
 export function toQueuedRunJson(entry: QueueEntry, run: StoredRun, view: RunView): Buffer {
   const entryMembers = {
     queue_run_id: entry.id,
-    ...reviewOf(entry),
+    ...toReviewTimes(entry),
     effective_added_at: toIso(entry.addedMicros),
-    reserved_by: idsOf(entry, ({ untilMicros }) => untilMicros !== null),
-    completed_by: idsOf(entry, ({ doneMicros }) => doneMicros !== null),
+    reserved_by: listReviewerIds(entry, ({ untilMicros }) => untilMicros !== null),
+    completed_by: listReviewerIds(entry, ({ doneMicros }) => doneMicros !== null),
   };
-  // Append these after the run's own members: of two members with the same name, parsers use the last.
+  // Append these members after those of the run itself: of two members with the same name, parsers use the last.
   const head = toRunJson(run, view).subarray(0, -1);
   return Buffer.concat([head, Buffer.from(`,${JSON.stringify(entryMembers).slice(1)}`)]);
 }
 
-const reviewOf = ({ addedMicros, reviewedMicros }: QueueEntry) => ({
+const toReviewTimes = ({ addedMicros, reviewedMicros }: QueueEntry) => ({
   added_at: toIso(addedMicros),
   last_reviewed_time: reviewedMicros === null ? null : toIso(reviewedMicros),
 });
 
-const idsOf = ({ reviews }: QueueEntry, matches: (review: QueueReview) => boolean) =>
+const listReviewerIds = ({ reviews }: QueueEntry, matches: (review: QueueReview) => boolean) =>
   reviews.filter(matches).map(({ reviewer }) => toReviewerId(reviewer));

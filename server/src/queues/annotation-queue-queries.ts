@@ -18,7 +18,9 @@ interface QueueTable {
 }
 
 interface EntryTable {
-  /** Assigned by the engine, ascending. */
+  /**
+   * The row number, which the engine assigns in ascending order. It orders entries that were added at the same time.
+   */
   readonly place: Generated<number>;
   readonly tenant_id: string;
   readonly queue_id: string;
@@ -39,7 +41,7 @@ interface ReviewTable {
   readonly done_us: number | null;
 }
 
-/** Tables of queues, and the columns of other tables that their queries use. */
+/** The tables of queues, and the columns of other tables that their queries use. */
 interface QueueTables {
   readonly annotation_queues: QueueTable;
   readonly annotation_queue_runs: EntryTable;
@@ -64,7 +66,7 @@ type TenantEntryKey = EntryKey & { readonly tenantId: string };
 type QueueKey = Omit<TenantEntryKey, "entryId">;
 type NewEntry = Pick<EntryTable, "tenant_id" | "queue_id" | "id" | "run_id" | "added_us">;
 
-/** Queues `q` with their size. */
+/** Selects queues `q` with their sizes. */
 export const selectQueues = (tenantId: Id) =>
   queueBuilder
     .selectFrom("annotation_queues as q")
@@ -87,7 +89,7 @@ export const selectQueues = (tenantId: Id) =>
     )
     .where("q.tenant_id", "=", tenantId);
 
-/** Entries `e` of a queue. */
+/** Selects from the entries `e` of a queue. */
 export const selectFromEntries = ({ tenantId, queueId }: Readonly<Record<keyof QueueKey, Id>>) =>
   queueBuilder
     .selectFrom("annotation_queue_runs as e")
@@ -96,8 +98,8 @@ export const selectFromEntries = ({ tenantId, queueId }: Readonly<Record<keyof Q
 
 type Entries = ReturnType<typeof selectFromEntries>;
 
-/** Selects what {@link parseEntryRow} parses. */
-export const withEntryColumns = (entries: Entries) =>
+/** Adds the columns that {@link parseEntryRow} parses to a query. */
+export const addEntryColumns = (entries: Entries) =>
   entries
     .select(["e.id", "e.queue_id", "e.run_id", "e.added_us", "e.reviewed_us", "e.completed_us"])
     .select((eb) =>
@@ -113,7 +115,7 @@ export const withEntryColumns = (entries: Entries) =>
         .as("reviews_json"),
     );
 
-/** Entries of a queue with a status. API callers count as the reviewer without a name. */
+/** Selects from the entries of a queue with a status. API clients count as the reviewer without a name. */
 export function selectWithStatus(
   tenantId: string,
   { queueId, status }: Pick<EntryQuery, "queueId" | "status">,
@@ -138,7 +140,7 @@ export function selectWithStatus(
   });
 }
 
-/** The place of an entry in its queue. */
+/** Selects the row number of an entry. */
 export const selectPlace = ({ tenantId, queueId, entryId }: Parameters<TenantEntryKey>) =>
   queueBuilder
     .selectFrom("annotation_queue_runs")
@@ -147,7 +149,7 @@ export const selectPlace = ({ tenantId, queueId, entryId }: Parameters<TenantEnt
     .where("queue_id", "=", queueId)
     .where("id", "=", entryId);
 
-/** Updates which entries of a queue are completed: those with which enough reviewers are done. */
+/** Updates which entries of a queue are completed, that is, were finished by enough reviewers. */
 const updateCompletion = ({
   tenantId,
   queueId,
@@ -156,16 +158,18 @@ const updateCompletion = ({
   queueBuilder
     .updateTable("annotation_queue_runs")
     .set((eb) => {
-      const doneReviews = eb
+      const finishedReviews = eb
         .selectFrom("annotation_queue_reviews as v")
         .whereRef("v.place", "=", "annotation_queue_runs.place")
         .where("v.done_us", "is not", null);
-      const lastDone = doneReviews.select((review) => review.fn.max("v.done_us").as("done_us"));
-      const count = doneReviews.select((review) => review.fn.countAll<number>().as("count"));
+      const lastDoneMicros = finishedReviews.select((review) =>
+        review.fn.max("v.done_us").as("done_us"),
+      );
+      const count = finishedReviews.select((review) => review.fn.countAll<number>().as("count"));
       return {
-        reviewed_us: lastDone,
+        reviewed_us: lastDoneMicros,
         completed_us: sql<number | null>`CASE WHEN ${count} >= ${reviewersPerRun}
-          THEN coalesce(${eb.ref("completed_us")}, ${lastDone}) END`,
+          THEN coalesce(${eb.ref("completed_us")}, ${lastDoneMicros}) END`,
       };
     })
     .where("tenant_id", "=", tenantId)
@@ -219,15 +223,15 @@ export const annotationQueueQueries = {
       .where("queue_id", "=", queueId),
   ),
   findEntry: new Query((key: Parameters<TenantEntryKey>) =>
-    withEntryColumns(selectFromEntries(key)).where("e.id", "=", key.entryId),
+    addEntryColumns(selectFromEntries(key)).where("e.id", "=", key.entryId),
   ),
   findEntryOfRun: new Query((key: Parameters<QueueKey & { runId: string }>) =>
-    withEntryColumns(selectFromEntries(key)).where("e.run_id", "=", key.runId),
+    addEntryColumns(selectFromEntries(key)).where("e.run_id", "=", key.runId),
   ),
   readLast: new Query((queue: Parameters<QueueKey>) =>
     selectFromEntries(queue).select((eb) => eb.fn.max<number | null>("e.added_us").as("added_us")),
   ),
-  lastAdded: new Query(({ tenantId, ids }: Parameters<{ tenantId: string; ids: string }>) =>
+  readLastAdded: new Query(({ tenantId, ids }: Parameters<{ tenantId: string; ids: string }>) =>
     queueBuilder
       .selectFrom("annotation_queue_runs")
       .select((eb) => ["run_id", eb.fn.max<number>("added_us").as("added_us")])
@@ -298,13 +302,14 @@ export const annotationQueueQueries = {
     (key: Parameters<TenantEntryKey & { reviewersPerRun: number }>) =>
       updateCompletion(key).where("id", "=", key.entryId),
   ),
-  projectOfRun: new Query(({ runId, tenantId }: Parameters<{ runId: string; tenantId: string }>) =>
-    queueBuilder
-      .selectFrom("runs as r")
-      .innerJoin("projects as p", "p.id", "r.project_id")
-      .select("r.project_id")
-      .where("r.id", "=", runId)
-      .where("p.tenant_id", "=", tenantId),
+  findProjectOfRun: new Query(
+    ({ runId, tenantId }: Parameters<{ runId: string; tenantId: string }>) =>
+      queueBuilder
+        .selectFrom("runs as r")
+        .innerJoin("projects as p", "p.id", "r.project_id")
+        .select("r.project_id")
+        .where("r.id", "=", runId)
+        .where("p.tenant_id", "=", tenantId),
   ),
   findDataset: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
     queueBuilder

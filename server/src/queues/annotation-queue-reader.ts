@@ -10,7 +10,7 @@ import {
   queueBuilder,
   selectQueues,
   selectWithStatus,
-  withEntryColumns,
+  addEntryColumns,
 } from "./annotation-queue-queries.ts";
 import { parseEntryRow, parseQueueRow } from "./annotation-queue-row.ts";
 import { microsNow } from "../storage/clock.ts";
@@ -18,7 +18,7 @@ import type { Clock } from "../storage/clock.ts";
 import { containsIgnoringCase, isInList } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 
-const columns = {
+const sortColumns = {
   name: "q.name_json",
   created_at: "q.created_us",
   updated_at: "q.updated_us",
@@ -46,7 +46,7 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
   async listEntries(tenantId: string, query: EntryQuery): Promise<readonly QueueEntry[]> {
     const nowMicros = this.#clock();
     const rows = await this.#db.all(
-      withEntryColumns(selectWithStatus(tenantId, query))
+      addEntryColumns(selectWithStatus(tenantId, query))
         .orderBy("e.added_us")
         .orderBy("e.place")
         .limit(query.limit)
@@ -67,7 +67,7 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
     runIds: readonly string[],
   ): Promise<ReadonlyMap<string, number>> {
     const ids = JSON.stringify(runIds);
-    const rows = await this.#db.all(annotationQueueQueries.lastAdded, { tenantId, ids });
+    const rows = await this.#db.all(annotationQueueQueries.readLastAdded, { tenantId, ids });
     return new Map(rows.map(({ run_id: id, added_us: micros }) => [id, micros]));
   }
 }
@@ -98,7 +98,7 @@ function buildList(tenantId: string, query: QueueQuery) {
   }
   const direction = query.isDescending ? "desc" : "asc";
   return list
-    .orderBy(columns[query.sortBy], direction)
+    .orderBy(sortColumns[query.sortBy], direction)
     .orderBy("q.id", direction)
     .limit(query.limit)
     .offset(query.offset);

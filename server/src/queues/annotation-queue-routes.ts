@@ -38,13 +38,13 @@ import {
 } from "./annotation-queue-schemas.ts";
 import { Deleted } from "../http/schema-parts.ts";
 
-const tag = "annotation queues";
-const limit = "Maximum number of items, 1 to 100; default 100.";
-const offset = "Number of items to skip.";
-const status =
+const apiTag = "annotation queues";
+const limitDescription = "Maximum number of items, 1 to 100; default 100.";
+const offsetDescription = "Number of items to skip.";
+const statusDescription =
   "completed if enough reviewers are done with the run; otherwise needs_others_review if the caller is done with it, else needs_my_review. All API callers together count as one reviewer.";
 
-/** Query parameters of lists of queues. */
+/** Descriptions of the query parameters that lists of queues have. */
 export const queueQueryDocs = {
   ids: "Queue id; may be repeated.",
   name: "Exact name.",
@@ -52,8 +52,8 @@ export const queueQueryDocs = {
   dataset_id: "Id of the default dataset to which reviewed runs are added.",
   sort_by: "name, created_at or updated_at; default created_at.",
   sort_by_desc: "true (the default) to sort in descending order, or false.",
-  limit,
-  offset,
+  limit: limitDescription,
+  offset: offsetDescription,
 };
 
 /** Routes of annotation queues, in which runs wait for review by people. */
@@ -64,7 +64,7 @@ export function addAnnotationQueueRoutes(
   const { store } = dependencies;
   app.route({
     ...route(endpoints.listAnnotationQueues, {
-      tag,
+      tag: apiTag,
       summary: "Lists annotation queues, by default the latest first.",
       query: queueQueryDocs,
       response: queueListSchema,
@@ -73,7 +73,7 @@ export function addAnnotationQueueRoutes(
   });
   app.route<{ Body: QueueBody }>({
     ...route(endpoints.createAnnotationQueue, {
-      tag,
+      tag: apiTag,
       summary:
         "Creates a queue. Repeating the request with the same id and content changes nothing.",
       body: queueBody,
@@ -83,7 +83,7 @@ export function addAnnotationQueueRoutes(
   });
   app.route({
     ...route(endpoints.deleteAnnotationQueues, {
-      tag,
+      tag: apiTag,
       summary: "Deletes queues; 207 if some do not exist, 404 if none does.",
       query: { queue_ids: "Queue id; may be repeated, up to 100 times." },
       response: deletedQueuesSchema,
@@ -93,7 +93,7 @@ export function addAnnotationQueueRoutes(
   });
   app.route({
     ...route(endpoints.readAnnotationQueue, {
-      tag,
+      tag: apiTag,
       summary: "Reads a queue with its rubric.",
       response: queueSchema,
     }),
@@ -101,7 +101,7 @@ export function addAnnotationQueueRoutes(
   });
   app.route<{ Body: QueuePatchBody }>({
     ...route(endpoints.updateAnnotationQueue, {
-      tag,
+      tag: apiTag,
       summary: "Updates the given fields; null clears a field.",
       body: queuePatchBody,
       response: queueSchema,
@@ -110,7 +110,7 @@ export function addAnnotationQueueRoutes(
   });
   app.route({
     ...route(endpoints.deleteAnnotationQueue, {
-      tag,
+      tag: apiTag,
       summary: "Deletes a queue; the runs themselves stay.",
       response: Deleted,
     }),
@@ -118,7 +118,7 @@ export function addAnnotationQueueRoutes(
   });
   app.route({
     ...route(endpoints.listQueuesOfRun, {
-      tag,
+      tag: apiTag,
       summary: "Lists the queues that contain a run.",
       response: queueListSchema,
     }),
@@ -132,9 +132,15 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
   const { store } = dependencies;
   app.route({
     ...route(endpoints.listAnnotationQueueRuns, {
-      tag,
+      tag: apiTag,
       summary: "Lists the runs of a queue, in its order.",
-      query: { status, limit, offset, include_stats: "Has no effect.", archived: "Has no effect." },
+      query: {
+        status: statusDescription,
+        limit: limitDescription,
+        offset: offsetDescription,
+        include_stats: "Has no effect.",
+        archived: "Has no effect.",
+      },
       response: queuedRunListSchema,
     }),
     handler: (request, reply) => listQueueRuns(dependencies, request, reply),
@@ -145,7 +151,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
   ] as const) {
     app.route<{ Body: QueueRunsBody }>({
       ...route(endpoint, {
-        tag,
+        tag: apiTag,
         summary:
           "Adds runs to the end of a queue: all of them, or none. A run that is already in it keeps its position.",
         body: queueRunsBody,
@@ -156,7 +162,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
   }
   app.route<{ Body: QueueRunPatchBody }>({
     ...route(endpoints.updateAnnotationQueueRun, {
-      tag,
+      tag: apiTag,
       summary: "Updates when a run was reviewed, and its position in the queue.",
       body: queueRunPatchBody,
       response: queueEntrySchema,
@@ -165,7 +171,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
   });
   app.route({
     ...route(endpoints.removeAnnotationQueueRun, {
-      tag,
+      tag: apiTag,
       summary: "Removes a run from a queue; the run itself stays.",
       response: Deleted,
     }),
@@ -173,7 +179,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
   });
   app.route({
     ...route(endpoints.readAnnotationQueueRun, {
-      tag,
+      tag: apiTag,
       summary: "Reads the run at an index of the queue; 0 is the first.",
       query: { include_extra: "Has no effect." },
       response: queuedRunSchema,
@@ -182,9 +188,9 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
   });
   app.route({
     ...route(endpoints.readAnnotationQueueSize, {
-      tag,
+      tag: apiTag,
       summary: "Counts the runs in a queue.",
-      query: { status },
+      query: { status: statusDescription },
       response: queueSizeSchema,
     }),
     handler: (request) => readQueueSize(store, request),

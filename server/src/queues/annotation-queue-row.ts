@@ -14,7 +14,7 @@ export const parseQueueRow = (row: QueueRow): AnnotationQueue => ({
 
 type Body = Omit<QueueFields, "name" | "defaultDatasetId">;
 
-/** Serializes the fields that the column `body` stores; the others have columns of their own. */
+/** Serializes the fields that are stored in the column `body`; the other fields have columns of their own. */
 export function toBody(fields: QueueFields): string {
   const { description, rubricInstructions, rubricItems, metadata, reviewers } = fields;
   const body: Body = { description, rubricInstructions, rubricItems, metadata, reviewers };
@@ -23,7 +23,11 @@ export function toBody(fields: QueueFields): string {
 
 type ReviewValues = readonly [reviewer: string, until: number | null, done: number | null];
 
-/** @param nowMicros - the current time; expired claims are omitted */
+/**
+ * Parses a database row.
+ *
+ * @param nowMicros - the current time; expired claims are left out
+ */
 export const parseEntryRow = (row: EntryRow, nowMicros: number): QueueEntry => ({
   id: row.id,
   queueId: row.queue_id,

@@ -1,6 +1,7 @@
 /**
- * Queues of runs for review. A queue is ordered by `added_us`, then by `place`, the row's key. A run is in a queue at
- * most once. The column `id` of `annotation_queue_runs` identifies the entry, not the run.
+ * SQL that creates the tables of annotation queues. A queue is ordered by `added_us`, then by `place`, the row
+ * number. A run is in a queue at most once. The column `id` of `annotation_queue_runs` identifies the entry, not the
+ * run.
  */
 export const annotationQueueTables = `
   CREATE TABLE annotation_queues (
@@ -18,9 +19,9 @@ export const annotationQueueTables = `
 `;
 
 /**
- * Reviews of runs in queues: a claim until `until_us`, and when the run was skipped or done. One row per entry
- * (`place`) and reviewer. `completed_us` of an entry is set while as many reviewers are done with it as the queue
- * requires. The reviewer without a name, `''`, represents the callers of the API.
+ * SQL that creates the table of reviews: a claim until `until_us`, and when the reviewer skipped or finished the run.
+ * There is one row per entry (`place`) and reviewer. `completed_us` of an entry is set while as many reviewers have
+ * finished it as the queue requires. The reviewer without a name, `''`, represents the clients of the API.
  */
 export const queueReviewTables = `
   ALTER TABLE annotation_queue_runs ADD COLUMN completed_us INTEGER;

@@ -19,7 +19,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/query.ts";
 import { toIds } from "../storage/row-keys.ts";
 
-/** Number of unknown runs that an error message lists. */
+/** Maximum number of unknown runs that an error message lists. */
 const maxListedRuns = 20;
 
 /** Writes annotation queues and their entries. */
@@ -70,7 +70,7 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
     const reviewers = { ...current.reviewers, ...changes.reviewers };
     const queue: AnnotationQueue = { ...current, ...Object.fromEntries(definedChanges), reviewers };
     await this.#checkDataset(tenantId, changes.defaultDatasetId ?? null);
-    // Never go back, even if the clock was set back.
+    // The time must increase, even if the clock was set back.
     const updatedMicros = Math.max(this.#clock(), current.updatedMicros + 1);
     await this.#db.run(annotationQueueQueries.update, {
       tenant_id: tenantId,
@@ -107,7 +107,7 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
     await this.#checkRuns(tenantId, keys);
     const last = await this.#db.first(annotationQueueQueries.readLast, { tenantId, queueId });
     const nowMicros = this.#clock();
-    // Stay at the end of the queue, even if the clock was set back.
+    // The new entries must be at the end of the queue, even if the clock was set back.
     const addedMicros = Math.max(nowMicros, last?.added_us ?? 0);
     const entries: QueueEntry[] = [];
     for (const runId of new Set(keys.map((key) => key.runId))) {
@@ -156,7 +156,10 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   async #checkRuns(tenantId: string, keys: readonly RunKey[]): Promise<void> {
     const unknown: string[] = [];
     for (const { runId, projectId } of keys) {
-      const found = await this.#db.first(annotationQueueQueries.projectOfRun, { runId, tenantId });
+      const found = await this.#db.first(annotationQueueQueries.findProjectOfRun, {
+        runId,
+        tenantId,
+      });
       if (found === undefined || (projectId !== null && found.project_id !== projectId)) {
         unknown.push(runId);
       }

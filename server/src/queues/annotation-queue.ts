@@ -3,7 +3,7 @@ import type { PageRange } from "../feedback/feedback.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The fields of a queue that a caller writes. */
+/** The fields of a queue that a client writes. */
 export interface QueueFields {
   readonly name: string;
   readonly description: string | null;
@@ -11,11 +11,11 @@ export interface QueueFields {
   readonly rubricInstructions: string | null;
   readonly rubricItems: readonly JsonObject[] | null;
   readonly metadata: JsonObject | null;
-  /** How many reviewers a run needs and how they claim it, as the caller sent it. */
+  /** How many reviewers a run needs and how they claim it, as the client sent it. */
   readonly reviewers: JsonObject;
 }
 
-/** Fields that are `undefined` keep their value. */
+/** The fields of a queue to change; `undefined` leaves a field unchanged. */
 export type QueueChanges = {
   readonly [Name in keyof QueueFields]: QueueFields[Name] | undefined;
 };
@@ -43,15 +43,15 @@ export interface QueueEntry {
   readonly runId: string;
   /** When the run was added, which determines the order of the queue. */
   readonly addedMicros: number;
-  /** When a reviewer last finished the run; `null` until one did. */
+  /** When a reviewer last finished the run; `null` if none has. */
   readonly reviewedMicros: number | null;
   /** When enough reviewers had finished the run; `null` until then. */
   readonly completedMicros: number | null;
-  /** The reviewers who have finished the run, and those who have claimed it. */
+  /** The reviews of those who have finished the run or have claimed it. */
   readonly reviews: readonly QueueReview[];
 }
 
-/** One reviewer's state for an entry. */
+/** The review of an entry by one reviewer. */
 export interface QueueReview {
   readonly reviewer: string;
   /** When the reviewer's claim expires; `null` without an active claim. */
@@ -64,7 +64,7 @@ export interface QueueReview {
 export const reviewStatuses = ["needs_my_review", "needs_others_review", "completed"] as const;
 export type ReviewStatus = (typeof reviewStatuses)[number];
 
-/** All filters that are set must hold. */
+/** Selects queues. All filters that are set must match. */
 export interface QueueQuery extends PageRange {
   readonly ids?: readonly string[];
   readonly name?: string;
@@ -76,14 +76,14 @@ export interface QueueQuery extends PageRange {
   readonly isDescending: boolean;
 }
 
-/** A run, and the project that it must belong to if one is given. */
+/** A run, and the project to which it must belong, if one is set. */
 export interface RunKey {
   readonly runId: string;
   readonly projectId: string | null;
 }
 
 export interface EntryChanges {
-  /** `undefined` keeps the value; `null` marks the run as not reviewed. */
+  /** `undefined` leaves the time unchanged; `null` marks the run as not reviewed. */
   readonly reviewedMicros: number | null | undefined;
   readonly addedMicros: number | undefined;
 }
@@ -102,10 +102,10 @@ export interface EntryQuery extends PageRange {
 export interface AnnotationQueueReads {
   find(tenantId: string, id: string): Promise<AnnotationQueue | undefined>;
   list(tenantId: string, query: QueueQuery): Promise<readonly AnnotationQueue[]>;
-  /** In the order of the queue. */
+  /** Lists the entries of a queue in its order. */
   listEntries(tenantId: string, query: EntryQuery): Promise<readonly QueueEntry[]>;
   size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): Promise<number>;
-  /** For each of the runs that is in a queue: when it was last added to one, in microseconds. */
+  /** Returns when each run was last added to a queue, in microseconds. Runs that are in no queue have no entry. */
   lastAdded(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
@@ -122,21 +122,29 @@ export interface AnnotationQueueWrites {
    * @throws RequestError 404: no such queue, or no such dataset.
    */
   update(tenantId: string, id: string, changes: QueueChanges): Promise<AnnotationQueue>;
-  /** Deletes the queues that exist and returns their ids. Their runs stay. */
+  /** Deletes the queues that exist, and returns their ids. Their runs are not deleted. */
   delete(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /**
-   * Adds runs at the end, in the given order: all of them, or none. A run that is already in the queue keeps its
-   * position.
+   * Adds runs to the end of a queue, in this order: all of them, or none. A run that is already in the queue keeps
+   * its position.
    *
    * @throws RequestError 404: there is no such queue, or runs do not exist; the message lists them.
    */
   addRuns(tenantId: string, id: string, keys: readonly RunKey[]): Promise<readonly QueueEntry[]>;
-  /** @throws RequestError 404: no such queue, or no such entry in it. */
+  /**
+   * Changes the entry of a run.
+   *
+   * @throws RequestError 404: no such queue, or no such entry in it.
+   */
   updateRun(tenantId: string, key: EntryKey, changes: EntryChanges): Promise<QueueEntry>;
-  /** @throws RequestError 404: no such queue, or no such entry in it. */
+  /**
+   * Removes a run from a queue.
+   *
+   * @throws RequestError 404: no such queue, or no such entry in it.
+   */
   removeRun(tenantId: string, key: EntryKey): Promise<void>;
 }
 
-/** The message text is defined by the specification (section 8). */
-export const missingQueue = (id: string): RequestError =>
+/** Creates the error for a queue that does not exist. The platform's API defines its message. */
+export const createMissingQueueError = (id: string): RequestError =>
   new RequestError(404, `Annotation queue with ID ${id} not found`);

@@ -4,17 +4,17 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
-import type { ReviewKey, ReviewPick } from "./queue-review.ts";
+import type { ReviewKey, ReviewChoice } from "./queue-review.ts";
 import { namelessReviewer } from "./queue-review.ts";
 import type { QueueStore } from "./queue-store.ts";
 import { toEntryJson, toQueueJson } from "./annotation-queue-json.ts";
 import { toClaimJson, toProgressJson, toReviewedRunJson } from "./queue-review-json.ts";
 import { parseStatus } from "./queue-run-handlers.ts";
-import { findQueue, idOf, parseQueueQuery } from "./annotation-queue-handlers.ts";
+import { findQueue, readQueueId, parseQueueQuery } from "./annotation-queue-handlers.ts";
 import { firstValue, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** The name that a reviewer chose. Reviewers have no accounts, so nothing else identifies them. */
+/** The name that a reviewer has chosen. Reviewers have no accounts, so nothing else identifies them. */
 const Reviewer = Type.String({
   minLength: 1,
   maxLength: serverLimits.reviewerChars,
@@ -24,21 +24,21 @@ const Reviewer = Type.String({
 /** Body of `POST /ui/annotation-queues/{id}/claim`. */
 export const claimBody = Type.Object({
   reviewer: Reviewer,
-  /** Claims this entry instead of the next one. */
+  /** If set, claims this entry instead of the next one. */
   queue_run_id: Maybe(Type.String()),
-  /** Claims the next entry after this one. */
+  /** If set, claims the next entry after this one. */
   after: Maybe(Type.String()),
-  /** Claims the last entry before this one. */
+  /** If set, claims the last entry before this one. */
   before: Maybe(Type.String()),
 });
 
-/** Body of the requests about an entry that the reviewer has claimed. */
+/** Body of requests about an entry that the reviewer has claimed. */
 export const reviewBody = Type.Object({ reviewer: Reviewer, skipped: Maybe(Type.Boolean()) });
 
 export type ClaimBody = Static<typeof claimBody>;
 export type ReviewBody = Static<typeof reviewBody>;
 
-/** `GET /ui/annotation-queues`: as `GET /annotation-queues`, with the review progress of each queue. */
+/** `GET /ui/annotation-queues`: lists queues as `GET /annotation-queues` does, with the review progress of each. */
 export async function listReviewedQueues(
   store: QueueStore,
   request: FastifyRequest,
@@ -69,7 +69,7 @@ export async function readQueueProgress(
   return toProgressJson(progress, reviewer);
 }
 
-/** `GET /ui/annotation-queues/{id}/runs`: the entries of a queue, without payloads. */
+/** `GET /ui/annotation-queues/{id}/runs`: lists the entries of a queue, without payloads. */
 export async function listReviewedRuns(
   store: QueueStore,
   request: FastifyRequest,
@@ -83,14 +83,14 @@ export async function listReviewedRuns(
   );
 }
 
-/** `POST /ui/annotation-queues/{id}/claim`: the claimed entry, or null if none is waiting. */
+/** `POST /ui/annotation-queues/{id}/claim`: returns the claimed entry, or null if none is waiting. */
 export async function claimQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ClaimBody }>,
 ): Promise<unknown> {
   const { reviewer } = request.body;
-  const pick = parsePick(request.body);
-  const claim = { queueId: idOf(request), reviewer, pick };
+  const choice = parseChoice(request.body);
+  const claim = { queueId: readQueueId(request), reviewer, choice };
   const claimed = await store.write.queueReviews.claim(request.tenantId, claim);
   return { run: claimed === undefined ? null : toClaimJson(claimed) };
 }
@@ -100,7 +100,7 @@ export async function releaseQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,
 ): Promise<unknown> {
-  const key = keyOf(request);
+  const key = readReviewKey(request);
   await store.write.queueReviews.release(request.tenantId, key, request.body.skipped === true);
   return { id: key.entryId };
 }
@@ -110,7 +110,9 @@ export async function finishQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,
 ): Promise<unknown> {
-  return toEntryJson(await store.write.queueReviews.finish(request.tenantId, keyOf(request)));
+  return toEntryJson(
+    await store.write.queueReviews.finish(request.tenantId, readReviewKey(request)),
+  );
 }
 
 /** `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/reopen`. */
@@ -118,28 +120,28 @@ export async function reopenQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,
 ): Promise<unknown> {
-  const claimed = await store.write.queueReviews.reopen(request.tenantId, keyOf(request));
+  const claimed = await store.write.queueReviews.reopen(request.tenantId, readReviewKey(request));
   return { run: toClaimJson(claimed) };
 }
 
-function parsePick({ queue_run_id: entryId, after, before }: ClaimBody): ReviewPick {
-  const picks = [
+function parseChoice({ queue_run_id: entryId, after, before }: ClaimBody): ReviewChoice {
+  const choices = [
     { kind: "this", id: entryId },
     { kind: "after", id: after },
     { kind: "before", id: before },
   ] as const;
-  const usedPicks = picks.filter(({ id }) => typeof id === "string");
-  if (usedPicks.length > 1) {
+  const setChoices = choices.filter(({ id }) => typeof id === "string");
+  if (setChoices.length > 1) {
     throw new RequestError(422, "pass at most one of queue_run_id, after and before");
   }
-  const [pick] = usedPicks;
-  return pick === undefined
+  const [choice] = setChoices;
+  return choice === undefined
     ? { kind: "next" }
-    : { kind: pick.kind, entryId: parseId(pick.id, "queue run id") };
+    : { kind: choice.kind, entryId: parseId(choice.id, "queue run id") };
 }
 
-const keyOf = (request: FastifyRequest<{ Body: ReviewBody }>): ReviewKey => ({
-  queueId: idOf(request),
+const readReviewKey = (request: FastifyRequest<{ Body: ReviewBody }>): ReviewKey => ({
+  queueId: readQueueId(request),
   entryId: parseId((request.params as { readonly queueRunId: string }).queueRunId, "queue run id"),
   reviewer: request.body.reviewer,
 });

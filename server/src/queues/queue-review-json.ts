@@ -5,14 +5,14 @@ import { toIso } from "../http/wire-text.ts";
 
 /** Serializes a claimed entry, with all of its reviewers. */
 export const toClaimJson = (run: ClaimedRun) => ({
-  ...reviewsOf(run),
+  ...toEntryWithReviews(run),
   index: run.index,
   claimed_until: run.untilMicros === null ? null : toIso(run.untilMicros),
 });
 
 /** Serializes an entry for a list. */
 export const toReviewedRunJson = (run: ReviewedRun) => ({
-  ...reviewsOf(run),
+  ...toEntryWithReviews(run),
   name: run.name,
   run_type: run.runType,
   has_error: run.hasError,
@@ -20,7 +20,7 @@ export const toReviewedRunJson = (run: ReviewedRun) => ({
   end_time: run.endMicros === null ? null : toIso(run.endMicros),
 });
 
-const reviewsOf = (entry: QueueEntry) => ({
+const toEntryWithReviews = (entry: QueueEntry) => ({
   ...toEntryJson(entry),
   completed_at: entry.completedMicros === null ? null : toIso(entry.completedMicros),
   reviews: entry.reviews.map(({ reviewer, untilMicros, doneMicros }) => ({

@@ -21,16 +21,16 @@ interface ReviewState extends ReviewKey {
   readonly skippedMicros: number | null;
 }
 
-/** Selects the entries that wait for a reviewer. */
-interface Waiting extends QueueKey {
+/** Values of a query for the entries that wait for a reviewer. */
+interface WaitingQuery extends QueueKey {
   readonly reviewer: string;
   readonly reviewersPerRun: number;
-  /** Claims until this time have expired. */
+  /** Claims that end before this time have expired. */
   readonly nowMicros: number;
 }
 
-/** Entries `e` that the reviewer has not finished, and that have room for one more reviewer. */
-const selectWaiting = (waiting: Parameters<Waiting>) =>
+/** Selects entries `e` that the reviewer has not finished, and that need one more reviewer. */
+const selectWaiting = (waiting: Parameters<WaitingQuery>) =>
   selectFromEntries(waiting)
     .select("e.id")
     .where("e.completed_us", "is", null)
@@ -38,7 +38,7 @@ const selectWaiting = (waiting: Parameters<Waiting>) =>
       const reviews = eb
         .selectFrom("annotation_queue_reviews as v")
         .whereRef("v.place", "=", "e.place");
-      const others = reviews
+      const otherReviewers = reviews
         .select((review) => review.fn.countAll<number>().as("count"))
         .where("v.reviewer", "<>", waiting.reviewer)
         .where((review) =>
@@ -47,16 +47,19 @@ const selectWaiting = (waiting: Parameters<Waiting>) =>
             review("v.until_us", ">", waiting.nowMicros),
           ]),
         );
-      const ownDone = reviews
+      const ownFinished = reviews
         .select("v.place")
         .where("v.reviewer", "=", waiting.reviewer)
         .where("v.done_us", "is not", null);
-      return eb.and([eb(others, "<", waiting.reviewersPerRun), eb.not(eb.exists(ownDone))]);
+      return eb.and([
+        eb(otherReviewers, "<", waiting.reviewersPerRun),
+        eb.not(eb.exists(ownFinished)),
+      ]);
     });
 
 /**
- * Compares the position of an entry `e` with that of another. Row values are compared with a subquery: SQLite then
- * seeks in the index of the order instead of scanning it.
+ * Creates the condition that compares the position of an entry `e` with that of another. The positions are row values
+ * and the other one is a subquery, so that SQLite seeks in the index of the order instead of scanning it.
  */
 const comparePosition = (
   sign: "<" | ">",
@@ -69,8 +72,11 @@ const comparePosition = (
     .where("queue_id", "=", queueId)
     .where("id", "=", entryId)})`;
 
-/** The nearest waiting entry after or before another one. */
-const selectNearest = (sign: "<" | ">", waiting: Parameters<Waiting & { entryId: string }>) => {
+/** Selects the nearest waiting entry after or before another one. */
+const selectNearest = (
+  sign: "<" | ">",
+  waiting: Parameters<WaitingQuery & { entryId: string }>,
+) => {
   const direction = sign === ">" ? "asc" : "desc";
   return selectWaiting(waiting)
     .where(comparePosition(sign, waiting))
@@ -79,7 +85,7 @@ const selectNearest = (sign: "<" | ">", waiting: Parameters<Waiting & { entryId:
     .limit(1);
 };
 
-/** Claims an entry, or releases it: a claim keeps the mark that the reviewer skipped the entry. */
+/** Claims an entry, or releases it. A claim does not change whether the reviewer has skipped the entry before. */
 const writeReview = (review: Parameters<ReviewState>, kind: "claim" | "release") =>
   queueBuilder
     .insertInto("annotation_queue_reviews")
@@ -101,14 +107,14 @@ const writeReview = (review: Parameters<ReviewState>, kind: "claim" | "release")
     );
 
 export const queueReviewQueries = {
-  sizes: new Query((queue: Parameters<QueueKey>) => {
+  readSizes: new Query((queue: Parameters<QueueKey>) => {
     const size = selectFromEntries(queue).select((eb) => eb.fn.countAll<number>().as("count"));
     return queueBuilder.selectNoFrom([
       size.as("total"),
       size.where("e.completed_us", "is", null).as("open"),
     ]);
   }),
-  reviewers: new Query(
+  listReviewers: new Query(
     ({ tenantId, queueId, nowMicros }: Parameters<QueueKey & { nowMicros: number }>) =>
       queueBuilder
         .selectFrom("annotation_queue_reviews")
@@ -125,7 +131,7 @@ export const queueReviewQueries = {
         .orderBy("reviewer")
         .limit(maxReviewers),
   ),
-  lastDone: new Query(
+  findLastDone: new Query(
     ({ tenantId, queueId, reviewer }: Parameters<QueueKey & { reviewer: string }>) =>
       queueBuilder
         .selectFrom("annotation_queue_reviews as v")
@@ -138,7 +144,7 @@ export const queueReviewQueries = {
         .orderBy("v.done_us", "desc")
         .limit(1),
   ),
-  next: new Query((waiting: Parameters<Waiting>) =>
+  findNext: new Query((waiting: Parameters<WaitingQuery>) =>
     selectWaiting(waiting)
       .where((eb) => {
         const skipped = eb
@@ -153,7 +159,7 @@ export const queueReviewQueries = {
       .orderBy("e.place")
       .limit(1),
   ),
-  skipped: new Query((waiting: Parameters<Waiting>) =>
+  findSkipped: new Query((waiting: Parameters<WaitingQuery>) =>
     selectWaiting(waiting)
       .innerJoin("annotation_queue_reviews as s", (join) =>
         join.onRef("s.place", "=", "e.place").on("s.reviewer", "=", waiting.reviewer),
@@ -163,13 +169,13 @@ export const queueReviewQueries = {
       .orderBy("e.place")
       .limit(1),
   ),
-  after: new Query((waiting: Parameters<Waiting & { entryId: string }>) =>
+  findAfter: new Query((waiting: Parameters<WaitingQuery & { entryId: string }>) =>
     selectNearest(">", waiting),
   ),
-  before: new Query((waiting: Parameters<Waiting & { entryId: string }>) =>
+  findBefore: new Query((waiting: Parameters<WaitingQuery & { entryId: string }>) =>
     selectNearest("<", waiting),
   ),
-  index: new Query((entry: Parameters<QueueKey & { entryId: string }>) =>
+  readIndex: new Query((entry: Parameters<QueueKey & { entryId: string }>) =>
     selectFromEntries(entry)
       .select((eb) => eb.fn.countAll<number>().as("count"))
       .where(comparePosition("<", entry)),

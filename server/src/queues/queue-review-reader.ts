@@ -1,5 +1,5 @@
 import type { EntryQuery } from "./annotation-queue.ts";
-import { selectWithStatus, withEntryColumns } from "./annotation-queue-queries.ts";
+import { selectWithStatus, addEntryColumns } from "./annotation-queue-queries.ts";
 import { parseEntryRow } from "./annotation-queue-row.ts";
 import type { QueueProgress, QueueReviewReads, ReviewedRun } from "./queue-review.ts";
 import { queueReviewQueries } from "./queue-review-queries.ts";
@@ -20,7 +20,7 @@ export class QueueReviewReader implements QueueReviewReads {
   async listRuns(tenantId: string, query: EntryQuery): Promise<readonly ReviewedRun[]> {
     const nowMicros = this.#clock();
     const rows = await this.#db.all(
-      withEntryColumns(selectWithStatus(tenantId, query))
+      addEntryColumns(selectWithStatus(tenantId, query))
         .innerJoin("runs as r", "r.id", "e.run_id")
         .select(["r.name", "r.run_type", "r.has_error", "r.start_us", "r.end_us"])
         .orderBy("e.added_us")
@@ -40,10 +40,10 @@ export class QueueReviewReader implements QueueReviewReads {
 
   async progress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress> {
     const queue = { tenantId, queueId };
-    const sizes = await this.#db.first(queueReviewQueries.sizes, queue);
-    const last = await this.#db.first(queueReviewQueries.lastDone, { ...queue, reviewer });
+    const sizes = await this.#db.first(queueReviewQueries.readSizes, queue);
+    const last = await this.#db.first(queueReviewQueries.findLastDone, { ...queue, reviewer });
     const nowMicros = this.#clock();
-    const reviewers = await this.#db.all(queueReviewQueries.reviewers, { ...queue, nowMicros });
+    const reviewers = await this.#db.all(queueReviewQueries.listReviewers, { ...queue, nowMicros });
     const total = sizes?.total ?? 0;
     return {
       total,

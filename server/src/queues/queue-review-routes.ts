@@ -16,30 +16,30 @@ import { route } from "../http/route.ts";
 import type { QueueStore } from "./queue-store.ts";
 import { queueQueryDocs } from "./annotation-queue-routes.ts";
 
-const tag = "annotation queues";
-const reviewer = "Name of the reviewer.";
+const apiTag = "annotation queues";
+const reviewerDescription = "Name of the reviewer.";
 
-/** Review routes for the UI: who has claimed which run, and who is done with it. */
+/** Adds the review routes of the UI: which reviewers have claimed or finished which runs. */
 export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueStore): void {
   app.route({
     ...route(uiEndpoints.listReviewedQueues, {
-      tag,
+      tag: apiTag,
       summary: "Lists annotation queues with their review progress.",
-      query: { ...queueQueryDocs, reviewer },
+      query: { ...queueQueryDocs, reviewer: reviewerDescription },
     }),
     handler: (request) => listReviewedQueues(store, request),
   });
   app.route({
     ...route(uiEndpoints.readQueueProgress, {
-      tag,
+      tag: apiTag,
       summary: "Reads the progress of a queue and its reviewers.",
-      query: { reviewer },
+      query: { reviewer: reviewerDescription },
     }),
     handler: (request) => readQueueProgress(store, request),
   });
   app.route({
     ...route(uiEndpoints.listReviewedRuns, {
-      tag,
+      tag: apiTag,
       summary: "Lists the runs of a queue with their reviews, without payloads.",
       query: {
         status: "As in GET /annotation-queues/{id}/runs.",
@@ -51,7 +51,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   });
   app.route<{ Body: ClaimBody }>({
     ...route(uiEndpoints.claimQueueRun, {
-      tag,
+      tag: apiTag,
       summary:
         "Claims the next run that waits for the reviewer, or a given one. Repeating the request renews the claim. 409 if other reviewers have claimed or finished the run.",
       body: claimBody,
@@ -60,7 +60,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   });
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.releaseQueueRun, {
-      tag,
+      tag: apiTag,
       summary: "Releases a claim. A skipped run comes last for this reviewer.",
       body: reviewBody,
     }),
@@ -68,7 +68,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   });
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.finishQueueRun, {
-      tag,
+      tag: apiTag,
       summary: "Marks the run as done by the reviewer. Repeating the request changes nothing.",
       body: reviewBody,
     }),
@@ -76,7 +76,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   });
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.reopenQueueRun, {
-      tag,
+      tag: apiTag,
       summary: "Undoes the reviewer's done mark and claims the run again.",
       body: reviewBody,
     }),

@@ -16,7 +16,7 @@ import type { Database } from "../storage/query.ts";
 
 /**
  * Writes claims and reviews. Writes run one after the other on one thread, so two reviewers who claim at the same
- * time never get the same run unless the queue allows it.
+ * time never get the same run, unless the queue allows it.
  */
 export class QueueReviewWriter implements QueueReviewWrites {
   readonly #db: Database;
@@ -30,10 +30,10 @@ export class QueueReviewWriter implements QueueReviewWrites {
   }
 
   async claim(tenantId: string, request: ReviewRequest): Promise<ClaimedRun | undefined> {
-    const { queueId, reviewer, pick } = request;
+    const { queueId, reviewer, choice } = request;
     const rules = toReviewRules(await this.#access.read(tenantId, queueId));
     const entryId =
-      pick.kind === "this" ? pick.entryId : await this.#findWaiting(tenantId, request, rules);
+      choice.kind === "this" ? choice.entryId : await this.#findWaiting(tenantId, request, rules);
     if (entryId === undefined) {
       return undefined;
     }
@@ -42,7 +42,7 @@ export class QueueReviewWriter implements QueueReviewWrites {
     if (isDone(entry, reviewer)) {
       return this.#toClaimed(tenantId, entry, null);
     }
-    this.#assertFreeSlot(entry, reviewer, rules);
+    this.#assertNeedsReviewer(entry, reviewer, rules);
     return this.#claim(tenantId, key, rules);
   }
 
@@ -57,7 +57,7 @@ export class QueueReviewWriter implements QueueReviewWrites {
     if (isDone(entry, key.reviewer)) {
       return entry;
     }
-    this.#assertFreeSlot(entry, key.reviewer, rules);
+    this.#assertNeedsReviewer(entry, key.reviewer, rules);
     await this.#release(tenantId, key, null);
     return this.#setDone(tenantId, key, this.#clock());
   }
@@ -68,8 +68,8 @@ export class QueueReviewWriter implements QueueReviewWrites {
     if (isDone(entry, key.reviewer)) {
       await this.#setDone(tenantId, key, null);
     } else {
-      // Not done by this reviewer: claim it as usual.
-      this.#assertFreeSlot(entry, key.reviewer, rules);
+      // This reviewer has not finished the entry: claim it as usual.
+      this.#assertNeedsReviewer(entry, key.reviewer, rules);
     }
     return this.#claim(tenantId, key, rules);
   }
@@ -99,20 +99,20 @@ export class QueueReviewWriter implements QueueReviewWrites {
   }
 
   /**
-   * Each entry has as many reviewer slots as the queue requires reviewers; every other reviewer who is done with it
-   * or has claimed it takes one.
+   * Checks whether an entry needs one more reviewer. It needs as many reviewers as the queue requires; each other
+   * reviewer who has finished or claimed it counts.
    *
-   * @throws RequestError 409: all slots are taken.
+   * @throws RequestError 409: it needs no more reviewers.
    */
-  #assertFreeSlot(entry: QueueEntry, reviewer: string, rules: ReviewRules): void {
-    const others = entry.reviews.filter(
+  #assertNeedsReviewer(entry: QueueEntry, reviewer: string, rules: ReviewRules): void {
+    const otherReviews = entry.reviews.filter(
       (review) =>
         review.reviewer !== reviewer &&
         (review.doneMicros !== null || rules.claimMicros !== undefined),
     );
-    if (others.length >= rules.reviewersPerRun) {
-      const names = others.map((other) => other.reviewer || "a caller of the API").join(", ");
-      const isDone = others.every(({ doneMicros }) => doneMicros !== null);
+    if (otherReviews.length >= rules.reviewersPerRun) {
+      const names = otherReviews.map((other) => other.reviewer || "a caller of the API").join(", ");
+      const isDone = otherReviews.every(({ doneMicros }) => doneMicros !== null);
       throw new RequestError(
         409,
         isDone ? `The run was reviewed by ${names}` : `The run is under review by ${names}`,
@@ -122,20 +122,21 @@ export class QueueReviewWriter implements QueueReviewWrites {
 
   async #findWaiting(
     tenantId: string,
-    { queueId, reviewer, pick }: ReviewRequest,
+    { queueId, reviewer, choice }: ReviewRequest,
     { reviewersPerRun, claimMicros }: ReviewRules,
   ): Promise<string | undefined> {
-    // With claims disabled, this time makes every stored claim count as expired.
+    // If claims are disabled, this time makes every stored claim count as expired.
     const nowMicros = claimMicros === undefined ? Number.MAX_SAFE_INTEGER : this.#clock();
     const waiting = { tenantId, queueId, reviewer, reviewersPerRun, nowMicros };
-    const { next, skipped, after, before } = queueReviewQueries;
+    const { findNext, findSkipped, findAfter, findBefore } = queueReviewQueries;
     const row =
-      "entryId" in pick
-        ? await this.#db.first(pick.kind === "before" ? before : after, {
+      "entryId" in choice
+        ? await this.#db.first(choice.kind === "before" ? findBefore : findAfter, {
             ...waiting,
-            entryId: pick.entryId,
+            entryId: choice.entryId,
           })
-        : ((await this.#db.first(next, waiting)) ?? (await this.#db.first(skipped, waiting)));
+        : ((await this.#db.first(findNext, waiting)) ??
+          (await this.#db.first(findSkipped, waiting)));
     return row?.id;
   }
 
@@ -145,7 +146,7 @@ export class QueueReviewWriter implements QueueReviewWrites {
     untilMicros: number | null,
   ): Promise<ClaimedRun> {
     const key = { tenantId, queueId: entry.queueId, entryId: entry.id };
-    const row = await this.#db.first(queueReviewQueries.index, key);
+    const row = await this.#db.first(queueReviewQueries.readIndex, key);
     return { ...entry, index: row?.count ?? 0, untilMicros };
   }
 }

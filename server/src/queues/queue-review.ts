@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import type { AnnotationQueue, EntryQuery, QueueEntry } from "./annotation-queue.ts";
 
-/** The name of the reviewer that represents API callers, who pass no name. */
+/** The name of the reviewer that represents API clients, who pass no name. */
 export const namelessReviewer = "";
 
 /**
- * The platform identifies reviewers by UUIDs: this derives one from the name, always the same (RFC 9562, version 8).
+ * Derives a UUID from a reviewer's name (RFC 9562, version 8), because the platform identifies reviewers by UUIDs.
+ * The same name always results in the same UUID.
  */
 export function toReviewerId(name: string): string {
   const digits = createHash("sha256").update(`reviewer ${name}`).digest("hex");
@@ -22,13 +23,13 @@ export function toReviewerId(name: string): string {
 
 /** How runs of a queue are reviewed. */
 export interface ReviewRules {
-  /** Reviewers who must be done with a run before it is completed. */
+  /** Number of reviewers who must finish a run before it counts as completed. */
   readonly reviewersPerRun: number;
   /** Duration of a claim; `undefined` if runs are not claimed, so that several reviewers may work on the same run. */
   readonly claimMicros: number | undefined;
 }
 
-/** Interprets the reviewer fields of a queue; null counts as omitted. */
+/** Interprets the reviewer fields of a queue. Null counts as absent. */
 export function toReviewRules({ reviewers }: Pick<AnnotationQueue, "reviewers">): ReviewRules {
   const { num_reviewers_per_item: count, reservation_minutes: minutes } = reviewers;
   return {
@@ -50,26 +51,29 @@ export interface ReviewKey {
   readonly reviewer: string;
 }
 
-/** Selects the entry that a reviewer wants to claim. */
-export type ReviewPick =
-  /** The first entry that waits for the reviewer; entries that they skipped come last. */
+/** The entry that a reviewer wants to claim. */
+export type ReviewChoice =
+  /** The first entry that waits for the reviewer; entries that the reviewer has skipped come last. */
   | { readonly kind: "next" }
-  /** The nearest entry that waits for the reviewer, after or before another one. */
+  /** The nearest entry that waits for the reviewer, after or before another entry. */
   | { readonly kind: "after" | "before"; readonly entryId: string }
-  /** This entry, even if the reviewer is done with it. */
+  /** This entry, even if the reviewer has finished it. */
   | { readonly kind: "this"; readonly entryId: string };
 
 export interface ReviewRequest {
   readonly queueId: string;
   readonly reviewer: string;
-  readonly pick: ReviewPick;
+  readonly choice: ReviewChoice;
 }
 
 /** An entry that a reviewer has claimed. */
 export interface ClaimedRun extends QueueEntry {
-  /** Number of entries before it in the queue. */
+  /** Number of entries before this one in the queue. */
   readonly index: number;
-  /** When the claim expires; `null` without a claim, because the queue has no time limit or the reviewer is done. */
+  /**
+   * When the claim expires; `null` without a claim, because the queue has no time limit or the reviewer has finished
+   * the entry.
+   */
   readonly untilMicros: number | null;
 }
 
@@ -87,9 +91,9 @@ export interface QueueProgress {
   readonly total: number;
   /** Number of runs that enough reviewers have finished. */
   readonly completed: number;
-  /** Ordered by name, at most 100. */
+  /** The reviewers by name, at most 100. */
   readonly reviewers: readonly QueueReviewer[];
-  /** Id of the entry that the requesting reviewer finished last. */
+  /** Id of the entry that the requesting reviewer finished last; `null` if there is none. */
   readonly lastDone: string | null;
 }
 
@@ -103,12 +107,12 @@ export interface ReviewedRun extends QueueEntry {
 }
 
 export interface QueueReviewReads {
-  /** In the order of the queue. */
+  /** Lists the entries of a queue in its order. */
   listRuns(tenantId: string, query: EntryQuery): Promise<readonly ReviewedRun[]>;
   progress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress>;
 }
 
-/** Each method throws RequestError 404: no such queue, or no such entry in it. */
+/** Claims and reviews entries. Each method throws RequestError 404: no such queue, or no such entry in it. */
 export interface QueueReviewWrites {
   /**
    * Claims an entry for a reviewer, or renews the claim. Returns `undefined` if no entry waits for the reviewer.
@@ -119,11 +123,11 @@ export interface QueueReviewWrites {
   /** Releases a claim; repeating the call changes nothing. */
   release(tenantId: string, key: ReviewKey, isSkipped: boolean): Promise<void>;
   /**
-   * Marks the entry as done by the reviewer; repeating the call changes nothing.
+   * Marks the entry as finished by the reviewer; repeating the call changes nothing.
    *
    * @throws RequestError 409: other reviewers have claimed or finished the entry.
    */
   finish(tenantId: string, key: ReviewKey): Promise<QueueEntry>;
-  /** Undoes the reviewer's done mark and claims the entry again. */
+  /** Marks the entry as not finished by the reviewer, and claims it again. */
   reopen(tenantId: string, key: ReviewKey): Promise<ClaimedRun>;
 }

@@ -11,7 +11,7 @@ import type { EntryKey, EntryQuery, ReviewStatus, RunKey } from "./annotation-qu
 import type { QueueStore } from "./queue-store.ts";
 import { toEntryJson, toQueuedRunJson } from "./annotation-queue-json.ts";
 import { toArrayJson } from "../runs/serializers/run-json.ts";
-import { findQueue, idOf } from "./annotation-queue-handlers.ts";
+import { findQueue, readQueueId } from "./annotation-queue-handlers.ts";
 import { firstValue, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import { createFileLinker } from "../runs/handlers/run-handlers.ts";
@@ -45,11 +45,11 @@ export async function addQueueRuns(
 ): Promise<unknown> {
   const keys = request.body.map(toRunKey);
   const { tenantId } = request;
-  const entries = await store.write.annotationQueues.addRuns(tenantId, idOf(request), keys);
+  const entries = await store.write.annotationQueues.addRuns(tenantId, readQueueId(request), keys);
   return entries.map(toEntryJson);
 }
 
-/** `GET /annotation-queues/{id}/runs`: in the order of the queue. */
+/** `GET /annotation-queues/{id}/runs`: lists the runs of a queue in its order. */
 export async function listQueueRuns(
   dependencies: WithLinks<QueueStore>,
   request: FastifyRequest,
@@ -63,7 +63,7 @@ export async function listQueueRuns(
   return reply.type(jsonType).send(toArrayJson(items));
 }
 
-/** `GET /annotation-queues/{id}/run/{index}`: 0 is the first. */
+/** `GET /annotation-queues/{id}/run/{index}`: reads the run at an index of the queue, which starts at 0. */
 export async function readQueueRun(
   dependencies: WithLinks<QueueStore>,
   request: FastifyRequest,
@@ -85,23 +85,29 @@ export async function readQueueRun(
   return reply.type(jsonType).send(run);
 }
 
-/** `PATCH /annotation-queues/{id}/runs/{queue_run_id}`: omitted members keep their value. */
+/** `PATCH /annotation-queues/{id}/runs/{queue_run_id}`: changes an entry. Omitted members keep their value. */
 export async function updateQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: QueueRunPatchBody }>,
 ): Promise<unknown> {
   const { last_reviewed_time: reviewed, added_at: added } = request.body;
-  const entry = await store.write.annotationQueues.updateRun(request.tenantId, keyOf(request), {
-    reviewedMicros:
-      reviewed === undefined ? undefined : parseOptionalTime(reviewed, "last_reviewed_time"),
-    addedMicros: parseOptionalTime(added, "added_at") ?? undefined,
-  });
+  const entry = await store.write.annotationQueues.updateRun(
+    request.tenantId,
+    readEntryKey(request),
+    {
+      reviewedMicros:
+        reviewed === undefined ? undefined : parseOptionalTime(reviewed, "last_reviewed_time"),
+      addedMicros: parseOptionalTime(added, "added_at") ?? undefined,
+    },
+  );
   return toEntryJson(entry);
 }
 
-/** `DELETE /annotation-queues/{id}/runs/{queue_run_id}`: the run itself stays. */
+/**
+ * `DELETE /annotation-queues/{id}/runs/{queue_run_id}`: removes a run from a queue. The run itself is not deleted.
+ */
 export async function removeQueueRun(store: QueueStore, request: FastifyRequest): Promise<unknown> {
-  const key = keyOf(request);
+  const key = readEntryKey(request);
   await store.write.annotationQueues.removeRun(request.tenantId, key);
   return { id: key.entryId };
 }
@@ -146,7 +152,7 @@ function toRunKey(key: QueueRunsBody[number]): RunKey {
 }
 
 /**
- * Reads the parameter `status`.
+ * Parses the parameter `status`.
  *
  * @throws RequestError 422: its value is unknown.
  */
@@ -163,7 +169,7 @@ export function parseStatus(query: QueryString): ReviewStatus | undefined {
   return status;
 }
 
-const keyOf = (request: FastifyRequest): EntryKey => ({
-  queueId: idOf(request),
+const readEntryKey = (request: FastifyRequest): EntryKey => ({
+  queueId: readQueueId(request),
   entryId: parseId((request.params as { readonly queueRunId: string }).queueRunId, "queue run id"),
 });

@@ -37,14 +37,14 @@ import {
   sentRunSchema,
 } from "./run-schemas.ts";
 
-const tag = "runs";
+const apiTag = "runs";
 
 /** Adds the routes that ingest runs. The handlers read the request body themselves, while it arrives. */
 export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDependencies): void {
   const content = new ContentCache();
   app.route({
     ...route(endpoints.createRun, {
-      tag,
+      tag: apiTag,
       summary: "Creates a run.",
       bodyContents: { "application/json": sentRunSchema },
       otherResponses: { 202: ingestResultSchema, 409: duplicateRunSchema },
@@ -54,7 +54,7 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
   });
   app.route({
     ...route(endpoints.updateRun, {
-      tag,
+      tag: apiTag,
       summary: "Updates a run.",
       bodyContents: { "application/json": sentRunPatchSchema },
       otherResponses: { 202: ingestResultSchema, 409: duplicateRunSchema },
@@ -64,7 +64,7 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
   });
   app.route({
     ...route(endpoints.sendBatch, {
-      tag,
+      tag: apiTag,
       summary: "Creates and updates runs, as JSON.",
       bodyContents: { "application/json": runBatchSchema },
       otherResponses: { 202: ingestResultSchema, 422: refusedIngestSchema },
@@ -74,7 +74,7 @@ export function addIngestRoutes(app: FastifyInstance, dependencies: IngestDepend
   });
   app.route({
     ...route(endpoints.sendMultipart, {
-      tag,
+      tag: apiTag,
       summary: "Creates and updates runs, with large fields, attachments and feedback as parts.",
       bodyContents: { "multipart/form-data": runPartsSchema },
       otherResponses: { 202: ingestResultSchema, 422: refusedIngestSchema },
@@ -90,7 +90,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   const { store } = dependencies;
   app.route({
     ...route(endpoints.readRun, {
-      tag,
+      tag: apiTag,
       summary: "Returns a run, merged from all its updates.",
       response: runSchema,
     }),
@@ -98,7 +98,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.queryRuns, {
-      tag,
+      tag: apiTag,
       summary: "Returns the runs that match a filter, in pages.",
       body: runQueryBody,
       response: runPageSchema,
@@ -107,7 +107,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.runStats, {
-      tag,
+      tag: apiTag,
       summary: "Returns count, error rate, latency and usage of the runs that match a filter.",
       body: runQueryBody,
       response: runStatisticsSchema,
@@ -116,7 +116,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   });
   app.route({
     ...route(endpoints.readRunShare, {
-      tag,
+      tag: apiTag,
       summary: "Returns the run's share, or null.",
       response: maybeRunShareSchema,
     }),
@@ -124,7 +124,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   });
   app.route({
     ...route(endpoints.shareRun, {
-      tag,
+      tag: apiTag,
       summary: "Lets anyone who has the token read the run.",
       response: runShareSchema,
     }),
@@ -132,7 +132,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   });
   app.route({
     ...route(endpoints.unshareRun, {
-      tag,
+      tag: apiTag,
       summary: "Revokes the run's share.",
       response: Type.Null(),
     }),
@@ -144,7 +144,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
 export function addSharedRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunStore>): void {
   app.route({
     ...route(endpoints.readSharedRun, {
-      tag,
+      tag: apiTag,
       summary: "Returns a shared run.",
       isPublic: true,
       response: runSchema,
@@ -160,7 +160,7 @@ export function addAttachmentRoutes(
 ): void {
   app.route({
     ...route(linkEndpoints.readAttachment, {
-      tag,
+      tag: apiTag,
       summary:
         "Returns a file of a run or an example, with the content type that it was sent with.",
       query: { token: "The signed token in the URL of the file." },

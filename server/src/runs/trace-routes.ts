@@ -5,13 +5,13 @@ import { uiEndpoints } from "millrace/model";
 import { readTrace, readTraceRun } from "./handlers/trace-handlers.ts";
 import { route } from "../http/route.ts";
 
-const tag = "runs";
+const apiTag = "runs";
 
 /** Adds the routes of the UI's trace page. */
 export function addUiTraceRoutes(app: FastifyInstance, dependencies: WithLinks<RunStore>): void {
   app.route({
     ...route(uiEndpoints.readTrace, {
-      tag,
+      tag: apiTag,
       summary: "Returns the runs of a trace as columns, without payloads.",
       query: {
         after: "The id after which the page begins: `next` of the previous page.",
@@ -23,7 +23,7 @@ export function addUiTraceRoutes(app: FastifyInstance, dependencies: WithLinks<R
   });
   app.route({
     ...route(uiEndpoints.readTraceRun, {
-      tag,
+      tag: apiTag,
       summary: "Returns a run without the ids of its descendants.",
     }),
     handler: (request, reply) => readTraceRun(dependencies, request, reply),

@@ -10,29 +10,35 @@ import type { Static } from "typebox";
 import { route } from "../http/route.ts";
 import type { RunStore } from "./run-store.ts";
 
-const tag = "runs";
+const apiTag = "runs";
 
 /** Adds the routes of the UI's run list. */
 export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: RunExports): void {
   app.route<{ Body: RunSearchBody }>({
     ...route(uiEndpoints.searchRuns, {
-      tag,
+      tag: apiTag,
       summary: "Searches the runs of a project, for a limited time.",
       body: runSearchBody,
     }),
     handler: (request, reply) => searchRuns(store, request, reply),
   });
   app.route({
-    ...route(uiEndpoints.countRuns, { tag, summary: "Counts runs of a project per interval." }),
+    ...route(uiEndpoints.countRuns, {
+      tag: apiTag,
+      summary: "Counts runs of a project per interval.",
+    }),
     handler: (request) => countRuns(store, request),
   });
   app.route({
-    ...route(uiEndpoints.listRunWords, { tag, summary: "Returns suggestions for filters." }),
+    ...route(uiEndpoints.listRunWords, {
+      tag: apiTag,
+      summary: "Returns suggestions for filters.",
+    }),
     handler: (request) => listRunSuggestions(store, request),
   });
   app.route<{ Body: RunExportBody }>({
     ...route(uiEndpoints.exportRuns, {
-      tag,
+      tag: apiTag,
       summary: "Returns the path from which an export of runs can be downloaded.",
       body: runExportBody,
     }),
@@ -40,14 +46,14 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
   });
   app.route({
     ...route(uiEndpoints.readFilterWords, {
-      tag,
+      tag: apiTag,
       summary: "Returns the fields and operators of the filter language.",
     }),
     handler: async () => readFilterLanguage(),
   });
   app.route<{ Body: Static<typeof filterCheckBody> }>({
     ...route(uiEndpoints.checkFilter, {
-      tag,
+      tag: apiTag,
       summary: "Checks the syntax of a filter.",
       body: filterCheckBody,
     }),
@@ -59,7 +65,7 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
 export function addUiRunExportRoute(app: FastifyInstance, exports: RunExports): void {
   app.route({
     ...route(uiEndpoints.fetchRunExport, {
-      tag,
+      tag: apiTag,
       summary: "Downloads an export of runs.",
       isPublic: true,
     }),

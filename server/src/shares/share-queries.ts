@@ -36,13 +36,13 @@ interface ShareTables {
 
 const builder = createQueryBuilder<ShareTables>();
 
-/** Like `idOf`, in a query. */
+/** SQL for the id of a key, like `idOf`. */
 const selectId = (key: Expression<string>): Expression<string> =>
   sql`substr(${key}, 1, ${sql.lit(idLength)})`;
 
 /**
- * The run `r` of a share `s` of a whole trace, as long as the run is the trace's root. If the run was later moved
- * below another run, its token must not give access to the trace that it is part of now.
+ * Selects the run `r` of a share `s` of a whole trace, as long as the run is the trace's root. If the run was later
+ * moved below another run, its token must not give access to the trace that it is part of now.
  */
 const selectFromTraceShares = () =>
   builder
@@ -56,11 +56,11 @@ const selectFromTraceShares = () =>
     )
     .innerJoin("projects as p", "p.id", "r.project_id");
 
-const noThread = sql<string | null>`NULL`.as("thread_json");
+const nullThreadColumn = sql<string | null>`NULL`.as("thread_json");
 
-type Kind = "run" | "trace" | "thread";
-type Trace = { readonly traceId: string; readonly id: string };
-type Thread = { readonly projectId: string; readonly threadJson: string };
+type ShareKind = "run" | "trace" | "thread";
+type TraceKey = { readonly traceId: string; readonly id: string };
+type ThreadKey = { readonly projectId: string; readonly threadJson: string };
 
 export const shareQueries = {
   find: new Query(({ digest }: Parameters<{ digest: string }>) =>
@@ -70,23 +70,28 @@ export const shareQueries = {
         join.onRef("r.trace_id", "=", "s.trace_id").onRef("r.id", "=", "s.id"),
       )
       .innerJoin("projects as p", "p.id", "r.project_id")
-      .select([sql<Kind>`'run'`.as("kind"), "p.tenant_id", "r.id", noThread])
+      .select([sql<ShareKind>`'run'`.as("kind"), "p.tenant_id", "r.id", nullThreadColumn])
       .where("s.digest", "=", digest)
       .unionAll(
         selectFromTraceShares()
-          .select([sql<Kind>`'trace'`.as("kind"), "p.tenant_id", "r.trace_id as id", noThread])
+          .select([
+            sql<ShareKind>`'trace'`.as("kind"),
+            "p.tenant_id",
+            "r.trace_id as id",
+            nullThreadColumn,
+          ])
           .where("s.digest", "=", digest),
       )
       .unionAll(
         builder
           .selectFrom("thread_shares as s")
           .innerJoin("projects as p", "p.id", "s.project_id")
-          .select([sql<Kind>`'thread'`.as("kind"), "p.tenant_id", "p.id", "s.thread_json"])
+          .select([sql<ShareKind>`'thread'`.as("kind"), "p.tenant_id", "p.id", "s.thread_json"])
           .where("s.digest", "=", digest),
       ),
   ),
-  // Begins with the shares, which an index finds by trace id: a tenant has many runs. Traces of several tenants may have
-  // the same id, so the keys decide.
+  // The query begins with the shares, which an index finds by trace id, because a tenant has many runs. Several
+  // tenants may have traces with the same id, so the keys are compared, too.
   listTraces: new Query(
     ({
       tenantId,
@@ -109,7 +114,7 @@ export const shareQueries = {
       .where((eb) => eb("r.trace_id", "=", selectId(eb.ref("r.id"))))
       .where("p.tenant_id", "=", tenantId),
   ),
-  findTrace: new Query(({ traceId, id }: Parameters<Trace>) =>
+  findTrace: new Query(({ traceId, id }: Parameters<TraceKey>) =>
     builder
       .selectFrom("trace_shares")
       .select("sealed")
@@ -124,10 +129,10 @@ export const shareQueries = {
       id: row.id,
     }),
   ),
-  deleteTrace: new Query(({ traceId, id }: Parameters<Trace>) =>
+  deleteTrace: new Query(({ traceId, id }: Parameters<TraceKey>) =>
     builder.deleteFrom("trace_shares").where("trace_id", "=", traceId).where("id", "=", id),
   ),
-  findThread: new Query(({ projectId, threadJson }: Parameters<Thread>) =>
+  findThread: new Query(({ projectId, threadJson }: Parameters<ThreadKey>) =>
     builder
       .selectFrom("thread_shares")
       .select("sealed")
@@ -142,7 +147,7 @@ export const shareQueries = {
       thread_json: row.thread_json,
     }),
   ),
-  deleteThread: new Query(({ projectId, threadJson }: Parameters<Thread>) =>
+  deleteThread: new Query(({ projectId, threadJson }: Parameters<ThreadKey>) =>
     builder
       .deleteFrom("thread_shares")
       .where("project_id", "=", projectId)

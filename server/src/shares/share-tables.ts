@@ -1,9 +1,9 @@
 import { tokenOwnerSql } from "../storage/sqlite/token-keys.ts";
 
 /**
- * Format 11: tokens are stored as a digest, to look them up, and encrypted, to show them. The tables are created
- * anew, because SQLite overwrites every page of a dropped table; updating rows in place could leave copies of tokens
- * in unused space.
+ * Format 11 of the database: tokens are stored as a digest, to find them, and encrypted, to show them. The tables are
+ * created again, because SQLite overwrites every page of a dropped table; updating rows in place could leave copies
+ * of tokens in unused space.
  */
 export const tokenTables = `
   CREATE TABLE sealed_shares (
@@ -37,9 +37,9 @@ export const tokenTables = `
 `;
 
 /**
- * Shares of whole traces and of whole threads. Tokens in `shares` give access to a single run only; a run may be
- * shared both ways, with two tokens. A trace is identified by its root. The index finds the examples that were
- * created from a run; most examples have no source run.
+ * SQL that creates the tables of shares of whole traces and of whole threads. Tokens in the table `shares` give
+ * access to a single run only; a run may be shared both ways, with two tokens. A trace is identified by its root. The
+ * index finds the examples that were created from a run; most examples have no source run.
  */
 export const shareTables = `
   CREATE TABLE trace_shares (

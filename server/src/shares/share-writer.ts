@@ -26,9 +26,9 @@ export class ShareWriter implements ShareWrites {
     const owner = tokenOwner.trace(id);
     const found = await this.#db.first(shareQueries.findTrace, { traceId, id });
     if (found !== undefined) {
-      return this.#read(found.sealed, owner);
+      return this.#decrypt(found.sealed, owner);
     }
-    const { token, ...columns } = this.#create(owner);
+    const { token, ...columns } = this.#createToken(owner);
     await this.#db.run(shareQueries.insertTrace, { ...columns, ...root });
     return token;
   }
@@ -48,9 +48,9 @@ export class ShareWriter implements ShareWrites {
     const owner = tokenOwner.thread(projectId, threadJson);
     const found = await this.#db.first(shareQueries.findThread, { projectId, threadJson });
     if (found !== undefined) {
-      return this.#read(found.sealed, owner);
+      return this.#decrypt(found.sealed, owner);
     }
-    const { token, ...columns } = this.#create(owner);
+    const { token, ...columns } = this.#createToken(owner);
     await this.#db.run(shareQueries.insertThread, {
       ...columns,
       project_id: projectId,
@@ -70,12 +70,16 @@ export class ShareWriter implements ShareWrites {
     return (await this.#db.first(projectQueries.find, { id, tenantId })) !== undefined;
   }
 
-  /** @throws RequestError 409: the token of a share can't be decrypted. */
-  #read(sealed: string, owner: string): string {
+  /**
+   * Decrypts a stored token.
+   *
+   * @throws RequestError 409: the token can't be decrypted.
+   */
+  #decrypt(sealed: string, owner: string): string {
     return readToken(decryptToken(this.#tokens, sealed, owner));
   }
 
-  #create(owner: string) {
+  #createToken(owner: string) {
     const token = randomUUID();
     return { token, digest: digestToken(token), sealed: this.#tokens.encrypt(token, owner) };
   }

@@ -1,6 +1,6 @@
 import type { ShareToken } from "../storage/share-token.ts";
 
-/** What a share token gives access to, and the tenant that owns it. */
+/** The runs to which a share token gives access, and the tenant that owns them. */
 export type SharedScope =
   | {
       readonly kind: "run";
@@ -21,9 +21,9 @@ export interface SharedThread {
 }
 
 export interface ShareReads {
-  /** Finds what a token gives access to; `undefined` if nothing is shared under it. */
+  /** Finds the scope of a token; `undefined` if nothing is shared with this token. */
   find(token: string): Promise<SharedScope | undefined>;
-  /** Finds the tokens of whole traces, by the id of their root run. */
+  /** Finds the tokens of whole traces, by the ids of their root runs. */
   findTraceTokens(
     tenantId: string,
     rootIds: readonly string[],
@@ -33,19 +33,20 @@ export interface ShareReads {
 }
 
 /**
- * Writes shares of traces and threads. Shares of a single run are created by `runs.share` and have separate tokens.
+ * Writes shares of traces and threads. Shares of a single run are created by `runs.share` and have tokens of their
+ * own.
  */
 export interface ShareWrites {
   /**
-   * Shares a trace: anyone who has the token can read all of its runs. Returns the same token when repeated.
+   * Shares a trace: anyone who has the token can read all of its runs. Repeating the call returns the same token.
    *
    * @throws RequestError 404: the root run does not exist.
    */
   shareTrace(tenantId: string, rootId: string): Promise<string>;
   unshareTrace(tenantId: string, rootId: string): Promise<void>;
   /**
-   * Shares a thread: anyone who has the token can read all runs of its traces, including future ones. Returns the
-   * same token when repeated.
+   * Shares a thread: anyone who has the token can read all runs of its traces, including future ones. Repeating the
+   * call returns the same token.
    *
    * @throws RequestError 404: no such project.
    */

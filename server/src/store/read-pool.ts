@@ -94,7 +94,7 @@ export class ReadPool {
     if (scope?.isClosed === true) {
       return Promise.reject(createAbortedError());
     }
-    if (this.#queues[weight].countOf(tenantId) >= this.#sizes.waiting) {
+    if (this.#queues[weight].countItems(tenantId) >= this.#sizes.waiting) {
       const detail = `${this.#sizes.waiting} queries are already waiting; retry later, or send fewer at once`;
       return Promise.reject(new RequestError(503, detail, 1));
     }

@@ -17,17 +17,18 @@ export class KeyGuard {
   readonly #store: TenantStore;
 
   constructor({ apiKeys }: Pick<ServerSettings, "apiKeys">, store: TenantStore) {
-    this.#keyDigests = apiKeys.map(digest);
+    this.#keyDigests = apiKeys.map(computeDigest);
     this.#store = store;
   }
 
   /**
-   * Returns the tenant of the caller. Once any key exists, configured at start or created later, requests need one.
+   * Returns the tenant of the client. Once a key exists, configured at the start of the server or created later,
+   * requests need one.
    *
    * @throws RequestError 401: the key is missing or wrong. 403: `x-tenant-id` does not match the key's tenant.
    */
   async checkKey(headers: IncomingHttpHeaders): Promise<string> {
-    const key = keyOf(headers);
+    const key = readKey(headers);
     const requestedTenant = headers["x-tenant-id"];
     if (!(await this.isKeyRequired())) {
       return this.#chooseTenant(requestedTenant);
@@ -66,8 +67,8 @@ export class KeyGuard {
   }
 
   /**
-   * Returns the tenant of a request while no keys exist. Everyone then has full access, so the requested tenant is used
-   * if it exists.
+   * Returns the tenant of a request while no keys exist. Everyone then has full access, so the tenant that the
+   * request names is used if it exists.
    */
   async #chooseTenant(requested: string | string[] | undefined): Promise<string> {
     const tenant =
@@ -77,18 +78,21 @@ export class KeyGuard {
     return tenant?.id ?? this.#store.defaultTenantId;
   }
 
-  /** Digests have the same length, and all of them are compared, so the duration reveals nothing about a key. */
+  /**
+   * Whether a key was configured at the start of the server. Digests have the same length, and the key is compared
+   * with all of them, so the duration reveals nothing about a key.
+   */
   #isConfigured(key: string): boolean {
-    const keyDigest = digest(key);
+    const keyDigest = computeDigest(key);
     return (
       this.#keyDigests.filter((configured) => timingSafeEqual(configured, keyDigest)).length > 0
     );
   }
 }
 
-const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
+const computeDigest = (key: string): Buffer => createHash("sha256").update(key).digest();
 
-function keyOf(headers: IncomingHttpHeaders): string | undefined {
+function readKey(headers: IncomingHttpHeaders): string | undefined {
   const key = headers["x-api-key"];
   if (typeof key === "string" && key !== "") {
     return key;

@@ -26,7 +26,7 @@ export const tenantBody = Type.Object({
 });
 export type TenantBody = Static<typeof tenantBody>;
 
-/** Body of `PUT /ui/retention`: without `days`, the rule is removed. */
+/** Body of `PUT /ui/retention`. Without `days`, the rule is removed. */
 export const retentionBody = Type.Object({
   project_id: Maybe(Type.String()),
   days: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()])),
@@ -40,7 +40,9 @@ export interface SettingsDependencies {
   readonly settings: ServerSettings;
 }
 
-/** `GET /ui/server`. The path of the data folder is shown only to requests from this machine. */
+/**
+ * `GET /ui/server`: describes the server. The path of the data folder is shown only to requests from this machine.
+ */
 export async function readServerFacts(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
@@ -55,19 +57,19 @@ export async function readServerFacts(
   };
 }
 
-/** `GET /ui/keys`: the keys of the tenant; the operator of the server receives all. */
+/** `GET /ui/keys`: lists the keys of the tenant. The operator of the server receives the keys of all tenants. */
 export async function listKeys(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
   const seesAllTenants = await isOperator(dependencies, request);
-  const found = await dependencies.store.read.tenants.listKeys(
+  const visibleRows = await dependencies.store.read.tenants.listKeys(
     seesAllTenants ? undefined : request.tenantId,
   );
-  return found.map(toKeyJson);
+  return visibleRows.map(toKeyJson);
 }
 
-/** `POST /ui/keys`: the response is the only place that contains the key in plain text. */
+/** `POST /ui/keys`: creates a key. Its secret can't be read again later. */
 export async function createKey(
   dependencies: SettingsDependencies,
   request: FastifyRequest<{ Body: KeyBody }>,
@@ -91,23 +93,25 @@ export async function revokeKey(
 ): Promise<unknown> {
   const id = parseId((request.params as { readonly id: string }).id, "key id");
   const seesAllTenants = await isOperator(dependencies, request);
-  const visible = await dependencies.store.read.tenants.listKeys(
+  const visibleKeys = await dependencies.store.read.tenants.listKeys(
     seesAllTenants ? undefined : request.tenantId,
   );
-  if (!visible.some((key) => key.id === id)) {
+  if (!visibleKeys.some((key) => key.id === id)) {
     throw new RequestError(404, "API key not found");
   }
   return toKeyJson(await dependencies.store.write.tenants.revokeKey(id));
 }
 
-/** `GET /ui/tenants`: the caller's own tenant; the operator of the server receives all. */
+/** `GET /ui/tenants`: returns the client's own tenant. The operator of the server receives all tenants. */
 export async function listTenants(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
   const seesAllTenants = await isOperator(dependencies, request);
-  const found = await dependencies.store.read.tenants.list();
-  return found.filter(({ id }) => seesAllTenants || id === request.tenantId).map(toTenantJson);
+  const visibleRows = await dependencies.store.read.tenants.list();
+  return visibleRows
+    .filter(({ id }) => seesAllTenants || id === request.tenantId)
+    .map(toTenantJson);
 }
 
 /** `POST /ui/tenants`: creates a tenant. */
@@ -122,19 +126,19 @@ export async function createTenant(
   return reply.code(201).send(toTenantJson(await dependencies.store.write.tenants.create(draft)));
 }
 
-/** `GET /ui/storage`: how much space the store uses. */
+/** `GET /ui/storage`: returns how much disk space the store uses. */
 export async function readStorage(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const range = {
     limit: parseCount(query, "limit", { fallback: 20, min: 1, max: 50 }),
     offset: parseCount(query, "offset", { fallback: 0, max: 1_000_000 }),
   };
-  const use = await store.read.storage.measure(request.tenantId);
+  const usage = await store.read.storage.measure(request.tenantId);
   const projects = await store.read.storage.listProjects(request.tenantId, range);
   return {
-    database_bytes: use.databaseBytes,
-    free_bytes: use.freeBytes,
-    attachments: toCountJson(use.attachments, { bytes: use.attachments.bytes }),
+    database_bytes: usage.databaseBytes,
+    free_bytes: usage.freeBytes,
+    attachments: toCountJson(usage.attachments, { bytes: usage.attachments.bytes }),
     projects: projects.map(({ projectId, name, oldestMicros, ...count }) =>
       toCountJson(count, {
         project_id: projectId,
@@ -170,8 +174,8 @@ export async function setRetention(
 }
 
 /**
- * Whether the caller may manage all tenants: without keys everyone may; with keys only callers of the default tenant,
- * with which the server was set up.
+ * Whether the client may manage all tenants. While no keys exist, everyone may; afterwards only clients with a key of
+ * the default tenant, with which the server was set up.
  */
 async function isOperator(
   { store, keys }: SettingsDependencies,

@@ -22,7 +22,7 @@ import type {
 } from "./settings-handlers.ts";
 import { route } from "../http/route.ts";
 
-const tag = "server";
+const apiTag = "server";
 
 /** Routes of the settings in the UI. */
 export function addUiSettingsRoutes(
@@ -32,45 +32,58 @@ export function addUiSettingsRoutes(
   const { store } = dependencies;
   app.route({
     ...route(uiEndpoints.readServerFacts, {
-      tag,
+      tag: apiTag,
       summary: "Reads the server's version and the caller's access.",
     }),
     handler: (request) => readServerFacts(dependencies, request),
   });
   app.route({
-    ...route(uiEndpoints.listKeys, { tag, summary: "Lists API keys, without their secrets." }),
+    ...route(uiEndpoints.listKeys, {
+      tag: apiTag,
+      summary: "Lists API keys, without their secrets.",
+    }),
     handler: (request) => listKeys(dependencies, request),
   });
   app.route<{ Body: KeyBody }>({
-    ...route(uiEndpoints.createKey, { tag, summary: "Creates an API key.", body: keyBody }),
+    ...route(uiEndpoints.createKey, { tag: apiTag, summary: "Creates an API key.", body: keyBody }),
     handler: (request, reply) => createKey(dependencies, request, reply),
   });
   app.route({
-    ...route(uiEndpoints.revokeKey, { tag, summary: "Revokes an API key." }),
+    ...route(uiEndpoints.revokeKey, { tag: apiTag, summary: "Revokes an API key." }),
     handler: (request) => revokeKey(dependencies, request),
   });
   app.route({
     ...route(uiEndpoints.listTenants, {
-      tag,
+      tag: apiTag,
       summary: "Lists the tenants that are visible to the caller.",
     }),
     handler: (request) => listTenants(dependencies, request),
   });
   app.route<{ Body: TenantBody }>({
-    ...route(uiEndpoints.createTenant, { tag, summary: "Creates a tenant.", body: tenantBody }),
+    ...route(uiEndpoints.createTenant, {
+      tag: apiTag,
+      summary: "Creates a tenant.",
+      body: tenantBody,
+    }),
     handler: (request, reply) => createTenant(dependencies, request, reply),
   });
   app.route({
-    ...route(uiEndpoints.readStorage, { tag, summary: "Reads how much disk space is used." }),
+    ...route(uiEndpoints.readStorage, {
+      tag: apiTag,
+      summary: "Reads how much disk space is used.",
+    }),
     handler: (request) => readStorage(store, request),
   });
   app.route({
-    ...route(uiEndpoints.listRetention, { tag, summary: "Lists the retention rules of runs." }),
+    ...route(uiEndpoints.listRetention, {
+      tag: apiTag,
+      summary: "Lists the retention rules of runs.",
+    }),
     handler: (request) => listRetention(store, request),
   });
   app.route<{ Body: RetentionBody }>({
     ...route(uiEndpoints.setRetention, {
-      tag,
+      tag: apiTag,
       summary: "Sets or removes a retention rule.",
       body: retentionBody,
     }),

@@ -10,7 +10,7 @@ import { toIso } from "../http/wire-text.ts";
 /** Body of `POST /settings/handle`. */
 export const handleBody = Type.Object({ tenant_handle: Type.String() });
 
-/** `GET /settings`: the tenant of the caller. */
+/** `GET /settings`: returns the tenant of the client. */
 export async function readSettings(
   store: TenantStore,
   { tenantId }: FastifyRequest,

@@ -60,7 +60,7 @@ export const tenantQueries = {
       .where("digest", "=", digest)
       .where("revoked_us", "is", null),
   ),
-  anyKey: new Query(() =>
+  findAnyKey: new Query(() =>
     builder
       .selectFrom("api_keys")
       .select((eb) => eb.lit(1).as("one"))
@@ -106,5 +106,5 @@ export const parseKeyRow = (row: RowOf<typeof tenantQueries.findKey>): ApiKey =>
   revokedMicros: row.revoked_us,
 });
 
-/** The digest of a key, which is stored instead of the key. */
-export const digestOf = (key: string): string => createHash("sha256").update(key).digest("hex");
+/** Computes the digest of a key, which is stored in place of the key. */
+export const digestKey = (key: string): string => createHash("sha256").update(key).digest("hex");

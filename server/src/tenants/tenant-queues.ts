@@ -1,9 +1,9 @@
-/** Queues of waiting items, one per tenant. Tenants take turns, however many items each has waiting. */
+/** Queues of waiting items, one per tenant. Tenants take turns, however many items of each are waiting. */
 export class TenantQueues<Item> {
-  /** Queues by tenant, none of them empty. The first tenant is the next one whose item is removed. */
+  /** Queues by tenant, none of them empty. The next item is removed from the queue of the first tenant. */
   readonly #queues = new Map<string, Set<Item>>();
 
-  countOf(tenantId: string): number {
+  countItems(tenantId: string): number {
     return this.#queues.get(tenantId)?.size ?? 0;
   }
 
@@ -22,8 +22,8 @@ export class TenantQueues<Item> {
   }
 
   /**
-   * Removes and returns the oldest item of the first tenant for which `canDequeue` returns true, and moves that tenant
-   * to the end.
+   * Removes and returns the oldest item of the first tenant for which `canDequeue` returns true, and moves that
+   * tenant to the end.
    */
   dequeue(canDequeue: (tenantId: string) => boolean): Item | undefined {
     for (const [tenantId, queue] of this.#queues) {

@@ -1,5 +1,5 @@
 import type { ApiKey, Tenant, TenantReads } from "./tenant.ts";
-import { digestOf, parseKeyRow, parseTenantRow, tenantQueries } from "./tenant-queries.ts";
+import { digestKey, parseKeyRow, parseTenantRow, tenantQueries } from "./tenant-queries.ts";
 import type { Database } from "../storage/query.ts";
 
 /** Queries tenants and their keys. */
@@ -25,12 +25,12 @@ export class TenantReader implements TenantReads {
   }
 
   async findByKey(key: string): Promise<string | undefined> {
-    const row = await this.#db.first(tenantQueries.findByKey, { digest: digestOf(key) });
+    const row = await this.#db.first(tenantQueries.findByKey, { digest: digestKey(key) });
     return row?.tenant_id;
   }
 
   async hasKeys(): Promise<boolean> {
-    return (await this.#db.first(tenantQueries.anyKey, {})) !== undefined;
+    return (await this.#db.first(tenantQueries.findAnyKey, {})) !== undefined;
   }
 
   async listKeys(tenantId?: string): Promise<readonly ApiKey[]> {

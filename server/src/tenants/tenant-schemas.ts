@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 import { Id, IsoTime, Text, TextOrNull } from "../http/schema-parts.ts";
 
-/** The tenant of the caller. */
+/** The tenant of the client. */
 export const settingsSchema = Type.Object(
   {
     id: Id,

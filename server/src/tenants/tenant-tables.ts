@@ -1,6 +1,6 @@
 /**
- * Tenants and their keys. A key's digest is the SHA-256 of 32 random bytes: it can't be guessed, so it needs no salt
- * and can be looked up directly.
+ * SQL that creates the tables of tenants and their keys. A key's digest is the SHA-256 of 32 random bytes: these
+ * can't be guessed, so the digest needs no salt, and a key can be found by its digest.
  */
 export const tenantTables = `
   CREATE TABLE tenants (
@@ -22,8 +22,9 @@ export const tenantTables = `
 `;
 
 /**
- * Ids that a tenant chose for a run, project or dataset although another tenant already used them. The rows of the
- * later tenant have a longer key instead of the id; see `tenant-keys.ts`. Most databases have no such rows.
+ * SQL that creates the table of the ids that a tenant chose for a run, project or dataset although another tenant
+ * already used them. The rows of the later tenant have a qualified key in place of the id; see `tenant-keys.ts`. Most
+ * databases have no such rows.
  */
 export const tenantKeyTables = `
   CREATE TABLE tenant_keys (

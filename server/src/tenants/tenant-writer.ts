@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { RequestError } from "../model/errors.ts";
 import type { ApiKey, NewKey, Tenant, TenantDraft, TenantWrites } from "./tenant.ts";
-import { digestOf, parseKeyRow, parseTenantRow, tenantQueries } from "./tenant-queries.ts";
+import { digestKey, parseKeyRow, parseTenantRow, tenantQueries } from "./tenant-queries.ts";
 import type { Database } from "../storage/query.ts";
 
 const handlePattern = /^[a-z](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
@@ -17,7 +17,7 @@ export class TenantWriter implements TenantWrites {
   async create({ handle, displayName }: TenantDraft): Promise<Tenant> {
     const id = randomUUID();
     if (handle !== null) {
-      await this.#assertFree(handle, id);
+      await this.#assertAvailable(handle, id);
     }
     const createdMicros = Date.now() * 1_000;
     await this.#db.run(tenantQueries.insert, {
@@ -30,7 +30,7 @@ export class TenantWriter implements TenantWrites {
   }
 
   async setHandle(id: string, handle: string): Promise<Tenant> {
-    await this.#assertFree(handle, id);
+    await this.#assertAvailable(handle, id);
     await this.#db.run(tenantQueries.setHandle, { id, handle });
     return this.#read(id);
   }
@@ -40,7 +40,7 @@ export class TenantWriter implements TenantWrites {
     const id = randomUUID();
     const key = `mr_${randomBytes(32).toString("base64url")}`;
     await this.#db.run(tenantQueries.insertKey, {
-      digest: digestOf(key),
+      digest: digestKey(key),
       id,
       tenant_id: tenantId,
       name_json: JSON.stringify(name),
@@ -67,7 +67,7 @@ export class TenantWriter implements TenantWrites {
     return parseTenantRow(row);
   }
 
-  async #assertFree(handle: string, id: string): Promise<void> {
+  async #assertAvailable(handle: string, id: string): Promise<void> {
     if (!handlePattern.test(handle)) {
       throw new RequestError(
         422,

@@ -1,19 +1,19 @@
-/** A tenant, to which rows belong. */
+/** A tenant, to which projects, runs and all other rows belong. */
 export interface Tenant {
   readonly id: string;
-  /** The name by which its public prompts are addressed; `null` until one is set. */
+  /** The name by which the tenant's public prompts are addressed; `null` until one is set. */
   readonly handle: string | null;
   readonly displayName: string;
   /** Microseconds since the Unix epoch. */
   readonly createdMicros: number;
 }
 
-/** A stored API key, without its secret, which can't be recovered from what is stored. */
+/** A stored API key without its secret, which the server does not store. */
 export interface ApiKey {
   readonly id: string;
   readonly tenantId: string;
   readonly name: string;
-  /** The last characters of the key, to tell keys apart. */
+  /** The last characters of the key, by which people can distinguish keys. */
   readonly hint: string;
   readonly createdMicros: number;
   /** When the key was revoked; `null` while it is valid. */
@@ -45,11 +45,23 @@ export interface TenantReads {
 }
 
 export interface TenantWrites {
-  /** @throws RequestError 422: the handle is malformed. 409: another tenant has it. */
+  /**
+   * Creates a tenant.
+   *
+   * @throws RequestError 422: the handle is malformed. 409: another tenant has it.
+   */
   create(draft: TenantDraft): Promise<Tenant>;
-  /** @throws RequestError as {@link TenantWrites.create}. */
+  /**
+   * Sets the handle of a tenant.
+   *
+   * @throws RequestError as {@link TenantWrites.create}.
+   */
   setHandle(id: string, handle: string): Promise<Tenant>;
-  /** @throws RequestError 404: no such tenant. */
+  /**
+   * Creates a key.
+   *
+   * @throws RequestError 404: no such tenant.
+   */
   createKey(tenantId: string, draft: { readonly name: string }): Promise<NewKey>;
   /**
    * Revokes a key; repeating the call changes nothing.

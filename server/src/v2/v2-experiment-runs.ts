@@ -37,8 +37,8 @@ type Body = Static<typeof v2ExperimentRunsBody>;
 type ExperimentRunsRequest = FastifyRequest<{ Body: Body }>;
 
 /**
- * `POST /api/v2/datasets/{id}/experiment-runs`: a page of examples, each with the root runs that the experiments made
- * of it.
+ * `POST /api/v2/datasets/{id}/experiment-runs`: returns a page of examples, each with the root runs of the
+ * experiments on it.
  */
 export async function queryV2ExperimentRuns(
   dependencies: WithLinks<Store>,
@@ -67,7 +67,7 @@ export async function queryV2ExperimentRuns(
   });
 }
 
-interface Range {
+interface ExampleRange {
   readonly datasetId: string;
   readonly offset: number;
   readonly limit: number;
@@ -77,10 +77,13 @@ interface Range {
 async function listExamples(
   { store }: WithLinks<Store>,
   { body, tenantId }: ExperimentRunsRequest,
-  { datasetId, offset, limit }: Range,
+  { datasetId, offset, limit }: ExampleRange,
 ): Promise<readonly Example[]> {
   const requestedIds = body.example_ids?.map((id) => parseId(id, "example_ids"));
-  const read = (ids: readonly string[] | undefined, from: number): Promise<readonly Example[]> =>
+  const readExamples = (
+    ids: readonly string[] | undefined,
+    from: number,
+  ): Promise<readonly Example[]> =>
     store.read.examples.list(tenantId, {
       filter: { datasetId, moment: null, ...(ids === undefined ? {} : { ids }) },
       order: "recently_created",
@@ -91,10 +94,10 @@ async function listExamples(
     });
   const key = body.sort?.by?.replace(/^feedback\./, "");
   if (key === undefined) {
-    return read(requestedIds, offset);
+    return readExamples(requestedIds, offset);
   }
-  const [baselineId, ...others] = body.experiment_ids.map((id) => parseId(id, "experiment_ids"));
-  if (baselineId === undefined || others.length > 0) {
+  const [baselineId, ...otherIds] = body.experiment_ids.map((id) => parseId(id, "experiment_ids"));
+  if (baselineId === undefined || otherIds.length > 0) {
     throw new RequestError(
       422,
       "sort works with a single experiment: pass one id in experiment_ids",
@@ -104,7 +107,7 @@ async function listExamples(
     experimentIds: [baselineId],
     baselineId,
     key,
-    comparativeId: comparativeOf(body),
+    comparativeId: readComparativeId(body),
     lowerIsBetter: new Set(),
     order: "run",
     only: "all",
@@ -115,7 +118,7 @@ async function listExamples(
   const sorted = examples
     .filter(({ exampleId }) => requestedIds?.includes(exampleId) ?? true)
     .map(({ exampleId, scores }) => ({ exampleId, score: scores.get(baselineId)?.get(key) }))
-    // Examples without a score come last in either order.
+    // Examples without a score come last, whether the order is ascending or descending.
     .toSorted(({ score: a }, { score: b }) =>
       a === undefined || b === undefined
         ? Number(a === undefined) - Number(b === undefined)
@@ -123,7 +126,7 @@ async function listExamples(
     )
     .slice(offset, offset + limit)
     .map(({ exampleId }) => exampleId);
-  const byId = new Map((await read(sorted, 0)).map((example) => [example.id, example]));
+  const byId = new Map((await readExamples(sorted, 0)).map((example) => [example.id, example]));
   return sorted.flatMap((id) => byId.get(id) ?? []);
 }
 
@@ -131,7 +134,7 @@ interface AddRunsOptions {
   readonly experiment: string;
   readonly exampleIds: readonly string[];
   readonly selects: readonly string[];
-  /** The JSON texts of runs by example id; the runs are added here. */
+  /** The JSON texts of runs by example id. The function adds runs to this map. */
   readonly runs: Map<string, string[]>;
 }
 
@@ -157,7 +160,7 @@ async function addRuns(
       },
       selects,
       parts: ["referenceExampleId"],
-      comparativeId: comparativeOf(body),
+      comparativeId: readComparativeId(body),
     });
     for (const [index, { row }] of page.runs.entries()) {
       const example = row.referenceExampleId ?? "";
@@ -168,5 +171,5 @@ async function addRuns(
   } while (cursor !== null);
 }
 
-const comparativeOf = ({ comparative_experiment_id: id }: Body): string | undefined =>
+const readComparativeId = ({ comparative_experiment_id: id }: Body): string | undefined =>
   id === undefined || id === null ? undefined : parseId(id, "comparative_experiment_id");

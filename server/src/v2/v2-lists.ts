@@ -17,7 +17,7 @@ interface Page<Item> {
   readonly next_cursor: string | null;
 }
 
-/** `GET /api/v2/sessions`: projects and experiments, by default the latest first. */
+/** `GET /api/v2/sessions`: lists projects and experiments, by default the latest first. */
 export async function listV2Projects(
   store: Store,
   request: FastifyRequest,
@@ -42,7 +42,7 @@ export async function listV2Projects(
     reference_dataset: dataset,
     reference_free: toReferenceFree(types),
     sort_by: sortBy.toLowerCase(),
-    sort_by_desc: isDescending(query),
+    sort_by_desc: parseDescending(query),
   });
   // This server has no projects of type AGENT.
   const isEmpty = types !== undefined && types.every((type) => type === "AGENT");
@@ -51,7 +51,7 @@ export async function listV2Projects(
   );
   const jsonItems =
     parseBoolean(query, "include_stats") === true
-      ? (await withStats(store, request.tenantId, items)).map(withNumericCosts)
+      ? (await withStats(store, request.tenantId, items)).map(convertCosts)
       : items.map(toProjectJson);
   return {
     items: jsonItems.map((json, index) => ({
@@ -63,7 +63,7 @@ export async function listV2Projects(
   };
 }
 
-/** `GET /api/v2/datasets`: by default those with the latest experiment first. */
+/** `GET /api/v2/datasets`: lists datasets, by default those with the latest experiment first. */
 export async function listV2Datasets(
   store: Store,
   request: FastifyRequest,
@@ -81,7 +81,7 @@ export async function listV2Datasets(
     metadata,
     data_type,
     sort_by,
-    sort_by_desc: isDescending(query),
+    sort_by_desc: parseDescending(query),
   });
   const { items, ...page } = await readPage(query, (range) =>
     store.read.datasets.list(request.tenantId, { ...parsed, ...range }),
@@ -96,7 +96,7 @@ export async function listV2Datasets(
   };
 }
 
-/** Reads one item more than the page, to know whether another page follows. */
+/** Reads a page and one more item, which shows whether another page follows. */
 async function readPage<Item>(
   query: QueryString,
   read: (range: { readonly limit: number; readonly offset: number }) => Promise<readonly Item[]>,
@@ -109,22 +109,22 @@ async function readPage<Item>(
   };
 }
 
-const isDescending = (query: QueryString): string =>
+const parseDescending = (query: QueryString): string =>
   String(
     parseOneOf(firstValue(query, "sort_order") ?? "desc", ["asc", "desc"], "sort_order") === "desc",
   );
 
 /**
- * Converts types to `reference_free` of the first version of the API: `true` selects projects, `false` experiments,
- * `undefined` both.
+ * Converts types to the parameter `reference_free` of the first version of the API: `true` selects projects, `false`
+ * experiments, `undefined` both.
  */
 function toReferenceFree(types: readonly string[] | undefined): string | undefined {
   const [projects, experiments] = [types?.includes("PROJECT"), types?.includes("EXPERIMENT")];
   return projects === experiments ? undefined : String(projects);
 }
 
-/** Costs are decimal strings in the first version of the API, and numbers in this one. */
-const withNumericCosts = (json: unknown): object =>
+/** Converts costs to numbers. In the first version of the API they are decimal strings. */
+const convertCosts = (json: unknown): object =>
   Object.fromEntries(
     Object.entries(json as object).map(([name, value]): [string, unknown] => [
       name,

@@ -29,7 +29,7 @@ export const unsupportedBody = {
 };
 
 /**
- * Rejects unsupported options that would change the result: ignoring them would return a wrong result.
+ * Rejects unsupported options: ignoring them would return a wrong result.
  *
  * @throws RequestError 501: an option that only the hosted service supports. 406: a search without streaming, as the
  * hosted service responds.
@@ -39,7 +39,7 @@ export function rejectHostedOptions(request: FastifyRequest, options: object): v
     if (!(name in unsupportedBody) || value === undefined || value === null || value === false) {
       continue;
     }
-    if (name === "ai_search" && !wantsStream(request)) {
+    if (name === "ai_search" && !acceptsStream(request)) {
       throw new RequestError(406, "ai_search needs Accept: text/event-stream");
     }
     throw new RequestError(501, `${name} is not supported by this server: remove it`);
@@ -65,12 +65,12 @@ export const toPageSize = (size: number | null | undefined): number =>
 export const parsePageSize = (query: QueryString): number =>
   toPageSize(parseCount(query, "page_size", { fallback: pageDefault, min: 1, max: 1_000 }));
 
-/** The default of `min_start_time` in the second version of the API: a day ago. */
-export const oneDayAgo = (): string => toIso(Date.now() * 1_000 - dayMicros);
+/** Returns the default of `min_start_time` in the second version of the API: a day ago. */
+export const createDefaultStart = (): string => toIso(Date.now() * 1_000 - dayMicros);
 
 /**
- * Converts an exclusive upper bound to an inclusive one. A malformed time is returned unchanged, and rejected when it
- * is parsed.
+ * Converts an exclusive upper bound to an inclusive one. A malformed time is returned unchanged: parsing it later
+ * reports the error.
  */
 export function toInclusiveEnd(time: string | null | undefined): string | undefined {
   const micros = time === undefined || time === null ? undefined : parseTimeBound(time);
@@ -78,7 +78,7 @@ export function toInclusiveEnd(time: string | null | undefined): string | undefi
 }
 
 /**
- * Parses the cursor of a list, which is the number of items that earlier pages returned.
+ * Parses the cursor of a list, which is the number of items that earlier pages have returned.
  *
  * @throws RequestError 422: this query did not return the cursor.
  */
@@ -95,19 +95,19 @@ export function parseOffset(cursor: string | null | undefined): number {
   return Number(cursor);
 }
 
-const wantsStream = ({ headers }: FastifyRequest): boolean =>
+const acceptsStream = ({ headers }: FastifyRequest): boolean =>
   headers.accept?.includes("text/event-stream") ?? false;
 
 /**
  * Sends a page whose items are already JSON: as one document, or as a stream of JSON patches if the client accepts
- * events.
+ * server-sent events.
  */
 export function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
   { items, next }: { readonly items: readonly Buffer[]; readonly next: string | null },
 ): FastifyReply {
-  return wantsStream(request)
+  return acceptsStream(request)
     ? reply
         .type("text/event-stream; charset=utf-8")
         .send(Readable.from(createPatchEvents(items, next)))
@@ -116,7 +116,7 @@ export function sendPage(
         .send(toListJson("items", items, { next_cursor: next }));
 }
 
-/** Yields events: a page without items, a patch for each item, and the end. */
+/** Creates the events of a page: a page without items, a patch for each item, and the end. */
 function* createPatchEvents(
   items: readonly Buffer[],
   next: string | null,
@@ -125,7 +125,7 @@ function* createPatchEvents(
   yield `event: data\ndata: [{"op":"add","path":"","value":${root}}]\n\n`;
   for (const item of items) {
     yield 'event: data\ndata: [{"op":"add","path":"/items/-","value":';
-    yield onOneLine(item);
+    yield removeLineBreaks(item);
     yield "}]\n\n";
   }
   yield "event: end\ndata: \n\n";
@@ -135,7 +135,7 @@ function* createPatchEvents(
  * Replaces line breaks by spaces, because a line break would end the field of an event. In valid JSON, line breaks
  * occur only between values.
  */
-const onOneLine = (json: Buffer): Buffer =>
+const removeLineBreaks = (json: Buffer): Buffer =>
   json.includes("\n") || json.includes("\r")
     ? Buffer.from(json.toString("latin1").replaceAll(/[\r\n]/g, " "), "latin1")
     : json;

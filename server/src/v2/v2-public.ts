@@ -11,12 +11,22 @@ import { v2PublicFields } from "./v2-run-json.ts";
 import { allValues, parseId } from "../http/query-string.ts";
 import { toCursor } from "../runs/run-cursor.ts";
 import { pageBody, sendPage } from "./v2-page.ts";
-import { idOf, parseSelects, queryOf, maxReadRuns, readV2Runs, sendV2Run } from "./v2-runs.ts";
+import {
+  readRunId,
+  parseSelects,
+  readQuery,
+  maxReadRuns,
+  readV2Runs,
+  sendV2Run,
+} from "./v2-runs.ts";
 import type { V1RunQuery } from "./v2-runs.ts";
 
-/** Maximum runs of one response if the client passes no `page_size`; clients treat the response as complete. */
+/**
+ * Maximum number of runs in one response if the client passes no `page_size`: clients treat that response as
+ * complete.
+ */
 const maxRuns = 1_000;
-/** Bytes after which a response ends with a cursor. */
+/** Bytes of runs after which a response ends with a cursor. */
 const maxBytes = 8 * 1_048_576;
 
 /** Body of `POST /api/v2/public/{token}/runs/query`. */
@@ -25,7 +35,7 @@ export const v2PublicQueryBody = Type.Object({
   ...pageBody,
 });
 
-/** `POST /api/v2/public/{token}/runs/query`: the runs that the token gives access to, by start time. */
+/** `POST /api/v2/public/{token}/runs/query`: returns the runs to which the token gives access, by start time. */
 export async function queryV2PublicRuns(
   dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2PublicQueryBody> }>,
@@ -47,33 +57,33 @@ export async function queryV2PublicRuns(
     bytes += page.items.reduce((sum, { length }) => sum + length, 0);
     cursor = page.next;
   } while (cursor !== null && items.length < size && bytes < maxBytes);
-  // Deleting a run or a trace deletes its token, but a shared thread may have no runs.
+  // Deleting a run or a trace deletes its token, too, but the token of a shared thread may give access to no runs.
   if (items.length === 0 && scope.kind === "thread" && (body.cursor ?? null) === null) {
-    throw notFound();
+    throw createNotFoundError();
   }
   return sendPage(request, reply, { items, next: cursor });
 }
 
-/** `GET /api/v2/public/{token}/run/{id}`: one of the runs that the token gives access to. */
+/** `GET /api/v2/public/{token}/run/{id}`: returns one of the runs to which the token gives access. */
 export async function readV2PublicRun(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const selects = parseSelects(allValues(queryOf(request), "selects") ?? [], v2PublicFields);
-  const id = idOf(request);
+  const selects = parseSelects(allValues(readQuery(request), "selects") ?? [], v2PublicFields);
+  const id = readRunId(request);
   const { protocol, host } = request;
   const scope = await findScope(dependencies, request);
   const { tenantId } = scope;
   const viewer = { tenantId, protocol, host };
   const run = await dependencies.store.read.runs.find(tenantId, id);
   if (run === undefined || !(await isAccessible({ dependencies, viewer, scope, selects }, run))) {
-    throw notFound();
+    throw createNotFoundError();
   }
   return sendV2Run(dependencies, viewer, { reply, run, selects });
 }
 
-/** What a share token gives access to, and the request for which it is serialized. */
+/** The scope of a share token, and the request for which runs are serialized. */
 interface ShareAccess {
   readonly dependencies: WithLinks<Store>;
   readonly viewer: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
@@ -104,7 +114,7 @@ const readRuns = (
 /**
  * Reads the runs of a shared thread: its traces by start time, each with its runs by start time. The roots of a
  * thread are found through an index; filtering all runs of the project by thread would read all of them. The cursor
- * has two parts: the root after which to continue, and the run within the next trace after which to continue.
+ * has two parts: the last root of the page, and the last run of the next trace, after which the next page continues.
  */
 async function readThreadRuns(
   { dependencies, viewer, scope, selects }: ShareAccess,
@@ -147,12 +157,12 @@ async function readThreadRuns(
   return { items, next: next === null ? null : `${next}${cursorSeparator}` };
 }
 
-/** Separates the two parts of a thread's cursor; neither can contain it. */
+/** Separates the two parts of a thread's cursor. Neither part can contain it. */
 const cursorSeparator = "~";
 
 /**
- * The query, in the form of the first version of the API, for the runs that a token gives access to; for a thread,
- * its roots.
+ * Creates the query, in the form of the first version of the API, for the runs to which a token gives access; for a
+ * thread, the query for its roots.
  */
 function toV1Query(scope: SharedScope): V1RunQuery {
   switch (scope.kind) {
@@ -187,9 +197,9 @@ async function isAccessible(
 }
 
 /**
- * Finds what the token in the path shares.
+ * Finds the scope of the token in the path.
  *
- * @throws RequestError 404: nothing is shared under the token.
+ * @throws RequestError 404: nothing is shared with this token.
  */
 async function findScope(
   { store }: WithLinks<Store>,
@@ -198,9 +208,9 @@ async function findScope(
   const { token } = request.params as { readonly token: string };
   const scope = await store.read.shares.find(parseId(token, "share token"));
   if (scope === undefined) {
-    throw notFound();
+    throw createNotFoundError();
   }
   return scope;
 }
 
-const notFound = (): RequestError => new RequestError(404, "Run not found");
+const createNotFoundError = (): RequestError => new RequestError(404, "Run not found");

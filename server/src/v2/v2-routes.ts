@@ -51,13 +51,13 @@ import {
   v2TraceRunsSchema,
 } from "./v2-schemas.ts";
 
-const tag = "runs";
+const apiTag = "runs";
 
 /** Adds the routes of the second version of the API that this server supports. */
 export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>): void {
   app.route<{ Body: V2RunQueryBody }>({
     ...route(v2Endpoints.queryV2Runs, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: queries runs with filters, by page.",
       body: v2RunQueryBody,
       response: v2RunPages,
@@ -66,7 +66,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route({
     ...route(v2Endpoints.readV2Run, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: reads a run with the selected fields.",
       response: v2RunSchema,
     }),
@@ -74,7 +74,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route({
     ...route(v2Endpoints.readV2RunUrl, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: reads the URL of the run in the UI.",
       response: v2RunUrlSchema,
     }),
@@ -82,7 +82,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route<{ Body: Static<typeof v2ShareBody> }>({
     ...route(v2Endpoints.shareV2Run, {
-      tag,
+      tag: apiTag,
       summary:
         "Version 2: shares the run's trace: anyone who has the token can read all of its runs.",
       body: v2ShareBody,
@@ -92,7 +92,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route({
     ...route(v2Endpoints.unshareV2Run, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: stops sharing the run's trace.",
       otherResponses: { 204: null },
     }),
@@ -100,7 +100,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route<{ Body: Static<typeof v2ThreadShareBody> }>({
     ...route(v2Endpoints.shareV2Thread, {
-      tag,
+      tag: apiTag,
       summary:
         "Version 2: shares a thread: anyone who has the token can read all runs of its traces.",
       body: v2ThreadShareBody,
@@ -110,7 +110,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route({
     ...route(v2Endpoints.readV2ThreadShare, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: reads the share of a thread.",
       response: maybeV2ShareSchema,
     }),
@@ -118,7 +118,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route({
     ...route(v2Endpoints.unshareV2Thread, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: stops sharing a thread.",
       otherResponses: { 204: null },
     }),
@@ -126,7 +126,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route({
     ...route(v2Endpoints.listV2TraceRuns, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: lists the runs of a trace.",
       response: v2TraceRunsSchema,
     }),
@@ -134,7 +134,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route<{ Body: Static<typeof v2ThreadQueryBody> }>({
     ...route(v2Endpoints.queryV2Threads, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: queries threads, by page.",
       body: v2ThreadQueryBody,
       response: v2ThreadPages,
@@ -143,7 +143,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route({
     ...route(v2Endpoints.listV2ThreadTraces, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: lists the traces of a thread.",
       response: v2ThreadTracesSchema,
       writer: "json",
@@ -152,7 +152,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route({
     ...route(v2Endpoints.readV2ThreadStats, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: reads statistics of a thread.",
       response: v2ThreadStatisticsSchema,
       writer: "json",
@@ -161,7 +161,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route<{ Body: Static<typeof v2TraceQueryBody> }>({
     ...route(v2Endpoints.queryV2Traces, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: queries traces, by page.",
       body: v2TraceQueryBody,
       response: v2TracePages,
@@ -170,7 +170,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
   });
   app.route<{ Body: Static<typeof v2ThreadsStatsBody> }>({
     ...route(v2Endpoints.readV2ThreadsStats, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: reads statistics of the threads of a project.",
       body: v2ThreadsStatsBody,
       response: v2ThreadsStatisticsSchema,
@@ -229,7 +229,7 @@ const hostedFeatures: Readonly<Record<string, string>> = {
 export function addSharedV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>): void {
   app.route({
     ...route(v2Endpoints.readV2PublicRun, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: reads one of the runs that a share token gives access to.",
       isPublic: true,
       response: v2RunSchema,
@@ -238,7 +238,7 @@ export function addSharedV2Routes(app: FastifyInstance, dependencies: WithLinks<
   });
   app.route<{ Body: Static<typeof v2PublicQueryBody> }>({
     ...route(v2Endpoints.queryV2PublicRuns, {
-      tag,
+      tag: apiTag,
       summary: "Version 2: queries the runs that a share token gives access to, by start time.",
       body: v2PublicQueryBody,
       isPublic: true,

@@ -3,10 +3,10 @@ import { createMembers } from "../runs/serializers/run-json.ts";
 import type { RunView } from "../runs/serializers/run-json.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** Describes how a field is computed from members of the run in the first version of the API. */
+/** How a field is computed from members of the run in the first version of the API. */
 interface Field {
   readonly sources: readonly string[];
-  /** Returns `undefined` to omit the field. */
+  /** Returns `undefined` if the run has no such field. */
   readonly toJson: (
     members: ReadonlyMap<string, Buffer>,
     view: V2View,
@@ -28,16 +28,16 @@ export interface V2View extends Omit<RunView, "select"> {
 
 const previewChars = 500;
 
-const copyMember = (name: string): Field => ({
+const createCopiedField = (name: string): Field => ({
   sources: [name],
-  toJson: (members) => withoutNull(members.get(name)),
+  toJson: (members) => omitNull(members.get(name)),
 });
 
-/** Parses the member and converts its value. Use it only for members that are small. */
-const deriveMember = (name: string, convert: (value: unknown) => unknown): Field => ({
+/** Creates a field that converts the parsed value of a member. Use it only for members that are small. */
+const createDerivedField = (name: string, convert: (value: unknown) => unknown): Field => ({
   sources: [name],
   toJson: (members) => {
-    const json = withoutNull(members.get(name));
+    const json = omitNull(members.get(name));
     const value = json === undefined ? undefined : convert(JSON.parse(json.toString()));
     return value === undefined ? undefined : JSON.stringify(value);
   },
@@ -45,11 +45,11 @@ const deriveMember = (name: string, convert: (value: unknown) => unknown): Field
 
 const toUpperCase = (value: unknown): unknown => String(value).toUpperCase();
 const toNumber = (value: unknown): unknown => Number(value);
-const previewMember = (name: string): Field => ({
+const createPreviewField = (name: string): Field => ({
   sources: [name],
   toJson: (members) => {
-    const json = withoutNull(members.get(name));
-    // A character has at most four bytes, so the rest of a large payload need not be decoded.
+    const json = omitNull(members.get(name));
+    // A character has at most four bytes, so the remainder of a large payload need not be decoded.
     const text = json
       ?.subarray(0, previewChars * 4)
       .toString()
@@ -61,14 +61,14 @@ const previewMember = (name: string): Field => ({
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Returns the member `name` of a value if it is an object, otherwise an empty object. */
-function objectAt(value: unknown, name: string): JsonObject {
+function readObject(value: unknown, name: string): JsonObject {
   const member: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
   return typeof member === "object" && member !== null ? { ...member } : {};
 }
 
-/** Reads one breakdown of the reported usage, for example tokens by category. */
-const readDetails = (name: string): Field => ({
+/** Creates a field for one breakdown of the reported usage, for example tokens by category. */
+const createDetailsField = (name: string): Field => ({
   sources: ["outputs", "extra"],
   toJson: (members) => {
     const parse = (member: string): unknown => {
@@ -77,73 +77,79 @@ const readDetails = (name: string): Field => ({
       return json?.includes(`"${name}"`) ? JSON.parse(json.toString()) : undefined;
     };
     const usages = [
-      objectAt(parse("outputs"), "usage_metadata"),
-      objectAt(objectAt(parse("extra"), "metadata"), "usage_metadata"),
+      readObject(parse("outputs"), "usage_metadata"),
+      readObject(readObject(parse("extra"), "metadata"), "usage_metadata"),
     ];
     const raw = usages
-      .map((usage) => Object.entries(objectAt(usage, name)))
+      .map((usage) => Object.entries(readObject(usage, name)))
       .map((entries) => entries.filter(([, value]) => typeof value === "number"))
       .find((entries) => entries.length > 0);
     return raw === undefined ? undefined : JSON.stringify({ raw: Object.fromEntries(raw) });
   },
 });
 
-/** The fields by the names that `selects` uses. */
+/** The fields by the names that the parameter `selects` uses. */
 const fields: Readonly<Record<string, Field>> = {
-  ID: copyMember("id"),
-  NAME: copyMember("name"),
-  RUN_TYPE: deriveMember("run_type", toUpperCase),
-  STATUS: deriveMember("status", toUpperCase),
-  START_TIME: copyMember("start_time"),
-  END_TIME: copyMember("end_time"),
+  ID: createCopiedField("id"),
+  NAME: createCopiedField("name"),
+  RUN_TYPE: createDerivedField("run_type", toUpperCase),
+  STATUS: createDerivedField("status", toUpperCase),
+  START_TIME: createCopiedField("start_time"),
+  END_TIME: createCopiedField("end_time"),
   LATENCY_SECONDS: {
     sources: ["start_time", "end_time"],
     toJson: (members) => {
-      const [start, end] = [timeOf(members.get("start_time")), timeOf(members.get("end_time"))];
+      const [start, end] = [
+        parseTimeMember(members.get("start_time")),
+        parseTimeMember(members.get("end_time")),
+      ];
       return end === undefined || start === undefined
         ? undefined
         : JSON.stringify((end - start) / 1_000);
     },
   },
-  FIRST_TOKEN_TIME: copyMember("first_token_time"),
-  ERROR: copyMember("error"),
-  ERROR_PREVIEW: deriveMember("error", (error) => String(error).slice(0, previewChars)),
-  EXTRA: copyMember("extra"),
-  METADATA: deriveMember("extra", (extra) => (extra as { readonly metadata?: unknown }).metadata),
-  EVENTS: copyMember("events"),
-  INPUTS: copyMember("inputs"),
-  INPUTS_PREVIEW: previewMember("inputs"),
-  OUTPUTS: copyMember("outputs"),
-  OUTPUTS_PREVIEW: previewMember("outputs"),
-  MANIFEST: copyMember("serialized"),
-  PARENT_RUN_ID: copyMember("parent_run_id"),
-  PARENT_RUN_IDS: copyMember("parent_run_ids"),
-  PROJECT_ID: copyMember("session_id"),
-  TRACE_ID: copyMember("trace_id"),
-  THREAD_ID: copyMember("thread_id"),
-  DOTTED_ORDER: copyMember("dotted_order"),
+  FIRST_TOKEN_TIME: createCopiedField("first_token_time"),
+  ERROR: createCopiedField("error"),
+  ERROR_PREVIEW: createDerivedField("error", (error) => String(error).slice(0, previewChars)),
+  EXTRA: createCopiedField("extra"),
+  METADATA: createDerivedField(
+    "extra",
+    (extra) => (extra as { readonly metadata?: unknown }).metadata,
+  ),
+  EVENTS: createCopiedField("events"),
+  INPUTS: createCopiedField("inputs"),
+  INPUTS_PREVIEW: createPreviewField("inputs"),
+  OUTPUTS: createCopiedField("outputs"),
+  OUTPUTS_PREVIEW: createPreviewField("outputs"),
+  MANIFEST: createCopiedField("serialized"),
+  PARENT_RUN_ID: createCopiedField("parent_run_id"),
+  PARENT_RUN_IDS: createCopiedField("parent_run_ids"),
+  PROJECT_ID: createCopiedField("session_id"),
+  TRACE_ID: createCopiedField("trace_id"),
+  THREAD_ID: createCopiedField("thread_id"),
+  DOTTED_ORDER: createCopiedField("dotted_order"),
   IS_ROOT: {
     sources: ["parent_run_id"],
-    toJson: (members) => String(withoutNull(members.get("parent_run_id")) === undefined),
+    toJson: (members) => String(omitNull(members.get("parent_run_id")) === undefined),
   },
   REFERENCE_DATASET_ID: {
     sources: ["session_id"],
     toJson: (_members, { referenceDatasetId: id }) => (id === undefined ? id : JSON.stringify(id)),
   },
-  REFERENCE_EXAMPLE_ID: copyMember("reference_example_id"),
-  TOTAL_TOKENS: copyMember("total_tokens"),
-  PROMPT_TOKENS: copyMember("prompt_tokens"),
-  COMPLETION_TOKENS: copyMember("completion_tokens"),
-  TOTAL_COST: deriveMember("total_cost", toNumber),
-  PROMPT_COST: deriveMember("prompt_cost", toNumber),
-  COMPLETION_COST: deriveMember("completion_cost", toNumber),
-  PROMPT_TOKEN_DETAILS: readDetails("input_token_details"),
-  COMPLETION_TOKEN_DETAILS: readDetails("output_token_details"),
-  PROMPT_COST_DETAILS: readDetails("input_cost_details"),
-  COMPLETION_COST_DETAILS: readDetails("output_cost_details"),
-  TAGS: copyMember("tags"),
-  APP_PATH: copyMember("app_path"),
-  ATTACHMENTS: deriveMember("s3_urls", (urls) =>
+  REFERENCE_EXAMPLE_ID: createCopiedField("reference_example_id"),
+  TOTAL_TOKENS: createCopiedField("total_tokens"),
+  PROMPT_TOKENS: createCopiedField("prompt_tokens"),
+  COMPLETION_TOKENS: createCopiedField("completion_tokens"),
+  TOTAL_COST: createDerivedField("total_cost", toNumber),
+  PROMPT_COST: createDerivedField("prompt_cost", toNumber),
+  COMPLETION_COST: createDerivedField("completion_cost", toNumber),
+  PROMPT_TOKEN_DETAILS: createDetailsField("input_token_details"),
+  COMPLETION_TOKEN_DETAILS: createDetailsField("output_token_details"),
+  PROMPT_COST_DETAILS: createDetailsField("input_cost_details"),
+  COMPLETION_COST_DETAILS: createDetailsField("output_cost_details"),
+  TAGS: createCopiedField("tags"),
+  APP_PATH: createCopiedField("app_path"),
+  ATTACHMENTS: createDerivedField("s3_urls", (urls) =>
     Object.fromEntries(
       Object.entries(urls as Readonly<Record<string, { readonly presigned_url: string }>>).map(
         ([name, { presigned_url: url }]) => [name.replace(/^attachment\./, ""), url],
@@ -153,22 +159,23 @@ const fields: Readonly<Record<string, Field>> = {
   SHARE_URL: {
     sources: ["share_token"],
     toJson: (members, { baseUrl, traceToken }) => {
-      const json = withoutNull(members.get("share_token"));
+      const json = omitNull(members.get("share_token"));
       const token = traceToken ?? (json && String(JSON.parse(json.toString())));
       return token === undefined ? undefined : JSON.stringify(`${baseUrl}/public/${token}/r`);
     },
   },
-  FEEDBACK_STATS: copyMember("feedback_stats"),
+  FEEDBACK_STATS: createCopiedField("feedback_stats"),
   LAST_QUEUED_AT: {
     sources: [],
     toJson: (_members, { lastQueuedMicros: micros }) =>
       micros === undefined ? undefined : JSON.stringify(toIso(micros)),
   },
-  // True if an example was created from the run, or if the run processed an example, as the client documents it.
+  // True if an example was created from the run, or if the run processed an example, as the client's documentation
+  // describes it.
   IS_IN_DATASET: {
     sources: ["reference_example_id"],
     toJson: (members, { isSource = false }) =>
-      String(isSource || withoutNull(members.get("reference_example_id")) !== undefined),
+      String(isSource || omitNull(members.get("reference_example_id")) !== undefined),
   },
   // This server does not store these fields. A response omits them, as the platform omits fields without a value.
   ...Object.fromEntries(
@@ -196,13 +203,13 @@ export const v2PublicFields: readonly string[] = v2RunFields.filter(
   (name) => !ownerOnlyFields.has(name),
 );
 
-/** The members from which the selected fields are computed. */
-export const membersFor = (selects: readonly string[]): ReadonlySet<string> =>
+/** Returns the members from which the selected fields are computed. */
+export const findRequiredMembers = (selects: readonly string[]): ReadonlySet<string> =>
   new Set(selects.flatMap((name) => fields[name]?.sources ?? []));
 
-/** Serializes the selected fields of a run; payloads are copied as they were received. */
+/** Serializes the selected fields of a run. Payloads are copied as they were received. */
 export function toV2RunJson(run: StoredRun, selects: readonly string[], view: V2View): Buffer {
-  const members = createMembers(run, { ...view, select: membersFor(selects) });
+  const members = createMembers(run, { ...view, select: findRequiredMembers(selects) });
   const chunks: Buffer[] = [];
   for (const name of new Set(["ID", ...selects])) {
     const json = fields[name]?.toJson(members, view);
@@ -214,12 +221,12 @@ export function toV2RunJson(run: StoredRun, selects: readonly string[], view: V2
   return Buffer.concat([...chunks, Buffer.from("}")]);
 }
 
-const withoutNull = (json: Buffer | undefined): Buffer | undefined =>
+const omitNull = (json: Buffer | undefined): Buffer | undefined =>
   json === undefined || json.equals(nullJson) ? undefined : json;
 
 const nullJson = Buffer.from("null");
 
-const timeOf = (json: Buffer | undefined): number | undefined => {
+const parseTimeMember = (json: Buffer | undefined): number | undefined => {
   const time = Date.parse(String(JSON.parse(json?.toString() ?? "null")));
   return Number.isNaN(time) ? undefined : time;
 };

@@ -8,7 +8,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import type { RunPart, StoredRun } from "../runs/run-row.ts";
 import { toVisibleToken } from "../storage/share-token.ts";
 import { findRequiredParts, toListJson } from "../runs/serializers/run-json.ts";
-import { membersFor, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
+import { findRequiredMembers, toV2RunJson, v2RunFields } from "./v2-run-json.ts";
 import type { V2View } from "./v2-run-json.ts";
 import { allValues, firstValue, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
@@ -17,7 +17,7 @@ import { toCursor } from "../runs/run-cursor.ts";
 import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
 import { createFileLinker } from "../runs/handlers/run-handlers.ts";
 import {
-  oneDayAgo,
+  createDefaultStart,
   unsupportedBody,
   pageBody,
   toPageSize,
@@ -26,7 +26,7 @@ import {
 } from "./v2-page.ts";
 
 const jsonType = "application/json; charset=utf-8";
-/** Number of runs that are read at once where a response contains more than one page. */
+/** Number of runs that are read together for a response that contains more than one page. */
 export const maxReadRuns = 100;
 
 const Ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 });
@@ -70,15 +70,15 @@ async function toV1Query(
   { store }: WithLinks<Store>,
   { body, tenantId }: FastifyRequest<{ Body: V2RunQueryBody }>,
 ): Promise<V1RunQuery> {
-  const { project_ids: projectIds, reference_dataset_id: dataset } = body;
+  const { project_ids: projectIds, reference_dataset_id: datasetId } = body;
   const hasProjectIds = (projectIds ?? undefined) !== undefined;
-  if (hasProjectIds === ((dataset ?? undefined) !== undefined)) {
+  if (hasProjectIds === ((datasetId ?? undefined) !== undefined)) {
     throw new RequestError(422, "pass either project_ids or reference_dataset_id");
   }
   const findProjectIds = (): readonly string[] | Promise<readonly string[]> =>
     Promise.resolve(
       store.read.projects.list(tenantId, {
-        referenceDatasetIds: [parseId(dataset, "reference_dataset_id")],
+        referenceDatasetIds: [parseId(datasetId, "reference_dataset_id")],
         limit: 1_000,
         offset: 0,
       }),
@@ -92,8 +92,8 @@ async function toV1Query(
     reference_example: body.reference_examples,
     is_root: body.is_root,
     error: body.has_error,
-    // A dataset selects all of its experiments, whenever they were run.
-    start_time: body.min_start_time ?? (hasProjectIds ? oneDayAgo() : undefined),
+    // A dataset selects all of its experiments, whenever they ran.
+    start_time: body.min_start_time ?? (hasProjectIds ? createDefaultStart() : undefined),
     end_time: body.max_start_time,
     filter: body.filter,
     trace_filter: body.trace_filter,
@@ -103,15 +103,15 @@ async function toV1Query(
   };
 }
 
-/** A query in the form of the first version of the API; members may also be `undefined`. */
+/** A query in the form of the first version of the API, whose members may also be `undefined`. */
 export type V1RunQuery = { readonly [Name in keyof RunQueryBody]: RunQueryBody[Name] | undefined };
 
 interface ReadRunsOptions {
   readonly v1Query: V1RunQuery;
   readonly selects: readonly string[];
-  /** Parts of the runs that the caller reads in addition to the selected fields. */
+  /** Parts of the runs that the caller needs in addition to the selected fields. */
   readonly parts?: readonly RunPart[];
-  /** Includes only feedback of this comparison. */
+  /** If set, only feedback that belongs to this comparison is included. */
   readonly comparativeId?: string | undefined;
 }
 
@@ -131,10 +131,10 @@ export async function readV2Runs(
   const { query } = parseRunQuery(Object.fromEntries(definedMembers) as RunQueryBody);
   const { runs, next } = await store.read.runs.query(tenantId, {
     ...query,
-    parts: new Set([...findRequiredParts(membersFor(["ID", ...selects])), ...parts]),
+    parts: new Set([...findRequiredParts(findRequiredMembers(["ID", ...selects])), ...parts]),
   });
   const ids = selects.includes("FEEDBACK_STATS") ? runs.map(({ row }) => row.id) : [];
-  const [stats, datasets, extrasOf] = await Promise.all([
+  const [stats, datasets, findExtras] = await Promise.all([
     store.read.feedback.readStatsOfRuns(tenantId, ids, comparativeId),
     findDatasets(dependencies, tenantId, selects.includes("REFERENCE_DATASET_ID") ? runs : []),
     readRunExtras(dependencies, { tenantId, runs, selects }),
@@ -144,16 +144,16 @@ export async function readV2Runs(
       ...createView(dependencies, request),
       feedbackStats: stats.get(run.row.id),
       referenceDatasetId: datasets.get(run.row.projectId),
-      ...extrasOf(run.row.id),
+      ...findExtras(run.row.id),
     }),
   );
   return { items, runs, next: next === undefined ? null : toCursor(next, query.order) };
 }
 
-/** Data about a run from other tables, present if selected. */
+/** Data about a run from other tables. A member is present if it was selected. */
 type RunExtras = Pick<V2View, "lastQueuedMicros" | "isSource" | "traceToken">;
 
-/** Reads the extras of a page of runs, with one query for each kind. */
+/** Reads the extra data of a page of runs, with one query for each kind of data. */
 async function readRunExtras(
   { store }: WithLinks<Store>,
   {
@@ -167,12 +167,12 @@ async function readRunExtras(
   },
 ): Promise<(id: string) => RunExtras> {
   const { annotationQueues, examples, shares } = store.read;
-  const idsFor = (name: string): readonly string[] =>
+  const selectIds = (name: string): readonly string[] =>
     selects.includes(name) ? runs.map(({ row }) => row.id) : [];
   const [queuedIds, sourceIds, sharedIds] = [
-    idsFor("LAST_QUEUED_AT"),
-    idsFor("IS_IN_DATASET"),
-    idsFor("SHARE_URL"),
+    selectIds("LAST_QUEUED_AT"),
+    selectIds("IS_IN_DATASET"),
+    selectIds("SHARE_URL"),
   ];
   const [queued, sources, tokens] = await Promise.all([
     queuedIds.length === 0 ? undefined : annotationQueues.lastAdded(tenantId, queuedIds),
@@ -187,7 +187,7 @@ async function readRunExtras(
   });
 }
 
-/** Finds, by project id, the dataset that the project's runs are an experiment on. */
+/** Finds the datasets of experiments by project id. Projects that are no experiments have no entry. */
 async function findDatasets(
   { store }: WithLinks<Store>,
   tenantId: string,
@@ -199,8 +199,8 @@ async function findDatasets(
       ? []
       : await store.read.projects.list(tenantId, { ids, limit: ids.length, offset: 0 });
   return new Map(
-    projects.flatMap(({ id, referenceDatasetId: dataset }): [string, string][] =>
-      dataset === null ? [] : [[id, dataset]],
+    projects.flatMap(({ id, referenceDatasetId: datasetId }): [string, string][] =>
+      datasetId === null ? [] : [[id, datasetId]],
     ),
   );
 }
@@ -211,7 +211,7 @@ export async function readV2Run(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const selects = parseSelects(allValues(queryOf(request), "selects") ?? []);
+  const selects = parseSelects(allValues(readQuery(request), "selects") ?? []);
   const { run } = await findRun(dependencies, request);
   return sendV2Run(dependencies, request, { reply, run, selects });
 }
@@ -231,7 +231,7 @@ export async function sendV2Run(
   },
 ): Promise<unknown> {
   const { id, projectId } = run.row;
-  const [stats, datasets, extrasOf] = await Promise.all([
+  const [stats, datasets, findExtras] = await Promise.all([
     dependencies.store.read.feedback.readStatsOfRuns(run.tenantId, [id]),
     findDatasets(dependencies, run.tenantId, [run]),
     readRunExtras(dependencies, { tenantId: run.tenantId, runs: [run], selects }),
@@ -240,12 +240,12 @@ export async function sendV2Run(
     ...createView(dependencies, request),
     feedbackStats: stats.get(id),
     referenceDatasetId: datasets.get(projectId),
-    ...extrasOf(id),
+    ...findExtras(id),
   };
   return reply.type(jsonType).send(toV2RunJson(run, selects, view));
 }
 
-/** `GET /api/v2/runs/{id}/url`: the URL of the run in the UI. */
+/** `GET /api/v2/runs/{id}/url`: returns the URL of the run in the UI. */
 export async function readV2RunUrl(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,
@@ -255,17 +255,17 @@ export async function readV2RunUrl(
   return { url: `${request.protocol}://${request.host}${path}` };
 }
 
-/** `GET /api/v2/traces/{id}/runs`: all runs of a trace, by start time. */
+/** `GET /api/v2/traces/{id}/runs`: returns all runs of a trace, by start time. */
 export async function listV2TraceRuns(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const query = queryOf(request);
+  const query = readQuery(request);
   const selects = parseSelects(allValues(query, "selects") ?? []);
   const v1Query: V1RunQuery = {
     session: [parseId(firstValue(query, "project_id"), "project_id")],
-    trace: idOf(request),
+    trace: readRunId(request),
     filter: firstValue(query, "filter"),
     start_time: firstValue(query, "min_start_time"),
     end_time: firstValue(query, "max_start_time"),
@@ -289,9 +289,9 @@ async function findRun(
   { store }: WithLinks<Store>,
   request: FastifyRequest,
 ): Promise<{ readonly run: StoredRun; readonly id: string }> {
-  const id = idOf(request);
+  const id = readRunId(request);
   const run = await store.read.runs.find(request.tenantId, id);
-  const project = firstValue(queryOf(request), "project_id");
+  const project = firstValue(readQuery(request), "project_id");
   if (run === undefined || (project !== undefined && run.row.projectId !== project.toLowerCase())) {
     throw new RequestError(404, "Run not found");
   }
@@ -299,7 +299,7 @@ async function findRun(
 }
 
 /**
- * Checks the selected field names.
+ * Checks the names of the selected fields.
  *
  * @throws RequestError 422: there is no such field.
  */
@@ -326,7 +326,7 @@ const createView = (
   baseUrl: `${request.protocol}://${request.host}`,
 });
 
-export const queryOf = (request: FastifyRequest): QueryString => request.query as QueryString;
+export const readQuery = (request: FastifyRequest): QueryString => request.query as QueryString;
 
-export const idOf = (request: FastifyRequest): string =>
+export const readRunId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "run id");

@@ -30,7 +30,7 @@ const Status = Type.Optional(OneOf(["PENDING", "SUCCESS", "ERROR"]));
 const Amounts = Members(Amount);
 const Details = Type.Optional(Type.Object({ raw: Amounts }));
 
-/** The fields of a run that can be selected, in lower case; a field without a value is absent. */
+/** The fields of a run that can be selected, in lower case. A field without a value is absent. */
 const runFields = {
   name: OptionalText,
   run_type: OptionalText,
@@ -79,18 +79,22 @@ const runFields = {
 
 export const v2RunSchema = Type.Object({ id: Id, ...runFields }, { title: "V2Run" });
 
-const pageOf = (item: TSchema) => Type.Object({ items: List(item), next_cursor: TextOrNull });
+const createPageSchema = (item: TSchema) =>
+  Type.Object({ items: List(item), next_cursor: TextOrNull });
 
-/** A page: as one document, or as server-sent events whose data are JSON patches that build the document. */
-const streamed = (item: TSchema) => ({
-  contents: { "application/json": pageOf(item), "text/event-stream": Text },
+/**
+ * Creates the schema of a page: as one document, or as server-sent events whose data are JSON patches that build the
+ * document.
+ */
+const createStreamedSchema = (item: TSchema) => ({
+  contents: { "application/json": createPageSchema(item), "text/event-stream": Text },
 });
 
-export const v2RunPages = streamed(v2RunSchema);
+export const v2RunPages = createStreamedSchema(v2RunSchema);
 export const v2TraceRunsSchema = Type.Object({ items: List(v2RunSchema) });
 export const v2RunUrlSchema = Type.Object({ url: Text });
 
-export const v2TracePages = streamed(
+export const v2TracePages = createStreamedSchema(
   Type.Object(
     {
       root_run: v2RunSchema,
@@ -106,7 +110,7 @@ export const v2TracePages = streamed(
   ),
 );
 
-export const v2ThreadPages = streamed(
+export const v2ThreadPages = createStreamedSchema(
   Type.Object(
     {
       thread_id: Text,
@@ -134,16 +138,16 @@ export const v2ThreadPages = streamed(
 
 const { latency_seconds: _, ...turnFields } = runFields;
 
-/** The traces of a thread, where the latency has another name than in runs. */
-export const v2ThreadTracesSchema = pageOf(
+/** The traces of a thread. Their latency has another name than that of runs. */
+export const v2ThreadTracesSchema = createPageSchema(
   Type.Object(
     { ...turnFields, latency: OptionalAmount, turn_number: OptionalCount },
     { title: "V2ThreadTrace" },
   ),
 );
 
-/** The statistics that one thread and all threads have; a request selects some of them. */
-const totals = {
+/** The statistics that one thread and all threads have in common. A request selects some of them. */
+const totalMembers = {
   latency_p50_seconds: OptionalAmount,
   latency_p99_seconds: OptionalAmount,
   prompt_tokens: OptionalCount,
@@ -158,7 +162,7 @@ const OptionalAmounts = Type.Optional(Amounts);
 
 export const v2ThreadsStatisticsSchema = Type.Object(
   {
-    ...totals,
+    ...totalMembers,
     prompt_token_details: OptionalAmounts,
     completion_token_details: OptionalAmounts,
     prompt_cost_details: OptionalAmounts,
@@ -177,7 +181,7 @@ export const v2ThreadsStatisticsSchema = Type.Object(
 
 export const v2ThreadStatisticsSchema = Type.Object(
   {
-    ...totals,
+    ...totalMembers,
     prompt_token_details: Details,
     completion_token_details: Details,
     prompt_cost_details: Details,
@@ -194,6 +198,8 @@ export const v2ThreadStatisticsSchema = Type.Object(
 export const v2ShareSchema = Type.Object({ share_token: Text });
 export const maybeV2ShareSchema = Type.Object({ share_token: Type.Optional(Text) });
 
-export const v2ProjectPageSchema = pageOf(v2ProjectSchema);
-export const v2DatasetPageSchema = pageOf(v2DatasetSchema);
-export const v2ExperimentRunPages = streamed(exampleWithRuns(v2RunSchema, "V2ExampleWithRuns"));
+export const v2ProjectPageSchema = createPageSchema(v2ProjectSchema);
+export const v2DatasetPageSchema = createPageSchema(v2DatasetSchema);
+export const v2ExperimentRunPages = createStreamedSchema(
+  exampleWithRuns(v2RunSchema, "V2ExampleWithRuns"),
+);

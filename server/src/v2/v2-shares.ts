@@ -8,7 +8,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import { readToken } from "../storage/share-token.ts";
 import type { SharedThread } from "../shares/share.ts";
 import { firstValue, parseId } from "../http/query-string.ts";
-import { idOf, queryOf, readV2Runs } from "./v2-runs.ts";
+import { readRunId, readQuery, readV2Runs } from "./v2-runs.ts";
 
 const Id = Type.String({ maxLength: 64 });
 
@@ -22,13 +22,13 @@ export const v2ThreadShareBody = Maybe(
   Type.Object({ session_id: Maybe(Id), project_id: Maybe(Id) }),
 );
 
-/** `POST /api/v2/runs/{id}/share`: shares the run's whole trace. Returns the same token when repeated. */
+/** `POST /api/v2/runs/{id}/share`: shares the run's whole trace. Repeating the request returns the same token. */
 export async function shareV2Run(
   { store }: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ShareBody> }>,
 ): Promise<unknown> {
   const { tenantId, body } = request;
-  const run = await store.read.runs.find(tenantId, idOf(request));
+  const run = await store.read.runs.find(tenantId, readRunId(request));
   const root = run && (await store.read.runs.find(tenantId, run.row.traceId));
   const project = body?.session_id ?? body?.project_id ?? undefined;
   const trace = body?.trace_id ?? undefined;
@@ -44,21 +44,21 @@ export async function shareV2Run(
 }
 
 /**
- * `DELETE /api/v2/runs/{id}/share`: stops sharing the trace; succeeds even if it is not shared. A share of the run
- * alone stays.
+ * `DELETE /api/v2/runs/{id}/share`: stops sharing the trace. Succeeds even if it is not shared. A share of the run
+ * alone is not removed.
  */
 export async function unshareV2Run(
   { store }: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const id = idOf(request);
+  const id = readRunId(request);
   const run = await store.read.runs.find(request.tenantId, id);
   await store.write.shares.unshareTrace(request.tenantId, run?.row.traceId ?? id);
   return reply.code(204).send();
 }
 
-/** `POST /api/v2/threads/{id}/share`: returns the same token when repeated. */
+/** `POST /api/v2/threads/{id}/share`: shares a thread. Repeating the request returns the same token. */
 export async function shareV2Thread(
   dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadShareBody> }>,
@@ -85,7 +85,9 @@ export async function shareV2Thread(
   };
 }
 
-/** `GET /api/v2/threads/{id}/share`: the token; omitted if the thread is not shared. */
+/**
+ * `GET /api/v2/threads/{id}/share`: returns the token. The response does not contain one if the thread is not shared.
+ */
 export async function readV2ThreadShare(
   { store }: WithLinks<Store>,
   request: FastifyRequest,
@@ -96,7 +98,10 @@ export async function readV2ThreadShare(
   return token === null ? {} : { share_token: token };
 }
 
-/** `DELETE /api/v2/threads/{id}/share`: succeeds even if the thread is not shared, or has no runs anymore. */
+/**
+ * `DELETE /api/v2/threads/{id}/share`: stops sharing a thread. Succeeds even if it is not shared or has no runs any
+ * more.
+ */
 export async function unshareV2Thread(
   { store }: WithLinks<Store>,
   request: FastifyRequest,
@@ -111,7 +116,7 @@ function parseThread(
   body: NonNullable<Static<typeof v2ThreadShareBody>> = {},
 ): SharedThread {
   const { id } = request.params as { readonly id: string };
-  const query = queryOf(request);
+  const query = readQuery(request);
   const project =
     body.project_id ??
     body.session_id ??

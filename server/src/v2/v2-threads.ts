@@ -8,7 +8,7 @@ import { Maybe } from "../http/schema-parts.ts";
 import { allValues, firstValue, parseId } from "../http/query-string.ts";
 import {
   toInclusiveEnd,
-  oneDayAgo,
+  createDefaultStart,
   unsupportedBody,
   pageBody,
   toPageSize,
@@ -19,10 +19,10 @@ import {
 } from "./v2-page.ts";
 import { parseRunQuery } from "../runs/handlers/run-query-body.ts";
 import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
-import { parseSelects, queryOf, maxReadRuns, readV2Runs } from "./v2-runs.ts";
+import { parseSelects, readQuery, maxReadRuns, readV2Runs } from "./v2-runs.ts";
 import type { V1RunQuery } from "./v2-runs.ts";
 
-/** Maximum number of root runs to group into threads for one response. */
+/** Maximum number of root runs that one request groups into threads. */
 const maxRoots = 10_000;
 
 /** Body members that select threads. */
@@ -73,7 +73,7 @@ export const v2ThreadsStatsBody = Type.Object({
   }),
 });
 
-/** A turn of a thread: a root run, with the fields from which threads are computed. */
+/** A turn of a thread: a root run, with the fields from which the thread's fields are computed. */
 interface Turn {
   readonly trace_id: string;
   readonly thread_id?: string;
@@ -129,7 +129,7 @@ const turnFields = [
   ...detailNames.map((name) => name.toUpperCase()),
 ];
 
-/** `POST /api/v2/threads/query`: the threads of a project, most recently active first. */
+/** `POST /api/v2/threads/query`: returns the threads of a project, the most recently active first. */
 export async function queryV2Threads(
   dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadQueryBody> }>,
@@ -147,7 +147,10 @@ export async function queryV2Threads(
   });
 }
 
-/** Reads all turns in the time range, by thread; with filters, only of threads with at least one matching turn. */
+/**
+ * Reads all turns in the time range, grouped by thread. If there are filters, only threads with at least one matching
+ * turn are included.
+ */
 async function readThreads(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,
@@ -156,7 +159,7 @@ async function readThreads(
   rejectHostedOptions(request, body);
   const v1Query: V1RunQuery = {
     session: [parseId(body.project_id, "project_id")],
-    start_time: body.min_start_time ?? oneDayAgo(),
+    start_time: body.min_start_time ?? createDefaultStart(),
     end_time: toInclusiveEnd(body.max_start_time),
   };
   const { filter, trace_filter: traceFilter, tree_filter: treeFilter } = body;
@@ -167,11 +170,11 @@ async function readThreads(
         fields: ["THREAD_ID"],
       })
     : [];
-  const eligible = new Set(matching.map(({ thread_id: id }) => id));
+  const matchingThreadIds = new Set(matching.map(({ thread_id: id }) => id));
   const threads = new Map<string, Turn[]>();
   for (const turn of await readTurns(dependencies, request, { v1Query })) {
     const { thread_id: id } = turn;
-    if (id !== undefined && (!isFiltered || eligible.has(id))) {
+    if (id !== undefined && (!isFiltered || matchingThreadIds.has(id))) {
       const turns = threads.get(id) ?? [];
       threads.set(id, turns);
       turns.push(turn);
@@ -180,7 +183,7 @@ async function readThreads(
   return threads;
 }
 
-/** `POST /api/v2/threads/stats`: statistics over all threads of a project. */
+/** `POST /api/v2/threads/stats`: returns statistics over all threads of a project. */
 export async function readV2ThreadsStats(
   dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadsStatsBody> }>,
@@ -188,49 +191,49 @@ export async function readV2ThreadsStats(
   const { body } = request;
   const threads = await readThreads(dependencies, request, body);
   const turns = [...threads.values()].flat();
-  const ended = turns.filter(({ end_time: end }) => end !== undefined);
+  const endedTurns = turns.filter(({ end_time: end }) => end !== undefined);
   const firstTokens = turns.flatMap(({ start_time: start, first_token_time: time }) =>
     time === undefined ? [] : (Date.parse(time) - Date.parse(start)) / 1_000,
   );
   const tokens = turns.map(({ total_tokens: count }) => count ?? 0);
-  return pickSelected(body.select, {
+  return selectStats(body.select, {
     ...computeTotals(turns),
     ...Object.fromEntries(detailNames.map((name) => [name, sumDetails(turns, [name])])),
     thread_count: threads.size,
     trace_count: turns.length,
-    error_rate: rateOf(turns.filter(({ status }) => status === "ERROR").length, turns.length),
-    streaming_rate: rateOf(
-      ended.filter(({ first_token_time: time }) => time !== undefined).length,
-      ended.length,
+    error_rate: computeRate(turns.filter(({ status }) => status === "ERROR").length, turns.length),
+    streaming_rate: computeRate(
+      endedTurns.filter(({ first_token_time: time }) => time !== undefined).length,
+      endedTurns.length,
     ),
-    median_tokens: quantile(sortAscending(tokens), 0.5),
-    first_token_p50_seconds: quantile(sortAscending(firstTokens), 0.5),
-    first_token_p99_seconds: quantile(sortAscending(firstTokens), 0.99),
-    // Feedback belongs to runs and projects on this server, never to a thread.
+    median_tokens: findQuantile(sortAscending(tokens), 0.5),
+    first_token_p50_seconds: findQuantile(sortAscending(firstTokens), 0.5),
+    first_token_p99_seconds: findQuantile(sortAscending(firstTokens), 0.99),
+    // On this server, feedback belongs to runs and projects, never to a thread.
     thread_feedback_stats: {},
   });
 }
 
-const rateOf = (count: number, total: number): number | undefined =>
+const computeRate = (count: number, total: number): number | undefined =>
   total === 0 ? undefined : count / total;
 
-/** Statistics that a single thread and a group of threads share. */
+/** Computes the statistics that a single thread and all threads have in common. */
 function computeTotals(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
-  const latencies = latenciesOf(turns);
+  const latencies = sortLatencies(turns);
   return {
-    latency_p50_seconds: quantile(latencies, 0.5),
-    latency_p99_seconds: quantile(latencies, 0.99),
-    prompt_tokens: sum(turns, "prompt_tokens"),
-    completion_tokens: sum(turns, "completion_tokens"),
-    total_tokens: sum(turns, "total_tokens"),
-    prompt_cost: sum(turns, "prompt_cost"),
-    completion_cost: sum(turns, "completion_cost"),
-    total_cost: sum(turns, "total_cost"),
+    latency_p50_seconds: findQuantile(latencies, 0.5),
+    latency_p99_seconds: findQuantile(latencies, 0.99),
+    prompt_tokens: sumMembers(turns, "prompt_tokens"),
+    completion_tokens: sumMembers(turns, "completion_tokens"),
+    total_tokens: sumMembers(turns, "total_tokens"),
+    prompt_cost: sumMembers(turns, "prompt_cost"),
+    completion_cost: sumMembers(turns, "completion_cost"),
+    total_cost: sumMembers(turns, "total_cost"),
   };
 }
 
-/** Picks the selected statistics; some of their names end with a unit. */
-const pickSelected = (
+/** Selects the requested statistics. Some of their names end with a unit. */
+const selectStats = (
   selects: readonly string[],
   stats: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> => {
@@ -252,10 +255,10 @@ function sumDetails(
   return Object.fromEntries(sums);
 }
 
-/** Computes a thread from its turns, which are ordered by start time. */
+/** Computes a thread from its turns, which are in the order of their start times. */
 function toThread(id: string, turns: readonly Turn[]) {
   const [oldest, newest] = [turns[0], turns.at(-1)];
-  const latencies = latenciesOf(turns);
+  const latencies = sortLatencies(turns);
   return {
     thread_id: id,
     count: turns.length,
@@ -268,25 +271,25 @@ function toThread(id: string, turns: readonly Turn[]) {
     start_time: oldest?.start_time,
     min_start_time: oldest?.start_time,
     max_start_time: newest?.start_time ?? "",
-    latency_p50: quantile(latencies, 0.5),
-    latency_p99: quantile(latencies, 0.99),
+    latency_p50: findQuantile(latencies, 0.5),
+    latency_p99: findQuantile(latencies, 0.99),
     num_errored_turns: turns.filter(({ status }) => status === "ERROR").length,
-    total_tokens: sum(turns, "total_tokens"),
-    total_cost: sum(turns, "total_cost"),
+    total_tokens: sumMembers(turns, "total_tokens"),
+    total_cost: sumMembers(turns, "total_cost"),
     total_token_details: sumDetails(turns, ["prompt_token_details", "completion_token_details"]),
     total_cost_details: sumDetails(turns, ["prompt_cost_details", "completion_cost_details"]),
   };
 }
 
-/** `GET /api/v2/threads/{id}/traces`: the turns of a thread, newest first. */
+/** `GET /api/v2/threads/{id}/traces`: returns the turns of a thread, the newest first. */
 export async function listV2ThreadTraces(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const query = queryOf(request);
+  const query = readQuery(request);
   const requestedFields = allValues(query, "selects") ?? [];
-  // The field `OP` exists only in the hosted service, so it is ignored. Latency has another name in a turn than in a
+  // The field `OP` exists only in the hosted service, so it is ignored. In a turn, latency has another name than in a
   // run.
   const runFields = requestedFields.filter((name) => name !== "OP" && name !== "TURN_NUMBER");
   const selects = parseSelects(
@@ -302,7 +305,7 @@ export async function listV2ThreadTraces(
     },
     selects: ["TRACE_ID", ...selects],
   });
-  // Turns are numbered within the whole thread, regardless of the page and the filters.
+  // Turns are numbered within the whole thread, whatever the page and the filters.
   const { filter: threadFilter, session } = toV1ThreadQuery(request, "project_id");
   const numberedTurns = requestedFields.includes("TURN_NUMBER")
     ? await readTurns(dependencies, request, {
@@ -310,7 +313,9 @@ export async function listV2ThreadTraces(
         fields: ["TRACE_ID"],
       })
     : [];
-  const numberOf = new Map(numberedTurns.map(({ trace_id: trace }, index) => [trace, index + 1]));
+  const turnNumbers = new Map(
+    numberedTurns.map(({ trace_id: trace }, index) => [trace, index + 1]),
+  );
   const turns = items.map((item) => {
     const {
       id: _,
@@ -322,18 +327,18 @@ export async function listV2ThreadTraces(
     return {
       ...turn,
       ...(latency === undefined ? {} : { latency }),
-      ...(numberedTurns.length === 0 ? {} : { turn_number: numberOf.get(turn.trace_id) }),
+      ...(numberedTurns.length === 0 ? {} : { turn_number: turnNumbers.get(turn.trace_id) }),
     };
   });
   return reply.send({ items: turns, next_cursor: next });
 }
 
-/** `GET /api/v2/threads/{id}/stats`. */
+/** `GET /api/v2/threads/{id}/stats`: returns statistics of a thread. */
 export async function readV2ThreadStats(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const selects = allValues(queryOf(request), "selects") ?? [];
+  const selects = allValues(readQuery(request), "selects") ?? [];
   const v1Query = toV1ThreadQuery(request, "session_id");
   const turns = await readTurns(dependencies, request, { v1Query });
   const ends = turns.flatMap(({ end_time: end }) => end ?? []);
@@ -346,7 +351,7 @@ export async function readV2ThreadStats(
     last_end_time: ends.toSorted().at(-1),
   };
   if (!selects.includes("FEEDBACK_STATS")) {
-    return pickSelected(selects, stats);
+    return selectStats(selects, stats);
   }
   const definedMembers = Object.entries(v1Query).filter(([, value]) => value !== undefined);
   const { query } = parseRunQuery(Object.fromEntries(definedMembers) as RunQueryBody);
@@ -354,16 +359,16 @@ export async function readV2ThreadStats(
     request.tenantId,
     query.filter,
   );
-  return pickSelected(selects, { ...stats, feedback_stats: feedback });
+  return selectStats(selects, { ...stats, feedback_stats: feedback });
 }
 
-/** Returns the query for the root runs of a thread, in the form of the first version of the API. */
+/** Creates the query for the root runs of a thread, in the form of the first version of the API. */
 function toV1ThreadQuery(
   request: FastifyRequest,
   project: "project_id" | "session_id",
 ): V1RunQuery {
   const { id } = request.params as { readonly id: string };
-  const query = queryOf(request);
+  const query = readQuery(request);
   return {
     session: [parseId(firstValue(query, project), project)],
     is_root: true,
@@ -404,16 +409,16 @@ async function readTurns(
   return turns;
 }
 
-const latenciesOf = (turns: readonly Turn[]): readonly number[] =>
+const sortLatencies = (turns: readonly Turn[]): readonly number[] =>
   sortAscending(turns.flatMap(({ latency_seconds: latency }) => latency ?? []));
 
 const sortAscending = (numbers: readonly number[]): readonly number[] =>
   numbers.toSorted((a, b) => a - b);
 
-const quantile = (sorted: readonly number[], share: number): number | undefined =>
+const findQuantile = (sorted: readonly number[], share: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
 
-const sum = (
+const sumMembers = (
   turns: readonly Turn[],
   name:
     | "total_tokens"

@@ -8,7 +8,7 @@ import { toIso } from "../http/wire-text.ts";
 import { parseId } from "../http/query-string.ts";
 import {
   toInclusiveEnd,
-  oneDayAgo,
+  createDefaultStart,
   unsupportedBody,
   pageBody,
   toPageSize,
@@ -32,10 +32,10 @@ export const v2TraceQueryBody = Type.Object({
   ...pageBody,
 });
 
-/** Fields that are computed over all runs of a trace, not only its root. */
-const aggregates: readonly string[] = ["TOTAL_TOKENS", "TOTAL_COST", "FIRST_TOKEN_TIME"];
+/** Fields that are computed over all runs of a trace instead of its root run. */
+const aggregateFields: readonly string[] = ["TOTAL_TOKENS", "TOTAL_COST", "FIRST_TOKEN_TIME"];
 
-/** `POST /api/v2/traces/query`: root runs, each with the aggregates of its trace. */
+/** `POST /api/v2/traces/query`: returns root runs, each with the aggregates of its trace. */
 export async function queryV2Traces(
   dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2TraceQueryBody> }>,
@@ -48,16 +48,16 @@ export async function queryV2Traces(
     session: [parseId(body.project_id, "project_id")],
     id: body.trace_ids,
     is_root: true,
-    start_time: body.min_start_time ?? oneDayAgo(),
+    start_time: body.min_start_time ?? createDefaultStart(),
     end_time: toInclusiveEnd(body.max_start_time),
     trace_filter: body.trace_filter,
     tree_filter: body.tree_filter,
     limit: toPageSize(body.page_size),
     cursor: body.cursor,
   };
-  const rootFields = selects.filter((name) => !aggregates.includes(name));
+  const rootFields = selects.filter((name) => !aggregateFields.includes(name));
   const page = await readV2Runs(dependencies, request, { v1Query, selects: rootFields });
-  const selectedAggregates = new Set(selects.filter((name) => aggregates.includes(name)));
+  const selectedAggregates = new Set(selects.filter((name) => aggregateFields.includes(name)));
   if (selectedAggregates.size === 0) {
     const items = page.items.map((root) => Buffer.from(`{"root_run":${root.toString()}}`));
     return sendPage(request, reply, { items, next: page.next });
@@ -81,7 +81,7 @@ export async function queryV2Traces(
   return sendPage(request, reply, { items, next: page.next });
 }
 
-/** Finds the time of the earliest first token of all runs of a trace. */
+/** Finds the time of the earliest first token among all runs of a trace. */
 async function readFirstToken(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,

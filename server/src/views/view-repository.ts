@@ -4,7 +4,7 @@ import { projectQueries } from "../projects/project-queries.ts";
 import { createQueryBuilder, Query } from "../storage/query.ts";
 import type { Database, Parameters } from "../storage/query.ts";
 
-/** Names a view of a tenant. */
+/** Identifies a view of a tenant. */
 export interface ViewKey {
   readonly projectId: string;
   readonly id: string;
@@ -31,7 +31,7 @@ export interface ViewDraft {
   readonly fields: ViewFields;
 }
 
-/** The fields to change; an absent one keeps its value. */
+/** The fields to change. An absent field keeps its value. */
 export interface ViewChanges {
   readonly name?: string;
   readonly fields: Partial<ViewFields>;
@@ -49,20 +49,39 @@ export interface ViewReads {
    * @throws RequestError 404: the project does not exist.
    */
   list(tenantId: string, projectId: string, page: ViewPage): Promise<readonly View[]>;
-  /** @throws RequestError 404: the view does not exist. */
+  /**
+   * Finds a view.
+   *
+   * @throws RequestError 404: the view does not exist.
+   */
   find(tenantId: string, key: ViewKey): Promise<View>;
 }
 
 export interface ViewWrites {
-  /** @throws RequestError 404: the project does not exist. */
+  /**
+   * Creates a view.
+   *
+   * @throws RequestError 404: the project does not exist.
+   */
   create(tenantId: string, projectId: string, draft: ViewDraft): Promise<View>;
-  /** @throws RequestError 404: the view does not exist. */
+  /**
+   * Changes a view.
+   *
+   * @throws RequestError 404: the view does not exist.
+   */
   update(tenantId: string, key: ViewKey, changes: ViewChanges): Promise<View>;
-  /** @throws RequestError 404: the view does not exist. */
+  /**
+   * Deletes a view.
+   *
+   * @throws RequestError 404: the view does not exist.
+   */
   delete(tenantId: string, key: ViewKey): Promise<void>;
 }
 
-/** `fields_json` is the JSON of {@link ViewFields}. The trigger deletes the views of a deleted project. */
+/**
+ * SQL that creates the table of views. `fields_json` is the JSON of {@link ViewFields}. The trigger deletes the views
+ * of a deleted project.
+ */
 export const viewTables = `
   CREATE TABLE views (
     tenant_id TEXT NOT NULL, project_id TEXT NOT NULL, id TEXT NOT NULL, name_json TEXT NOT NULL,

@@ -20,7 +20,7 @@ export interface ViewStore {
 const name = Type.String({ minLength: 1, maxLength: 1_000 });
 /** A longer filter would not fit into the URL of the UI. */
 const filter = Maybe(Type.String({ maxLength: 8_000 }));
-const fields = {
+const viewMembers = {
   description: Maybe(Type.String({ maxLength: 10_000 })),
   filter_string: filter,
   trace_filter_string: filter,
@@ -28,9 +28,9 @@ const fields = {
 };
 
 /** Body of `POST /sessions/{id}/views`. Unknown members are ignored. */
-const viewBody = Type.Object({ ...fields, display_name: name });
-/** Body of `PATCH /sessions/{id}/views/{viewId}`: null leaves a field unchanged, an empty text removes it. */
-const viewPatchBody = Type.Object({ ...fields, display_name: Maybe(name) });
+const viewBody = Type.Object({ ...viewMembers, display_name: name });
+/** Body of `PATCH /sessions/{id}/views/{viewId}`. Null leaves a field unchanged, an empty text removes its value. */
+const viewPatchBody = Type.Object({ ...viewMembers, display_name: Maybe(name) });
 
 type ViewBody = Static<typeof viewBody>;
 type ViewPatchBody = Static<typeof viewPatchBody>;
@@ -50,13 +50,13 @@ const viewSchema = Type.Object(
   { title: "View" },
 );
 
-const tag = "projects";
+const apiTag = "projects";
 
-/** Routes of views, the saved filters of a project's runs. */
+/** Adds the routes of views, which are saved filters of a project's runs. */
 export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore): void {
   app.route({
     ...route(endpoints.listViews, {
-      tag,
+      tag: apiTag,
       summary: "Lists the views of a project by name.",
       query: {
         limit: "Maximum number of items; default 100.",
@@ -66,30 +66,31 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
     }),
     handler: async (request) => {
       const page = parsePage(request.query as QueryString);
-      const views = await read.views.list(request.tenantId, projectIdOf(request), page);
+      const views = await read.views.list(request.tenantId, readProjectId(request), page);
       return views.map(toJson);
     },
   });
   app.route<{ Body: ViewBody }>({
     ...route(endpoints.createView, {
-      tag,
+      tag: apiTag,
       summary: "Creates a view of a project: a name for a filter of its runs.",
       body: viewBody,
       response: viewSchema,
     }),
     handler: async (request) => {
       const { display_name } = request.body;
-      const draft = { name: display_name, fields: { ...noFields, ...fieldsOf(request.body) } };
-      return toJson(await write.views.create(request.tenantId, projectIdOf(request), draft));
+      const draft = { name: display_name, fields: { ...noFields, ...readFields(request.body) } };
+      return toJson(await write.views.create(request.tenantId, readProjectId(request), draft));
     },
   });
   app.route({
-    ...route(endpoints.readView, { tag, summary: "Reads a view.", response: viewSchema }),
-    handler: async (request) => toJson(await read.views.find(request.tenantId, keyOf(request))),
+    ...route(endpoints.readView, { tag: apiTag, summary: "Reads a view.", response: viewSchema }),
+    handler: async (request) =>
+      toJson(await read.views.find(request.tenantId, readViewKey(request))),
   });
   app.route<{ Body: ViewPatchBody }>({
     ...route(endpoints.updateView, {
-      tag,
+      tag: apiTag,
       summary: "Updates the given fields of a view; null leaves a field unchanged.",
       body: viewPatchBody,
       response: viewSchema,
@@ -98,15 +99,15 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
       const { display_name } = request.body;
       const changes = {
         ...(typeof display_name === "string" ? { name: display_name } : {}),
-        fields: fieldsOf(request.body),
+        fields: readFields(request.body),
       };
-      return toJson(await write.views.update(request.tenantId, keyOf(request), changes));
+      return toJson(await write.views.update(request.tenantId, readViewKey(request), changes));
     },
   });
   app.route({
-    ...route(endpoints.deleteView, { tag, summary: "Deletes a view.", response: Deleted }),
+    ...route(endpoints.deleteView, { tag: apiTag, summary: "Deletes a view.", response: Deleted }),
     handler: async (request) => {
-      const key = keyOf(request);
+      const key = readViewKey(request);
       await write.views.delete(request.tenantId, key);
       return { id: key.id };
     },
@@ -120,16 +121,22 @@ const noFields: ViewFields = {
   treeFilter: null,
 };
 
-/** @throws RequestError 422: a filter is invalid. */
-function fieldsOf(body: Omit<ViewPatchBody, "display_name">): Partial<ViewFields> {
+/**
+ * Reads the fields of a view that are set.
+ *
+ * @throws RequestError 422: a filter is invalid.
+ */
+function readFields(body: Omit<ViewPatchBody, "display_name">): Partial<ViewFields> {
   const texts = {
     filter: checkFilter("filter_string", body.filter_string),
     traceFilter: checkFilter("trace_filter_string", body.trace_filter_string),
     treeFilter: checkFilter("tree_filter_string", body.tree_filter_string),
     description: body.description,
   };
-  const given = Object.entries(texts).filter(([, text]) => typeof text === "string");
-  return Object.fromEntries(given.map(([member, text]) => [member, text === "" ? null : text]));
+  const textEntries = Object.entries(texts).filter(([, text]) => typeof text === "string");
+  return Object.fromEntries(
+    textEntries.map(([member, text]) => [member, text === "" ? null : text]),
+  );
 }
 
 function checkFilter(parameter: string, text: string | null | undefined) {
@@ -137,13 +144,13 @@ function checkFilter(parameter: string, text: string | null | undefined) {
   return text;
 }
 
-const paramsOf = (request: FastifyRequest) =>
+const readParameters = (request: FastifyRequest) =>
   request.params as { readonly id: string; readonly viewId: string };
-const projectIdOf = (request: FastifyRequest): string =>
-  parseId(paramsOf(request).id, "session id");
-const keyOf = (request: FastifyRequest): ViewKey => ({
-  projectId: projectIdOf(request),
-  id: parseId(paramsOf(request).viewId, "view id"),
+const readProjectId = (request: FastifyRequest): string =>
+  parseId(readParameters(request).id, "session id");
+const readViewKey = (request: FastifyRequest): ViewKey => ({
+  projectId: readProjectId(request),
+  id: parseId(readParameters(request).viewId, "view id"),
 });
 
 const toJson = ({ id, projectId, name: displayName, fields: values, ...times }: View) => ({

@@ -10,14 +10,14 @@ import { StepSize } from "../../storage/sqlite/step-size.ts";
 import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 
 /**
- * The projects of runs in SQLite: creates them when a run first names them, and deletes them with their runs. It is
- * synchronous, because ingest is. Caches projects: there are few, and every run names one.
+ * The projects of runs in SQLite. Creates a project when a run first names it, and deletes projects with their runs.
+ * It is synchronous, because ingest is. Projects are cached: there are few, and every run names one.
  */
 export class SqliteRunProjects implements RunProjects, ProjectRuns {
   readonly #statements;
   readonly #keys: TenantKeyWriter;
   readonly #steps: StepSize;
-  /** Keyed by tenant and name. */
+  /** Project ids by tenant and name. */
   readonly #idsByName = new Map<string, string>();
   readonly #tenantsById = new Map<string, string>();
 
@@ -25,8 +25,8 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
     this.#keys = keys;
     this.#steps = steps;
     this.#statements = {
-      deletes: projectDeletions.map((sql) => db.prepare(sql)),
-      selectRuns: db
+      deleteStatements: projectDeletions.map((sql) => db.prepare(sql)),
+      listRuns: db
         .prepare(
           `SELECT trace_id, id,
              (SELECT total(octet_length(body)) FROM payloads p WHERE p.trace_id = r.trace_id AND p.id = r.id)
@@ -48,8 +48,8 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 
   /**
-   * Finds the key of the project that a run names; `undefined` if it names none, a reason if the run must be
-   * rejected.
+   * Finds the key of the project that a run names; `undefined` if the run names no project, or the reason why the run
+   * must be rejected.
    */
   resolve(
     tenantId: string,
@@ -65,8 +65,8 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 
   /**
-   * The key of the default project, for a run that names none; empty, without creating the project, if the run names
-   * one.
+   * Returns the key of the default project for a run that names no project. If the run names one, returns an empty
+   * text and creates no project.
    */
   resolveDefault(tenantId: string, { projectId, projectName }: NamedProject): string {
     const isNamed = typeof projectId === "string" || typeof projectName === "string";
@@ -74,8 +74,8 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 
   /**
-   * The key of the project with this name, created if missing; `null` stands for the default project of runs that
-   * name none.
+   * Returns the key of the project with this name, or of the default project if the name is `null`. Creates a missing
+   * project.
    */
   findOrCreate(tenantId: string, projectName: string | null): string {
     const name = projectName ?? defaultProjectName;
@@ -86,14 +86,14 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
     }
     const values = [randomUUID(), tenantId, JSON.stringify(name), Date.now() * 1_000];
     this.#statements.insert.run(values);
-    const id = String(this.#find(tenantId, name));
+    const id = String(this.#findByName(tenantId, name));
     this.#idsByName.set(key, id);
     return id;
   }
 
   /** Whether a project belongs to a tenant. */
   belongsTo(tenantId: string, id: string): boolean {
-    return this.#tenantOf(id) === tenantId;
+    return this.#findTenant(id) === tenantId;
   }
 
   deleteAll(tenantId: string, ids: readonly string[]): LongWrite<void> {
@@ -102,10 +102,10 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
 
   /** Deletes runs in slices; each project is deleted after its last run. */
   *#deleteAll(tenantId: string, ids: readonly string[]): Generator<void, void> {
-    const { selectRuns, deleteRuns, deleteFacets, deletes } = this.#statements;
+    const { listRuns, deleteRuns, deleteFacets, deleteStatements } = this.#statements;
     for (const id of ids) {
       for (let hasMore = true; hasMore;) {
-        const runs = parseRows(selectRuns.all([id, this.#steps.limitRows(runsPerStep)]));
+        const runs = parseRows(listRuns.all([id, this.#steps.limitRows(runsPerStep)]));
         const values = [JSON.stringify(limitBytes(runs)), tenantId];
         deleteRuns.forEach((statement) => statement.run(values));
         hasMore = runs.length > 0;
@@ -114,25 +114,25 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
       while (deleteFacets.run([id, this.#steps.limitRows(facetsPerStep)]).changes > 0) {
         yield;
       }
-      deletes.forEach((statement) => statement.run([id]));
+      deleteStatements.forEach((statement) => statement.run([id]));
       this.clearCache();
       yield;
     }
   }
 
-  /** Clears the caches. Must be called after a rollback: cached projects may no longer exist. */
+  /** Clears the caches. Must be called after a rollback, because cached projects may no longer exist. */
   clearCache(): void {
     this.#idsByName.clear();
     this.#tenantsById.clear();
   }
 
-  #find(tenantId: string, name: string): string | undefined {
+  #findByName(tenantId: string, name: string): string | undefined {
     const rows = this.#statements.findByName.all([tenantId, JSON.stringify(name)]);
     const [values] = parseRows(rows);
     return values === undefined ? undefined : String(values[0]);
   }
 
-  #tenantOf(id: string): string | undefined {
+  #findTenant(id: string): string | undefined {
     const cached = this.#tenantsById.get(id);
     if (cached !== undefined) {
       return cached;
@@ -146,12 +146,12 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 }
 
-/** Runs that one slice deletes. */
+/** Maximum number of runs that one slice deletes. */
 const runsPerStep = 25;
 const facetsPerStep = 500;
 
 /**
- * Returns the first runs, up to the byte limit of a slice; the third column of each row is the run's size in bytes.
+ * Returns the first runs, up to the byte limit of a slice. The third column of each row is the run's size in bytes.
  */
 function limitBytes(runs: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
   let bytes = 0;
@@ -159,9 +159,12 @@ function limitBytes(runs: readonly (readonly unknown[])[]): readonly (readonly u
   return end === -1 ? runs : runs.slice(0, end + 1);
 }
 
-/** Statements that delete runs and what belongs to them: `?1` is a list of trace and run ids, `?2` the tenant. */
+/**
+ * Statements that delete runs and the rows that belong to them: `?1` is a list of trace and run ids, `?2` the tenant
+ * id.
+ */
 const runDeletions = [
-  // Another tenant's rows may refer to the same ids; those must stay.
+  // Rows of other tenants may refer to the same ids and must not be deleted.
   ...["feedback", "feedback_tokens", "annotation_queue_runs"].map(
     (table) =>
       `DELETE FROM ${table} WHERE +tenant_id = ?2
@@ -173,13 +176,13 @@ const runDeletions = [
   ),
 ];
 
-/** Statements that delete a project and what belongs to it: `?1` is its id. */
+/** Statements that delete a project and the rows that belong to it: `?1` is its id. */
 const projectDeletions = [
   ...["payloads", "attachments", "shares", "trace_shares"].map(
     (table) =>
       `DELETE FROM ${table} WHERE (trace_id, id) IN (SELECT trace_id, id FROM runs WHERE project_id = ?1)`,
   ),
-  // Another tenant's rows may refer to the same ids; those must stay.
+  // Rows of other tenants may refer to the same ids and must not be deleted.
   ...["feedback", "feedback_tokens", "annotation_queue_runs"].map(
     (table) =>
       `DELETE FROM ${table} WHERE run_id IN (SELECT id FROM runs WHERE project_id = ?1)

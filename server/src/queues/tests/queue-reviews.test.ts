@@ -59,14 +59,14 @@ async function createFixture(count: number, reviewers: Readonly<Record<string, u
       nowMicros += micros;
     },
     next: async (reviewer: string) =>
-      placeOf(await reviews.claim(tenant, { queueId, reviewer, pick: { kind: "next" } })),
+      placeOf(await reviews.claim(tenant, { queueId, reviewer, choice: { kind: "next" } })),
     beside: async (reviewer: string, kind: "after" | "before", place: number) => {
       const pick = { kind, entryId: ids[place] ?? "" };
-      return placeOf(await reviews.claim(tenant, { queueId, reviewer, pick }));
+      return placeOf(await reviews.claim(tenant, { queueId, reviewer, choice: pick }));
     },
     open: (reviewer: string, place: number) => {
       const pick = { kind: "this", entryId: ids[place] ?? "" } as const;
-      return reviews.claim(tenant, { queueId, reviewer, pick });
+      return reviews.claim(tenant, { queueId, reviewer, choice: pick });
     },
     finish: (reviewer: string, place: number) => reviews.finish(tenant, key(reviewer, place)),
     reopen: (reviewer: string, place: number) => reviews.reopen(tenant, key(reviewer, place)),

@@ -84,11 +84,11 @@ class IndexTable implements BatchIndex {
     this.lists[name] = noRuns;
   }
 
-  /** Adds the runs of the list at `from`. Returns the position after the list. */
-  addList(cursor: JsonCursor, name: Operation, start: number): number {
+  /** Adds the runs of the list at `listStart`. Returns the position after the list. */
+  addList(cursor: JsonCursor, name: Operation, listStart: number): number {
     const first = this.runs.length / runWords;
     let count = 0;
-    const to = cursor.walkArray(start, (start) => {
+    const to = cursor.walkArray(listStart, (start) => {
       // Check before adding the run: a small body may contain millions of items.
       if (count === serverLimits.operationsMax) {
         throw createTooManyItemsError(serverLimits.operationsMax);

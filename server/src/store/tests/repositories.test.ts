@@ -566,7 +566,7 @@ describe.each(engines)("on %s", (_engine, open) => {
       const ids = entries.map(({ id }) => id);
       const claim = async (reviewer: string, kind: "next" | "after" | "before", place = 0) => {
         const pick = kind === "next" ? { kind } : { kind, entryId: ids[place] ?? "" };
-        const request = { queueId, reviewer, pick };
+        const request = { queueId, reviewer, choice: pick };
         return (await write(() => reviews.claim(tenantId, request)))?.index;
       };
       const keyOf = (reviewer: string, place: number) => ({
