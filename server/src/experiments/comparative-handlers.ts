@@ -27,7 +27,7 @@ export const comparativeBody = Type.Object({
 
 export type ComparativeBody = Static<typeof comparativeBody>;
 
-/** `POST /datasets/comparative`. */
+/** Handles `POST /datasets/comparative`. */
 export async function createComparative(
   store: ExperimentStore,
   { body, tenantId }: FastifyRequest<{ Body: ComparativeBody }>,
@@ -52,7 +52,7 @@ export async function createComparative(
   return toComparativeJson(comparative);
 }
 
-/** `GET /datasets/{id}/comparative`. */
+/** Handles `GET /datasets/{id}/comparative`. */
 export async function listComparatives(
   store: ExperimentStore,
   request: FastifyRequest,

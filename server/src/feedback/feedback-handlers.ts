@@ -16,7 +16,7 @@ import {
 } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** `POST /feedback`. */
+/** Handles `POST /feedback`. */
 export async function createFeedback(
   store: FeedbackStore,
   { body, tenantId }: FastifyRequest<{ Body: FeedbackBody }>,
@@ -24,7 +24,7 @@ export async function createFeedback(
   return toFeedbackJson(await store.write.feedback.create(tenantId, toDraft(body)));
 }
 
-/** `GET /feedback/{id}`. */
+/** Handles `GET /feedback/{id}`. */
 export async function readFeedback(
   store: FeedbackStore,
   request: FastifyRequest,
@@ -36,7 +36,7 @@ export async function readFeedback(
   return toFeedbackJson(feedback);
 }
 
-/** `GET /feedback`. */
+/** Handles `GET /feedback`. */
 export async function listFeedback(
   store: FeedbackStore,
   request: FastifyRequest,
@@ -47,7 +47,7 @@ export async function listFeedback(
   return parseIds(query, "user") === undefined ? found.map(toFeedbackJson) : [];
 }
 
-/** `PATCH /feedback/{id}`. */
+/** Handles `PATCH /feedback/{id}`. */
 export async function updateFeedback(
   store: FeedbackStore,
   request: FastifyRequest<{ Body: FeedbackPatchBody }>,
@@ -59,7 +59,7 @@ export async function updateFeedback(
   );
 }
 
-/** `DELETE /feedback/{id}`. */
+/** Handles `DELETE /feedback/{id}`. */
 export async function deleteFeedback(
   store: FeedbackStore,
   request: FastifyRequest,

@@ -297,7 +297,7 @@ export const feedbackLists = new QueryForms(
       list = list.where((eb) => isInList(eb.ref("f.run_id"), runIds));
     }
     if (projectIds !== undefined) {
-      // The project of the run if the run was received, otherwise the project that the caller named.
+      // The project of the run if the run was received, otherwise the project that the client has named.
       list = list.where(isInList(sql<string | null>`coalesce(p.id, f.project_id)`, projectIds));
     }
     if (keys !== undefined) {

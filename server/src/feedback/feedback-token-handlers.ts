@@ -49,7 +49,7 @@ export async function createFeedbackTokens(
   return Array.isArray(body) ? results : results[0];
 }
 
-/** `GET /feedback/tokens?run_id`. */
+/** Handles `GET /feedback/tokens?run_id`. */
 export async function listFeedbackTokens(
   store: FeedbackStore,
   request: FastifyRequest,

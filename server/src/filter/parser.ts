@@ -217,10 +217,10 @@ class Parser {
     }
   }
 
-  #expectMark(mark: PunctuationMark, where: string): void {
+  #expectMark(mark: PunctuationMark, location: string): void {
     const token = this.#peek();
     if (token.kind !== "mark" || token.mark !== mark) {
-      throw this.#createError(token, `expected ${mark} ${where}, found ${describeToken(token)}`);
+      throw this.#createError(token, `expected ${mark} ${location}, found ${describeToken(token)}`);
     }
     this.#next += 1;
   }

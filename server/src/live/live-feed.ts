@@ -80,7 +80,7 @@ export class LiveFeed {
     this.#sendEvent(listener);
     // The timer must not keep the process alive.
     this.#timer ??= setInterval(
-      () => this.#listeners.forEach((connected) => void this.#update(connected)),
+      () => this.#listeners.forEach((listener) => void this.#update(listener)),
       tickMs,
     );
     this.#timer.unref();

@@ -39,7 +39,7 @@ export const projectPatchBody = Type.Object({
 export type ProjectBody = Static<typeof projectBody>;
 export type ProjectPatchBody = Static<typeof projectPatchBody>;
 
-/** `GET /sessions`. */
+/** Handles `GET /sessions`. */
 export async function listProjects(store: ProjectStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
@@ -48,7 +48,7 @@ export async function listProjects(store: ProjectStore, request: FastifyRequest)
     : projects.map(toProjectJson);
 }
 
-/** `GET /sessions/{id}`. */
+/** Handles `GET /sessions/{id}`. */
 export async function readProject(store: ProjectStore, request: FastifyRequest): Promise<unknown> {
   const project = await store.read.projects.find(request.tenantId, readSessionId(request));
   if (project === undefined) {
@@ -60,7 +60,7 @@ export async function readProject(store: ProjectStore, request: FastifyRequest):
     : toProjectJson(project);
 }
 
-/** `POST /sessions?upsert`. */
+/** Handles `POST /sessions?upsert`. */
 export async function createProject(
   store: ProjectStore,
   body: ProjectBody,
@@ -81,7 +81,7 @@ export async function createProject(
   return toProjectJson(project);
 }
 
-/** `PATCH /sessions/{id}`. */
+/** Handles `PATCH /sessions/{id}`. */
 export async function updateProject(
   store: ProjectStore,
   body: ProjectPatchBody,

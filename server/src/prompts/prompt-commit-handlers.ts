@@ -17,7 +17,7 @@ export const commitBody = Type.Object({
   description: Type.Optional(Type.Union([Type.String(), Type.Null()])),
 });
 
-/** `GET /commits/{owner}/{repo}`. */
+/** Handles `GET /commits/{owner}/{repo}`. */
 export async function listCommits(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const location = readPromptLocation(request);
   const query = parseCommitQuery(request.query as QueryString);

@@ -41,14 +41,14 @@ export const likeBody = Type.Object({ like: Type.Boolean() });
 export type PromptBody = Static<typeof promptBody>;
 export type PromptPatchBody = Static<typeof promptPatchBody>;
 
-/** `GET /repos`. */
+/** Handles `GET /repos`. */
 export async function listPrompts(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const query = parsePromptQuery(request.query as QueryString);
   const { prompts, total } = await store.read.prompts.list(request.tenantId, query);
   return { repos: prompts.map(toPromptJson), total };
 }
 
-/** `GET /repos/{owner}/{repo}`. */
+/** Handles `GET /repos/{owner}/{repo}`. */
 export async function readPrompt(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const prompt = await store.read.prompts.find(request.tenantId, readPromptLocation(request));
   if (prompt === undefined) {
@@ -57,7 +57,7 @@ export async function readPrompt(store: PromptStore, request: FastifyRequest): P
   return { repo: toPromptJson(prompt) };
 }
 
-/** `POST /repos`. */
+/** Handles `POST /repos`. */
 export async function createPrompt(
   store: PromptStore,
   { body, tenantId }: FastifyRequest<{ Body: PromptBody }>,
@@ -77,7 +77,7 @@ export async function createPrompt(
   return { repo: toPromptJson(prompt) };
 }
 
-/** `PATCH /repos/{owner}/{repo}`. */
+/** Handles `PATCH /repos/{owner}/{repo}`. */
 export async function updatePrompt(
   store: PromptStore,
   request: FastifyRequest<{ Body: PromptPatchBody }>,
@@ -117,7 +117,7 @@ export async function deletePrompts(
   return reply.code(failed.length === 0 ? 200 : 207).send({ deleted, failed });
 }
 
-/** `POST /likes/{owner}/{repo}`. */
+/** Handles `POST /likes/{owner}/{repo}`. */
 export async function likePrompt(
   store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof likeBody> }>,

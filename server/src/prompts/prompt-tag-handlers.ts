@@ -12,13 +12,13 @@ export const tagPatchBody = Type.Object({ commit_id: Type.String() });
 /** Body of `POST /repos/{owner}/{repo}/tags`. */
 export const tagBody = Type.Object({ tag_name: Type.String(), commit_id: Type.String() });
 
-/** `GET /repos/{owner}/{repo}/tags`. */
+/** Handles `GET /repos/{owner}/{repo}/tags`. */
 export async function listTags(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const tags = await store.read.prompts.listTags(request.tenantId, readPromptLocation(request));
   return tags.map(toTagJson);
 }
 
-/** `GET /repos/{owner}/{repo}/tags/{tag}`. */
+/** Handles `GET /repos/{owner}/{repo}/tags/{tag}`. */
 export async function readTag(store: PromptStore, request: FastifyRequest): Promise<unknown> {
   const location = readPromptLocation(request);
   return toTagJson(
@@ -37,7 +37,7 @@ export function createTag(
   return writeTag(store, request, { name: request.body.tag_name, mustExist: false });
 }
 
-/** `PATCH /repos/{owner}/{repo}/tags/{tag}`. */
+/** Handles `PATCH /repos/{owner}/{repo}/tags/{tag}`. */
 export function updateTag(
   store: PromptStore,
   request: FastifyRequest<{ Body: Static<typeof tagPatchBody> }>,

@@ -65,19 +65,19 @@ export const queuePatchBody = Type.Object({ ...commonMembers, name: Maybe(Name) 
 export type QueueBody = Static<typeof queueBody>;
 export type QueuePatchBody = Static<typeof queuePatchBody>;
 
-/** `GET /annotation-queues`. */
+/** Handles `GET /annotation-queues`. */
 export async function listQueues(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const query = parseQueueQuery(request.query as QueryString);
   const queues = await store.read.annotationQueues.list(request.tenantId, query);
   return queues.map(toQueueJson);
 }
 
-/** `GET /annotation-queues/{id}`. */
+/** Handles `GET /annotation-queues/{id}`. */
 export async function readQueue(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   return toQueueJson(await findQueue(store, request));
 }
 
-/** `POST /annotation-queues`. */
+/** Handles `POST /annotation-queues`. */
 export async function createQueue(
   store: QueueStore,
   { body, tenantId }: FastifyRequest<{ Body: QueueBody }>,
@@ -97,7 +97,7 @@ export async function createQueue(
   return toQueueJson(queue);
 }
 
-/** `PATCH /annotation-queues/{id}`. */
+/** Handles `PATCH /annotation-queues/{id}`. */
 export async function updateQueue(
   store: QueueStore,
   request: FastifyRequest<{ Body: QueuePatchBody }>,

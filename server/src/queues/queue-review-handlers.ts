@@ -58,7 +58,7 @@ export async function listReviewedQueues(
   );
 }
 
-/** `GET /ui/annotation-queues/{id}/progress`. */
+/** Handles `GET /ui/annotation-queues/{id}/progress`. */
 export async function readQueueProgress(
   store: QueueStore,
   request: FastifyRequest,
@@ -95,7 +95,7 @@ export async function claimQueueRun(
   return { run: claimed === undefined ? null : toClaimJson(claimed) };
 }
 
-/** `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/release`. */
+/** Handles `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/release`. */
 export async function releaseQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,
@@ -105,7 +105,7 @@ export async function releaseQueueRun(
   return { id: key.entryId };
 }
 
-/** `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/done`. */
+/** Handles `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/done`. */
 export async function finishQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,
@@ -115,7 +115,7 @@ export async function finishQueueRun(
   );
 }
 
-/** `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/reopen`. */
+/** Handles `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/reopen`. */
 export async function reopenQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ReviewBody }>,

@@ -112,7 +112,7 @@ export async function removeQueueRun(store: QueueStore, request: FastifyRequest)
   return { id: key.entryId };
 }
 
-/** `GET /annotation-queues/{id}/size`. */
+/** Handles `GET /annotation-queues/{id}/size`. */
 export async function readQueueSize(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const status = parseStatus(request.query as QueryString);
   const { id: queueId } = await findQueue(store, request);

@@ -73,8 +73,11 @@ export class WriterThread {
 
   /** Stores a batch; resolves when it is committed. The batch's payload buffer is transferred to the thread. */
   async ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
-    const grouped = "packed" in batch ? batch : packPosts(batch);
-    const result = await this.#call({ kind: "ingest", tenantId, batch: grouped }, batch.bodies);
+    const groupedBatch = "packed" in batch ? batch : packPosts(batch);
+    const result = await this.#call(
+      { kind: "ingest", tenantId, batch: groupedBatch },
+      batch.bodies,
+    );
     return result as IngestResult;
   }
 

@@ -53,7 +53,7 @@ export const v2RunQueryBody = Type.Object({
 
 export type V2RunQueryBody = Static<typeof v2RunQueryBody>;
 
-/** `POST /api/v2/runs/query`. */
+/** Handles `POST /api/v2/runs/query`. */
 export async function queryV2Runs(
   dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: V2RunQueryBody }>,
@@ -205,7 +205,7 @@ async function findDatasets(
   );
 }
 
-/** `GET /api/v2/runs/{id}`. */
+/** Handles `GET /api/v2/runs/{id}`. */
 export async function readV2Run(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,

@@ -18,11 +18,11 @@ export interface Conditions {
   readonly values: readonly Value[];
 }
 
-type After = RunPosition & { readonly order: "asc" | "desc" };
+type AfterPosition = RunPosition & { readonly order: "asc" | "desc" };
 
 interface ConditionOptions {
   /** Only runs after this position. */
-  readonly after?: After | undefined;
+  readonly after?: AfterPosition | undefined;
   /** Whether the connection has the text index. Runs that can't match according to the index are not read. */
   readonly hasTextIndex?: boolean;
   /** The rows that the query reads, if they are known. */
@@ -122,8 +122,8 @@ export function toConditionsWithin(
     );
   }
   if (after !== undefined) {
-    const sign = after.order === "asc" ? ">" : "<";
-    add(`(r.start_us, r.id) ${sign} (?, ?)`, after.startMicros, after.id);
+    const comparisonOperator = after.order === "asc" ? ">" : "<";
+    add(`(r.start_us, r.id) ${comparisonOperator} (?, ?)`, after.startMicros, after.id);
   }
   return {
     sql: parts.length === 0 ? "1" : parts.map(({ sql }) => sql).join(" AND "),

@@ -49,7 +49,7 @@ export function createRangeCondition(
   { after, order, filter }: RunOrder,
   { key }: ListIndex,
 ): Conditions {
-  const sign = order === "asc" ? ">" : "<";
+  const comparisonOperator = order === "asc" ? ">" : "<";
   const { startMicros, endMicros } = key === startKey ? filter : {};
   const parts: Conditions[] = [
     ...(startMicros === undefined ? [] : [{ sql: `${key} >= ?`, values: [startMicros] }]),
@@ -59,7 +59,7 @@ export function createRangeCondition(
       ? []
       : [
           {
-            sql: `${key} ${sign}= ? AND (${key}, r.id) ${sign} (?, ?)`,
+            sql: `${key} ${comparisonOperator}= ? AND (${key}, r.id) ${comparisonOperator} (?, ?)`,
             values: [after.micros, after.micros, after.id],
           },
         ]),
@@ -78,9 +78,9 @@ export function createEndCondition(
   { key }: ListIndex,
   { micros, id }: ListPosition,
 ): Conditions {
-  const sign = order === "asc" ? "<" : ">";
+  const comparisonOperator = order === "asc" ? "<" : ">";
   return {
-    sql: `${key} ${sign}= ? AND (${key}, r.id) ${sign}= (?, ?)`,
+    sql: `${key} ${comparisonOperator}= ? AND (${key}, r.id) ${comparisonOperator}= (?, ?)`,
     values: [micros, micros, id],
   };
 }

@@ -9,7 +9,7 @@ export interface FolderLock {
 
 const lockFile = "millrace.lock";
 /** Milliseconds to wait for another server that is about to release the lock. */
-const waitMs = 250;
+const lockWaitMs = 250;
 
 /**
  * Locks a folder. The operating system holds the lock, on an empty database next to the real one, so it ends whenever
@@ -18,7 +18,7 @@ const waitMs = 250;
 export function lockFolder(folder: string): FolderLock {
   const path = join(folder, lockFile);
   try {
-    const db = openDatabase(path, waitMs);
+    const db = openDatabase(path, lockWaitMs);
     // Without a journal file nothing is written, so a full disk does not prevent locking.
     db.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { release: () => db.close() };
