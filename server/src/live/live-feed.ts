@@ -80,7 +80,7 @@ export class LiveFeed {
     this.#sendEvent(listener);
     // The timer must not keep the process alive.
     this.#timer ??= setInterval(
-      () => this.#listeners.forEach((listener) => void this.#update(listener)),
+      () => this.#listeners.forEach((current) => void this.#update(current)),
       tickMs,
     );
     this.#timer.unref();
