@@ -33,10 +33,10 @@ const samplesIn = (path) => {
 
   const seen = new Set();
   const visit = (node) => {
-    for (const range of ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []) {
-      if (!seen.has(range.pos)) {
-        seen.add(range.pos);
-        add("comment", text.slice(range.pos, range.end), range.pos);
+    for (const { pos, end } of wholeComments(text, node)) {
+      if (!seen.has(pos)) {
+        seen.add(pos);
+        add("comment", text.slice(pos, end), pos);
       }
     }
     if (ts.isIdentifier(node) && isDeclared(node)) {
@@ -50,6 +50,21 @@ const samplesIn = (path) => {
   };
   visit(file);
   return samples;
+};
+
+/** The comments before a node. Consecutive lines that each begin with `//` are one comment. */
+const wholeComments = (text, node) => {
+  const comments = [];
+  for (const { kind, pos, end } of ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []) {
+    const previous = comments.at(-1);
+    const isLine = kind === ts.SyntaxKind.SingleLineCommentTrivia;
+    if (isLine && previous?.isLine && /^\n[ \t]*$/.test(text.slice(previous.end, pos))) {
+      previous.end = end;
+    } else {
+      comments.push({ pos, end, isLine });
+    }
+  }
+  return comments;
 };
 
 const lineAt = (file, position) => file.getLineAndCharacterOfPosition(position).line + 1;
