@@ -8,9 +8,8 @@ import type { Promised } from "../storage/promised.ts";
 /** The part of the store that the handlers of datasets and examples use. */
 export interface DatasetStore {
   readonly read: Promised<{
-    readonly examples: ExampleReads;
     readonly runs: RunReads;
-  }> & { readonly datasets: DatasetReads };
+  }> & { readonly datasets: DatasetReads; readonly examples: ExampleReads };
   readonly write: Promised<{
     readonly examples: ExampleWrites;
     readonly largeExamples: LargeExampleWrites;

@@ -10,13 +10,13 @@ import type { Promised } from "../storage/promised.ts";
 /** The part of the store that the handlers of experiments use. */
 export interface ExperimentStore {
   readonly read: Promised<{
-    readonly examples: ExampleReads;
     readonly experiments: ExperimentReads;
     readonly feedback: FeedbackReads;
     readonly runs: RunReads;
   }> & {
     readonly comparatives: ComparativeReads;
     readonly datasets: DatasetReads;
+    readonly examples: ExampleReads;
     readonly projects: ProjectReads;
   };
   readonly write: { readonly comparatives: ComparativeWrites };

@@ -174,5 +174,5 @@ export const withinTimeLimit = (column: string): EngineExpression<boolean> =>
  * escapes of these characters are replaced by U+FFFD, and a comparison does not find texts that contain them. A
  * backslash that is itself escaped does not begin an escape.
  */
-const toReadableJson = (json: Text): Expression<string> =>
+export const toReadableJson = (json: Text): Expression<string> =>
   sql`regexp_replace(${json}, '(?<!\\\\)((\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\1\\\\ufffd', 'gi')::jsonb`;

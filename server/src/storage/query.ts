@@ -70,6 +70,14 @@ export class Query<Row, Values> {
   }
 }
 
+/** Parameters that are the values themselves, for a query that is built for one call. */
+export const toParameters = <Values extends object>(values: Values): Parameters<Values> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, sql`${value}`]],
+    ),
+  ) as unknown as Parameters<Values>;
+
 /**
  * The parameters of the named columns, for an insertion or an update. A parameter exists only for a name that is read,
  * so the names are listed.
@@ -79,6 +87,11 @@ export const columnsOf = <Row, Name extends keyof Row>(
   names: readonly Name[],
 ): Pick<Parameters<Row>, Name> =>
   Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Parameters<Row>, Name>;
+
+/** The rows of the queries that a function builds. */
+export type RowOfBuilt<Build> = Build extends (...args: never) => Compilable<infer Row>
+  ? Row
+  : never;
 
 /** The rows of a query. */
 export type RowOf<Selected> = Selected extends Query<infer Row, infer _Values> ? Row : never;

@@ -33,7 +33,8 @@ import { DatasetReader } from "../datasets/dataset-reader.ts";
 import { DatasetWriter } from "../datasets/dataset-writer.ts";
 import type { DatasetWriteSteps } from "../datasets/dataset-writer.ts";
 import { SqliteDatasetExamples } from "../datasets/examples/sqlite/dataset-examples.ts";
-import { ExampleReader } from "../datasets/examples/sqlite/example-reader.ts";
+import { ExampleReader } from "../datasets/examples/example-reader.ts";
+import { SqliteExampleSearch } from "../datasets/examples/sqlite/text-search.ts";
 import { ExampleWriter } from "../datasets/examples/sqlite/example-writer.ts";
 import { LargeExampleWriter } from "../datasets/examples/sqlite/large-example-writer.ts";
 import { ProjectReader } from "../projects/project-reader.ts";
@@ -141,7 +142,10 @@ export function createReaders(db: Connection): Readers {
   const runs = new RunReader(db, keys);
   const readers = {
     datasets: new DatasetReader(database, tokenKeysOf(db)),
-    examples: new ExampleReader(db),
+    examples: new ExampleReader(database, {
+      tokens: tokenKeysOf(db),
+      search: new SqliteExampleSearch(database),
+    }),
     experiments: new ExperimentReader(db),
     annotationQueues: new AnnotationQueueReader(database),
     comparatives: new ComparativeReader(database),

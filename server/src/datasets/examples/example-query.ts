@@ -1,7 +1,6 @@
 import { RequestError } from "../../model/errors.ts";
-import { compileExampleFilter } from "./example-filter-source.ts";
 import { exampleFields } from "../../filter/fields.ts";
-import type { Sql } from "../../filter/sql.ts";
+import type { CheckedFilter } from "../../filter/checker.ts";
 import type { ExampleFilter, ExampleOrder, ExampleQuery } from "./example.ts";
 import type { Moment } from "../dataset-version.ts";
 import { allMembers, fixedMembers, listedMembers } from "./example-json.ts";
@@ -64,14 +63,12 @@ export function parseExampleFilter(
 }
 
 /**
- * Compiles a filter expression.
+ * Parses a filter expression.
  *
  * @throws RequestError 422: the filter has an error; the detail says where.
  */
-export function parseCondition(filter: string | null | undefined): Sql | undefined {
-  const checked = readFilter(exampleFields, "filter", filter);
-  return checked === undefined ? undefined : compileExampleFilter(checked);
-}
+export const parseCondition = (filter: string | null | undefined): CheckedFilter | undefined =>
+  readFilter(exampleFields, "filter", filter);
 
 /**
  * Reads which members to return.

@@ -1,6 +1,9 @@
-import type { Sql } from "../../filter/sql.ts";
+import type { Expression } from "kysely";
+import type { CheckedFilter } from "../../filter/checker.ts";
 import type { Moment } from "../dataset-version.ts";
 import type { LongWrite } from "../../storage/long-write.ts";
+import type { ScopeValues } from "./example-conditions.ts";
+import type { ExampleRow } from "./example-queries.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -99,8 +102,8 @@ export interface ExampleFilter {
   readonly metadata?: JsonObject;
   /** Each must occur in the JSON text of inputs or outputs; ASCII letters match in either case. */
   readonly texts?: readonly string[];
-  /** A condition on the row `e` of `examples`. */
-  readonly condition?: Sql;
+  /** A filter expression. */
+  readonly condition?: CheckedFilter;
 }
 
 export interface ExampleQuery {
@@ -156,33 +159,48 @@ export interface ExamplesImported extends ExamplesWritten {
 export interface ExampleSearch {
   readonly datasetId: string;
   readonly words: readonly string[];
-  /** A condition on the row `e` of `examples`. */
-  readonly condition?: Sql;
+  /** A filter expression. */
+  readonly condition?: CheckedFilter;
   readonly limit: number;
 }
 
 export interface ExampleReads {
-  find(tenantId: string, id: string, moment: Moment): Example | undefined;
+  find(tenantId: string, id: string, moment: Moment): Promise<Example | undefined>;
   /** @throws RequestError 404: there is no example with the id `after`. */
-  list(tenantId: string, query: ExampleQuery): readonly Example[];
+  list(tenantId: string, query: ExampleQuery): Promise<readonly Example[]>;
   /** Like `list`, with at most `chars` characters of each payload. */
-  preview(tenantId: string, query: ExampleQuery, chars: number): readonly ExamplePreview[];
-  count(tenantId: string, filter: ExampleFilter): number;
+  preview(tenantId: string, query: ExampleQuery, chars: number): Promise<readonly ExamplePreview[]>;
+  count(tenantId: string, filter: ExampleFilter): Promise<number>;
   /** Returns one page in the order of creation. A page is empty only if no more examples follow. */
-  page(tenantId: string, query: ExamplePageQuery): readonly Example[];
+  page(tenantId: string, query: ExamplePageQuery): Promise<readonly Example[]>;
   /** Finds the dataset that contains an example, or contained it before it was deleted. */
-  findDatasetId(tenantId: string, id: string): string | undefined;
+  findDatasetId(tenantId: string, id: string): Promise<string | undefined>;
   /** Returns the ids of those runs from which a current example was created. */
-  listSources(tenantId: string, runIds: readonly string[]): readonly string[];
-  listSplits(tenantId: string, datasetId: string, moment: Moment): readonly string[];
+  listSources(tenantId: string, runIds: readonly string[]): Promise<readonly string[]>;
+  listSplits(tenantId: string, datasetId: string, moment: Moment): Promise<readonly string[]>;
   /**
    * Returns the examples that match best, the best match first.
    *
    * @throws RequestError 400: the dataset is not indexed.
    */
-  search(tenantId: string, search: ExampleSearch): readonly Example[];
+  search(tenantId: string, search: ExampleSearch): Promise<readonly Example[]>;
   /** Finds the bytes of an attachment. Takes no tenant, because the signed URL authorized the request. */
-  findBlob(blob: number): Uint8Array | undefined;
+  findBlob(blob: number): Promise<Uint8Array | undefined>;
+}
+
+/** What an engine does in its own way when it reads examples. */
+export interface ExampleTextSearch {
+  /** Compiles a filter expression into a condition on the row `e` of an example. */
+  compile(filter: CheckedFilter): Expression<boolean>;
+  /** Returns the examples whose inputs match the words best, the best match first. */
+  match(
+    scope: ScopeValues,
+    search: {
+      readonly conditions: readonly Expression<boolean>[];
+      readonly words: readonly string[];
+      readonly limit: number;
+    },
+  ): Promise<readonly ExampleRow[]>;
 }
 
 export interface ExampleWrites {

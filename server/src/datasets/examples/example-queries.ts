@@ -1,0 +1,249 @@
+import { sql } from "kysely";
+import type { Expression } from "kysely";
+import { isInList, perEngine, withoutIndex } from "../../storage/dialect.ts";
+import { createQueryBuilder, Query, QueryForms } from "../../storage/query.ts";
+import type { Parameters, RowOfBuilt } from "../../storage/query.ts";
+import type { ExampleOrder } from "./example.ts";
+import { scopeConditions, splitsColumn } from "./example-conditions.ts";
+import type { ScopeValues } from "./example-conditions.ts";
+import { rowsOfExample } from "./example-ids.ts";
+import type { ExampleTables } from "./example-ids.ts";
+
+/** `to_us` of a staged row: before its `from_us`, so that the row is in no version. */
+export const stagedMicros = 0;
+
+interface ExampleQueryTables extends ExampleTables {
+  /** The columns that queries of examples use. */
+  readonly datasets: {
+    readonly id: string;
+    readonly tenant_id: string;
+    readonly name_json: string;
+    readonly version_us: number | null;
+    readonly is_ready: number;
+  };
+}
+
+const builder = createQueryBuilder<ExampleQueryTables>();
+
+/** Examples `e` of complete datasets `d` (not those being uploaded or deleted). */
+const readyExamples = builder
+  .selectFrom("examples as e")
+  .innerJoin("datasets as d", (join) =>
+    join.onRef("d.id", "=", "e.dataset_id").on("d.is_ready", "=", sql.lit(1)),
+  );
+
+const readyDatasets = builder
+  .selectFrom("datasets")
+  .select("id")
+  .where("is_ready", "=", sql.lit(1));
+
+export const exampleQueries = {
+  findFile: new Query(({ key }: Parameters<{ key: number }>) =>
+    builder
+      .selectFrom("example_blobs")
+      .select(["bytes", "checksum", "example_id"])
+      .where("key", "=", key),
+  ),
+  // The newest row that is published. An update keeps the position of an example.
+  locate: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    rowsOfExample(id)
+      .select(["e.dataset_id", "e.position"])
+      .where("e.tenant_id", "=", tenantId)
+      .where((eb) => eb.or([eb("e.to_us", "is", null), eb("e.to_us", "<>", sql.lit(stagedMicros))]))
+      .orderBy("e.from_us", "desc")
+      .limit(sql.lit(1)),
+  ),
+  // Few examples have a source run, and an index finds them by it.
+  listSources: new Query(({ tenantId, runIds }: Parameters<{ tenantId: string; runIds: string }>) =>
+    builder
+      .selectFrom("examples as e")
+      .select("e.source_run_id")
+      .distinct()
+      .where((eb) => isInList(eb.ref("e.source_run_id"), runIds))
+      .where("e.to_us", "is", null)
+      .where("e.tenant_id", "=", tenantId)
+      .where((eb) => eb(withoutIndex(eb.ref("e.dataset_id")), "in", readyDatasets)),
+  ),
+  findNewestVersion: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    builder
+      .selectFrom("datasets")
+      .select("version_us")
+      .where("id", "=", id)
+      .where("tenant_id", "=", tenantId),
+  ),
+};
+
+export interface ExampleListValues extends ScopeValues {
+  /** The position after which the list continues. */
+  readonly after?: number | undefined;
+  /** For the order `random`. */
+  readonly seed?: number | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface ExamplePreviewValues extends ExampleListValues {
+  /** The most characters of each payload. */
+  readonly chars: number;
+}
+
+export interface ExampleListOptions {
+  readonly order: ExampleOrder;
+  readonly isDescending: boolean;
+}
+
+/**
+ * The examples of a page, in their order.
+ *
+ * @param conditions - in addition to those that the values require
+ */
+function selectPage(
+  values: Parameters<ExampleListValues>,
+  { order, isDescending }: ExampleListOptions,
+  conditions: readonly Expression<boolean>[],
+) {
+  const { after, seed, limit, offset } = values;
+  const direction = isDescending ? "desc" : "asc";
+  let list = readyExamples.where((eb) => eb.and([...scopeConditions(values), ...conditions]));
+  if (after !== undefined) {
+    list = list.where("e.position", isDescending ? "<" : ">", after);
+  }
+  list = list.limit(limit).offset(offset);
+  switch (order) {
+    case "recent":
+      // Rows of the same version are ordered by creation.
+      return list.orderBy("e.from_us", direction).orderBy("e.key");
+    case "recently_created":
+      return list.orderBy("e.created_us", direction).orderBy("e.position");
+    case "id":
+      return list.orderBy("e.id", direction);
+    case "written":
+      return list.orderBy("e.position", direction);
+    case "random":
+      return list
+        .orderBy(sql`(e.key * 2654435761 + ${seed ?? sql.lit(0)}) % 4294967291`)
+        .orderBy("e.key");
+  }
+}
+
+/** What `parseExampleRow` parses. */
+const exampleColumns = [
+  "e.id",
+  "e.dataset_id",
+  "d.name_json",
+  "e.created_us",
+  "e.from_us",
+  "e.source_run_id",
+  "e.inputs",
+  "e.outputs",
+  "e.metadata",
+  "e.attachments",
+  "e.position",
+] as const;
+
+export const buildExampleList = (
+  values: Parameters<ExampleListValues>,
+  options: ExampleListOptions,
+  conditions: readonly Expression<boolean>[] = [],
+) => selectPage(values, options, conditions).select(exampleColumns);
+
+/** Lists the beginnings of examples, for `parsePreviewRow`. */
+export const buildPreviewList = (
+  values: Parameters<ExamplePreviewValues>,
+  options: ExampleListOptions,
+  conditions: readonly Expression<boolean>[] = [],
+) =>
+  selectPage(values, options, conditions).select([
+    "e.id",
+    "e.created_us",
+    "e.from_us",
+    "e.source_run_id",
+    sql<string>`substr(e.inputs, 1, ${values.chars})`.as("inputs"),
+    sql<number>`length(e.inputs)`.as("input_chars"),
+    sql<string | null>`substr(e.outputs, 1, ${values.chars})`.as("outputs"),
+    sql<number | null>`length(e.outputs)`.as("output_chars"),
+    sql<string>`substr(e.metadata, 1, ${values.chars})`.as("metadata"),
+    sql<number>`length(e.metadata)`.as("metadata_chars"),
+    splitsColumn.as("splits"),
+    attachmentCount.as("attachment_count"),
+  ]);
+
+const attachmentCount = perEngine<number>({
+  sqlite: sql`coalesce(json_array_length(e.attachments), 0)`,
+  postgres: sql`coalesce(json_array_length(e.attachments::json), 0)`,
+});
+
+export const buildExampleCount = (
+  values: Parameters<ScopeValues>,
+  conditions: readonly Expression<boolean>[] = [],
+) =>
+  readyExamples
+    .select(sql<number>`count(*)`.as("n"))
+    .where((eb) => eb.and([...scopeConditions(values), ...conditions]));
+
+/** Selects the examples that match best, for {@link ExampleTextSearch}, which adds the match and the order. */
+export const buildSearch = (
+  values: Parameters<ScopeValues>,
+  conditions: readonly Expression<boolean>[],
+) =>
+  readyExamples
+    .select(exampleColumns)
+    .where((eb) => eb.and([...scopeConditions(values), ...conditions]));
+
+// Each of these has few forms. With a text, metadata or a filter expression a list is built for each call.
+export const exampleLists = new QueryForms(buildExampleList);
+export const previewLists = new QueryForms(buildPreviewList);
+export const exampleCounts = new QueryForms((values: Parameters<ScopeValues>) =>
+  buildExampleCount(values),
+);
+
+/** Lists the splits of the examples, as JSON. */
+export const splitLists = new QueryForms((values: Parameters<ScopeValues>) =>
+  builder
+    .selectFrom("examples as e")
+    .select(splitsColumn.as("splits"))
+    .distinct()
+    .where((eb) => eb.and(scopeConditions(values))),
+);
+
+interface PageValues extends ScopeValues {
+  readonly after: number;
+  readonly limit: number;
+  readonly bytesMax: number;
+}
+
+/**
+ * Lists a page of examples in the order of creation, which ends after as many bytes. `octet_length` reads only the
+ * header of a row, so SQLite does not read texts beyond the limit.
+ */
+export const examplePages = new QueryForms((values: Parameters<PageValues>) => {
+  const sizes = builder
+    .selectFrom("examples as e")
+    .select([
+      "e.key",
+      "e.position",
+      sql<number>`octet_length(e.inputs) + coalesce(octet_length(e.outputs), 0) + octet_length(e.metadata)`.as(
+        "size",
+      ),
+    ])
+    .where((eb) => eb.and(scopeConditions(values)))
+    .where("e.position", ">", values.after)
+    .orderBy("e.position")
+    .limit(values.limit);
+  const sums = builder
+    .selectFrom(sizes.as("s"))
+    .select([
+      "s.key",
+      sql<number>`sum(s.size) OVER (ORDER BY s.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`.as(
+        "bytes_before",
+      ),
+    ]);
+  const keys = builder
+    .selectFrom(sums.as("b"))
+    .select("b.key")
+    .where(sql<boolean>`coalesce(b.bytes_before, 0) <= ${values.bytesMax}`);
+  return readyExamples.select(exampleColumns).where("e.key", "in", keys).orderBy("e.position");
+});
+
+export type ExampleRow = RowOfBuilt<typeof buildExampleList>;
+export type PreviewRow = RowOfBuilt<typeof buildPreviewList>;

@@ -1,0 +1,240 @@
+import type { Expression } from "kysely";
+import { RequestError } from "../../model/errors.ts";
+import { toParameters } from "../../storage/query.ts";
+import type { Database } from "../../storage/query.ts";
+import type { TokenCipher } from "../../storage/share-token.ts";
+import { failDamaged, isSound } from "../../storage/sqlite/checksum.ts";
+import type { Moment } from "../dataset-version.ts";
+import { DatasetVersions } from "../dataset-versions.ts";
+import type {
+  Example,
+  ExampleFilter,
+  ExamplePageQuery,
+  ExamplePreview,
+  ExampleQuery,
+  ExampleReads,
+  ExampleSearch,
+  ExampleTextSearch,
+} from "./example.ts";
+import { hasMetadata, hasText } from "./example-conditions.ts";
+import {
+  buildExampleCount,
+  buildExampleList,
+  buildPreviewList,
+  exampleCounts,
+  exampleLists,
+  examplePages,
+  exampleQueries,
+  previewLists,
+  splitLists,
+} from "./example-queries.ts";
+import { parseExampleRow, parsePreviewRow, parseSplitList } from "./example-row.ts";
+
+/** What an engine adds to the queries of examples. */
+export interface ExampleEngine {
+  readonly tokens: TokenCipher;
+  readonly search: ExampleTextSearch;
+}
+
+/** Queries examples. */
+export class ExampleReader implements ExampleReads {
+  readonly #db: Database;
+  readonly #search: ExampleTextSearch;
+  readonly #versions: DatasetVersions;
+
+  constructor(db: Database, { tokens, search }: ExampleEngine) {
+    this.#db = db;
+    this.#search = search;
+    this.#versions = new DatasetVersions(db, tokens);
+  }
+
+  async find(tenantId: string, id: string, moment: Moment): Promise<Example | undefined> {
+    const [found] = await this.list(tenantId, {
+      filter: { ids: [id], moment },
+      order: "id",
+      isDescending: false,
+      seed: 0,
+      limit: 1,
+      offset: 0,
+    });
+    return found;
+  }
+
+  async list(tenantId: string, query: ExampleQuery): Promise<readonly Example[]> {
+    const { values, options, conditions } = await this.#prepareList(tenantId, query);
+    const rows =
+      conditions.length === 0
+        ? await this.#db.all(exampleLists.select(values, options), values)
+        : await this.#db.all(buildExampleList(toParameters(values), options, conditions));
+    return rows.map(parseExampleRow);
+  }
+
+  async preview(
+    tenantId: string,
+    query: ExampleQuery,
+    chars: number,
+  ): Promise<readonly ExamplePreview[]> {
+    const { values: listValues, options, conditions } = await this.#prepareList(tenantId, query);
+    const values = { ...listValues, chars };
+    const rows =
+      conditions.length === 0
+        ? await this.#db.all(previewLists.select(values, options), values)
+        : await this.#db.all(buildPreviewList(toParameters(values), options, conditions));
+    return rows.map(parsePreviewRow);
+  }
+
+  async count(tenantId: string, filter: ExampleFilter): Promise<number> {
+    const values = toScope(tenantId, filter);
+    const conditions = this.#toConditions(filter);
+    const row =
+      conditions.length === 0
+        ? await this.#db.first(exampleCounts.select(values), values)
+        : await this.#db.first(buildExampleCount(toParameters(values), conditions));
+    return row?.n ?? 0;
+  }
+
+  async page(
+    tenantId: string,
+    { after, limit, bytesMax, ...filter }: ExamplePageQuery,
+  ): Promise<readonly Example[]> {
+    const scope = toScope(tenantId, await this.#withoutMoment(tenantId, filter));
+    const values = { ...scope, after, limit, bytesMax };
+    const rows = await this.#db.all(examplePages.select(values), values);
+    return rows.map(parseExampleRow);
+  }
+
+  async listSources(tenantId: string, runIds: readonly string[]): Promise<readonly string[]> {
+    const values = { tenantId, runIds: JSON.stringify(runIds) };
+    const rows = await this.#db.all(exampleQueries.listSources, values);
+    return rows.flatMap(({ source_run_id: id }) => id ?? []);
+  }
+
+  async findDatasetId(tenantId: string, id: string): Promise<string | undefined> {
+    return (await this.#db.first(exampleQueries.locate, { tenantId, id }))?.dataset_id;
+  }
+
+  async listSplits(
+    tenantId: string,
+    datasetId: string,
+    moment: Moment,
+  ): Promise<readonly string[]> {
+    const values = toScope(tenantId, { datasetId, moment });
+    const rows = await this.#db.all(splitLists.select(values), values);
+    const names = rows.flatMap(({ splits }) => (splits === null ? [] : parseSplitList(splits)));
+    return [...new Set(names)].toSorted();
+  }
+
+  async search(
+    tenantId: string,
+    { datasetId, words, condition, limit }: ExampleSearch,
+  ): Promise<readonly Example[]> {
+    const index = (await this.#versions.find(tenantId, datasetId))?.index ?? null;
+    if (index === null) {
+      throw new RequestError(
+        400,
+        `the dataset is not indexed: POST /datasets/${datasetId}/index first`,
+      );
+    }
+    const filter = { datasetId, moment: index.micros, ...(condition && { condition }) };
+    const found = words.length === 0 ? [] : await this.#match(tenantId, filter, { words, limit });
+    // Matches the LangSmith API where nothing is similar: it returns some examples, here the newest.
+    return found.length > 0
+      ? found
+      : this.list(tenantId, {
+          filter,
+          order: "recent",
+          isDescending: true,
+          seed: 0,
+          limit,
+          offset: 0,
+        });
+  }
+
+  async findBlob(blob: number): Promise<Uint8Array | undefined> {
+    const file = await this.#db.first(exampleQueries.findFile, { key: blob });
+    if (file === undefined) {
+      return undefined;
+    }
+    const { bytes, checksum, example_id: id } = file;
+    return isSound(checksum, bytes, id) ? bytes : failDamaged(`a file of example ${id}`);
+  }
+
+  async #match(
+    tenantId: string,
+    filter: ExampleFilter,
+    { words, limit }: Pick<ExampleSearch, "words" | "limit">,
+  ): Promise<readonly Example[]> {
+    const scope = toScope(tenantId, await this.#withoutMoment(tenantId, filter));
+    const conditions = this.#toConditions(filter);
+    const rows = await this.#search.match(scope, { conditions, words, limit });
+    return rows.map(parseExampleRow);
+  }
+
+  async #prepareList(tenantId: string, query: ExampleQuery) {
+    const { order, isDescending, limit, offset } = query;
+    const filter = await this.#withoutMoment(tenantId, query.filter);
+    return {
+      values: {
+        ...toScope(tenantId, filter),
+        after: await this.#findPosition(tenantId, query),
+        seed: order === "random" ? query.seed : undefined,
+        limit,
+        offset,
+      },
+      options: { order, isDescending },
+      conditions: this.#toConditions(filter),
+    };
+  }
+
+  /**
+   * The position after which a list continues: every page of the list costs the same, and concurrent writes do not shift
+   * it.
+   */
+  async #findPosition(
+    tenantId: string,
+    { order, after }: ExampleQuery,
+  ): Promise<number | undefined> {
+    if (order !== "written" || after === undefined) {
+      return undefined;
+    }
+    const found = await this.#db.first(exampleQueries.locate, { tenantId, id: after });
+    if (found === undefined) {
+      throw new RequestError(
+        404,
+        "after must be the id of an example of the dataset; restart the list without it",
+      );
+    }
+    return found.position;
+  }
+
+  /** The conditions that make a query one that is built for its call. */
+  #toConditions({ metadata, texts = [], condition }: ExampleFilter): Expression<boolean>[] {
+    return [
+      ...(metadata === undefined ? [] : [hasMetadata(metadata)]),
+      ...texts.map(hasText),
+      ...(condition === undefined ? [] : [this.#search.compile(condition)]),
+    ];
+  }
+
+  /** A time at or after the newest version means now, and current rows have a faster index. */
+  async #withoutMoment<Filter extends ExampleFilter>(
+    tenantId: string,
+    filter: Filter,
+  ): Promise<Filter> {
+    const { datasetId: id, moment } = filter;
+    if (id === undefined || moment === null) {
+      return filter;
+    }
+    const row = await this.#db.first(exampleQueries.findNewestVersion, { tenantId, id });
+    const newest = row?.version_us ?? null;
+    return newest !== null && moment >= newest ? { ...filter, moment: null } : filter;
+  }
+}
+
+const toScope = (tenantId: string, { datasetId, moment, ids, splits }: ExampleFilter) => ({
+  tenantId,
+  moment: moment ?? undefined,
+  datasetId,
+  ids: ids && JSON.stringify(ids),
+  splits: splits && JSON.stringify(splits.map((name) => JSON.stringify(name))),
+});

@@ -1,0 +1,272 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createEngines } from "../../../../tests/support/repository-engines.ts";
+import type { RepositoryEngine } from "../../../../tests/support/repository-engines.ts";
+import { sql } from "kysely";
+import { checksumOf } from "../../../storage/sqlite/checksum.ts";
+import { TokenKeys } from "../../../storage/sqlite/token-keys.ts";
+import type { ExampleFilter, ExampleQuery } from "../example.ts";
+import { exampleQueries } from "../example-queries.ts";
+import { ExampleReader } from "../example-reader.ts";
+
+// The repositories of examples are written once. The same tests run on SQLite and on PostgreSQL, compiled to
+// WebAssembly, and at the end each of their queries has run on PostgreSQL.
+
+/** NUL and half of a surrogate pair, which a text column can't store, and what looks like SQL. */
+const strangeText = `<b>'; DROP TABLE examples; --\u0000\ud800"\\u0000 \u00e9`;
+
+const [tenantId, otherId, datasetId] = [randomUUID(), randomUUID(), randomUUID()];
+const { engines, findUnused } = createEngines();
+
+interface Row {
+  readonly key: number;
+  readonly id: string;
+  readonly position?: number;
+  readonly from?: number;
+  readonly to?: number | null;
+  readonly created?: number;
+  readonly sourceRunId?: string | null;
+  readonly inputs?: unknown;
+  readonly outputs?: unknown;
+  readonly metadata?: object;
+  readonly attachments?: readonly unknown[];
+  readonly datasetId?: string;
+}
+
+describe.each(engines)("examples on %s", (_engine, open) => {
+  let engine: RepositoryEngine;
+
+  beforeAll(async () => {
+    engine = await open();
+  });
+
+  beforeEach(async () => {
+    await engine.exec(`DELETE FROM datasets; DELETE FROM dataset_versions; DELETE FROM examples;
+      DELETE FROM example_blobs;
+      INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, version_us, example_count, is_ready, body)
+        VALUES ('${datasetId}', '${tenantId}', '"d"', 1, 1, 20, 0, 1, '{}'),
+          ('hidden', '${tenantId}', '"h"', 1, 1, 20, 0, 2, '{}')`);
+  });
+
+  afterAll(() => engine.close());
+
+  const toSql = (value: unknown): string =>
+    value === null ? "NULL" : `'${String(value).replaceAll("'", "''")}'`;
+  const insert = async (...rows: readonly Row[]) => {
+    for (const row of rows) {
+      const { key, id, from = 20, to = null, attachments } = row;
+      const { inputs = {}, outputs = null, metadata = {} } = row;
+      await engine.exec(`INSERT INTO examples (key, tenant_id, dataset_id, id, position, created_us, from_us, to_us,
+          source_run_id, inputs, outputs, metadata, attachments)
+        VALUES (${key}, '${tenantId}', '${row.datasetId ?? datasetId}', '${id}', ${row.position ?? key},
+          ${row.created ?? key}, ${from}, ${to ?? "NULL"}, ${toSql(row.sourceRunId ?? null)},
+          ${toSql(JSON.stringify(inputs))}, ${outputs === null ? "NULL" : toSql(JSON.stringify(outputs))},
+          ${toSql(JSON.stringify(metadata))}, ${attachments ? toSql(JSON.stringify(attachments)) : "NULL"})`);
+    }
+    await engine.indexExamples();
+  };
+  const createReader = () =>
+    new ExampleReader(engine.db, {
+      tokens: TokenKeys.random(),
+      search: {
+        compile: () => sql<boolean>`e.position > 1`,
+        match: async (_scope, { words }) => {
+          expect(words).toEqual(["none"]);
+          return [];
+        },
+      },
+    });
+  const toQuery = (filter: Partial<ExampleFilter>, rest: Partial<ExampleQuery>): ExampleQuery => ({
+    filter: { moment: null, datasetId, ...filter },
+    order: "id",
+    isDescending: false,
+    seed: 0,
+    limit: 100,
+    offset: 0,
+    ...rest,
+  });
+  const list = async (
+    filter: Partial<ExampleFilter> = {},
+    rest: Partial<ExampleQuery> = {},
+    tenant = tenantId,
+  ): Promise<string> => {
+    const found = await createReader().list(tenant, toQuery(filter, rest));
+    return found.map(({ id }) => id).join("");
+  };
+
+  test("are read back as they are stored, in the version of a time", async () => {
+    const id = randomUUID();
+    const attachments = [{ name: "f", mimeType: "text/plain", blob: 7 }];
+    const content = { inputs: { a: strangeText }, metadata: { dataset_split: ["base"] } };
+    await insert(
+      { key: 1, id, from: 10, to: 20, ...content, outputs: { o: 1 }, attachments },
+      { key: 2, id, position: 1, from: 20, created: 1, ...content, sourceRunId: "run" },
+      { key: 3, id: "staged", from: 30, to: 0 },
+      { key: 4, id: "h", datasetId: "hidden" },
+    );
+    const current = {
+      id,
+      datasetId,
+      datasetName: "d",
+      createdMicros: 1,
+      modifiedMicros: 20,
+      sourceRunId: "run",
+      inputs: JSON.stringify(content.inputs),
+      outputs: null,
+      metadata: JSON.stringify(content.metadata),
+      attachments: [],
+      position: 1,
+    };
+    const reader = createReader();
+    expect(await reader.find(tenantId, id, null)).toEqual(current);
+    expect(await reader.find(tenantId, id, 25)).toEqual(current);
+    expect(await reader.find(tenantId, id, 10)).toEqual({
+      ...current,
+      modifiedMicros: 10,
+      sourceRunId: null,
+      outputs: '{"o":1}',
+      attachments,
+    });
+    expect(await reader.find(tenantId, id, 9)).toBeUndefined();
+    expect(await reader.find(otherId, id, null)).toBeUndefined();
+    expect(await reader.find(tenantId, "h", null)).toBeUndefined();
+    expect(await reader.findDatasetId(tenantId, id)).toBe(datasetId);
+    expect(await reader.findDatasetId(tenantId, "staged")).toBeUndefined();
+    expect(await reader.listSources(tenantId, ["run", "other"])).toEqual(["run"]);
+    expect(await reader.listSources(otherId, ["run"])).toEqual([]);
+    const [preview] = await reader.preview(tenantId, toQuery({ moment: 10 }, {}), 4);
+    expect(preview).toEqual({
+      id,
+      createdMicros: 1,
+      modifiedMicros: 10,
+      sourceRunId: null,
+      inputs: { text: '{"a"', chars: current.inputs.length },
+      outputs: { text: '{"o"', chars: 7 },
+      metadata: { text: '{"da', chars: current.metadata.length },
+      splits: ["base"],
+      attachmentCount: 1,
+    });
+  });
+
+  test("are listed and counted by filter", async () => {
+    await insert(
+      {
+        key: 1,
+        id: "a",
+        inputs: { q: "Where is it?" },
+        metadata: { team: "x", n: { deep: [1, 2] } },
+      },
+      {
+        key: 2,
+        id: "b",
+        outputs: { o: `"${strangeText}` },
+        metadata: { dataset_split: ["base", "t"] },
+      },
+      { key: 3, id: "c", metadata: { dataset_split: [`"t${strangeText}`], team: "x" } },
+      { key: 4, id: "d", from: 10, to: 20 },
+    );
+    const count = (filter: Partial<ExampleFilter>) =>
+      createReader().count(tenantId, { moment: null, datasetId, ...filter });
+    const expectFound = async (filter: Partial<ExampleFilter>, ids: string) => {
+      expect(await list(filter)).toBe(ids);
+      expect(await count(filter)).toBe(ids.length);
+      const previews = await createReader().preview(tenantId, toQuery(filter, {}), 1);
+      expect(previews.map(({ id }) => id).join("")).toBe(ids);
+    };
+    await expectFound({}, "abc");
+    await expectFound({ moment: 10 }, "d");
+    await expectFound({ moment: 99 }, "abc");
+    await expectFound({ ids: ["a", "c", "d"] }, "ac");
+    await expectFound({ ids: [] }, "");
+    await expectFound({ splits: ["t", "none"] }, "b");
+    await expectFound({ splits: ["base", "t"] }, "b");
+    await expectFound({ metadata: { team: "x" } }, "ac");
+    await expectFound({ metadata: { n: { deep: [2] } } }, "a");
+    await expectFound({ metadata: { n: { deep: [3] } } }, "");
+    await expectFound({ texts: ["WHERE IS"] }, "a");
+    await expectFound({ texts: [strangeText] }, "b");
+    await expectFound({ texts: ["where", "no"] }, "");
+    await expectFound({ condition: { kind: "search", text: "x" } as never, splits: ["t"] }, "b");
+    expect(await list({}, {}, otherId)).toBe("");
+    const { datasetId: _all, ...everywhere } = { datasetId, moment: null, ids: ["a"] };
+    expect(await createReader().count(tenantId, everywhere)).toBe(1);
+    expect(await createReader().listSplits(tenantId, datasetId, null)).toHaveLength(3);
+    expect(await createReader().listSplits(tenantId, datasetId, 10)).toEqual([]);
+  });
+
+  test("are listed in each order, and in pages", async () => {
+    await insert(
+      { key: 1, id: "c", from: 20, created: 3 },
+      { key: 2, id: "a", from: 10, created: 3 },
+      { key: 3, id: "b", from: 20, created: 1 },
+    );
+    expect(await list({}, { order: "recent", isDescending: true })).toBe("cba");
+    expect(await list({}, { order: "recent" })).toBe("acb");
+    expect(await list({}, { order: "recently_created", isDescending: true })).toBe("cab");
+    expect(await list({}, { order: "id", isDescending: true })).toBe("cba");
+    expect(await list({}, { order: "id", limit: 1, offset: 1 })).toBe("b");
+    expect(await list({}, { order: "written" })).toBe("cab");
+    expect(await list({}, { order: "written", after: "c" })).toBe("ab");
+    expect(await list({}, { order: "written", after: "a", isDescending: true })).toBe("c");
+    expect(await list({ texts: ["{}"] }, { order: "written", after: "a" })).toBe("b");
+    await expect(list({}, { order: "written", after: "x" })).rejects.toMatchObject({ status: 404 });
+    const shuffled = await list({}, { order: "random", seed: 4_000_000_000 });
+    expect([...shuffled].toSorted().join("")).toBe("abc");
+    expect(await list({}, { order: "random", seed: 4_000_000_000 })).toBe(shuffled);
+  });
+
+  test("are exported in pages that end after as many bytes", async () => {
+    const rows = [1, 2, 3, 4].map((key) => ({ key, id: `${key}`, inputs: { x: "y".repeat(100) } }));
+    await insert(...rows, { key: 5, id: "5", metadata: { dataset_split: ["s"] } });
+    const read = async (after: number, bytesMax: number, rest: object = {}) => {
+      const page = { datasetId, moment: null, after, limit: 10, bytesMax, ...rest };
+      const found = await createReader().page(tenantId, page);
+      return found.map(({ id }) => id).join("");
+    };
+    expect(await read(0, 1_000_000)).toBe("12345");
+    expect(await read(0, 1)).toBe("1");
+    expect(await read(1, 111)).toBe("23");
+    expect(await read(0, 1_000_000, { limit: 2 })).toBe("12");
+    expect(await read(0, 1_000_000, { moment: 19 })).toBe("");
+    expect(await read(0, 1_000_000, { moment: 20 })).toBe("12345");
+    expect(await read(0, 1_000_000, { splits: ["s"] })).toBe("5");
+    expect(await read(5, 1_000_000)).toBe("");
+  });
+
+  test("are searched if the dataset is indexed; the newest are found where none matches", async () => {
+    await insert({ key: 1, id: "a" }, { key: 2, id: "b" });
+    const search = async (words: readonly string[], condition?: never) => {
+      const found = await createReader().search(tenantId, {
+        datasetId,
+        words,
+        limit: 10,
+        ...(condition && { condition }),
+      });
+      return found.map(({ id }) => id).join("");
+    };
+    await expect(search([])).rejects.toMatchObject({ status: 400 });
+    await engine.exec(`UPDATE datasets SET index_json = '{"tag":"latest","micros":null}'`);
+    expect(await search(["none"])).toBe("ab");
+    expect(await search([], { kind: "search", text: "x" } as never)).toBe("b");
+  });
+
+  test("have files, whose damage is noticed", async () => {
+    const bytes = Buffer.from("bytes");
+    await engine.exec(`INSERT INTO example_blobs (key, tenant_id, dataset_id, example_id, bytes, checksum) VALUES
+      (1, '${tenantId}', '${datasetId}', 'e', '${bytes.toString()}', ${checksumOf(bytes, "e")}),
+      (2, '${tenantId}', '${datasetId}', 'e', 'other', ${checksumOf(bytes, "e")})`);
+    await engine
+      .exec("UPDATE example_blobs SET bytes = CAST(bytes AS BYTEA)")
+      .catch(() => undefined);
+    const reader = createReader();
+    expect(await reader.findBlob(3)).toBeUndefined();
+    if (_engine === "PostgreSQL") {
+      expect(Buffer.from((await reader.findBlob(1)) ?? []).toString()).toBe("bytes");
+      await expect(reader.findBlob(2)).rejects.toMatchObject({ status: 500 });
+    }
+  });
+});
+
+test("each query of examples has run on PostgreSQL", () => {
+  expect(findUnused({ exampleQueries })).toEqual([]);
+});
