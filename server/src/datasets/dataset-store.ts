@@ -7,11 +7,14 @@ import type { Promised } from "../storage/promised.ts";
 
 /** The part of the store that the handlers of datasets and examples use. */
 export interface DatasetStore {
-  readonly read: Promised<{
-    readonly runs: RunReads;
-  }> & { readonly datasets: DatasetReads; readonly examples: ExampleReads };
-  readonly write: Promised<{
+  readonly read: Promised<{ readonly runs: RunReads }> & {
+    readonly datasets: DatasetReads;
+    readonly examples: ExampleReads;
+  };
+  readonly write: {
+    readonly datasets: DatasetWrites;
     readonly examples: ExampleWrites;
     readonly largeExamples: LargeExampleWrites;
-  }> & { readonly datasets: DatasetWrites; readonly uploads: UploadWrites };
+    readonly uploads: UploadWrites;
+  };
 }

@@ -101,6 +101,16 @@ export function isInList(text: Text, list: TextList): EngineExpression<boolean> 
   });
 }
 
+/** Whether a number is in a list of numbers, given as JSON; see {@link isInList}. */
+export const isInNumberList = (
+  number: Expression<number>,
+  list: Expression<string>,
+): EngineExpression<boolean> =>
+  perEngine<boolean>({
+    sqlite: sql`${number} IN (SELECT value FROM json_each(${list}))`,
+    postgres: sql`${number} IN (SELECT jsonb_array_elements_text(${list}::jsonb)::bigint)`,
+  });
+
 /** The position of a part in a text, beginning with 1; 0 if the text does not contain it. */
 export const findPosition = (text: Text, part: Text | string): EngineExpression<number> =>
   perEngine<number>({

@@ -35,8 +35,11 @@ import type { DatasetWriteSteps } from "../datasets/dataset-writer.ts";
 import { SqliteDatasetExamples } from "../datasets/examples/sqlite/dataset-examples.ts";
 import { ExampleReader } from "../datasets/examples/example-reader.ts";
 import { SqliteExampleSearch } from "../datasets/examples/sqlite/text-search.ts";
-import { ExampleWriter } from "../datasets/examples/sqlite/example-writer.ts";
+import { ExampleWriter } from "../datasets/examples/example-writer.ts";
+import type { ExampleWriteSteps } from "../datasets/examples/example-writer.ts";
+import { SqliteExampleWriteEngine } from "../datasets/examples/sqlite/example-write-engine.ts";
 import { LargeExampleWriter } from "../datasets/examples/sqlite/large-example-writer.ts";
+import type { LargeExampleWriteSteps } from "../datasets/examples/sqlite/large-example-writer.ts";
 import { ProjectReader } from "../projects/project-reader.ts";
 import { ProjectWriter } from "../projects/project-writer.ts";
 import type { ProjectWriteSteps } from "../projects/project-writer.ts";
@@ -168,8 +171,10 @@ export function createReaders(db: Connection): Readers {
 }
 
 /** The writers as the writer thread calls them: some methods return a long write. */
-type WriteSteps = Omit<Writers, "datasets" | "projects"> & {
+type WriteSteps = Omit<Writers, "datasets" | "examples" | "largeExamples" | "projects"> & {
   readonly datasets: DatasetWriteSteps;
+  readonly examples: ExampleWriteSteps;
+  readonly largeExamples: LargeExampleWriteSteps;
   readonly projects: ProjectWriteSteps;
 };
 
@@ -180,8 +185,13 @@ export function createWriters(db: Connection) {
   const stepSize = new StepSize();
   const runProjects = new SqliteRunProjects(db, keys, stepSize);
   const datasetDependencies = createDatasetWriteDependencies(db, keys);
-  const examples = new ExampleWriter(datasetDependencies);
-  const largeExamples = new LargeExampleWriter(datasetDependencies, examples);
+  const largeExamples = new LargeExampleWriter(datasetDependencies);
+  const exampleParts = {
+    keys,
+    tokens: tokenKeysOf(db),
+    schemas: datasetDependencies.schemas,
+    engine: new SqliteExampleWriteEngine(datasetDependencies),
+  };
   const scopedWriters = {
     annotationQueues: new AnnotationQueueWriter(database),
     comparatives: new ComparativeWriter(database),
@@ -200,9 +210,9 @@ export function createWriters(db: Connection) {
       examples: new SqliteDatasetExamples(datasetDependencies, largeExamples),
       index: datasetDependencies.index,
     }),
-    examples,
+    examples: new ExampleWriter(database, exampleParts),
     largeExamples,
-    uploads: new UploadWriter(database, datasetDependencies, tokenKeysOf(db)),
+    uploads: new UploadWriter(database, exampleParts),
   };
   const requestableWriters = {
     ...scopeToTenants(scopedWriters, keys, writeArguments),

@@ -2,35 +2,20 @@ import { isDeepStrictEqual } from "node:util";
 import { joinSplits, separateStored } from "./splits.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { Attachment, AttachmentOperations, ExampleChange } from "./example.ts";
-import type { CurrentExample, ExampleRow, ExampleTable } from "./sqlite/example-table.ts";
+import type { CurrentExample, NewRow } from "./example-rows.ts";
 
 interface Change {
   readonly example: CurrentExample;
   readonly change: ExampleChange;
   readonly tenantId: string;
-  readonly table: ExampleTable;
 }
 
-type ChangedRow = Omit<ExampleRow, "fromMicros">;
+type ChangedRow = Omit<NewRow, "fromMicros">;
 
-/** Applies a change: stores the new files and returns the example's new row; `undefined` if nothing changes. */
-export function changeExample({ table, ...change }: Change): ChangedRow | undefined {
-  const row = planChange(change);
-  const files = change.change.attachments ?? [];
-  return (
-    row && {
-      ...row,
-      attachments: [...row.attachments, ...files.map((file) => table.attach(row, file))],
-    }
-  );
-}
-
-/** Computes the new row without the new files; writes nothing. */
-export function planChange({
-  example,
-  change,
-  tenantId,
-}: Omit<Change, "table">): ChangedRow | undefined {
+/**
+ * Computes the example's new row without its new files; `undefined` if nothing changes. Writes nothing.
+ */
+export function planChange({ example, change, tenantId }: Change): ChangedRow | undefined {
   const row = {
     id: example.id,
     tenantId,

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Expression } from "kysely";
-import { containsObject, objectIn } from "../../filter/json-sql.ts";
-import { toNeedles } from "../../runs/needles.ts";
+import { createContainsObjectCondition, objectSql } from "../../filter/json-sql.ts";
+import { toSearchTexts } from "../../runs/needles.ts";
 import {
   containsIgnoringCase,
   fillPlaceholders,
@@ -59,7 +59,7 @@ export function scopeConditions(values: Parameters<ScopeValues>): Expression<boo
 
 /** The splits of the row `e`, as the JSON text of a list; null if it has none. */
 export const splitsColumn = perEngine<string | null>({
-  sqlite: sql.raw(`(${objectIn("e.metadata")} -> '$.dataset_split')`),
+  sqlite: sql.raw(`(${objectSql("e.metadata")} -> '$.dataset_split')`),
   postgres: sql`(${toReadableJson(metadata)} -> 'dataset_split')::text`,
 });
 
@@ -76,9 +76,9 @@ const isInSplit = (names: Expression<string>): Expression<boolean> =>
       WHERE ${toReadableJson(metadata)} -> 'dataset_split' @> ${toReadableJson(sql.ref("n.value"))})`,
   });
 
-/** Whether the metadata of the row `e` has these entries; see `containsObject`. */
+/** Whether the metadata of the row `e` has these entries; see `createContainsObjectCondition`. */
 export function hasMetadata(expected: Readonly<Record<string, unknown>>): Expression<boolean> {
-  const condition = containsObject(objectIn("e.metadata"), expected);
+  const condition = createContainsObjectCondition(objectSql("e.metadata"), expected);
   const json = sql<string>`${JSON.stringify(expected)}`;
   return perEngine<boolean>({
     sqlite: fillPlaceholders(condition.sql, condition.values),
@@ -88,7 +88,11 @@ export function hasMetadata(expected: Readonly<Record<string, unknown>>): Expres
 
 /** Whether the inputs or the outputs of the row `e` contain a text; ASCII letters match in either case. */
 export function hasText(text: string): Expression<boolean> {
-  const { escaped } = toNeedles(text);
+  // The text is in lower case already, so SQLite need not convert it for each row.
+  const { escaped } = toSearchTexts(text);
   const [inputs, outputs] = [sql.ref<string>("e.inputs"), sql.ref<string | null>("e.outputs")];
-  return sql`(${containsIgnoringCase(inputs, escaped)} OR ${containsIgnoringCase(outputs, escaped)})`;
+  return perEngine<boolean>({
+    sqlite: sql`(instr(lower(${inputs}), ${escaped}) > 0 OR instr(lower(${outputs}), ${escaped}) > 0)`,
+    postgres: sql`(${containsIgnoringCase(inputs, escaped)} OR ${containsIgnoringCase(outputs, escaped)})`,
+  });
 }

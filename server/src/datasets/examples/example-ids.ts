@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import type { Expression } from "kysely";
-import { fillPlaceholders, perEngine } from "../../storage/dialect.ts";
+import type { Expression, Generated } from "kysely";
+import { fillPlaceholders, isInList, perEngine } from "../../storage/dialect.ts";
 import { createQueryBuilder } from "../../storage/query.ts";
-import { keysOfId } from "./sqlite/example-places.ts";
+import { keysOfId, keysOfIds } from "./sqlite/example-places.ts";
 
 /** The columns of a row of an example: the example in some of its versions. */
 export interface ExampleTable {
@@ -22,8 +22,8 @@ export interface ExampleTable {
   readonly attachments: string | null;
 }
 
-interface ExampleFileTable {
-  readonly key: number;
+export interface ExampleFileTable {
+  readonly key: Generated<number>;
   readonly tenant_id: string;
   readonly dataset_id: string;
   readonly example_id: string;
@@ -44,6 +44,16 @@ const hasId = (id: Expression<string>): Expression<boolean> =>
   perEngine<boolean>({
     sqlite: fillAll(`e.key IN (${keysOfId("?")}) AND e.id = ?`, id),
     postgres: sql`e.id = ${id}`,
+  });
+
+/** Whether the row `e` has one of the ids of a JSON list; see {@link hasId}. */
+export const hasOneOfIds = (ids: Expression<string>): Expression<boolean> =>
+  perEngine<boolean>({
+    sqlite: fillAll(
+      `e.key IN (${keysOfIds("?")}) AND e.id IN (SELECT value FROM json_each(?))`,
+      ids,
+    ),
+    postgres: isInList(sql.ref<string>("e.id"), ids),
   });
 
 const fillAll = (text: string, operand: Expression<string>): Expression<boolean> =>

@@ -1,13 +1,13 @@
 import { sql } from "kysely";
 import type { Expression } from "kysely";
-import { isInList, perEngine, withoutIndex } from "../../storage/dialect.ts";
-import { createQueryBuilder, Query, QueryForms } from "../../storage/query.ts";
-import type { Parameters, RowOfBuilt } from "../../storage/query.ts";
+import { isInList, isInNumberList, perEngine, withoutIndex } from "../../storage/dialect.ts";
+import { columnsOf, createQueryBuilder, Query, QueryForms } from "../../storage/query.ts";
+import type { Parameters, RowOf, RowOfBuilt } from "../../storage/query.ts";
 import type { ExampleOrder } from "./example.ts";
 import { scopeConditions, splitsColumn } from "./example-conditions.ts";
 import type { ScopeValues } from "./example-conditions.ts";
-import { rowsOfExample } from "./example-ids.ts";
-import type { ExampleTables } from "./example-ids.ts";
+import { hasOneOfIds, rowsOfExample } from "./example-ids.ts";
+import type { ExampleFileTable, ExampleTables } from "./example-ids.ts";
 
 /** `to_us` of a staged row: before its `from_us`, so that the row is in no version. */
 export const stagedMicros = 0;
@@ -36,6 +36,40 @@ const readyDatasets = builder
   .selectFrom("datasets")
   .select("id")
   .where("is_ready", "=", sql.lit(1));
+
+/** What `parseExampleRow` parses. */
+const exampleColumns = [
+  "e.id",
+  "e.dataset_id",
+  "d.name_json",
+  "e.created_us",
+  "e.from_us",
+  "e.source_run_id",
+  "e.inputs",
+  "e.outputs",
+  "e.metadata",
+  "e.attachments",
+  "e.position",
+] as const;
+
+/** Examples with the keys of their rows. */
+const currentExamples = readyExamples.select(exampleColumns).select("e.key");
+
+const exampleTableColumns = [
+  "key",
+  "position",
+  "tenant_id",
+  "dataset_id",
+  "id",
+  "created_us",
+  "from_us",
+  "to_us",
+  "source_run_id",
+  "inputs",
+  "outputs",
+  "metadata",
+  "attachments",
+] as const;
 
 export const exampleQueries = {
   findFile: new Query(({ key }: Parameters<{ key: number }>) =>
@@ -70,6 +104,92 @@ export const exampleQueries = {
       .select("version_us")
       .where("id", "=", id)
       .where("tenant_id", "=", tenantId),
+  ),
+  findCurrent: new Query(({ tenantId, ids }: Parameters<{ tenantId: string; ids: string }>) =>
+    currentExamples
+      .where(hasOneOfIds(ids))
+      .where("e.tenant_id", "=", tenantId)
+      .where((eb) => eb(withoutIndex(eb.ref("e.to_us")), "is", null)),
+  ),
+  listCurrent: new Query(
+    ({
+      datasetId,
+      after,
+      limit,
+    }: Parameters<{ datasetId: string; after: number; limit: number }>) =>
+      currentExamples
+        .where("e.dataset_id", "=", datasetId)
+        .where("e.position", ">", after)
+        .where("e.to_us", "is", null)
+        .orderBy("e.position")
+        .limit(limit),
+  ),
+  countCurrent: new Query(({ datasetId }: Parameters<{ datasetId: string }>) =>
+    builder
+      .selectFrom("examples")
+      .select(sql<number>`count(*)`.as("n"))
+      .where("dataset_id", "=", datasetId)
+      .where("to_us", "is", null),
+  ),
+  // All rows with these ids, of every version.
+  findRows: new Query(({ tenantId, ids }: Parameters<{ tenantId: string; ids: string }>) =>
+    builder
+      .selectFrom("examples as e")
+      .leftJoin("datasets as d", (join) =>
+        join.onRef("d.id", "=", "e.dataset_id").on("d.is_ready", "=", sql.lit(1)),
+      )
+      .select([
+        "e.id",
+        "e.key",
+        "e.dataset_id",
+        sql<number>`CASE WHEN e.to_us IS NULL AND d.id IS NOT NULL THEN 1 ELSE 0 END`.as(
+          "is_current",
+        ),
+      ])
+      .where(hasOneOfIds(ids))
+      .where("e.tenant_id", "=", tenantId),
+  ),
+  listKeys: new Query(({ datasetId, limit }: Parameters<{ datasetId: string; limit: number }>) =>
+    builder.selectFrom("examples").select("key").where("dataset_id", "=", datasetId).limit(limit),
+  ),
+  insert: new Query((row: Parameters<ExampleTables["examples"]>) =>
+    builder.insertInto("examples").values(columnsOf(row, exampleTableColumns)),
+  ),
+  end: new Query(({ key, micros }: Parameters<{ key: number; micros: number }>) =>
+    builder.updateTable("examples").set({ to_us: micros }).where("key", "=", key),
+  ),
+  endAll: new Query(({ keys, micros }: Parameters<{ keys: string; micros: number }>) =>
+    builder
+      .updateTable("examples")
+      .set({ to_us: micros })
+      .where((eb) => isInNumberList(eb.ref("key"), keys)),
+  ),
+  erase: new Query(({ keys }: Parameters<{ keys: string }>) =>
+    builder.deleteFrom("examples").where((eb) => isInNumberList(eb.ref("key"), keys)),
+  ),
+  // The attachments of these rows in a dataset, or in all of them if it is null.
+  eraseFiles: new Query(
+    ({ keys, datasetId }: Parameters<{ keys: string; datasetId: string | null }>) =>
+      builder
+        .deleteFrom("example_blobs")
+        .where((eb) =>
+          eb(
+            eb.refTuple("example_id", "tenant_id"),
+            "in",
+            eb
+              .selectFrom("examples")
+              .select(["id", "tenant_id"])
+              .where(isInNumberList(sql.ref("key"), keys))
+              .$asTuple("id", "tenant_id"),
+          ),
+        )
+        .where(sql<boolean>`coalesce(dataset_id = ${datasetId}, TRUE)`),
+  ),
+  insertFile: new Query((row: Parameters<Omit<ExampleFileTable, "key">>) =>
+    builder
+      .insertInto("example_blobs")
+      .values(columnsOf(row, ["tenant_id", "dataset_id", "example_id", "bytes", "checksum"]))
+      .returning("key"),
   ),
 };
 
@@ -125,21 +245,6 @@ function selectPage(
         .orderBy("e.key");
   }
 }
-
-/** What `parseExampleRow` parses. */
-const exampleColumns = [
-  "e.id",
-  "e.dataset_id",
-  "d.name_json",
-  "e.created_us",
-  "e.from_us",
-  "e.source_run_id",
-  "e.inputs",
-  "e.outputs",
-  "e.metadata",
-  "e.attachments",
-  "e.position",
-] as const;
 
 export const buildExampleList = (
   values: Parameters<ExampleListValues>,
@@ -247,3 +352,4 @@ export const examplePages = new QueryForms((values: Parameters<PageValues>) => {
 
 export type ExampleRow = RowOfBuilt<typeof buildExampleList>;
 export type PreviewRow = RowOfBuilt<typeof buildPreviewList>;
+export type CurrentRow = RowOf<typeof exampleQueries.findCurrent>;

@@ -3,7 +3,7 @@ import { RequestError } from "../../model/errors.ts";
 import { toParameters } from "../../storage/query.ts";
 import type { Database } from "../../storage/query.ts";
 import type { TokenCipher } from "../../storage/share-token.ts";
-import { failDamaged, isSound } from "../../storage/sqlite/checksum.ts";
+import { throwDamaged, isIntact } from "../../storage/sqlite/checksum.ts";
 import type { Moment } from "../dataset-version.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import type {
@@ -156,7 +156,7 @@ export class ExampleReader implements ExampleReads {
       return undefined;
     }
     const { bytes, checksum, example_id: id } = file;
-    return isSound(checksum, bytes, id) ? bytes : failDamaged(`a file of example ${id}`);
+    return isIntact(checksum, bytes, id) ? bytes : throwDamaged(`a file of example ${id}`);
   }
 
   async #match(

@@ -1,9 +1,11 @@
 import type { Expression } from "kysely";
 import type { CheckedFilter } from "../../filter/checker.ts";
+import type { Dataset } from "../dataset.ts";
 import type { Moment } from "../dataset-version.ts";
 import type { LongWrite } from "../../storage/long-write.ts";
 import type { ScopeValues } from "./example-conditions.ts";
 import type { ExampleRow } from "./example-queries.ts";
+import type { FileOwner } from "./example-rows.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -209,7 +211,7 @@ export interface ExampleWrites {
    *
    * @throws RequestError 404: no such dataset. 409: an id is taken. 422: an example does not match a schema.
    */
-  create(tenantId: string, drafts: readonly ExampleDraft[]): ExamplesWritten;
+  create(tenantId: string, drafts: readonly ExampleDraft[]): Promise<ExamplesWritten>;
   /**
    * Returns why the dataset's schemas reject examples, by example id. Writes nothing.
    *
@@ -219,19 +221,47 @@ export interface ExampleWrites {
     tenantId: string,
     datasetId: string,
     drafts: readonly ExampleDraft[],
-  ): Readonly<Record<string, string>>;
+  ): Promise<Readonly<Record<string, string>>>;
   /**
    * Applies all changes or none, as one version of each dataset.
    *
    * @throws RequestError 404: an example does not exist, or is not in `datasetId` if that is passed. 422: one does
    * not match a schema.
    */
-  update(tenantId: string, changes: readonly ExampleChange[], datasetId?: string): ExamplesWritten;
+  update(
+    tenantId: string,
+    changes: readonly ExampleChange[],
+    datasetId?: string,
+  ): Promise<ExamplesWritten>;
   /**
    * Deletes examples and returns the ids of those deleted. `hard` deletes them from earlier versions too.
    *
    * @throws RequestError 404: none of them exists.
    */
+  deleteMany(
+    tenantId: string,
+    ids: readonly string[],
+    mode: "soft" | "hard",
+  ): Promise<readonly string[]>;
+}
+
+/** What an engine does in its own way when it writes examples. It may return its results at once or later. */
+export interface ExampleWriteEngine {
+  /** Assigns consecutive keys to new rows, and returns the first. Keys are never reused. */
+  assignKeys(count: number): number | Promise<number>;
+  /** Makes the rows with new keys findable by their ids. */
+  indexNewIds(): void | Promise<void>;
+  /** Updates the index of words after a write, if it follows the newest version of the dataset. */
+  updateTextIndex(
+    dataset: Dataset,
+    rows: { readonly added: readonly number[]; readonly removed: readonly number[] },
+  ): void | Promise<void>;
+  /** Copies an attachment of a run; `undefined` if the run has none of that name. */
+  copyRunFile(
+    owner: FileOwner,
+    runKey: string,
+    name: string,
+  ): Attachment | undefined | Promise<Attachment | undefined>;
   deleteMany(
     tenantId: string,
     ids: readonly string[],

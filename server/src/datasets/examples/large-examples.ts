@@ -6,7 +6,6 @@ import type {
   ExamplesWritten,
   SplitChange,
 } from "./example.ts";
-import type { LongWrite } from "../../storage/long-write.ts";
 
 /** Values serialized for a transfer between threads: a thread that only passes them on need not deserialize them. */
 export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly packedType?: Value };
@@ -33,7 +32,7 @@ export interface LargeExampleWrites {
   create(
     tenantId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
-  ): LongWrite<Packed<ExamplesWritten>>;
+  ): Promise<Packed<ExamplesWritten>>;
   /**
    * Like `examples.update`.
    *
@@ -43,7 +42,7 @@ export interface LargeExampleWrites {
     tenantId: string,
     parts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
-  ): LongWrite<Packed<ExamplesWritten>>;
+  ): Promise<Packed<ExamplesWritten>>;
   /**
    * Creates those of the examples, all of them new, that match the dataset's schemas, as one version.
    *
@@ -53,7 +52,7 @@ export interface LargeExampleWrites {
     tenantId: string,
     datasetId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
-  ): LongWrite<ExamplesImported>;
+  ): Promise<ExamplesImported>;
   /**
    * Returns the ids of the examples that changed.
    *
@@ -63,5 +62,5 @@ export interface LargeExampleWrites {
     tenantId: string,
     datasetId: string,
     change: SplitChange,
-  ): LongWrite<readonly string[]>;
+  ): Promise<readonly string[]>;
 }

@@ -7,8 +7,19 @@ import { datasetQueries } from "../dataset-queries.ts";
 import { parseBody } from "../dataset-row.ts";
 import { DatasetRows } from "../dataset-rows.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
-import type { DatasetWriteDependencies } from "../examples/sqlite/dataset-writing.ts";
+import type { ExampleWriteEngine } from "../examples/example.ts";
+import { exampleQueries } from "../examples/example-queries.ts";
+import { ExampleRows } from "../examples/example-rows.ts";
+import type { SchemaProofs } from "../examples/schema-proofs.ts";
+import type { RowKeys } from "../../storage/row-keys.ts";
 import type { UploadRow, UploadWrites } from "./upload.ts";
+
+interface UploadWriterParts {
+  readonly keys: RowKeys;
+  readonly tokens: TokenCipher;
+  readonly schemas: SchemaProofs;
+  readonly engine: ExampleWriteEngine;
+}
 
 /**
  * Writes datasets that are uploaded in parts; all rows belong to the version of the time at which the upload began.
@@ -16,28 +27,32 @@ import type { UploadRow, UploadWrites } from "./upload.ts";
  */
 export class UploadWriter implements UploadWrites {
   readonly #db: Database;
-  readonly #dependencies: DatasetWriteDependencies;
-  readonly #rows: DatasetRows;
+  readonly #schemas: SchemaProofs;
+  readonly #engine: ExampleWriteEngine;
+  readonly #datasets: DatasetRows;
+  readonly #examples: ExampleRows;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, dependencies: DatasetWriteDependencies, tokens: TokenCipher) {
+  constructor(db: Database, { keys, tokens, schemas, engine }: UploadWriterParts) {
     this.#db = db;
-    this.#dependencies = dependencies;
-    this.#rows = new DatasetRows(db, dependencies.keys);
+    this.#schemas = schemas;
+    this.#engine = engine;
+    this.#datasets = new DatasetRows(db, keys);
+    this.#examples = new ExampleRows(db, engine);
     this.#versions = new DatasetVersions(db, tokens);
   }
 
   async begin(tenantId: string, draft: DatasetDraft): Promise<void> {
-    this.#dependencies.schemas.assertSchemas(draft);
-    await this.#rows.insert(tenantId, draft, "unready");
+    this.#schemas.assertSchemas(draft);
+    await this.#datasets.insert(tenantId, draft, "unready");
   }
 
   async extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): Promise<void> {
     const upload = await this.#read(tenantId, datasetId);
     const examples = rows.map((row) => ({ ...row, id: randomUUID() }));
-    this.#dependencies.schemas.assertFit(upload, examples);
-    for (const example of examples) {
-      this.#dependencies.table.insert({
+    this.#schemas.assertFit(upload, examples);
+    await this.#examples.insertAll(
+      examples.map((example) => ({
         ...example,
         tenantId,
         datasetId,
@@ -45,22 +60,22 @@ export class UploadWriter implements UploadWrites {
         fromMicros: upload.createdMicros,
         sourceRunId: null,
         attachments: [],
-      });
-    }
-    this.#dependencies.table.indexNewIds();
+      })),
+    );
+    await this.#engine.indexNewIds();
   }
 
   async end(tenantId: string, datasetId: string): Promise<void> {
     const { createdMicros } = await this.#read(tenantId, datasetId);
     await this.#db.run(datasetQueries.setReady, { id: datasetId });
     const dataset = await this.#versions.read(tenantId, datasetId);
-    const count = this.#dependencies.table.count(datasetId);
-    await this.#versions.addVersion(dataset, createdMicros, count);
+    const counted = await this.#db.first(exampleQueries.countCurrent, { datasetId });
+    await this.#versions.addVersion(dataset, createdMicros, counted?.n ?? 0);
   }
 
   async drop(tenantId: string, datasetId: string): Promise<void> {
     await this.#read(tenantId, datasetId);
-    await this.#rows.retire(datasetId);
+    await this.#datasets.retire(datasetId);
   }
 
   async #read(tenantId: string, id: string): Promise<Omit<DatasetDraft, "name">> {

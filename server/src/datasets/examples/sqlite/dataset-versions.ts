@@ -21,18 +21,13 @@ export class SqliteDatasetVersions {
     };
   }
 
-  find(tenantId: string, id: string): Dataset | undefined {
-    const [row] = this.#queries.find.all({ tenantId, id });
-    return row === undefined ? undefined : parseDatasetRow(row, this.#tokens);
-  }
-
   /** @throws RequestError 404: no such dataset. */
   read(tenantId: string, id: string): Dataset {
-    const dataset = this.find(tenantId, id);
-    if (dataset === undefined) {
+    const [row] = this.#queries.find.all({ tenantId, id });
+    if (row === undefined) {
       throw new RequestError(404, "Dataset not found");
     }
-    return dataset;
+    return parseDatasetRow(row, this.#tokens);
   }
 
   /** Adds a version. `added` is the change in the number of examples; it may be negative. */

@@ -25,7 +25,7 @@ export const createDatasetWriteDependencies = (
   db,
   keys,
   versions: new SqliteDatasetVersions(db),
-  table: new ExampleTable(db),
+  table: new ExampleTable(db, keys),
   index: new ExampleIndex(db),
   schemas: new SchemaProofs(),
 });

@@ -1,6 +1,6 @@
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
-import { stagedMicros } from "./example-table.ts";
-import type { ExampleRow } from "./example-table.ts";
+import { stagedMicros } from "../example-queries.ts";
+import type { NewRow } from "../example-rows.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
@@ -44,7 +44,7 @@ export class ExampleStages {
   begin(): ExampleStage {
     const { lastBlob, begin } = this.#statements;
     const blob = Number(parseRows(lastBlob.all())[0]?.[0]);
-    const start = { key: this.#dependencies.table.nextKey(), blob };
+    const start = { key: this.#dependencies.table.lastKey + 1, blob };
     begin.run([JSON.stringify(start)]);
     const stage = new ExampleStage(this.#dependencies, this.#statements, {
       blob,
@@ -94,7 +94,7 @@ export class ExampleStage {
     this.#onEnd = onEnd;
   }
 
-  add(row: Omit<ExampleRow, "isStaged">): number {
+  add(row: Omit<NewRow, "isStaged">): number {
     const key = this.#dependencies.table.insert({ ...row, isStaged: true });
     this.#first ??= key;
     return key;
@@ -104,7 +104,7 @@ export class ExampleStage {
   pause(): void {
     if (this.#first !== undefined) {
       this.#dependencies.table.indexNewIds();
-      this.#ranges.push({ first: this.#first, last: this.#dependencies.table.nextKey() - 1 });
+      this.#ranges.push({ first: this.#first, last: this.#dependencies.table.lastKey });
       this.#first = undefined;
     }
   }

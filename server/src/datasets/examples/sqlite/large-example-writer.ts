@@ -17,14 +17,14 @@ import type {
 import { pack, unpack } from "../large-examples.ts";
 import type { LargeExampleWrites, Packed, ReceivedExample } from "../large-examples.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
+import type { WithLongWrites } from "../../../storage/long-write.ts";
 import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
-import { changeExample, planChange } from "../example-change.ts";
+import { planChange } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
-import type { CurrentExample } from "./example-table.ts";
-import type { ExampleWriter } from "./example-writer.ts";
-import { nameIds } from "./example-writer.ts";
+import { nameIds } from "../example-rows.ts";
+import type { CurrentExample } from "../example-rows.ts";
 import type { SchemaProofs } from "../schema-proofs.ts";
 import { idOf } from "../../../storage/row-keys.ts";
 
@@ -38,48 +38,49 @@ interface Version {
   added: number;
 }
 
+/** What the writer thread calls: every write is performed in slices. */
+export type LargeExampleWriteSteps = WithLongWrites<LargeExampleWrites, keyof LargeExampleWrites>;
+
 /**
  * Writes many examples in slices: first all of them are checked, then rows are staged, and finally all are published
  * in one step. No other write to the tenant's datasets runs in between.
  */
-export class LargeExampleWriter implements LargeExampleWrites {
+export class LargeExampleWriter implements LargeExampleWriteSteps {
   readonly #dependencies: DatasetWriteDependencies;
-  readonly #examples: ExampleWriter;
   readonly #stages: ExampleStages;
   readonly #updateDataset;
 
-  constructor(dependencies: DatasetWriteDependencies, examples: ExampleWriter) {
+  constructor(dependencies: DatasetWriteDependencies) {
     this.#dependencies = dependencies;
-    this.#examples = examples;
     this.#stages = new ExampleStages(dependencies);
     this.#updateDataset = prepareQuery(dependencies.db, datasetQueries.update);
   }
 
-  create(
+  async create(
     tenantId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
-  ): LongWrite<Written> {
+  ): Promise<LongWrite<Written>> {
     const toKeys = this.#keysOf(tenantId);
     const drafts = () => parts.map((part) => () => unpack(part).map(({ draft }) => toKeys(draft)));
     return this.#begin((schemas, open) => this.#create({ tenantId, drafts, schemas, open }));
   }
 
-  import(
+  async import(
     tenantId: string,
     datasetId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
-  ): LongWrite<ExamplesImported> {
+  ): Promise<LongWrite<ExamplesImported>> {
     const dataset = this.#dependencies.versions.read(tenantId, datasetId);
     return this.#begin((schemas, open) =>
       this.#import({ tenantId, dataset, parts, schemas, open }),
     );
   }
 
-  update(
+  async update(
     tenantId: string,
     parts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
-  ): LongWrite<Written> {
+  ): Promise<LongWrite<Written>> {
     const toKeys = this.#keysOf(tenantId);
     const changeParts = parts.map((part) => () => {
       const changes = unpack(part).map(toKeys);
@@ -90,11 +91,11 @@ export class LargeExampleWriter implements LargeExampleWrites {
     );
   }
 
-  updateSplits(
+  async updateSplits(
     tenantId: string,
     datasetId: string,
     { exampleIds, ...change }: SplitChange,
-  ): LongWrite<readonly string[]> {
+  ): Promise<LongWrite<readonly string[]>> {
     this.#dependencies.versions.read(tenantId, datasetId);
     const parts = toParts([...new Set(exampleIds)]).map((ids) => () => {
       const current = this.#dependencies.table.findCurrent(tenantId, ids);
@@ -170,7 +171,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
             tenantId,
             createdMicros,
             fromMicros: version.micros,
-            attachments: this.#examples.attach(tenantId, draft),
+            attachments: this.#dependencies.table.attachAll(tenantId, draft),
           });
           version.added += 1;
           addTo(keys, version, key);
@@ -236,7 +237,7 @@ export class LargeExampleWriter implements LargeExampleWrites {
               modifiedMicros: stored.modifiedMicros,
             };
             existing[id] = times;
-            if (!this.#examples.isStored(stored, draft)) {
+            if (!this.#dependencies.table.isStored(stored, draft)) {
               conflicting.push(id);
             }
           }
@@ -341,12 +342,15 @@ export class LargeExampleWriter implements LargeExampleWrites {
       const { changes, current } = part();
       for (const change of changes) {
         const example = current.get(change.id);
-        const row =
-          example && changeExample({ example, change, tenantId, table: this.#dependencies.table });
+        const row = example && planChange({ example, change, tenantId });
         const from = example && versions.get(example.datasetId);
         const to = row && versions.get(row.datasetId);
         if (example !== undefined && row !== undefined && from !== undefined && to !== undefined) {
-          const key = stage.add({ ...row, fromMicros: to.micros });
+          const files = (change.attachments ?? []).map((file) =>
+            this.#dependencies.table.attach(row, file),
+          );
+          const attachments = [...row.attachments, ...files];
+          const key = stage.add({ ...row, attachments, fromMicros: to.micros });
           to.added += 1;
           from.added -= 1;
           addTo(keys, to, key);
