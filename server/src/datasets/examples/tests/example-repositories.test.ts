@@ -4,11 +4,16 @@ import { createEngines } from "../../../../tests/support/repository-engines.ts";
 import type { RepositoryEngine } from "../../../../tests/support/repository-engines.ts";
 import { sql } from "kysely";
 import type { CheckedFilter } from "../../../filter/checker.ts";
-import { computeChecksum } from "../../../storage/sqlite/checksum.ts";
 import { TokenKeys } from "../../../storage/sqlite/token-keys.ts";
 import type { ExampleFilter, ExampleQuery } from "../example.ts";
+import type { ExampleDraft, ExampleWriteEngine } from "../example.ts";
 import { exampleQueries } from "../example-queries.ts";
 import { ExampleReader } from "../example-reader.ts";
+import { ExampleWriter } from "../example-writer.ts";
+import { SchemaProofs } from "../schema-proofs.ts";
+import { UploadWriter } from "../../imports/upload-writer.ts";
+import { createQueryBuilder } from "../../../storage/query.ts";
+import { LongWrite } from "../../../storage/long-write.ts";
 
 // The repositories of examples are written once. The same tests run on SQLite and on PostgreSQL, compiled to
 // WebAssembly, and at the end each of their queries has run on PostgreSQL.
@@ -19,6 +24,18 @@ const strangeText = `<b>'; DROP TABLE examples; --\u0000\ud800"\\u0000 \u00e9`;
 const [tenantId, otherId, datasetId] = [randomUUID(), randomUUID(), randomUUID()];
 /** What the engine of these tests compiles it to does not depend on the text. */
 const condition: CheckedFilter = { kind: "search", text: "x" };
+/** The columns of a dataset that no query reads alone. */
+const toBody = (): string =>
+  JSON.stringify({
+    description: null,
+    dataType: "kv",
+    inputsSchema: null,
+    outputsSchema: null,
+    extra: null,
+    transformations: null,
+    externallyManaged: false,
+    baselineExperimentId: null,
+  });
 const { engines, findUnused } = createEngines();
 
 interface Row {
@@ -47,8 +64,8 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     await engine.exec(`DELETE FROM datasets; DELETE FROM dataset_versions; DELETE FROM examples;
       DELETE FROM example_blobs;
       INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, version_us, example_count, is_ready, body)
-        VALUES ('${datasetId}', '${tenantId}', '"d"', 1, 1, 20, 0, 1, '{}'),
-          ('hidden', '${tenantId}', '"h"', 1, 1, 20, 0, 2, '{}')`);
+        VALUES ('${datasetId}', '${tenantId}', '"d"', 1, 1, 20, 0, 1, '${toBody()}'),
+          ('hidden', '${tenantId}', '"h"', 1, 1, 20, 0, 2, '${toBody()}')`);
   });
 
   afterAll(() => engine.close());
@@ -253,20 +270,237 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     expect(await search([], condition)).toBe("b");
   });
 
-  test("have files, whose damage is noticed", async () => {
-    const bytes = Buffer.from("bytes");
-    await engine.exec(`INSERT INTO example_blobs (key, tenant_id, dataset_id, example_id, bytes, checksum) VALUES
-      (1, '${tenantId}', '${datasetId}', 'e', '${bytes.toString()}', ${computeChecksum(bytes, "e")}),
-      (2, '${tenantId}', '${datasetId}', 'e', 'other', ${computeChecksum(bytes, "e")})`);
-    await engine
-      .exec("UPDATE example_blobs SET bytes = CAST(bytes AS BYTEA)")
-      .catch(() => undefined);
-    const reader = createReader();
-    expect(await reader.findBlob(3)).toBeUndefined();
-    if (_engine === "PostgreSQL") {
-      expect(Buffer.from((await reader.findBlob(1)) ?? []).toString()).toBe("bytes");
-      await expect(reader.findBlob(2)).rejects.toMatchObject({ status: 500 });
+  const draft = (rest: Partial<ExampleDraft> = {}): ExampleDraft => ({
+    id: randomUUID(),
+    isNew: false,
+    datasetId,
+    sourceRunId: null,
+    inputs: JSON.stringify({ text: strangeText }),
+    outputs: null,
+    metadata: "{}",
+    ...rest,
+  });
+  const schemas = new SchemaProofs();
+  /** Rows whose words the index was told of. */
+  const indexed: { added: number; removed: number }[] = [];
+  const writeEngine: ExampleWriteEngine = {
+    assignKeys: async () => ((await readNumber("SELECT max(key) FROM examples")) ?? 0) + 1,
+    indexNewIds: () => engine.indexExamples(),
+    updateTextIndex: (_dataset, { added, removed }) => {
+      indexed.push({ added: added.length, removed: removed.length });
+    },
+    copyRunFile: async (_owner, runKey, name) =>
+      runKey === "run" ? { name, mimeType: "text/run", blob: 99 } : undefined,
+    deleteMany: (_tenantId, ids, mode) =>
+      new LongWrite(
+        (function* () {
+          yield;
+          return [...ids, mode];
+        })(),
+      ),
+  };
+  const readNumber = async (selected: string): Promise<number | null> => {
+    const query = createQueryBuilder<object>().selectNoFrom(
+      sql<number | null>`(${sql.raw(selected)})`.as("n"),
+    );
+    return (await engine.db.first(query))?.n ?? null;
+  };
+  const parts = {
+    keys: {
+      keyOf: (_kind: string, _tenantId: string, id: string) => id,
+      assignQualifiedKey: async (_kind: string, owner: string, id: string) => `${id}/${owner}`,
+    },
+    tokens: TokenKeys.createRandom(),
+    schemas,
+    engine: writeEngine,
+  };
+  const createWriter = () => new ExampleWriter(engine.db, parts);
+  const findNewest = async (id: string) => {
+    const found = await createReader().find(tenantId, id, null);
+    if (found === undefined) {
+      throw new Error(`there is no example ${id}`);
     }
+    return found;
+  };
+  const readSize = () => readNumber(`SELECT example_count FROM datasets WHERE id = '${datasetId}'`);
+
+  test("are created as one version, and an identical one only once", async () => {
+    indexed.length = 0;
+    const [first, second] = [
+      draft(),
+      draft({ isNew: true, outputs: '{"o":1}', createdMicros: 500 }),
+    ];
+    const { datasets, existing } = await createWriter().create(tenantId, [
+      first,
+      { ...first },
+      second,
+    ]);
+    const micros = datasets[datasetId]?.micros ?? 0;
+    expect(micros).toBeGreaterThanOrEqual(500);
+    expect(existing).toEqual({});
+    expect(indexed).toEqual([{ added: 2, removed: 0 }]);
+    expect(await readSize()).toBe(2);
+    expect(await findNewest(first.id)).toMatchObject({
+      inputs: first.inputs,
+      outputs: null,
+      createdMicros: micros,
+      modifiedMicros: micros,
+    });
+    expect(await findNewest(second.id)).toMatchObject({ outputs: '{"o":1}', createdMicros: 500 });
+
+    const again = await createWriter().create(tenantId, [{ ...first, metadata: " {} " }]);
+    expect(again).toEqual({
+      datasets: { [datasetId]: { name: "d", micros } },
+      existing: { [first.id]: { createdMicros: micros, modifiedMicros: micros } },
+    });
+    const other = { ...first, inputs: '{"text":"other"}' };
+    await expect(createWriter().create(tenantId, [other])).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringContaining(first.id),
+    });
+    const hidden = draft({ datasetId: "hidden" });
+    await expect(createWriter().create(tenantId, [hidden])).rejects.toMatchObject({ status: 404 });
+    await expect(createWriter().check(otherId, datasetId, [])).rejects.toMatchObject({
+      status: 404,
+    });
+    expect(await createWriter().check(tenantId, datasetId, [first])).toEqual({});
+    expect(await readSize()).toBe(2);
+  });
+
+  test("have files of their own and of their run, which are compared byte for byte", async () => {
+    const file = { name: "f", mimeType: "text/plain", bytes: Buffer.from("one") };
+    const example = draft({ attachments: [file], runAttachments: ["r"], sourceRunId: "run" });
+    await createWriter().create(tenantId, [example]);
+    const stored = await findNewest(example.id);
+    expect(stored.attachments).toEqual([
+      { name: "r", mimeType: "text/run", blob: 99 },
+      { name: "f", mimeType: "text/plain", blob: expect.any(Number) },
+    ]);
+    const [, { blob } = { blob: 0 }] = stored.attachments;
+    expect(Buffer.from((await createReader().findBlob(blob)) ?? []).toString()).toBe("one");
+
+    const { existing } = await createWriter().create(tenantId, [example]);
+    expect(Object.keys(existing)).toEqual([example.id]);
+    const changed = { ...example, attachments: [{ ...file, bytes: Buffer.from("two") }] };
+    await expect(createWriter().create(tenantId, [changed])).rejects.toMatchObject({ status: 409 });
+    const missing = draft({ runAttachments: ["r"], sourceRunId: "unknown" });
+    await expect(createWriter().create(tenantId, [missing])).rejects.toMatchObject({ status: 404 });
+
+    await engine.exec(`UPDATE example_blobs SET checksum = checksum + 1 WHERE key = ${blob}`);
+    await expect(createReader().findBlob(blob)).rejects.toMatchObject({ status: 500 });
+    expect(await createReader().findBlob(blob + 1)).toBeUndefined();
+  });
+
+  test("are updated in a new version, and moved to another dataset", async () => {
+    const [first, second] = [draft(), draft()];
+    const { datasets } = await createWriter().create(tenantId, [first, second]);
+    const created = datasets[datasetId]?.micros ?? 0;
+    const unchanged = await createWriter().update(tenantId, [
+      { id: first.id, inputs: first.inputs },
+    ]);
+    expect(unchanged.datasets[datasetId]?.micros).toBe(created);
+
+    const { position } = await findNewest(first.id);
+    const file = { name: "n", mimeType: "text/plain", bytes: Buffer.from("new") };
+    await createWriter().update(
+      tenantId,
+      [{ id: first.id, inputs: '{"a":2}', splits: ["s"], attachments: [file] }],
+      datasetId,
+    );
+    const changed = await findNewest(first.id);
+    expect(changed).toMatchObject({
+      inputs: '{"a":2}',
+      metadata: '{"dataset_split":["s"]}',
+      attachments: [{ name: "n" }],
+      createdMicros: created,
+      position,
+    });
+    expect(changed.modifiedMicros).toBeGreaterThan(created);
+    expect(await createReader().find(tenantId, first.id, created)).toMatchObject({
+      inputs: first.inputs,
+    });
+
+    await engine.exec("UPDATE datasets SET is_ready = 1 WHERE id = 'hidden'");
+    await createWriter().update(tenantId, [{ id: second.id, datasetId: "hidden" }]);
+    expect((await findNewest(second.id)).datasetId).toBe("hidden");
+    expect(await readSize()).toBe(1);
+    for (const [id, inDataset] of [
+      [randomUUID(), undefined],
+      [second.id, datasetId],
+    ] as const) {
+      const update = createWriter().update(tenantId, [{ id, inputs: "{}" }], inDataset);
+      await expect(update).rejects.toMatchObject({ status: 404 });
+    }
+    const deletion = await createWriter().deleteMany(tenantId, ["a", "a", "b"], "soft");
+    expect(deletion.finish()).toEqual(["a", "b", "soft"]);
+  });
+
+  test("are uploaded in parts, and belong to no version until the upload ends", async () => {
+    const [uploads, id] = [new UploadWriter(engine.db, parts), randomUUID()];
+    const upload = {
+      id,
+      createdMicros: 40,
+      name: "u",
+      description: null,
+      dataType: "kv",
+      inputsSchema: null,
+      outputsSchema: null,
+      extra: null,
+      transformations: null,
+      externallyManaged: false,
+      baselineExperimentId: null,
+    } as const;
+    await uploads.begin(tenantId, upload);
+    const row = { inputs: "{}", outputs: null, metadata: "{}" };
+    await uploads.extend(tenantId, id, [row, row]);
+    await uploads.extend(tenantId, id, [row]);
+    expect(await list({ datasetId: id })).toBe("");
+    await uploads.end(tenantId, id);
+    expect(await createReader().count(tenantId, { datasetId: id, moment: 40 })).toBe(3);
+    await expect(uploads.end(tenantId, id)).rejects.toMatchObject({ status: 404 });
+    await uploads.begin(tenantId, { ...upload, id: randomUUID(), name: "v" });
+  });
+
+  // SQLite's long writes run these queries one by one, in `ExampleTable`.
+  test("are found, ended and erased by their rows", async () => {
+    const { db } = engine;
+    const ids = JSON.stringify(["a", "h", "none"]);
+    await insert(
+      { key: 1, id: "a", from: 10, to: 20 },
+      { key: 2, id: "a", position: 1, from: 20 },
+      { key: 3, id: "b" },
+      { key: 4, id: "h", datasetId: "hidden" },
+    );
+    const rows = await db.all(exampleQueries.findRows, { tenantId, ids });
+    expect(rows.map((row) => [row.key, row.id, row.dataset_id, row.is_current]).toSorted()).toEqual(
+      [
+        [1, "a", datasetId, 0],
+        [2, "a", datasetId, 1],
+        [4, "h", "hidden", 0],
+      ],
+    );
+    const after = (position: number, limit: number) =>
+      db.all(exampleQueries.listCurrent, { datasetId, after: position, limit });
+    expect((await after(0, 1)).map(({ key }) => key)).toEqual([2]);
+    expect((await after(1, 9)).map(({ key }) => key)).toEqual([3]);
+    expect(await db.all(exampleQueries.listKeys, { datasetId, limit: 2 })).toHaveLength(2);
+
+    expect(await db.run(exampleQueries.endAll, { keys: "[2,3]", micros: 30 })).toBe(2);
+    await engine.exec(`UPDATE datasets SET version_us = 30 WHERE id = '${datasetId}'`);
+    expect(await list()).toBe("");
+    expect(await list({ moment: 29 })).toBe("ab");
+
+    const owner = { tenant_id: tenantId, bytes: Buffer.from("x"), checksum: null };
+    await db.run(exampleQueries.insertFile, { ...owner, dataset_id: datasetId, example_id: "a" });
+    await db.run(exampleQueries.insertFile, { ...owner, dataset_id: "hidden", example_id: "a" });
+    await db.run(exampleQueries.insertFile, { ...owner, dataset_id: datasetId, example_id: "b" });
+    const erased = async (keys: string, from: string | null) =>
+      db.run(exampleQueries.eraseFiles, { keys, datasetId: from });
+    expect(await erased("[1,2]", datasetId)).toBe(1);
+    expect(await erased("[1,2]", null)).toBe(1);
+    expect(await db.run(exampleQueries.erase, { keys: "[1,2]" })).toBe(2);
+    expect(await readNumber("SELECT count(*) FROM example_blobs")).toBe(1);
+    expect(await list({ moment: 29 })).toBe("b");
   });
 });
 
