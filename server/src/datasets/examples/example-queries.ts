@@ -286,7 +286,7 @@ export const buildExampleCount = (
     .select(sql<number>`count(*)`.as("n"))
     .where((eb) => eb.and([...scopeConditions(values), ...conditions]));
 
-/** Selects the examples that match best, for {@link ExampleTextSearch}, which adds the match and the order. */
+/** Selects examples, for an `ExampleTextSearch`, which adds the condition of the words and the order. */
 export const buildSearch = (
   values: Parameters<ScopeValues>,
   conditions: readonly Expression<boolean>[],
@@ -300,6 +300,10 @@ export const exampleLists = new QueryForms(buildExampleList);
 export const previewLists = new QueryForms(buildPreviewList);
 export const exampleCounts = new QueryForms((values: Parameters<ScopeValues>) =>
   buildExampleCount(values),
+);
+
+export const exampleFinds = new QueryForms((values: Parameters<ScopeValues>) =>
+  readyExamples.select(exampleColumns).where((eb) => eb.and(scopeConditions(values))),
 );
 
 /** Lists the splits of the examples, as JSON. */

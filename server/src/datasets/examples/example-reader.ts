@@ -1,3 +1,4 @@
+import type { ExampleTextSearch } from "./example-engine.ts";
 import type { Expression } from "kysely";
 import { RequestError } from "../../model/errors.ts";
 import { toParameters } from "../../storage/query.ts";
@@ -14,7 +15,6 @@ import type {
   ExampleQuery,
   ExampleReads,
   ExampleSearch,
-  ExampleTextSearch,
 } from "./example.ts";
 import { hasMetadata, hasText } from "./example-conditions.ts";
 import {
@@ -22,6 +22,7 @@ import {
   buildExampleList,
   buildPreviewList,
   exampleCounts,
+  exampleFinds,
   exampleLists,
   examplePages,
   exampleQueries,
@@ -49,15 +50,9 @@ export class ExampleReader implements ExampleReads {
   }
 
   async find(tenantId: string, id: string, moment: Moment): Promise<Example | undefined> {
-    const [found] = await this.list(tenantId, {
-      filter: { ids: [id], moment },
-      order: "id",
-      isDescending: false,
-      seed: 0,
-      limit: 1,
-      offset: 0,
-    });
-    return found;
+    const values = toScope(tenantId, { ids: [id], moment });
+    const row = await this.#db.first(exampleFinds.select(values), values);
+    return row && parseExampleRow(row);
   }
 
   async list(tenantId: string, query: ExampleQuery): Promise<readonly Example[]> {

@@ -2,13 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { RequestError } from "../../model/errors.ts";
 import type { Database } from "../../storage/query.ts";
 import { computeChecksum } from "../../storage/sqlite/checksum.ts";
-import type {
-  Attachment,
-  AttachmentDraft,
-  Example,
-  ExampleDraft,
-  ExampleWriteEngine,
-} from "./example.ts";
+import type { Attachment, AttachmentDraft, Example, ExampleDraft } from "./example.ts";
+import type { ExampleWriteEngine, FileOwner } from "./example-engine.ts";
 import { exampleQueries, stagedMicros } from "./example-queries.ts";
 import type { CurrentRow } from "./example-queries.ts";
 import { parseExampleRow } from "./example-row.ts";
@@ -30,9 +25,6 @@ export interface NewRow {
   readonly metadata: string;
   readonly attachments: readonly Attachment[];
 }
-
-/** The example to which a file belongs. */
-export type FileOwner = Pick<NewRow, "tenantId" | "datasetId" | "id">;
 
 /** An example in its current version, with the key of its row. */
 export interface CurrentExample extends Example {

@@ -1,3 +1,4 @@
+import type { ExampleWriteEngine } from "./example-engine.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { LongWrite, WithLongWrites } from "../../storage/long-write.ts";
 import type { Database } from "../../storage/query.ts";
@@ -11,7 +12,6 @@ import type {
   ExampleDraft,
   ExamplesWritten,
   ExampleTimes,
-  ExampleWriteEngine,
   ExampleWrites,
 } from "./example.ts";
 import { planChange } from "./example-change.ts";

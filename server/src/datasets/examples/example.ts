@@ -1,11 +1,5 @@
-import type { Expression } from "kysely";
 import type { CheckedFilter } from "../../filter/checker.ts";
-import type { Dataset } from "../dataset.ts";
 import type { Moment } from "../dataset-version.ts";
-import type { LongWrite } from "../../storage/long-write.ts";
-import type { ScopeValues } from "./example-conditions.ts";
-import type { ExampleRow } from "./example-queries.ts";
-import type { FileOwner } from "./example-rows.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -190,21 +184,6 @@ export interface ExampleReads {
   findBlob(blob: number): Promise<Uint8Array | undefined>;
 }
 
-/** What an engine does in its own way when it reads examples. */
-export interface ExampleTextSearch {
-  /** Compiles a filter expression into a condition on the row `e` of an example. */
-  compile(filter: CheckedFilter): Expression<boolean>;
-  /** Returns the examples whose inputs match the words best, the best match first. */
-  match(
-    scope: ScopeValues,
-    search: {
-      readonly conditions: readonly Expression<boolean>[];
-      readonly words: readonly string[];
-      readonly limit: number;
-    },
-  ): Promise<readonly ExampleRow[]>;
-}
-
 export interface ExampleWrites {
   /**
    * Creates examples, as one version of each dataset. An identical example that already exists is left unchanged.
@@ -243,30 +222,6 @@ export interface ExampleWrites {
     ids: readonly string[],
     mode: "soft" | "hard",
   ): Promise<readonly string[]>;
-}
-
-/** What an engine does in its own way when it writes examples. It may return its results at once or later. */
-export interface ExampleWriteEngine {
-  /** Assigns consecutive keys to new rows, and returns the first. Keys are never reused. */
-  assignKeys(count: number): number | Promise<number>;
-  /** Makes the rows with new keys findable by their ids. */
-  indexNewIds(): void | Promise<void>;
-  /** Updates the index of words after a write, if it follows the newest version of the dataset. */
-  updateTextIndex(
-    dataset: Dataset,
-    rows: { readonly added: readonly number[]; readonly removed: readonly number[] },
-  ): void | Promise<void>;
-  /** Copies an attachment of a run; `undefined` if the run has none of that name. */
-  copyRunFile(
-    owner: FileOwner,
-    runKey: string,
-    name: string,
-  ): Attachment | undefined | Promise<Attachment | undefined>;
-  deleteMany(
-    tenantId: string,
-    ids: readonly string[],
-    mode: "soft" | "hard",
-  ): LongWrite<readonly string[]>;
 }
 
 export interface SplitChange {

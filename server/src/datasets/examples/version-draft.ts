@@ -1,7 +1,7 @@
+import type { ExampleWriteEngine } from "./example-engine.ts";
 import type { Dataset } from "../dataset.ts";
 import { chooseVersionTime } from "../dataset-version.ts";
 import type { DatasetVersions } from "../dataset-versions.ts";
-import type { ExampleWriteEngine } from "./example.ts";
 import type { CurrentExample, ExampleRows, NewRow } from "./example-rows.ts";
 
 interface VersionDraftParts {

@@ -1,3 +1,4 @@
+import type { ExampleWriteEngine } from "../examples/example-engine.ts";
 import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
 import type { Database } from "../../storage/query.ts";
@@ -7,7 +8,6 @@ import { datasetQueries } from "../dataset-queries.ts";
 import { parseBody } from "../dataset-row.ts";
 import { DatasetRows } from "../dataset-rows.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
-import type { ExampleWriteEngine } from "../examples/example.ts";
 import { exampleQueries } from "../examples/example-queries.ts";
 import { ExampleRows } from "../examples/example-rows.ts";
 import type { SchemaProofs } from "../examples/schema-proofs.ts";

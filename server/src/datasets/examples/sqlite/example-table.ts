@@ -1,3 +1,4 @@
+import type { FileOwner } from "../example-engine.ts";
 import { toMimeType } from "../../../bodies/part-head.ts";
 import { changedChecksumSql, computeChecksumChange } from "../../../storage/sqlite/checksum.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
@@ -15,7 +16,7 @@ import {
   toCurrentExamples,
   toFileColumns,
 } from "../example-rows.ts";
-import type { CurrentExample, FileOwner, NewRow } from "../example-rows.ts";
+import type { CurrentExample, NewRow } from "../example-rows.ts";
 import { ExampleIdIndex } from "./example-places.ts";
 
 /** The row of one version of an example. */

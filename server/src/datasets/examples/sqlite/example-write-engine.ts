@@ -1,11 +1,11 @@
+import type { ExampleWriteEngine, FileOwner } from "../example-engine.ts";
 import { RequestError } from "../../../model/errors.ts";
 import { serverLimits } from "../../../model/options.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
 import type { Dataset } from "../../dataset.ts";
 import { chooseVersionTime } from "../../dataset-version.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
-import type { Attachment, ExampleWriteEngine } from "../example.ts";
-import type { FileOwner } from "../example-rows.ts";
+import type { Attachment } from "../example.ts";
 
 /** Writes of examples that SQLite performs in its own way. */
 export class SqliteExampleWriteEngine implements ExampleWriteEngine {

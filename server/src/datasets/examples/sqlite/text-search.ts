@@ -1,10 +1,10 @@
+import type { ExampleTextSearch } from "../example-engine.ts";
 import type { Expression } from "kysely";
 import { sql } from "kysely";
 import type { CheckedFilter } from "../../../filter/checker.ts";
 import { fillPlaceholders } from "../../../storage/dialect.ts";
 import { toParameters } from "../../../storage/query.ts";
 import type { Database } from "../../../storage/query.ts";
-import type { ExampleTextSearch } from "../example.ts";
 import type { ScopeValues } from "../example-conditions.ts";
 import { compileExampleFilter } from "../example-filter-source.ts";
 import { buildSearch } from "../example-queries.ts";
