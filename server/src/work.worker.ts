@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { serialize } from "node:v8";
-import { SchemaCheck } from "./datasets/examples/schema-check.ts";
+import { SchemaCheck } from "./datasets/examples/schemas/schema-check.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
@@ -14,7 +14,7 @@ import {
   parseExamplesTask,
   parseImport,
   serializeResponse,
-} from "./datasets/examples/parse-examples.ts";
+} from "./datasets/examples/parse/parse-examples.ts";
 import type { BatchTask, RunTask, DecodedRuns } from "./runs/run-tasks.ts";
 import type {
   ExampleResponseTask,

@@ -16,7 +16,7 @@ import type { AddedSize } from "./storage/sqlite/disk-space.ts";
 import { LogSync } from "./storage/sqlite/log-sync.ts";
 import { LongWrites } from "./store/long-writes.ts";
 import { createWriters } from "./store/repositories.ts";
-import type { Unchecked } from "./datasets/examples/schema-proofs.ts";
+import type { Unchecked } from "./datasets/examples/schemas/schema-proofs.ts";
 import type { SqliteWriters } from "./store/repositories.ts";
 import { openWriter } from "./store/schema.ts";
 import { rollBack } from "./storage/sqlite/connection.ts";

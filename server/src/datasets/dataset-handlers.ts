@@ -11,7 +11,7 @@ import type { Dataset, DatasetChanges, DatasetFields } from "./dataset.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { toDatasetJson } from "./dataset-json.ts";
 import { parseDatasetQuery } from "./dataset-query.ts";
-import { parsePatchedExamples } from "./examples/example-body.ts";
+import { parsePatchedExamples } from "./examples/parse/example-body.ts";
 import { parseId, parseIds } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 

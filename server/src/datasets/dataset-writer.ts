@@ -20,7 +20,7 @@ import { DatasetRows } from "./dataset-rows.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
 import { DatasetVersions } from "./dataset-versions.ts";
-import type { SchemaProofs } from "./examples/schema-proofs.ts";
+import type { SchemaProofs } from "./examples/schemas/schema-proofs.ts";
 
 /** Rows that one slice of indexing processes. */
 const indexStep = 1_000;

@@ -9,7 +9,7 @@ import type { ExamplePreview } from "./examples/example.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { toPreviewJson } from "./examples/example-preview-json.ts";
 import { toIso } from "../http/wire-text.ts";
-import { parseImport } from "./examples/parse-examples.ts";
+import { parseImport } from "./examples/parse/parse-examples.ts";
 import type { WorkThreads } from "../storage/work-threads.ts";
 import { findMoment, readAsOf } from "./as-of.ts";
 import { datasetIdOf, findDataset } from "./dataset-handlers.ts";

@@ -24,7 +24,7 @@ import { invokeMethod } from "../storage/thread-reply.ts";
 import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
 import { TextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
 import { hasHiddenTokens, tokenKeyFile } from "../storage/sqlite/token-keys.ts";
-import { writeChecked } from "../datasets/examples/schema-guard.ts";
+import { writeChecked } from "../datasets/examples/schemas/schema-guard.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
 import { WriterThread } from "./writer-thread.ts";
 

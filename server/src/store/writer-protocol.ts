@@ -1,7 +1,7 @@
 import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch } from "../runs/run-record.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
-import type { SchemaProof } from "../datasets/examples/schema-proofs.ts";
+import type { SchemaProof } from "../datasets/examples/schemas/schema-proofs.ts";
 import type { ThreadReply } from "../storage/thread-reply.ts";
 
 /** A request to the writer thread. */

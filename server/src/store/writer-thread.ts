@@ -7,7 +7,7 @@ import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { packPosts } from "../runs/sqlite/post-rows.ts";
-import type { SchemaProof } from "../datasets/examples/schema-proofs.ts";
+import type { SchemaProof } from "../datasets/examples/schemas/schema-proofs.ts";
 import { toError } from "../storage/thread-reply.ts";
 import type { ThreadReply } from "../storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";

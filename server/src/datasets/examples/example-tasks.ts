@@ -1,7 +1,7 @@
 import type { WorkTask } from "../../storage/work-threads.ts";
 import type { ExampleChange, ExamplesWritten } from "./example.ts";
 import type { Packed, ReceivedExample } from "./large-examples.ts";
-import type { SchemaInput, Schemas } from "./schema-check.ts";
+import type { SchemaInput, Schemas } from "./schemas/schema-check.ts";
 
 /** The format of a body that contains examples. */
 export type ExamplesShape =

@@ -17,7 +17,7 @@ import {
   toCreated,
   toListJson,
   toWritten,
-} from "./parse-examples.ts";
+} from "./parse/parse-examples.ts";
 import type {
   ExampleResponseTask,
   ExampleCheckTask,

@@ -23,7 +23,7 @@ import {
   nameIds,
 } from "./example-rows.ts";
 import type { CurrentExample, NewRow } from "./example-rows.ts";
-import type { SchemaProofs } from "./schema-proofs.ts";
+import type { SchemaProofs } from "./schemas/schema-proofs.ts";
 import { VersionDraft } from "./version-draft.ts";
 
 /** What the writer thread calls: a deletion is performed in slices. */

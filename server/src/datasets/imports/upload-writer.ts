@@ -10,7 +10,7 @@ import { DatasetRows } from "../dataset-rows.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { exampleQueries } from "../examples/example-queries.ts";
 import { ExampleRows } from "../examples/example-rows.ts";
-import type { SchemaProofs } from "../examples/schema-proofs.ts";
+import type { SchemaProofs } from "../examples/schemas/schema-proofs.ts";
 import type { RowKeys } from "../../storage/row-keys.ts";
 import type { UploadRow, UploadWrites } from "./upload.ts";
 

@@ -10,7 +10,7 @@ import { DatasetReader } from "../dataset-reader.ts";
 import { toWrittenColumns } from "../dataset-row.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { DatasetWriter } from "../dataset-writer.ts";
-import { SchemaProofs } from "../examples/schema-proofs.ts";
+import { SchemaProofs } from "../examples/schemas/schema-proofs.ts";
 
 // The repositories of datasets are written once. The same tests run on SQLite and on PostgreSQL, compiled to
 // WebAssembly, and at the end each of their queries has run on PostgreSQL.

@@ -1,7 +1,7 @@
 import { SqliteDatasetVersions } from "./dataset-versions.ts";
 import { ExampleIndex } from "./example-index.ts";
 import { ExampleTable } from "./example-table.ts";
-import { SchemaProofs } from "../schema-proofs.ts";
+import { SchemaProofs } from "../schemas/schema-proofs.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../../../storage/sqlite/tenant-keys.ts";
 

@@ -25,7 +25,7 @@ import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
 import { nameIds } from "../example-rows.ts";
 import type { CurrentExample } from "../example-rows.ts";
-import type { SchemaProofs } from "../schema-proofs.ts";
+import type { SchemaProofs } from "../schemas/schema-proofs.ts";
 import { idOf } from "../../../storage/row-keys.ts";
 
 type Written = Packed<ExamplesWritten>;

@@ -10,7 +10,7 @@ import type { ExampleFilter, ExampleQuery, ExampleDraft } from "../example.ts";
 import { exampleQueries } from "../example-queries.ts";
 import { ExampleReader } from "../example-reader.ts";
 import { ExampleWriter } from "../example-writer.ts";
-import { SchemaProofs } from "../schema-proofs.ts";
+import { SchemaProofs } from "../schemas/schema-proofs.ts";
 import { UploadWriter } from "../../imports/upload-writer.ts";
 import { createQueryBuilder } from "../../../storage/query.ts";
 import { LongWrite } from "../../../storage/long-write.ts";

@@ -3,9 +3,9 @@ import type { ErrorObject, Options, ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
-import { messageOf, RequestError } from "../../model/errors.ts";
-import { serverLimits } from "../../model/options.ts";
-import type { Dataset } from "../dataset.ts";
+import { messageOf, RequestError } from "../../../model/errors.ts";
+import { serverLimits } from "../../../model/options.ts";
+import type { Dataset } from "../../dataset.ts";
 import { runWithin, TimeLimitError } from "./time-limit.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
 import { isUuid } from "millrace/model";
-import { RequestError } from "../../model/errors.ts";
-import { MultipartParser, readBoundary } from "../../bodies/multipart-parser.ts";
-import type { Part } from "../../bodies/multipart-parser.ts";
-import { toMimeType } from "../../bodies/part-head.ts";
-import type { AttachmentDraft } from "./example.ts";
+import { RequestError } from "../../../model/errors.ts";
+import { MultipartParser, readBoundary } from "../../../bodies/multipart-parser.ts";
+import type { Part } from "../../../bodies/multipart-parser.ts";
+import { toMimeType } from "../../../bodies/part-head.ts";
+import type { AttachmentDraft } from "../example.ts";
 import { assertObject, readMembers } from "./example-body.ts";
 import type { Members } from "./example-body.ts";
 

@@ -7,13 +7,13 @@ import {
   readMembers,
 } from "./example-body.ts";
 import { parseExampleParts } from "./example-parts.ts";
-import { RequestError } from "../../model/errors.ts";
-import { serverLimits } from "../../model/options.ts";
-import type { ExampleChange, ExampleDraft, ExamplesWritten } from "./example.ts";
-import { pack, unpack } from "./large-examples.ts";
-import type { Packed, ReceivedExample } from "./large-examples.ts";
-import { listedMembers, toExampleJson, toJsonList } from "./example-json.ts";
-import { toIso } from "../../http/wire-text.ts";
+import { RequestError } from "../../../model/errors.ts";
+import { serverLimits } from "../../../model/options.ts";
+import type { ExampleChange, ExampleDraft, ExamplesWritten } from "../example.ts";
+import { pack, unpack } from "../large-examples.ts";
+import type { Packed, ReceivedExample } from "../large-examples.ts";
+import { listedMembers, toExampleJson, toJsonList } from "../example-json.ts";
+import { toIso } from "../../../http/wire-text.ts";
 import type {
   ExampleResponseTask,
   ExamplesBody,
@@ -21,7 +21,7 @@ import type {
   RejectedRow,
   ParsedExamples,
   ParsedImport,
-} from "./example-tasks.ts";
+} from "../example-tasks.ts";
 
 /**
  * Parses the examples of a body.

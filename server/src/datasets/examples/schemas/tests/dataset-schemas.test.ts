@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { SchemaCheck } from "../schema-check.ts";
 import { runWithin } from "../time-limit.ts";
-import { serverLimits } from "../../../model/options.ts";
-import { DatasetFixture } from "../../../../tests/support/dataset-fixture.ts";
-import { containing } from "../../../../tests/support/matchers.ts";
+import { serverLimits } from "../../../../model/options.ts";
+import { DatasetFixture } from "../../../../../tests/support/dataset-fixture.ts";
+import { containing } from "../../../../../tests/support/matchers.ts";
 
 const inputsSchema = {
   type: "object",

@@ -1,6 +1,6 @@
-import { RequestError } from "../../model/errors.ts";
-import type { SchemaTask } from "./example-tasks.ts";
-import type { WorkThreads } from "../../storage/work-threads.ts";
+import { RequestError } from "../../../model/errors.ts";
+import type { SchemaTask } from "../example-tasks.ts";
+import type { WorkThreads } from "../../../storage/work-threads.ts";
 import type { SchemaNeed, SchemaProof, Unchecked } from "./schema-proofs.ts";
 
 /** Performs a write, given the results of the schema checks that were already done for it. */

@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { parseSplits, separateSplits, withSplits } from "./splits.ts";
-import { messageOf, RequestError } from "../../model/errors.ts";
-import { JsonCursor } from "../../bodies/json-cursor.ts";
-import { parseOptionalTime } from "../../model/parse-time.ts";
-import { serverLimits } from "../../model/options.ts";
-import type { AttachmentOperations, ExampleChange } from "./example.ts";
-import type { ReceivedExample } from "./large-examples.ts";
-import { parseId } from "../../http/query-string.ts";
+import { parseSplits, separateSplits, withSplits } from "../splits.ts";
+import { messageOf, RequestError } from "../../../model/errors.ts";
+import { JsonCursor } from "../../../bodies/json-cursor.ts";
+import { parseOptionalTime } from "../../../model/parse-time.ts";
+import { serverLimits } from "../../../model/options.ts";
+import type { AttachmentOperations, ExampleChange } from "../example.ts";
+import type { ReceivedExample } from "../large-examples.ts";
+import { parseId } from "../../../http/query-string.ts";
 
 /** The members of a JSON object; each value is the JSON text as it was received. */
 export type Members = ReadonlyMap<string, Buffer>;

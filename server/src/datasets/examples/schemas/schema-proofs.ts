@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { pack } from "./large-examples.ts";
-import type { Packed } from "./large-examples.ts";
+import { pack } from "../large-examples.ts";
+import type { Packed } from "../large-examples.ts";
 import type { SchemaInput, Schemas } from "./schema-check.ts";
-import { RequestError } from "../../model/errors.ts";
-import { serverLimits } from "../../model/options.ts";
+import { RequestError } from "../../../model/errors.ts";
+import { serverLimits } from "../../../model/options.ts";
 
 /** A schema check that must be done before a write. */
 export interface SchemaNeed {
