@@ -11,7 +11,7 @@ interface BunRequestInit extends RequestInit {
   readonly unix?: string;
 }
 
-/** Limits for reading the body of a response. */
+/** A response whose body exceeds one of these limits is an error. */
 interface ResponseLimits {
   readonly maxResponseBytes: number;
   readonly timeoutMs: number;

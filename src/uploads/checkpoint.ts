@@ -14,7 +14,7 @@ const blockBytes = 4_096;
 /** Bytes reserved in a slot for the members of the record other than target and source. */
 const variableBytes = 512;
 
-/** The number of rows that an upload has completed, and digests that identify its source. */
+/** How far an upload has got, and digests of the first and the last row, which identify its source. */
 export interface CheckpointPosition {
   /** Number of completed rows from the beginning of the source. */
   readonly rows: number;

@@ -34,7 +34,7 @@ export interface HttpSinkOptions {
   readonly connection: Connection;
   readonly dispatcher: Transport;
   readonly state: ServerState;
-  /** Counts requests and responses. */
+  /** Counts the requests of this client and the responses to them, for `client.stats()`. */
   readonly traffic: SharedTraffic;
   /** The content that the server already has; absent if content deduplication is off. */
   readonly content?: ContentDeduplication | undefined;

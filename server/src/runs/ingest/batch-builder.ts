@@ -102,7 +102,7 @@ export class BatchBuilder {
     };
   }
 
-  /** Writes a JSON object whose members are adjacent in the request, with commas and colons between them. */
+  /** Writes a JSON object: braces around bytes of the request that contain consecutive members, with their commas. */
   #writeRawMembers(rawMembers: Buffer): void {
     const { length } = rawMembers;
     this.#reserve(length + 2);

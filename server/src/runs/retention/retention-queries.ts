@@ -8,7 +8,7 @@ import type { Parameters } from "../../storage/query.ts";
  */
 interface RetentionTables {
   readonly settings: { readonly key: string; readonly value: string };
-  /** The columns of projects that these queries use. */
+  /** Only the columns of the table that these queries use. */
   readonly projects: { readonly id: string; readonly tenant_id: string };
 }
 

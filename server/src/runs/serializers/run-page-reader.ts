@@ -64,11 +64,11 @@ export class RunPageReader implements RunPageReads {
     const feedbackStatsByRun = select.has("feedback_stats")
       ? await this.#readFeedbackStats(tenantId, runs)
       : noStats;
-    const items = runs.map((run) => {
+    const serializedRuns = runs.map((run) => {
       this.#checkLimit();
       return JSON.stringify(toListItem(run, view, feedbackStatsByRun.get(run.row.id)));
     });
-    return { runs: items, ...position };
+    return { runs: serializedRuns, ...position };
   }
 
   readTrace(tenantId: string, query: TraceQuery): Uint8Array {

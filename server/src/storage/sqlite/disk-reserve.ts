@@ -16,7 +16,6 @@ const mebibyte = 1_048_576;
 /** Free space below which the disk counts as full. */
 const minFreeBytes = 65_536;
 
-/** Size and free space of a disk. */
 export interface DiskUse {
   readonly totalBytes: number;
   readonly freeBytes: number;

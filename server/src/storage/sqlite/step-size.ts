@@ -14,7 +14,7 @@ export class StepSize {
     this.#fraction = Math.max(1 / 256, this.#fraction / 4);
   }
 
-  /** Must be called after a successful step. The next step may delete more rows. */
+  /** Must be called after a successful step: lets the next one delete more rows, up to the maximum. */
   grow(): void {
     this.#fraction = Math.min(1, this.#fraction * 2);
   }

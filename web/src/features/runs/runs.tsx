@@ -181,7 +181,7 @@ const RunListFooter = ({ list }: { readonly list: RunList }) => {
     <output className="list-foot">
       {isSearchPaused ? (
         <>
-          Searched{range}, no more matches so far.
+          {range === "" ? "" : `Searched${range}. `}No more matches so far.
           <Button size="compact-sm" variant="default" onClick={continueSearch}>
             Continue search
           </Button>

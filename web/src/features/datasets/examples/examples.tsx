@@ -95,7 +95,11 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
         }
       />
       {openDialog === "split" && (
-        <SplitDialog datasetId={datasetId} ids={ids} onClose={() => setOpenDialog(undefined)} />
+        <SplitDialog
+          datasetId={datasetId}
+          exampleIds={ids}
+          onClose={() => setOpenDialog(undefined)}
+        />
       )}
       {openDialog === "delete" && (
         <DeleteExamples

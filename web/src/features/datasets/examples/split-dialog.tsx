@@ -10,11 +10,11 @@ import { changeSplit } from "./queries.ts";
 /** Adds examples to a split, or removes them from it. */
 export const SplitDialog = ({
   datasetId,
-  ids,
+  exampleIds,
   onClose,
 }: {
   readonly datasetId: string;
-  readonly ids: readonly string[];
+  readonly exampleIds: readonly string[];
   readonly onClose: () => void;
 }) => {
   const [name, setName] = useState("");
@@ -22,14 +22,14 @@ export const SplitDialog = ({
   const splits = useQuery(createSplitsQuery(datasetId, undefined));
   const change = useMutation({
     mutationFn: async (remove: boolean) =>
-      changeSplit(datasetId, { name: name.trim(), ids, remove }),
+      changeSplit(datasetId, { name: name.trim(), ids: exampleIds, remove }),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ["datasets", datasetId] });
       onClose();
     },
   });
   return (
-    <Dialog title={`Edit splits of ${pluralize(ids.length, "example")}`} onClose={onClose}>
+    <Dialog title={`Edit splits of ${pluralize(exampleIds.length, "example")}`} onClose={onClose}>
       <form
         className="form"
         onSubmit={(event) => {
