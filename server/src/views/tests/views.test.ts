@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { openPostgres, openSqlite } from "../../../tests/support/repository-engines.ts";
+import {
+  describeRepositories,
+  otherId,
+  tenantId,
+} from "../../../tests/support/repository-fixture.ts";
 import { call, runServer } from "../../../tests/support/running-server.ts";
 import type { CallResult } from "../../../tests/support/running-server.ts";
 import { viewQueries, ViewRepository } from "../view-repository.ts";
@@ -83,34 +87,20 @@ test("the views of a deleted project are deleted with it", async () => {
   expect((await call(server, `GET ${path}`)).json).toEqual([]);
 });
 
-test("each query runs on PostgreSQL and returns what it returns on SQLite", async () => {
-  const queriesRun = new Set<unknown>();
-  const tables = ["projects", "views"];
-  const engines = [
-    await openSqlite(),
-    await openPostgres((query) => queriesRun.add(query), tables),
-  ];
-  const results = await Promise.all(
-    engines.map(async (engine) => {
-      const views = new ViewRepository(engine.db);
-      await engine.exec(
-        "INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES ('p', 't', '\"p\"', 1)",
-      );
-      const fields = { description: null, filter: "x", traceFilter: null, treeFilter: null };
-      const view = await views.create("t", "p", { name: hostile, fields });
-      const other = await views.create("t", "p", { name: "b", fields });
-      const update = { fields: { filter: null } };
-      const updated = await views.update("t", { projectId: "p", id: view.id }, update);
-      expect(await views.find("t", { projectId: "p", id: view.id })).toEqual(updated);
-      await views.delete("t", { projectId: "p", id: other.id });
-      const listed = await views.list("t", "p", { limit: 5, offset: 0 });
-      await engine.close();
-      return listed.map(({ name, fields: values }) => ({ name, values }));
-    }),
-  );
-  expect(results[0]).toEqual([{ name: hostile, values: emptyFields }]);
-  expect(results[1]).toEqual(results[0]);
-  expect(Object.values(viewQueries).filter((query) => !queriesRun.has(query))).toEqual([]);
+describeRepositories({ viewQueries }, (fixture) => {
+  test("views are created, found, updated, listed and deleted", async () => {
+    const views = new ViewRepository(fixture.db);
+    const projectId = await fixture.insertProject();
+    const fields = { description: null, filter: "x", traceFilter: null, treeFilter: null };
+    const view = await views.create(tenantId, projectId, { name: hostile, fields });
+    const other = await views.create(tenantId, projectId, { name: "b", fields });
+    const update = { fields: { filter: null } };
+    const updated = await views.update(tenantId, { projectId, id: view.id }, update);
+    expect(updated).toMatchObject({ name: hostile, fields: { ...fields, filter: null } });
+    expect(await views.find(tenantId, { projectId, id: view.id })).toEqual(updated);
+    const foreign = views.find(otherId, { projectId, id: view.id });
+    await expect(foreign).rejects.toMatchObject({ status: 404 });
+    await views.delete(tenantId, { projectId, id: other.id });
+    expect(await views.list(tenantId, projectId, { limit: 5, offset: 0 })).toEqual([updated]);
+  });
 });
-
-const emptyFields = { description: null, filter: null, traceFilter: null, treeFilter: null };
