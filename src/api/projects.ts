@@ -8,6 +8,7 @@ import type { KeyValues } from "../model/run.ts";
 import { assertChange } from "./http/assert-change.ts";
 import type { Call, CallOptions } from "./http/http.ts";
 import { isFound } from "./http/is-found.ts";
+import { toIsoTime } from "./http/iso-time.ts";
 import { listByIds, listByOffset } from "./http/pages.ts";
 import type { Pages } from "./http/pages.ts";
 import { toJson } from "./http/request.ts";
@@ -190,7 +191,12 @@ export class Projects {
       assertName(name);
     }
     const extra = mergeMetadata(changes);
-    const json = omitUndefined({ name, description, extra, end_time: toEndTime(endTime) });
+    const json = omitUndefined({
+      name,
+      description,
+      extra,
+      end_time: toIsoTime(endTime, "endTime"),
+    });
     assertChange(json, ["name", "description", "extra", "metadata", "endTime"]);
     const id = await resolveProjectId(this, changes);
     return parseProject(
@@ -295,17 +301,6 @@ const mergeMetadata = ({
   metadata,
 }: Pick<CreateProject, "extra" | "metadata">): KeyValues | undefined =>
   metadata === undefined ? extra : { ...extra, metadata };
-
-function toEndTime(time: Date | string | undefined): string | undefined {
-  if (time === undefined) {
-    return undefined;
-  }
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) {
-    throw new ValidationError("endTime must be a Date or a date string");
-  }
-  return date.toISOString();
-}
 
 /** The option names of {@link ProjectKey}. */
 export const projectKeyNames = { projectId: true, projectName: true } as const;

@@ -195,6 +195,10 @@ describe("against the local server", () => {
       description: "d",
       endTime: "2026-11-21T10:11:12.345000Z",
     });
+    const micros = "2026-11-21T10:11:12.345678Z";
+    expect(await projects.update({ projectId: created.id, endTime: micros })).toMatchObject({
+      endTime: micros,
+    });
     expect(await projects.read({ projectName: name, includeStats: true })).toMatchObject({
       stats: { runCount: 0 },
     });
