@@ -138,8 +138,11 @@ export class CrashIsolation {
 /** Combines the reports of two parts of a tape. */
 function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
   const reason = second.reason ?? first.reason;
+  const server = second.server ?? first.server;
+  const truncated = (first.truncated ?? 0) + (second.truncated ?? 0);
+  const quarantined = (first.quarantined ?? 0) + (second.quarantined ?? 0);
+  const redacted = first.redacted ?? second.redacted;
   return {
-    ...second,
     delivered: first.delivered + second.delivered,
     refused: [...first.refused, ...second.refused],
     undelivered: first.undelivered + second.undelivered,
@@ -147,10 +150,17 @@ function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
     requests: first.requests + second.requests,
     retries: first.retries + second.retries,
     bytes: first.bytes + second.bytes,
-    redacted: {
-      masked: (first.redacted?.masked ?? 0) + (second.redacted?.masked ?? 0),
-      failed: (first.redacted?.failed ?? 0) + (second.redacted?.failed ?? 0),
-    },
+    ...(truncated === 0 ? {} : { truncated }),
+    ...(quarantined === 0 ? {} : { quarantined }),
+    ...(redacted === undefined
+      ? {}
+      : {
+          redacted: {
+            masked: (first.redacted?.masked ?? 0) + (second.redacted?.masked ?? 0),
+            failed: (first.redacted?.failed ?? 0) + (second.redacted?.failed ?? 0),
+          },
+        }),
     ...(reason === undefined ? {} : { reason }),
+    ...(server === undefined ? {} : { server }),
   };
 }

@@ -1,8 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { CrashIsolation } from "../../src/delivery/crash-isolation.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import { Reporter } from "../../src/delivery/reporter.ts";
 import type { ShipReport, ShipTask } from "../../src/model/records/shipping.ts";
+import { parseServerInfo } from "../../src/model/resources/server-info.ts";
 import { Ledger } from "../../src/tracing/queue/ledger.ts";
 import type { Tape } from "../../src/tracing/tape/tape.ts";
 import type { DeadLetters, DeadLetterReason } from "../../src/workers/spool/dead-letters.ts";
@@ -144,6 +146,43 @@ test("a tape on which workers crash, whole and in halves, is counted as workerLo
   await expect(shipped).resolves.toEqual({ delivered: 0, lost: 2 });
   expect(calls()).toBe(2 + 2 + 2);
   expect(ledger.lost.workerLost).toBe(2);
+});
+
+test("the report of a tape that was sent in halves counts both, and has what either has", async () => {
+  const tape = tapeOf(4);
+  const server = parseServerInfo({ version: "1.0.0" });
+  const halves: readonly Partial<ShipReport>[] = [
+    { truncated: 2, quarantined: 1, server },
+    { truncated: 3, redacted: { masked: 1, failed: 0 } },
+  ];
+  let calls = 0;
+  const isolation = new CrashIsolation(tape, {
+    shipper: {
+      isThreaded: true,
+      ship: async () => {
+        calls += 1;
+        if (calls <= 2) {
+          throw new Error("worker exited");
+        }
+        return { ...emptyReport, delivered: 1, ...halves[calls - 3] };
+      },
+      close: () => Promise.resolve(),
+    },
+    tapeId: 1,
+    inFlight: new Set([tape]),
+    pause: () => Promise.resolve(),
+    hasEnded: () => false,
+  });
+  expect(await isolation.send()).toEqual({
+    ...emptyReport,
+    delivered: 2,
+    requests: 2,
+    bytes: 20,
+    truncated: 5,
+    quarantined: 1,
+    redacted: { masked: 1, failed: 0 },
+    server,
+  });
 });
 
 test("with a spool, only pending records of an undeliverable tape are spooled", () => {
