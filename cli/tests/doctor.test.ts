@@ -286,7 +286,7 @@ describe("millrace doctor", () => {
       status: "failed",
       found: expect.stringContaining("is not a folder") as unknown,
     });
-    const damaged = join(at, "damaged");
+    const damaged = join(at, "it's damaged");
     const options = { attempts: 1, logger: { warn: () => undefined } };
     const client = new Client({ endpoint: "http://127.0.0.1:9", spoolDir: damaged, ...options });
     client.startRun({ name: "kept" }).end();
@@ -295,10 +295,10 @@ describe("millrace doctor", () => {
     const names = readdirSync(damaged, { recursive: true, encoding: "utf8" });
     const segment = join(damaged, names.find((name) => name.endsWith(".seg")) ?? "");
     writeFileSync(segment, Buffer.from(readFileSync(segment)).fill(0, 100, 110));
-    expect(await spool("damaged")).toMatchObject({
+    expect(await spool("it's damaged")).toMatchObject({
       status: "failed",
       found: expect.stringContaining("damaged files: 1") as unknown,
-      todo: expect.stringContaining("millrace spool verify") as unknown,
+      todo: `For details, run: millrace spool verify '${at}/it'\\''s damaged'`,
     });
   });
 });

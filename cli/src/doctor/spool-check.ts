@@ -66,10 +66,27 @@ function describeContent(location: string, folder: string, files: readonly Spool
   const [waiting, dead] = [countRecords("waiting"), countRecords("dead")];
   const found = `${location}: ${waiting} records waiting, ${dead} refused`;
   if (damagedCount > 0) {
-    const todo = `For details, run: millrace spool verify ${folder}`;
+    const todo = `For details, run: millrace spool verify ${quotePath(folder)}`;
     return { name, status: "failed", found: `${found}, damaged files: ${damagedCount}`, todo };
   }
   return waiting + dead === 0
     ? { name, status: "ok", found: `${location}: empty` }
-    : { name, status: "warning", found, todo: `To send them, run: millrace replay ${folder}` };
+    : {
+        name,
+        status: "warning",
+        found,
+        todo: `To send them, run: millrace replay ${quotePath(folder)}`,
+      };
+}
+
+/** Quotes a path in a command that the user copies, if a shell would split or change the path. */
+function quotePath(path: string): string {
+  if (/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(path)) {
+    // Printed, such a character could move the cursor.
+    return "<spool folder>";
+  }
+  if (process.platform === "win32") {
+    return /[\s&()^;,]/.test(path) ? `"${path}"` : path;
+  }
+  return /^[\w./:@%+=,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
