@@ -53,6 +53,8 @@ export interface StorageUsage {
     readonly isComplete: boolean;
   };
   readonly projects: readonly ProjectUsage[];
+  /** Whether projects follow those of this page. */
+  readonly hasMoreProjects: boolean;
 }
 
 /** How long runs are kept. */
@@ -110,9 +112,11 @@ export const createStorageQuery = (offset: number) =>
   queryOptions({
     queryKey: ["storage", offset],
     queryFn: async ({ signal }): Promise<StorageUsage> => {
-      const path = `${toEndpointPath("/ui/storage")}?limit=${storagePageSize}&offset=${offset}`;
+      // One project more than is shown: if it exists, another page follows.
+      const path = `${toEndpointPath("/ui/storage")}?limit=${storagePageSize + 1}&offset=${offset}`;
       const usage = (await getJson(path, signal)) as JsonObject;
       const files = usage["attachments"] as JsonObject;
+      const projects = usage["projects"] as readonly JsonObject[];
       return {
         databaseBytes: Number(usage["database_bytes"]),
         freeBytes: Number(usage["free_bytes"]),
@@ -121,13 +125,14 @@ export const createStorageQuery = (offset: number) =>
           bytes: Number(files["bytes"]),
           isComplete: files["is_complete"] === true,
         },
-        projects: (usage["projects"] as readonly JsonObject[]).map((project) => ({
+        projects: projects.slice(0, storagePageSize).map((project) => ({
           projectId: String(project["project_id"]),
           name: String(project["name"]),
           count: Number(project["count"]),
           isComplete: project["is_complete"] === true,
           oldest: toText(project["oldest"]),
         })),
+        hasMoreProjects: projects.length > storagePageSize,
       };
     },
   });

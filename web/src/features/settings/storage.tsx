@@ -27,7 +27,7 @@ export const Storage = () => {
         <>
           <StorageTotals usage={data} />
           <ProjectRunCounts usage={data} />
-          {(offset > 0 || data.projects.length === storagePageSize) && (
+          {(offset > 0 || data.hasMoreProjects) && (
             <div className="settings-row">
               <Button
                 variant="default"
@@ -38,7 +38,7 @@ export const Storage = () => {
               </Button>
               <Button
                 variant="default"
-                disabled={data.projects.length < storagePageSize}
+                disabled={!data.hasMoreProjects}
                 onClick={() => setOffset(offset + storagePageSize)}
               >
                 Next projects
