@@ -10,9 +10,10 @@ export interface QueueFields {
   readonly rubric_instructions: string;
   readonly rubric_items: readonly JsonMembers[];
   readonly default_dataset: string | null;
-  readonly num_reviewers_per_item: number;
+  readonly num_reviewers_per_item: number | undefined;
   readonly enable_reservations: boolean;
-  readonly reservation_minutes: number;
+  /** Absent if runs are not claimed and the field is empty. */
+  readonly reservation_minutes: number | undefined;
 }
 
 /** The form state of a question. */
@@ -23,8 +24,10 @@ export interface QuestionDraft {
   readonly description: string;
   readonly isRequired: boolean;
   readonly kind: "yesno" | "categorical" | "continuous" | "freeform";
-  readonly min: number;
-  readonly max: number;
+  /** `undefined` while the field is empty. */
+  readonly min: number | undefined;
+  /** `undefined` while the field is empty. */
+  readonly max: number | undefined;
   /** One choice per line: `2 = good` with a score, or `good`. */
   readonly choices: string;
 }
@@ -36,13 +39,20 @@ export interface QueueDraft {
   readonly instructions: string;
   /** Empty if the queue has no dataset. */
   readonly datasetId: string;
-  readonly reviewersPerRun: number;
+  /** `undefined` while the field is empty. */
+  readonly reviewersPerRun: number | undefined;
   readonly hasClaims: boolean;
-  readonly claimMinutes: number;
+  /** `undefined` while the field is empty. */
+  readonly claimMinutes: number | undefined;
   readonly questions: readonly QuestionDraft[];
 }
 
 const defaultClaimMinutes = 5;
+
+/** The most reviews per run that the server accepts. */
+export const maxReviewersPerRun = 100;
+/** The longest claim in minutes that the server accepts: a day. */
+export const maxClaimMinutes = 1_440;
 
 export const createQuestion = (id: string, key = ""): QuestionDraft => ({
   id,
@@ -92,6 +102,10 @@ const isYesNo = (choices: readonly Choice[]): boolean =>
 const formatChoice = ({ label, score }: Choice): string =>
   score === undefined || String(score) === label ? label : `${score} = ${label}`;
 
+/** Returns the value of a number field, or `undefined` while the field is empty. */
+export const parseNumber = (value: number | string): number | undefined =>
+  value === "" || Number.isNaN(Number(value)) ? undefined : Number(value);
+
 /** Parses one choice per line. A number at the start of a line is the score; otherwise the score is the line's index. */
 export function parseChoices(text: string): readonly Choice[] {
   const lines = text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
@@ -108,9 +122,16 @@ export function parseChoices(text: string): readonly Choice[] {
 }
 
 /** Returns an error message for an invalid form, or `undefined` if the form is valid. */
-export function validateQueueDraft({ name, questions }: QueueDraft): string | undefined {
+export function validateQueueDraft(draft: QueueDraft): string | undefined {
+  const { name, questions, reviewersPerRun, hasClaims, claimMinutes } = draft;
   if (name.trim() === "") {
     return "Enter a name for the queue.";
+  }
+  if (!isWholeNumber(reviewersPerRun, maxReviewersPerRun)) {
+    return `Enter the number of reviews per run, from 1 to ${maxReviewersPerRun}.`;
+  }
+  if (hasClaims && !isWholeNumber(claimMinutes, maxClaimMinutes)) {
+    return `Enter the claim timeout in minutes, from 1 to ${maxClaimMinutes.toLocaleString("en")}.`;
   }
   const keys = questions.map(({ key }) => key.trim());
   if (keys.includes("")) {
@@ -127,9 +148,18 @@ export function validateQueueDraft({ name, questions }: QueueDraft): string | un
   return questions.map(validateQuestion).find((problem) => problem !== undefined);
 }
 
+/** Whether a number is whole, at least 1 and at most `max`. */
+const isWholeNumber = (value: number | undefined, max: number): boolean =>
+  Number.isInteger(value) && value !== undefined && value >= 1 && value <= max;
+
 function validateQuestion({ key, kind, min, max, choices }: QuestionDraft): string | undefined {
-  if (kind === "continuous" && !(max > min)) {
-    return `Enter a maximum for ${key} that is greater than its minimum.`;
+  if (kind === "continuous") {
+    if (min === undefined || max === undefined) {
+      return `Enter a minimum and a maximum for ${key}.`;
+    }
+    if (!(max > min)) {
+      return `Enter a maximum for ${key} that is greater than its minimum.`;
+    }
   }
   if (kind !== "categorical") {
     return undefined;
@@ -143,7 +173,7 @@ function validateQuestion({ key, kind, min, max, choices }: QuestionDraft): stri
     : undefined;
 }
 
-/** Converts the form state to the body of the request. */
+/** Converts a valid form state to the body of the request. */
 export const toQueueFields = (draft: QueueDraft): QueueFields => ({
   name: draft.name.trim(),
   description: draft.description,
@@ -156,7 +186,7 @@ export const toQueueFields = (draft: QueueDraft): QueueFields => ({
 });
 
 function toQuestion(question: QuestionDraft): RubricQuestion {
-  const { description, isRequired, kind, min, max } = question;
+  const { description, isRequired, kind, min = 0, max = 1 } = question;
   const base = { key: question.key.trim(), description, isRequired };
   switch (kind) {
     case "yesno":

@@ -5,7 +5,14 @@ import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createQueue, updateQueue } from "./queries.ts";
-import { validateQueueDraft, createQueueDraft, toQueueFields } from "./queue-draft.ts";
+import {
+  createQueueDraft,
+  maxClaimMinutes,
+  maxReviewersPerRun,
+  parseNumber,
+  toQueueFields,
+  validateQueueDraft,
+} from "./queue-draft.ts";
 import type { QueueDraft } from "./queue-draft.ts";
 import type { Queue } from "./queue.ts";
 import { datasetNamesQuery } from "./review/queries.ts";
@@ -115,19 +122,19 @@ const QueueFormFields = ({
         <NumberInput
           label="Reviews per run"
           min={1}
-          max={100}
+          max={maxReviewersPerRun}
           allowDecimal={false}
-          value={draft.reviewersPerRun}
-          onChange={(value) => change({ reviewersPerRun: Number(value) })}
+          value={draft.reviewersPerRun ?? ""}
+          onChange={(value) => change({ reviewersPerRun: parseNumber(value) })}
         />
         <NumberInput
           label="Claim timeout (minutes)"
           min={1}
-          max={1_440}
+          max={maxClaimMinutes}
           allowDecimal={false}
           disabled={!draft.hasClaims}
-          value={draft.claimMinutes}
-          onChange={(value) => change({ claimMinutes: Number(value) })}
+          value={draft.claimMinutes ?? ""}
+          onChange={(value) => change({ claimMinutes: parseNumber(value) })}
         />
       </div>
       <Switch

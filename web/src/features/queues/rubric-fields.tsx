@@ -1,5 +1,5 @@
 import { Button, NativeSelect, NumberInput, Switch, Textarea, TextInput } from "@mantine/core";
-import { createQuestion } from "./queue-draft.ts";
+import { createQuestion, parseNumber } from "./queue-draft.ts";
 import type { QuestionDraft } from "./queue-draft.ts";
 
 const kinds = [
@@ -107,13 +107,13 @@ const AnswerTypeFields = ({ question, onChange }: QuestionProps) => {
     <div className="queues-row">
       <NumberInput
         label="Minimum"
-        value={question.min}
-        onChange={(value) => onChange({ min: Number(value) })}
+        value={question.min ?? ""}
+        onChange={(value) => onChange({ min: parseNumber(value) })}
       />
       <NumberInput
         label="Maximum"
-        value={question.max}
-        onChange={(value) => onChange({ max: Number(value) })}
+        value={question.max ?? ""}
+        onChange={(value) => onChange({ max: parseNumber(value) })}
       />
     </div>
   ) : null;

@@ -1,7 +1,9 @@
 import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { useState } from "react";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { QueueForm } from "../../../src/features/queues/queue-form.tsx";
 import { toRubricQuestion } from "../../../src/features/queues/rubric.ts";
 import type { Answer } from "../../../src/features/queues/rubric.ts";
 import { ReviewerEntry } from "../../../src/features/queues/reviewer-entry.tsx";
@@ -92,4 +94,41 @@ test("keys work wherever the focus is, except in a text field, behind a dialog, 
   fireEvent.keyDown(document.body, { key: "u" });
   dialog.remove();
   expect(done).toEqual(["done", "done"]);
+});
+
+test.each([
+  ["Reviews per run", /number of reviews per run.*1 to 100/],
+  ["Claim timeout (minutes)", /claim timeout.*1 to 1,440/],
+  ["Minimum", /minimum and a maximum for q/],
+  ["Maximum", /minimum and a maximum for q/],
+])("a cleared number is not saved as 0: %s", async (label, problem) => {
+  let saveCount = 0;
+  vi.stubGlobal("fetch", async (_path: string, { method }: RequestInit) => {
+    saveCount += method === "PATCH" ? 1 : 0;
+    return Response.json([]);
+  });
+  const queue = {
+    id: "5f0c5b2e-1f6f-4f9e-8b7b-1d2f3a4b5c6d",
+    name: "n",
+    description: "",
+    instructions: "",
+    defaultDatasetId: undefined,
+    questions: [
+      { key: "q", description: "", isRequired: true, kind: "continuous", min: 1, max: 5 },
+    ],
+    reviewersPerRun: 2,
+    claimMinutes: 5,
+    createdMs: undefined,
+  } as const;
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <MantineProvider withCssVariables={false}>
+        <QueueForm queue={queue} onClose={() => undefined} />
+      </MantineProvider>
+    </QueryClientProvider>,
+  );
+  fireEvent.change(screen.getByLabelText(label), { target: { value: "" } });
+  fireEvent.submit(screen.getByLabelText(label));
+  await screen.findByText(problem);
+  expect(saveCount).toBe(0);
 });
