@@ -176,7 +176,8 @@ const canOnlyFreeSpace = ({ request }: WriterCall): boolean =>
   request.kind === "close" ||
   (request.kind === "write" &&
     // Retention rules delete data; the text index only records which rows it has added and removed, in a few bytes.
-    (/^(?:retention|textIndex)$/.test(request.resource) ||
+    (request.resource === "retention" ||
+      request.resource === "textIndex" ||
       /^(?:delete|remove|drop|sweep|clear|unshare|revoke)/.test(request.method)));
 
 /** Whether a request deletes or replaces data, so that its old content must be erased from the write-ahead log. */
@@ -189,7 +190,10 @@ const isRestartable = ({ request }: WriterCall): boolean =>
 
 const changesExamples = ({ request }: WriterCall): boolean =>
   request.kind === "write" &&
-  /^(?:examples|largeExamples|datasets|uploads)$/.test(request.resource);
+  (request.resource === "examples" ||
+    request.resource === "largeExamples" ||
+    request.resource === "datasets" ||
+    request.resource === "uploads");
 
 /**
  * Takes the requests that have arrived and those that wait at the port, up to a size limit; the others are left for

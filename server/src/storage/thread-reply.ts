@@ -1,5 +1,14 @@
 import { messageOf, RequestError } from "../model/errors.ts";
 
+/** A call of a resource's method, by name, that another thread performs; arguments and result are plain data. */
+export type ResourceCall<Resources> = {
+  [Resource in keyof Resources & string]: {
+    readonly resource: Resource;
+    readonly method: keyof Resources[Resource] & string;
+    readonly args: readonly unknown[];
+  };
+}[keyof Resources & string];
+
 /** The result of a call to another thread. */
 export type ThreadReply =
   | { readonly kind: "result"; readonly sequence: number; readonly value: unknown }
@@ -31,10 +40,10 @@ export const toError = (reply: Exclude<ThreadReply, { kind: "result" }>): Reques
     ? new RequestError(reply.status, reply.detail, reply.retryAfterSeconds)
     : new RequestError(503, `the database reported an error: ${reply.reason}`, 1);
 
-/** Calls a method of a repository by its name. TypeScript has checked the name and the arguments at the call. */
-export function invokeMethod(
-  resources: object,
-  { resource, method, args }: { resource: string; method: string; args: readonly unknown[] },
+/** Calls a method of a repository by its name. TypeScript has checked the arguments where the call was made. */
+export function invokeMethod<Resources extends object>(
+  resources: Resources,
+  { resource, method, args }: ResourceCall<Resources>,
 ): unknown {
   const target: object = Reflect.get(resources, resource) as object;
   const implementation = Reflect.get(target, method) as (...args: readonly unknown[]) => unknown;

@@ -2,8 +2,9 @@ import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import type { ReadScope } from "../runs/read-scope.ts";
 import { determineWeight } from "./reader-protocol.ts";
-import type { QueryWeight } from "./reader-protocol.ts";
-import type { ReaderQuery } from "./reader-thread.ts";
+import type { QueryWeight, ReaderQuery } from "./reader-protocol.ts";
+import type { Readers } from "./repositories.ts";
+import type { ResourceCall } from "../storage/thread-reply.ts";
 import { TenantQueues } from "../tenants/tenant-queues.ts";
 
 /** Limits of the pool. */
@@ -38,9 +39,7 @@ export interface QueryThread {
 }
 
 interface Query {
-  readonly resource: string;
-  readonly method: string;
-  readonly args: readonly unknown[];
+  readonly call: ResourceCall<Readers>;
   readonly weight: QueryWeight;
   readonly tenantId: string;
   readonly deadlineMs: number;
@@ -82,14 +81,11 @@ export class ReadPool {
    *
    * @throws RequestError 408: the deadline passed. 503: too many queries wait, or the server is closing.
    */
-  read(
-    { resource, method, args }: Pick<Query, "resource" | "method" | "args">,
-    scope?: ReadScope,
-  ): Promise<unknown> {
+  read(call: ResourceCall<Readers>, scope?: ReadScope): Promise<unknown> {
     if (!this.#isOpen) {
       return Promise.reject(new RequestError(503, "the server is closing"));
     }
-    const weight = determineWeight(resource, method, args);
+    const weight = determineWeight(call);
     const tenantId = scope?.tenantId ?? "";
     if (scope?.isClosed === true) {
       return Promise.reject(createAbortedError());
@@ -105,9 +101,7 @@ export class ReadPool {
         this.#open.delete(query);
       };
       const query: Query = {
-        resource,
-        method,
-        args,
+        call,
         weight,
         tenantId,
         deadlineMs: performance.now() + this.#timeoutMs,
@@ -184,13 +178,13 @@ export class ReadPool {
   }
 
   async #run(query: Query, thread: QueryThread): Promise<void> {
-    const { resource, method, args, tenantId } = query;
+    const { call, tenantId } = query;
     const longCount = query.weight === "long" ? 1 : 0;
     query.thread = thread;
     this.#countLong(tenantId, longCount);
     try {
       const withinMs = query.deadlineMs - performance.now();
-      query.resolve(await thread.read({ resource, method, args, withinMs }));
+      query.resolve(await thread.read({ ...call, withinMs }));
     } catch (cause) {
       query.reject(cause as Error);
     }

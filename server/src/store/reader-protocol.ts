@@ -1,15 +1,15 @@
 import type { Readers } from "./repositories.ts";
-import type { ThreadReply } from "../storage/thread-reply.ts";
+import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
+import type { TenantReads } from "../tenants/tenant.ts";
 
-/** A query that is sent to a reader thread; arguments and result are plain data. */
-export interface ReaderCall {
-  readonly sequence: number;
+/** A query for a reader thread. */
+export type ReaderQuery = ResourceCall<Readers> & {
   /** The thread aborts the query after this many milliseconds. */
   readonly withinMs: number;
-  readonly resource: string;
-  readonly method: string;
-  readonly args: readonly unknown[];
-}
+};
+
+/** A query with the number that its result refers to. */
+export type ReaderCall = ReaderQuery & { readonly sequence: number };
 
 /** The `workerData` of a reader thread. */
 export interface ReaderData {
@@ -88,12 +88,8 @@ const longQueries: LongQueryRules = {
 };
 
 /** Returns whether a query is quick or long, which decides on which threads it may run. */
-export function determineWeight(
-  resource: string,
-  method: string,
-  args: readonly unknown[],
-): QueryWeight {
-  const rules = longQueries[resource as keyof Readers] as
+export function determineWeight({ resource, method, args }: ResourceCall<Readers>): QueryWeight {
+  const rules = longQueries[resource] as
     | Readonly<Record<string, true | ((args: readonly unknown[]) => boolean)>>
     | undefined;
   const rule = rules?.[method];
@@ -104,12 +100,10 @@ export function determineWeight(
  * Queries that run on the calling thread: each reads one row through a unique index, and a request is not authorized
  * before its result is known. Calling another thread would take ten times as long.
  */
-const immediateQueries: readonly string[] = [
-  "tenants.find",
-  "tenants.findByKey",
-  "tenants.hasKeys",
-];
+const immediateQueries: readonly (keyof TenantReads)[] = ["find", "findByKey", "hasKeys"];
 
 /** Whether a query runs on the calling thread. */
-export const isImmediate = (resource: string, method: string): boolean =>
-  resource === "tenants" && immediateQueries.includes(`${resource}.${method}`);
+export const isImmediate = (
+  call: ResourceCall<Readers>,
+): call is ResourceCall<Pick<Readers, "tenants">> =>
+  call.resource === "tenants" && immediateQueries.includes(call.method);

@@ -3,11 +3,8 @@ import { distFile } from "../storage/dist-files.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
-import type { ReaderCall, ReaderData, ReaderMessage } from "./reader-protocol.ts";
+import type { ReaderCall, ReaderData, ReaderMessage, ReaderQuery } from "./reader-protocol.ts";
 import { toError } from "../storage/thread-reply.ts";
-
-/** A query for a reader thread. */
-export type ReaderQuery = Omit<ReaderCall, "sequence">;
 
 interface PendingQuery {
   readonly sequence: number;

@@ -21,6 +21,7 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { invokeMethod } from "../storage/thread-reply.ts";
+import type { ResourceCall } from "../storage/thread-reply.ts";
 import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
 import { TextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
 import { hasHiddenTokens, tokenKeyFile } from "../storage/sqlite/token-keys.ts";
@@ -159,15 +160,11 @@ class SqliteStore implements Store {
     this.#parts = parts;
     this.defaultTenantId = readDefaultTenantId(connection);
     const readers = { tenants: new TenantReader(new SqliteDatabase(connection)) };
-    this.read = createProxy<Readers>(async (resource, method, args) =>
-      isImmediate(resource, method)
-        ? invokeMethod(readers, { resource, method, args })
-        : pool.read({ resource, method, args }, currentReadScope()),
+    this.read = createProxy<Readers>(async (call) =>
+      isImmediate(call) ? invokeMethod(readers, call) : pool.read(call, currentReadScope()),
     );
-    this.write = createProxy<Writers>((resource, method, args) =>
-      writeChecked(this.#work, String(args[0]), (proofs) =>
-        writer.write({ resource, method, args }, proofs),
-      ),
+    this.write = createProxy<Writers>((call) =>
+      writeChecked(this.#work, String(call.args[0]), (proofs) => writer.write(call, proofs)),
     );
   }
 
@@ -204,17 +201,13 @@ class SqliteStore implements Store {
   }
 }
 
-type InvokeMethod = (
-  resource: string,
-  method: string,
-  args: readonly unknown[],
-) => Promise<unknown>;
-
 /**
  * Creates a proxy on which each call of a resource's method becomes a call of `invoke` with both names. TypeScript
  * ensures that the method exists.
  */
-function createProxy<Resources>(invoke: InvokeMethod): Promised<Resources> {
+function createProxy<Resources>(
+  invoke: (call: ResourceCall<Resources>) => Promise<unknown>,
+): Promised<Resources> {
   const methodsOf = (resource: string): object =>
     new Proxy(
       {},
@@ -222,7 +215,7 @@ function createProxy<Resources>(invoke: InvokeMethod): Promised<Resources> {
         get:
           (_target, method) =>
           (...args: readonly unknown[]) =>
-            invoke(resource, String(method), args),
+            invoke({ resource, method: String(method), args } as ResourceCall<Resources>),
       },
     );
   const resources = new Map<string, object>();

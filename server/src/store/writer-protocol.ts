@@ -2,7 +2,12 @@ import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch } from "../runs/run-record.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
 import type { SchemaProof } from "../datasets/examples/schemas/schema-proofs.ts";
-import type { ThreadReply } from "../storage/thread-reply.ts";
+import type { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
+import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
+import type { Writers } from "./repositories.ts";
+
+/** The resources of the writer thread: those of requests, and the text index. */
+export type WriterResources = Writers & { readonly textIndex: TextIndexWriter };
 
 /** A request to the writer thread. */
 export type WriterRequest =
@@ -11,15 +16,11 @@ export type WriterRequest =
       readonly tenantId: string;
       readonly batch: GroupedBatch | PackedBatch;
     }
-  /** Calls a method of `Writers`; arguments and result are plain data. */
-  | {
+  | (ResourceCall<WriterResources> & {
       readonly kind: "write";
-      readonly resource: string;
-      readonly method: string;
-      readonly args: readonly unknown[];
       /** Schema checks that were done for the write; see `schema-proofs.ts`. */
       readonly proofs: readonly SchemaProof[];
-    }
+    })
   | { readonly kind: "close" };
 
 /** A request with the number that its result refers to. */

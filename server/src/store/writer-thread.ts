@@ -9,13 +9,16 @@ import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts"
 import { packPosts } from "../runs/sqlite/post-rows.ts";
 import type { SchemaProof } from "../datasets/examples/schemas/schema-proofs.ts";
 import { toError } from "../storage/thread-reply.ts";
-import type { ThreadReply } from "../storage/thread-reply.ts";
-import type { WriterCall, WriterMessage, WriterRequest } from "./writer-protocol.ts";
+import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
+import type {
+  WriterCall,
+  WriterMessage,
+  WriterRequest,
+  WriterResources,
+} from "./writer-protocol.ts";
 
 /** Sent to a thread whose start takes too long: it ends itself once it has opened the database. */
 const closeCall: WriterCall = { sequence: 0, request: { kind: "close" } };
-
-type Write = Extract<WriterRequest, { kind: "write" }>;
 
 interface PendingCall {
   readonly bytes: number;
@@ -83,10 +86,10 @@ export class WriterThread {
 
   /** Calls a method of a resource; resolves when the change is committed. */
   write(
-    { resource, method, args }: Pick<Write, "resource" | "method" | "args">,
+    call: ResourceCall<WriterResources>,
     proofs: readonly SchemaProof[] = [],
   ): Promise<unknown> {
-    return this.#call({ kind: "write", resource, method, args, proofs });
+    return this.#call({ ...call, kind: "write", proofs });
   }
 
   async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {

@@ -6,7 +6,7 @@ import { ReaderThread } from "../../../dist/store/reader-thread.js";
 import { openSqliteStore } from "../../../dist/store/sqlite-store.js";
 import { ReadPool } from "../read-pool.ts";
 import type { QueryThread } from "../read-pool.ts";
-import type { ReaderQuery } from "../reader-thread.ts";
+import type { ReaderQuery } from "../reader-protocol.ts";
 import { openWriter } from "../schema.ts";
 import { StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { temporaryFolder } from "../../../tests/support/running-server.ts";
