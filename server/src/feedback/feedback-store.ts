@@ -1,5 +1,5 @@
 import type { FeedbackReads, FeedbackWrites } from "./feedback.ts";
-import type { FeedbackTrendReads } from "./trend-query.ts";
+import type { FeedbackTrendReads } from "./feedback-trend.ts";
 
 /** The part of the store that the handlers of feedback use. */
 export interface FeedbackStore {

@@ -1,10 +1,38 @@
 import type { Database } from "../storage/query.ts";
 import { feedbackQueries } from "./feedback-queries.ts";
 import { parseCategory } from "./feedback-stats.ts";
-import type { FeedbackPoint, FeedbackTrendReads, TrendQuery } from "./trend-query.ts";
+
+/** One item of feedback, with the fields that charts use. */
+export interface FeedbackPoint {
+  readonly key: string;
+  readonly atMicros: number;
+  readonly score: number | null;
+  /** The value as a string; `null` if there is no value or the value is not a category. */
+  readonly value: string | null;
+}
+
+export interface TrendQuery {
+  readonly projectId: string;
+  /** Start of the time range, included. */
+  readonly fromMicros: number;
+  /** End of the time range, not included. */
+  readonly toMicros: number;
+  /** Maximum number of the tenant's feedback items to read, the newest first. */
+  readonly limit: number;
+}
+
+export interface FeedbackTrendReads {
+  /**
+   * Reads feedback on a project and on its runs, the newest first. `isComplete` is false if the limit was reached.
+   */
+  read(
+    tenantId: string,
+    query: TrendQuery,
+  ): Promise<{ readonly points: readonly FeedbackPoint[]; readonly isComplete: boolean }>;
+}
 
 /** Reads feedback for charts. */
-export class FeedbackTrend implements FeedbackTrendReads {
+export class FeedbackTrendReader implements FeedbackTrendReads {
   readonly #db: Database;
 
   constructor(db: Database) {
@@ -23,4 +51,144 @@ export class FeedbackTrend implements FeedbackTrendReads {
       }));
     return { points, isComplete: rows.length < query.limit };
   }
+}
+
+/** Statistics of one key's feedback within one time interval. */
+export interface FeedbackBucket {
+  readonly n: number;
+  /** Mean of the scores; `null` if there are no scores. */
+  readonly mean: number | null;
+  readonly p10: number | null;
+  readonly p90: number | null;
+  /** How often each of the most frequent values occurs. */
+  readonly values: Readonly<Record<string, number>>;
+}
+
+export interface FeedbackTrend {
+  /** How often each key occurs, the most frequent first. */
+  readonly keys: readonly {
+    readonly key: string;
+    readonly n: number;
+    readonly mean: number | null;
+  }[];
+  /** Statistics of the requested key, one item per time interval, in order of time. */
+  readonly buckets: readonly FeedbackBucket[];
+  /** Histogram of the key's scores, in equal steps from the lowest to the highest. */
+  readonly histogram: readonly { readonly from: number; readonly to: number; readonly n: number }[];
+  /** The most frequent values of the key. */
+  readonly values: readonly string[];
+}
+
+/** Maximum number of values that a chart shows, each in a color of its own. */
+const maxValues = 8;
+const maxHistogramSteps = 10;
+
+interface TrendRange {
+  readonly key: string;
+  readonly fromMicros: number;
+  readonly toMicros: number;
+  readonly count: number;
+}
+
+/** Computes the statistics of a chart from feedback. */
+export function toTrend(
+  points: readonly FeedbackPoint[],
+  { key, fromMicros, toMicros, count }: TrendRange,
+): FeedbackTrend {
+  const pointsOfKey = points.filter((point) => point.key === key);
+  const values = findTopValues(pointsOfKey);
+  const buckets: FeedbackPoint[][] = Array.from({ length: count }, () => []);
+  const stepMicros = (toMicros - fromMicros) / count;
+  for (const point of pointsOfKey) {
+    buckets[Math.min(count - 1, Math.floor((point.atMicros - fromMicros) / stepMicros))]?.push(
+      point,
+    );
+  }
+  return {
+    keys: countKeys(points),
+    buckets: buckets.map((bucket) => toBucket(bucket, values)),
+    histogram: toHistogram(sortScores(pointsOfKey)),
+    values,
+  };
+}
+
+const sortScores = (points: readonly FeedbackPoint[]): readonly number[] =>
+  points.flatMap(({ score }) => (score === null ? [] : [score])).toSorted((a, b) => a - b);
+
+const computeMean = (scores: readonly number[]): number | null =>
+  scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
+
+function countKeys(points: readonly FeedbackPoint[]): FeedbackTrend["keys"] {
+  const byKey = new Map<string, FeedbackPoint[]>();
+  for (const point of points) {
+    const keyPoints = byKey.get(point.key) ?? [];
+    byKey.set(point.key, keyPoints);
+    keyPoints.push(point);
+  }
+  return [...byKey]
+    .map(([key, keyPoints]) => ({
+      key,
+      n: keyPoints.length,
+      mean: computeMean(sortScores(keyPoints)),
+    }))
+    .toSorted((a, b) => b.n - a.n || (a.key < b.key ? -1 : 1));
+}
+
+function countValues(points: readonly FeedbackPoint[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { value } of points) {
+    if (value !== null) {
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+const findTopValues = (points: readonly FeedbackPoint[]): readonly string[] =>
+  [...countValues(points)]
+    .toSorted(([, countA], [, countB]) => countB - countA)
+    .slice(0, maxValues)
+    .map(([value]) => value);
+
+function toBucket(points: readonly FeedbackPoint[], values: readonly string[]): FeedbackBucket {
+  const scores = sortScores(points);
+  const counts = countValues(points);
+  const findQuantile = (share: number): number | null =>
+    scores[Math.max(0, Math.ceil(scores.length * share) - 1)] ?? null;
+  return {
+    n: points.length,
+    mean: computeMean(scores),
+    p10: findQuantile(0.1),
+    p90: findQuantile(0.9),
+    values: Object.fromEntries(
+      values.flatMap((value) => {
+        const n = counts.get(value);
+        return n === undefined ? [] : [[value, n] as const];
+      }),
+    ),
+  };
+}
+
+function toHistogram(scores: readonly number[]): FeedbackTrend["histogram"] {
+  const [low = 0] = scores;
+  const high = scores.at(-1) ?? 0;
+  if (scores.length === 0) {
+    return [];
+  }
+  const distinct = new Set(scores);
+  if (distinct.size <= maxHistogramSteps) {
+    return [...distinct].map((score) => ({
+      from: score,
+      to: score,
+      n: scores.filter((other) => other === score).length,
+    }));
+  }
+  const step = (high - low) / maxHistogramSteps;
+  return Array.from({ length: maxHistogramSteps }, (_, index) => {
+    const from = low + step * index;
+    const to = index === maxHistogramSteps - 1 ? high : low + step * (index + 1);
+    const isWithin = (score: number): boolean =>
+      score >= from && (index === maxHistogramSteps - 1 ? score <= to : score < to);
+    return { from, to, n: scores.filter(isWithin).length };
+  });
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
-import { toTrend } from "./trend-query.ts";
+import { toTrend } from "./feedback-trend.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 import { toIso } from "../http/wire-text.ts";
 import { firstValue, parseCount, parseId } from "../http/query-string.ts";

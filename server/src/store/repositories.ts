@@ -4,7 +4,7 @@ import { ComparativeReader } from "../experiments/comparative-reader.ts";
 import { ComparativeWriter } from "../experiments/comparative-writer.ts";
 import { ExperimentReader } from "../experiments/sqlite/experiment-reader.ts";
 import { FeedbackReader } from "../feedback/feedback-reader.ts";
-import { FeedbackTrend } from "../feedback/feedback-trend.ts";
+import { FeedbackTrendReader } from "../feedback/feedback-trend.ts";
 import { FeedbackWriter } from "../feedback/feedback-writer.ts";
 import { SqliteFilteredFeedback } from "../feedback/sqlite/filtered-feedback.ts";
 import { SqliteRunFeedback } from "../feedback/sqlite/run-feedback.ts";
@@ -12,7 +12,7 @@ import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/anno
 import type { ComparativeReads, ComparativeWrites } from "../experiments/comparative.ts";
 import type { ExperimentReads } from "../experiments/experiment.ts";
 import type { FeedbackReads, FeedbackWrites } from "../feedback/feedback.ts";
-import type { FeedbackTrendReads } from "../feedback/trend-query.ts";
+import type { FeedbackTrendReads } from "../feedback/feedback-trend.ts";
 import type { DatasetReads, DatasetWrites } from "../datasets/dataset.ts";
 import type { ExampleReads, ExampleWrites } from "../datasets/examples/example.ts";
 import type { LargeExampleWrites } from "../datasets/examples/large-examples.ts";
@@ -153,7 +153,7 @@ export function createReaders(db: Connection): Readers {
     annotationQueues: new AnnotationQueueReader(database),
     comparatives: new ComparativeReader(database),
     feedback: new FeedbackReader(database, tokenKeysOf(db), new SqliteFilteredFeedback(db)),
-    feedbackTrend: new FeedbackTrend(database),
+    feedbackTrend: new FeedbackTrendReader(database),
     projects: new ProjectReader(database),
     prompts: new PromptReader(database),
     queueReviews: new QueueReviewReader(database),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { FeedbackQuery } from "../feedback.ts";
 import { feedbackQueries } from "../feedback-queries.ts";
 import { FeedbackReader } from "../feedback-reader.ts";
-import { FeedbackTrend } from "../feedback-trend.ts";
+import { FeedbackTrendReader } from "../feedback-trend.ts";
 import { FeedbackWriter } from "../feedback-writer.ts";
 import type { FeedbackDraft } from "../../runs/run-feedback.ts";
 import { TokenKeys } from "../../storage/sqlite/token-keys.ts";
@@ -185,7 +185,7 @@ describeRepositories({ feedbackQueries }, (fixture) => {
         noFilter.readStats(),
       );
       const read = (limit: number) =>
-        new FeedbackTrend(fixture.db).read(tenantId, {
+        new FeedbackTrendReader(fixture.db).read(tenantId, {
           projectId,
           fromMicros: 2,
           toMicros: 6,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { toTrend } from "../trend-query.ts";
-import type { FeedbackPoint } from "../trend-query.ts";
+import { toTrend } from "../feedback-trend.ts";
+import type { FeedbackPoint } from "../feedback-trend.ts";
 import { call, runServer, textOf } from "../../../tests/support/running-server.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
 
