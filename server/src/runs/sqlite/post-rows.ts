@@ -7,19 +7,21 @@ import { valuesToMeasures, measuresToValues, measureColumns, runColumns } from "
 const rowColumns = runColumns.filter((name) => name !== "posted" && name !== "patched");
 export const postColumns = [...rowColumns, ...measureColumns] as const;
 
+const indexOf = (column: (typeof rowColumns)[number]): number => rowColumns.indexOf(column);
+
 /** Index of each value among the `values` of a run. */
 export const postIndexes = {
-  traceId: 0,
-  id: 1,
-  project: 2,
-  name: 3,
-  runType: 4,
-  startMicros: 5,
-  endMicros: 6,
-  hasError: 7,
-  parentRunId: 8,
-  dottedOrder: 9,
-  referenceExampleId: 10,
+  traceId: indexOf("trace_id"),
+  id: indexOf("id"),
+  project: indexOf("project_id"),
+  name: indexOf("name"),
+  runType: indexOf("run_type"),
+  startMicros: indexOf("start_us"),
+  endMicros: indexOf("end_us"),
+  hasError: indexOf("has_error"),
+  parentRunId: indexOf("parent_run_id"),
+  dottedOrder: indexOf("dotted_order"),
+  referenceExampleId: indexOf("reference_example_id"),
   measures: rowColumns.length,
 } as const;
 
