@@ -72,7 +72,7 @@ export const NewComparison = ({
         </ul>
         <TextInput
           label="Name"
-          maxLength={200}
+          maxLength={maxNameChars}
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
