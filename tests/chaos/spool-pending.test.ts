@@ -1,58 +1,25 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Client } from "millrace";
-import type { ClientOptions } from "millrace";
+import type { Client } from "millrace";
 import { inspectSpool } from "millrace/spool";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { runCounter } from "../support/run-counter.ts";
 import { runsIn } from "../support/runs-in-body.ts";
+import {
+  createSpoolClient,
+  listSegments,
+  runUntilKilled,
+  unreachable,
+  useSpoolClients,
+} from "../support/spool-clients.ts";
+import { testSpool } from "../support/spooling.ts";
 import { startStatusServer } from "../support/status-server.ts";
 
-let folder: string;
-const clients: Client[] = [];
+useSpoolClients();
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "millrace-pending-"));
-});
-
-afterEach(async () => {
-  for (const created of clients.splice(0)) {
-    await created.close({ timeoutMs: 0 });
-  }
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const program = join(import.meta.dirname, "..", "support", "pending-program.mjs");
-const unreachable = "http://127.0.0.1:9";
 /** Never responds. */
 const hanging = (): undefined => undefined;
-
-/** Runs the program until it kills itself. Returns the ids of the runs that must be in the spool. */
-async function runUntilKilled(when: string, endpoint: string): Promise<readonly string[]> {
-  const child = spawn(process.execPath, [program, folder, endpoint, when]);
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  const [, signal] = (await once(child, "close")) as [number | null, string | null];
-  expect(signal).toBe("SIGKILL");
-  return output.split("\n").filter((line) => line !== "");
-}
-
-function client(endpoint: string, options: ClientOptions = {}): Client {
-  const created = new Client({
-    endpoint,
-    spoolDir: folder,
-    logger: { warn: () => undefined },
-    ...options,
-  });
-  clients.push(created);
-  return created;
-}
 
 function record(created: Client, count: number): readonly string[] {
   return Array.from({ length: count }, (_, i) => {
@@ -62,13 +29,8 @@ function record(created: Client, count: number): readonly string[] {
   });
 }
 
-const files = (): readonly string[] =>
-  readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
-    name.endsWith(".seg"),
-  );
-
 const recordsOnDisk = async (): Promise<number> =>
-  (await inspectSpool(folder)).reduce((sum, { records }) => sum + records, 0);
+  (await inspectSpool(testSpool.folder)).reduce((sum, { records }) => sum + records, 0);
 
 test.each([
   ["after a flush that reported pending", "away", 200],
@@ -76,14 +38,17 @@ test.each([
   ["a second after the first failure", "away", 201],
 ])("%s, kill -9 loses nothing: the server is %s", async (when, state, count) => {
   await using hung = await runCounter(hanging);
-  const ids = await runUntilKilled(when, state === "away" ? unreachable : hung.url);
+  const ids = await runUntilKilled("pending-program.mjs", {
+    when,
+    endpoint: state === "away" ? unreachable : hung.url,
+  });
   expect(ids).toHaveLength(count);
   await using server = await runCounter();
-  const next = client(server.url);
+  const next = createSpoolClient(server.url);
   await vi.waitFor(() => expect(server.ended.size).toBe(count), { timeout: 12_000 });
   expect(server.ended).toEqual(new Set(ids));
   expect(server.started).toEqual(new Set(ids));
-  await vi.waitFor(() => expect(files()).toEqual([]));
+  await vi.waitFor(() => expect(listSegments()).toEqual([]));
   expect(next.stats()).toMatchObject({ accepted: 2 * count, delivered: 2 * count, dropped: 0 });
 });
 
@@ -101,14 +66,14 @@ test("records that are on disk and delivered from memory are not sent again, and
       },
     ],
   });
-  const created = client(server.endpoint, { tapeBytes: 16_384, requestsInFlight: 2 });
+  const created = createSpoolClient(server.endpoint, { tapeBytes: 16_384, requestsInFlight: 2 });
   const ids = record(created, 100);
   expect(await created.flush({ timeoutMs: 300 })).toMatchObject({
     delivered: 0,
     lost: 0,
     pending: 200,
   });
-  expect(files().length).toBeGreaterThan(2);
+  expect(listSegments().length).toBeGreaterThan(2);
   expect(created.stats()).toMatchObject({ accepted: 200, spooled: 0, pending: 200 });
   isAway = false;
   expect(await created.flush({ timeoutMs: 12_000 })).toMatchObject({
@@ -116,7 +81,7 @@ test("records that are on disk and delivered from memory are not sent again, and
     lost: 0,
     pending: 0,
   });
-  expect(files()).toEqual([]);
+  expect(listSegments()).toEqual([]);
   expect(created.stats()).toMatchObject({ accepted: 200, delivered: 200, spooled: 0, dropped: 0 });
   const ended = bodies.flatMap((body) => [...runsIn(body).ended]);
   expect(ended.toSorted()).toEqual(ids.toSorted());
@@ -129,7 +94,7 @@ test("a partly delivered tape leaves only its undelivered records on disk", asyn
     info: { body: JSON.stringify({ version: "0.1.0", batch_ingest_config: { size_limit: 10 } }) },
     runs: [(response) => response.writeHead(requests++ === 0 ? 202 : 503).end("{}")],
   });
-  const created = client(server.endpoint);
+  const created = createSpoolClient(server.endpoint);
   // Lets the client learn the request limit of the server.
   record(created, 1);
   await created.flush({ timeoutMs: 5_000 });
@@ -141,7 +106,7 @@ test("a partly delivered tape leaves only its undelivered records on disk", asyn
   await created.close({ timeoutMs: 0 });
   expect(created.stats()).toMatchObject({ delivered: 22, spooled: 60, pending: 0, dropped: 0 });
   await using laterServer = await runCounter();
-  client(laterServer.url);
+  createSpoolClient(laterServer.url);
   await vi.waitFor(() => expect(laterServer.ended.size).toBe(30), { timeout: 12_000 });
   expect(ids).toEqual(expect.arrayContaining([...laterServer.ended]));
 });
@@ -159,15 +124,15 @@ test("if only the first attempt fails and the second follows soon, nothing is wr
         },
       ],
     });
-    const created = client(server.endpoint);
+    const created = createSpoolClient(server.endpoint);
     record(created, 10);
     const seenFiles: string[] = [];
-    const watch = setInterval(() => seenFiles.push(...readdirSync(folder)), 1);
+    const watch = setInterval(() => seenFiles.push(...readdirSync(testSpool.folder)), 1);
     const result = await created.flush({ timeoutMs: 10_000 });
     clearInterval(watch);
     expect(result.delivered).toBe(20);
     expect(created.stats().retries).toBe(1);
-    expect(files()).toEqual([]);
+    expect(listSegments()).toEqual([]);
     const [first = 0, second = 0] = attemptTimes;
     return { gapMs: second - first, seenFiles };
   }
@@ -184,7 +149,7 @@ test("if only the first attempt fails and the second follows soon, nothing is wr
 
 test("records that are dropped at the queue's limit are also removed from disk", async () => {
   const server = await startStatusServer(503);
-  const created = client(server.url, {
+  const created = createSpoolClient(server.url, {
     overflow: "drop-oldest",
     maxQueueBytes: 65_536,
     tapeBytes: 16_384,
@@ -204,7 +169,7 @@ test("records that are dropped at the queue's limit are also removed from disk",
 test("an unwritable disk causes a warning, and loses nothing that is in memory", async () => {
   const server = await startStatusServer(503);
   const lines: string[] = [];
-  const created = client(server.url, {
+  const created = createSpoolClient(server.url, {
     spoolQuotaBytes: 65_536,
     logger: { warn: (line) => lines.push(line) },
   });
@@ -222,14 +187,14 @@ test("an unwritable disk causes a warning, and loses nothing that is in memory",
 
 test("records that are masked for the disk are masked and counted once", async () => {
   const server = await startStatusServer(503);
-  const created = client(server.url, { redact: ["secrets"], attempts: 1 });
+  const created = createSpoolClient(server.url, { redact: ["secrets"], attempts: 1 });
   const secret = "correct horse battery";
   created.startRun({ name: "run", inputs: { password: secret } }).end({});
   // Flushes before a worker has the tape.
   await created.flush({ timeoutMs: 0 });
-  const [file = ""] = files();
-  expect(readFileSync(join(folder, file), "latin1")).not.toContain(secret);
-  expect(readFileSync(join(folder, file), "latin1")).toContain("password");
+  const [file = ""] = listSegments();
+  expect(readFileSync(join(testSpool.folder, file), "latin1")).not.toContain(secret);
+  expect(readFileSync(join(testSpool.folder, file), "latin1")).toContain("password");
   await vi.waitFor(() => expect(created.stats().redacted).toBe(1), { timeout: 10_000 });
   await created.close({ timeoutMs: 0 });
   expect(created.stats()).toMatchObject({ spooled: 2, redacted: 1 });

@@ -1,70 +1,35 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Client } from "millrace";
-import type { ClientOptions } from "millrace";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { rmSync } from "node:fs";
+import type { Client, ClientOptions } from "millrace";
+import { expect, test, vi } from "vitest";
 import { runCounter } from "../support/run-counter.ts";
+import {
+  createSpoolClient,
+  listSegments,
+  runUntilKilled,
+  unreachable,
+  useSpoolClients,
+} from "../support/spool-clients.ts";
+import { testSpool } from "../support/spooling.ts";
 import { startStatusServer } from "../support/status-server.ts";
 
-let folder: string;
-const clients: Client[] = [];
+useSpoolClients();
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "millrace-first-"));
-});
-
-afterEach(async () => {
-  for (const created of clients.splice(0)) {
-    await created.close({ timeoutMs: 0 });
-  }
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const program = join(import.meta.dirname, "..", "support", "killed-program.mjs");
-const unreachable = "http://127.0.0.1:9";
 /** Never responds. */
 const hanging = (): undefined => undefined;
 
-/** Runs the program until it kills itself. Returns the ids of the runs whose `end` call had returned. */
-async function runUntilKilled(when: string, endpoint: string): Promise<readonly string[]> {
-  const child = spawn(process.execPath, [program, folder, endpoint, when]);
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  const [, signal] = (await once(child, "close")) as [number | null, string | null];
-  expect(signal).toBe("SIGKILL");
-  return output.split("\n").filter((line) => line !== "");
-}
+const program = "killed-program.mjs";
 
-function client(endpoint: string, options: ClientOptions = {}): Client {
-  const created = new Client({
-    endpoint,
-    spoolDir: folder,
-    durability: "spool-first",
-    logger: { warn: () => undefined },
-    ...options,
-  });
-  clients.push(created);
-  return created;
-}
-
-const files = (): readonly string[] =>
-  readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
-    name.endsWith(".seg"),
-  );
+const createClient = (endpoint: string, options: ClientOptions = {}): Client =>
+  createSpoolClient(endpoint, { durability: "spool-first", ...options });
 
 test.each([
   ["in the tick of the last record", unreachable],
   ["a while after, the server being away", unreachable],
 ])("a record whose call returned survives kill -9: %s", async (when, endpoint) => {
-  const ids = await runUntilKilled(when, endpoint);
+  const ids = await runUntilKilled(program, { when, endpoint });
   expect(ids).toHaveLength(200);
   await using server = await runCounter();
-  const next = client(server.url);
+  const next = createClient(server.url);
   await vi.waitFor(() => expect(server.ended.size).toBe(200), { timeout: 12_000 });
   expect(server.ended).toEqual(new Set(ids));
   expect(server.started).toEqual(new Set(ids));
@@ -73,27 +38,30 @@ test.each([
 
 test("a kill while the server does not respond loses nothing", async () => {
   await using hung = await runCounter(hanging);
-  const ids = await runUntilKilled("a while after, the server being away", hung.url);
+  const ids = await runUntilKilled(program, {
+    when: "a while after, the server being away",
+    endpoint: hung.url,
+  });
   await using server = await runCounter();
-  client(server.url);
+  createClient(server.url);
   await vi.waitFor(() => expect(server.ended).toEqual(new Set(ids)), { timeout: 12_000 });
 });
 
 test("delivered records leave nothing on disk, and are not sent again", async () => {
   await using server = await runCounter();
-  const created = client(server.url);
+  const created = createClient(server.url);
   for (let i = 0; i < 50; i++) {
     created.startRun({ name: `run ${i}` }).end();
   }
-  expect(files()).not.toEqual([]);
+  expect(listSegments()).not.toEqual([]);
   await expect(created.flush()).resolves.toMatchObject({ delivered: 100, lost: 0, pending: 0 });
-  expect(files()).toEqual([]);
+  expect(listSegments()).toEqual([]);
   expect(created.stats()).toMatchObject({ accepted: 100, delivered: 100, spooled: 0 });
 });
 
 test("records that can't be delivered stay on disk, are counted once, and the same client sends them later", async () => {
   const server = await startStatusServer(503);
-  const created = client(server.url, {
+  const created = createClient(server.url, {
     attempts: 1,
     overflow: "spool",
     maxQueueBytes: 65_536,
@@ -113,7 +81,7 @@ test("records that can't be delivered stay on disk, are counted once, and the sa
 });
 
 test("dropped records are not sent after all", async () => {
-  const created = client(unreachable, {
+  const created = createClient(unreachable, {
     overflow: "drop-oldest",
     maxQueueBytes: 65_536,
     tapeBytes: 4_096,
@@ -126,7 +94,7 @@ test("dropped records are not sent after all", async () => {
   await created.close({ timeoutMs: 0 });
   expect(created.stats()).toMatchObject({ spooled: 1_000 - queueFull, pending: 0 });
   await using server = await runCounter();
-  const next = client(server.url);
+  const next = createClient(server.url);
   await vi.waitFor(() => expect(next.stats().delivered).toBe(1_000 - queueFull), {
     timeout: 12_000,
   });
@@ -134,9 +102,9 @@ test("dropped records are not sent after all", async () => {
 
 test("removing the folder loses only the copy on disk: records in memory arrive", async () => {
   await using server = await runCounter();
-  const created = client(server.url);
+  const created = createClient(server.url);
   const first = created.startRun({ name: "first" });
-  rmSync(folder, { recursive: true });
+  rmSync(testSpool.folder, { recursive: true });
   first.end();
   created.startRun({ name: "second" }).end();
   await expect(created.flush()).resolves.toMatchObject({ delivered: 4, lost: 0, pending: 0 });
@@ -144,7 +112,7 @@ test("removing the folder loses only the copy on disk: records in memory arrive"
 
 test("if nothing can be written, a warning is logged, and everything is sent from memory", async () => {
   await using server = await runCounter();
-  const created = client(server.url, { spoolDir: program });
+  const created = createClient(server.url, { spoolDir: import.meta.filename });
   created.startRun({ name: "run" }).end();
   await expect(created.flush()).resolves.toMatchObject({ delivered: 2, lost: 0, pending: 0 });
   expect(created.stats().warnings["spoolUnwritable"]).toBe(1);
