@@ -27,6 +27,7 @@ export {
 } from "./errors.ts";
 export type { ErrorCode, HttpErrorInit, SdkErrorOptions } from "./errors.ts";
 export type { FilterField, FilterLanguage, FilterFunction, ValueKind } from "./filter-words.ts";
+export { computeEditDistance } from "./edit-distance.ts";
 export { escapeFormula, unescapeFormula } from "./csv-cell.ts";
 export { isLoopback } from "./options/connection.ts";
 export { assertUuid, isUuid } from "./ids.ts";

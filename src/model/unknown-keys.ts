@@ -1,3 +1,5 @@
+import { computeEditDistance } from "./edit-distance.ts";
+
 /** An unknown key, and the known key that was probably meant. */
 export interface UnknownKey {
   readonly name: string;
@@ -157,21 +159,4 @@ function findClosest(name: string, known: readonly string[]): string | undefined
           .filter(({ distance }) => distance <= limit)
           .toSorted((left, right) => left.distance - right.distance);
   return ranked[0]?.candidate;
-}
-
-/**
- * Number of letters to insert, delete or change to convert one text to the other (Levenshtein
- * distance).
- */
-function computeEditDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let leftIndex = 0; leftIndex < left.length; leftIndex += 1) {
-    const next = [leftIndex + 1];
-    for (let rightIndex = 0; rightIndex < right.length; rightIndex += 1) {
-      const changed = (row[rightIndex] ?? 0) + (left[leftIndex] === right[rightIndex] ? 0 : 1);
-      next.push(Math.min(changed, (row[rightIndex + 1] ?? 0) + 1, (next[rightIndex] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
 }

@@ -1,3 +1,5 @@
+import { computeEditDistance } from "millrace/model";
+
 /** Position and length of a part of a filter, in UTF-16 code units. */
 export interface Span {
   /** Number of code units before this part. */
@@ -73,23 +75,4 @@ export function suggestName(name: string, knownNames: Iterable<string>): string 
     }
   }
   return best === undefined ? "" : `, did you mean \`${best.candidate}\`?`;
-}
-
-/** Counts the insertions, deletions and replacements by which two short texts differ. */
-function computeEditDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let index = 0; index < from.length; index += 1) {
-    const next = [index + 1];
-    for (let column = 0; column < to.length; column += 1) {
-      next.push(
-        Math.min(
-          (row[column] ?? 0) + (from[index] === to[column] ? 0 : 1),
-          (row[column + 1] ?? 0) + 1,
-          (next[column] ?? 0) + 1,
-        ),
-      );
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }
