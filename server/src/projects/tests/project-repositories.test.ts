@@ -57,23 +57,30 @@ describeRepositories({ projectQueries }, (fixture) => {
     };
 
     test("are read back as they were created, whatever their texts contain", async () => {
-      const created = await create({
+      const { upsert, ...given } = draft({
         name: strangeText,
         description: strangeText,
         endMicros: 1_700_000_000_000_002,
         extra: { metadata: { [strangeText]: strangeText }, deep: [1, null, { a: true }] },
         referenceDatasetId: randomUUID(),
       });
-      expect(created).toMatchObject({ tenantId, name: strangeText });
+      const created = await create({ ...given, upsert });
+      expect(created).toEqual({ ...given, tenantId });
       expect(await new ProjectReader(fixture.db).find(tenantId, created.id)).toEqual(created);
       expect(await new ProjectReader(fixture.db).find(otherId, created.id)).toBeUndefined();
       expect(await list({ name: strangeText })).toEqual([strangeText]);
     });
 
     test("keep a name and an id that are taken; another tenant's id gets a longer key", async () => {
-      const { id } = await create();
-      await expect(create()).rejects.toMatchObject({ status: 409, message: /name/ });
-      await expect(create({ id, name: "q" })).rejects.toMatchObject({ status: 409, message: /id/ });
+      const first = await create({ description: "first" });
+      const { id } = first;
+      const taken = (what: string) => ({
+        status: 409,
+        message: `Session with this ${what} already exists.`,
+      });
+      await expect(create({ description: "second" })).rejects.toMatchObject(taken("name"));
+      await expect(create({ id, name: "q" })).rejects.toMatchObject(taken("id"));
+      expect(await new ProjectReader(fixture.db).find(tenantId, id)).toEqual(first);
       expect(await create({ id }, otherId)).toMatchObject({ id, tenantId: otherId });
       expect(await new ProjectReader(fixture.db).find(otherId, `${id}/${otherId}`)).toBeDefined();
       expect(await list()).toEqual(["p"]);
@@ -86,11 +93,15 @@ describeRepositories({ projectQueries }, (fixture) => {
         extra: { b: 2 },
       });
       await create({ name: "taken" });
-      const update = (name: string, id = first.id) =>
-        fixture.write(() => createWriter().update(tenantId, id, { ...unchanged, name }));
+      const update = (name: string, id = first.id, endMicros: number | null = null) =>
+        fixture.write(() => createWriter().update(tenantId, id, { ...unchanged, name, endMicros }));
       await expect(update("taken")).rejects.toMatchObject({ status: 409 });
       await expect(update("q", randomUUID())).rejects.toMatchObject({ status: 404 });
-      expect(await update("q")).toEqual({ ...first, name: "q", extra: { b: 2 } });
+      const changed = { ...first, name: "q", extra: { b: 2 }, endMicros: 5 };
+      expect(await update("q", first.id, 5)).toEqual(changed);
+      // A project may keep its own name.
+      expect(await update("q")).toEqual(changed);
+      expect(await new ProjectReader(fixture.db).find(tenantId, first.id)).toEqual(changed);
       expect(await list()).toEqual(["q", "taken"]);
     });
 
@@ -117,12 +128,14 @@ describeRepositories({ projectQueries }, (fixture) => {
       expect(await list({ sortBy: "start_time" })).toEqual(["A2", "b1", "a1"]);
       expect(await list({ ids: [id, randomUUID()] })).toEqual(["a1"]);
       expect(await list({ ids: [] })).toEqual([]);
-      expect(await list({ referenceDatasetIds: [dataset] })).toEqual(["b1"]);
+      expect(await list({ referenceDatasetIds: [dataset, randomUUID()] })).toEqual(["b1"]);
       expect(await list({ isReferenceFree: true })).toEqual(["A2", "a1"]);
       expect(await list({ isReferenceFree: false })).toEqual(["b1"]);
       expect(await list({ nameContains: "A" })).toEqual(["A2", "a1"]);
+      expect(await list({ nameContains: "1", isReferenceFree: true })).toEqual(["a1"]);
       expect(await list({ metadata: { deep: { y: [2], x: 1 } } })).toEqual(["a1"]);
       expect(await list({ metadata: { team: "a" }, limit: 1, offset: 1 })).toEqual(["a1"]);
+      expect(await list({ metadata: { toString: null } })).toEqual([]);
     });
   });
 });
