@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../src/storage/query.ts";
+import { addedTables } from "../../src/store/repositories.ts";
 import { openPostgres, openSqlite } from "./repository-engines.ts";
 import type { RepositoryEngine } from "./repository-engines.ts";
 
@@ -38,7 +39,9 @@ const tables = [
   "shares",
   "trace_shares",
   "thread_shares",
-  "views",
+  ...addedTables.flatMap((sql) =>
+    [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => String(name)),
+  ),
 ];
 
 /** The query that runs on PostgreSQL is reported to the file whose tests run. */
