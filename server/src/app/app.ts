@@ -38,8 +38,6 @@ import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-ro
 import { addUiTraceRoutes } from "../runs/trace-routes.ts";
 import { RunExports } from "../runs/handlers/run-export.ts";
 import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
-import { runInReadScope } from "../runs/read-scope.ts";
-import type { ReadScope } from "../runs/read-scope.ts";
 import type { Store } from "../store/store.ts";
 import { addViewRoutes } from "../views/view-routes.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
@@ -96,11 +94,6 @@ export function createApp(store: Store, settings: ServerSettings) {
     sourceGuard.checkSource(headers);
     done();
   });
-  // Call `done` inside the scope, so that all further handling of the request runs in it. An async hook would return
-  // outside of it.
-  app.addHook("onRequest", (request, reply, done) =>
-    runInReadScope(createReadScope(request, reply), done),
-  );
   app.addHook("onSend", async ({ raw }, reply) => {
     addSafeHeaders(reply);
     if (!raw.complete) {
@@ -175,33 +168,6 @@ export function createApp(store: Store, settings: ServerSettings) {
  */
 const unusedCompiler = (): never => {
   throw new Error("the app sets its own schema compilers");
-};
-
-/**
- * Creates the scope of the request's queries: they belong to its tenant, and are canceled when its client
- * disconnects.
- */
-const createReadScope = (request: FastifyRequest, { raw }: FastifyReply): ReadScope => {
-  let listeners: Set<() => void> | undefined;
-  const listenForClose = (): Set<() => void> => {
-    const added = new Set<() => void>();
-    // The event is also emitted after a complete response, when no query of the request runs anymore.
-    raw.once("close", () => added.forEach((listener) => listener()));
-    return added;
-  };
-  return {
-    get tenantId() {
-      return request.tenantId;
-    },
-    get isClosed() {
-      return raw.closed;
-    },
-    onClose(listener) {
-      const added = (listeners ??= listenForClose());
-      added.add(listener);
-      return () => added.delete(listener);
-    },
-  };
 };
 
 /** Parses a body as JSON within its own limits, whatever its content type. An empty body counts as absent. */

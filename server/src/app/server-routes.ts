@@ -31,7 +31,7 @@ export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
       summary: "Reads the tenant that the key belongs to.",
       response: settingsSchema,
     }),
-    handler: (request) => readSettings(store, request),
+    handler: (request) => readSettings(store.forRequest(request), request),
   });
   app.route<{ Body: Static<typeof handleBody> }>({
     ...route(endpoints.setTenantHandle, {
@@ -40,6 +40,6 @@ export function addSettingsRoutes(app: FastifyInstance, store: Store): void {
       body: handleBody,
       response: settingsSchema,
     }),
-    handler: (request) => setTenantHandle(store, request),
+    handler: (request) => setTenantHandle(store.forRequest(request), request),
   });
 }

@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../http/request-scope.ts";
 import type { WithLinks } from "../http/signed-links.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "millrace/model";
@@ -72,11 +73,11 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       },
       response: datasetListSchema,
     }),
-    handler: (request) => listDatasets(store, request),
+    handler: (request) => listDatasets(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.readDataset, { tag, summary: "Reads a dataset.", response: datasetSchema }),
-    handler: (request) => readDataset(store, request),
+    handler: (request) => readDataset(store.forRequest(request), request),
   });
   app.route<{ Body: DatasetBody }>({
     ...route(endpoints.createDataset, {
@@ -85,7 +86,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       body: datasetBody,
       response: datasetSchema,
     }),
-    handler: (request) => createDataset(store, request.body, request),
+    handler: (request) => createDataset(store.forRequest(request), request.body, request),
   });
   app.route<{ Body: DatasetPatchBody }>({
     ...route(endpoints.updateDataset, {
@@ -95,7 +96,8 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       body: datasetPatchBody,
       response: datasetSchema,
     }),
-    handler: (request, reply) => updateDataset(store, request.body, { request, reply }),
+    handler: (request, reply) =>
+      updateDataset(store.forRequest(request), request.body, { request, reply }),
   });
   app.route({
     ...route(endpoints.deleteDataset, {
@@ -103,7 +105,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       summary: "Deletes a dataset with its examples and versions.",
       response: Deleted,
     }),
-    handler: (request, reply) => deleteDataset(store, request, reply),
+    handler: (request, reply) => deleteDataset(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.deleteDatasets, {
@@ -112,7 +114,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
       query: { dataset_ids: "Dataset id; may be repeated." },
       response: deletedDatasetsSchema,
     }),
-    handler: (request, reply) => deleteDatasets(store, request, reply),
+    handler: (request, reply) => deleteDatasets(store.forRequest(request), request, reply),
   });
   addShareRoutes(app, store);
   addExportRoutes(app, store);
@@ -125,7 +127,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
       summary: "Reads the share of a dataset; null if it is not shared.",
       response: maybeDatasetShareSchema,
     }),
-    handler: (request, reply) => readDatasetShare(store, request, reply),
+    handler: (request, reply) => readDatasetShare(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.shareDataset, {
@@ -133,7 +135,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
       summary: "Shares a dataset: anyone who has the token can read it and its examples.",
       response: datasetShareSchema,
     }),
-    handler: (request) => shareDataset(store, request),
+    handler: (request) => shareDataset(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.unshareDataset, {
@@ -141,7 +143,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
       summary: "Stops sharing a dataset.",
       response: unsharedDatasetSchema,
     }),
-    handler: (request) => unshareDataset(store, request),
+    handler: (request) => unshareDataset(store.forRequest(request), request),
   });
 }
 
@@ -159,7 +161,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       query: exportQuery,
       response: { contents: jsonLines },
     }),
-    handler: (request, reply) => exportDatasetOpenAi(store, request, reply),
+    handler: (request, reply) => exportDatasetOpenAi(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.exportDatasetCsv, {
@@ -168,7 +170,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       query: exportQuery,
       response: { contents: csvText },
     }),
-    handler: (request, reply) => exportDatasetCsv(store, request, reply),
+    handler: (request, reply) => exportDatasetCsv(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.exportDatasetJsonl, {
@@ -177,7 +179,7 @@ function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
       query: exportQuery,
       response: { contents: jsonLines },
     }),
-    handler: (request, reply) => exportDatasetJsonl(store, request, reply),
+    handler: (request, reply) => exportDatasetJsonl(store.forRequest(request), request, reply),
   });
 }
 
@@ -194,7 +196,8 @@ export function addDatasetSearchRoutes(
       body: indexBody,
       response: datasetIndexSchema,
     }),
-    handler: (request, reply) => indexDataset(dependencies.store, request, reply),
+    handler: (request, reply) =>
+      indexDataset(dependencies.store.forRequest(request), request, reply),
   });
   app.route<{ Body: Static<typeof searchBody> }>({
     ...route(endpoints.searchDataset, {
@@ -204,7 +207,8 @@ export function addDatasetSearchRoutes(
       body: searchBody,
       response: foundExamplesSchema,
     }),
-    handler: (request, reply) => searchDataset(dependencies, request.body, { request, reply }),
+    handler: (request, reply) =>
+      searchDataset(scopeToRequest(dependencies, request), request.body, { request, reply }),
   });
 }
 
@@ -221,7 +225,8 @@ export function addUploadRoutes(
       bodyContents: { "multipart/form-data": datasetUploadSchema },
       response: datasetSchema,
     }),
-    handler: (request, reply) => uploadDataset(dependencies, request, reply),
+    handler: (request, reply) =>
+      uploadDataset(scopeToRequest(dependencies, request), request, reply),
   });
 }
 
@@ -237,7 +242,7 @@ export function addSharedDatasetRoutes(
       isPublic: true,
       response: sharedDatasetSchema,
     }),
-    handler: (request) => readSharedDataset(dependencies.store, request),
+    handler: (request) => readSharedDataset(dependencies.store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.listSharedExamples, {
@@ -247,7 +252,8 @@ export function addSharedDatasetRoutes(
       isPublic: true,
       response: exampleListSchema,
     }),
-    handler: (request, reply) => listSharedExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      listSharedExamples(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.countSharedExamples, {
@@ -257,6 +263,6 @@ export function addSharedDatasetRoutes(
       isPublic: true,
       response: exampleCountSchema,
     }),
-    handler: (request) => countSharedExamples(dependencies, request),
+    handler: (request) => countSharedExamples(scopeToRequest(dependencies, request), request),
   });
 }

@@ -37,7 +37,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       },
       response: datasetVersionsSchema,
     }),
-    handler: (request) => listDatasetVersions(store, request),
+    handler: (request) => listDatasetVersions(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.readDatasetVersion, {
@@ -46,7 +46,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       query: { as_of: "A time, or a tag.", tag: "A tag." },
       response: datasetVersionSchema,
     }),
-    handler: (request) => readDatasetVersion(store, request),
+    handler: (request) => readDatasetVersion(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.diffDatasetVersions, {
@@ -55,7 +55,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       query: { from_version: "A time or a tag.", to_version: "A time or a tag." },
       response: datasetDiffSchema,
     }),
-    handler: (request) => diffDatasetVersions(store, request),
+    handler: (request) => diffDatasetVersions(store.forRequest(request), request),
   });
   app.route<{ Body: Static<typeof tagBody> }>({
     ...route(endpoints.tagDatasetVersion, {
@@ -64,7 +64,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       body: tagBody,
       response: datasetVersionSchema,
     }),
-    handler: (request) => tagDatasetVersion(store, request.body, request),
+    handler: (request) => tagDatasetVersion(store.forRequest(request), request.body, request),
   });
   app.route({
     ...route(endpoints.listDatasetSplits, {
@@ -73,7 +73,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       query: versionParameter,
       response: splitNamesSchema,
     }),
-    handler: (request) => listDatasetSplits(store, request),
+    handler: (request) => listDatasetSplits(store.forRequest(request), request),
   });
   app.route<{ Body: Static<typeof splitsBody> }>({
     ...route(endpoints.updateDatasetSplits, {
@@ -82,6 +82,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
       body: splitsBody,
       response: changedExamplesSchema,
     }),
-    handler: (request, reply) => updateDatasetSplits(store, request.body, { request, reply }),
+    handler: (request, reply) =>
+      updateDatasetSplits(store.forRequest(request), request.body, { request, reply }),
   });
 }

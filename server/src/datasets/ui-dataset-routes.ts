@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../http/request-scope.ts";
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { importExamples, previewDatasetDiff, previewExamples } from "./ui-dataset-handlers.ts";
@@ -14,14 +15,14 @@ export function addUiDatasetRoutes(app: FastifyInstance, store: DatasetStore): v
       tag,
       summary: "Lists previews of examples, bounded in size.",
     }),
-    handler: (request) => previewExamples(store, request),
+    handler: (request) => previewExamples(store.forRequest(request), request),
   });
   app.route({
     ...route(uiEndpoints.previewDatasetDiff, {
       tag,
       summary: "Compares two versions: counts of differences, and one page of them.",
     }),
-    handler: (request) => previewDatasetDiff(store, request),
+    handler: (request) => previewDatasetDiff(store.forRequest(request), request),
   });
 }
 
@@ -37,6 +38,7 @@ export function addUiImportRoutes(
       tag,
       summary: "Imports the valid rows of a list as examples and returns the rejected ones.",
     }),
-    handler: (request, reply) => importExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      importExamples(scopeToRequest(dependencies, request), request, reply),
   });
 }

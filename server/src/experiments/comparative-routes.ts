@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../http/request-scope.ts";
 import type { WithLinks } from "../http/signed-links.ts";
 import type { FastifyInstance } from "fastify";
 import { endpoints, uiEndpoints } from "millrace/model";
@@ -27,7 +28,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
       body: comparativeBody,
       response: comparativeSchema,
     }),
-    handler: (request) => createComparative(store, request),
+    handler: (request) => createComparative(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.listComparatives, {
@@ -44,7 +45,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
       },
       response: comparativeListSchema,
     }),
-    handler: (request) => listComparatives(store, request),
+    handler: (request) => listComparatives(store.forRequest(request), request),
   });
   app.route<{ Body: ComparisonBody }>({
     ...route(uiEndpoints.compareExperiments, {
@@ -52,7 +53,7 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
       summary: "Compares experiments example by example, by default regressions first.",
       body: comparisonBody,
     }),
-    handler: (request) => compareExperiments(store, request),
+    handler: (request) => compareExperiments(store.forRequest(request), request),
   });
 }
 
@@ -71,6 +72,7 @@ export function addDatasetRunRoutes(
       body: datasetRunsBody,
       response: datasetRunsSchema,
     }),
-    handler: (request, reply) => readDatasetRuns(dependencies, request, reply),
+    handler: (request, reply) =>
+      readDatasetRuns(scopeToRequest(dependencies, request), request, reply),
   });
 }

@@ -1,3 +1,4 @@
+import type { RequestScoped } from "../http/request-scope.ts";
 import type { DatasetReads } from "../datasets/dataset.ts";
 import type { ExampleReads } from "../datasets/examples/example.ts";
 import type { FeedbackReads } from "../feedback/feedback.ts";
@@ -8,7 +9,7 @@ import type { ExperimentReads } from "./experiment.ts";
 import type { Promised } from "../storage/promised.ts";
 
 /** The part of the store that the handlers of experiments use. */
-export interface ExperimentStore {
+export interface ExperimentStore extends RequestScoped<ExperimentStore> {
   readonly read: Promised<{
     readonly experiments: ExperimentReads;
     readonly feedback: FeedbackReads;

@@ -64,7 +64,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       },
       response: feedbackListSchema,
     }),
-    handler: (request) => listFeedback(store, request),
+    handler: (request) => listFeedback(store.forRequest(request), request),
   });
   app.route<{ Body: FeedbackBody }>({
     ...route(endpoints.createFeedback, {
@@ -74,7 +74,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       body: feedbackBody,
       response: feedbackSchema,
     }),
-    handler: (request) => createFeedback(store, request),
+    handler: (request) => createFeedback(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.readFeedback, {
@@ -82,7 +82,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       summary: "Reads feedback.",
       response: feedbackSchema,
     }),
-    handler: (request) => readFeedback(store, request),
+    handler: (request) => readFeedback(store.forRequest(request), request),
   });
   app.route<{ Body: FeedbackPatchBody }>({
     ...route(endpoints.updateFeedback, {
@@ -91,7 +91,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       body: feedbackPatchBody,
       response: feedbackSchema,
     }),
-    handler: (request) => updateFeedback(store, request),
+    handler: (request) => updateFeedback(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.deleteFeedback, {
@@ -99,7 +99,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       summary: "Deletes feedback.",
       response: Deleted,
     }),
-    handler: (request) => deleteFeedback(store, request),
+    handler: (request) => deleteFeedback(store.forRequest(request), request),
   });
   app.route<{ Body: TokenBody }>({
     ...route(endpoints.createFeedbackToken, {
@@ -109,7 +109,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       body: tokenBody,
       response: createdTokensSchema,
     }),
-    handler: (request) => createFeedbackTokens(store, request),
+    handler: (request) => createFeedbackTokens(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.listFeedbackTokens, {
@@ -122,7 +122,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       },
       response: feedbackTokensSchema,
     }),
-    handler: (request) => listFeedbackTokens(store, request),
+    handler: (request) => listFeedbackTokens(store.forRequest(request), request),
   });
 }
 
@@ -137,8 +137,8 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
       response: submittedFeedbackSchema,
     }),
     // Check the token before reading the body, so that nobody without a token can make the server parse a body.
-    onRequest: async (request) => checkToken(store, request),
-    handler: (request) => giveFeedback(store, request),
+    onRequest: async (request) => checkToken(store.forRequest(request), request),
+    handler: (request) => giveFeedback(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.giveFeedbackByLink, {
@@ -156,6 +156,6 @@ export function addSubmittedFeedbackRoutes(app: FastifyInstance, store: Feedback
     }),
     // A HEAD request, for example from a link checker, must not submit feedback.
     exposeHeadRoute: false,
-    handler: (request) => giveFeedbackByLink(store, request),
+    handler: (request) => giveFeedbackByLink(store.forRequest(request), request),
   });
 }

@@ -13,7 +13,7 @@ export function addUiFeedbackRoutes(app: FastifyInstance, store: FeedbackStore):
       tag: apiTag,
       summary: "Reads statistics of feedback over time.",
     }),
-    handler: (request) => readFeedbackSummary(store, request),
+    handler: (request) => readFeedbackSummary(store.forRequest(request), request),
   });
 }
 
@@ -25,6 +25,6 @@ export function addUiFeedbackFormRoutes(app: FastifyInstance, store: FeedbackSto
       summary: "Reads the feedback form of a token.",
       isPublic: true,
     }),
-    handler: (request) => readFeedbackForm(store, request),
+    handler: (request) => readFeedbackForm(store.forRequest(request), request),
   });
 }

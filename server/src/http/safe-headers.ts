@@ -14,8 +14,10 @@ export const safeHeaders = {
   "referrer-policy": "no-referrer",
 } as const;
 
+const safeHeaderEntries = Object.entries(safeHeaders);
+
 export function addSafeHeaders(reply: FastifyReply): FastifyReply {
-  for (const [name, value] of Object.entries(safeHeaders)) {
+  for (const [name, value] of safeHeaderEntries) {
     if (!reply.hasHeader(name)) {
       void reply.header(name, value);
     }
@@ -51,9 +53,7 @@ export function addProtocolErrorHandlers(app: FastifyInstance): void {
   });
 }
 
-const headerLines = Object.entries(safeHeaders)
-  .map(([name, value]) => `${name}: ${value}\r\n`)
-  .join("");
+const headerLines = safeHeaderEntries.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 
 /** The error of Node's HTTP parser for bytes that are not a request. */
 interface ParserError extends Error {

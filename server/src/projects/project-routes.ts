@@ -46,7 +46,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       },
       response: projectListSchema,
     }),
-    handler: (request) => listProjects(store, request),
+    handler: (request) => listProjects(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.readProject, {
@@ -55,7 +55,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       query: { include_stats: includeStatsDescription },
       response: projectMaybeWithStatsSchema,
     }),
-    handler: (request) => readProject(store, request),
+    handler: (request) => readProject(store.forRequest(request), request),
   });
   app.route<{ Body: ProjectBody }>({
     ...route(endpoints.createProject, {
@@ -67,7 +67,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       body: projectBody,
       response: projectSchema,
     }),
-    handler: (request) => createProject(store, request.body, request),
+    handler: (request) => createProject(store.forRequest(request), request.body, request),
   });
   app.route<{ Body: ProjectPatchBody }>({
     ...route(endpoints.updateProject, {
@@ -76,7 +76,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       body: projectPatchBody,
       response: projectSchema,
     }),
-    handler: (request) => updateProject(store, request.body, request),
+    handler: (request) => updateProject(store.forRequest(request), request.body, request),
   });
   app.route({
     ...route(endpoints.deleteProject, {
@@ -84,7 +84,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       summary: "Deletes a project and its runs.",
       response: Deleted,
     }),
-    handler: (request, reply) => deleteProject(store, request, reply),
+    handler: (request, reply) => deleteProject(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.deleteProjects, {
@@ -93,6 +93,6 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
       query: { session_ids: "Project id; may be repeated." },
       response: deletedProjectsSchema,
     }),
-    handler: (request, reply) => deleteProjects(store, request, reply),
+    handler: (request, reply) => deleteProjects(store.forRequest(request), request, reply),
   });
 }

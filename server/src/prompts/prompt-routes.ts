@@ -75,7 +75,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       },
       response: promptPageSchema,
     }),
-    handler: (request) => listPrompts(store, request),
+    handler: (request) => listPrompts(store.forRequest(request), request),
   });
   app.route<{ Body: PromptBody }>({
     ...route(endpoints.createPrompt, {
@@ -84,7 +84,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       body: promptBody,
       response: onePromptSchema,
     }),
-    handler: (request) => createPrompt(store, request),
+    handler: (request) => createPrompt(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.deletePrompts, {
@@ -94,7 +94,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       response: deletedPromptsSchema,
       otherResponses: { 207: deletedPromptsSchema },
     }),
-    handler: (request, reply) => deletePrompts(store, request, reply),
+    handler: (request, reply) => deletePrompts(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.readPrompt, {
@@ -102,7 +102,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       summary: "Reads a prompt.",
       response: onePromptSchema,
     }),
-    handler: (request) => readPrompt(store, request),
+    handler: (request) => readPrompt(store.forRequest(request), request),
   });
   app.route<{ Body: PromptPatchBody }>({
     ...route(endpoints.updatePrompt, {
@@ -111,7 +111,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       body: promptPatchBody,
       response: onePromptSchema,
     }),
-    handler: (request) => updatePrompt(store, request),
+    handler: (request) => updatePrompt(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.deletePrompt, {
@@ -119,7 +119,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       summary: "Deletes a prompt and its commits.",
       response: Deleted,
     }),
-    handler: (request) => deletePrompt(store, request),
+    handler: (request) => deletePrompt(store.forRequest(request), request),
   });
   app.route<{ Body: Static<typeof likeBody> }>({
     ...route(endpoints.likePrompt, {
@@ -128,7 +128,7 @@ function addRepoRoutes(app: FastifyInstance, store: PromptStore): void {
       body: likeBody,
       response: likesSchema,
     }),
-    handler: (request) => likePrompt(store, request),
+    handler: (request) => likePrompt(store.forRequest(request), request),
   });
 }
 
@@ -140,7 +140,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
       query: { tag: "Only the commit with this tag.", ...pagingParameters },
       response: commitPageSchema,
     }),
-    handler: (request) => listCommits(store, request),
+    handler: (request) => listCommits(store.forRequest(request), request),
   });
   app.route<{ Body: Static<typeof commitBody> }>({
     ...route(endpoints.createCommit, {
@@ -150,7 +150,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
       body: commitBody,
       otherResponses: { 201: createdCommitSchema },
     }),
-    handler: (request, reply) => createCommit(store, request, reply),
+    handler: (request, reply) => createCommit(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.readCommit, {
@@ -162,7 +162,7 @@ function addCommitRoutes(app: FastifyInstance, store: PromptStore): void {
       },
       response: pulledCommitSchema,
     }),
-    handler: (request, reply) => readCommit(store, request, reply),
+    handler: (request, reply) => readCommit(store.forRequest(request), request, reply),
   });
 }
 
@@ -173,7 +173,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       summary: "Lists the tags of a prompt's commits, by name.",
       response: promptTagsSchema,
     }),
-    handler: (request) => listTags(store, request),
+    handler: (request) => listTags(store.forRequest(request), request),
   });
   app.route<{ Body: Static<typeof tagBody> }>({
     ...route(endpoints.createPromptTag, {
@@ -182,7 +182,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       body: tagBody,
       response: promptTagSchema,
     }),
-    handler: (request) => createTag(store, request),
+    handler: (request) => createTag(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.readPromptTag, {
@@ -190,7 +190,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       summary: "Reads a tag.",
       response: promptTagSchema,
     }),
-    handler: (request) => readTag(store, request),
+    handler: (request) => readTag(store.forRequest(request), request),
   });
   app.route<{ Body: Static<typeof tagPatchBody> }>({
     ...route(endpoints.updatePromptTag, {
@@ -199,7 +199,7 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       body: tagPatchBody,
       response: promptTagSchema,
     }),
-    handler: (request) => updateTag(store, request),
+    handler: (request) => updateTag(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.deletePromptTag, {
@@ -207,6 +207,6 @@ function addTagRoutes(app: FastifyInstance, store: PromptStore): void {
       summary: "Removes a tag; its commit stays.",
       response: deletedTagSchema,
     }),
-    handler: (request) => deleteTag(store, request),
+    handler: (request) => deleteTag(store.forRequest(request), request),
   });
 }

@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../http/request-scope.ts";
 import type { WithLinks } from "../http/signed-links.ts";
 import type { QueueStore } from "./queue-store.ts";
 import type { FastifyInstance } from "fastify";
@@ -69,7 +70,7 @@ export function addAnnotationQueueRoutes(
       query: queueQueryDocs,
       response: queueListSchema,
     }),
-    handler: (request) => listQueues(store, request),
+    handler: (request) => listQueues(store.forRequest(request), request),
   });
   app.route<{ Body: QueueBody }>({
     ...route(endpoints.createAnnotationQueue, {
@@ -79,7 +80,7 @@ export function addAnnotationQueueRoutes(
       body: queueBody,
       response: queueSchema,
     }),
-    handler: (request) => createQueue(store, request),
+    handler: (request) => createQueue(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.deleteAnnotationQueues, {
@@ -89,7 +90,7 @@ export function addAnnotationQueueRoutes(
       response: deletedQueuesSchema,
       otherResponses: { 207: deletedQueuesSchema },
     }),
-    handler: (request, reply) => deleteQueues(store, request, reply),
+    handler: (request, reply) => deleteQueues(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.readAnnotationQueue, {
@@ -97,7 +98,7 @@ export function addAnnotationQueueRoutes(
       summary: "Reads a queue with its rubric.",
       response: queueSchema,
     }),
-    handler: (request) => readQueue(store, request),
+    handler: (request) => readQueue(store.forRequest(request), request),
   });
   app.route<{ Body: QueuePatchBody }>({
     ...route(endpoints.updateAnnotationQueue, {
@@ -106,7 +107,7 @@ export function addAnnotationQueueRoutes(
       body: queuePatchBody,
       response: queueSchema,
     }),
-    handler: (request) => updateQueue(store, request),
+    handler: (request) => updateQueue(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.deleteAnnotationQueue, {
@@ -114,7 +115,7 @@ export function addAnnotationQueueRoutes(
       summary: "Deletes a queue; the runs themselves stay.",
       response: Deleted,
     }),
-    handler: (request) => deleteQueue(store, request),
+    handler: (request) => deleteQueue(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.listQueuesOfRun, {
@@ -122,7 +123,7 @@ export function addAnnotationQueueRoutes(
       summary: "Lists the queues that contain a run.",
       response: queueListSchema,
     }),
-    handler: (request) => listQueuesOfRun(store, request),
+    handler: (request) => listQueuesOfRun(store.forRequest(request), request),
   });
   addQueueRunRoutes(app, dependencies);
 }
@@ -143,7 +144,8 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
       },
       response: queuedRunListSchema,
     }),
-    handler: (request, reply) => listQueueRuns(dependencies, request, reply),
+    handler: (request, reply) =>
+      listQueueRuns(scopeToRequest(dependencies, request), request, reply),
   });
   for (const endpoint of [
     endpoints.addAnnotationQueueRuns,
@@ -157,7 +159,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
         body: queueRunsBody,
         response: queueEntryListSchema,
       }),
-      handler: (request) => addQueueRuns(store, request),
+      handler: (request) => addQueueRuns(store.forRequest(request), request),
     });
   }
   app.route<{ Body: QueueRunPatchBody }>({
@@ -167,7 +169,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
       body: queueRunPatchBody,
       response: queueEntrySchema,
     }),
-    handler: (request) => updateQueueRun(store, request),
+    handler: (request) => updateQueueRun(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.removeAnnotationQueueRun, {
@@ -175,7 +177,7 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
       summary: "Removes a run from a queue; the run itself stays.",
       response: Deleted,
     }),
-    handler: (request) => removeQueueRun(store, request),
+    handler: (request) => removeQueueRun(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.readAnnotationQueueRun, {
@@ -184,7 +186,8 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
       query: { include_extra: "Has no effect." },
       response: queuedRunSchema,
     }),
-    handler: (request, reply) => readQueueRun(dependencies, request, reply),
+    handler: (request, reply) =>
+      readQueueRun(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.readAnnotationQueueSize, {
@@ -193,6 +196,6 @@ function addQueueRunRoutes(app: FastifyInstance, dependencies: WithLinks<QueueSt
       query: { status: statusDescription },
       response: queueSizeSchema,
     }),
-    handler: (request) => readQueueSize(store, request),
+    handler: (request) => readQueueSize(store.forRequest(request), request),
   });
 }

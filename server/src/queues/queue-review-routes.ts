@@ -27,7 +27,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
       summary: "Lists annotation queues with their review progress.",
       query: { ...queueQueryDocs, reviewer: reviewerDescription },
     }),
-    handler: (request) => listReviewedQueues(store, request),
+    handler: (request) => listReviewedQueues(store.forRequest(request), request),
   });
   app.route({
     ...route(uiEndpoints.readQueueProgress, {
@@ -35,7 +35,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
       summary: "Reads the progress of a queue and its reviewers.",
       query: { reviewer: reviewerDescription },
     }),
-    handler: (request) => readQueueProgress(store, request),
+    handler: (request) => readQueueProgress(store.forRequest(request), request),
   });
   app.route({
     ...route(uiEndpoints.listReviewedRuns, {
@@ -47,7 +47,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
         offset: "Number of items to skip.",
       },
     }),
-    handler: (request) => listReviewedRuns(store, request),
+    handler: (request) => listReviewedRuns(store.forRequest(request), request),
   });
   app.route<{ Body: ClaimBody }>({
     ...route(uiEndpoints.claimQueueRun, {
@@ -56,7 +56,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
         "Claims the next run that waits for the reviewer, or a given one. Repeating the request renews the claim. 409 if other reviewers have claimed or finished the run.",
       body: claimBody,
     }),
-    handler: (request) => claimQueueRun(store, request),
+    handler: (request) => claimQueueRun(store.forRequest(request), request),
   });
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.releaseQueueRun, {
@@ -64,7 +64,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
       summary: "Releases a claim. A skipped run comes last for this reviewer.",
       body: reviewBody,
     }),
-    handler: (request) => releaseQueueRun(store, request),
+    handler: (request) => releaseQueueRun(store.forRequest(request), request),
   });
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.finishQueueRun, {
@@ -72,7 +72,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
       summary: "Marks the run as done by the reviewer. Repeating the request changes nothing.",
       body: reviewBody,
     }),
-    handler: (request) => finishQueueRun(store, request),
+    handler: (request) => finishQueueRun(store.forRequest(request), request),
   });
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.reopenQueueRun, {
@@ -80,6 +80,6 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
       summary: "Undoes the reviewer's done mark and claims the run again.",
       body: reviewBody,
     }),
-    handler: (request) => reopenQueueRun(store, request),
+    handler: (request) => reopenQueueRun(store.forRequest(request), request),
   });
 }

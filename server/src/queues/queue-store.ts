@@ -1,3 +1,4 @@
+import type { RequestScoped } from "../http/request-scope.ts";
 import type { FeedbackReads } from "../feedback/feedback.ts";
 import type { RunReads } from "../runs/run-query.ts";
 import type { AnnotationQueueReads, AnnotationQueueWrites } from "./annotation-queue.ts";
@@ -5,7 +6,7 @@ import type { QueueReviewReads, QueueReviewWrites } from "./queue-review.ts";
 import type { Promised } from "../storage/promised.ts";
 
 /** The part of the store that the handlers of annotation queues use. */
-export interface QueueStore {
+export interface QueueStore extends RequestScoped<QueueStore> {
   readonly read: Promised<{
     readonly feedback: FeedbackReads;
     readonly runs: RunReads;

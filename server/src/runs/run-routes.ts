@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../http/request-scope.ts";
 import { readAttachment } from "./handlers/attachment-handlers.ts";
 import type { FileStore } from "./handlers/attachment-handlers.ts";
 import type { WithLinks } from "../http/signed-links.ts";
@@ -94,7 +95,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
       summary: "Returns a run, merged from all its updates.",
       response: runSchema,
     }),
-    handler: (request, reply) => readRun(dependencies, request, reply),
+    handler: (request, reply) => readRun(scopeToRequest(dependencies, request), request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.queryRuns, {
@@ -103,7 +104,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
       body: runQueryBody,
       response: runPageSchema,
     }),
-    handler: (request, reply) => queryRuns(dependencies, request, reply),
+    handler: (request, reply) => queryRuns(scopeToRequest(dependencies, request), request, reply),
   });
   app.route<{ Body: RunQueryBody }>({
     ...route(endpoints.runStats, {
@@ -112,7 +113,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
       body: runQueryBody,
       response: runStatisticsSchema,
     }),
-    handler: (request) => readRunStats(store, request),
+    handler: (request) => readRunStats(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.readRunShare, {
@@ -120,7 +121,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
       summary: "Returns the run's share, or null.",
       response: maybeRunShareSchema,
     }),
-    handler: (request, reply) => readRunShare(store, request, reply),
+    handler: (request, reply) => readRunShare(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.shareRun, {
@@ -128,7 +129,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
       summary: "Lets anyone who has the token read the run.",
       response: runShareSchema,
     }),
-    handler: (request) => shareRun(store, request),
+    handler: (request) => shareRun(store.forRequest(request), request),
   });
   app.route({
     ...route(endpoints.unshareRun, {
@@ -136,7 +137,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
       summary: "Revokes the run's share.",
       response: Type.Null(),
     }),
-    handler: (request, reply) => unshareRun(store, request, reply),
+    handler: (request, reply) => unshareRun(store.forRequest(request), request, reply),
   });
 }
 
@@ -149,7 +150,8 @@ export function addSharedRunRoutes(app: FastifyInstance, dependencies: WithLinks
       isPublic: true,
       response: runSchema,
     }),
-    handler: (request, reply) => readSharedRun(dependencies, request, reply),
+    handler: (request, reply) =>
+      readSharedRun(scopeToRequest(dependencies, request), request, reply),
   });
 }
 
@@ -167,6 +169,7 @@ export function addAttachmentRoutes(
       response: { contents: { "*/*": Bytes } },
       isPublic: true,
     }),
-    handler: (request, reply) => readAttachment(dependencies, request, reply),
+    handler: (request, reply) =>
+      readAttachment(scopeToRequest(dependencies, request), request, reply),
   });
 }

@@ -1,3 +1,4 @@
+import type { RequestScoped } from "../http/request-scope.ts";
 import type { RetentionWrites } from "./retention/retention.ts";
 import type { RunFeedbackReads } from "./run-feedback.ts";
 import type { RunListReads } from "./run-list.ts";
@@ -16,7 +17,7 @@ export interface RunReaders {
 }
 
 /** The part of the store that the handlers of runs need. */
-export interface RunStore {
+export interface RunStore extends RequestScoped<RunStore> {
   readonly read: Promised<RunReaders & { readonly runPages: RunPageReads }>;
   readonly write: Promised<{ readonly runs: RunWrites }> & { readonly retention: RetentionWrites };
   /** Stores a batch. Resolves once it would survive the end of the process. */

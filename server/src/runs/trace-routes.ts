@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../http/request-scope.ts";
 import type { WithLinks } from "../http/signed-links.ts";
 import type { RunStore } from "./run-store.ts";
 import type { FastifyInstance } from "fastify";
@@ -19,13 +20,14 @@ export function addUiTraceRoutes(app: FastifyInstance, dependencies: WithLinks<R
         limit: "Maximum number of runs, 10,000 by default.",
       },
     }),
-    handler: (request, reply) => readTrace(dependencies, request, reply),
+    handler: (request, reply) => readTrace(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(uiEndpoints.readTraceRun, {
       tag: apiTag,
       summary: "Returns a run without the ids of its descendants.",
     }),
-    handler: (request, reply) => readTraceRun(dependencies, request, reply),
+    handler: (request, reply) =>
+      readTraceRun(scopeToRequest(dependencies, request), request, reply),
   });
 }

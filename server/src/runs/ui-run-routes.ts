@@ -20,21 +20,21 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
       summary: "Searches the runs of a project, for a limited time.",
       body: runSearchBody,
     }),
-    handler: (request, reply) => searchRuns(store, request, reply),
+    handler: (request, reply) => searchRuns(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(uiEndpoints.countRuns, {
       tag: apiTag,
       summary: "Counts runs of a project per interval.",
     }),
-    handler: (request) => countRuns(store, request),
+    handler: (request) => countRuns(store.forRequest(request), request),
   });
   app.route({
     ...route(uiEndpoints.listRunWords, {
       tag: apiTag,
       summary: "Returns suggestions for filters.",
     }),
-    handler: (request) => listRunSuggestions(store, request),
+    handler: (request) => listRunSuggestions(store.forRequest(request), request),
   });
   app.route<{ Body: RunExportBody }>({
     ...route(uiEndpoints.exportRuns, {

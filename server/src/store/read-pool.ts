@@ -1,6 +1,6 @@
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
-import type { ReadScope } from "../runs/read-scope.ts";
+import type { ReadScope } from "../http/request-scope.ts";
 import { determineWeight } from "./reader-protocol.ts";
 import type { QueryWeight, ReaderQuery } from "./reader-protocol.ts";
 import type { Readers } from "./repositories.ts";

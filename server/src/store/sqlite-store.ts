@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import type { Activity } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
-import { currentReadScope } from "../runs/read-scope.ts";
+import { RequestScope } from "../http/request-scope.ts";
+import type { ReadScope, ScopedRequest } from "../http/request-scope.ts";
 import type { Readers, Writers } from "./repositories.ts";
 import type { Store } from "./store.ts";
 import type { Promised } from "../storage/promised.ts";
@@ -151,18 +152,17 @@ class SqliteStore implements Store {
   readonly write: Promised<Writers>;
   readonly defaultTenantId: string;
   readonly #parts: StoreParts;
+  readonly #immediateReaders: { readonly tenants: TenantReader };
   /** Threads for schema checks; they start on first use. */
   readonly #work = new WorkThreads();
   #closed: Promise<void> | undefined;
 
   constructor(parts: StoreParts) {
-    const { connection, writer, pool } = parts;
+    const { connection, writer } = parts;
     this.#parts = parts;
     this.defaultTenantId = readDefaultTenantId(connection);
-    const readers = { tenants: new TenantReader(new SqliteDatabase(connection)) };
-    this.read = createProxy<Readers>(async (call) =>
-      isImmediate(call) ? invokeMethod(readers, call) : pool.read(call, currentReadScope()),
-    );
+    this.#immediateReaders = { tenants: new TenantReader(new SqliteDatabase(connection)) };
+    this.read = this.#createReaders();
     this.write = createProxy<Writers>((call) =>
       writeChecked(this.#work, String(call.args[0]), (proofs) => writer.write(call, proofs)),
     );
@@ -170,6 +170,10 @@ class SqliteStore implements Store {
 
   get readOnlyReason(): string | undefined {
     return this.#parts.writer.readOnlyReason;
+  }
+
+  forRequest(request: ScopedRequest): Store {
+    return new RequestStore(this, this.#createReaders(new RequestScope(request)));
   }
 
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
@@ -189,6 +193,14 @@ class SqliteStore implements Store {
     return this.#closed;
   }
 
+  #createReaders(scope?: ReadScope): Promised<Readers> {
+    return createProxy<Readers>(async (call) =>
+      isImmediate(call)
+        ? invokeMethod(this.#immediateReaders, call)
+        : this.#parts.pool.read(call, scope),
+    );
+  }
+
   async #close(): Promise<void> {
     const { connection, writer, pool, textIndex, lock, onClosed } = this.#parts;
     // Close the readers before the writer: its last step is to write the write-ahead log back, for which no other
@@ -198,6 +210,49 @@ class SqliteStore implements Store {
     await writer.close();
     lock.release();
     onClosed?.();
+  }
+}
+
+/** A store whose queries belong to one request. */
+class RequestStore implements Store {
+  readonly read: Promised<Readers>;
+  readonly #store: Store;
+
+  constructor(store: Store, read: Promised<Readers>) {
+    this.#store = store;
+    this.read = read;
+  }
+
+  get write(): Promised<Writers> {
+    return this.#store.write;
+  }
+
+  get defaultTenantId(): string {
+    return this.#store.defaultTenantId;
+  }
+
+  get readOnlyReason(): string | undefined {
+    return this.#store.readOnlyReason;
+  }
+
+  forRequest(request: ScopedRequest): Store {
+    return this.#store.forRequest(request);
+  }
+
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
+    return this.#store.ingest(tenantId, batch);
+  }
+
+  onActivity(listener: (activity: readonly Activity[]) => void): void {
+    this.#store.onActivity(listener);
+  }
+
+  endReads(): void {
+    this.#store.endReads();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RequestScoped } from "../http/request-scope.ts";
 import type { Activity } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import type { Promised } from "../storage/promised.ts";
@@ -7,7 +8,7 @@ import type { Readers, Writers } from "./repositories.ts";
  * Everything that the server stores. Rows belong to tenants: a method that takes a tenant's id reads and changes only
  * that tenant's rows.
  */
-export interface Store {
+export interface Store extends RequestScoped<Store> {
   readonly read: Promised<Readers>;
   /** Each method resolves when its change would survive the end of the process. */
   readonly write: Promised<Writers>;

@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../http/request-scope.ts";
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import {
@@ -35,29 +36,29 @@ export function addUiSettingsRoutes(
       tag: apiTag,
       summary: "Reads the server's version and the caller's access.",
     }),
-    handler: (request) => readServerFacts(dependencies, request),
+    handler: (request) => readServerFacts(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(uiEndpoints.listKeys, {
       tag: apiTag,
       summary: "Lists API keys, without their secrets.",
     }),
-    handler: (request) => listKeys(dependencies, request),
+    handler: (request) => listKeys(scopeToRequest(dependencies, request), request),
   });
   app.route<{ Body: KeyBody }>({
     ...route(uiEndpoints.createKey, { tag: apiTag, summary: "Creates an API key.", body: keyBody }),
-    handler: (request, reply) => createKey(dependencies, request, reply),
+    handler: (request, reply) => createKey(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(uiEndpoints.revokeKey, { tag: apiTag, summary: "Revokes an API key." }),
-    handler: (request) => revokeKey(dependencies, request),
+    handler: (request) => revokeKey(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(uiEndpoints.listTenants, {
       tag: apiTag,
       summary: "Lists the tenants that are visible to the caller.",
     }),
-    handler: (request) => listTenants(dependencies, request),
+    handler: (request) => listTenants(scopeToRequest(dependencies, request), request),
   });
   app.route<{ Body: TenantBody }>({
     ...route(uiEndpoints.createTenant, {
@@ -65,21 +66,22 @@ export function addUiSettingsRoutes(
       summary: "Creates a tenant.",
       body: tenantBody,
     }),
-    handler: (request, reply) => createTenant(dependencies, request, reply),
+    handler: (request, reply) =>
+      createTenant(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(uiEndpoints.readStorage, {
       tag: apiTag,
       summary: "Reads how much disk space is used.",
     }),
-    handler: (request) => readStorage(store, request),
+    handler: (request) => readStorage(store.forRequest(request), request),
   });
   app.route({
     ...route(uiEndpoints.listRetention, {
       tag: apiTag,
       summary: "Lists the retention rules of runs.",
     }),
-    handler: (request) => listRetention(store, request),
+    handler: (request) => listRetention(store.forRequest(request), request),
   });
   app.route<{ Body: RetentionBody }>({
     ...route(uiEndpoints.setRetention, {
@@ -87,6 +89,6 @@ export function addUiSettingsRoutes(
       summary: "Sets or removes a retention rule.",
       body: retentionBody,
     }),
-    handler: (request) => setRetention(store, request),
+    handler: (request) => setRetention(store.forRequest(request), request),
   });
 }

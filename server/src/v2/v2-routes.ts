@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../http/request-scope.ts";
 import type { WithLinks } from "../http/signed-links.ts";
 import type { Store } from "../store/store.ts";
 import type { FastifyInstance } from "fastify";
@@ -62,7 +63,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       body: v2RunQueryBody,
       response: v2RunPages,
     }),
-    handler: (request, reply) => queryV2Runs(dependencies, request, reply),
+    handler: (request, reply) => queryV2Runs(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(v2Endpoints.readV2Run, {
@@ -70,7 +71,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       summary: "Version 2: reads a run with the selected fields.",
       response: v2RunSchema,
     }),
-    handler: (request, reply) => readV2Run(dependencies, request, reply),
+    handler: (request, reply) => readV2Run(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(v2Endpoints.readV2RunUrl, {
@@ -78,7 +79,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       summary: "Version 2: reads the URL of the run in the UI.",
       response: v2RunUrlSchema,
     }),
-    handler: (request) => readV2RunUrl(dependencies, request),
+    handler: (request) => readV2RunUrl(scopeToRequest(dependencies, request), request),
   });
   app.route<{ Body: Static<typeof v2ShareBody> }>({
     ...route(v2Endpoints.shareV2Run, {
@@ -88,7 +89,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       body: v2ShareBody,
       response: v2ShareSchema,
     }),
-    handler: (request) => shareV2Run(dependencies, request),
+    handler: (request) => shareV2Run(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(v2Endpoints.unshareV2Run, {
@@ -96,7 +97,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       summary: "Version 2: stops sharing the run's trace.",
       otherResponses: { 204: null },
     }),
-    handler: (request, reply) => unshareV2Run(dependencies, request, reply),
+    handler: (request, reply) =>
+      unshareV2Run(scopeToRequest(dependencies, request), request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadShareBody> }>({
     ...route(v2Endpoints.shareV2Thread, {
@@ -106,7 +108,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       body: v2ThreadShareBody,
       response: v2ShareSchema,
     }),
-    handler: (request) => shareV2Thread(dependencies, request),
+    handler: (request) => shareV2Thread(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(v2Endpoints.readV2ThreadShare, {
@@ -114,7 +116,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       summary: "Version 2: reads the share of a thread.",
       response: maybeV2ShareSchema,
     }),
-    handler: (request) => readV2ThreadShare(dependencies, request),
+    handler: (request) => readV2ThreadShare(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(v2Endpoints.unshareV2Thread, {
@@ -122,7 +124,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       summary: "Version 2: stops sharing a thread.",
       otherResponses: { 204: null },
     }),
-    handler: (request, reply) => unshareV2Thread(dependencies, request, reply),
+    handler: (request, reply) =>
+      unshareV2Thread(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(v2Endpoints.listV2TraceRuns, {
@@ -130,7 +133,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       summary: "Version 2: lists the runs of a trace.",
       response: v2TraceRunsSchema,
     }),
-    handler: (request, reply) => listV2TraceRuns(dependencies, request, reply),
+    handler: (request, reply) =>
+      listV2TraceRuns(scopeToRequest(dependencies, request), request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadQueryBody> }>({
     ...route(v2Endpoints.queryV2Threads, {
@@ -139,7 +143,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       body: v2ThreadQueryBody,
       response: v2ThreadPages,
     }),
-    handler: (request, reply) => queryV2Threads(dependencies, request, reply),
+    handler: (request, reply) =>
+      queryV2Threads(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(v2Endpoints.listV2ThreadTraces, {
@@ -148,7 +153,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       response: v2ThreadTracesSchema,
       writer: "json",
     }),
-    handler: (request, reply) => listV2ThreadTraces(dependencies, request, reply),
+    handler: (request, reply) =>
+      listV2ThreadTraces(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(v2Endpoints.readV2ThreadStats, {
@@ -157,7 +163,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       response: v2ThreadStatisticsSchema,
       writer: "json",
     }),
-    handler: (request) => readV2ThreadStats(dependencies, request),
+    handler: (request) => readV2ThreadStats(scopeToRequest(dependencies, request), request),
   });
   app.route<{ Body: Static<typeof v2TraceQueryBody> }>({
     ...route(v2Endpoints.queryV2Traces, {
@@ -166,7 +172,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       body: v2TraceQueryBody,
       response: v2TracePages,
     }),
-    handler: (request, reply) => queryV2Traces(dependencies, request, reply),
+    handler: (request, reply) =>
+      queryV2Traces(scopeToRequest(dependencies, request), request, reply),
   });
   app.route<{ Body: Static<typeof v2ThreadsStatsBody> }>({
     ...route(v2Endpoints.readV2ThreadsStats, {
@@ -176,7 +183,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       response: v2ThreadsStatisticsSchema,
       writer: "json",
     }),
-    handler: (request) => readV2ThreadsStats(dependencies, request),
+    handler: (request) => readV2ThreadsStats(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(v2Endpoints.listV2Projects, {
@@ -184,7 +191,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       summary: "Version 2: lists projects and experiments, by page.",
       response: v2ProjectPageSchema,
     }),
-    handler: (request) => listV2Projects(dependencies.store, request),
+    handler: (request) => listV2Projects(dependencies.store.forRequest(request), request),
   });
   app.route({
     ...route(v2Endpoints.listV2Datasets, {
@@ -192,7 +199,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       summary: "Version 2: lists datasets, by page.",
       response: v2DatasetPageSchema,
     }),
-    handler: (request) => listV2Datasets(dependencies.store, request),
+    handler: (request) => listV2Datasets(dependencies.store.forRequest(request), request),
   });
   app.route<{ Body: Static<typeof v2ExperimentRunsBody> }>({
     ...route(v2Endpoints.queryV2ExperimentRuns, {
@@ -201,7 +208,8 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       body: v2ExperimentRunsBody,
       response: v2ExperimentRunPages,
     }),
-    handler: (request, reply) => queryV2ExperimentRuns(dependencies, request, reply),
+    handler: (request, reply) =>
+      queryV2ExperimentRuns(scopeToRequest(dependencies, request), request, reply),
   });
   for (const [url, feature] of Object.entries(hostedFeatures)) {
     app.route({
@@ -234,7 +242,8 @@ export function addSharedV2Routes(app: FastifyInstance, dependencies: WithLinks<
       isPublic: true,
       response: v2RunSchema,
     }),
-    handler: (request, reply) => readV2PublicRun(dependencies, request, reply),
+    handler: (request, reply) =>
+      readV2PublicRun(scopeToRequest(dependencies, request), request, reply),
   });
   app.route<{ Body: Static<typeof v2PublicQueryBody> }>({
     ...route(v2Endpoints.queryV2PublicRuns, {
@@ -244,6 +253,7 @@ export function addSharedV2Routes(app: FastifyInstance, dependencies: WithLinks<
       isPublic: true,
       response: v2RunPages,
     }),
-    handler: (request, reply) => queryV2PublicRuns(dependencies, request, reply),
+    handler: (request, reply) =>
+      queryV2PublicRuns(scopeToRequest(dependencies, request), request, reply),
   });
 }

@@ -1,3 +1,4 @@
+import type { RequestScoped } from "../http/request-scope.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { endpoints } from "millrace/model";
 import { Type } from "typebox";
@@ -12,7 +13,7 @@ import { toIso } from "../http/wire-text.ts";
 import type { View, ViewFields, ViewKey, ViewReads, ViewWrites } from "./view-repository.ts";
 
 /** The part of the store that the handlers of views use. */
-export interface ViewStore {
+export interface ViewStore extends RequestScoped<ViewStore> {
   readonly read: { readonly views: ViewReads };
   readonly write: { readonly views: ViewWrites };
 }
@@ -53,7 +54,7 @@ const viewSchema = Type.Object(
 const apiTag = "projects";
 
 /** Adds the routes of views, which are saved filters of a project's runs. */
-export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore): void {
+export function addViewRoutes(app: FastifyInstance, store: ViewStore): void {
   app.route({
     ...route(endpoints.listViews, {
       tag: apiTag,
@@ -66,7 +67,9 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
     }),
     handler: async (request) => {
       const page = parsePage(request.query as QueryString);
-      const views = await read.views.list(request.tenantId, readProjectId(request), page);
+      const views = await store
+        .forRequest(request)
+        .read.views.list(request.tenantId, readProjectId(request), page);
       return views.map(toJson);
     },
   });
@@ -80,13 +83,17 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
     handler: async (request) => {
       const { display_name } = request.body;
       const draft = { name: display_name, fields: { ...noFields, ...readFields(request.body) } };
-      return toJson(await write.views.create(request.tenantId, readProjectId(request), draft));
+      return toJson(
+        await store.write.views.create(request.tenantId, readProjectId(request), draft),
+      );
     },
   });
   app.route({
     ...route(endpoints.readView, { tag: apiTag, summary: "Reads a view.", response: viewSchema }),
     handler: async (request) =>
-      toJson(await read.views.find(request.tenantId, readViewKey(request))),
+      toJson(
+        await store.forRequest(request).read.views.find(request.tenantId, readViewKey(request)),
+      ),
   });
   app.route<{ Body: ViewPatchBody }>({
     ...route(endpoints.updateView, {
@@ -101,14 +108,16 @@ export function addViewRoutes(app: FastifyInstance, { read, write }: ViewStore):
         ...(typeof display_name === "string" ? { name: display_name } : {}),
         fields: readFields(request.body),
       };
-      return toJson(await write.views.update(request.tenantId, readViewKey(request), changes));
+      return toJson(
+        await store.write.views.update(request.tenantId, readViewKey(request), changes),
+      );
     },
   });
   app.route({
     ...route(endpoints.deleteView, { tag: apiTag, summary: "Deletes a view.", response: Deleted }),
     handler: async (request) => {
       const key = readViewKey(request);
-      await write.views.delete(request.tenantId, key);
+      await store.write.views.delete(request.tenantId, key);
       return { id: key.id };
     },
   });

@@ -1,3 +1,4 @@
+import { scopeToRequest } from "../../http/request-scope.ts";
 import type { WithLinks } from "../../http/signed-links.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import type { FastifyInstance } from "fastify";
@@ -57,7 +58,8 @@ export function addExampleRoutes(
       query: { ...dataset, ...exampleParameters },
       response: exampleListSchema,
     }),
-    handler: (request, reply) => listExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      listExamples(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.countExamples, {
@@ -66,7 +68,7 @@ export function addExampleRoutes(
       query: { ...dataset, ...exampleParameters },
       response: exampleCountSchema,
     }),
-    handler: (request) => countExamples(dependencies, request),
+    handler: (request) => countExamples(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(endpoints.readExample, {
@@ -75,7 +77,7 @@ export function addExampleRoutes(
       query: { ...versionParameter, dataset: "Id of its dataset; required if as_of is a tag." },
       response: exampleSchema,
     }),
-    handler: (request, reply) => readExample(dependencies, request, reply),
+    handler: (request, reply) => readExample(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.deleteExample, {
@@ -83,7 +85,7 @@ export function addExampleRoutes(
       summary: "Deletes an example; earlier versions keep it.",
       response: Deleted,
     }),
-    handler: (request) => deleteExample(dependencies, request),
+    handler: (request) => deleteExample(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(endpoints.deleteExamples, {
@@ -93,7 +95,8 @@ export function addExampleRoutes(
       query: { example_ids: "Example id; may be repeated." },
       response: deletedExamplesSchema,
     }),
-    handler: (request, reply) => deleteExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      deleteExamples(scopeToRequest(dependencies, request), request, reply),
   });
   app.route<{ Body: Static<typeof removalBody> }>({
     ...route(endpoints.removeExamples, {
@@ -103,7 +106,8 @@ export function addExampleRoutes(
       body: removalBody,
       response: deletedExamplesSchema,
     }),
-    handler: (request, reply) => removeExamples(dependencies, request.body, { request, reply }),
+    handler: (request, reply) =>
+      removeExamples(scopeToRequest(dependencies, request), request.body, { request, reply }),
   });
 }
 
@@ -122,7 +126,8 @@ export function addExampleWriteRoutes(
       bodyContents: { "application/json": sentExampleSchema },
       response: exampleSchema,
     }),
-    handler: (request, reply) => createExample(dependencies, request, reply),
+    handler: (request, reply) =>
+      createExample(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.createExamples, {
@@ -131,7 +136,8 @@ export function addExampleWriteRoutes(
       bodyContents: { "application/json": sentExamplesSchema },
       response: exampleListSchema,
     }),
-    handler: (request, reply) => createExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      createExamples(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.updateExample, {
@@ -140,7 +146,8 @@ export function addExampleWriteRoutes(
       bodyContents: { "application/json": exampleChangeSchema },
       response: exampleSchema,
     }),
-    handler: (request, reply) => updateExample(dependencies, request, reply),
+    handler: (request, reply) =>
+      updateExample(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.updateExamples, {
@@ -149,7 +156,8 @@ export function addExampleWriteRoutes(
       bodyContents: { "application/json": exampleChangesSchema },
       response: writtenExamplesSchema,
     }),
-    handler: (request, reply) => updateExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      updateExamples(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.uploadExamples, {
@@ -158,7 +166,8 @@ export function addExampleWriteRoutes(
       bodyContents: { "multipart/form-data": examplePartsSchema },
       otherResponses: { 201: createdExamplesSchema },
     }),
-    handler: (request, reply) => uploadExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      uploadExamples(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.checkExamples, {
@@ -168,7 +177,8 @@ export function addExampleWriteRoutes(
       bodyContents: { "application/json": checkedExamplesSchema },
       response: rejectedExamplesSchema,
     }),
-    handler: (request, reply) => checkExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      checkExamples(scopeToRequest(dependencies, request), request, reply),
   });
   app.route({
     ...route(endpoints.updateUploadedExamples, {
@@ -177,6 +187,7 @@ export function addExampleWriteRoutes(
       bodyContents: { "multipart/form-data": examplePartsSchema },
       otherResponses: { 201: writtenExamplesSchema },
     }),
-    handler: (request, reply) => updateUploadedExamples(dependencies, request, reply),
+    handler: (request, reply) =>
+      updateUploadedExamples(scopeToRequest(dependencies, request), request, reply),
   });
 }

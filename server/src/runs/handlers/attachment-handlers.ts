@@ -1,3 +1,4 @@
+import type { RequestScoped } from "../../http/request-scope.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
 import type { FileTarget, WithLinks } from "../../http/signed-links.ts";
@@ -7,7 +8,7 @@ import { firstValue } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
 /** Reads the files of runs and of examples. */
-export interface FileStore {
+export interface FileStore extends RequestScoped<FileStore> {
   readonly read: Promised<{
     readonly runs: Pick<RunReads, "findFile">;
     readonly examples: { findBlob(blob: number): Uint8Array | undefined };

@@ -88,10 +88,14 @@ export class RunExports {
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
       })
-      .send(Readable.from(this.#chunks(requested), { objectMode: false }));
+      .send(Readable.from(this.#chunks(requested, request), { objectMode: false }));
   }
 
-  async *#chunks({ tenantId, search, format }: RequestedExport): AsyncGenerator<Buffer> {
+  async *#chunks(
+    { tenantId, search, format }: RequestedExport,
+    { raw }: FastifyRequest,
+  ): AsyncGenerator<Buffer> {
+    const store = this.#store.forRequest({ tenantId, raw });
     if (format === "csv") {
       yield Buffer.from(`${Papa.unparse([csvColumns])}\r\n`);
     }
@@ -100,7 +104,7 @@ export class RunExports {
       const page = { ...search, ...(after === undefined ? {} : { after }) };
       // Read the pages one after the other: each page begins where the previous one ended.
       const { runs, next } = await searchWithin(page, stepMs, (step) =>
-        this.#store.read.runLists.search(tenantId, step),
+        store.read.runLists.search(tenantId, step),
       );
       after = next;
       if (runs.length > 0) {
