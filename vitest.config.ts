@@ -11,6 +11,8 @@ const unit = [
 ];
 /** The worker threads of the SDK and the parts that run in them. */
 const workers = ["tests/workers/**/*.test.ts"];
+/** What a process does only for its first options, which files that ran before in the process would have used up. */
+const isolated = ["tests/integration/unknown-options.test.ts"];
 /** Tests in a browser, which need a built UI. */
 const browser = ["web/tests/{e2e/**/*,build}.test.ts"];
 /** Faults, kills, hostile load and full disks: minutes of them, and most wait. */
@@ -58,6 +60,9 @@ const shared = {
   unstubGlobals: true,
 } as const;
 
+/** Starts a server for all tests of a project. */
+const sharedServer = "server/tests/support/shared-server.ts";
+
 const project = (
   name: string,
   test: TestProjectInlineConfiguration["test"],
@@ -97,15 +102,24 @@ export default defineConfig({
         setupFiles: ["web/tests/support/act-environment.ts", shared.setupFiles],
       }),
       project("workers", { ...shared, include: workers }),
-      // Isolated: the client counts and warns once per process.
+      project("isolated", { include: isolated }),
       project("integration", {
+        ...shared,
         include: ["tests/**/*.test.ts"],
-        exclude: [...configDefaults.exclude, ...unit, ...workers, ...chaos, ...consumer],
+        exclude: [
+          ...configDefaults.exclude,
+          ...unit,
+          ...workers,
+          ...isolated,
+          ...chaos,
+          ...consumer,
+        ],
+        globalSetup: sharedServer,
       }),
       project("server", {
         ...shared,
         include: ["server/{tests,src/**/tests}/*.test.ts"],
-        globalSetup: "server/tests/support/shared-server.ts",
+        globalSetup: sharedServer,
       }),
       project("chaos", { include: chaos }),
       project("browser", { include: browser }),

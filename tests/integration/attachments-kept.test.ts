@@ -1,25 +1,22 @@
-import { startServer } from "@millrace/server";
-import type { RunningServer } from "@millrace/server";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "millrace";
 import { replaySpool } from "millrace/spool";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { useServer } from "../../server/tests/support/running-server.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { runProgram } from "../support/run-program.ts";
 
 const unreachable = "http://127.0.0.1:9";
 const bytes = Buffer.from([0, 13, 10, 45, 45, 255]);
 let folder: string;
-let server: RunningServer;
+const server = useServer();
 
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "millrace-kept-"));
-  server = await startServer({ port: 0, dataDir: join(folder, "data") });
 });
-afterAll(async () => {
-  await server.close();
+afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 

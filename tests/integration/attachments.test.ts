@@ -2,21 +2,19 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startServer } from "@millrace/server";
 import { Client } from "millrace";
 import type { ClientOptions, RunAttachments, RunTree } from "millrace";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { useServer } from "../../server/tests/support/running-server.ts";
 
 /** Everything here is real: the client, worker threads, sockets, the server, and the bytes that are read back. */
 let folder = "";
-let server: Awaited<ReturnType<typeof startServer>>;
+const server = useServer();
 
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "millrace-attachments-"));
-  server = await startServer({ port: 0, dataDir: join(folder, "data") });
 });
-afterAll(async () => {
-  await server.close();
+afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 

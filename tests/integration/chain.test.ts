@@ -2,21 +2,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { startServer } from "@millrace/server";
 import { Client } from "millrace";
 import type { ClientOptions, KeyValues, RunTree, WireRun } from "millrace";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { useServer } from "../../server/tests/support/running-server.ts";
 
 /** Everything here is real: the client, worker threads, sockets, the server's threads, SQLite. */
 let folder = "";
-let server: Awaited<ReturnType<typeof startServer>>;
+const server = useServer();
 
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "millrace-chain-"));
-  server = await startServer({ port: 0, dataDir: folder });
 });
-afterAll(async () => {
-  await server.close();
+afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 

@@ -1,15 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { startServer } from "@millrace/server";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { useServer } from "../../server/tests/support/running-server.ts";
 import type { Dataset } from "../../src/model/resources/dataset.ts";
 import { createDatasetResources } from "../support/dataset-resources.ts";
 import type { DatasetResources } from "../support/dataset-resources.ts";
 
-let server: Awaited<ReturnType<typeof startServer>>;
-beforeAll(async () => {
-  server = await startServer({ port: 0, dataDir: ":memory:" });
-});
-afterAll(() => server.close());
+const server = useServer();
 
 const resources = (): DatasetResources => createDatasetResources(server.url);
 const newName = (): string => `d ${randomUUID()}`;

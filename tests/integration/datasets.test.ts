@@ -2,17 +2,13 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startServer } from "@millrace/server";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useServer } from "../../server/tests/support/running-server.ts";
 import type { Dataset } from "../../src/model/resources/dataset.ts";
 import { createDatasetResources } from "../support/dataset-resources.ts";
 import type { DatasetResources } from "../support/dataset-resources.ts";
 
-let server: Awaited<ReturnType<typeof startServer>>;
-beforeAll(async () => {
-  server = await startServer({ port: 0, dataDir: ":memory:" });
-});
-afterAll(() => server.close());
+const server = useServer();
 
 const resources = (): DatasetResources => createDatasetResources(server.url);
 const newName = (): string => `d ${randomUUID()}`;

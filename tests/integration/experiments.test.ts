@@ -1,18 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { startServer } from "@millrace/server";
 import { Client } from "millrace";
 import type { Project } from "millrace";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { useServer } from "../../server/tests/support/running-server.ts";
 
-let server: Awaited<ReturnType<typeof startServer>>;
+const server = useServer();
 let client: Client;
-beforeAll(async () => {
-  server = await startServer({ port: 0, dataDir: ":memory:" });
+beforeAll(() => {
   client = new Client({ endpoint: server.url });
 });
 afterAll(async () => {
   await client.close();
-  await server.close();
 });
 
 const newName = (what: string): string => `${what} ${randomUUID()}`;

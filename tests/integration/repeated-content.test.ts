@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, RunTree } from "millrace";
 import type { ClientOptions } from "millrace";
-import { startServer } from "@millrace/server";
-import type { RunningServer } from "@millrace/server";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { runOwnServer, runServer } from "../../server/tests/support/running-server.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { startRelay } from "../support/relay.ts";
 import type { Relay } from "../support/relay.ts";
@@ -18,12 +17,6 @@ function folder(): string {
   const created = mkdtempSync(join(tmpdir(), "millrace-repeated-"));
   onTestFinished(() => rmSync(created, { recursive: true, force: true }));
   return created;
-}
-
-async function serve(dataDir = ":memory:"): Promise<RunningServer> {
-  const server = await startServer({ port: 0, dataDir });
-  onTestFinished(() => server.close());
-  return server;
 }
 
 function clientTo(endpoint: string, options: ClientOptions = {}): Client {
@@ -110,7 +103,7 @@ const totalBytes = ({ bodies }: Relay): number =>
 test.each([1, 2, 0])(
   "a conversation is sent once and read back whole, with %i workers",
   async (workers) => {
-    const server = await serve();
+    const server = await runServer();
     const relay = await startRelay(server.url);
     const client = await readyClient(relay, { workers });
     await recordTurns(client, client.startRun({ name: "root" }), { turns: upTo(40) });
@@ -122,7 +115,7 @@ test.each([1, 2, 0])(
 );
 
 test("values that look like markers of the format are read back as recorded", async () => {
-  const server = await serve();
+  const server = await runServer();
   const relay = await startRelay(server.url);
   const client = await readyClient(relay);
   const long = '水車 \ud800 \u0000 "quoted" 🌊 '.repeat(20);
@@ -158,7 +151,7 @@ test("values that look like markers of the format are read back as recorded", as
 });
 
 test("binary data that repeats is an attachment of each run", async () => {
-  const server = await serve();
+  const server = await runServer();
   const relay = await startRelay(server.url);
   const client = await readyClient(relay, { attachBytesFrom: 100 });
   const root = client.startRun({ name: "root" });
@@ -176,13 +169,13 @@ test("binary data that repeats is an attachment of each run", async () => {
 
 test("nothing is lost when a server restarts and loses its remembered content", async () => {
   const dataDir = folder();
-  const first = await startServer({ port: 0, dataDir });
+  const first = await runOwnServer({ dataDir });
   const relay = await startRelay(first.url);
   const client = await readyClient(relay);
   const root = client.startRun({ name: "root" });
   await recordTurns(client, root, { turns: upTo(10) });
   await first.close();
-  const second = await serve(dataDir);
+  const second = await runOwnServer({ dataDir });
   relay.target = second.url;
   await recordTurns(client, root, { turns: [10, 11, 12] });
   expect(await turnsAt(second.url)).toEqual(namesOf(upTo(13)));
@@ -192,7 +185,7 @@ test("nothing is lost when a server restarts and loses its remembered content", 
 });
 
 test("requests that are refused for a while, lost on the way back or too large lose nothing", async () => {
-  const server = await serve();
+  const server = await runServer();
   const relay = await startRelay(server.url);
   const client = await readyClient(relay, { attempts: 4 });
   const root = client.startRun({ name: "root" });
@@ -206,7 +199,7 @@ test("requests that are refused for a while, lost on the way back or too large l
 });
 
 test("two clients on one trace each send the content that they have not sent before", async () => {
-  const server = await serve();
+  const server = await runServer();
   const relay = await startRelay(server.url);
   const [one, other] = [await readyClient(relay), await readyClient(relay)];
   const root = one.startRun({ name: "root" });
@@ -220,7 +213,7 @@ test("two clients on one trace each send the content that they have not sent bef
 });
 
 test("runs stay complete when the runs that first sent their content are deleted", async () => {
-  const server = await serve();
+  const server = await runServer();
   const relay = await startRelay(server.url);
   const client = await readyClient(relay);
   const root = client.startRun({ name: "root", projectName: "gone" });
@@ -233,7 +226,7 @@ test("runs stay complete when the runs that first sent their content are deleted
 });
 
 test("the spool contains complete runs, and the next client's replay arrives", async () => {
-  const server = await serve();
+  const server = await runServer();
   const relay = await startRelay(server.url);
   const spoolDir = folder();
   const first = await readyClient(relay, { spoolDir, attempts: 1 });

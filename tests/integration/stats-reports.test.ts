@@ -1,5 +1,5 @@
-import { startServer } from "@millrace/server";
 import { afterEach, expect, test, vi } from "vitest";
+import { runServer } from "../../server/tests/support/running-server.ts";
 import { Client } from "../../src/main/client.ts";
 import type { ClientOptions } from "../../src/main/client.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
@@ -86,22 +86,18 @@ test("a refused report is no loss, and is not tried again", async () => {
 });
 
 test("the local server shows the counters that clients reported", async () => {
-  const server = await startServer({ port: 0, dataDir: ":memory:" });
-  try {
-    const client = clientTo(server.url);
-    await recordTwice(client);
-    await vi.waitFor(
-      async () => {
-        const controller = new AbortController();
-        const response = await fetch(`${server.url}/ui/live`, { signal: controller.signal });
-        const chunks = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-        const { value } = (await chunks.read()) as { value: string };
-        controller.abort();
-        expect(value).toContain('"project":"told"');
-      },
-      { timeout: 10_000 },
-    );
-  } finally {
-    await server.close();
-  }
+  const server = await runServer();
+  const client = clientTo(server.url);
+  await recordTwice(client);
+  await vi.waitFor(
+    async () => {
+      const controller = new AbortController();
+      const response = await fetch(`${server.url}/ui/live`, { signal: controller.signal });
+      const chunks = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      const { value } = (await chunks.read()) as { value: string };
+      controller.abort();
+      expect(value).toContain('"project":"told"');
+    },
+    { timeout: 10_000 },
+  );
 });

@@ -1,21 +1,19 @@
-import { startServer } from "@millrace/server";
-import type { RunningServer } from "@millrace/server";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "millrace";
 import type { NewExample } from "millrace";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { useServer } from "../../server/tests/support/running-server.ts";
 
-let server: RunningServer;
+const server = useServer();
 let client: Client;
 let folder: string;
 let count = 0;
 let dataset: string;
 
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "millrace-upload-"));
-  server = await startServer({ port: 0, dataDir: join(folder, "data") });
   client = new Client({ endpoint: server.url });
 });
 
@@ -25,7 +23,6 @@ beforeEach(() => {
 
 afterAll(async () => {
   await client.close();
-  await server.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { KeyStore, startServer } from "@millrace/server";
 import type { RunningServer, ServerOptions } from "@millrace/server";
-import { inject, onTestFinished } from "vitest";
+import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
 import { startTenantProxy } from "./tenant-proxy.ts";
+import type { TenantProxy } from "./tenant-proxy.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -29,15 +30,39 @@ let keys: KeyStore | undefined;
  * tests share, or with `options` a server of the test's own.
  */
 export async function runServer(options?: ServerOptions): Promise<RunningServer> {
-  const shared = inject("sharedServer");
-  if (options !== undefined || shared === undefined) {
+  if (options !== undefined || inject("sharedServer") === undefined) {
     return runOwnServer(options);
+  }
+  const proxy = await startNewTenant();
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+/**
+ * A new tenant of the shared server for all tests of the calling file. Its address is known once the tests run. A client
+ * that blocks the thread can't use it, because the thread forwards the requests.
+ */
+export function useServer(): { readonly url: string } {
+  let proxy: TenantProxy | undefined;
+  beforeAll(async () => {
+    proxy = await startNewTenant();
+  });
+  afterAll(() => proxy?.close());
+  return {
+    get url() {
+      return proxy?.url ?? "";
+    },
+  };
+}
+
+async function startNewTenant(): Promise<TenantProxy> {
+  const shared = inject("sharedServer");
+  if (shared === undefined) {
+    throw new Error("this project shares no server: name shared-server.ts as its globalSetup");
   }
   keys ??= new KeyStore(shared.dataDir);
   const { key } = await keys.create({ tenant: `t${randomUUID()}` });
-  const proxy = await startTenantProxy(shared.url, key);
-  onTestFinished(() => proxy.close());
-  return proxy;
+  return startTenantProxy(shared.url, key);
 }
 
 /** A server of the test's own on a free port, closed after the test. In memory where no folder is given. */
