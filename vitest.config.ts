@@ -94,7 +94,7 @@ export default defineConfig({
         ]
       : ["default"],
     projects: [
-      project("unit", { ...shared, include: unit }),
+      project("unit", { ...shared, include: unit, globalSetup: sharedServer }),
       project("components", {
         ...shared,
         include: ["web/tests/**/*.test.tsx"],

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { DatasetFixture, textOf } from "./support/dataset-fixture.ts";
-import { hubTenants } from "./support/hub-tenants.ts";
+import { twoTenants } from "./support/hub-tenants.ts";
 import { call, runServer } from "./support/running-server.ts";
 import { otlpRequest, otlpSpan } from "./support/otlp-spans.ts";
 import { wireRun } from "./support/wire-runs.ts";
@@ -125,7 +125,7 @@ test("a malformed URL is an error like any other", async () => {
 });
 
 test("another tenant's run that names a trace is not a child in it, for its owner and for readers of its share", async () => {
-  const { me, you, server } = await hubTenants();
+  const { me, you, server } = await twoTenants();
   const root = wireRun();
   const [own, foreign] = [wireRun({ parent: root }), wireRun({ parent: root })];
   await me("POST /runs/batch", { post: [root, own] });

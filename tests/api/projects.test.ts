@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { startServer } from "@millrace/server";
+import { useServer } from "../../server/tests/support/running-server.ts";
 import { HttpResponse, http as on } from "msw";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Projects } from "../../src/api/projects.ts";
 import type { ProjectKey } from "../../src/api/projects.ts";
 import { createTestHttp } from "../support/api.ts";
@@ -171,11 +171,7 @@ describe("refused before anything is sent", () => {
 });
 
 describe("against the local server", () => {
-  let server: Awaited<ReturnType<typeof startServer>>;
-  beforeAll(async () => {
-    server = await startServer({ port: 0, dataDir: ":memory:" });
-  });
-  afterAll(() => server.close());
+  const server = useServer();
 
   test("a project is created, read by id and name, updated and deleted", async () => {
     const projects = projectsAt(server.url);

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { startServer } from "@millrace/server";
+import { useServer } from "../../server/tests/support/running-server.ts";
 import * as fc from "fast-check";
 import { HttpResponse, http as on } from "msw";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { nestRuns, Runs } from "../../src/api/runs/runs.ts";
 import { Projects } from "../../src/api/projects.ts";
 import { microsToStamp } from "../../src/model/dotted-order.ts";
@@ -197,11 +197,7 @@ describe("a run that is read back", () => {
 });
 
 describe("against the local server", () => {
-  let server: Awaited<ReturnType<typeof startServer>>;
-  beforeAll(async () => {
-    server = await startServer({ port: 0, dataDir: ":memory:" });
-  });
-  afterAll(() => server.close());
+  const server = useServer();
 
   /** Records a trace of a root, two children and a grandchild. */
   async function record(project: string, name = "run"): Promise<readonly WireRun[]> {

@@ -1,6 +1,6 @@
-import { startServer } from "@millrace/server";
+import { runServer } from "../../server/tests/support/running-server.ts";
 import { HttpResponse, http as on } from "msw";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { Projects } from "../../src/api/projects.ts";
 import { Tenant } from "../../src/api/tenant.ts";
 import { createTestHttp } from "../support/api.ts";
@@ -33,8 +33,7 @@ test("incomplete settings are a ResponseError, and a refused key is reported", a
 });
 
 test("the tenant is the one that owns the local server's projects", async () => {
-  const server = await startServer({ port: 0, dataDir: ":memory:" });
-  onTestFinished(() => server.close());
+  const server = await runServer();
   const { call } = createTestHttp(server.url).http;
   const { tenantId } = await new Projects(call, "http://host.test").create({ name: "p" });
   expect(await new Tenant(call).settings()).toMatchObject({ id: tenantId });

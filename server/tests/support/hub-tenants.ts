@@ -1,6 +1,6 @@
 import type { RunningServer } from "@millrace/server";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
-import { call, runServer, temporaryFolder } from "./running-server.ts";
+import { call, runServer, sharedServer, temporaryFolder } from "./running-server.ts";
 import type { CallResult, CallInit } from "./running-server.ts";
 
 /** Sends requests as one tenant. */
@@ -13,6 +13,25 @@ export interface HubTenants {
   readonly me: SendAs;
   readonly you: SendAs;
   readonly nameless: SendAs;
+}
+
+/**
+ * Two tenants of the server that all tests share, which are faster to get than {@link hubTenants}, and the server itself,
+ * where each request needs a key. For a test that needs no handles.
+ */
+export async function twoTenants(): Promise<TwoTenants> {
+  const [mine, yours] = await Promise.all([runServer(), runServer()]);
+  const as =
+    (server: RunningServer): SendAs =>
+    (target, body) =>
+      call(server, target, { body });
+  return { server: sharedServer(), me: as(mine), you: as(yours) };
+}
+
+export interface TwoTenants {
+  readonly server: { readonly url: string };
+  readonly me: SendAs;
+  readonly you: SendAs;
 }
 
 export async function hubTenants(): Promise<HubTenants> {

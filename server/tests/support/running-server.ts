@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { KeyStore, startServer } from "@millrace/server";
 import type { RunningServer, ServerOptions } from "@millrace/server";
 import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
+import type { ProvidedContext } from "vitest";
 import { startTenantProxy } from "./tenant-proxy.ts";
 import type { TenantProxy } from "./tenant-proxy.ts";
 
@@ -55,11 +56,17 @@ export function useServer(): { readonly url: string } {
   };
 }
 
-async function startNewTenant(): Promise<TenantProxy> {
+/** The server that all tests share, where each request needs the key of a tenant. */
+export function sharedServer(): NonNullable<ProvidedContext["sharedServer"]> {
   const shared = inject("sharedServer");
   if (shared === undefined) {
     throw new Error("this project shares no server: name shared-server.ts as its globalSetup");
   }
+  return shared;
+}
+
+async function startNewTenant(): Promise<TenantProxy> {
+  const shared = sharedServer();
   keys ??= new KeyStore(shared.dataDir);
   const { key } = await keys.create({ tenant: `t${randomUUID()}` });
   return startTenantProxy(shared.url, key);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DatasetFixture, itemsOf, textOf } from "../../../tests/support/dataset-fixture.ts";
 import { anyText, containing } from "../../../tests/support/matchers.ts";
 import { call, runServer } from "../../../tests/support/running-server.ts";
-import { hubTenants } from "../../../tests/support/hub-tenants.ts";
+import { twoTenants } from "../../../tests/support/hub-tenants.ts";
 
 const hostile = `<script>alert(1)</script>'; DROP TABLE datasets; --\r\nX-Evil: 1 \u0000\ud800 "ü"`;
 
@@ -161,7 +161,7 @@ test("a shared dataset can be read through its token without a key until it is u
 });
 
 test("another tenant's datasets and examples are 404, and stay unchanged", async () => {
-  const { me: mine, you: theirs } = await hubTenants();
+  const { me: mine, you: theirs } = await twoTenants();
   const created = await mine("POST /datasets", { name: "d" });
   const id = textOf(created.json["id"]);
   const body = { dataset_id: id, inputs: { q: 1 } };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { hubTenants } from "../../../tests/support/hub-tenants.ts";
+import { twoTenants } from "../../../tests/support/hub-tenants.ts";
 import type { SendAs } from "../../../tests/support/hub-tenants.ts";
 import { anyText, containing } from "../../../tests/support/matchers.ts";
 import { call, runServer } from "../../../tests/support/running-server.ts";
@@ -160,7 +160,7 @@ test("experiments that do not exist, or are on another dataset, are listed in th
 });
 
 test("rows of another tenant can be neither read nor written", async () => {
-  const { me, you } = await hubTenants();
+  const { me, you } = await twoTenants();
   const { dataset, experiments } = await setScene(me);
   const { json } = await me("POST /datasets/comparative", { experiment_ids: experiments });
   expect((await you("POST /datasets/comparative", { experiment_ids: experiments })).status).toBe(

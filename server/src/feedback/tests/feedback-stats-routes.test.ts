@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { hubTenants } from "../../../tests/support/hub-tenants.ts";
+import { twoTenants } from "../../../tests/support/hub-tenants.ts";
 import { call, runServer } from "../../../tests/support/running-server.ts";
 import type { Json } from "../../../tests/support/running-server.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
@@ -62,7 +62,7 @@ describe("statistics", () => {
 });
 
 test("rows of another tenant can be neither read nor written", async () => {
-  const { me, you } = await hubTenants();
+  const { me, you } = await twoTenants();
   const { json: project } = await me("POST /sessions", { name: "p" });
   const run = wireRun({ session_name: "p" });
   await me("POST /runs", run);

@@ -5,7 +5,7 @@ import { openDatabase } from "../../storage/sqlite/connection.ts";
 import { anyText, containing, matching } from "../../../tests/support/matchers.ts";
 import { call, runServer, temporaryFolder } from "../../../tests/support/running-server.ts";
 import type { CallResult, Json } from "../../../tests/support/running-server.ts";
-import { hubTenants } from "../../../tests/support/hub-tenants.ts";
+import { twoTenants } from "../../../tests/support/hub-tenants.ts";
 
 const urlOf = (json: Json): string => textOf(json["url"]);
 
@@ -200,7 +200,7 @@ describe("tokens", () => {
   });
 
   test("the tokens of a run belong to its tenant, and feedback through them does too", async () => {
-    const { me, you } = await hubTenants();
+    const { me, you } = await twoTenants();
     const run_id = randomUUID();
     const { json } = await me("POST /feedback/tokens", { run_id, feedback_key: "k" });
     expect((await you(`GET /feedback/tokens?run_id=${run_id}`)).json).toEqual([]);

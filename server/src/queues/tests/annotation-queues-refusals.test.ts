@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { hubTenants } from "../../../tests/support/hub-tenants.ts";
+import { twoTenants } from "../../../tests/support/hub-tenants.ts";
 import { containing } from "../../../tests/support/matchers.ts";
 import { call, runServer } from "../../../tests/support/running-server.ts";
 import type { Json } from "../../../tests/support/running-server.ts";
@@ -66,7 +66,7 @@ test("malformed queues, runs, entries and filters are rejected with 422", async 
 });
 
 test("rows of another tenant can be neither read nor written", async () => {
-  const { me, you } = await hubTenants();
+  const { me, you } = await twoTenants();
   const run = wireRun();
   await me("POST /runs", run);
   const dataset = (await me("POST /datasets", { name: "d" })).json["id"];

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { anyText } from "../../../tests/support/matchers.ts";
-import { hubTenants } from "../../../tests/support/hub-tenants.ts";
+import { twoTenants } from "../../../tests/support/hub-tenants.ts";
 import { call, runServer } from "../../../tests/support/running-server.ts";
 import type { Json } from "../../../tests/support/running-server.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
@@ -175,7 +175,7 @@ describe("refusals", () => {
   });
 
   test("another tenant's queue does not exist", async () => {
-    const { me, you } = await hubTenants();
+    const { me, you } = await twoTenants();
     const { json } = await me("POST /annotation-queues", { name: "mine" });
     const path = `/ui/annotation-queues/${textOf(json["id"])}`;
     expect((await you(`POST ${path}/claim`, { reviewer: "you" })).status).toBe(404);

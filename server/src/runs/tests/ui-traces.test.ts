@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { hubTenants } from "../../../tests/support/hub-tenants.ts";
+import { twoTenants } from "../../../tests/support/hub-tenants.ts";
 import { call, runServer } from "../../../tests/support/running-server.ts";
 import type { CallResult } from "../../../tests/support/running-server.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
@@ -87,7 +87,7 @@ test("with the mark of an earlier response only new and changed runs are returne
 });
 
 test("another tenant's runs are in no trace, whatever trace they name", async () => {
-  const { me, you, server } = await hubTenants();
+  const { me, you, server } = await twoTenants();
   const root = wireRun({ id: idAt(1), name: "root", start_time: at(0) });
   const guest = wireRun({ id: idAt(2), parent: root, name: "guest", start_time: at(1) });
   await me("POST /runs/batch", { post: [root] });
