@@ -3,6 +3,7 @@ import { load } from "@langchain/core/load";
 import { Client } from "millrace";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { hubTenants } from "../../server/tests/support/hub-tenants.ts";
+import { runServer, sharedServer } from "../../server/tests/support/running-server.ts";
 
 /** Clients of three tenants of one server: `me` and `you` have handles, `nameless` has none. */
 async function clients(): Promise<Readonly<Record<"me" | "you" | "nameless", Client>>> {
@@ -13,6 +14,14 @@ async function clients(): Promise<Readonly<Record<"me" | "you" | "nameless", Cli
     return client;
   };
   return { me: clientOf(keys.me), you: clientOf(keys.you), nameless: clientOf(keys.nameless) };
+}
+
+/** A client of a new tenant of the shared server. */
+async function ownClient(): Promise<Client> {
+  const { url } = await runServer();
+  const client = new Client({ endpoint: url });
+  onTestFinished(async () => void (await client.close()));
+  return client;
 }
 
 const hostile = `<script>'; DROP TABLE prompts; --"\u0000 \ud800 😀`;
@@ -81,7 +90,7 @@ describe("a prompt of the caller's tenant", () => {
   });
 
   test("of LangChain is returned unchanged", async () => {
-    const { prompts } = (await clients()).me;
+    const { prompts } = await ownClient();
     const template = ChatPromptTemplate.fromMessages([
       ["system", "You are {who}"],
       ["human", "{input}"],
@@ -96,7 +105,7 @@ describe("a prompt of the caller's tenant", () => {
   });
 
   test("refuses a commit on a parent that is no longer the latest", async () => {
-    const { prompts } = (await clients()).me;
+    const { prompts } = await ownClient();
     await prompts.create("p");
     await expect(prompts.pull("p")).rejects.toThrow("No commits found: push one first");
     const { commitHash } = await prompts.commit("p", { manifest: { n: 1 } });
@@ -120,7 +129,7 @@ describe("a prompt of the caller's tenant", () => {
   });
 
   test("is counted, listed over pages and deleted in bulk", async () => {
-    const { prompts } = (await clients()).me;
+    const { prompts } = await ownClient();
     const names = Array.from({ length: 130 }, (_, n) => `p-${n}`);
     const created = await Promise.all(names.map((name) => prompts.create(name, { tags: ["x"] })));
     expect(await prompts.list().toArray()).toHaveLength(130);
@@ -200,8 +209,7 @@ describe("another tenant's prompt", () => {
   });
 
   test("is distinguished from a wrong key", async () => {
-    const { server } = await hubTenants();
-    const unauthorizedClient = new Client({ endpoint: server.url, apiKey: "mr_wrong" });
+    const unauthorizedClient = new Client({ endpoint: sharedServer().url, apiKey: "mr_wrong" });
     onTestFinished(async () => void (await unauthorizedClient.close()));
     await expect(unauthorizedClient.prompts.has("me/p")).rejects.toMatchObject({
       code: "HTTP",

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startServer } from "@millrace/server";
+import { KeyStore, startServer } from "@millrace/server";
 import type { TestProject } from "vitest/node";
 
 let stop: (() => Promise<void>) | undefined;
@@ -13,6 +13,10 @@ let stop: (() => Promise<void>) | undefined;
 export async function setup(project: TestProject): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), "millrace-shared-"));
   const server = await startServer({ port: 0, dataDir });
+  // From the first key on, the server requires one with every request, whichever test runs first.
+  const keys = new KeyStore(dataDir);
+  await keys.create({ tenant: "nobody" });
+  keys.close();
   project.provide("sharedServer", { url: server.url, dataDir });
   stop = async () => {
     await server.close();
