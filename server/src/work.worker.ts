@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { serialize } from "node:v8";
-import { SchemaCheck } from "./datasets/examples/schemas/schema-check.ts";
+import { SchemaValidator } from "./datasets/examples/schemas/schema-validator.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
@@ -21,7 +21,7 @@ import type {
   ExampleCheckTask,
   ExampleImportTask,
   ExamplesTask,
-  InvalidExamples,
+  SchemaErrors,
   SchemaTask,
 } from "./datasets/examples/example-tasks.ts";
 import type { SpansTask } from "./otlp/spans-task.ts";
@@ -43,7 +43,7 @@ if (parentPort !== null) {
 }
 
 function start(port: MessagePort): void {
-  const schemaCheck = new SchemaCheck();
+  const schemaCheck = new SchemaValidator();
   port.on("message", (task: Task) => {
     try {
       const { result, transferList } = performTask(schemaCheck, task);
@@ -66,7 +66,7 @@ interface TaskResult {
   readonly transferList: readonly ArrayBuffer[];
 }
 
-function performTask(schemaCheck: SchemaCheck, task: Task): TaskResult {
+function performTask(schemaCheck: SchemaValidator, task: Task): TaskResult {
   switch (task.kind) {
     case "schema":
       return { result: checkSchemas(schemaCheck, task), transferList: [] };
@@ -99,9 +99,9 @@ function toTransferableResult(bytes: Buffer): TaskResult {
 }
 
 function findInvalidExamples(
-  schemaCheck: SchemaCheck,
+  schemaCheck: SchemaValidator,
   { chunks, datasetId, schemas }: ExampleCheckTask,
-): InvalidExamples {
+): SchemaErrors {
   const examples = readExamples({ body: joinChunks(chunks), shape: { kind: "list" }, datasetId });
   return schemaCheck.findInvalid(
     schemas,
@@ -156,14 +156,14 @@ function packRuns({ batch, rejected }: ParsedBatch, faults: readonly string[]): 
 const copyToOwnBuffer = (bytes: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
 function checkSchemas(
-  schemaCheck: SchemaCheck,
+  schemaCheck: SchemaValidator,
   { schemas, examples, mode }: SchemaTask,
-): InvalidExamples {
+): SchemaErrors {
   schemaCheck.assertSchemas(schemas);
   const allExamples = examples.flatMap(unpack);
-  if (mode === "misfits") {
+  if (mode === "report") {
     return schemaCheck.findInvalid(schemas, allExamples);
   }
-  schemaCheck.assertMatches(schemas, allExamples);
+  schemaCheck.assertValid(schemas, allExamples);
   return {};
 }

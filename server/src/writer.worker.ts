@@ -16,7 +16,7 @@ import type { AddedSize } from "./storage/sqlite/disk-space.ts";
 import { LogSync } from "./storage/sqlite/log-sync.ts";
 import { LongWrites } from "./store/long-writes.ts";
 import { createWriters } from "./store/repositories.ts";
-import type { Unchecked } from "./datasets/examples/schemas/schema-proofs.ts";
+import type { MissingChecks } from "./datasets/examples/schemas/schema-checks.ts";
 import type { SqliteWriters } from "./store/repositories.ts";
 import { openWriter } from "./store/schema.ts";
 import { rollBack } from "./storage/sqlite/connection.ts";
@@ -364,13 +364,13 @@ async function performWrite(
   const { sequence } = call;
   db.exec("SAVEPOINT resource_write");
   try {
-    writers.schemas.begin(request.proofs);
+    writers.schemas.begin(request.checkResults);
     const value = await invokeMethod(writers, request);
-    const missingChecks = writers.schemas.needs;
+    const missingChecks = writers.schemas.missing;
     if (missingChecks.length > 0) {
       db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
       writers.runs.clearCaches();
-      return { kind: "result", sequence, value: { unchecked: missingChecks } satisfies Unchecked };
+      return { kind: "result", sequence, value: { missingChecks } satisfies MissingChecks };
     }
     db.exec("RELEASE resource_write");
     return value instanceof LongWrite

@@ -20,7 +20,7 @@ import { DatasetRows } from "./dataset-rows.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
 import { DatasetVersions } from "./dataset-versions.ts";
-import type { SchemaProofs } from "./examples/schemas/schema-proofs.ts";
+import type { SchemaChecks } from "./examples/schemas/schema-checks.ts";
 
 /** Rows that one slice of indexing processes. */
 const indexStep = 1_000;
@@ -31,7 +31,7 @@ export type DatasetWriteSteps = WithLongWrites<DatasetWrites, "update">;
 interface DatasetWriterParts {
   readonly keys: RowKeys;
   readonly tokens: TokenCipher;
-  readonly schemas: SchemaProofs;
+  readonly schemas: SchemaChecks;
   readonly examples: DatasetExamples;
   readonly index: ExampleTextIndex;
 }
@@ -51,7 +51,7 @@ export class DatasetWriter implements DatasetWriteSteps {
   }
 
   async create(tenantId: string, draft: DatasetDraft): Promise<Dataset> {
-    this.#parts.schemas.assertSchemas(draft);
+    this.#parts.schemas.requireValidSchemas(draft);
     const key = await this.#rows.insert(tenantId, draft, "ready");
     return toIds(tenantId, await this.#versions.read(tenantId, key));
   }

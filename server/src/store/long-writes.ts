@@ -3,8 +3,8 @@ import { serverLimits } from "../model/options.ts";
 import type { LongWrite } from "../storage/long-write.ts";
 import { rollBack } from "../storage/sqlite/connection.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
-import { UncheckedWrite } from "../datasets/examples/schemas/schema-proofs.ts";
-import type { Unchecked } from "../datasets/examples/schemas/schema-proofs.ts";
+import { MissingChecksError } from "../datasets/examples/schemas/schema-checks.ts";
+import type { MissingChecks } from "../datasets/examples/schemas/schema-checks.ts";
 import { toFailure } from "../storage/thread-reply.ts";
 import type { ThreadReply } from "../storage/thread-reply.ts";
 import type { WriterCall } from "./writer-protocol.ts";
@@ -165,9 +165,9 @@ export class LongWrites {
     const cause = failure?.cause;
     if (failure === undefined) {
       this.#callbacks.onEnd(call, { kind: "result", sequence, value }, deferredCalls);
-    } else if (cause instanceof UncheckedWrite) {
-      const unchecked: Unchecked = { unchecked: cause.needs };
-      this.#callbacks.onEnd(call, { kind: "result", sequence, value: unchecked }, deferredCalls);
+    } else if (cause instanceof MissingChecksError) {
+      const missing: MissingChecks = { missingChecks: cause.missingChecks };
+      this.#callbacks.onEnd(call, { kind: "result", sequence, value: missing }, deferredCalls);
     } else {
       this.#callbacks.onEnd(call, toFailure(sequence, cause), deferredCalls);
     }

@@ -164,7 +164,9 @@ class SqliteStore implements Store {
     this.#immediateReaders = { tenants: new TenantReader(new SqliteDatabase(connection)) };
     this.read = this.#createReaders();
     this.write = createProxy<Writers>((call) =>
-      writeChecked(this.#work, String(call.args[0]), (proofs) => writer.write(call, proofs)),
+      writeChecked(this.#work, String(call.args[0]), (checkResults) =>
+        writer.write(call, checkResults),
+      ),
     );
   }
 

@@ -1,7 +1,7 @@
 import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch } from "../runs/run-record.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
-import type { SchemaProof } from "../datasets/examples/schemas/schema-proofs.ts";
+import type { SchemaCheckResult } from "../datasets/examples/schemas/schema-checks.ts";
 import type { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
 import type { Writers } from "./repositories.ts";
@@ -18,8 +18,8 @@ export type WriterRequest =
     }
   | (ResourceCall<WriterResources> & {
       readonly kind: "write";
-      /** Schema checks that were done for the write; see `schema-proofs.ts`. */
-      readonly proofs: readonly SchemaProof[];
+      /** Results of the schema checks that were already done for the write; see `SchemaChecks`. */
+      readonly checkResults: readonly SchemaCheckResult[];
     })
   | { readonly kind: "close" };
 

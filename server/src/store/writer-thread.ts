@@ -7,7 +7,7 @@ import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { packPosts } from "../runs/sqlite/post-rows.ts";
-import type { SchemaProof } from "../datasets/examples/schemas/schema-proofs.ts";
+import type { SchemaCheckResult } from "../datasets/examples/schemas/schema-checks.ts";
 import { toError } from "../storage/thread-reply.ts";
 import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
 import type {
@@ -87,9 +87,9 @@ export class WriterThread {
   /** Calls a method of a resource; resolves when the change is committed. */
   write(
     call: ResourceCall<WriterResources>,
-    proofs: readonly SchemaProof[] = [],
+    checkResults: readonly SchemaCheckResult[] = [],
   ): Promise<unknown> {
-    return this.#call({ ...call, kind: "write", proofs });
+    return this.#call({ ...call, kind: "write", checkResults });
   }
 
   async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {

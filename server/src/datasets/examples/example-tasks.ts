@@ -1,7 +1,7 @@
 import type { WorkTask } from "../../storage/work-threads.ts";
 import type { ExampleChange, ExamplesWritten } from "./example.ts";
 import type { Packed, ReceivedExample } from "./large-examples.ts";
-import type { SchemaInput, Schemas } from "./schemas/schema-check.ts";
+import type { SchemaInput, Schemas } from "./schemas/schema-validator.ts";
 
 /** The format of a body that contains examples. */
 export type ExamplesShape =
@@ -49,17 +49,16 @@ export interface ExampleResponseTask extends WorkTask<JsonBytes> {
   readonly written: Packed<ExamplesWritten>;
 }
 
-/** Validates examples against the schemas of a dataset; only the schemas themselves if there are no examples. */
-export interface SchemaTask extends WorkTask<InvalidExamples> {
+/** Validates the schemas of a dataset, and examples against them. */
+export interface SchemaTask extends WorkTask<SchemaErrors> {
   readonly kind: "schema";
   readonly schemas: Schemas;
   readonly examples: readonly Packed<readonly SchemaInput[]>[];
-  /**
-   * With `misfits`, the result lists the examples that do not match, by id. With `faults`, the task fails if an example
-   * does not match.
-   */
-  readonly mode: "misfits" | "faults";
+  readonly mode: SchemaCheckMode;
 }
+
+/** What an invalid example does to a check: `fail` makes the check fail, `report` adds it to the result. */
+export type SchemaCheckMode = "fail" | "report";
 
 /** Examples, or changes to examples, as they were sent. */
 export interface ParsedExamples {
@@ -85,8 +84,8 @@ export interface RejectedRow {
   readonly reason: string;
 }
 
-/** Why examples do not match the schemas, by example id. */
-export type InvalidExamples = Readonly<Record<string, string>>;
+/** Why examples do not match their schemas: the errors of each invalid example as one text, by example id. */
+export type SchemaErrors = Readonly<Record<string, string>>;
 
 /** UTF-8 bytes of a JSON text. */
 export type JsonBytes = Uint8Array<ArrayBuffer>;

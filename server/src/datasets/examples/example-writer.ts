@@ -23,7 +23,7 @@ import {
   nameIds,
 } from "./example-rows.ts";
 import type { CurrentExample, NewRow } from "./example-rows.ts";
-import type { SchemaProofs } from "./schemas/schema-proofs.ts";
+import type { SchemaChecks } from "./schemas/schema-checks.ts";
 import { VersionDraft } from "./version-draft.ts";
 
 /** What the writer thread calls: a deletion is performed in slices. */
@@ -32,14 +32,14 @@ export type ExampleWriteSteps = WithLongWrites<ExampleWrites, "deleteMany">;
 interface ExampleWriterParts {
   readonly keys: RowKeys;
   readonly tokens: TokenCipher;
-  readonly schemas: SchemaProofs;
+  readonly schemas: SchemaChecks;
   readonly engine: ExampleWriteEngine;
 }
 
 /** Writes examples. Each call creates one version of each dataset that it changes. */
 export class ExampleWriter implements ExampleWriteSteps {
   readonly #keys: RowKeys;
-  readonly #schemas: SchemaProofs;
+  readonly #schemas: SchemaChecks;
   readonly #engine: ExampleWriteEngine;
   readonly #rows: ExampleRows;
   readonly #versions: DatasetVersions;
@@ -58,7 +58,7 @@ export class ExampleWriter implements ExampleWriteSteps {
     const versions = new Map<string, VersionDraft>();
     for (const [id, dataset] of datasets) {
       const ofDataset = created.filter(({ datasetId }) => datasetId === id);
-      this.#schemas.assertFit(dataset, ofDataset);
+      this.#schemas.requireValid(dataset, ofDataset);
       if (ofDataset.length > 0) {
         const requested = ofDataset.reduce(
           (max, { createdMicros = 0 }) => Math.max(max, createdMicros),
@@ -77,7 +77,7 @@ export class ExampleWriter implements ExampleWriteSteps {
     datasetId: string,
     drafts: readonly ExampleDraft[],
   ): Promise<Readonly<Record<string, string>>> {
-    return this.#schemas.findMisfits(await this.#versions.read(tenantId, datasetId), drafts);
+    return this.#schemas.findErrors(await this.#versions.read(tenantId, datasetId), drafts);
   }
 
   async update(
@@ -103,7 +103,7 @@ export class ExampleWriter implements ExampleWriteSteps {
       const to = from && datasets.get(change.datasetId ?? from.id);
       const row = example && planChange({ example, change, tenantId });
       if (example !== undefined && from !== undefined && to !== undefined && row !== undefined) {
-        this.#schemas.assertFit(to, [row]);
+        this.#schemas.requireValid(to, [row]);
         const attachments = [...row.attachments];
         for (const file of change.attachments ?? []) {
           attachments.push(await this.#rows.attach(row, file));

@@ -10,14 +10,14 @@ import { DatasetRows } from "../dataset-rows.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { exampleQueries } from "../examples/example-queries.ts";
 import { ExampleRows } from "../examples/example-rows.ts";
-import type { SchemaProofs } from "../examples/schemas/schema-proofs.ts";
+import type { SchemaChecks } from "../examples/schemas/schema-checks.ts";
 import type { RowKeys } from "../../storage/row-keys.ts";
 import type { UploadRow, UploadWrites } from "./upload.ts";
 
 interface UploadWriterParts {
   readonly keys: RowKeys;
   readonly tokens: TokenCipher;
-  readonly schemas: SchemaProofs;
+  readonly schemas: SchemaChecks;
   readonly engine: ExampleWriteEngine;
 }
 
@@ -27,7 +27,7 @@ interface UploadWriterParts {
  */
 export class UploadWriter implements UploadWrites {
   readonly #db: Database;
-  readonly #schemas: SchemaProofs;
+  readonly #schemas: SchemaChecks;
   readonly #engine: ExampleWriteEngine;
   readonly #datasets: DatasetRows;
   readonly #examples: ExampleRows;
@@ -43,14 +43,14 @@ export class UploadWriter implements UploadWrites {
   }
 
   async begin(tenantId: string, draft: DatasetDraft): Promise<void> {
-    this.#schemas.assertSchemas(draft);
+    this.#schemas.requireValidSchemas(draft);
     await this.#datasets.insert(tenantId, draft, "unready");
   }
 
   async extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): Promise<void> {
     const upload = await this.#read(tenantId, datasetId);
     const examples = rows.map((row) => ({ ...row, id: randomUUID() }));
-    this.#schemas.assertFit(upload, examples);
+    this.#schemas.requireValid(upload, examples);
     await this.#examples.insertAll(
       examples.map((example) => ({
         ...example,

@@ -10,7 +10,7 @@ import { DatasetReader } from "../dataset-reader.ts";
 import { toWrittenColumns } from "../dataset-row.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { DatasetWriter } from "../dataset-writer.ts";
-import { SchemaProofs } from "../examples/schemas/schema-proofs.ts";
+import { SchemaChecks } from "../examples/schemas/schema-checks.ts";
 
 // The repositories of datasets are written once. The same tests run on SQLite and on PostgreSQL, compiled to
 // WebAssembly, and at the end each of their queries has run on PostgreSQL.
@@ -61,7 +61,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
   const createWriter = (keys = tokens) =>
     new DatasetWriter(engine.db, {
       tokens: keys,
-      schemas: new SchemaProofs(),
+      schemas: new SchemaChecks(),
       keys: {
         keyOf: (_kind, _tenantId, id) => id,
         assignQualifiedKey: async (_kind, owner, id) => `${id}/${owner}`,

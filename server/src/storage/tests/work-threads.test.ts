@@ -11,7 +11,7 @@ const endless = {
   examples: [
     pack([{ id: "one", inputs: JSON.stringify({ q: `${"a".repeat(40)}!` }), outputs: null }]),
   ],
-  finds: "faults",
+  mode: "fail",
 } as const;
 const quick = {
   ...endless,

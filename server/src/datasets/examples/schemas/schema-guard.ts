@@ -1,16 +1,17 @@
 import { RequestError } from "../../../model/errors.ts";
 import type { SchemaTask } from "../example-tasks.ts";
 import type { WorkThreads } from "../../../storage/work-threads.ts";
-import type { SchemaNeed, SchemaProof, Unchecked } from "./schema-proofs.ts";
+import type { SchemaCheckRequest, SchemaCheckResult, MissingChecks } from "./schema-checks.ts";
 
 /** Performs a write, given the results of the schema checks that were already done for it. */
-type Write = (proofs: readonly SchemaProof[]) => Promise<unknown>;
+type Write = (checkResults: readonly SchemaCheckResult[]) => Promise<unknown>;
 
-/** Maximum number of attempts: if content changes between a check and the write, it must be checked again. */
-const maxRounds = 5;
+/** Maximum number of attempts of a write. If an example changes after its check, the write fails and the example is checked again. */
+const maxAttempts = 5;
 
 /**
- * Performs a write, and runs the schema checks that it needs on a worker thread, not on the writer thread.
+ * Performs a write. The schema checks that it requires run on a worker thread, because they would block all other
+ * writes on the writer thread.
  *
  * @throws RequestError 422: an example does not match its schema, or the check takes too long. 503: the dataset keeps
  * changing.
@@ -20,13 +21,13 @@ export async function writeChecked(
   tenantId: string,
   write: Write,
 ): Promise<unknown> {
-  const proofs: SchemaProof[] = [];
-  for (let round = 0; round < maxRounds; round += 1) {
-    const result = await write(proofs);
-    if (!isUnchecked(result)) {
+  const checkResults: SchemaCheckResult[] = [];
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const result = await write(checkResults);
+    if (!hasMissingChecks(result)) {
       return result;
     }
-    proofs.push(...(await check(work, tenantId, result.unchecked)));
+    checkResults.push(...(await runChecks(work, tenantId, result.missingChecks)));
   }
   throw new RequestError(
     503,
@@ -35,44 +36,44 @@ export async function writeChecked(
   );
 }
 
-const isUnchecked = (result: unknown): result is Unchecked =>
-  typeof result === "object" && result !== null && Object.hasOwn(result, "unchecked");
+const hasMissingChecks = (result: unknown): result is MissingChecks =>
+  typeof result === "object" && result !== null && Object.hasOwn(result, "missingChecks");
 
-async function check(
+async function runChecks(
   work: WorkThreads,
   tenantId: string,
-  needs: readonly SchemaNeed[],
-): Promise<readonly SchemaProof[]> {
-  const proofs: SchemaProof[] = [];
-  for (const group of groupsOf(needs)) {
+  requests: readonly SchemaCheckRequest[],
+): Promise<readonly SchemaCheckResult[]> {
+  const results: SchemaCheckResult[] = [];
+  for (const group of groupBySchemas(requests)) {
     const [{ schemas, mode }] = group;
-    const examples = group.map((need) => need.examples);
-    const misfits = await work.run<SchemaTask>(tenantId, {
+    const examples = group.map((request) => request.examples);
+    const errors = await work.run<SchemaTask>(tenantId, {
       kind: "schema",
       schemas,
       examples,
       mode,
     });
-    proofs.push(...group.map(({ digest }) => ({ digest, misfits })));
+    results.push(...group.map(({ digest }) => ({ digest, errors })));
   }
-  return proofs;
+  return results;
 }
 
-type Group = [SchemaNeed, ...SchemaNeed[]];
+type CheckGroup = [SchemaCheckRequest, ...SchemaCheckRequest[]];
 
 /** Groups consecutive checks against the same schemas, so that one task performs them. */
-function groupsOf(needs: readonly SchemaNeed[]): readonly Group[] {
-  const groups: Group[] = [];
-  for (const need of needs) {
+function groupBySchemas(requests: readonly SchemaCheckRequest[]): readonly CheckGroup[] {
+  const groups: CheckGroup[] = [];
+  for (const request of requests) {
     const last = groups.at(-1);
-    if (last !== undefined && last[0].mode === need.mode && hasSameSchemas(last[0], need)) {
-      last.push(need);
+    if (last !== undefined && last[0].mode === request.mode && hasSameSchemas(last[0], request)) {
+      last.push(request);
     } else {
-      groups.push([need]);
+      groups.push([request]);
     }
   }
   return groups;
 }
 
-const hasSameSchemas = (one: SchemaNeed, other: SchemaNeed): boolean =>
-  one.schemas === other.schemas || JSON.stringify(one.schemas) === JSON.stringify(other.schemas);
+const hasSameSchemas = (a: SchemaCheckRequest, b: SchemaCheckRequest): boolean =>
+  a.schemas === b.schemas || JSON.stringify(a.schemas) === JSON.stringify(b.schemas);

@@ -4,8 +4,9 @@ const context = createContext({ work: undefined as unknown });
 const script = new Script("work()");
 
 /**
- * Runs work that may never end because of the regular expressions in a caller's schema. V8 interrupts it after the
- * limit, even inside a regular expression, so the work must not hold resources that need closing.
+ * Runs work that may never end because of the regular expressions in a client's schema. V8 interrupts it after the
+ * limit, even inside a regular expression. The interrupted work can't close what it has opened, so it must not open
+ * files or connections.
  *
  * @throws TimeLimitError the work took longer than the limit.
  */

@@ -1,7 +1,7 @@
 import { SqliteDatasetVersions } from "./dataset-versions.ts";
 import { ExampleIndex } from "./example-index.ts";
 import { ExampleTable } from "./example-table.ts";
-import { SchemaProofs } from "../schemas/schema-proofs.ts";
+import { SchemaChecks } from "../schemas/schema-checks.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../../../storage/sqlite/tenant-keys.ts";
 
@@ -15,7 +15,7 @@ export interface DatasetWriteDependencies {
   readonly versions: SqliteDatasetVersions;
   readonly table: ExampleTable;
   readonly index: ExampleIndex;
-  readonly schemas: SchemaProofs;
+  readonly schemas: SchemaChecks;
 }
 
 export const createDatasetWriteDependencies = (
@@ -27,5 +27,5 @@ export const createDatasetWriteDependencies = (
   versions: new SqliteDatasetVersions(db),
   table: new ExampleTable(db, keys),
   index: new ExampleIndex(db),
-  schemas: new SchemaProofs(),
+  schemas: new SchemaChecks(),
 });

@@ -25,7 +25,7 @@ import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
 import { nameIds } from "../example-rows.ts";
 import type { CurrentExample } from "../example-rows.ts";
-import type { SchemaProofs } from "../schemas/schema-proofs.ts";
+import type { SchemaChecks } from "../schemas/schema-checks.ts";
 import { idOf } from "../../../storage/row-keys.ts";
 
 type Written = Packed<ExamplesWritten>;
@@ -136,11 +136,11 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
   }
 
   #begin<Result>(
-    createSteps: (schemas: SchemaProofs, open: () => ExampleStage) => Steps<Result>,
+    createSteps: (schemas: SchemaChecks, open: () => ExampleStage) => Steps<Result>,
   ): LongWrite<Result> {
     let stage: ExampleStage | undefined;
     const steps = createSteps(
-      this.#dependencies.schemas.fork(),
+      this.#dependencies.schemas.copy(),
       () => (stage = this.#stages.begin()),
     );
     return new LongWrite(steps, function* undo() {
@@ -192,10 +192,10 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     for (const part of parts) {
       const drafts = readPart(part);
       count += drafts.length;
-      Object.assign(rejected, schemas.findMisfits(dataset, drafts));
+      Object.assign(rejected, schemas.findErrors(dataset, drafts));
       yield;
     }
-    schemas.assertProved();
+    schemas.assertNoneMissing();
     const drafts = () =>
       parts.map((part) => () => readPart(part).filter(({ id }) => rejected[id] === undefined));
     const written = unpack(yield* this.#create({ ...dependencies, drafts }));
@@ -254,7 +254,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
         list.push(draft);
         byDataset.set(datasetId, list);
       }
-      byDataset.forEach((list, id) => schemas?.assertFit(readFrom(datasets, id), list));
+      byDataset.forEach((list, id) => schemas?.requireValid(readFrom(datasets, id), list));
       yield;
     }
     if (conflicting.length > 0) {
@@ -263,18 +263,18 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
         `different examples with these ids already exist: ${nameIds(conflicting)}`,
       );
     }
-    schemas?.assertProved();
+    schemas?.assertNoneMissing();
     return { datasets, existing, requestedMicros, newIds };
   }
 
   /** Checks the schemas of the dataset's other examples; the changed ones are checked with their new content. */
-  *#checkOthers({ dataset, changes }: DatasetUpdate, schemas: SchemaProofs): Steps<void> {
+  *#checkOthers({ dataset, changes }: DatasetUpdate, schemas: SchemaChecks): Steps<void> {
     const changed = new Set(changes.map(({ id }) => id));
     for (const part of this.#dependencies.table.listCurrent(
       dataset.id,
       serverLimits.examplesPart,
     )) {
-      schemas.assertFit(
+      schemas.requireValid(
         dataset,
         part.filter(({ id }) => !changed.has(id)),
       );
@@ -294,7 +294,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     const datasets = new Map<string, Dataset>();
     if (datasetUpdate !== undefined) {
       datasets.set(datasetUpdate.dataset.id, datasetUpdate.dataset);
-      schemas.assertSchemas(datasetUpdate.dataset);
+      schemas.requireValidSchemas(datasetUpdate.dataset);
       if (datasetUpdate.mustCheck) {
         yield* this.#checkOthers(datasetUpdate, schemas);
       }
@@ -326,13 +326,13 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
           rowsByDataset.set(to, list);
         }
       }
-      rowsByDataset.forEach((list, id) => schemas.assertFit(readFrom(datasets, id), list));
+      rowsByDataset.forEach((list, id) => schemas.requireValid(readFrom(datasets, id), list));
       yield;
     }
     if (missing.length > 0) {
       throw new RequestError(404, `Example not found: ${nameIds(missing)}`);
     }
-    schemas.assertProved();
+    schemas.assertNoneMissing();
     const versions = new Map<string, Version>();
     touched.forEach((id) => this.#beginVersion(versions, readFrom(datasets, id)));
     const stage = open();
@@ -434,18 +434,18 @@ interface CreateContext {
    */
   readonly drafts: () => readonly (() => readonly ExampleDraft[])[];
   /** Omitted if the drafts were already checked. */
-  readonly schemas?: SchemaProofs | undefined;
+  readonly schemas?: SchemaChecks | undefined;
   readonly open: () => ExampleStage;
 }
 
 interface ImportContext extends Omit<CreateContext, "drafts"> {
-  readonly schemas: SchemaProofs;
+  readonly schemas: SchemaChecks;
   readonly dataset: Dataset;
   readonly parts: readonly Packed<readonly ReceivedExample[]>[];
 }
 
 interface UpdateContext extends Omit<CreateContext, "drafts"> {
-  readonly schemas: SchemaProofs;
+  readonly schemas: SchemaChecks;
   readonly parts: readonly (() => Changes)[];
   /** The dataset that must contain all of the examples. */
   readonly datasetId: string | undefined;

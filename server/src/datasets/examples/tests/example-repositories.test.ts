@@ -10,7 +10,7 @@ import type { ExampleFilter, ExampleQuery, ExampleDraft } from "../example.ts";
 import { exampleQueries } from "../example-queries.ts";
 import { ExampleReader } from "../example-reader.ts";
 import { ExampleWriter } from "../example-writer.ts";
-import { SchemaProofs } from "../schemas/schema-proofs.ts";
+import { SchemaChecks } from "../schemas/schema-checks.ts";
 import { UploadWriter } from "../../imports/upload-writer.ts";
 import { createQueryBuilder } from "../../../storage/query.ts";
 import { LongWrite } from "../../../storage/long-write.ts";
@@ -280,7 +280,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     metadata: "{}",
     ...rest,
   });
-  const schemas = new SchemaProofs();
+  const schemas = new SchemaChecks();
   /** Rows whose words the index was told of. */
   const indexed: { added: number; removed: number }[] = [];
   const writeEngine: ExampleWriteEngine = {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { SchemaCheck } from "../schema-check.ts";
+import { SchemaValidator } from "../schema-validator.ts";
 import { runWithin } from "../time-limit.ts";
 import { serverLimits } from "../../../../model/options.ts";
 import { DatasetFixture } from "../../../../../tests/support/dataset-fixture.ts";
@@ -119,13 +119,12 @@ test.each([
   "https://json-schema.org/draft/2019-09/schema",
   "https://json-schema.org/draft/2020-12/schema",
 ])("schemas of %s are supported", ($schema) => {
-  const check = new SchemaCheck();
+  const check = new SchemaValidator();
   const schemas = {
     inputsSchema: { ...($schema && { $schema }), properties: { a: { const: 1 } } },
     outputsSchema: null,
   };
-  const fits = (inputs: string) =>
-    check.assertMatches(schemas, [{ id: "x", inputs, outputs: null }]);
+  const fits = (inputs: string) => check.assertValid(schemas, [{ id: "x", inputs, outputs: null }]);
   expect(() => fits('{"a":1}')).not.toThrow();
   expect(() => fits('{"a":2}')).toThrow("example x: inputs/a must be equal to constant");
 });
