@@ -102,7 +102,7 @@ function findInvalidExamples(
   schemaCheck: SchemaValidator,
   { chunks, datasetId, schemas }: ExampleCheckTask,
 ): SchemaErrors {
-  const examples = readExamples({ body: joinChunks(chunks), shape: { kind: "list" }, datasetId });
+  const examples = readExamples({ body: joinChunks(chunks), format: { kind: "list" }, datasetId });
   return schemaCheck.findInvalid(
     schemas,
     examples.map(({ draft }) => draft),

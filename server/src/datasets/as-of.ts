@@ -1,37 +1,38 @@
 import { RequestError } from "../model/errors.ts";
 import { parseTimeBound } from "../model/parse-time.ts";
 import { latestTag } from "./dataset-version.ts";
-import type { AsOf, Moment } from "./dataset-version.ts";
+import type { AsOf, VersionTime } from "./dataset-version.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { firstValue } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /**
- * Parses a version reference: a time if the text is one, otherwise a tag. A `+` in a time zone offset arrives as a
- * space where a client did not URL-encode it.
+ * Parses a reference to a version: a time if the text has the form of one, otherwise a tag. If a client did not
+ * URL-encode the `+` of a time zone offset, it arrives as a space.
  */
 export function parseAsOf(text: string): AsOf {
-  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
-  const micros = parseTimeBound(time) ?? parseTimeBound(time.replace(/ (?=\d\d:?\d\d$)/, "+"));
+  const timeText = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
+  const micros =
+    parseTimeBound(timeText) ?? parseTimeBound(timeText.replace(/ (?=\d\d:?\d\d$)/, "+"));
   return micros === undefined ? { kind: "tag", tag: text } : { kind: "time", micros };
 }
 
-/** Reads the query parameter `as_of`; `undefined` means the newest version. */
+/** Reads a reference to a version from a query parameter; `undefined` means the newest version. */
 export function readAsOf(query: QueryString, name = "as_of"): AsOf | undefined {
   const text = firstValue(query, name) ?? "";
   return text === "" || text === latestTag ? undefined : parseAsOf(text);
 }
 
 /**
- * Resolves a version reference to a time; `null` means the newest version.
+ * Finds the time of the version that a request refers to; `null` means the newest version.
  *
  * @throws RequestError 404: no version has the tag.
  */
-export async function findMoment(
+export async function findVersionTime(
   store: DatasetStore,
   { tenantId, id }: { readonly tenantId: string; readonly id: string },
   asOf: AsOf | undefined,
-): Promise<Moment> {
+): Promise<VersionTime> {
   if (asOf === undefined) {
     return null;
   }

@@ -34,7 +34,7 @@ export const datasetBody = Type.Object({
   extra: Maybe(JsonObject),
 });
 
-/** Body of `PATCH /datasets/{id}`: omitted members keep their value; a schema that is null is removed. */
+/** Body of `PATCH /datasets/{id}`. Omitted members keep their value; null removes a schema. */
 export const datasetPatchBody = Type.Object({
   ...commonMembers,
   name: Maybe(Name),
@@ -46,18 +46,18 @@ export const datasetPatchBody = Type.Object({
 export type DatasetBody = Static<typeof datasetBody>;
 export type DatasetPatchBody = Static<typeof datasetPatchBody>;
 
-/** `GET /datasets`. */
+/** Handles `GET /datasets`. */
 export async function listDatasets(store: DatasetStore, request: FastifyRequest): Promise<unknown> {
   const query = parseDatasetQuery(request.query as QueryString);
   return (await store.read.datasets.list(request.tenantId, query)).map(toDatasetJson);
 }
 
-/** `GET /datasets/{id}`. */
+/** Handles `GET /datasets/{id}`. */
 export async function readDataset(store: DatasetStore, request: FastifyRequest): Promise<unknown> {
   return toDatasetJson(await findDataset(store, request));
 }
 
-/** `POST /datasets`. */
+/** Handles `POST /datasets`. */
 export async function createDataset(
   store: DatasetStore,
   body: DatasetBody,
@@ -79,7 +79,7 @@ export async function createDataset(
   return toDatasetJson(dataset);
 }
 
-/** `PATCH /datasets/{id}`. */
+/** Handles `PATCH /datasets/{id}`. */
 export async function updateDataset(
   store: DatasetStore,
   body: DatasetPatchBody,
@@ -88,7 +88,7 @@ export async function updateDataset(
   disableIdleTimeout(request, reply);
   const dataset = await findDataset(store, request);
   const changes: DatasetChanges = {
-    fields: changedFields(body, dataset),
+    fields: selectChangedFields(body, dataset),
     examples: parsePatchedExamples(body.patch_examples ?? {}),
   };
   return toDatasetJson(await store.write.datasets.update(request.tenantId, dataset.id, changes));
@@ -100,12 +100,12 @@ export async function deleteDataset(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const id = datasetIdOf(request);
-  await deleteAll(store, [id], { request, reply });
+  const id = readDatasetId(request);
+  await deleteInSlices(store, [id], { request, reply });
   return { id };
 }
 
-/** `DELETE /datasets?dataset_ids`: deletes those of the named datasets that exist, and returns their ids. */
+/** `DELETE /datasets?dataset_ids`: deletes the named datasets that exist, and returns their ids. */
 export async function deleteDatasets(
   store: DatasetStore,
   request: FastifyRequest,
@@ -118,23 +118,23 @@ export async function deleteDatasets(
       "dataset_ids is missing: name the datasets to delete, as dataset_ids=<id>, once for each",
     );
   }
-  return { dataset_ids: await deleteAll(store, ids, { request, reply }) };
+  return { dataset_ids: await deleteInSlices(store, ids, { request, reply }) };
 }
 
-/** Deletes in slices, so that the deletion of a large dataset does not block other writes. */
-async function deleteAll(
+/** Deletes datasets in slices, so that the deletion of a large dataset does not block other writes. */
+async function deleteInSlices(
   store: DatasetStore,
   ids: readonly string[],
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<readonly string[]> {
   disableIdleTimeout(request, reply);
   const deleted = await store.write.datasets.deleteMany(request.tenantId, ids);
-  await eraseDeleted(store);
+  await eraseDeletedDatasets(store);
   return deleted;
 }
 
-/** Erases the contents of deleted datasets in slices. */
-export async function eraseDeleted(store: DatasetStore): Promise<void> {
+/** Erases what deleted datasets contained, in slices. */
+export async function eraseDeletedDatasets(store: DatasetStore): Promise<void> {
   let hasMore = true;
   while (hasMore) {
     hasMore = await store.write.datasets.sweep();
@@ -150,19 +150,19 @@ export async function findDataset(
   store: { readonly read: Pick<DatasetStore["read"], "datasets"> },
   request: FastifyRequest,
 ): Promise<Dataset> {
-  const dataset = await store.read.datasets.find(request.tenantId, datasetIdOf(request));
+  const dataset = await store.read.datasets.find(request.tenantId, readDatasetId(request));
   if (dataset === undefined) {
     throw new RequestError(404, "Dataset not found");
   }
   return dataset;
 }
 
-export const datasetIdOf = (request: FastifyRequest): string =>
+export const readDatasetId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "dataset id");
 
-function changedFields(body: DatasetPatchBody, { extra }: Dataset): Partial<DatasetFields> {
+function selectChangedFields(body: DatasetPatchBody, { extra }: Dataset): Partial<DatasetFields> {
   const { name, description, metadata } = body;
-  const baseline = body.baseline_experiment_id;
+  const baselineId = body.baseline_experiment_id;
   return {
     ...(typeof name === "string" && { name }),
     ...(typeof description === "string" && { description }),
@@ -174,8 +174,9 @@ function changedFields(body: DatasetPatchBody, { extra }: Dataset): Partial<Data
       outputsSchema: body.outputs_schema_definition,
     }),
     ...(body.transformations !== undefined && { transformations: body.transformations }),
-    ...(baseline !== undefined && {
-      baselineExperimentId: baseline === null ? null : parseId(baseline, "baseline_experiment_id"),
+    ...(baselineId !== undefined && {
+      baselineExperimentId:
+        baselineId === null ? null : parseId(baselineId, "baseline_experiment_id"),
     }),
   };
 }

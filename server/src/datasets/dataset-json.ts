@@ -3,7 +3,7 @@ import type { DatasetVersion } from "./dataset-version.ts";
 import type { DatasetJson, DatasetVersionJson, SharedDatasetJson } from "./dataset-schemas.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** Serializes a dataset for a reader who only has its share token. */
+/** Serializes a dataset for the holder of its share token, who sees only some of its members. */
 export const toSharedDatasetJson = (dataset: Dataset): SharedDatasetJson => ({
   id: dataset.id,
   name: dataset.name,

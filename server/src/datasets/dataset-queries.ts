@@ -10,17 +10,17 @@ import {
 import { columnsOf, createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
 import type { Parameters, RowOf } from "../storage/query.ts";
 import type { DatasetOrder } from "./dataset.ts";
-import { rowsOfExample } from "./examples/example-ids.ts";
+import { selectRowsOfExample } from "./examples/example-ids.ts";
 import type { ExampleTables } from "./examples/example-ids.ts";
 
-/** The columns that a caller's request fills. */
-interface WrittenColumns {
+/** The columns of a dataset that contain the fields which clients write. */
+interface DatasetColumns {
   readonly name_json: string;
   /** All other fields of a dataset, as JSON. */
   readonly body: string;
 }
 
-interface DatasetTable extends WrittenColumns {
+interface DatasetTable extends DatasetColumns {
   readonly id: string;
   readonly tenant_id: string;
   readonly created_us: number;
@@ -34,7 +34,10 @@ interface DatasetTable extends WrittenColumns {
   readonly index_json: string | null;
 }
 
-/** States of a dataset, as its column `is_ready` stores them. Only complete datasets are visible. */
+/**
+ * States of a dataset, as its column `is_ready` stores them: `unready` while it is being uploaded, `retired` while it is
+ * being deleted. Only ready datasets are visible.
+ */
 export const datasetStates = { unready: 0, ready: 1, retired: 2 } as const;
 
 interface DatasetTables extends ExampleTables {
@@ -50,7 +53,7 @@ interface DatasetTables extends ExampleTables {
     readonly tag_json: string;
     readonly at_us: number;
   };
-  /** The columns of other tables that queries of datasets use. */
+  /** The columns of this table that queries of datasets use; likewise for the tables below. */
   readonly projects: {
     readonly id: string;
     readonly tenant_id: string;
@@ -74,7 +77,7 @@ interface DatasetTables extends ExampleTables {
 
 const builder = createQueryBuilder<DatasetTables>();
 
-/** Selects complete datasets with their number of experiments, for {@link parseDatasetRow}. */
+/** Selects visible datasets with the number of experiments on them, for `parseDatasetRow`. */
 const selectDatasets = () =>
   builder
     .selectFrom("datasets as d")
@@ -98,7 +101,7 @@ const selectDatasets = () =>
     .where("d.is_ready", "=", sql.lit(datasetStates.ready))
     .groupBy("d.id");
 
-/** Whether the row `e` of an example is valid at a time, as a number. */
+/** SQL that is 1 if the row `e` of an example is valid at a time, otherwise 0. */
 const isValidAt = (micros: Expression<number>) =>
   sql<number>`CASE WHEN e.from_us <= ${micros} AND (e.to_us IS NULL OR e.to_us > ${micros}) THEN 1 ELSE 0 END`;
 
@@ -125,7 +128,7 @@ export const datasetQueries = {
   insert: new Query(
     (
       row: Parameters<
-        Pick<DatasetTable, "id" | "tenant_id" | "created_us" | "is_ready"> & WrittenColumns
+        Pick<DatasetTable, "id" | "tenant_id" | "created_us" | "is_ready"> & DatasetColumns
       >,
     ) =>
       builder.insertInto("datasets").values({
@@ -134,8 +137,8 @@ export const datasetQueries = {
         example_count: sql.lit(0),
       }),
   ),
-  // The time never goes back, even if the clock was set back.
-  update: new Query((row: Parameters<Pick<DatasetTable, "id" | "modified_us"> & WrittenColumns>) =>
+  // The time of the change must increase, even if the clock was set back.
+  update: new Query((row: Parameters<Pick<DatasetTable, "id" | "modified_us"> & DatasetColumns>) =>
     builder
       .updateTable("datasets")
       .set({
@@ -198,13 +201,17 @@ export const datasetQueries = {
       .values(columnsOf(row, ["tenant_id", "dataset_id", "at_us"])),
   ),
   setVersion: new Query(
-    ({ id, micros, added }: Parameters<{ id: string; micros: number; added: number }>) =>
+    ({
+      id,
+      micros,
+      countChange,
+    }: Parameters<{ id: string; micros: number; countChange: number }>) =>
       builder
         .updateTable("datasets")
         .set({
           version_us: micros,
           modified_us: micros,
-          example_count: sql`example_count + ${added}`,
+          example_count: sql`example_count + ${countChange}`,
         })
         .where("id", "=", id),
   ),
@@ -264,7 +271,7 @@ export const datasetQueries = {
   ),
 };
 
-/** Deletions of all that belongs to a dataset, in an order that keeps references valid. */
+/** Deletes everything that belongs to a dataset. Rows are deleted before the rows that they refer to. */
 export const datasetDeletions = {
   versions: new Query(({ id }: Parameters<{ id: string }>) =>
     builder.deleteFrom("dataset_versions").where("dataset_id", "=", id),
@@ -278,7 +285,7 @@ export const datasetDeletions = {
   examples: new Query(({ id }: Parameters<{ id: string }>) =>
     builder.deleteFrom("examples").where("dataset_id", "=", id),
   ),
-  // Rows of another tenant may refer to the same id. They must stay.
+  // Comparisons of another tenant may be on a dataset with the same id. They must stay.
   comparedExperiments: new Query(({ id }: Parameters<{ id: string }>) =>
     builder.deleteFrom("comparative_experiments").where((eb) =>
       eb(
@@ -319,12 +326,13 @@ const selectTenant = (id: Expression<string>) =>
 interface ListValues {
   readonly tenantId: string;
   readonly nameJson?: string | undefined;
-  /** Part of a name, as the JSON text contains it. */
+  /** Part of the name, escaped like JSON. */
   readonly namePart?: string | undefined;
-  /** Lists are JSON. */
+  /** JSON list of ids. */
   readonly ids?: string | undefined;
+  /** JSON list of data types. */
   readonly dataTypes?: string | undefined;
-  /** The whole list if omitted. */
+  /** All datasets if omitted. */
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
 }
@@ -372,16 +380,16 @@ export const datasetLists = new QueryForms(
 
 interface VersionListValues {
   readonly datasetId: string;
-  /** Part of a tag, as the JSON text contains it. */
+  /** Part of a tag, escaped like JSON. */
   readonly tagPart?: string | undefined;
-  /** The time of the newest version, if the part is one of its implied tag. */
+  /** The time of the newest version, if `tagPart` is a part of `latest`, the tag that this version always has. */
   readonly latestMicros?: number | undefined;
   readonly exampleId?: string | undefined;
   readonly limit: number;
   readonly offset: number;
 }
 
-/** Lists versions of a dataset, the newest first. */
+/** Lists the versions of a dataset that meet all conditions that are set, the newest first. */
 export const datasetVersionLists = new QueryForms(
   ({
     datasetId,
@@ -391,7 +399,7 @@ export const datasetVersionLists = new QueryForms(
     limit,
     offset,
   }: Parameters<VersionListValues>) => {
-    let list = builder
+    let versions = builder
       .selectFrom("dataset_versions as v")
       .select("v.at_us")
       .where("v.dataset_id", "=", datasetId);
@@ -401,7 +409,7 @@ export const datasetVersionLists = new QueryForms(
         .select("t.at_us")
         .where("t.dataset_id", "=", datasetId)
         .where((eb) => containsIgnoringCase(eb.ref("t.tag_json"), tagPart));
-      list = list.where((eb) =>
+      versions = versions.where((eb) =>
         eb.or([
           eb("v.at_us", "in", tagged),
           ...(latestMicros === undefined ? [] : [eb("v.at_us", "=", latestMicros)]),
@@ -409,16 +417,16 @@ export const datasetVersionLists = new QueryForms(
       );
     }
     if (exampleId !== undefined) {
-      const rows = rowsOfExample(exampleId).where((eb) =>
+      const rows = selectRowsOfExample(exampleId).where((eb) =>
         eb(withoutIndex(eb.ref("e.dataset_id")), "=", datasetId),
       );
-      list = list.where(
+      versions = versions.where(
         "v.at_us",
         "in",
         rows.select("e.from_us as at_us").union(rows.select(sql<number>`e.to_us`.as("at_us"))),
       );
     }
-    return list.orderBy("v.at_us", "desc").limit(limit).offset(offset);
+    return versions.orderBy("v.at_us", "desc").limit(limit).offset(offset);
   },
 );
 

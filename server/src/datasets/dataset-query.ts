@@ -57,9 +57,9 @@ export const parsePage = (query: QueryString) => ({
 });
 
 /**
- * Returns `text` if it is one of the values.
+ * Parses a parameter that accepts only certain values.
  *
- * @throws RequestError 422: the value is not one of them.
+ * @throws RequestError 422: the text is not one of these values.
  */
 export function parseOneOf<Value extends string>(
   text: string,

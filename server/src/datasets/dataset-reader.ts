@@ -2,7 +2,7 @@ import { hasMetadata } from "../projects/project.ts";
 import type { Database } from "../storage/query.ts";
 import { digestToken } from "../storage/share-token.ts";
 import type { TokenCipher } from "../storage/share-token.ts";
-import { differences } from "./dataset.ts";
+import { differenceKinds } from "./dataset.ts";
 import type {
   Dataset,
   DatasetDiff,
@@ -15,7 +15,7 @@ import type {
 import { datasetLists, datasetQueries, datasetVersionLists } from "./dataset-queries.ts";
 import { parseDatasetRow } from "./dataset-row.ts";
 import { latestTag } from "./dataset-version.ts";
-import type { AsOf, DatasetVersion, Moment } from "./dataset-version.ts";
+import type { AsOf, DatasetVersion, VersionTime } from "./dataset-version.ts";
 import { DatasetVersions } from "./dataset-versions.ts";
 
 /** Queries datasets and their versions. */
@@ -31,7 +31,7 @@ export class DatasetReader implements DatasetReads {
   }
 
   find(tenantId: string, id: string): Promise<Dataset | undefined> {
-    return this.#versions.find(tenantId, id);
+    return this.#versions.findDataset(tenantId, id);
   }
 
   async findShared(token: string): Promise<Dataset | undefined> {
@@ -39,20 +39,20 @@ export class DatasetReader implements DatasetReads {
     return row === undefined ? undefined : parseDatasetRow(row, this.#tokens);
   }
 
-  /** Metadata is compared in JavaScript, not in SQL: as values, regardless of the order of members. */
+  /** Compares metadata in JavaScript, not in SQL, because the order of its members does not matter. */
   async list(tenantId: string, query: DatasetQuery): Promise<readonly Dataset[]> {
     const { name, nameContains, ids, dataTypes, metadata, limit, offset } = query;
     const { order, isDescending } = query;
     const values = {
       tenantId,
       nameJson: name === undefined ? undefined : JSON.stringify(name),
-      namePart: nameContains === undefined ? undefined : toJsonPart(nameContains),
+      namePart: nameContains === undefined ? undefined : escapeAsJson(nameContains),
       ids: ids && JSON.stringify(ids),
       dataTypes: dataTypes && JSON.stringify(dataTypes),
       ...(metadata === undefined && { limit, offset }),
     };
-    const list = datasetLists.select(values, { order, isDescending });
-    const rows = await this.#db.all(list, values);
+    const listQuery = datasetLists.select(values, { order, isDescending });
+    const rows = await this.#db.all(listQuery, values);
     const datasets = rows.map((row) => parseDatasetRow(row, this.#tokens));
     return metadata === undefined
       ? datasets
@@ -77,7 +77,7 @@ export class DatasetReader implements DatasetReads {
     const matchesLatest = search !== undefined && latestTag.includes(search.toLowerCase());
     const values = {
       datasetId: id,
-      tagPart: search === undefined ? undefined : toJsonPart(search),
+      tagPart: search === undefined ? undefined : escapeAsJson(search),
       latestMicros: matchesLatest ? (dataset.versionMicros ?? undefined) : undefined,
       exampleId,
       limit,
@@ -93,7 +93,7 @@ export class DatasetReader implements DatasetReads {
   async diff(
     tenantId: string,
     id: string,
-    { from, to }: { from: Moment; to: Moment },
+    { from, to }: { from: VersionTime; to: VersionTime },
   ): Promise<DatasetDiff> {
     const diff = { added: [] as string[], modified: [] as string[], removed: [] as string[] };
     const dataset = await this.find(tenantId, id);
@@ -101,8 +101,8 @@ export class DatasetReader implements DatasetReads {
       return diff;
     }
     const latest = dataset.versionMicros ?? 0;
-    const moments = { id, from: from ?? latest, to: to ?? latest };
-    for (const row of await this.#db.all(datasetQueries.diff, moments)) {
+    const values = { id, from: from ?? latest, to: to ?? latest };
+    for (const row of await this.#db.all(datasetQueries.diff, values)) {
       if (row.was_present === 0) {
         diff.added.push(row.id);
       } else {
@@ -115,22 +115,24 @@ export class DatasetReader implements DatasetReads {
   async diffPage(
     tenantId: string,
     id: string,
-    { kind, limit, offset, ...moments }: DiffPageQuery,
+    { kind, limit, offset, ...versionTimes }: DiffPageQuery,
   ): Promise<DatasetDiffPage> {
-    const diff = await this.diff(tenantId, id, moments);
-    const kinds = kind === undefined ? differences : [kind];
+    const diff = await this.diff(tenantId, id, versionTimes);
+    const selectedKinds = kind === undefined ? differenceKinds : [kind];
     return {
-      counts: {
+      countByKind: {
         removed: diff.removed.length,
         modified: diff.modified.length,
         added: diff.added.length,
       },
-      changes: kinds
-        .flatMap((each) => diff[each].map((exampleId) => ({ id: exampleId, kind: each })))
+      changes: selectedKinds
+        .flatMap((kindOfChange) =>
+          diff[kindOfChange].map((exampleId) => ({ id: exampleId, kind: kindOfChange })),
+        )
         .slice(offset, offset + limit),
     };
   }
 }
 
-/** A part of a text as the text's JSON contains it. */
-const toJsonPart = (part: string): string => JSON.stringify(part).slice(1, -1);
+/** Escapes a text like JSON does, so that it can be searched for inside a stored JSON string. */
+const escapeAsJson = (part: string): string => JSON.stringify(part).slice(1, -1);

@@ -3,8 +3,8 @@ import type { TokenCipher } from "../storage/share-token.ts";
 import type { Dataset, DatasetFields, DatasetIndex } from "./dataset.ts";
 import type { DatasetRow } from "./dataset-queries.ts";
 
-/** The columns that contain the fields of a dataset. An object with more members than these fields may be passed. */
-export const toWrittenColumns = ({
+/** Converts the fields of a dataset to the columns that store them. Other members of the object are ignored. */
+export const toDatasetColumns = ({
   name,
   description,
   dataType,
@@ -28,7 +28,7 @@ export const toWrittenColumns = ({
   } satisfies Omit<DatasetFields, "name">),
 });
 
-/** Parses the column `body`, which contains all fields but the name. */
+/** Parses the column `body`, which contains all fields of a dataset except the name. */
 export const parseBody = (body: string): Omit<DatasetFields, "name"> =>
   JSON.parse(body) as Omit<DatasetFields, "name">;
 

@@ -3,9 +3,9 @@ import type { Database } from "../storage/query.ts";
 import type { RowKeys } from "../storage/row-keys.ts";
 import type { DatasetDraft } from "./dataset.ts";
 import { datasetQueries, datasetStates } from "./dataset-queries.ts";
-import { toWrittenColumns } from "./dataset-row.ts";
+import { toDatasetColumns } from "./dataset-row.ts";
 
-/** Writes the rows of datasets, also of those that are uploaded in parts. */
+/** Writes the rows of datasets, including datasets whose upload is not complete yet. */
 export class DatasetRows {
   readonly #db: Database;
   readonly #keys: RowKeys;
@@ -16,7 +16,7 @@ export class DatasetRows {
   }
 
   /**
-   * Inserts a dataset and returns its key.
+   * Inserts a dataset and returns the key of its row.
    *
    * @throws RequestError 409: the name or id is taken.
    */
@@ -36,7 +36,7 @@ export class DatasetRows {
         ? key
         : await this.#keys.assignQualifiedKey("dataset", tenantId, draft.id);
     await this.#db.run(datasetQueries.insert, {
-      ...toWrittenColumns(draft),
+      ...toDatasetColumns(draft),
       id,
       tenant_id: tenantId,
       created_us: draft.createdMicros,
@@ -46,7 +46,7 @@ export class DatasetRows {
   }
 
   /**
-   * Checks that the name is unused.
+   * Checks that no other dataset of the tenant has the name.
    *
    * @throws RequestError 409: another dataset has the name.
    */
@@ -58,7 +58,7 @@ export class DatasetRows {
     }
   }
 
-  /** Hides the dataset and frees its name at once; its contents are deleted in slices later. */
+  /** Hides a dataset and frees its name at once. Its examples and versions are erased later, in slices. */
   async retire(id: string): Promise<void> {
     await this.#db.run(datasetQueries.retire, { id, name_json: JSON.stringify(`deleted ${id}`) });
   }

@@ -33,7 +33,7 @@ const sharedMembers = {
   example_count: Count,
 };
 
-/** What a reader with a share token sees of a dataset. */
+/** A dataset as the holder of a share token sees it. */
 export const sharedDatasetSchema = Type.Object(sharedMembers, { title: "SharedDataset" });
 export type SharedDatasetJson = Static<typeof sharedDatasetSchema>;
 
@@ -52,7 +52,7 @@ export const datasetSchema = Type.Object(datasetMembers, { title: "Dataset" });
 export type DatasetJson = Static<typeof datasetSchema>;
 export const datasetListSchema = List(datasetSchema);
 
-/** A dataset in the second version of the API, where the number of examples may be excluded. */
+/** A dataset in version 2 of the API, where clients can leave out the number of examples. */
 export const v2DatasetSchema = Type.Object(
   { ...datasetMembers, example_count: CountOrNull },
   { title: "V2Dataset" },
@@ -85,7 +85,7 @@ export const datasetIndexSchema = Type.Object({ dataset_id: Id, tag: Text });
 
 const fieldValue = Type.Union([Text, Type.Array(Text), Bytes]);
 
-/** The form of `POST /datasets/upload`. */
+/** The form fields of `POST /datasets/upload`. */
 export const datasetUploadSchema = Type.Unsafe<unknown>({
   ...Members(fieldValue),
   properties: {
@@ -106,6 +106,7 @@ export const datasetUploadSchema = Type.Unsafe<unknown>({
   required: ["file", "input_keys"],
 });
 
-/** Lines of JSON. */
+/** A response body in JSON Lines: one JSON value per line. */
 export const jsonLines = { "application/x-ndjson": Text };
+/** A response body in CSV. */
 export const csvText = { "text/csv": Text };

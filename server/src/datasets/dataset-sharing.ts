@@ -6,15 +6,15 @@ import { readToken } from "../storage/share-token.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { toSharedDatasetJson } from "./dataset-json.ts";
 import { allMembers, toExampleJson, toJsonListInSlices } from "./examples/example-json.ts";
-import { findMoment, readAsOf } from "./as-of.ts";
-import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
+import { findVersionTime, readAsOf } from "./as-of.ts";
+import { readDatasetId, findDataset } from "./dataset-handlers.ts";
 import { parseExampleFilter, parseExampleQuery, parseSelect } from "./examples/example-query.ts";
 import type { ExampleScope } from "./examples/example-query.ts";
-import { linkFor, sendJson } from "./examples/example-handlers.ts";
+import { createAttachmentLinker, sendJson } from "./examples/example-handlers.ts";
 import { parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** `GET /datasets/{id}/share`: null if it is not shared. */
+/** `GET /datasets/{id}/share`: returns the share token; null if the dataset is not shared. */
 export async function readDatasetShare(
   store: DatasetStore,
   request: FastifyRequest,
@@ -26,9 +26,9 @@ export async function readDatasetShare(
   return sendJson(reply, Buffer.from(JSON.stringify(share)));
 }
 
-/** `PUT /datasets/{id}/share`: returns the same token when repeated. */
+/** `PUT /datasets/{id}/share`: shares the dataset. Repeating the request returns the same token. */
 export async function shareDataset(store: DatasetStore, request: FastifyRequest): Promise<unknown> {
-  const id = datasetIdOf(request);
+  const id = readDatasetId(request);
   const token = await store.write.datasets.share(request.tenantId, id);
   return { dataset_id: id, share_token: token };
 }
@@ -38,31 +38,33 @@ export async function unshareDataset(
   store: DatasetStore,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const id = datasetIdOf(request);
+  const id = readDatasetId(request);
   await store.write.datasets.unshare(request.tenantId, id);
   return { dataset_id: id };
 }
 
-/** `GET /public/{token}/datasets`. */
+/** Handles `GET /public/{token}/datasets`. */
 export async function readSharedDataset(
   store: DatasetStore,
   request: FastifyRequest,
 ): Promise<unknown> {
-  return toSharedDatasetJson(await findShared(store, request));
+  return toSharedDatasetJson(await findSharedDataset(store, request));
 }
 
-/** `GET /public/{token}/examples`. */
+/** Handles `GET /public/{token}/examples`. */
 export async function listSharedExamples(
   { store, links }: WithLinks<DatasetStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const query = request.query as QueryString;
-  const dataset = await findShared(store, request);
-  const parsed = parseExampleQuery(query, await scopeOf(store, dataset, query));
-  // A reader of the share must not see the run from which an example was created.
-  const select = new Set([...parseSelect(query, allMembers)].filter((name) => name !== runMember));
-  const view = { select, link: linkFor(links, request) };
+  const dataset = await findSharedDataset(store, request);
+  const parsed = parseExampleQuery(query, await findExampleScope(store, dataset, query));
+  // The holder of a share token must not learn from which run an example was created.
+  const select = new Set(
+    [...parseSelect(query, allMembers)].filter((name) => name !== sourceRunMember),
+  );
+  const view = { select, link: createAttachmentLinker(links, request) };
   const examples = await store.read.examples.list(dataset.tenantId, parsed);
   return sendJson(
     reply,
@@ -70,26 +72,26 @@ export async function listSharedExamples(
   );
 }
 
-/** `GET /public/{token}/examples/count`. */
+/** Handles `GET /public/{token}/examples/count`. */
 export async function countSharedExamples(
   { store }: WithLinks<DatasetStore>,
   request: FastifyRequest,
 ): Promise<number> {
   const query = request.query as QueryString;
-  const dataset = await findShared(store, request);
-  const filter = parseExampleFilter(query, await scopeOf(store, dataset, query));
+  const dataset = await findSharedDataset(store, request);
+  const filter = parseExampleFilter(query, await findExampleScope(store, dataset, query));
   return store.read.examples.count(dataset.tenantId, filter);
 }
 
-const runMember = "source_run_id";
+const sourceRunMember = "source_run_id";
 
-const scopeOf = async (
+const findExampleScope = async (
   store: DatasetStore,
   dataset: Dataset,
   query: QueryString,
 ): Promise<ExampleScope> => ({
   datasetId: dataset.id,
-  moment: await findMoment(store, dataset, readAsOf(query)),
+  versionTime: await findVersionTime(store, dataset, readAsOf(query)),
 });
 
 /**
@@ -97,7 +99,7 @@ const scopeOf = async (
  *
  * @throws RequestError 404: no dataset is shared under the token.
  */
-async function findShared(store: DatasetStore, request: FastifyRequest): Promise<Dataset> {
+async function findSharedDataset(store: DatasetStore, request: FastifyRequest): Promise<Dataset> {
   const token = parseId((request.params as { readonly token: string }).token, "share token");
   const dataset = await store.read.datasets.findShared(token);
   if (dataset === undefined) {

@@ -1,9 +1,9 @@
 /**
- * Datasets, and their examples in every version. A row of `examples` holds an example from version `from_us` up to,
- * but not including, `to_us`, or up to now if `to_us` is null; so one condition selects the state at any time.
- * Payloads are JSON texts as they were received. `position` is the order of creation, which updates keep. `is_ready`
- * is 1 for a complete dataset, 0 while it is being uploaded and 2 while it is being deleted; only complete ones are
- * visible.
+ * SQL that creates the tables of datasets, and of their examples in every version. A row of `examples` holds an example
+ * from version `from_us` up to, but not including, `to_us`, or up to the newest version if `to_us` is null. So one
+ * condition selects the examples of any version. Payloads are JSON texts as they were received. `position` is the order
+ * in which examples were created; an update keeps it. `is_ready` is 1 for a complete dataset, 0 while it is being
+ * uploaded and 2 while it is being deleted. Only complete datasets are visible.
  */
 export const datasetTables = `
   CREATE TABLE datasets (

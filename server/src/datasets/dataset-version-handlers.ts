@@ -4,16 +4,16 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { latestTag } from "./dataset-version.ts";
-import type { Moment } from "./dataset-version.ts";
+import type { VersionTime } from "./dataset-version.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { toVersionJson } from "./dataset-json.ts";
-import { findMoment, parseAsOf, readAsOf } from "./as-of.ts";
-import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
+import { findVersionTime, parseAsOf, readAsOf } from "./as-of.ts";
+import { readDatasetId, findDataset } from "./dataset-handlers.ts";
 import { parsePage } from "./dataset-query.ts";
 import { firstValue, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** `GET /datasets/{id}/versions`: newest first. */
+/** `GET /datasets/{id}/versions`: lists the versions, the newest first. */
 export async function listDatasetVersions(
   store: DatasetStore,
   request: FastifyRequest,
@@ -29,7 +29,7 @@ export async function listDatasetVersions(
   return versions.map(toVersionJson);
 }
 
-/** `GET /datasets/{id}/version`: the version of a tag, or the newest version at or before a time. */
+/** `GET /datasets/{id}/version`: returns the version of a tag, or the newest version at or before a time. */
 export async function readDatasetVersion(
   store: DatasetStore,
   request: FastifyRequest,
@@ -53,8 +53,8 @@ export async function readDatasetVersion(
 }
 
 /**
- * `GET /datasets/{id}/versions/diff`: ids of the examples that differ between two versions, each named by a time or a
- * tag.
+ * `GET /datasets/{id}/versions/diff`: returns the ids of the examples that differ between two versions. A time or a tag
+ * names each version.
  */
 export async function diffDatasetVersions(
   store: DatasetStore,
@@ -62,15 +62,15 @@ export async function diffDatasetVersions(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
-  const readMoment = (name: string): Promise<Moment> => {
+  const readVersionTime = (name: string): Promise<VersionTime> => {
     if ((firstValue(query, name) ?? "") === "") {
       throw new RequestError(422, `${name} is missing: pass a time or a tag`);
     }
-    return findMoment(store, dataset, readAsOf(query, name));
+    return findVersionTime(store, dataset, readAsOf(query, name));
   };
-  // Await one after the other: if both ran at once and both failed, the second rejection would be unhandled.
-  const from = await readMoment("from_version");
-  const to = await readMoment("to_version");
+  // Await one after the other: if both ran at once and both failed, the second rejected promise would be unhandled.
+  const from = await readVersionTime("from_version");
+  const to = await readVersionTime("to_version");
   const diff = await store.read.datasets.diff(request.tenantId, dataset.id, { from, to });
   return {
     examples_modified: diff.modified,
@@ -100,18 +100,20 @@ export async function tagDatasetVersion(
       `tag can't have the form of a time, because as_of accepts both: ${tag}`,
     );
   }
-  const at = { asOf: parseAsOf(asOf), tag };
-  return toVersionJson(await store.write.datasets.tag(request.tenantId, datasetIdOf(request), at));
+  const target = { asOf: parseAsOf(asOf), tag };
+  return toVersionJson(
+    await store.write.datasets.tag(request.tenantId, readDatasetId(request), target),
+  );
 }
 
-/** `GET /datasets/{id}/splits`. */
+/** Handles `GET /datasets/{id}/splits`. */
 export async function listDatasetSplits(
   store: DatasetStore,
   request: FastifyRequest,
 ): Promise<unknown> {
   const dataset = await findDataset(store, request);
-  const moment = await findMoment(store, dataset, readAsOf(request.query as QueryString));
-  return store.read.examples.listSplits(request.tenantId, dataset.id, moment);
+  const versionTime = await findVersionTime(store, dataset, readAsOf(request.query as QueryString));
+  return store.read.examples.listSplits(request.tenantId, dataset.id, versionTime);
 }
 
 /** Body of `PUT /datasets/{id}/splits`. */
@@ -128,7 +130,7 @@ export async function updateDatasetSplits(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
   disableIdleTimeout(request, reply);
-  return store.write.largeExamples.updateSplits(request.tenantId, datasetIdOf(request), {
+  return store.write.largeExamples.updateSplits(request.tenantId, readDatasetId(request), {
     name: body.split_name,
     exampleIds: body.examples.map((id) => parseId(id, "examples")),
     isRemoval: body.remove === true,

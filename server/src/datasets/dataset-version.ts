@@ -1,29 +1,33 @@
 /** The tag that always refers to the newest version. */
 export const latestTag = "latest";
 
-/** A reference to a version, as a caller writes it. */
+/** How a request refers to a version: by a tag, or by a time, which means the newest version at or before it. */
 export type AsOf =
   | { readonly kind: "time"; readonly micros: number }
   | { readonly kind: "tag"; readonly tag: string };
 
-/** A time in microseconds since the epoch at which to read examples; `null` means now. */
-export type Moment = number | null;
+/**
+ * The time for which to read examples, in microseconds since the epoch: a read returns the newest version at or before
+ * this time. `null` means the newest version of all.
+ */
+export type VersionTime = number | null;
 
 /** One version of a dataset. Each write to its examples creates one. */
 export interface DatasetVersion {
+  /** When the version was written. No other version of the dataset has the same time. */
   readonly micros: number;
   readonly tags: readonly string[];
 }
 
 /**
- * Microseconds by which a client may backdate a write. Clients send the time at which they were called, which is before
- * the request arrives.
+ * By how many microseconds a client may backdate a version. Clients send the time at which they were called, which is
+ * before the request arrives.
  */
 const maxBackdateMicros = 60_000_000;
 
 /**
  * Chooses the time of a new version: the requested time if it is recent and after the newest version, otherwise now.
- * The versions' times strictly increase.
+ * So each version is later than the one before.
  */
 export function chooseVersionTime(
   newestMicros: number | null,

@@ -17,25 +17,25 @@ export class DatasetVersions {
     this.#tokens = tokens;
   }
 
-  async find(tenantId: string, id: string): Promise<Dataset | undefined> {
+  async findDataset(tenantId: string, id: string): Promise<Dataset | undefined> {
     const row = await this.#db.first(datasetQueries.find, { tenantId, id });
     return row === undefined ? undefined : parseDatasetRow(row, this.#tokens);
   }
 
   /** @throws RequestError 404: no such dataset. */
-  async read(tenantId: string, id: string): Promise<Dataset> {
-    const dataset = await this.find(tenantId, id);
+  async readDataset(tenantId: string, id: string): Promise<Dataset> {
+    const dataset = await this.findDataset(tenantId, id);
     if (dataset === undefined) {
       throw new RequestError(404, "Dataset not found");
     }
     return dataset;
   }
 
-  /** Adds a version. `added` is the change in the number of examples; it may be negative. */
-  async addVersion({ id, tenantId }: Dataset, micros: number, added: number): Promise<void> {
+  /** Adds a version, which changes the number of examples by `countChange`. */
+  async addVersion({ id, tenantId }: Dataset, micros: number, countChange: number): Promise<void> {
     const version = { tenant_id: tenantId, dataset_id: id, at_us: micros };
     await this.#db.run(datasetQueries.insertVersion, version);
-    await this.#db.run(datasetQueries.setVersion, { id, micros, added });
+    await this.#db.run(datasetQueries.setVersion, { id, micros, countChange });
   }
 
   async findVersion(dataset: Dataset, asOf: AsOf): Promise<DatasetVersion | undefined> {
@@ -52,7 +52,7 @@ export class DatasetVersions {
     return version;
   }
 
-  /** Reads the version of a time at which there is one. */
+  /** Reads the version with exactly this time. */
   async readVersionAt(
     { id, versionMicros }: Pick<Dataset, "id" | "versionMicros">,
     micros: number,

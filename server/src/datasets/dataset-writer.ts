@@ -22,13 +22,13 @@ import type { AsOf, DatasetVersion } from "./dataset-version.ts";
 import { DatasetVersions } from "./dataset-versions.ts";
 import type { SchemaChecks } from "./examples/schemas/schema-checks.ts";
 
-/** Rows that one slice of indexing processes. */
-const indexStep = 1_000;
+/** Maximum number of rows that one call adds to the search index, so that other writes can run in between. */
+const maxRowsPerIndexCall = 1_000;
 
-/** What the writer thread calls: an update is performed in slices. */
+/** The methods as the writer thread calls them: an update is a long write, which runs in slices. */
 export type DatasetWriteSteps = WithLongWrites<DatasetWrites, "update">;
 
-interface DatasetWriterParts {
+interface DatasetWriterDependencies {
   readonly keys: RowKeys;
   readonly tokens: TokenCipher;
   readonly schemas: SchemaChecks;
@@ -39,21 +39,21 @@ interface DatasetWriterParts {
 /** Writes datasets, their shares, tags and search indexes. */
 export class DatasetWriter implements DatasetWriteSteps {
   readonly #db: Database;
-  readonly #parts: DatasetWriterParts;
+  readonly #dependencies: DatasetWriterDependencies;
   readonly #rows: DatasetRows;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, parts: DatasetWriterParts) {
+  constructor(db: Database, dependencies: DatasetWriterDependencies) {
     this.#db = db;
-    this.#parts = parts;
-    this.#rows = new DatasetRows(db, parts.keys);
-    this.#versions = new DatasetVersions(db, parts.tokens);
+    this.#dependencies = dependencies;
+    this.#rows = new DatasetRows(db, dependencies.keys);
+    this.#versions = new DatasetVersions(db, dependencies.tokens);
   }
 
   async create(tenantId: string, draft: DatasetDraft): Promise<Dataset> {
-    this.#parts.schemas.requireValidSchemas(draft);
+    this.#dependencies.schemas.requireValidSchemas(draft);
     const key = await this.#rows.insert(tenantId, draft, "ready");
-    return toIds(tenantId, await this.#versions.read(tenantId, key));
+    return toIds(tenantId, await this.#versions.readDataset(tenantId, key));
   }
 
   async update(
@@ -61,9 +61,9 @@ export class DatasetWriter implements DatasetWriteSteps {
     id: string,
     { fields, examples: changes }: DatasetChanges,
   ): Promise<LongWrite<Dataset>> {
-    const dataset = { ...(await this.#versions.read(tenantId, id)), ...fields };
+    const dataset = { ...(await this.#versions.readDataset(tenantId, id)), ...fields };
     await this.#rows.assertNameUnused(tenantId, id, dataset.name);
-    return this.#parts.examples.updateDataset(tenantId, {
+    return this.#dependencies.examples.updateDataset(tenantId, {
       dataset,
       changes,
       mustCheck: fields.inputsSchema !== undefined || fields.outputsSchema !== undefined,
@@ -73,7 +73,7 @@ export class DatasetWriter implements DatasetWriteSteps {
   async deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]> {
     const deleted: string[] = [];
     for (const id of new Set(ids)) {
-      if ((await this.#versions.find(tenantId, id)) !== undefined) {
+      if ((await this.#versions.findDataset(tenantId, id)) !== undefined) {
         await this.#rows.retire(id);
         deleted.push(id);
       }
@@ -89,7 +89,7 @@ export class DatasetWriter implements DatasetWriteSteps {
     if (retired === undefined) {
       return false;
     }
-    if (await this.#parts.examples.eraseSome(retired.id)) {
+    if (await this.#dependencies.examples.eraseSome(retired.id)) {
       for (const deletion of Object.values(datasetDeletions)) {
         await this.#db.run(deletion, retired);
       }
@@ -98,7 +98,7 @@ export class DatasetWriter implements DatasetWriteSteps {
   }
 
   async share(tenantId: string, id: string): Promise<string> {
-    const existing = readToken((await this.#versions.read(tenantId, id)).shareToken);
+    const existing = readToken((await this.#versions.readDataset(tenantId, id)).shareToken);
     if (existing !== null) {
       return existing;
     }
@@ -106,13 +106,13 @@ export class DatasetWriter implements DatasetWriteSteps {
     await this.#db.run(datasetQueries.setShare, {
       id,
       share_digest: digestToken(token),
-      share_sealed: this.#parts.tokens.encrypt(token, tokenOwner.dataset(id)),
+      share_sealed: this.#dependencies.tokens.encrypt(token, tokenOwner.dataset(id)),
     });
     return token;
   }
 
   async unshare(tenantId: string, id: string): Promise<void> {
-    await this.#versions.read(tenantId, id);
+    await this.#versions.readDataset(tenantId, id);
     await this.#db.run(datasetQueries.setShare, { id, share_digest: null, share_sealed: null });
   }
 
@@ -121,7 +121,7 @@ export class DatasetWriter implements DatasetWriteSteps {
     id: string,
     { asOf, tag }: { asOf: AsOf; tag: string },
   ): Promise<DatasetVersion> {
-    const dataset = await this.#versions.read(tenantId, id);
+    const dataset = await this.#versions.readDataset(tenantId, id);
     const { micros } = await this.#versions.readVersion(dataset, asOf);
     await this.#db.run(datasetQueries.setTag, {
       tenant_id: tenantId,
@@ -133,26 +133,26 @@ export class DatasetWriter implements DatasetWriteSteps {
   }
 
   async beginIndex(tenantId: string, id: string, tag: string): Promise<IndexPosition> {
-    const dataset = await this.#versions.read(tenantId, id);
+    const dataset = await this.#versions.readDataset(tenantId, id);
     const micros =
       tag === latestTag
         ? null
         : (await this.#versions.readVersion(dataset, { kind: "tag", tag })).micros;
-    const lastKey = await this.#parts.index.begin(id);
+    const lastKey = await this.#dependencies.index.begin(id);
     const index = JSON.stringify({ tag, micros });
     await this.#db.run(datasetQueries.setIndex, { id, index_json: index });
-    return { after: 0, lastKey };
+    return { afterKey: 0, lastKey };
   }
 
   async extendIndex(
     tenantId: string,
     id: string,
-    { after, lastKey }: IndexPosition,
+    { afterKey, lastKey }: IndexPosition,
   ): Promise<IndexPosition | undefined> {
-    const dataset = await this.#versions.read(tenantId, id);
-    const moment = dataset.index?.micros ?? null;
-    const range = { after, lastKey, moment, limit: indexStep };
-    const next = await this.#parts.index.extend(id, range);
-    return next === undefined ? undefined : { after: next, lastKey };
+    const dataset = await this.#versions.readDataset(tenantId, id);
+    const versionTime = dataset.index?.micros ?? null;
+    const range = { afterKey, lastKey, versionTime, limit: maxRowsPerIndexCall };
+    const next = await this.#dependencies.index.extend(id, range);
+    return next === undefined ? undefined : { afterKey: next, lastKey };
   }
 }

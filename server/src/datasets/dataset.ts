@@ -1,4 +1,4 @@
-import type { AsOf, DatasetVersion, Moment } from "./dataset-version.ts";
+import type { AsOf, DatasetVersion, VersionTime } from "./dataset-version.ts";
 import type { ExampleChange } from "./examples/example.ts";
 import type { LongWrite } from "../storage/long-write.ts";
 import type { ShareToken } from "../storage/share-token.ts";
@@ -8,7 +8,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
 /**
- * The form of the examples: `kv` has arbitrary members, `llm` one input string and one output string, `chat` messages.
+ * What the examples of a dataset contain: `kv` arbitrary members, `llm` one input string and one output string, `chat`
+ * messages.
  */
 export type DataType = (typeof dataTypes)[number];
 
@@ -17,13 +18,16 @@ export interface DatasetFields {
   readonly name: string;
   readonly description: string | null;
   readonly dataType: DataType;
-  /** JSON schema that the inputs of every example match. */
+  /** JSON schema that the inputs of every example must match; `null` if there is none. */
   readonly inputsSchema: JsonObject | null;
+  /** The same for the outputs. */
   readonly outputsSchema: JsonObject | null;
   readonly extra: JsonObject | null;
-  /** Stored and returned, but not applied. */
+  /** Transformations of examples, which this server stores and returns but does not apply. */
   readonly transformations: readonly unknown[] | null;
+  /** Stored and returned as the client sent it; has no effect in this server. */
   readonly externallyManaged: boolean;
+  /** The experiment with which others on the dataset are compared. */
   readonly baselineExperimentId: string | null;
 }
 
@@ -38,52 +42,60 @@ export interface Dataset extends DatasetFields {
   readonly exampleCount: number;
   /** Number of experiments on the dataset. */
   readonly sessionCount: number;
+  /** Start of the newest experiment. */
   readonly lastSessionMicros: number | null;
   readonly shareToken: ShareToken;
+  /** `null` if the dataset can't be searched. */
   readonly index: DatasetIndex | null;
 }
 
-/** The version that the search index covers. */
+/** The search index of a dataset, which contains the examples of one version. */
 export interface DatasetIndex {
+  /** The tag of the indexed version. */
   readonly tag: string;
   /** Time of the indexed version; `null` if the index follows the newest version. */
   readonly micros: number | null;
 }
 
+/** A dataset that is to be created. */
 export interface DatasetDraft extends DatasetFields {
   readonly id: string;
   readonly createdMicros: number;
 }
 
-/** Fields to update; those that are `undefined` keep their value. */
+/** Changes to a dataset and to some of its examples, which are made in one write. */
 export interface DatasetChanges {
+  /** The fields to update. A field that is absent keeps its value. */
   readonly fields: Partial<DatasetFields>;
-  /** Applied before the schemas are checked. */
+  /** The changes are made before the examples are checked against the new schemas. */
   readonly examples: readonly ExampleChange[];
 }
 
+/** The ids of the examples that differ between two versions, by kind of difference. */
 export interface DatasetDiff {
   readonly added: readonly string[];
   readonly modified: readonly string[];
   readonly removed: readonly string[];
 }
 
-/** Kinds of difference, in the order in which a diff lists them. */
-export const differences = ["removed", "modified", "added"] as const;
-export type Difference = (typeof differences)[number];
+/** The kinds of differences between two versions, in the order in which a diff lists them. */
+export const differenceKinds = ["removed", "modified", "added"] as const;
+export type DifferenceKind = (typeof differenceKinds)[number];
 
+/** Selects a page of the differences between two versions. */
 export interface DiffPageQuery {
-  readonly from: Moment;
-  readonly to: Moment;
-  /** All kinds if omitted. */
-  readonly kind?: Difference;
+  readonly from: VersionTime;
+  readonly to: VersionTime;
+  /** Only differences of this kind; all kinds if omitted. */
+  readonly kind?: DifferenceKind;
   readonly limit: number;
   readonly offset: number;
 }
 
 export interface DatasetDiffPage {
-  readonly counts: Readonly<Record<Difference, number>>;
-  readonly changes: readonly { readonly id: string; readonly kind: Difference }[];
+  readonly countByKind: Readonly<Record<DifferenceKind, number>>;
+  /** The ids of the examples that differ, on this page. */
+  readonly changes: readonly { readonly id: string; readonly kind: DifferenceKind }[];
 }
 
 export type DatasetOrder =
@@ -94,6 +106,7 @@ export type DatasetOrder =
   | "session_count"
   | "modified_at";
 
+/** Selects datasets. All conditions that are set must hold. */
 export interface DatasetQuery {
   readonly ids?: readonly string[];
   readonly name?: string;
@@ -107,8 +120,9 @@ export interface DatasetQuery {
   readonly offset: number;
 }
 
+/** Selects versions of a dataset. */
 export interface VersionQuery {
-  /** Part of a tag. */
+  /** Selects only versions with a tag that contains this text. */
   readonly search?: string;
   /** Selects only versions that changed this example. */
   readonly exampleId?: string;
@@ -121,24 +135,29 @@ export interface DatasetReads {
   list(tenantId: string, query: DatasetQuery): Promise<readonly Dataset[]>;
   /** Finds the dataset that is shared under the token. */
   findShared(token: string): Promise<Dataset | undefined>;
-  /** Finds the version of a tag, or the newest version at or before a time, of a dataset of the tenant. */
+  /** Finds the version that a tag or a time refers to. */
   findVersion(tenantId: string, id: string, asOf: AsOf): Promise<DatasetVersion | undefined>;
-  /** Lists the versions, the newest first. */
+  /** Lists versions of a dataset, the newest first. */
   listVersions(
     tenantId: string,
     id: string,
     query: VersionQuery,
   ): Promise<readonly DatasetVersion[]>;
-  diff(tenantId: string, id: string, moments: { from: Moment; to: Moment }): Promise<DatasetDiff>;
+  /** Compares two versions of a dataset. */
+  diff(
+    tenantId: string,
+    id: string,
+    versionTimes: { from: VersionTime; to: VersionTime },
+  ): Promise<DatasetDiff>;
   /** Returns the number of differences of each kind, and one page of them. */
   diffPage(tenantId: string, id: string, query: DiffPageQuery): Promise<DatasetDiffPage>;
 }
 
-/** The position at which building a search index continues. */
+/** Where building a search index continues: after the row `afterKey`, up to the row `lastKey`. */
 export interface IndexPosition {
-  /** The last row that was indexed. */
-  readonly after: number;
-  /** The last row when indexing began. Writes index later rows themselves. */
+  /** Key of the last row that is in the index. */
+  readonly afterKey: number;
+  /** Key of the last row that existed when indexing began. Later rows are indexed by the writes that add them. */
   readonly lastKey: number;
 }
 
@@ -148,67 +167,71 @@ export interface DatasetWrites {
   /** @throws RequestError 404: no such dataset. 409: the name is taken. 422: examples do not match a schema. */
   update(tenantId: string, id: string, changes: DatasetChanges): Promise<Dataset>;
   /**
-   * Hides the datasets at once and returns their ids; {@link DatasetWrites.sweep} erases their contents later.
+   * Hides the datasets at once and returns their ids; {@link DatasetWrites.sweep} erases their rows later.
    *
    * @throws RequestError 404: none of them exists.
    */
   deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /**
-   * Deletes a part of the contents of deleted datasets, so that other writes can run in between. Returns `false` when
-   * nothing is left.
+   * Erases a part of what deleted datasets contained, so that other writes can run between two calls. Returns `false`
+   * when all is erased.
    */
   sweep(): Promise<boolean>;
   /**
-   * Returns the share token; the same one when repeated.
+   * Shares a dataset, and returns the token of its link. Repeating the call returns the same token.
    *
    * @throws RequestError 404: no such dataset.
    */
   share(tenantId: string, id: string): Promise<string>;
-  /** @throws RequestError 404: no such dataset. */
+  /**
+   * Revokes the share token.
+   *
+   * @throws RequestError 404: no such dataset.
+   */
   unshare(tenantId: string, id: string): Promise<void>;
   /**
-   * Tags a version.
+   * Moves a tag to a version; creates the tag if it does not exist.
    *
    * @throws RequestError 404: no such dataset or version.
    */
-  tag(tenantId: string, id: string, at: { asOf: AsOf; tag: string }): Promise<DatasetVersion>;
+  tag(tenantId: string, id: string, target: { asOf: AsOf; tag: string }): Promise<DatasetVersion>;
   /**
-   * Begins to build the search index.
+   * Begins to build the search index of the version with a tag. {@link DatasetWrites.extendIndex} continues.
    *
    * @throws RequestError 404: no such dataset or version.
    */
   beginIndex(tenantId: string, id: string, tag: string): Promise<IndexPosition>;
-  /** Indexes some rows; returns where to continue, or `undefined` at the end. */
+  /** Adds some rows to the search index. Returns where to continue, or `undefined` if the index is complete. */
   extendIndex(
     tenantId: string,
     id: string,
-    from: IndexPosition,
+    position: IndexPosition,
   ): Promise<IndexPosition | undefined>;
 }
 
-/** A change of a dataset and of some of its examples. */
+/** The change of a dataset and of some of its examples, as the engine stores it. */
 export interface DatasetUpdate {
   /** The dataset after the change. */
   readonly dataset: Dataset;
   readonly changes: readonly ExampleChange[];
-  /** Whether all examples must be checked, because the schemas changed. */
+  /** Whether all examples must be validated, because a schema changed. */
   readonly mustCheck: boolean;
 }
 
-/** The examples of datasets, as an engine stores them. It may return its results at once or later. */
+/** Writes to datasets that also write examples, which each engine stores in its own way. */
 export interface DatasetExamples {
   updateDataset(tenantId: string, update: DatasetUpdate): LongWrite<Dataset>;
-  /** Erases some examples of a dataset; returns whether none is left. */
+  /** Erases some rows of the examples of a dataset. Returns whether all are erased. */
   eraseSome(datasetId: string): boolean | Promise<boolean>;
 }
 
-/** The index of words that a search of examples uses. An engine may return its results at once or later. */
+/** The full-text index of the search of examples. An engine may return its results at once or as promises. */
 export interface ExampleTextIndex {
-  /** Empties the index of a dataset and returns the key of the last row that has to be indexed. */
+  /** Removes all rows of a dataset from the index. Returns the key of the last row that must be indexed. */
   begin(datasetId: string): number | Promise<number>;
-  /** Indexes some rows; returns the key of the last one, or `undefined` at the end. */
+  /** Adds up to `limit` rows to the index. Returns the key of the last one, or `undefined` if no more follow. */
   extend(
     datasetId: string,
-    range: IndexPosition & { readonly moment: Moment; readonly limit: number },
+    range: IndexPosition & { readonly versionTime: VersionTime; readonly limit: number },
   ): number | undefined | Promise<number | undefined>;
 }

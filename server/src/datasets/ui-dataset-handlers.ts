@@ -3,22 +3,22 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { joinChunks, readBodyChunks, isLarge } from "../bodies/read-body.ts";
 import { serverLimits } from "../model/options.ts";
-import { differences } from "./dataset.ts";
-import type { Moment } from "./dataset-version.ts";
+import { differenceKinds } from "./dataset.ts";
+import type { VersionTime } from "./dataset-version.ts";
 import type { ExamplePreview } from "./examples/example.ts";
 import type { DatasetStore } from "./dataset-store.ts";
 import { toPreviewJson } from "./examples/example-preview-json.ts";
 import { toIso } from "../http/wire-text.ts";
 import { parseImport } from "./examples/parse/parse-examples.ts";
 import type { WorkThreads } from "../storage/work-threads.ts";
-import { findMoment, readAsOf } from "./as-of.ts";
-import { datasetIdOf, findDataset } from "./dataset-handlers.ts";
+import { findVersionTime, readAsOf } from "./as-of.ts";
+import { readDatasetId, findDataset } from "./dataset-handlers.ts";
 import { parseOneOf, parsePage } from "./dataset-query.ts";
 import { parseExampleQuery } from "./examples/example-query.ts";
 import { firstValue } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** `GET /ui/datasets/{id}/examples`: previews of examples, bounded in size whatever the examples hold. */
+/** `GET /ui/datasets/{id}/examples`: lists examples with the beginnings of their payloads, which may be large. */
 export async function previewExamples(
   store: DatasetStore,
   request: FastifyRequest,
@@ -27,7 +27,7 @@ export async function previewExamples(
   const dataset = await findDataset(store, request);
   const scope = {
     datasetId: dataset.id,
-    moment: await findMoment(store, dataset, readAsOf(query)),
+    versionTime: await findVersionTime(store, dataset, readAsOf(query)),
   };
   const found = await store.read.examples.preview(
     request.tenantId,
@@ -37,27 +37,34 @@ export async function previewExamples(
   return found.map(toPreviewJson);
 }
 
-/** `GET /ui/datasets/{id}/diff`: counts of differences, and one page of them with previews of both versions. */
+/**
+ * `GET /ui/datasets/{id}/diff`: returns the number of differences of each kind, and one page of the examples that differ
+ * with the beginnings of their payloads in both versions.
+ */
 export async function previewDatasetDiff(
   store: DatasetStore,
   request: FastifyRequest,
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
-  const from = await findMoment(store, dataset, readAsOf(query, "from"));
-  const to = await findMoment(store, dataset, readAsOf(query, "to"));
+  const from = await findVersionTime(store, dataset, readAsOf(query, "from"));
+  const to = await findVersionTime(store, dataset, readAsOf(query, "to"));
   const kind = firstValue(query, "kind") ?? "";
-  const { counts, changes } = await store.read.datasets.diffPage(request.tenantId, dataset.id, {
-    from,
-    to,
-    ...(kind !== "" && { kind: parseOneOf(kind, differences, "kind") }),
-    ...parsePage(query),
-  });
+  const { countByKind, changes } = await store.read.datasets.diffPage(
+    request.tenantId,
+    dataset.id,
+    {
+      from,
+      to,
+      ...(kind !== "" && { kind: parseOneOf(kind, differenceKinds, "kind") }),
+      ...parsePage(query),
+    },
+  );
   const ids = changes.map(({ id }) => id);
-  const before = await previewsAt(store, request, { ids, moment: from });
-  const after = await previewsAt(store, request, { ids, moment: to });
+  const before = await readPreviews(store, request, { ids, versionTime: from });
+  const after = await readPreviews(store, request, { ids, versionTime: to });
   return {
-    counts,
+    counts: countByKind,
     changes: changes.map((change) => ({
       id: change.id,
       kind: change.kind,
@@ -67,15 +74,15 @@ export async function previewDatasetDiff(
   };
 }
 
-async function previewsAt(
+async function readPreviews(
   store: DatasetStore,
   request: FastifyRequest,
-  { ids, moment }: { readonly ids: readonly string[]; readonly moment: Moment },
+  { ids, versionTime }: { readonly ids: readonly string[]; readonly versionTime: VersionTime },
 ): Promise<ReadonlyMap<string, ReturnType<typeof toPreviewJson>>> {
   const found: readonly ExamplePreview[] = await store.read.examples.preview(
     request.tenantId,
     {
-      filter: { datasetId: datasetIdOf(request), moment, ids },
+      filter: { datasetId: readDatasetId(request), versionTime, ids },
       order: "id",
       isDescending: false,
       seed: 0,
@@ -88,8 +95,8 @@ async function previewsAt(
 }
 
 /**
- * `POST /ui/datasets/{id}/import`: stores the valid examples of a list as one version, and returns why each of the
- * others was rejected.
+ * `POST /ui/datasets/{id}/import`: stores the valid examples of a list as one version, and returns why each invalid one
+ * was rejected.
  */
 export async function importExamples(
   { store, work }: { readonly store: DatasetStore; readonly work: WorkThreads },
@@ -103,15 +110,15 @@ export async function importExamples(
   const parsed = isLarge(chunks, serverLimits.largeExamplesBytes)
     ? await work.run<ExampleImportTask>(tenantId, { kind: "exampleImport", chunks, datasetId })
     : parseImport(datasetId, joinChunks(chunks));
-  const written = await store.write.largeExamples.import(tenantId, datasetId, parsed.parts);
-  const indexes = new Map(parsed.rows);
-  const invalidRows = Object.entries(written.rejected).map(([id, reason]) => ({
+  const result = await store.write.largeExamples.import(tenantId, datasetId, parsed.parts);
+  const indexes = new Map(parsed.rowIndexes);
+  const invalidRows = Object.entries(result.rejected).map(([id, reason]) => ({
     index: indexes.get(id) ?? 0,
     reason,
   }));
-  const micros = written.datasets[datasetId]?.micros;
+  const micros = result.datasets[datasetId]?.micros;
   return reply.send({
-    count: written.count,
+    count: result.count,
     as_of: micros === undefined ? null : toIso(micros),
     rejected: [...parsed.rejected, ...invalidRows].toSorted((a, b) => a.index - b.index),
   });

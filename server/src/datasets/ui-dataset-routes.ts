@@ -27,7 +27,7 @@ export function addUiDatasetRoutes(app: FastifyInstance, store: DatasetStore): v
 }
 
 /**
- * Adds the import route. Its handler reads the body itself, because payloads are stored exactly as they were sent.
+ * Adds the import route. The framework must not parse its body, because payloads are stored exactly as they were sent.
  */
 export function addUiImportRoutes(
   app: FastifyInstance,

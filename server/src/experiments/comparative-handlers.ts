@@ -10,7 +10,7 @@ import type { ComparativeJson } from "./comparative-schemas.ts";
 import type { FeedbackStats } from "../runs/run-feedback.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
 import { toIso } from "../http/wire-text.ts";
-import { datasetIdOf, findDataset } from "../datasets/dataset-handlers.ts";
+import { readDatasetId, findDataset } from "../datasets/dataset-handlers.ts";
 import { firstValue, parseId, parseIds, parsePage, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
@@ -58,7 +58,7 @@ export async function listComparatives(
   request: FastifyRequest,
 ): Promise<unknown> {
   const { tenantId } = request;
-  const query = parseQuery(datasetIdOf(request), request.query as QueryString);
+  const query = parseQuery(readDatasetId(request), request.query as QueryString);
   await findDataset(store, request);
   const comparatives = await store.read.comparatives.list(tenantId, query);
   const ids = comparatives.map((comparative) => comparative.id);

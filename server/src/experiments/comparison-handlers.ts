@@ -125,7 +125,7 @@ async function readExamples(
   const found: readonly ExamplePreview[] = await store.read.examples.preview(
     tenantId,
     {
-      filter: { datasetId, moment: null, ids: page.map(({ exampleId }) => exampleId) },
+      filter: { datasetId, versionTime: null, ids: page.map(({ exampleId }) => exampleId) },
       order: "id",
       isDescending: false,
       seed: 0,

@@ -17,7 +17,7 @@ import {
 } from "../datasets/examples/example-json.ts";
 import { toRunJson } from "../runs/serializers/run-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
-import { linkFor, sendJson } from "../datasets/examples/example-handlers.ts";
+import { createAttachmentLinker, sendJson } from "../datasets/examples/example-handlers.ts";
 import { createFileLinker } from "../runs/handlers/run-handlers.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
 import { firstValue, parseId } from "../http/query-string.ts";
@@ -54,7 +54,7 @@ export async function readDatasetRuns(
   const filters = createSessionFilters(body);
   const ids = body.example_ids?.map((id) => parseId(id, "example_ids"));
   const examples = await store.read.examples.list(tenantId, {
-    filter: { datasetId, moment: null, ...(ids === undefined ? {} : { ids }) },
+    filter: { datasetId, versionTime: null, ...(ids === undefined ? {} : { ids }) },
     order: "recently_created",
     isDescending: false,
     seed: 0,
@@ -68,7 +68,7 @@ export async function readDatasetRuns(
     ),
   );
   const byExample = await groupRuns({ store, links }, request, runs.flat());
-  const view = { select: allMembers, link: linkFor(links, request) };
+  const view = { select: allMembers, link: createAttachmentLinker(links, request) };
   const items = examples.map((example) => {
     const exampleRuns = byExample.get(example.id) ?? [];
     return `${toExampleJson(example, view).slice(0, -1)},"runs":[${exampleRuns.join(",")}]}`;

@@ -208,7 +208,7 @@ export function createWriters(db: Connection) {
       tokens: tokenKeysOf(db),
       schemas: datasetDependencies.schemas,
       examples: new SqliteDatasetExamples(datasetDependencies, largeExamples),
-      index: datasetDependencies.index,
+      index: datasetDependencies.textIndex,
     }),
     examples: new ExampleWriter(database, exampleParts),
     largeExamples,

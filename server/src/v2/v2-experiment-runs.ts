@@ -9,7 +9,7 @@ import { serverLimits } from "../model/options.ts";
 import type { Example } from "../datasets/examples/example.ts";
 import { allMembers, toExampleJson } from "../datasets/examples/example-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
-import { linkFor } from "../datasets/examples/example-handlers.ts";
+import { createAttachmentLinker } from "../datasets/examples/example-handlers.ts";
 import { parseId } from "../http/query-string.ts";
 import { pageBody, toPageSize, parseOffset, sendPage } from "./v2-page.ts";
 import { parseSelects, readV2Runs } from "./v2-runs.ts";
@@ -56,7 +56,7 @@ export async function queryV2ExperimentRuns(
   for (const experiment of new Set(body.experiment_ids)) {
     await addRuns(dependencies, request, { experiment, exampleIds: ids, selects, runs });
   }
-  const view = { select: allMembers, link: linkFor(dependencies.links, request) };
+  const view = { select: allMembers, link: createAttachmentLinker(dependencies.links, request) };
   const items = examples.map((example) => {
     const json = toExampleJson(example, view).slice(0, -1);
     return Buffer.from(`${json},"runs":[${(runs.get(example.id) ?? []).join(",")}]}`);
@@ -85,7 +85,7 @@ async function listExamples(
     from: number,
   ): Promise<readonly Example[]> =>
     store.read.examples.list(tenantId, {
-      filter: { datasetId, moment: null, ...(ids === undefined ? {} : { ids }) },
+      filter: { datasetId, versionTime: null, ...(ids === undefined ? {} : { ids }) },
       order: "recently_created",
       isDescending: false,
       seed: 0,

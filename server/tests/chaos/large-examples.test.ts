@@ -167,7 +167,7 @@ test("staged rows are invisible, and those of a server that ended in between are
     (cause: unknown) => (cause instanceof Error ? cause.message : cause),
   );
   await waitUntil(() => (countRows(folder)["examples"] ?? 0) > 0);
-  expect(await store.read.examples.count(tenantId, { datasetId: id, moment: null })).toBe(0);
+  expect(await store.read.examples.count(tenantId, { datasetId: id, versionTime: null })).toBe(0);
   const first = drafts[0]!.draft.id;
   expect(await store.read.examples.findDatasetId(tenantId, first)).toBeUndefined();
   await store.close();
@@ -210,7 +210,7 @@ test("another write to the dataset waits until a large one ends", async () => {
   for (const refused of before) {
     expect(refused).toMatchObject({ status: "rejected", reason: { status: 409 } });
   }
-  const count = await store.read.examples.count(tenantId, { datasetId: id, moment: null });
+  const count = await store.read.examples.count(tenantId, { datasetId: id, versionTime: null });
   expect(count).toBe(small.status === "fulfilled" ? 1 : 2_000);
 });
 

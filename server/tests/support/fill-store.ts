@@ -1,5 +1,5 @@
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
-import { placeOf } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
+import { toPlaceSql } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
 
 /** The number of rows to create. */
 export interface FillSizes {
@@ -70,6 +70,6 @@ export function fillStore(db: Connection, { tenantId, runs, examples }: FillSize
     ${numbers(examples)} INSERT INTO examples (tenant_id, dataset_id, id, position, created_us, from_us, inputs, outputs, metadata)
       SELECT '${tenantId}', '${datasetId}', ${example}, n, ${firstMicros}, ${firstMicros},
         '{"question":"' || ${text} || '"}', '{"answer":"' || ${wordOf(29)} || '"}', '{}' FROM c;
-    INSERT INTO example_places SELECT ${placeOf("id")}, key FROM examples ORDER BY 1, 2;
+    INSERT INTO example_places SELECT ${toPlaceSql("id")}, key FROM examples ORDER BY 1, 2;
     COMMIT`);
 }

@@ -1,5 +1,5 @@
 import { PGlite } from "@electric-sql/pglite";
-import { placeOf } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
+import { toPlaceSql } from "../../src/datasets/examples/sqlite/example-place-tables.ts";
 import { compileFor } from "../../src/storage/dialect.ts";
 import { bindValues, Query } from "../../src/storage/query.ts";
 import type { BuiltQuery, Database } from "../../src/storage/query.ts";
@@ -37,7 +37,7 @@ export async function openSqlite(): Promise<RepositoryEngine> {
     exec: async (sql) => connection.exec(sql),
     indexExamples: async () =>
       connection.exec(`DELETE FROM example_places;
-        INSERT INTO example_places SELECT ${placeOf("id")}, key FROM examples ORDER BY 1, 2`),
+        INSERT INTO example_places SELECT ${toPlaceSql("id")}, key FROM examples ORDER BY 1, 2`),
     close: async () => connection.close(),
   };
 }

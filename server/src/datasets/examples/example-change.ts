@@ -1,21 +1,26 @@
 import { isDeepStrictEqual } from "node:util";
-import { joinSplits, separateStored } from "./splits.ts";
+import { appendSplits, separateStoredMetadata } from "./splits.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { Attachment, AttachmentOperations, ExampleChange } from "./example.ts";
-import type { CurrentExample, NewRow } from "./example-rows.ts";
+import type { CurrentExample, NewExampleRow } from "./example-rows.ts";
 
-interface Change {
+interface ChangeInput {
   readonly example: CurrentExample;
   readonly change: ExampleChange;
   readonly tenantId: string;
 }
 
-type ChangedRow = Omit<NewRow, "fromMicros">;
+type ChangedRow = Omit<NewExampleRow, "fromMicros">;
 
 /**
- * Computes the example's new row without its new files; `undefined` if nothing changes. Writes nothing.
+ * Applies a change to an example, and returns its new row without its new attachments; `undefined` if nothing changes.
+ * Writes nothing.
  */
-export function planChange({ example, change, tenantId }: Change): ChangedRow | undefined {
+export function createChangedRow({
+  example,
+  change,
+  tenantId,
+}: ChangeInput): ChangedRow | undefined {
   const row = {
     id: example.id,
     tenantId,
@@ -26,25 +31,25 @@ export function planChange({ example, change, tenantId }: Change): ChangedRow | 
     inputs: change.inputs ?? example.inputs,
     outputs: change.outputs === undefined ? example.outputs : change.outputs,
     metadata: changeMetadata(example, change),
-    attachments: applyOperations(example, change.operations),
+    attachments: applyAttachmentOperations(example, change.attachmentOperations),
   };
   const files = change.attachments ?? [];
   if (files.length === 0 && isDeepStrictEqual({ ...example, ...row }, { ...example, tenantId })) {
     return undefined;
   }
-  // A new file replaces an attachment of the same name.
+  // A new attachment replaces an old one with the same name.
   const retained = row.attachments.filter((old) => files.every(({ name }) => name !== old.name));
   return { ...row, attachments: retained };
 }
 
-/** Metadata is replaced as a whole; the splits stay if the change does not name any. */
+/** Replaces the metadata as a whole. The splits, which are stored in it, stay if the change does not contain any. */
 function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange): string {
   const { metadata, splits } = change;
   if (metadata === undefined && splits === undefined) {
     return old;
   }
-  const stored = separateStored(old);
-  return joinSplits(metadata ?? stored.rest, splits ?? stored.splits ?? []);
+  const stored = separateStoredMetadata(old);
+  return appendSplits(metadata ?? stored.otherMembers, splits ?? stored.splits ?? []);
 }
 
 /**
@@ -52,7 +57,7 @@ function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange
  *
  * @throws RequestError 422: no attachment has a given name, or two would have the same name.
  */
-function applyOperations(
+function applyAttachmentOperations(
   { id, attachments }: CurrentExample,
   operations: AttachmentOperations | undefined,
 ): readonly Attachment[] {

@@ -13,41 +13,41 @@ import {
 import type { Parameters } from "../../storage/query.ts";
 import { hasOneOfIds } from "./example-ids.ts";
 
-/** The values of the conditions whose number does not vary. */
+/** The values of conditions that are in a query at most once, so that few different queries have to be built. */
 export interface ScopeValues {
   readonly tenantId: string;
-  /** The current rows if omitted. */
-  readonly moment?: number | undefined;
+  /** Time of the version to read; the newest version if omitted. */
+  readonly versionTime?: number | undefined;
   readonly datasetId?: string | undefined;
-  /** JSON list. */
+  /** JSON list of ids. */
   readonly ids?: string | undefined;
-  /** JSON list of the JSON texts of names. */
+  /** JSON list whose items are the names as JSON texts. */
   readonly splits?: string | undefined;
 }
 
-const [tenantId, datasetId, toMicros, metadata] = [
+const [tenantId, datasetId, endMicros, metadata] = [
   sql.ref<string>("e.tenant_id"),
   sql.ref<string>("e.dataset_id"),
   sql.ref<number | null>("e.to_us"),
   sql.ref<string>("e.metadata"),
 ];
 
-/** The conditions on the row `e` of an example that these values require. */
-export function scopeConditions(values: Parameters<ScopeValues>): Expression<boolean>[] {
-  const { moment, ids, splits } = values;
+/** Creates the conditions on the row `e` of an example that these values require. */
+export function createScopeConditions(values: Parameters<ScopeValues>): Expression<boolean>[] {
+  const { versionTime, ids, splits } = values;
   const conditions: Expression<boolean>[] = [
     withinTimeLimit("e.key"),
     sql`${tenantId} = ${values.tenantId}`,
-    // The current rows have an index.
-    moment === undefined
-      ? sql`${toMicros} IS NULL`
-      : sql`e.from_us <= ${moment} AND (${toMicros} IS NULL OR ${toMicros} > ${moment})`,
+    // The index on rows of the newest version requires exactly this condition.
+    versionTime === undefined
+      ? sql`${endMicros} IS NULL`
+      : sql`e.from_us <= ${versionTime} AND (${endMicros} IS NULL OR ${endMicros} > ${versionTime})`,
   ];
   if (ids !== undefined) {
     conditions.push(hasOneOfIds(ids));
   }
   if (values.datasetId !== undefined) {
-    // Ids select fewer rows than the index on the dataset, which may have millions.
+    // The index on ids selects fewer rows than the index on the dataset, which may contain millions of examples.
     const column = ids === undefined ? datasetId : withoutIndex(datasetId);
     conditions.push(sql`${column} = ${values.datasetId}`);
   }
@@ -57,16 +57,16 @@ export function scopeConditions(values: Parameters<ScopeValues>): Expression<boo
   return conditions;
 }
 
-/** The splits of the row `e`, as the JSON text of a list; null if it has none. */
+/** SQL for the splits of the row `e`, as the JSON text of a list; null if the row has no splits. */
 export const splitsColumn = perEngine<string | null>({
   sqlite: sql.raw(`(${objectSql("e.metadata")} -> '$.dataset_split')`),
   postgres: sql`(${toReadableJson(metadata)} -> 'dataset_split')::text`,
 });
 
 /**
- * SQLite searches for each name as JSON text in the list as JSON text, after a bracket or a comma; inside another name
- * its quotes would be escaped. JSON is compared because a name may contain characters that SQLite's text functions
- * can't handle.
+ * Whether the row `e` is in one of the splits. For SQLite, the JSON text of a name is searched for in the JSON text of
+ * the list of splits, after a bracket or a comma. It can't match inside another name, because there its quotes would be
+ * escaped. JSON is compared because SQLite's text functions can't handle some characters that a name may contain.
  */
 const isInSplit = (names: Expression<string>): Expression<boolean> =>
   perEngine<boolean>({
@@ -76,7 +76,7 @@ const isInSplit = (names: Expression<string>): Expression<boolean> =>
       WHERE ${toReadableJson(metadata)} -> 'dataset_split' @> ${toReadableJson(sql.ref("n.value"))})`,
   });
 
-/** Whether the metadata of the row `e` has these entries; see `createContainsObjectCondition`. */
+/** Whether the metadata of the row `e` contains these members; see `createContainsObjectCondition`. */
 export function hasMetadata(expected: Readonly<Record<string, unknown>>): Expression<boolean> {
   const condition = createContainsObjectCondition(objectSql("e.metadata"), expected);
   const json = sql<string>`${JSON.stringify(expected)}`;

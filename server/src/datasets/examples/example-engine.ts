@@ -6,43 +6,43 @@ import type { Attachment } from "./example.ts";
 import type { ScopeValues } from "./example-conditions.ts";
 import type { ExampleRow } from "./example-queries.ts";
 
-// What each engine does in its own way with examples. Everything else is written once, in `ExampleReader` and
-// `ExampleWriter`.
+// The operations on examples that each database engine implements itself. All others are written once for every engine,
+// in `ExampleReader` and `ExampleWriter`.
 
-/** The example to which a file belongs. */
+/** Identifies the example to which an attachment belongs. */
 export interface FileOwner {
   readonly tenantId: string;
   readonly datasetId: string;
   readonly id: string;
 }
 
-/** Searches examples. */
+/** Searches the text of examples. */
 export interface ExampleTextSearch {
   /** Compiles a filter expression into a condition on the row `e` of an example. */
   compile(filter: CheckedFilter): Expression<boolean>;
-  /** Returns the examples whose inputs match the words best, the best match first. */
+  /** Returns the examples whose inputs match the search terms best, the best match first. */
   match(
     scope: ScopeValues,
     search: {
       readonly conditions: readonly Expression<boolean>[];
-      readonly words: readonly string[];
+      readonly terms: readonly string[];
       readonly limit: number;
     },
   ): Promise<readonly ExampleRow[]>;
 }
 
-/** Writes of examples whose methods differ between the engines. It may return its results at once or later. */
+/** Writes to examples that each engine implements itself. An engine may return its results at once or as promises. */
 export interface ExampleWriteEngine {
-  /** Assigns consecutive keys to new rows, and returns the first. Keys are never reused. */
+  /** Assigns consecutive keys to new rows, and returns the first key. Keys are never reused. */
   assignKeys(count: number): number | Promise<number>;
-  /** Makes the rows with new keys findable by their ids. */
+  /** Indexes the rows that were inserted, so that queries find them by their ids. */
   indexNewIds(): void | Promise<void>;
-  /** Updates the index of words after a write, if it follows the newest version of the dataset. */
+  /** Updates the full-text index after a write, if the index follows the newest version of the dataset. */
   updateTextIndex(
     dataset: Dataset,
-    rows: { readonly added: readonly number[]; readonly removed: readonly number[] },
+    keys: { readonly added: readonly number[]; readonly removed: readonly number[] },
   ): void | Promise<void>;
-  /** Copies an attachment of a run; `undefined` if the run has none of that name. */
+  /** Copies an attachment from a run to an example. Returns `undefined` if the run has no attachment of that name. */
   copyRunFile(
     owner: FileOwner,
     runKey: string,

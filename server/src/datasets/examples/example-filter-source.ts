@@ -5,23 +5,22 @@ import { objectSql } from "../../filter/json-sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 
 /**
- * Compiles a filter over {@link exampleFields} into a condition on the row `e` of `examples`. To parse a filter from
- * a request, call `readFilter(exampleFields, "filter", text)`, which responds to errors in the filter with 422.
+ * Compiles a filter expression over the fields `exampleFields` into a condition on the row `e` of `examples`.
  */
 export const compileExampleFilter = (filter: CheckedFilter): Sql =>
-  compileFilter(filter, exampleSource("e"));
+  compileFilter(filter, createExampleSource("e"));
 
-function exampleSource(example: string): FilterSource {
-  const metadata = objectSql(`${example}.metadata`);
-  const inputs = objectSql(`${example}.inputs`);
-  const outputs = objectSql(`${example}.outputs`);
+function createExampleSource(rowName: string): FilterSource {
+  const metadata = objectSql(`${rowName}.metadata`);
+  const inputs = objectSql(`${rowName}.inputs`);
+  const outputs = objectSql(`${rowName}.outputs`);
   const splits = `CASE json_type(${metadata}, '$.dataset_split') WHEN 'array' THEN ${metadata} -> '$.dataset_split' END`;
   return {
     columns: {
-      id: `${example}.id`,
-      source_run_id: `${example}.source_run_id`,
-      created_at: `${example}.created_us`,
-      modified_at: `${example}.from_us`,
+      id: `${rowName}.id`,
+      source_run_id: `${rowName}.source_run_id`,
+      created_at: `${rowName}.created_us`,
+      modified_at: `${rowName}.from_us`,
     },
     conditions: {},
     lists: { split: splits, splits },

@@ -7,21 +7,21 @@ import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
 import type { Example } from "./example.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import { allMembers, toExampleJson, toJsonListInSlices } from "./example-json.ts";
-import { findMoment, readAsOf } from "../as-of.ts";
+import { findVersionTime, readAsOf } from "../as-of.ts";
 import { parseExampleFilter, parseExampleQuery, parseSelect } from "./example-query.ts";
 import type { ExampleScope } from "./example-query.ts";
 import { firstValue, parseId, parseIds } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
-/** `GET /examples`. */
+/** Handles `GET /examples`. */
 export async function listExamples(
   { store, links }: WithLinks<DatasetStore>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const query = request.query as QueryString;
-  const parsed = parseExampleQuery(query, await findScope(store, request));
-  const view = { select: parseSelect(query), link: linkFor(links, request) };
+  const parsed = parseExampleQuery(query, await findExampleScope(store, request));
+  const view = { select: parseSelect(query), link: createAttachmentLinker(links, request) };
   const examples = await store.read.examples.list(request.tenantId, parsed);
   return sendJson(
     reply,
@@ -29,19 +29,19 @@ export async function listExamples(
   );
 }
 
-/** `GET /examples/count`. */
+/** Handles `GET /examples/count`. */
 export async function countExamples(
   { store }: WithLinks<DatasetStore>,
   request: FastifyRequest,
 ): Promise<number> {
-  const scope = await findScope(store, request);
+  const scope = await findExampleScope(store, request);
   return store.read.examples.count(
     request.tenantId,
     parseExampleFilter(request.query as QueryString, scope),
   );
 }
 
-/** `GET /examples/{id}`. */
+/** Handles `GET /examples/{id}`. */
 export async function readExample(
   { store, links }: WithLinks<DatasetStore>,
   request: FastifyRequest,
@@ -49,7 +49,7 @@ export async function readExample(
 ): Promise<FastifyReply> {
   const { tenantId } = request;
   const query = request.query as QueryString;
-  const id = exampleIdOf(request);
+  const id = readExampleId(request);
   const datasetParameter = firstValue(query, "dataset");
   const datasetId =
     datasetParameter === undefined || datasetParameter === ""
@@ -61,12 +61,12 @@ export async function readExample(
       : await store.read.examples.find(
           tenantId,
           id,
-          await findMoment(store, { tenantId, id: datasetId }, readAsOf(query)),
+          await findVersionTime(store, { tenantId, id: datasetId }, readAsOf(query)),
         );
   if (example === undefined || example.datasetId !== datasetId) {
     throw new RequestError(404, "Example not found");
   }
-  return sendExample(reply, example, linkFor(links, request));
+  return sendExample(reply, example, createAttachmentLinker(links, request));
 }
 
 /** `DELETE /examples/{id}`: removes the example from the newest version; earlier versions keep it. */
@@ -74,12 +74,12 @@ export async function deleteExample(
   { store }: WithLinks<DatasetStore>,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const id = exampleIdOf(request);
+  const id = readExampleId(request);
   await store.write.examples.deleteMany(request.tenantId, [id], "soft");
   return { id };
 }
 
-/** `DELETE /examples?example_ids`: deletes those of the named examples that exist. */
+/** `DELETE /examples?example_ids`: deletes the named examples that exist. */
 export async function deleteExamples(
   { store }: WithLinks<DatasetStore>,
   request: FastifyRequest,
@@ -97,16 +97,16 @@ export async function deleteExamples(
 }
 
 /** Body of `POST /v1/platform/datasets/examples/delete`. */
-export const removalBody = Type.Object({
+export const deletionBody = Type.Object({
   example_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 10_000 }),
-  /** Deletes them from earlier versions too. */
+  /** Whether to delete the examples from earlier versions too. */
   hard_delete: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
 });
 
-/** `POST /v1/platform/datasets/examples/delete`: deletes those of the named examples that exist. */
+/** `POST /v1/platform/datasets/examples/delete`: deletes the named examples that exist. */
 export async function removeExamples(
   { store }: WithLinks<DatasetStore>,
-  body: Static<typeof removalBody>,
+  body: Static<typeof deletionBody>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<unknown> {
   disableIdleTimeout(request, reply);
@@ -117,16 +117,16 @@ export async function removeExamples(
 
 const toDeletionJson = (ids: readonly string[]) => ({ count: ids.length, example_ids: ids });
 
-export const exampleIdOf = (request: FastifyRequest): string =>
+export const readExampleId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "example id");
 
-/** Returns a function that creates the signed URL of an attachment, on the host that the request addresses. */
-export const linkFor =
+/** Returns a function that creates the signed URL of an attachment, with the host name of the request. */
+export const createAttachmentLinker =
   (links: SignedLinks, request: FastifyRequest) =>
   ({ blob, mimeType }: { readonly blob: number; readonly mimeType: string }): string =>
     links.createUrl(request, { kind: "example", blob, mimeType });
 
-/** Sends text that is already JSON. */
+/** Sends a response that is already serialized as JSON. */
 export const sendJson = (reply: FastifyReply, json: Buffer): FastifyReply =>
   reply.type("application/json; charset=utf-8").send(json);
 
@@ -134,16 +134,19 @@ export const sendJson = (reply: FastifyReply, json: Buffer): FastifyReply =>
 export const sendExample = (
   reply: FastifyReply,
   example: Example,
-  link: ReturnType<typeof linkFor>,
+  link: ReturnType<typeof createAttachmentLinker>,
 ): FastifyReply =>
   sendJson(reply, Buffer.from(toExampleJson(example, { select: allMembers, link })));
 
 /**
- * Determines from the query which dataset and version to read.
+ * Finds the dataset and version whose examples the request reads.
  *
  * @throws RequestError 404: no such dataset or tag. 422: neither a dataset nor ids are passed.
  */
-async function findScope(store: DatasetStore, request: FastifyRequest): Promise<ExampleScope> {
+async function findExampleScope(
+  store: DatasetStore,
+  request: FastifyRequest,
+): Promise<ExampleScope> {
   const { tenantId } = request;
   const query = request.query as QueryString;
   const asOf = readAsOf(query);
@@ -153,7 +156,10 @@ async function findScope(store: DatasetStore, request: FastifyRequest): Promise<
     if ((await store.read.datasets.find(tenantId, datasetId)) === undefined) {
       throw new RequestError(404, "Dataset not found");
     }
-    return { datasetId, moment: await findMoment(store, { tenantId, id: datasetId }, asOf) };
+    return {
+      datasetId,
+      versionTime: await findVersionTime(store, { tenantId, id: datasetId }, asOf),
+    };
   }
   if (query["id"] === undefined) {
     throw new RequestError(422, "dataset or id is missing: pass one of them to select examples");
@@ -164,5 +170,5 @@ async function findScope(store: DatasetStore, request: FastifyRequest): Promise<
       "a tag in as_of needs dataset, because each dataset has its own tags",
     );
   }
-  return { datasetId: undefined, moment: asOf?.micros ?? null };
+  return { datasetId: undefined, versionTime: asOf?.micros ?? null };
 }

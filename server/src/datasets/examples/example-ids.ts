@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import type { Expression, Generated } from "kysely";
 import { fillPlaceholders, isInList, perEngine } from "../../storage/dialect.ts";
 import { createQueryBuilder } from "../../storage/query.ts";
-import { keysOfId, keysOfIds } from "./sqlite/example-places.ts";
+import { selectKeysOfId, selectKeysOfIds } from "./sqlite/example-places.ts";
 
-/** The columns of a row of an example: the example in some of its versions. */
+/** The columns of the table `examples`. A row holds an example in some of its versions. */
 export interface ExampleTable {
   readonly key: number;
   readonly position: number;
@@ -18,10 +18,11 @@ export interface ExampleTable {
   readonly inputs: string;
   readonly outputs: string | null;
   readonly metadata: string;
-  /** JSON; null if the example has no files. */
+  /** JSON list of attachments; null if the example has none. */
   readonly attachments: string | null;
 }
 
+/** The columns of the table `example_blobs`. A row holds the bytes of an attachment. */
 export interface ExampleFileTable {
   readonly key: Generated<number>;
   readonly tenant_id: string;
@@ -37,28 +38,29 @@ export interface ExampleTables {
 }
 
 /**
- * Whether the row `e` has an id. SQLite finds the rows of an id by an index of its own, which may contain rows of other
- * ids too.
+ * Whether the row `e` has an id. For SQLite, an index of our own finds rows that may have the id, so the id is compared
+ * too.
  */
 const hasId = (id: Expression<string>): Expression<boolean> =>
   perEngine<boolean>({
-    sqlite: fillAll(`e.key IN (${keysOfId("?")}) AND e.id = ?`, id),
+    sqlite: fillEachPlaceholder(`e.key IN (${selectKeysOfId("?")}) AND e.id = ?`, id),
     postgres: sql`e.id = ${id}`,
   });
 
-/** Whether the row `e` has one of the ids of a JSON list; see {@link hasId}. */
+/** Whether the row `e` has one of the ids in a JSON list; see {@link hasId}. */
 export const hasOneOfIds = (ids: Expression<string>): Expression<boolean> =>
   perEngine<boolean>({
-    sqlite: fillAll(
-      `e.key IN (${keysOfIds("?")}) AND e.id IN (SELECT value FROM json_each(?))`,
+    sqlite: fillEachPlaceholder(
+      `e.key IN (${selectKeysOfIds("?")}) AND e.id IN (SELECT value FROM json_each(?))`,
       ids,
     ),
     postgres: isInList(sql.ref<string>("e.id"), ids),
   });
 
-const fillAll = (text: string, operand: Expression<string>): Expression<boolean> =>
+/** Builds a condition in which the operand takes the place of every `?`. */
+const fillEachPlaceholder = (text: string, operand: Expression<string>): Expression<boolean> =>
   fillPlaceholders(text, Array<Expression<string>>(text.split("?").length - 1).fill(operand));
 
-/** The rows `e` of all versions of an example. */
-export const rowsOfExample = (id: Expression<string>) =>
+/** Selects from the rows `e` of all versions of an example. */
+export const selectRowsOfExample = (id: Expression<string>) =>
   createQueryBuilder<ExampleTables>().selectFrom("examples as e").where(hasId(id));

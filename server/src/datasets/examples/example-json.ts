@@ -2,10 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import type { Attachment, Example } from "./example.ts";
 import { toIso } from "../../http/wire-text.ts";
 
-/** Returns the URL from which an attachment can be downloaded. */
+/** Creates the URL from which an attachment can be downloaded. */
 export type LinkAttachment = (attachment: Attachment) => string;
 
-/** Members that are always returned: clients that select only others still read `modified_at`. */
+/** Members that every response contains, because clients read `modified_at` even if they do not select it. */
 export const fixedMembers: ReadonlySet<string> = new Set([
   "id",
   "name",
@@ -15,12 +15,13 @@ export const fixedMembers: ReadonlySet<string> = new Set([
   "modified_at",
 ]);
 
-/** Members that a list returns if the request selects none. */
+/** Members that a list contains if the request does not select any. */
 export const listedMembers: ReadonlySet<string> = new Set(["source_run_id", "metadata", "outputs"]);
 
 /** All members of an example that a request can select. */
 export const allMembers: ReadonlySet<string> = new Set([...listedMembers, "attachment_urls"]);
 
+/** How to serialize examples for a response. */
 export interface ExampleView {
   /** Members to return in addition to {@link fixedMembers}. */
   readonly select: ReadonlySet<string>;
@@ -28,7 +29,7 @@ export interface ExampleView {
 }
 
 /**
- * Serializes an example. Its payloads are copied as text, not parsed, so they come back exactly as they were sent.
+ * Serializes an example. Its payloads are copied as text, not parsed, so clients get them back exactly as they sent them.
  */
 export function toExampleJson(example: Example, { select, link }: ExampleView): string {
   const members: readonly (readonly [string, () => string])[] = [
@@ -41,7 +42,7 @@ export function toExampleJson(example: Example, { select, link }: ExampleView): 
     ["metadata", () => example.metadata],
     ["created_at", () => JSON.stringify(toIso(example.createdMicros))],
     ["modified_at", () => JSON.stringify(toIso(example.modifiedMicros))],
-    ["attachment_urls", () => toUrls(example.attachments, link)],
+    ["attachment_urls", () => toAttachmentUrls(example.attachments, link)],
   ];
   const texts = members
     .filter(([name]) => fixedMembers.has(name) || select.has(name))
@@ -52,10 +53,10 @@ export function toExampleJson(example: Example, { select, link }: ExampleView): 
 /** Joins texts that are already JSON into a JSON list. */
 export const toJsonList = (items: readonly string[]): Buffer => Buffer.from(`[${items.join(",")}]`);
 
-/** Milliseconds after which the event loop gets a turn: examples may be long, and each is copied. */
+/** After this many milliseconds other requests get a turn, because copying long examples may take long. */
 const sliceMs = 20;
 
-/** Serializes items one by one into a JSON list, in slices. */
+/** Serializes items into a JSON list. Lets other requests run in between; see {@link sliceMs}. */
 export async function toJsonListInSlices<Item>(
   items: readonly Item[],
   toJson: (item: Item) => string,
@@ -72,7 +73,7 @@ export async function toJsonListInSlices<Item>(
   return Buffer.concat([...chunks, Buffer.from(items.length === 0 ? "[]" : "]")]);
 }
 
-function toUrls(attachments: readonly Attachment[], link: LinkAttachment): string {
+function toAttachmentUrls(attachments: readonly Attachment[], link: LinkAttachment): string {
   const entries = attachments.map((attachment) => {
     const url = link(attachment);
     return [

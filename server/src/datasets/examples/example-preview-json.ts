@@ -1,7 +1,7 @@
 import type { ExamplePreview } from "./example.ts";
 import { toIso } from "../../http/wire-text.ts";
 
-/** Serializes an example for the lists of the UI. */
+/** Serializes an example for lists in the UI, with only the beginnings of its payloads. */
 export const toPreviewJson = (preview: ExamplePreview) => ({
   id: preview.id,
   created_at: toIso(preview.createdMicros),

@@ -4,16 +4,16 @@ import { isInList, isInNumberList, perEngine, withoutIndex } from "../../storage
 import { columnsOf, createQueryBuilder, Query, QueryForms } from "../../storage/query.ts";
 import type { Parameters, RowOf, RowOfBuilt } from "../../storage/query.ts";
 import type { ExampleOrder } from "./example.ts";
-import { scopeConditions, splitsColumn } from "./example-conditions.ts";
+import { createScopeConditions, splitsColumn } from "./example-conditions.ts";
 import type { ScopeValues } from "./example-conditions.ts";
-import { hasOneOfIds, rowsOfExample } from "./example-ids.ts";
+import { hasOneOfIds, selectRowsOfExample } from "./example-ids.ts";
 import type { ExampleFileTable, ExampleTables } from "./example-ids.ts";
 
-/** `to_us` of a staged row: before its `from_us`, so that the row is in no version. */
+/** `to_us` of a row that is not published yet. It is before the row's `from_us`, so the row is in no version. */
 export const stagedMicros = 0;
 
 interface ExampleQueryTables extends ExampleTables {
-  /** The columns that queries of examples use. */
+  /** The columns of datasets that queries of examples use. */
   readonly datasets: {
     readonly id: string;
     readonly tenant_id: string;
@@ -25,7 +25,7 @@ interface ExampleQueryTables extends ExampleTables {
 
 const builder = createQueryBuilder<ExampleQueryTables>();
 
-/** Examples `e` of complete datasets `d` (not those being uploaded or deleted). */
+/** Selects from the rows of examples `e` of visible datasets `d`; not of datasets that are being uploaded or deleted. */
 const readyExamples = builder
   .selectFrom("examples as e")
   .innerJoin("datasets as d", (join) =>
@@ -37,7 +37,7 @@ const readyDatasets = builder
   .select("id")
   .where("is_ready", "=", sql.lit(1));
 
-/** What `parseExampleRow` parses. */
+/** The columns that `parseExampleRow` parses. */
 const exampleColumns = [
   "e.id",
   "e.dataset_id",
@@ -52,7 +52,7 @@ const exampleColumns = [
   "e.position",
 ] as const;
 
-/** Examples with the keys of their rows. */
+/** Selects examples with the keys of their rows. */
 const currentExamples = readyExamples.select(exampleColumns).select("e.key");
 
 const exampleTableColumns = [
@@ -78,16 +78,16 @@ export const exampleQueries = {
       .select(["bytes", "checksum", "example_id"])
       .where("key", "=", key),
   ),
-  // The newest row that is published. An update keeps the position of an example.
-  locate: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
-    rowsOfExample(id)
+  // The newest published row. Its position is that of all versions, because an update keeps the position.
+  findLocation: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
+    selectRowsOfExample(id)
       .select(["e.dataset_id", "e.position"])
       .where("e.tenant_id", "=", tenantId)
       .where((eb) => eb.or([eb("e.to_us", "is", null), eb("e.to_us", "<>", sql.lit(stagedMicros))]))
       .orderBy("e.from_us", "desc")
       .limit(sql.lit(1)),
   ),
-  // Few examples have a source run, and an index finds them by it.
+  // Use the index on source runs: few examples have one.
   listSources: new Query(({ tenantId, runIds }: Parameters<{ tenantId: string; runIds: string }>) =>
     builder
       .selectFrom("examples as e")
@@ -131,7 +131,7 @@ export const exampleQueries = {
       .where("dataset_id", "=", datasetId)
       .where("to_us", "is", null),
   ),
-  // All rows with these ids, of every version.
+  // The rows of all versions of these examples.
   findRows: new Query(({ tenantId, ids }: Parameters<{ tenantId: string; ids: string }>) =>
     builder
       .selectFrom("examples as e")
@@ -167,7 +167,7 @@ export const exampleQueries = {
   erase: new Query(({ keys }: Parameters<{ keys: string }>) =>
     builder.deleteFrom("examples").where((eb) => isInNumberList(eb.ref("key"), keys)),
   ),
-  // The attachments of these rows in a dataset, or in all of them if it is null.
+  // Erases the attachments of the examples of these rows: those in one dataset, or in all datasets if it is null.
   eraseFiles: new Query(
     ({ keys, datasetId }: Parameters<{ keys: string; datasetId: string | null }>) =>
       builder
@@ -194,17 +194,17 @@ export const exampleQueries = {
 };
 
 export interface ExampleListValues extends ScopeValues {
-  /** The position after which the list continues. */
+  /** The list contains only examples after this position. */
   readonly after?: number | undefined;
-  /** For the order `random`. */
+  /** Determines the order if it is `random`. */
   readonly seed?: number | undefined;
   readonly limit: number;
   readonly offset: number;
 }
 
 export interface ExamplePreviewValues extends ExampleListValues {
-  /** The most characters of each payload. */
-  readonly chars: number;
+  /** Maximum number of characters of each payload. */
+  readonly previewChars: number;
 }
 
 export interface ExampleListOptions {
@@ -213,9 +213,9 @@ export interface ExampleListOptions {
 }
 
 /**
- * The examples of a page, in their order.
+ * Selects the rows of one page of examples, in the requested order.
  *
- * @param conditions - in addition to those that the values require
+ * @param conditions - conditions in addition to those that the values require
  */
 function selectPage(
   values: Parameters<ExampleListValues>,
@@ -224,14 +224,14 @@ function selectPage(
 ) {
   const { after, seed, limit, offset } = values;
   const direction = isDescending ? "desc" : "asc";
-  let list = readyExamples.where((eb) => eb.and([...scopeConditions(values), ...conditions]));
+  let list = readyExamples.where((eb) => eb.and([...createScopeConditions(values), ...conditions]));
   if (after !== undefined) {
     list = list.where("e.position", isDescending ? "<" : ">", after);
   }
   list = list.limit(limit).offset(offset);
   switch (order) {
     case "recent":
-      // Rows of the same version are ordered by creation.
+      // Examples that were written at the same time keep the order in which they were created.
       return list.orderBy("e.from_us", direction).orderBy("e.key");
     case "recently_created":
       return list.orderBy("e.created_us", direction).orderBy("e.position");
@@ -252,7 +252,7 @@ export const buildExampleList = (
   conditions: readonly Expression<boolean>[] = [],
 ) => selectPage(values, options, conditions).select(exampleColumns);
 
-/** Lists the beginnings of examples, for `parsePreviewRow`. */
+/** Lists examples with the beginnings of their payloads, for `parsePreviewRow`. */
 export const buildPreviewList = (
   values: Parameters<ExamplePreviewValues>,
   options: ExampleListOptions,
@@ -263,11 +263,11 @@ export const buildPreviewList = (
     "e.created_us",
     "e.from_us",
     "e.source_run_id",
-    sql<string>`substr(e.inputs, 1, ${values.chars})`.as("inputs"),
+    sql<string>`substr(e.inputs, 1, ${values.previewChars})`.as("inputs"),
     sql<number>`length(e.inputs)`.as("input_chars"),
-    sql<string | null>`substr(e.outputs, 1, ${values.chars})`.as("outputs"),
+    sql<string | null>`substr(e.outputs, 1, ${values.previewChars})`.as("outputs"),
     sql<number | null>`length(e.outputs)`.as("output_chars"),
-    sql<string>`substr(e.metadata, 1, ${values.chars})`.as("metadata"),
+    sql<string>`substr(e.metadata, 1, ${values.previewChars})`.as("metadata"),
     sql<number>`length(e.metadata)`.as("metadata_chars"),
     splitsColumn.as("splits"),
     attachmentCount.as("attachment_count"),
@@ -284,48 +284,49 @@ export const buildExampleCount = (
 ) =>
   readyExamples
     .select(sql<number>`count(*)`.as("n"))
-    .where((eb) => eb.and([...scopeConditions(values), ...conditions]));
+    .where((eb) => eb.and([...createScopeConditions(values), ...conditions]));
 
-/** Selects examples, for an `ExampleTextSearch`, which adds the condition of the words and the order. */
+/** Selects examples for an `ExampleTextSearch`, which adds the condition for the search terms and the order. */
 export const buildSearch = (
   values: Parameters<ScopeValues>,
   conditions: readonly Expression<boolean>[],
 ) =>
   readyExamples
     .select(exampleColumns)
-    .where((eb) => eb.and([...scopeConditions(values), ...conditions]));
+    .where((eb) => eb.and([...createScopeConditions(values), ...conditions]));
 
-// Each of these has few forms. With a text, metadata or a filter expression a list is built for each call.
+// Reuse built queries, which depend only on which values are set. A list with a text, metadata or a filter expression is
+// built anew for each call, because it seldom occurs twice.
 export const exampleLists = new QueryForms(buildExampleList);
 export const previewLists = new QueryForms(buildPreviewList);
 export const exampleCounts = new QueryForms((values: Parameters<ScopeValues>) =>
   buildExampleCount(values),
 );
 
-export const exampleFinds = new QueryForms((values: Parameters<ScopeValues>) =>
-  readyExamples.select(exampleColumns).where((eb) => eb.and(scopeConditions(values))),
+export const exampleLookups = new QueryForms((values: Parameters<ScopeValues>) =>
+  readyExamples.select(exampleColumns).where((eb) => eb.and(createScopeConditions(values))),
 );
 
-/** Lists the splits of the examples, as JSON. */
+/** Lists the distinct lists of splits that examples have, as JSON. */
 export const splitLists = new QueryForms((values: Parameters<ScopeValues>) =>
   builder
     .selectFrom("examples as e")
     .select(splitsColumn.as("splits"))
     .distinct()
-    .where((eb) => eb.and(scopeConditions(values))),
+    .where((eb) => eb.and(createScopeConditions(values))),
 );
 
-interface PageValues extends ScopeValues {
+interface ExamplePageValues extends ScopeValues {
   readonly after: number;
   readonly limit: number;
   readonly bytesMax: number;
 }
 
 /**
- * Lists a page of examples in the order of creation, which ends after as many bytes. `octet_length` reads only the
- * header of a row, so SQLite does not read texts beyond the limit.
+ * Lists a page of examples in the order in which they were created. The page ends with the example that exceeds
+ * `bytesMax`. SQLite's `octet_length` reads only the header of a row, so the texts of later rows are not read.
  */
-export const examplePages = new QueryForms((values: Parameters<PageValues>) => {
+export const examplePages = new QueryForms((values: Parameters<ExamplePageValues>) => {
   const sizes = builder
     .selectFrom("examples as e")
     .select([
@@ -335,11 +336,11 @@ export const examplePages = new QueryForms((values: Parameters<PageValues>) => {
         "size",
       ),
     ])
-    .where((eb) => eb.and(scopeConditions(values)))
+    .where((eb) => eb.and(createScopeConditions(values)))
     .where("e.position", ">", values.after)
     .orderBy("e.position")
     .limit(values.limit);
-  const sums = builder
+  const cumulativeSizes = builder
     .selectFrom(sizes.as("s"))
     .select([
       "s.key",
@@ -348,7 +349,7 @@ export const examplePages = new QueryForms((values: Parameters<PageValues>) => {
       ),
     ]);
   const keys = builder
-    .selectFrom(sums.as("b"))
+    .selectFrom(cumulativeSizes.as("b"))
     .select("b.key")
     .where(sql<boolean>`coalesce(b.bytes_before, 0) <= ${values.bytesMax}`);
   return readyExamples.select(exampleColumns).where("e.key", "in", keys).orderBy("e.position");

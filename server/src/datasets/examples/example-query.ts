@@ -2,7 +2,7 @@ import { RequestError } from "../../model/errors.ts";
 import { exampleFields } from "../../filter/fields.ts";
 import type { CheckedFilter } from "../../filter/checker.ts";
 import type { ExampleFilter, ExampleOrder, ExampleQuery } from "./example.ts";
-import type { Moment } from "../dataset-version.ts";
+import type { VersionTime } from "../dataset-version.ts";
 import { allMembers, fixedMembers, listedMembers } from "./example-json.ts";
 import { parseOneOf, parsePage } from "../dataset-query.ts";
 import { readFilter } from "../../filter/filter-parameter.ts";
@@ -16,22 +16,28 @@ import {
 } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
-const orders: readonly ExampleOrder[] = ["recent", "recently_created", "random", "id", "written"];
+const exampleOrders: readonly ExampleOrder[] = [
+  "recent",
+  "recently_created",
+  "random",
+  "id",
+  "written",
+];
 
-const members = [...allMembers, ...fixedMembers];
+const selectableMembers = [...allMembers, ...fixedMembers];
 
 /**
- * The dataset, and the time at which to read its examples. `datasetId` is `undefined` where the examples are named by
- * id.
+ * The dataset and the version whose examples a request reads. `datasetId` is `undefined` if the request lists the ids of
+ * examples instead.
  */
 export interface ExampleScope {
   readonly datasetId: string | undefined;
-  readonly moment: Moment;
+  readonly versionTime: VersionTime;
 }
 
 /** @throws RequestError 422: a parameter has an invalid value. */
 export function parseExampleQuery(query: QueryString, scope: ExampleScope): ExampleQuery {
-  const order = parseOneOf(firstValue(query, "order") ?? "recent", orders, "order");
+  const order = parseOneOf(firstValue(query, "order") ?? "recent", exampleOrders, "order");
   const after = firstValue(query, "after") ?? "";
   return {
     filter: parseExampleFilter(query, scope),
@@ -46,7 +52,7 @@ export function parseExampleQuery(query: QueryString, scope: ExampleScope): Exam
 /** @throws RequestError 422: a parameter has an invalid value. */
 export function parseExampleFilter(
   query: QueryString,
-  { datasetId, moment }: ExampleScope,
+  { datasetId, versionTime }: ExampleScope,
 ): ExampleFilter {
   const parsed = {
     datasetId,
@@ -57,7 +63,7 @@ export function parseExampleFilter(
     condition: parseCondition(firstValue(query, "filter")),
   };
   return {
-    moment,
+    versionTime,
     ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
   };
 }
@@ -71,7 +77,7 @@ export const parseCondition = (filter: string | null | undefined): CheckedFilter
   readFilter(exampleFields, "filter", filter);
 
 /**
- * Reads which members to return.
+ * Reads which members of examples the request selects.
  *
  * @throws RequestError 422: examples have no such member.
  */
@@ -82,15 +88,15 @@ export function parseSelect(
   const names = allValues(query, "select");
   return names === undefined
     ? fallback
-    : new Set(names.map((name) => parseOneOf(name, members, "select")));
+    : new Set(names.map((name) => parseOneOf(name, selectableMembers, "select")));
 }
 
-/** Parses the seed of the order `random`; without one, each response has a different order. */
+/** Parses the seed of the order `random`. Without a seed, each response has a different order. */
 function parseSeed(text: string | undefined): number {
   const seed = text === undefined || text === "" ? Math.random() : Number(text);
   if (!Number.isFinite(seed)) {
     throw new RequestError(422, `random_seed must be a number, not ${JSON.stringify(text)}`);
   }
-  // Clients send a number between 0 and 1, or an integer. Both become an integer.
+  // Clients send a number between 0 and 1, or an integer. Convert both to an integer, as the SQL requires.
   return Math.trunc(Math.abs(seed % 1) * 2 ** 32 + Math.abs(Math.trunc(seed % 2 ** 32)));
 }

@@ -5,7 +5,7 @@ import { toParameters } from "../../storage/query.ts";
 import type { Database } from "../../storage/query.ts";
 import type { TokenCipher } from "../../storage/share-token.ts";
 import { throwDamaged, isIntact } from "../../storage/sqlite/checksum.ts";
-import type { Moment } from "../dataset-version.ts";
+import type { VersionTime } from "../dataset-version.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import type {
   Example,
@@ -22,7 +22,7 @@ import {
   buildExampleList,
   buildPreviewList,
   exampleCounts,
-  exampleFinds,
+  exampleLookups,
   exampleLists,
   examplePages,
   exampleQueries,
@@ -31,7 +31,7 @@ import {
 } from "./example-queries.ts";
 import { parseExampleRow, parsePreviewRow, parseSplitList } from "./example-row.ts";
 
-/** What an engine adds to the queries of examples. */
+/** The dependencies that differ between the database engines. */
 export interface ExampleEngine {
   readonly tokens: TokenCipher;
   readonly search: ExampleTextSearch;
@@ -49,9 +49,9 @@ export class ExampleReader implements ExampleReads {
     this.#versions = new DatasetVersions(db, tokens);
   }
 
-  async find(tenantId: string, id: string, moment: Moment): Promise<Example | undefined> {
-    const values = toScope(tenantId, { ids: [id], moment });
-    const row = await this.#db.first(exampleFinds.select(values), values);
+  async find(tenantId: string, id: string, versionTime: VersionTime): Promise<Example | undefined> {
+    const values = toScope(tenantId, { ids: [id], versionTime });
+    const row = await this.#db.first(exampleLookups.select(values), values);
     return row && parseExampleRow(row);
   }
 
@@ -67,10 +67,10 @@ export class ExampleReader implements ExampleReads {
   async preview(
     tenantId: string,
     query: ExampleQuery,
-    chars: number,
+    previewChars: number,
   ): Promise<readonly ExamplePreview[]> {
     const { values: listValues, options, conditions } = await this.#prepareList(tenantId, query);
-    const values = { ...listValues, chars };
+    const values = { ...listValues, previewChars };
     const rows =
       conditions.length === 0
         ? await this.#db.all(previewLists.select(values, options), values)
@@ -92,7 +92,7 @@ export class ExampleReader implements ExampleReads {
     tenantId: string,
     { after, limit, bytesMax, ...filter }: ExamplePageQuery,
   ): Promise<readonly Example[]> {
-    const scope = toScope(tenantId, await this.#withoutMoment(tenantId, filter));
+    const scope = toScope(tenantId, await this.#preferNewest(tenantId, filter));
     const values = { ...scope, after, limit, bytesMax };
     const rows = await this.#db.all(examplePages.select(values), values);
     return rows.map(parseExampleRow);
@@ -105,15 +105,15 @@ export class ExampleReader implements ExampleReads {
   }
 
   async findDatasetId(tenantId: string, id: string): Promise<string | undefined> {
-    return (await this.#db.first(exampleQueries.locate, { tenantId, id }))?.dataset_id;
+    return (await this.#db.first(exampleQueries.findLocation, { tenantId, id }))?.dataset_id;
   }
 
   async listSplits(
     tenantId: string,
     datasetId: string,
-    moment: Moment,
+    versionTime: VersionTime,
   ): Promise<readonly string[]> {
-    const values = toScope(tenantId, { datasetId, moment });
+    const values = toScope(tenantId, { datasetId, versionTime });
     const rows = await this.#db.all(splitLists.select(values), values);
     const names = rows.flatMap(({ splits }) => (splits === null ? [] : parseSplitList(splits)));
     return [...new Set(names)].toSorted();
@@ -121,18 +121,18 @@ export class ExampleReader implements ExampleReads {
 
   async search(
     tenantId: string,
-    { datasetId, words, condition, limit }: ExampleSearch,
+    { datasetId, terms, condition, limit }: ExampleSearch,
   ): Promise<readonly Example[]> {
-    const index = (await this.#versions.find(tenantId, datasetId))?.index ?? null;
+    const index = (await this.#versions.findDataset(tenantId, datasetId))?.index ?? null;
     if (index === null) {
       throw new RequestError(
         400,
         `the dataset is not indexed: POST /datasets/${datasetId}/index first`,
       );
     }
-    const filter = { datasetId, moment: index.micros, ...(condition && { condition }) };
-    const found = words.length === 0 ? [] : await this.#match(tenantId, filter, { words, limit });
-    // Matches the LangSmith API where nothing is similar: it returns some examples, here the newest.
+    const filter = { datasetId, versionTime: index.micros, ...(condition && { condition }) };
+    const found = terms.length === 0 ? [] : await this.#match(tenantId, filter, { terms, limit });
+    // Like the LangSmith API, return some examples even if none is similar; here these are the newest.
     return found.length > 0
       ? found
       : this.list(tenantId, {
@@ -157,17 +157,17 @@ export class ExampleReader implements ExampleReads {
   async #match(
     tenantId: string,
     filter: ExampleFilter,
-    { words, limit }: Pick<ExampleSearch, "words" | "limit">,
+    { terms, limit }: Pick<ExampleSearch, "terms" | "limit">,
   ): Promise<readonly Example[]> {
-    const scope = toScope(tenantId, await this.#withoutMoment(tenantId, filter));
+    const scope = toScope(tenantId, await this.#preferNewest(tenantId, filter));
     const conditions = this.#toConditions(filter);
-    const rows = await this.#search.match(scope, { conditions, words, limit });
+    const rows = await this.#search.match(scope, { conditions, terms, limit });
     return rows.map(parseExampleRow);
   }
 
   async #prepareList(tenantId: string, query: ExampleQuery) {
     const { order, isDescending, limit, offset } = query;
-    const filter = await this.#withoutMoment(tenantId, query.filter);
+    const filter = await this.#preferNewest(tenantId, query.filter);
     return {
       values: {
         ...toScope(tenantId, filter),
@@ -182,8 +182,8 @@ export class ExampleReader implements ExampleReads {
   }
 
   /**
-   * The position after which a list continues: every page of the list costs the same, and concurrent writes do not shift
-   * it.
+   * Finds the position after which a list continues. With a position instead of an offset, every page is equally fast to
+   * read, and concurrent writes do not shift the pages.
    */
   async #findPosition(
     tenantId: string,
@@ -192,17 +192,17 @@ export class ExampleReader implements ExampleReads {
     if (order !== "written" || after === undefined) {
       return undefined;
     }
-    const found = await this.#db.first(exampleQueries.locate, { tenantId, id: after });
-    if (found === undefined) {
+    const location = await this.#db.first(exampleQueries.findLocation, { tenantId, id: after });
+    if (location === undefined) {
       throw new RequestError(
         404,
         "after must be the id of an example of the dataset; restart the list without it",
       );
     }
-    return found.position;
+    return location.position;
   }
 
-  /** The conditions that make a query one that is built for its call. */
+  /** Creates the conditions that require a query to be built for each call; see `exampleLists`. */
   #toConditions({ metadata, texts = [], condition }: ExampleFilter): Expression<boolean>[] {
     return [
       ...(metadata === undefined ? [] : [hasMetadata(metadata)]),
@@ -211,24 +211,24 @@ export class ExampleReader implements ExampleReads {
     ];
   }
 
-  /** A time at or after the newest version means now, and current rows have a faster index. */
-  async #withoutMoment<Filter extends ExampleFilter>(
+  /** Replaces a time at or after the newest version by `null`, because the newest version has a faster index. */
+  async #preferNewest<Filter extends ExampleFilter>(
     tenantId: string,
     filter: Filter,
   ): Promise<Filter> {
-    const { datasetId: id, moment } = filter;
-    if (id === undefined || moment === null) {
+    const { datasetId: id, versionTime } = filter;
+    if (id === undefined || versionTime === null) {
       return filter;
     }
     const row = await this.#db.first(exampleQueries.findNewestVersion, { tenantId, id });
     const newest = row?.version_us ?? null;
-    return newest !== null && moment >= newest ? { ...filter, moment: null } : filter;
+    return newest !== null && versionTime >= newest ? { ...filter, versionTime: null } : filter;
   }
 }
 
-const toScope = (tenantId: string, { datasetId, moment, ids, splits }: ExampleFilter) => ({
+const toScope = (tenantId: string, { datasetId, versionTime, ids, splits }: ExampleFilter) => ({
   tenantId,
-  moment: moment ?? undefined,
+  versionTime: versionTime ?? undefined,
   datasetId,
   ids: ids && JSON.stringify(ids),
   splits: splits && JSON.stringify(splits.map((name) => JSON.stringify(name))),

@@ -10,7 +10,7 @@ import {
   deleteExamples,
   listExamples,
   readExample,
-  removalBody,
+  deletionBody,
   removeExamples,
 } from "./example-handlers.ts";
 import {
@@ -98,12 +98,12 @@ export function addExampleRoutes(
     handler: (request, reply) =>
       deleteExamples(scopeToRequest(dependencies, request), request, reply),
   });
-  app.route<{ Body: Static<typeof removalBody> }>({
+  app.route<{ Body: Static<typeof deletionBody> }>({
     ...route(endpoints.removeExamples, {
       tag,
       summary:
         "Deletes examples; ids that do not exist are skipped. hard_delete also removes them from earlier versions.",
-      body: removalBody,
+      body: deletionBody,
       response: deletedExamplesSchema,
     }),
     handler: (request, reply) =>

@@ -1,6 +1,6 @@
 import type { Attachment, Example, ExamplePreview } from "./example.ts";
 import type { ExampleRow, PreviewRow } from "./example-queries.ts";
-import { splitsOf } from "./splits.ts";
+import { readSplits } from "./splits.ts";
 
 export const parseExampleRow = (row: ExampleRow): Example => ({
   id: row.id,
@@ -28,6 +28,6 @@ export const parsePreviewRow = (row: PreviewRow): ExamplePreview => ({
   attachmentCount: row.attachment_count,
 });
 
-/** The names in a list of splits, given as JSON. */
+/** Parses a JSON list of names of splits. */
 export const parseSplitList = (json: string): readonly string[] =>
-  splitsOf(`{"dataset_split":${json}}`);
+  readSplits(`{"dataset_split":${json}}`);

@@ -8,16 +8,17 @@ import { exampleQueries, stagedMicros } from "./example-queries.ts";
 import type { CurrentRow } from "./example-queries.ts";
 import { parseExampleRow } from "./example-row.ts";
 
-/** A row of an example to insert. */
-export interface NewRow {
+/** A row of an example that is to be inserted. */
+export interface NewExampleRow {
   readonly tenantId: string;
   readonly datasetId: string;
   readonly id: string;
   /** The position of the row that this one replaces; defaults to the row's key. */
   readonly position?: number;
   readonly createdMicros: number;
+  /** Time of the version from which on the row is valid. */
   readonly fromMicros: number;
-  /** Written before its version exists, so that no read returns it yet. See `example-stage.ts`. */
+  /** Whether the row is written before its version exists, so that no read returns it yet. See `ExampleStage`. */
   readonly isStaged?: boolean;
   readonly sourceRunId: string | null;
   readonly inputs: string;
@@ -26,12 +27,12 @@ export interface NewRow {
   readonly attachments: readonly Attachment[];
 }
 
-/** An example in its current version, with the key of its row. */
+/** An example in the newest version of its dataset, with the key of its row. */
 export interface CurrentExample extends Example {
   readonly key: number;
 }
 
-/** Writes rows of examples and their files, in the transaction of the caller. */
+/** Writes rows of examples and of their attachments, in the transaction of the caller. */
 export class ExampleRows {
   readonly #db: Database;
   readonly #engine: ExampleWriteEngine;
@@ -41,7 +42,7 @@ export class ExampleRows {
     this.#engine = engine;
   }
 
-  /** The current examples among the ids, by id and in the order of the ids. */
+  /** Finds examples by their ids, in the newest version of their datasets. The result has the order of the ids. */
   async findCurrent(
     tenantId: string,
     ids: readonly string[],
@@ -54,37 +55,37 @@ export class ExampleRows {
   }
 
   /**
-   * Inserts rows and returns the key of the first; the others have the keys after it. They can be found by their ids once
-   * the engine has indexed new ids.
+   * Inserts rows and returns the key of the first row; the others have the keys after it. Queries find the rows by their
+   * ids only after `ExampleWriteEngine.indexNewIds` was called.
    */
-  async insertAll(rows: readonly NewRow[]): Promise<number> {
+  async insertAll(rows: readonly NewExampleRow[]): Promise<number> {
     const firstKey = await this.#engine.assignKeys(rows.length);
     for (const [index, row] of rows.entries()) {
-      await this.#db.run(exampleQueries.insert, toColumns(row, firstKey + index));
+      await this.#db.run(exampleQueries.insert, toExampleColumns(row, firstKey + index));
     }
     return firstKey;
   }
 
-  /** Ends a row: it is not valid from `micros` on. */
+  /** Ends a row: from the version of the time `micros` on it is no longer valid. */
   async end(key: number, micros: number): Promise<void> {
     await this.#db.run(exampleQueries.end, { key, micros });
   }
 
-  /** Stores a file of an example. */
+  /** Stores an attachment of an example. */
   async attach(owner: FileOwner, file: AttachmentDraft): Promise<Attachment> {
     const inserted = await this.#db.first(exampleQueries.insertFile, toFileColumns(owner, file));
     return toAttachment(file, inserted);
   }
 
-  /** Whether a stored file has the same bytes. */
+  /** Whether a stored attachment has exactly these bytes. */
   async hasBytes({ blob }: Attachment, bytes: Uint8Array): Promise<boolean> {
     const stored = await this.#db.first(exampleQueries.findFile, { key: blob });
     return stored !== undefined && Buffer.compare(stored.bytes, bytes) === 0;
   }
 }
 
-/** The columns of a new row. */
-export const toColumns = (row: NewRow, key: number) => ({
+/** Converts a new row to the columns of the table `examples`. */
+export const toExampleColumns = (row: NewExampleRow, key: number) => ({
   key,
   position: row.position ?? key,
   tenant_id: row.tenantId,
@@ -100,7 +101,7 @@ export const toColumns = (row: NewRow, key: number) => ({
   attachments: row.attachments.length === 0 ? null : JSON.stringify(row.attachments),
 });
 
-/** The columns of a new file. */
+/** Converts an attachment to the columns of the table `example_blobs`. */
 export const toFileColumns = (
   { tenantId, datasetId, id }: FileOwner,
   { bytes }: AttachmentDraft,
@@ -112,7 +113,7 @@ export const toFileColumns = (
   checksum: computeChecksum(bytes, id),
 });
 
-/** The attachment that a file was inserted for. */
+/** Converts an attachment whose bytes were inserted into the database. */
 export function toAttachment(
   { name, mimeType }: Pick<AttachmentDraft, "name" | "mimeType">,
   inserted: { readonly key: number } | undefined,
@@ -130,7 +131,7 @@ export const parseCurrentRow = (row: CurrentRow): CurrentExample => ({
   key: row.key,
 });
 
-/** The examples by id, in the order of the ids. */
+/** Parses rows into examples by id, in the order of `ids`. */
 export function toCurrentExamples(
   rows: readonly CurrentRow[],
   ids: readonly string[],
@@ -144,20 +145,20 @@ export function toCurrentExamples(
   );
 }
 
-/** A stored file, and the bytes that it must have. */
-type FileMatch = readonly [Attachment, Uint8Array];
+/** A stored attachment, and the bytes that it must have to be equal. */
+type FileComparison = readonly [Attachment, Uint8Array];
 
 /**
- * Compares a draft with the stored example. Returns the files whose bytes must be equal too, or `undefined` if the draft
- * differs already.
+ * Compares a draft with the stored example, except for the bytes of attachments. Returns the attachments whose bytes the
+ * caller must compare, or `undefined` if the two differ.
  */
-export function matchStored(
+export function compareWithStored(
   stored: CurrentExample,
   draft: ExampleDraft,
-): readonly FileMatch[] | undefined {
+): readonly FileComparison[] | undefined {
   const { attachments = [], runAttachments = [] } = draft;
   const storedFiles = new Map(stored.attachments.map((file) => [file.name, file]));
-  const matches = attachments.flatMap(({ name, mimeType, bytes }): FileMatch[] => {
+  const comparisons = attachments.flatMap(({ name, mimeType, bytes }): FileComparison[] => {
     const file = storedFiles.get(name);
     return file?.mimeType === mimeType ? [[file, bytes]] : [];
   });
@@ -165,13 +166,13 @@ export function matchStored(
     isSameContent(stored, draft) &&
     storedFiles.size === attachments.length + runAttachments.length &&
     runAttachments.every((name) => storedFiles.has(name)) &&
-    matches.length === attachments.length;
-  return isMatch ? matches : undefined;
+    comparisons.length === attachments.length;
+  return isMatch ? comparisons : undefined;
 }
 
 type Content = Pick<ExampleDraft, "datasetId" | "inputs" | "outputs" | "metadata" | "sourceRunId">;
 
-/** Whether two examples are identical except for their times, regardless of the order of members. */
+/** Whether two examples have the same content. The order of the members of their JSON objects does not matter. */
 export const isSameContent = (a: Content, b: Content): boolean =>
   a.datasetId === b.datasetId &&
   a.sourceRunId === b.sourceRunId &&
@@ -179,20 +180,20 @@ export const isSameContent = (a: Content, b: Content): boolean =>
   isSameJson(a.outputs ?? "null", b.outputs ?? "null") &&
   isSameJson(a.metadata, b.metadata);
 
-/** Longer texts are compared as they are: parsing them would block other writes for too long. */
+/** Compares two JSON texts. Long texts must be equal as texts, because parsing them would block other writes too long. */
 const isSameJson = (a: string, b: string): boolean =>
   a === b ||
-  (a.length + b.length <= maxParsedChars && isDeepStrictEqual(JSON.parse(a), JSON.parse(b)));
+  (a.length + b.length <= maxComparedChars && isDeepStrictEqual(JSON.parse(a), JSON.parse(b)));
 
-const maxParsedChars = 262_144;
+const maxComparedChars = 262_144;
 
-/** The error for a draft whose source run lacks an attachment. */
+/** Creates the error for an example whose source run does not have an attachment that was to be copied. */
 export const createMissingFileError = (runId: string | null, name: string): RequestError =>
   new RequestError(404, `run ${runId} has no attachment ${JSON.stringify(name)}`);
 
 const maxListedIds = 10;
 
-/** Lists the first ids, and the number of the others. */
-export const nameIds = (ids: readonly string[]): string =>
+/** Lists the first ids for an error message, and the number of the others. */
+export const listFirstIds = (ids: readonly string[]): string =>
   ids.slice(0, maxListedIds).join(", ") +
   (ids.length > maxListedIds ? ` and ${ids.length - maxListedIds} more` : "");

@@ -17,7 +17,7 @@ import {
 } from "../../http/schema-parts.ts";
 import { fileUrlsSchema } from "../../runs/run-schemas.ts";
 
-/** The members after `modified_at` are returned if the request selects them. */
+/** The members of an example in a response. Optional members are there only if the request selects them. */
 const exampleMembers = {
   id: Id,
   name: Text,
@@ -31,11 +31,11 @@ const exampleMembers = {
   attachment_urls: Type.Optional(fileUrlsSchema),
 };
 
-/** Handlers write examples as text: payloads are copied as they were received. */
+/** An example in a response. Handlers serialize it themselves, because payloads are copied as they were received. */
 export const exampleSchema = Type.Object(exampleMembers, { title: "Example" });
 export const exampleListSchema = List(exampleSchema);
 
-/** An example with the runs of experiments on it. */
+/** Creates the schema of an example with the runs of experiments on it. */
 export const exampleWithRuns = (run: TSchema, title: string) =>
   Type.Object({ ...exampleMembers, runs: List(run) }, { title });
 
@@ -54,12 +54,12 @@ export const createdExamplesSchema = Type.Object(
   { title: "CreatedExamples" },
 );
 
-/** Why the schemas of the dataset reject examples, by example id. */
+/** Why examples do not match the schemas of their dataset, by example id. */
 export const rejectedExamplesSchema = Type.Object({ rejected: Members(Text) });
 
 const Splits = Maybe(Type.Union([Text, Type.Array(Text)]));
 
-/** The members of a sent example, except its dataset. Unknown members are ignored. */
+/** The members of an example in a request, except its dataset. Unknown members are ignored. */
 const sentMembers = {
   id: Maybe(Id),
   inputs: Maybe(AnyObject),
@@ -107,7 +107,7 @@ export const exampleChangesSchema = List(
   Type.Object({ id: Id, ...changeMembers }, { title: "ExampleChangeItem" }),
 );
 
-/** Body of requests with examples as a form, by the names of the parts. */
+/** Body of requests that contain examples as a multipart form: an object with a member for each part of the form. */
 export const examplePartsSchema = Type.Unsafe<unknown>({
   ...Members(Type.Union([AnyObject, Bytes])),
   description:

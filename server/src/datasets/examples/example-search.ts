@@ -12,9 +12,9 @@ import { allMembers, toExampleJson } from "./example-json.ts";
 import { toListJson } from "../../runs/serializers/run-json.ts";
 import { findDataset } from "../dataset-handlers.ts";
 import { parseCondition } from "./example-query.ts";
-import { linkFor, sendJson } from "./example-handlers.ts";
+import { createAttachmentLinker, sendJson } from "./example-handlers.ts";
 
-/** Body of `POST /datasets/{id}/index`; a missing body counts as an empty one. */
+/** Body of `POST /datasets/{id}/index`. A missing body means the same as an empty object. */
 export const indexBody = Type.Union([
   Type.Object({
     /** Tag of the version to index; with `latest`, the index follows the newest version. */
@@ -23,7 +23,7 @@ export const indexBody = Type.Union([
   Type.Null(),
 ]);
 
-/** `POST /datasets/{id}/index`: builds the search index, in slices. */
+/** `POST /datasets/{id}/index`: builds the search index in slices, so that other writes can run in between. */
 export async function indexDataset(
   store: DatasetStore,
   request: FastifyRequest<{ Body: Static<typeof indexBody> | undefined }>,
@@ -53,7 +53,7 @@ export const searchBody = Type.Object({
   filter: Type.Optional(Type.Union([Type.String(), Type.Null()])),
 });
 
-/** `POST /datasets/{id}/search`: the examples whose inputs match best, best first. */
+/** `POST /datasets/{id}/search`: returns the examples whose inputs match best, the best match first. */
 export async function searchDataset(
   { store, links }: WithLinks<DatasetStore>,
   body: Static<typeof searchBody>,
@@ -63,11 +63,11 @@ export async function searchDataset(
   const condition = parseCondition(body.filter);
   const examples = await store.read.examples.search(request.tenantId, {
     datasetId: id,
-    words: extractSearchTerms(body.inputs, serverLimits.searchWords),
+    terms: extractSearchTerms(body.inputs, serverLimits.searchWords),
     limit: body.limit ?? 10,
     ...(condition === undefined ? {} : { condition }),
   });
-  const view = { select: allMembers, link: linkFor(links, request) };
+  const view = { select: allMembers, link: createAttachmentLinker(links, request) };
   const items = examples.map((example) => Buffer.from(toExampleJson(example, view)));
   return sendJson(reply, toListJson("examples", items, {}));
 }

@@ -3,16 +3,16 @@ import type { ExampleChange, ExamplesWritten } from "./example.ts";
 import type { Packed, ReceivedExample } from "./large-examples.ts";
 import type { SchemaInput, Schemas } from "./schemas/schema-validator.ts";
 
-/** The format of a body that contains examples. */
-export type ExamplesShape =
+/** The format of a request body that contains examples: one JSON object, a JSON list, or a multipart form. */
+export type ExamplesFormat =
   | { readonly kind: "one"; readonly id?: string }
   | { readonly kind: "list" }
   | { readonly kind: "form"; readonly contentType: string | undefined };
 
 export interface ExamplesBody {
   readonly body: Buffer;
-  readonly shape: ExamplesShape;
-  /** The dataset that the path names. */
+  readonly format: ExamplesFormat;
+  /** The dataset in the path of the request. */
   readonly datasetId?: string;
 }
 
@@ -23,7 +23,7 @@ export interface ExamplesTask extends Omit<ExamplesBody, "body">, WorkTask<Parse
   readonly operation: "create" | "update";
 }
 
-/** Parses the rows of a file; invalid rows are rejected one by one. */
+/** Parses the examples of an import; each invalid one is rejected on its own. */
 export interface ExampleImportTask extends WorkTask<ParsedImport> {
   readonly kind: "exampleImport";
   readonly chunks: readonly Uint8Array[];
@@ -31,8 +31,8 @@ export interface ExampleImportTask extends WorkTask<ParsedImport> {
 }
 
 /**
- * Validates a list of examples against the schemas of its dataset; the result is a JSON object with the reason for
- * each invalid example, by id.
+ * Validates a list of examples against the schemas of a dataset. The result is the JSON of an object that contains the
+ * errors of each invalid example, by its id.
  */
 export interface ExampleCheckTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleCheck";
@@ -41,7 +41,7 @@ export interface ExampleCheckTask extends WorkTask<JsonBytes> {
   readonly schemas: Schemas;
 }
 
-/** Serializes the response to a large write of examples as JSON. */
+/** Serializes the response to a write of many examples. */
 export interface ExampleResponseTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleResponse";
   readonly responseForm: "list" | "created" | "written";
@@ -60,25 +60,25 @@ export interface SchemaTask extends WorkTask<SchemaErrors> {
 /** What an invalid example does to a check: `fail` makes the check fail, `report` adds it to the result. */
 export type SchemaCheckMode = "fail" | "report";
 
-/** Examples, or changes to examples, as they were sent. */
+/** The examples, or the changes to examples, in a request body. */
 export interface ParsedExamples {
   readonly parts:
     | readonly Packed<readonly ReceivedExample[]>[]
     | readonly Packed<readonly ExampleChange[]>[];
   readonly count: number;
-  /** Whether content of an example must be copied from a run. */
+  /** Whether inputs, outputs or attachments of an example must be copied from its source run. */
   readonly needsRun: boolean;
 }
 
-/** New examples, parsed from rows. */
+/** The examples of an import. */
 export interface ParsedImport {
   readonly parts: readonly Packed<readonly ReceivedExample[]>[];
-  /** The id of each example with the index of its row. */
-  readonly rows: readonly (readonly [id: string, index: number])[];
+  /** The id of each valid example, with the index of its row in the import. */
+  readonly rowIndexes: readonly (readonly [id: string, index: number])[];
   readonly rejected: readonly RejectedRow[];
 }
 
-/** A row that was rejected. */
+/** A row of an import that is not a valid example. */
 export interface RejectedRow {
   readonly index: number;
   readonly reason: string;

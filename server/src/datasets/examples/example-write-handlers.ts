@@ -14,26 +14,31 @@ import {
   needsRun,
   readChanges,
   readExamples,
-  toCreated,
+  toCreatedJson,
   toListJson,
-  toWritten,
+  toWrittenJson,
 } from "./parse/parse-examples.ts";
 import type {
   ExampleResponseTask,
   ExampleCheckTask,
-  ExamplesShape,
+  ExamplesFormat,
   ExamplesTask,
 } from "./example-tasks.ts";
 import type { WorkThreads } from "../../storage/work-threads.ts";
 import { findDataset } from "../dataset-handlers.ts";
-import { exampleIdOf, linkFor, sendExample, sendJson } from "./example-handlers.ts";
+import {
+  readExampleId,
+  createAttachmentLinker,
+  sendExample,
+  sendJson,
+} from "./example-handlers.ts";
 
 /** Dependencies of the handlers that write examples. */
 export interface ExampleWriteDependencies extends WithLinks<DatasetStore> {
   readonly work: WorkThreads;
 }
 
-/** `POST /examples`. Reads the body itself, because payloads are stored exactly as they were sent. */
+/** Handles `POST /examples`. Reads the body itself, because payloads are stored exactly as they were sent. */
 export async function createExample(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
@@ -42,7 +47,7 @@ export async function createExample(
   const { responseJson, ids } = await create(
     dependencies,
     { request, reply },
-    { shape: { kind: "one" }, responseForm: "created" },
+    { format: { kind: "one" }, responseForm: "created" },
   );
   const [id = ""] =
     ids ?? (JSON.parse(responseJson.toString()) as { example_ids: string[] }).example_ids;
@@ -58,19 +63,19 @@ export async function createExamples(
   const { responseJson } = await create(
     dependencies,
     { request, reply },
-    { shape: { kind: "list" }, responseForm: "list" },
+    { format: { kind: "list" }, responseForm: "list" },
   );
   return sendJson(reply, responseJson);
 }
 
-/** `PATCH /examples/{id}`. */
+/** Handles `PATCH /examples/{id}`. */
 export async function updateExample(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const id = exampleIdOf(request);
-  await update(dependencies, { request, reply }, { shape: { kind: "one", id } });
+  const id = readExampleId(request);
+  await update(dependencies, { request, reply }, { format: { kind: "one", id } });
   return sendStoredExample(dependencies, { request, reply, id });
 }
 
@@ -82,28 +87,29 @@ export async function updateExamples(
 ): Promise<FastifyReply> {
   return sendJson(
     reply,
-    await update(dependencies, { request, reply }, { shape: { kind: "list" } }),
+    await update(dependencies, { request, reply }, { format: { kind: "list" } }),
   );
 }
 
-/** `POST /v1/platform/datasets/{id}/examples`: a multipart form, with attachments. */
+/** `POST /v1/platform/datasets/{id}/examples`: creates examples with attachments from a multipart form. */
 export async function uploadExamples(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { id: datasetId } = await findDataset(dependencies.store, request);
-  const shape = toFormShape(request);
+  const format = toFormFormat(request);
   const { responseJson } = await create(
     dependencies,
     { request, reply },
-    { shape, responseForm: "created", datasetId },
+    { format, responseForm: "created", datasetId },
   );
   return sendJson(reply.code(201), responseJson);
 }
 
 /**
- * `POST /datasets/{id}/examples/check`: why the dataset's schemas reject examples of a list, by id; stores nothing.
+ * `POST /datasets/{id}/examples/check`: validates a list of examples against the dataset's schemas, and returns the
+ * errors of the invalid ones by id. Stores nothing.
  */
 export async function checkExamples(
   { store, work }: ExampleWriteDependencies,
@@ -119,13 +125,13 @@ export async function checkExamples(
     return sendJson(reply, Buffer.from(await work.run(tenantId, task)));
   }
   const body = joinChunks(chunks);
-  const drafts = readExamples({ body, shape: { kind: "list" }, datasetId }).map(
+  const drafts = readExamples({ body, format: { kind: "list" }, datasetId }).map(
     ({ draft }) => draft,
   );
   return reply.send({ rejected: await store.write.examples.check(tenantId, datasetId, drafts) });
 }
 
-/** `PATCH /v1/platform/datasets/{id}/examples`: a multipart form, with attachments. */
+/** `PATCH /v1/platform/datasets/{id}/examples`: updates examples and their attachments from a multipart form. */
 export async function updateUploadedExamples(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
@@ -134,11 +140,11 @@ export async function updateUploadedExamples(
   const { id: datasetId } = await findDataset(dependencies.store, request);
   return sendJson(
     reply.code(201),
-    await update(dependencies, { request, reply }, { shape: toFormShape(request), datasetId }),
+    await update(dependencies, { request, reply }, { format: toFormFormat(request), datasetId }),
   );
 }
 
-const toFormShape = ({ headers }: FastifyRequest): ExamplesShape => ({
+const toFormFormat = ({ headers }: FastifyRequest): ExamplesFormat => ({
   kind: "form",
   contentType: headers["content-type"],
 });
@@ -149,22 +155,22 @@ interface Exchange {
 }
 
 interface CreateOptions {
-  readonly shape: ExamplesShape;
+  readonly format: ExamplesFormat;
   readonly responseForm: "list" | "created";
   readonly datasetId?: string;
 }
 
 interface CreateResult {
   readonly responseJson: Buffer;
-  /** Absent where a worker thread parsed the body. */
+  /** Ids of the examples; absent if the body was parsed on a worker thread, whose response contains the ids. */
   readonly ids?: readonly string[];
 }
 
-/** Creates the examples of a body. A large body is parsed, written and serialized on other threads. */
+/** Creates the examples in a request body. A large body is parsed, and its response serialized, on a worker thread. */
 async function create(
   { store, work }: ExampleWriteDependencies,
   { request, reply }: Exchange,
-  { shape, responseForm, datasetId }: CreateOptions,
+  { format, responseForm, datasetId }: CreateOptions,
 ): Promise<CreateResult> {
   const { tenantId } = request;
   const scope = datasetId === undefined ? {} : { datasetId };
@@ -172,7 +178,7 @@ async function create(
   let received: readonly ReceivedExample[];
   if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
     disableIdleTimeout(request, reply);
-    const task: ExamplesTask = { kind: "examples", operation: "create", chunks, shape, ...scope };
+    const task: ExamplesTask = { kind: "examples", operation: "create", chunks, format, ...scope };
     const parsed = await work.run(tenantId, task);
     const parts = parsed.parts as readonly Packed<readonly ReceivedExample[]>[];
     if (!parsed.needsRun) {
@@ -188,9 +194,9 @@ async function create(
     assertCountWithRuns(parsed.count);
     received = parts.flatMap(unpack);
   } else {
-    received = readExamples({ body: joinChunks(chunks), shape, ...scope });
+    received = readExamples({ body: joinChunks(chunks), format, ...scope });
   }
-  const drafts = await copyFromRuns(store, tenantId, received);
+  const drafts = await copyInputsAndOutputs(store, tenantId, received);
   const written = await store.write.examples.create(tenantId, drafts);
   const ids = drafts.map(({ id }) => id);
   return {
@@ -198,15 +204,15 @@ async function create(
     responseJson:
       responseForm === "list"
         ? toListJson(drafts, written)
-        : Buffer.from(JSON.stringify(toCreated(ids, written))),
+        : Buffer.from(JSON.stringify(toCreatedJson(ids, written))),
   };
 }
 
-/** Updates the examples of a body; returns the response as JSON. */
+/** Updates the examples that a request body names; returns the response as JSON. */
 async function update(
   { store, work }: ExampleWriteDependencies,
   { request, reply }: Exchange,
-  { shape, datasetId }: Pick<CreateOptions, "shape" | "datasetId">,
+  { format, datasetId }: Pick<CreateOptions, "format" | "datasetId">,
 ): Promise<Buffer> {
   const { tenantId } = request;
   const chunks = await readBodyChunks(request.raw);
@@ -216,7 +222,7 @@ async function update(
       kind: "examples",
       operation: "update",
       chunks,
-      shape,
+      format,
     });
     const parts = parsed.parts as readonly Packed<readonly ExampleChange[]>[];
     const written = await store.write.largeExamples.update(tenantId, parts, datasetId);
@@ -228,13 +234,13 @@ async function update(
     };
     return Buffer.from((await work.run(tenantId, task)).buffer);
   }
-  const changes = readChanges({ body: joinChunks(chunks), shape });
+  const changes = readChanges({ body: joinChunks(chunks), format });
   const written = await store.write.examples.update(tenantId, changes, datasetId);
   const ids = changes.map(({ id }) => id);
-  return Buffer.from(JSON.stringify(toWritten(ids, written)));
+  return Buffer.from(JSON.stringify(toWrittenJson(ids, written)));
 }
 
-/** @throws RequestError 413: there are more examples than runs may be read for one request. */
+/** @throws RequestError 413: more examples than one request may copy from runs. */
 function assertCountWithRuns(count: number): void {
   if (count > serverLimits.examplesFromRuns) {
     throw new RequestError(
@@ -250,13 +256,13 @@ async function sendStoredExample(
 ): Promise<FastifyReply> {
   const example = await store.read.examples.find(request.tenantId, id, null);
   if (example === undefined) {
-    throw new RequestError(404, "Example not found"); // Deleted in the meantime.
+    throw new RequestError(404, "Example not found"); // Another request deleted it in the meantime.
   }
-  return sendExample(reply, example, linkFor(links, request));
+  return sendExample(reply, example, createAttachmentLinker(links, request));
 }
 
 /** Copies inputs and outputs from source runs into the examples that request it with `use_source_run_io`. */
-async function copyFromRuns(
+async function copyInputsAndOutputs(
   store: DatasetStore,
   tenantId: string,
   received: readonly ReceivedExample[],
@@ -275,13 +281,13 @@ async function copyFromRuns(
         throw new RequestError(404, `source run ${draft.sourceRunId} not found`);
       }
       return useSourceRunIo
-        ? { ...draft, ...readInputsAndOutputs(toRunJson(run, { select: ioMembers })) }
+        ? { ...draft, ...readInputsAndOutputs(toRunJson(run, { select: inputsAndOutputs })) }
         : draft;
     }),
   );
 }
 
-const ioMembers: ReadonlySet<string> = new Set(["inputs", "outputs"]);
+const inputsAndOutputs: ReadonlySet<string> = new Set(["inputs", "outputs"]);
 
 function readInputsAndOutputs(json: Buffer): Pick<ExampleDraft, "inputs" | "outputs"> {
   const members = new JsonCursor(json).readMembers();

@@ -14,22 +14,22 @@ import type {
   ExampleTimes,
   ExampleWrites,
 } from "./example.ts";
-import { planChange } from "./example-change.ts";
+import { createChangedRow } from "./example-change.ts";
 import {
   createMissingFileError,
   ExampleRows,
   isSameContent,
-  matchStored,
-  nameIds,
+  compareWithStored,
+  listFirstIds,
 } from "./example-rows.ts";
-import type { CurrentExample, NewRow } from "./example-rows.ts";
+import type { CurrentExample, NewExampleRow } from "./example-rows.ts";
 import type { SchemaChecks } from "./schemas/schema-checks.ts";
 import { VersionDraft } from "./version-draft.ts";
 
-/** What the writer thread calls: a deletion is performed in slices. */
+/** The methods as the writer thread calls them: a deletion is a long write, which runs in slices. */
 export type ExampleWriteSteps = WithLongWrites<ExampleWrites, "deleteMany">;
 
-interface ExampleWriterParts {
+interface ExampleWriterDependencies {
   readonly keys: RowKeys;
   readonly tokens: TokenCipher;
   readonly schemas: SchemaChecks;
@@ -44,7 +44,7 @@ export class ExampleWriter implements ExampleWriteSteps {
   readonly #rows: ExampleRows;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, { keys, tokens, schemas, engine }: ExampleWriterParts) {
+  constructor(db: Database, { keys, tokens, schemas, engine }: ExampleWriterDependencies) {
     this.#keys = keys;
     this.#schemas = schemas;
     this.#engine = engine;
@@ -57,16 +57,16 @@ export class ExampleWriter implements ExampleWriteSteps {
     const { created, existing } = await this.#classifyDrafts(tenantId, drafts);
     const versions = new Map<string, VersionDraft>();
     for (const [id, dataset] of datasets) {
-      const ofDataset = created.filter(({ datasetId }) => datasetId === id);
-      this.#schemas.requireValid(dataset, ofDataset);
-      if (ofDataset.length > 0) {
-        const requested = ofDataset.reduce(
+      const datasetDrafts = created.filter(({ datasetId }) => datasetId === id);
+      this.#schemas.requireValid(dataset, datasetDrafts);
+      if (datasetDrafts.length > 0) {
+        const requestedMicros = datasetDrafts.reduce(
           (max, { createdMicros = 0 }) => Math.max(max, createdMicros),
           0,
         );
-        const version = this.#beginVersion(dataset, requested);
+        const version = this.#beginVersion(dataset, requestedMicros);
         versions.set(id, version);
-        await version.addAll(await this.#toRows(tenantId, ofDataset, version.micros));
+        await version.addAll(await this.#toRows(tenantId, datasetDrafts, version.micros));
       }
     }
     return this.#finishVersions(datasets, versions, existing);
@@ -77,7 +77,7 @@ export class ExampleWriter implements ExampleWriteSteps {
     datasetId: string,
     drafts: readonly ExampleDraft[],
   ): Promise<Readonly<Record<string, string>>> {
-    return this.#schemas.findErrors(await this.#versions.read(tenantId, datasetId), drafts);
+    return this.#schemas.findErrors(await this.#versions.readDataset(tenantId, datasetId), drafts);
   }
 
   async update(
@@ -86,32 +86,37 @@ export class ExampleWriter implements ExampleWriteSteps {
     datasetId?: string,
   ): Promise<ExamplesWritten> {
     const ids = changes.map(({ id }) => id);
-    const current = await this.#readCurrent(tenantId, ids, datasetId);
+    const currentExamples = await this.#readCurrentExamples(tenantId, ids, datasetId);
     const datasets = await this.#readDatasets(tenantId, [
-      ...current.values(),
+      ...currentExamples.values(),
       ...changes.flatMap(({ datasetId: id }) => (id === undefined ? [] : [{ datasetId: id }])),
     ]);
     const versions = new Map<string, VersionDraft>();
-    const versionOf = (dataset: Dataset): VersionDraft => {
+    const getVersion = (dataset: Dataset): VersionDraft => {
       const version = versions.get(dataset.id) ?? this.#beginVersion(dataset);
       versions.set(dataset.id, version);
       return version;
     };
     for (const change of changes) {
-      const example = current.get(change.id);
-      const from = example && datasets.get(example.datasetId);
-      const to = from && datasets.get(change.datasetId ?? from.id);
-      const row = example && planChange({ example, change, tenantId });
-      if (example !== undefined && from !== undefined && to !== undefined && row !== undefined) {
-        this.#schemas.requireValid(to, [row]);
+      const example = currentExamples.get(change.id);
+      const sourceDataset = example && datasets.get(example.datasetId);
+      const targetDataset = sourceDataset && datasets.get(change.datasetId ?? sourceDataset.id);
+      const row = example && createChangedRow({ example, change, tenantId });
+      if (
+        example !== undefined &&
+        sourceDataset !== undefined &&
+        targetDataset !== undefined &&
+        row !== undefined
+      ) {
+        this.#schemas.requireValid(targetDataset, [row]);
         const attachments = [...row.attachments];
         for (const file of change.attachments ?? []) {
           attachments.push(await this.#rows.attach(row, file));
         }
-        await versionOf(from).end(example.key);
-        const changed = { ...row, attachments, datasetId: to.id };
-        const [added = example] = await versionOf(to).addAll([changed]);
-        current.set(change.id, added);
+        await getVersion(sourceDataset).end(example.key);
+        const changed = { ...row, attachments, datasetId: targetDataset.id };
+        const [added = example] = await getVersion(targetDataset).addAll([changed]);
+        currentExamples.set(change.id, added);
       }
     }
     return this.#finishVersions(datasets, versions, {});
@@ -126,7 +131,7 @@ export class ExampleWriter implements ExampleWriteSteps {
   }
 
   async #toRows(tenantId: string, drafts: readonly ExampleDraft[], micros: number) {
-    const rows: Omit<NewRow, "fromMicros">[] = [];
+    const rows: Omit<NewExampleRow, "fromMicros">[] = [];
     for (const draft of drafts) {
       const { createdMicros = micros, runAttachments = [], isNew: _isNew, ...row } = draft;
       const hasFiles = runAttachments.length + (draft.attachments?.length ?? 0) > 0;
@@ -137,8 +142,8 @@ export class ExampleWriter implements ExampleWriteSteps {
   }
 
   #beginVersion(dataset: Dataset, requestedMicros?: number): VersionDraft {
-    const parts = { rows: this.#rows, versions: this.#versions, engine: this.#engine };
-    return new VersionDraft(parts, dataset, requestedMicros);
+    const dependencies = { rows: this.#rows, versions: this.#versions, engine: this.#engine };
+    return new VersionDraft(dependencies, dataset, requestedMicros);
   }
 
   async #finishVersions(
@@ -164,14 +169,14 @@ export class ExampleWriter implements ExampleWriteSteps {
     const datasets = new Map<string, Dataset>();
     for (const { datasetId } of examples) {
       if (!datasets.has(datasetId)) {
-        datasets.set(datasetId, await this.#versions.read(tenantId, datasetId));
+        datasets.set(datasetId, await this.#versions.readDataset(tenantId, datasetId));
       }
     }
     return datasets;
   }
 
   /** @throws RequestError 404: examples do not exist, or are in another dataset; the message lists their ids. */
-  async #readCurrent(
+  async #readCurrentExamples(
     tenantId: string,
     ids: readonly string[],
     datasetId: string | undefined,
@@ -182,13 +187,13 @@ export class ExampleWriter implements ExampleWriteSteps {
       return example === undefined || (datasetId ?? example.datasetId) !== example.datasetId;
     });
     if (missing.length > 0) {
-      throw new RequestError(404, `Example not found: ${nameIds(missing)}`);
+      throw new RequestError(404, `Example not found: ${listFirstIds(missing)}`);
     }
     return current;
   }
 
   /**
-   * Separates drafts of new examples from identical ones that already exist.
+   * Separates the drafts of new examples from those of identical examples that already exist.
    *
    * @throws RequestError 409: an example with the id exists and differs.
    */
@@ -196,16 +201,16 @@ export class ExampleWriter implements ExampleWriteSteps {
     tenantId: string,
     drafts: readonly ExampleDraft[],
   ): Promise<{ created: ExampleDraft[]; existing: Record<string, ExampleTimes> }> {
-    const withOwnId = drafts.filter(({ isNew }) => !isNew);
-    const ids = withOwnId.map(({ id }) => id);
-    const current = await this.#rows.findCurrent(tenantId, ids);
-    const seen = new Map<string, ExampleDraft>();
+    const draftsWithClientId = drafts.filter(({ isNew }) => !isNew);
+    const ids = draftsWithClientId.map(({ id }) => id);
+    const currentExamples = await this.#rows.findCurrent(tenantId, ids);
+    const firstDrafts = new Map<string, ExampleDraft>();
     const existing: Record<string, ExampleTimes> = {};
-    const conflicting: string[] = [];
-    for (const draft of withOwnId) {
-      const previous = seen.get(draft.id);
-      seen.set(draft.id, previous ?? draft);
-      const stored = current.get(draft.id);
+    const conflictingIds: string[] = [];
+    for (const draft of draftsWithClientId) {
+      const previous = firstDrafts.get(draft.id);
+      firstDrafts.set(draft.id, previous ?? draft);
+      const stored = currentExamples.get(draft.id);
       if (stored !== undefined) {
         const { createdMicros, modifiedMicros } = stored;
         existing[draft.id] = { createdMicros, modifiedMicros };
@@ -214,24 +219,25 @@ export class ExampleWriter implements ExampleWriteSteps {
         (previous !== undefined && !isSameContent(previous, draft)) ||
         (stored !== undefined && !(await this.#isStored(stored, draft)));
       if (differs) {
-        conflicting.push(draft.id);
+        conflictingIds.push(draft.id);
       }
     }
-    if (conflicting.length > 0) {
+    if (conflictingIds.length > 0) {
       throw new RequestError(
         409,
-        `different examples with these ids already exist: ${nameIds(conflicting)}`,
+        `different examples with these ids already exist: ${listFirstIds(conflictingIds)}`,
       );
     }
     const created = drafts.filter(
-      (draft) => draft.isNew || (seen.get(draft.id) === draft && existing[draft.id] === undefined),
+      (draft) =>
+        draft.isNew || (firstDrafts.get(draft.id) === draft && existing[draft.id] === undefined),
     );
     return { created, existing };
   }
 
-  /** Whether a draft equals the stored example. */
+  /** Whether a draft equals the stored example, including the attachments. */
   async #isStored(stored: CurrentExample, draft: ExampleDraft): Promise<boolean> {
-    const matches = matchStored(stored, draft);
+    const matches = compareWithStored(stored, draft);
     for (const [file, bytes] of matches ?? []) {
       if (!(await this.#rows.hasBytes(file, bytes))) {
         return false;
@@ -241,9 +247,9 @@ export class ExampleWriter implements ExampleWriteSteps {
   }
 
   /**
-   * Stores the attachments of an example.
+   * Stores the attachments of a new example: those that were sent, and those to copy from its source run.
    *
-   * @throws RequestError 404: its run has no such attachment.
+   * @throws RequestError 404: the source run has no such attachment.
    */
   async #attach(tenantId: string, draft: ExampleDraft): Promise<readonly Attachment[]> {
     const { attachments = [], runAttachments = [], sourceRunId, datasetId, id } = draft;

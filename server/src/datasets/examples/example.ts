@@ -1,17 +1,17 @@
 import type { CheckedFilter } from "../../filter/checker.ts";
-import type { Moment } from "../dataset-version.ts";
+import type { VersionTime } from "../dataset-version.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A file of an example. */
+/** A file that belongs to an example. */
 export interface Attachment {
   readonly name: string;
   readonly mimeType: string;
-  /** Key of the row that stores the bytes. */
+  /** Key of the row that contains the bytes. */
   readonly blob: number;
 }
 
-/** An example in one version. Payloads are JSON texts as they were received. */
+/** An example in one version of its dataset. Inputs, outputs and metadata are JSON texts as they were received. */
 export interface Example {
   readonly id: string;
   readonly datasetId: string;
@@ -21,22 +21,24 @@ export interface Example {
   readonly sourceRunId: string | null;
   readonly inputs: string;
   readonly outputs: string | null;
-  /** JSON of an object that includes `dataset_split`. */
+  /** JSON of an object; its member `dataset_split` names the splits. */
   readonly metadata: string;
   readonly attachments: readonly Attachment[];
   /** The example's position in the order of creation. Updates do not change it. */
   readonly position: number;
 }
 
+/** An attachment that is to be stored. */
 export interface AttachmentDraft {
   readonly name: string;
   readonly mimeType: string;
   readonly bytes: Uint8Array;
 }
 
+/** An example that is to be created. */
 export interface ExampleDraft {
   readonly id: string;
-  /** Whether the server generated the id: then no existing example can have it, and none is looked up. */
+  /** Whether the server has generated the id. Then no existing example can have it, so it is not searched for. */
   readonly isNew: boolean;
   readonly datasetId: string;
   /** Defaults to the time of the write. */
@@ -50,13 +52,15 @@ export interface ExampleDraft {
   readonly runAttachments?: readonly string[];
 }
 
-/** What to do with the attachments of an example: those neither renamed nor retained are removed. */
+/** How an update changes the attachments of an example. It removes all that are neither renamed nor retained. */
 export interface AttachmentOperations {
+  /** New names of attachments, by their old names. */
   readonly rename: Readonly<Record<string, string>>;
+  /** Names of the attachments to retain as they are. */
   readonly retain: readonly string[];
 }
 
-/** The fields to update; those that are `undefined` keep their value. */
+/** An update of an example. Fields that are absent keep their value. */
 export interface ExampleChange {
   readonly id: string;
   /** Moves the example to another dataset of the tenant. */
@@ -66,8 +70,9 @@ export interface ExampleChange {
   /** The metadata without the splits. */
   readonly metadata?: string;
   readonly splits?: readonly string[];
+  /** Attachments to add; each replaces an attachment with the same name. */
   readonly attachments?: readonly AttachmentDraft[];
-  readonly operations?: AttachmentOperations;
+  readonly attachmentOperations?: AttachmentOperations;
 }
 
 /** The times at which an example was created and last written. */
@@ -78,35 +83,37 @@ export interface ExampleTimes {
 
 /** The result of a write to examples. */
 export interface ExamplesWritten {
-  /** The name of each dataset and the time of its version that contains the write, by dataset id. */
+  /** By dataset id: the dataset's name, and the time of the version that contains the written examples. */
   readonly datasets: Readonly<Record<string, { readonly name: string; readonly micros: number }>>;
   /** The times of identical examples that already existed, by example id. */
   readonly existing: Readonly<Record<string, ExampleTimes>>;
 }
 
-/** `written` is the order of creation, which is the same in every version. */
+/** The order of a list of examples. `written` means the order of creation, which is the same in every version. */
 export type ExampleOrder = "recent" | "recently_created" | "random" | "id" | "written";
 
 /** Selects examples. All conditions that are set must hold. */
 export interface ExampleFilter {
   readonly datasetId?: string;
-  readonly moment: Moment;
+  /** Time of the version to read. */
+  readonly versionTime: VersionTime;
   readonly ids?: readonly string[];
   /** Only examples in any of these splits. */
   readonly splits?: readonly string[];
   /** Entries that the metadata must contain. */
   readonly metadata?: JsonObject;
-  /** Each must occur in the JSON text of inputs or outputs; ASCII letters match in either case. */
+  /** Texts that must occur in the JSON of the inputs or outputs. The case of ASCII letters does not matter. */
   readonly texts?: readonly string[];
-  /** A filter expression. */
+  /** A filter expression that examples must match. */
   readonly condition?: CheckedFilter;
 }
 
+/** Selects a page of a list of examples. */
 export interface ExampleQuery {
   readonly filter: ExampleFilter;
   readonly order: ExampleOrder;
   readonly isDescending: boolean;
-  /** Seed of the order `random`. */
+  /** Determines the order if it is `random`. */
   readonly seed: number;
   /** For the order `written`: the id of the example after which the list continues. */
   readonly after?: string;
@@ -114,15 +121,17 @@ export interface ExampleQuery {
   readonly offset: number;
 }
 
+/** Selects a page of the examples of a dataset, in the order of creation. */
 export interface ExamplePageQuery {
   readonly datasetId: string;
-  readonly moment: Moment;
+  /** Time of the version to read. */
+  readonly versionTime: VersionTime;
   /** Only examples in any of these splits; all examples if omitted. */
   readonly splits?: readonly string[];
   /** The position of the last example of the previous page. */
   readonly after: number;
   readonly limit: number;
-  /** Bytes of payloads after which the page ends. */
+  /** The page ends with the example whose payloads exceed this total number of bytes. */
   readonly bytesMax: number;
 }
 
@@ -132,7 +141,7 @@ export interface TextPreview {
   readonly chars: number;
 }
 
-/** An example as a list shows it, bounded in size whatever it holds. */
+/** An example with only the beginnings of its payloads, so that a list of large examples stays small. */
 export interface ExamplePreview {
   readonly id: string;
   readonly createdMicros: number;
@@ -147,52 +156,62 @@ export interface ExamplePreview {
 
 /** The result of an import, which may reject some of the examples. */
 export interface ExamplesImported extends ExamplesWritten {
+  /** Number of examples that were created. */
   readonly count: number;
-  /** Why examples were rejected, by example id. */
+  /** Why invalid examples were rejected, by example id. */
   readonly rejected: Readonly<Record<string, string>>;
 }
 
+/** Selects examples whose inputs contain some of the search terms. */
 export interface ExampleSearch {
   readonly datasetId: string;
-  readonly words: readonly string[];
+  readonly terms: readonly string[];
   /** A filter expression. */
   readonly condition?: CheckedFilter;
   readonly limit: number;
 }
 
 export interface ExampleReads {
-  find(tenantId: string, id: string, moment: Moment): Promise<Example | undefined>;
+  find(tenantId: string, id: string, versionTime: VersionTime): Promise<Example | undefined>;
   /** @throws RequestError 404: there is no example with the id `after`. */
   list(tenantId: string, query: ExampleQuery): Promise<readonly Example[]>;
-  /** Like `list`, with at most `chars` characters of each payload. */
-  preview(tenantId: string, query: ExampleQuery, chars: number): Promise<readonly ExamplePreview[]>;
+  /** Like `list`, with at most `previewChars` characters of each payload. */
+  preview(
+    tenantId: string,
+    query: ExampleQuery,
+    previewChars: number,
+  ): Promise<readonly ExamplePreview[]>;
   count(tenantId: string, filter: ExampleFilter): Promise<number>;
-  /** Returns one page in the order of creation. A page is empty only if no more examples follow. */
+  /** Reads one page of examples in the order of creation. A page is empty only if no more examples follow. */
   page(tenantId: string, query: ExamplePageQuery): Promise<readonly Example[]>;
   /** Finds the dataset that contains an example, or contained it before it was deleted. */
   findDatasetId(tenantId: string, id: string): Promise<string | undefined>;
-  /** Returns the ids of those runs from which a current example was created. */
+  /** Returns the ids of those runs from which an existing example was created. */
   listSources(tenantId: string, runIds: readonly string[]): Promise<readonly string[]>;
-  listSplits(tenantId: string, datasetId: string, moment: Moment): Promise<readonly string[]>;
+  listSplits(
+    tenantId: string,
+    datasetId: string,
+    versionTime: VersionTime,
+  ): Promise<readonly string[]>;
   /**
    * Returns the examples that match best, the best match first.
    *
    * @throws RequestError 400: the dataset is not indexed.
    */
   search(tenantId: string, search: ExampleSearch): Promise<readonly Example[]>;
-  /** Finds the bytes of an attachment. Takes no tenant, because the signed URL authorized the request. */
+  /** Finds the bytes of an attachment. Does not check the tenant, because the signed URL authorizes the request. */
   findBlob(blob: number): Promise<Uint8Array | undefined>;
 }
 
 export interface ExampleWrites {
   /**
-   * Creates examples, as one version of each dataset. An identical example that already exists is left unchanged.
+   * Creates examples, and with them one new version of each dataset. Identical examples that already exist stay unchanged.
    *
    * @throws RequestError 404: no such dataset. 409: an id is taken. 422: an example does not match a schema.
    */
   create(tenantId: string, drafts: readonly ExampleDraft[]): Promise<ExamplesWritten>;
   /**
-   * Returns why the dataset's schemas reject examples, by example id. Writes nothing.
+   * Validates examples against the dataset's schemas; returns the errors of the invalid ones, by id. Writes nothing.
    *
    * @throws RequestError 404: no such dataset.
    */
@@ -202,10 +221,10 @@ export interface ExampleWrites {
     drafts: readonly ExampleDraft[],
   ): Promise<Readonly<Record<string, string>>>;
   /**
-   * Applies all changes or none, as one version of each dataset.
+   * Makes all changes or none, and with them one new version of each dataset.
    *
-   * @throws RequestError 404: an example does not exist, or is not in `datasetId` if that is passed. 422: one does
-   * not match a schema.
+   * @throws RequestError 404: an example does not exist, or is not in the dataset `datasetId` if it is passed. 422: an
+   * example does not match a schema.
    */
   update(
     tenantId: string,
@@ -224,6 +243,7 @@ export interface ExampleWrites {
   ): Promise<readonly string[]>;
 }
 
+/** Adds examples to a split, or removes them from it. */
 export interface SplitChange {
   readonly name: string;
   readonly exampleIds: readonly string[];

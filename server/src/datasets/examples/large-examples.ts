@@ -7,36 +7,37 @@ import type {
   SplitChange,
 } from "./example.ts";
 
-/** Values serialized for a transfer between threads: a thread that only passes them on need not deserialize them. */
-export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly packedType?: Value };
+/** A value that is serialized for a transfer between threads. A thread that only forwards it need not deserialize it. */
+export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly unpackedType?: Value };
 
-/** Serializes into a separate buffer, which can be transferred; `serialize` may return a view of a shared pool. */
+/** Serializes into a buffer of its own, which can be transferred: `serialize` may return a part of a shared buffer. */
 export const pack = <Value>(value: Value): Packed<Value> => new Uint8Array(serialize(value));
 
 export const unpack = <Value>(packed: Packed<Value>): Value => deserialize(packed) as Value;
 
-/** An example as it was received: its inputs and outputs may have to be copied from a run. */
+/** An example as a client has sent it. */
 export interface ReceivedExample {
   readonly draft: ExampleDraft;
+  /** Whether the inputs and outputs must be copied from the source run. */
   readonly useSourceRunIo: boolean;
 }
 
-/** Writes of many examples, which run in slices; each write still takes effect as a whole or not at all. */
+/** Writes of many examples. They run in slices, but each takes effect as a whole or not at all. */
 export interface LargeExampleWrites {
   /**
-   * Like `examples.create`. Two examples with the same id in one request count as identical only if their JSON is equal
-   * byte for byte.
+   * Like `ExampleWrites.create`. Two examples with the same id in one request count as identical only if their JSON texts
+   * are equal byte for byte.
    *
-   * @throws RequestError for the reasons of `examples.create`; 413: the examples belong to too many datasets.
+   * @throws RequestError for the same reasons as `ExampleWrites.create`. 413: the examples belong to too many datasets.
    */
   create(
     tenantId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): Promise<Packed<ExamplesWritten>>;
   /**
-   * Like `examples.update`.
+   * Like `ExampleWrites.update`.
    *
-   * @throws RequestError as `update` does; 422: an id occurs twice.
+   * @throws RequestError for the same reasons as `ExampleWrites.update`. 422: an id occurs twice.
    */
   update(
     tenantId: string,
@@ -44,7 +45,7 @@ export interface LargeExampleWrites {
     datasetId?: string,
   ): Promise<Packed<ExamplesWritten>>;
   /**
-   * Creates those of the examples, all of them new, that match the dataset's schemas, as one version.
+   * Creates the examples that match the dataset's schemas, as one version. All of the examples must be new.
    *
    * @throws RequestError 404: no such dataset.
    */
@@ -54,7 +55,7 @@ export interface LargeExampleWrites {
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): Promise<ExamplesImported>;
   /**
-   * Returns the ids of the examples that changed.
+   * Adds examples to a split or removes them from it. Returns the ids of the examples that changed.
    *
    * @throws RequestError 404: no such dataset, or an example is not in it.
    */

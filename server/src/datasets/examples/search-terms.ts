@@ -1,22 +1,22 @@
-/** Returns the search terms of a value: the distinct words of all strings and numbers in it, up to `limit`. */
+/** Extracts search terms from a value: the distinct words in all of its strings and numbers, at most `limit`. */
 export function extractSearchTerms(value: unknown, limit: number): readonly string[] {
-  const words = new Set<string>();
-  for (const text of leavesOf(value)) {
-    for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
-      words.add(word.toLowerCase());
-      if (words.size >= limit) {
-        return [...words];
+  const terms = new Set<string>();
+  for (const text of listLeaves(value)) {
+    for (const [term] of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+      terms.add(term.toLowerCase());
+      if (terms.size >= limit) {
+        return [...terms];
       }
     }
   }
-  return [...words];
+  return [...terms];
 }
 
 /**
- * Yields the strings and numbers in a value, in order. Uses an explicit stack, so that a deeply nested value can't
+ * Yields the strings and numbers in a value, in their order. Does not call itself, so that a deeply nested value can't
  * overflow the call stack.
  */
-function* leavesOf(value: unknown): Generator<string> {
+function* listLeaves(value: unknown): Generator<string> {
   const pending: unknown[] = [value];
   while (pending.length > 0) {
     const next = pending.pop();
@@ -24,10 +24,10 @@ function* leavesOf(value: unknown): Generator<string> {
       yield String(next);
     } else if (typeof next === "object" && next !== null) {
       const members: readonly unknown[] = Object.values(next);
-      pending.push(...members.slice(0, maxMembers).toReversed());
+      pending.push(...members.slice(0, maxMembersPerValue).toReversed());
     }
   }
 }
 
-/** Maximum number of members of one object or list that are read. */
-const maxMembers = 10_000;
+/** Maximum number of members to read of one object or list. */
+const maxMembersPerValue = 10_000;

@@ -5,7 +5,7 @@ import { serverLimits } from "../../model/options.ts";
 /** The member of an example's metadata that names its splits. */
 const splitMember = "dataset_split";
 
-/** The splits of an example that names none. */
+/** The splits of an example that was sent without any. */
 const defaultSplits: readonly string[] = ["base"];
 
 /**
@@ -28,43 +28,46 @@ export function parseSplits(value: unknown, label: string): readonly string[] | 
 }
 
 /**
- * The metadata of an example, including its splits. If no splits are passed, those in the metadata are used, so that
- * metadata that was read can be written back unchanged.
+ * Returns the metadata of an example with its splits. If no splits are passed, those in the metadata are used: a client
+ * can then write metadata that it has read, and the splits stay the same.
  *
  * @throws RequestError 422: there are too many splits.
  */
-export function withSplits(metadata: string | null, splits: readonly string[] | undefined): string {
-  const { rest, splits: metadataSplits } = separateSplits(metadata ?? "{}");
-  return joinSplits(rest, splits ?? metadataSplits ?? defaultSplits);
+export function addSplits(metadata: string | null, splits: readonly string[] | undefined): string {
+  const { otherMembers, splits: metadataSplits } = separateMetadata(metadata ?? "{}");
+  return appendSplits(otherMembers, splits ?? metadataSplits ?? defaultSplits);
 }
 
-/** Metadata in two parts: the JSON text of an object without the splits, and the splits if it names any. */
+/** The metadata of an example, separated into its splits and its other members. */
 export interface SeparatedMetadata {
-  readonly rest: string;
+  /** JSON text of an object. */
+  readonly otherMembers: string;
   readonly splits: readonly string[] | undefined;
 }
 
-/** Separates metadata as it was received from a client. */
-export function separateSplits(metadata: string): SeparatedMetadata {
+/** Separates metadata that a client has sent. */
+export function separateMetadata(metadata: string): SeparatedMetadata {
   const members = new JsonCursor(Buffer.from(metadata)).readMembers();
   const splits = parseStoredSplits(members.get(splitMember));
   members.delete(splitMember);
   const texts = [...members].map(([name, json]) => `${JSON.stringify(name)}:${json.toString()}`);
-  return { rest: `{${texts.join(",")}}`, splits };
+  return { otherMembers: `{${texts.join(",")}}`, splits };
 }
 
 /**
- * Separates metadata that {@link joinSplits} wrote. The splits come last there, so the other members, which may be
- * many, are not parsed.
+ * Separates metadata that {@link appendSplits} has written. There the splits are the last member, so the other members,
+ * which may be many, need not be parsed.
  */
-export function separateStored(metadata: string): SeparatedMetadata {
+export function separateStoredMetadata(metadata: string): SeparatedMetadata {
   // Inside a JSON string the quotes would be escaped, so the last match is the member's name.
-  const position = metadata.lastIndexOf(splitsStart);
+  const position = metadata.lastIndexOf(splitsPrefix);
   const splits =
-    position === -1 ? undefined : tryParseSplits(metadata.slice(position + splitsStart.length, -1));
+    position === -1
+      ? undefined
+      : tryParseSplits(metadata.slice(position + splitsPrefix.length, -1));
   return splits === undefined
-    ? separateSplits(metadata)
-    : { rest: `${metadata.slice(0, position).replace(/,$/, "")}}`, splits };
+    ? separateMetadata(metadata)
+    : { otherMembers: `${metadata.slice(0, position).replace(/,$/, "")}}`, splits };
 }
 
 /**
@@ -72,25 +75,25 @@ export function separateStored(metadata: string): SeparatedMetadata {
  *
  * @throws RequestError 422: there are too many splits.
  */
-export function joinSplits(rest: string, splits: readonly string[]): string {
+export function appendSplits(otherMembers: string, splits: readonly string[]): string {
   if (splits.length > serverLimits.splitsMax) {
     throw new RequestError(422, `an example can be in at most ${serverLimits.splitsMax} splits`);
   }
-  const comma = rest === "{}" ? "" : ",";
-  return `${rest.slice(0, -1)}${comma}${splitsStart}${JSON.stringify(splits)}}`;
+  const comma = otherMembers === "{}" ? "" : ",";
+  return `${otherMembers.slice(0, -1)}${comma}${splitsPrefix}${JSON.stringify(splits)}}`;
 }
 
-/** The splits in metadata that {@link joinSplits} wrote. */
-export const splitsOf = (metadata: string): readonly string[] =>
-  separateStored(metadata).splits ?? [];
+/** Reads the splits from metadata that {@link appendSplits} has written. */
+export const readSplits = (metadata: string): readonly string[] =>
+  separateStoredMetadata(metadata).splits ?? [];
 
-const splitsStart = `"${splitMember}":`;
+const splitsPrefix = `"${splitMember}":`;
 
 function tryParseSplits(json: string): readonly string[] | undefined {
   try {
     return parseStoredSplits(Buffer.from(json));
   } catch {
-    return undefined; // Not written by joinSplits: the caller parses the whole text.
+    return undefined; // Another function has written this text. The caller parses all of it.
   }
 }
 

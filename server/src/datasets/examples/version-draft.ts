@@ -2,38 +2,40 @@ import type { ExampleWriteEngine } from "./example-engine.ts";
 import type { Dataset } from "../dataset.ts";
 import { chooseVersionTime } from "../dataset-version.ts";
 import type { DatasetVersions } from "../dataset-versions.ts";
-import type { CurrentExample, ExampleRows, NewRow } from "./example-rows.ts";
+import type { CurrentExample, ExampleRows, NewExampleRow } from "./example-rows.ts";
 
-interface VersionDraftParts {
+interface VersionDraftDependencies {
   readonly rows: ExampleRows;
   readonly versions: DatasetVersions;
   readonly engine: ExampleWriteEngine;
 }
 
 /**
- * A dataset version that is being written. It adds rows that are valid from this version on, and ends others that are
- * no longer valid.
+ * A dataset version that is being written. It inserts rows that are valid from this version on, and ends the rows that
+ * are no longer valid.
  */
 export class VersionDraft {
   readonly micros: number;
-  readonly #parts: VersionDraftParts;
+  readonly #dependencies: VersionDraftDependencies;
   readonly #dataset: Dataset;
-  readonly #added: number[] = [];
-  readonly #removed: number[] = [];
+  readonly #addedKeys: number[] = [];
+  readonly #removedKeys: number[] = [];
 
-  constructor(parts: VersionDraftParts, dataset: Dataset, requestedMicros?: number) {
-    this.#parts = parts;
+  constructor(dependencies: VersionDraftDependencies, dataset: Dataset, requestedMicros?: number) {
+    this.#dependencies = dependencies;
     this.#dataset = dataset;
     this.micros = chooseVersionTime(dataset.versionMicros, requestedMicros);
   }
 
-  /** Adds rows that are valid from this version on. */
-  async addAll(rows: readonly Omit<NewRow, "fromMicros">[]): Promise<readonly CurrentExample[]> {
+  /** Inserts rows that are valid from this version on, and returns the examples that they contain. */
+  async addAll(
+    rows: readonly Omit<NewExampleRow, "fromMicros">[],
+  ): Promise<readonly CurrentExample[]> {
     const newRows = rows.map((row) => ({ ...row, fromMicros: this.micros }));
-    const firstKey = await this.#parts.rows.insertAll(newRows);
+    const firstKey = await this.#dependencies.rows.insertAll(newRows);
     return rows.map((row, index) => {
       const key = firstKey + index;
-      this.#added.push(key);
+      this.#addedKeys.push(key);
       return {
         ...row,
         key,
@@ -46,13 +48,14 @@ export class VersionDraft {
 
   /** Ends the row with this key: from this version on, it is no longer valid. */
   async end(key: number): Promise<void> {
-    await this.#parts.rows.end(key, this.micros);
-    this.#removed.push(key);
+    await this.#dependencies.rows.end(key, this.micros);
+    this.#removedKeys.push(key);
   }
 
+  /** Updates the indexes, and records the version. Call it after all rows were added and ended. */
   async finish(): Promise<void> {
-    const { versions, engine } = this.#parts;
-    const [added, removed] = [this.#added, this.#removed];
+    const { versions, engine } = this.#dependencies;
+    const [added, removed] = [this.#addedKeys, this.#removedKeys];
     await engine.indexNewIds();
     await engine.updateTextIndex(this.#dataset, { added, removed });
     await versions.addVersion(this.#dataset, this.micros, added.length - removed.length);

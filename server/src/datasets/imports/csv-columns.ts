@@ -1,69 +1,72 @@
 import { unescapeFormula } from "millrace/model";
-import { withSplits } from "../examples/splits.ts";
+import { addSplits } from "../examples/splits.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { UploadRow } from "./upload.ts";
 
-/** The columns of a CSV file that become inputs, outputs and metadata, as set in the form. */
+/** Which columns of a CSV file become inputs, outputs and metadata, as the fields of the form say. */
 export interface ColumnChoice {
   readonly inputs: readonly Column[];
   readonly outputs: readonly Column[];
   readonly metadata: readonly Column[];
 }
 
+/** A column of a CSV file that becomes a member of each example. */
 export interface Column {
-  /** The name in the header row of the file. */
-  readonly column: string;
-  /** The member of the example that the column becomes. */
-  readonly name: string;
+  /** The name of the column in the header row. */
+  readonly header: string;
+  /** The name of the member of the inputs, outputs or metadata. */
+  readonly member: string;
 }
 
 /**
- * Converts rows of cells to examples. All cells are strings; the prefix that keeps spreadsheets from evaluating a
- * cell as a formula is removed.
+ * Converts the rows of a CSV file to examples. All values are strings. The prefix is removed that keeps spreadsheets from
+ * evaluating a cell as a formula.
  */
 export class CsvColumns {
-  readonly #width: number;
+  readonly #columnCount: number;
   readonly #inputs: readonly ColumnTarget[];
   readonly #outputs: readonly ColumnTarget[];
   readonly #metadata: readonly ColumnTarget[];
 
   /** @throws RequestError 422: the header row lacks a requested column, or has it twice. */
-  constructor(received: readonly string[], choice: ColumnChoice) {
-    const header = received.map(unescapeFormula);
-    this.#width = header.length;
+  constructor(headerCells: readonly string[], choice: ColumnChoice) {
+    const header = headerCells.map(unescapeFormula);
+    this.#columnCount = header.length;
     this.#inputs = findTargets(header, choice.inputs, "input_keys");
     this.#outputs = findTargets(header, choice.outputs, "output_keys");
     this.#metadata = findTargets(header, choice.metadata, "metadata_keys");
   }
 
   /**
-   * Converts one row; `undefined` for a blank line.
+   * Converts one row. Returns `undefined` for a blank line.
    *
-   * @throws RequestError 422: it has more or fewer cells than the header row.
+   * @throws RequestError 422: the row has more or fewer cells than the header row.
    */
-  toRow(cells: readonly string[], number: number): UploadRow | undefined {
+  toRow(cells: readonly string[], rowNumber: number): UploadRow | undefined {
     if (cells.length === 1 && cells[0] === "") {
       return undefined;
     }
-    if (cells.length !== this.#width) {
+    if (cells.length !== this.#columnCount) {
       throw new RequestError(
         422,
-        `row ${number} of the CSV has ${cells.length} cells, but its header row has ${this.#width}`,
+        `row ${rowNumber} of the CSV has ${cells.length} cells, but its header row has ${this.#columnCount}`,
       );
     }
-    const metadata = this.#metadata.length === 0 ? null : toObject(this.#metadata, cells);
+    const metadata = this.#metadata.length === 0 ? null : toObjectJson(this.#metadata, cells);
     return {
-      inputs: toObject(this.#inputs, cells),
-      outputs: this.#outputs.length === 0 ? null : toObject(this.#outputs, cells),
-      metadata: withSplits(metadata, undefined),
+      inputs: toObjectJson(this.#inputs, cells),
+      outputs: this.#outputs.length === 0 ? null : toObjectJson(this.#outputs, cells),
+      metadata: addSplits(metadata, undefined),
     };
   }
 }
 
+/** Where the cells of a column are, and where they go. */
 interface ColumnTarget {
+  /** Index of the column in a row. */
   readonly index: number;
-  /** The member's name as JSON, followed by a colon. */
-  readonly start: string;
+  /** The name of the member as JSON, followed by a colon. */
+  readonly memberPrefix: string;
 }
 
 function findTargets(
@@ -71,13 +74,13 @@ function findTargets(
   columns: readonly Column[],
   field: string,
 ): readonly ColumnTarget[] {
-  if (new Set(columns.map(({ name }) => name)).size < columns.length) {
+  if (new Set(columns.map(({ member }) => member)).size < columns.length) {
     throw new RequestError(
       422,
       `${field}: two columns would become the same member; map them to different names`,
     );
   }
-  return columns.map(({ column, name }) => {
+  return columns.map(({ header: column, member }) => {
     const index = header.indexOf(column);
     if (index === -1) {
       const available = header.slice(0, 50).map((cell) => JSON.stringify(cell.slice(0, 80)));
@@ -92,9 +95,9 @@ function findTargets(
         `the CSV has the column ${JSON.stringify(column)} twice; rename one of them`,
       );
     }
-    return { index, start: `${JSON.stringify(name)}:` };
+    return { index, memberPrefix: `${JSON.stringify(member)}:` };
   });
 }
 
-const toObject = (targets: readonly ColumnTarget[], cells: readonly string[]): string =>
-  `{${targets.map(({ index, start }) => start + JSON.stringify(unescapeFormula(cells[index] ?? ""))).join(",")}}`;
+const toObjectJson = (targets: readonly ColumnTarget[], cells: readonly string[]): string =>
+  `{${targets.map(({ index, memberPrefix }) => memberPrefix + JSON.stringify(unescapeFormula(cells[index] ?? ""))).join(",")}}`;

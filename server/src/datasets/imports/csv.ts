@@ -2,39 +2,42 @@ import Papa from "papaparse";
 import { RequestError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
 
-/** A group of consecutive rows of a CSV file. The first row of the file is the header. */
+/** Consecutive rows of a CSV file. The first row of the file contains the names of the columns. */
 export interface CsvPage {
   readonly rows: readonly (readonly string[])[];
-  /** The number of the first row, as a spreadsheet counts: the header is row 1. */
+  /** The number of the first of these rows. Row 1 is the header row, as in a spreadsheet. */
   readonly firstRow: number;
 }
 
-/** What Papa's parser returns; its types say `any`. */
-interface Parsed {
+/** The result of Papa Parse, whose own type for it is `any`. */
+interface PapaResult {
   readonly data: readonly (readonly string[])[];
   readonly errors: readonly { readonly message: string; readonly row: number }[];
   readonly meta: { readonly cursor: number };
 }
 
 /**
- * Parses a CSV file as its bytes arrive: UTF-8 with or without a byte order mark, commas, and quoted fields that may
- * contain commas, quotes and line breaks. Only the incomplete last row is kept in memory.
+ * Parses a CSV file as its bytes arrive. It must be UTF-8, with or without a byte order mark, and separated by commas.
+ * Quoted cells may contain commas, quotes and line breaks. Only the incomplete last row stays in memory.
  *
  * @throws RequestError 422: the bytes are not UTF-8, or quotes do not match. 413: a row is too long.
  */
 export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<CsvPage> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let incompleteRow = "";
-  let newline: "\n" | "\r\n" | "\r" | undefined;
+  let lineBreak: "\n" | "\r\n" | "\r" | undefined;
   let firstRow = 1;
-  const parse = (text: string, isLast: boolean): CsvPage => {
-    newline ??= detectNewline(text);
-    const parser = new Papa.Parser({ delimiter: ",", newline });
-    const { data, errors, meta } = parser.parse(text, 0, !isLast) as Parsed;
-    // Ignore errors in the incomplete row: it is parsed again with its remainder.
-    const fault = errors.find(({ row }) => row < data.length);
-    if (fault !== undefined) {
-      throw new RequestError(422, `row ${firstRow + fault.row} of the CSV: ${fault.message}`);
+  const parseText = (text: string, isLast: boolean): CsvPage => {
+    lineBreak ??= detectLineBreak(text);
+    const parser = new Papa.Parser({ delimiter: ",", newline: lineBreak });
+    const { data, errors, meta } = parser.parse(text, 0, !isLast) as PapaResult;
+    // Ignore errors in the incomplete last row, which is parsed again when more of it has arrived.
+    const parseError = errors.find(({ row }) => row < data.length);
+    if (parseError !== undefined) {
+      throw new RequestError(
+        422,
+        `row ${firstRow + parseError.row} of the CSV: ${parseError.message}`,
+      );
     }
     incompleteRow = isLast ? "" : text.slice(meta.cursor);
     const page = { rows: data, firstRow };
@@ -42,7 +45,7 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<Cs
     return page;
   };
   for await (const chunk of chunks) {
-    const page = parse(incompleteRow + decode(decoder, chunk), false);
+    const page = parseText(incompleteRow + decodeChunk(decoder, chunk), false);
     if (incompleteRow.length > serverLimits.csvRowChars) {
       throw new RequestError(
         413,
@@ -51,14 +54,14 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<Cs
     }
     yield page;
   }
-  const last = incompleteRow + decode(decoder);
-  if (last !== "") {
-    yield parse(last, true);
+  const lastText = incompleteRow + decodeChunk(decoder);
+  if (lastText !== "") {
+    yield parseText(lastText, true);
   }
 }
 
-/** Decodes a chunk; without one, flushes the decoder. */
-function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): string {
+/** Decodes a chunk of a file. Without a chunk, ends the file: an incomplete character is an error then. */
+function decodeChunk(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): string {
   try {
     return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
   } catch {
@@ -66,8 +69,8 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): stri
   }
 }
 
-/** The first line break outside quotes. */
-function detectNewline(text: string): "\n" | "\r\n" | "\r" {
-  const [found = "\n"] = /\r\n|\n|\r/.exec(text.replaceAll(/"[^"]*"/g, "")) ?? [];
-  return found === "\r\n" || found === "\r" ? found : "\n";
+/** Finds out which line break the file uses, from the first one outside quotes. */
+function detectLineBreak(text: string): "\n" | "\r\n" | "\r" {
+  const [firstLineBreak = "\n"] = /\r\n|\n|\r/.exec(text.replaceAll(/"[^"]*"/g, "")) ?? [];
+  return firstLineBreak === "\r\n" || firstLineBreak === "\r" ? firstLineBreak : "\n";
 }

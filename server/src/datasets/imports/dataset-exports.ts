@@ -10,14 +10,14 @@ import { serverLimits } from "../../model/options.ts";
 import type { Example } from "../examples/example.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import { toIso } from "../../http/wire-text.ts";
-import { findMoment, readAsOf } from "../as-of.ts";
-import { datasetIdOf, findDataset } from "../dataset-handlers.ts";
+import { findVersionTime, readAsOf } from "../as-of.ts";
+import { readDatasetId, findDataset } from "../dataset-handlers.ts";
 import { allValues } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 
 /**
- * `GET /datasets/{id}/openai_ft`: one line for each example. An example that can't be converted fails the request and
- * is named in the error.
+ * `GET /datasets/{id}/openai_ft`: exports a line of a fine-tuning file for each example. If an example can't be
+ * converted, the request fails, and the error names the example.
  */
 export async function exportDatasetOpenAi(
   store: DatasetStore,
@@ -25,85 +25,97 @@ export async function exportDatasetOpenAi(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   disableIdleTimeout(request, reply);
-  const pages = await openPages(store, request);
-  // Convert everything once before sending: after the first byte the status can't become an error.
+  const pages = await createPageReader(store, request);
+  // Convert all examples once before sending: after the first byte the response can't become an error.
   for await (const page of pages()) {
-    page.forEach(toLine);
+    page.forEach(toFineTuningLine);
   }
-  return sendLines(reply, { pages, type: "application/x-ndjson", toText: toLines(toLine) });
+  return sendLines(reply, {
+    pages,
+    contentType: "application/x-ndjson",
+    toText: toLines(toFineTuningLine),
+  });
 }
 
-/** `GET /datasets/{id}/jsonl`: one line for each example, its payloads as they were sent. */
+/** `GET /datasets/{id}/jsonl`: exports a line of JSON for each example, with its payloads as they were sent. */
 export async function exportDatasetJsonl(
   store: DatasetStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const pages = await openPages(store, request);
-  return sendLines(reply, { pages, type: "application/x-ndjson", toText: toLines(toJsonLine) });
+  const pages = await createPageReader(store, request);
+  return sendLines(reply, {
+    pages,
+    contentType: "application/x-ndjson",
+    toText: toLines(toJsonLine),
+  });
 }
 
-/** `GET /datasets/{id}/csv`: a column for each member of the inputs and of the outputs. */
+/** `GET /datasets/{id}/csv`: exports CSV with a column for each member of the inputs and of the outputs. */
 export async function exportDatasetCsv(
   store: DatasetStore,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   disableIdleTimeout(request, reply);
-  const pages = await openPages(store, request);
-  const inputs = new Set<string>();
-  const outputs = new Set<string>();
+  const pages = await createPageReader(store, request);
+  const inputNames = new Set<string>();
+  const outputNames = new Set<string>();
   for await (const page of pages()) {
     for (const example of page) {
-      Object.keys(parse(example.inputs)).forEach((name) => inputs.add(name));
-      Object.keys(parse(example.outputs)).forEach((name) => outputs.add(name));
+      Object.keys(parseObject(example.inputs)).forEach((name) => inputNames.add(name));
+      Object.keys(parseObject(example.outputs)).forEach((name) => outputNames.add(name));
     }
-    // Each row has a cell for every column, however few members its example has, so the number of columns must be
-    // bounded.
-    if (inputs.size + outputs.size > serverLimits.csvColumns) {
+    // Limit the number of columns: each row has a cell for every column, even if its example has few members.
+    if (inputNames.size + outputNames.size > serverLimits.csvColumns) {
       throw new RequestError(
         422,
-        `the examples have more than ${serverLimits.csvColumns} different members, each of which would be a column; export /datasets/${datasetIdOf(request)}/jsonl instead`,
+        `the examples have more than ${serverLimits.csvColumns} different members, each of which would be a column; export /datasets/${readDatasetId(request)}/jsonl instead`,
       );
     }
   }
-  const columns = [...inputs, ...[...outputs].map((name) => outputColumn(name, inputs))];
+  const columns = [
+    ...inputNames,
+    ...[...outputNames].map((name) => toOutputColumn(name, inputNames)),
+  ];
   const toRow = (example: Example): string[] => {
-    const [inputValues, outputValues] = [parse(example.inputs), parse(example.outputs)];
+    const [inputValues, outputValues] = [parseObject(example.inputs), parseObject(example.outputs)];
     return [
-      ...[...inputs].map((name) => toCell(inputValues, name)),
-      ...[...outputs].map((name) => toCell(outputValues, name)),
+      ...[...inputNames].map((name) => toCell(inputValues, name)),
+      ...[...outputNames].map((name) => toCell(outputValues, name)),
     ];
   };
   return sendLines(reply, {
     pages,
-    type: "text/csv",
-    head: `${Papa.unparse([columns.map(escapeFormula)])}\r\n`,
+    contentType: "text/csv",
+    header: `${Papa.unparse([columns.map(escapeFormula)])}\r\n`,
     toText: (page) =>
       `${Papa.unparse(page.map((example) => toRow(example).map(escapeFormula)))}\r\n`,
   });
 }
 
-/** The column of an output; prefixed if the inputs have a member of the same name. */
-const outputColumn = (name: string, inputs: ReadonlySet<string>): string =>
+/** Returns the name of the column of an output. It has a prefix if the inputs have a member of the same name. */
+const toOutputColumn = (name: string, inputs: ReadonlySet<string>): string =>
   inputs.has(name) ? `outputs.${name}` : name;
 
-type Pages = () => AsyncGenerator<readonly Example[]>;
+type ReadPages = () => AsyncGenerator<readonly Example[]>;
 
-/** Returns a function that reads the examples of one version page by page, as often as needed. */
-async function openPages(store: DatasetStore, request: FastifyRequest): Promise<Pages> {
+/**
+ * Returns a function that reads the examples of the requested version, page by page. Each call reads all of them again.
+ */
+async function createPageReader(store: DatasetStore, request: FastifyRequest): Promise<ReadPages> {
   const dataset = await findDataset(store, request);
   const query = request.query as QueryString;
   const asOf = readAsOf(query);
   const splits = allValues(query, "splits");
-  // Pin the version: concurrent writes create later ones.
-  const moment = (await findMoment(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
+  // Use the time of the newest version instead of `null`, so that all pages belong to the same version.
+  const versionTime = (await findVersionTime(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
   const bounds = { limit: serverLimits.examplesStep, bytesMax: serverLimits.exportBytes };
-  return async function* pages() {
+  return async function* readPages() {
     for (let after = 0, isMore = true; isMore;) {
       const page = await store.read.examples.page(request.tenantId, {
         datasetId: dataset.id,
-        moment,
+        versionTime,
         after,
         ...bounds,
         ...(splits === undefined ? {} : { splits }),
@@ -118,25 +130,33 @@ async function openPages(store: DatasetStore, request: FastifyRequest): Promise<
   };
 }
 
-interface LineSource {
-  readonly pages: Pages;
-  readonly type: string;
-  readonly head?: string;
+/** What an export sends. */
+interface ExportContent {
+  readonly pages: ReadPages;
+  readonly contentType: string;
+  /** Sent before the first page. */
+  readonly header?: string;
   readonly toText: (page: readonly Example[]) => string;
 }
 
-function sendLines(reply: FastifyReply, { pages, type, head, toText }: LineSource): FastifyReply {
-  const texts = async function* texts() {
-    if (head !== undefined) {
-      yield head;
+function sendLines(
+  reply: FastifyReply,
+  { pages, contentType, header, toText }: ExportContent,
+): FastifyReply {
+  const readTexts = async function* readTexts() {
+    if (header !== undefined) {
+      yield header;
     }
     for await (const page of pages()) {
       yield toText(page);
     }
   };
   return reply
-    .headers({ "content-type": `${type}; charset=utf-8`, "x-content-type-options": "nosniff" })
-    .send(Readable.from(texts(), { objectMode: false }));
+    .headers({
+      "content-type": `${contentType}; charset=utf-8`,
+      "x-content-type-options": "nosniff",
+    })
+    .send(Readable.from(readTexts(), { objectMode: false }));
 }
 
 const toLines =
@@ -144,7 +164,7 @@ const toLines =
   (page: readonly Example[]): string =>
     page.map((example) => `${toText(example)}\n`).join("");
 
-function toLine(example: Example): string {
+function toFineTuningLine(example: Example): string {
   try {
     return toFineTuning(example);
   } catch (cause) {
@@ -155,16 +175,16 @@ function toLine(example: Example): string {
   }
 }
 
-/** Replaces line breaks by spaces. JSON contains line breaks only between members, never inside strings. */
-const onOneLine = (json: string): string => json.replaceAll(/[\r\n]+/g, " ");
+/** Replaces line breaks by spaces, so that JSON fits on one line. Strings in JSON never contain line breaks. */
+const replaceLineBreaks = (json: string): string => json.replaceAll(/[\r\n]+/g, " ");
 
 const toJsonLine = (example: Example): string =>
-  onOneLine(
+  replaceLineBreaks(
     `{"id":${JSON.stringify(example.id)},"inputs":${example.inputs},"outputs":${example.outputs ?? "null"},` +
       `"metadata":${example.metadata},"created_at":${JSON.stringify(toIso(example.createdMicros))}}`,
   );
 
-const parse = (json: string | null): Readonly<Record<string, unknown>> =>
+const parseObject = (json: string | null): Readonly<Record<string, unknown>> =>
   json === null ? {} : (JSON.parse(json) as Readonly<Record<string, unknown>>);
 
 /** Formats a value for a CSV cell: strings without quotes, all other values as JSON. */

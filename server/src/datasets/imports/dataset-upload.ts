@@ -12,14 +12,14 @@ import type { DatasetDraft } from "../dataset.ts";
 import type { DatasetStore } from "../dataset-store.ts";
 import type { UploadRow } from "./upload.ts";
 import { toDatasetJson } from "../dataset-json.ts";
-import { eraseDeleted } from "../dataset-handlers.ts";
+import { eraseDeletedDatasets } from "../dataset-handlers.ts";
 import { parseOneOf } from "../dataset-query.ts";
 import { receiveForm } from "./upload-form.ts";
 import type { UploadForm } from "./upload-form.ts";
 
-type Fields = UploadForm["fields"];
+type FormFields = UploadForm["fields"];
 
-/** `POST /datasets/upload`: creates a dataset from a CSV file. It becomes visible only when it is complete. */
+/** `POST /datasets/upload`: creates a dataset from a CSV file. Reads return the dataset only when it is complete. */
 export async function uploadDataset(
   { store, folder }: { readonly store: DatasetStore; readonly folder: string },
   request: FastifyRequest,
@@ -32,13 +32,13 @@ export async function uploadDataset(
     const draft = parseDraft(form);
     await store.write.uploads.begin(tenantId, draft);
     try {
-      for await (const rows of toSteps(readRows(form.file, form.fields))) {
+      for await (const rows of groupRows(readRows(form.file, form.fields))) {
         await store.write.uploads.extend(tenantId, draft.id, rows);
       }
       await store.write.uploads.end(tenantId, draft.id);
     } catch (cause) {
       await store.write.uploads.drop(tenantId, draft.id);
-      await eraseDeleted(store);
+      await eraseDeletedDatasets(store);
       throw cause;
     }
     const dataset = await store.read.datasets.find(tenantId, draft.id);
@@ -71,7 +71,10 @@ function parseDraft({ fields, fileName, file }: UploadForm): DatasetDraft {
   };
 }
 
-async function* readRows(file: UploadFile, fields: Fields): AsyncGenerator<readonly UploadRow[]> {
+async function* readRows(
+  file: UploadFile,
+  fields: FormFields,
+): AsyncGenerator<readonly UploadRow[]> {
   const choice = {
     inputs: readColumns(fields, "input_keys", "input_key_mappings"),
     outputs: readColumns(fields, "output_keys", "output_key_mappings"),
@@ -97,40 +100,47 @@ async function* readRows(file: UploadFile, fields: Fields): AsyncGenerator<reado
   }
 }
 
-/** Groups rows into steps, each of which is one write. */
-async function* toSteps(
+/** Groups rows, so that each write stores many rows but does not take long. */
+async function* groupRows(
   pages: AsyncIterable<readonly UploadRow[]>,
 ): AsyncGenerator<readonly UploadRow[]> {
-  let step: UploadRow[] = [];
+  let group: UploadRow[] = [];
   let chars = 0;
   for await (const page of pages) {
     for (const row of page) {
-      step.push(row);
+      group.push(row);
       chars += row.inputs.length + (row.outputs?.length ?? 0) + row.metadata.length;
-      if (step.length >= serverLimits.csvStepRows || chars >= serverLimits.csvStepChars) {
-        yield step;
-        step = [];
+      if (group.length >= serverLimits.csvStepRows || chars >= serverLimits.csvStepChars) {
+        yield group;
+        group = [];
         chars = 0;
       }
     }
   }
-  if (step.length > 0) {
-    yield step;
+  if (group.length > 0) {
+    yield group;
   }
 }
 
-function readColumns(fields: Fields, keys: string, mappings: string): readonly Column[] {
-  const names = readObject(fields, mappings) ?? {};
-  return [...new Set(fields.get(keys))].map((column) => {
-    const name = Object.hasOwn(names, column) ? names[column] : column;
-    if (typeof name !== "string") {
-      throw new RequestError(422, `${mappings} must be a JSON object whose values are names`);
+function readColumns(
+  fields: FormFields,
+  keysField: string,
+  mappingsField: string,
+): readonly Column[] {
+  const newNames = readObject(fields, mappingsField) ?? {};
+  return [...new Set(fields.get(keysField))].map((column) => {
+    const member = Object.hasOwn(newNames, column) ? newNames[column] : column;
+    if (typeof member !== "string") {
+      throw new RequestError(422, `${mappingsField} must be a JSON object whose values are names`);
     }
-    return { column, name };
+    return { header: column, member };
   });
 }
 
-function readObject(fields: Fields, name: string): Readonly<Record<string, unknown>> | undefined {
+function readObject(
+  fields: FormFields,
+  name: string,
+): Readonly<Record<string, unknown>> | undefined {
   const value = readJson(fields, name);
   if (
     value !== undefined &&
@@ -141,7 +151,7 @@ function readObject(fields: Fields, name: string): Readonly<Record<string, unkno
   return value === undefined ? undefined : { ...value };
 }
 
-function readList(fields: Fields, name: string): readonly unknown[] | undefined {
+function readList(fields: FormFields, name: string): readonly unknown[] | undefined {
   const value = readJson(fields, name);
   if (value !== undefined && !Array.isArray(value)) {
     throw new RequestError(422, `${name} must be a JSON list`);
@@ -149,7 +159,7 @@ function readList(fields: Fields, name: string): readonly unknown[] | undefined 
   return value;
 }
 
-function readJson(fields: Fields, name: string): unknown {
+function readJson(fields: FormFields, name: string): unknown {
   const text = fields.get(name)?.[0] ?? "";
   try {
     return text === "" ? undefined : JSON.parse(text);

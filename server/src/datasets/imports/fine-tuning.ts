@@ -2,7 +2,7 @@ import type { Example } from "../examples/example.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Roles in the fine-tuning format, by the role or the class of a message. */
+/** The roles of the fine-tuning format, by the role, type or class name of a message. */
 const roles: ReadonlyMap<string, string> = new Map([
   ["human", "user"],
   ["user", "user"],
@@ -21,7 +21,7 @@ const roles: ReadonlyMap<string, string> = new Map([
   ["ToolMessage", "tool"],
 ]);
 
-/** Message members that the fine-tuning format accepts in addition to role and content. */
+/** Members of messages that the fine-tuning format accepts in addition to role and content. */
 const copiedMembers = [
   "name",
   "function_call",
@@ -36,7 +36,7 @@ const copiedMembers = [
  * Converts an example to a line of a fine-tuning file: the messages of the inputs, then those of the outputs. A plain
  * string counts as a message.
  *
- * @throws Error it contains neither messages nor strings; the message says where.
+ * @throws Error the inputs or the outputs contain neither messages nor a string; the error message says which.
  */
 export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outputs">): string {
   const inputValues = JSON.parse(inputs) as JsonObject;
@@ -60,12 +60,12 @@ export function toFineTuning({ inputs, outputs }: Pick<Example, "inputs" | "outp
 interface MessageDefaults {
   /** The role of a message that is a plain string. */
   readonly role: string;
-  /** How error messages refer to this part of the example. */
+  /** What error messages call the JSON object that contains the messages: `inputs` or `outputs`. */
   readonly label: string;
 }
 
-/** Members that usually hold messages or text, the most likely first. */
-const messageMembers = [
+/** Names of members that usually contain messages or text, the most likely first. */
+const usualMembers = [
   "messages",
   "input",
   "output",
@@ -78,8 +78,8 @@ const messageMembers = [
 
 function findMessages(value: JsonObject, { role, label }: MessageDefaults): JsonObject[] {
   const names = Object.keys(value);
-  const usualName = messageMembers.find((name) => Object.hasOwn(value, name));
-  const memberName = usualName ?? (names.length === 1 ? names[0] : undefined);
+  const usualMember = usualMembers.find((name) => Object.hasOwn(value, name));
+  const memberName = usualMember ?? (names.length === 1 ? names[0] : undefined);
   const content = isMessage(value) ? value : value[memberName ?? ""];
   if (typeof content === "string") {
     return [{ role, content }];
@@ -92,13 +92,13 @@ function findMessages(value: JsonObject, { role, label }: MessageDefaults): Json
 }
 
 const isMessage = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && roleOf(value as JsonObject) !== undefined;
+  typeof value === "object" && value !== null && findRole(value as JsonObject) !== undefined;
 
 /**
- * The role of a message in any of three forms: `{role, content}`, `{type, data: {content}}`, or a serialized class
- * `{lc, id, kwargs}`.
+ * Finds the role of a message in one of three formats: `{role, content}`, `{type, data: {content}}`, or a serialized
+ * LangChain class `{lc, id, kwargs}`.
  */
-function roleOf(message: JsonObject): string | undefined {
+function findRole(message: JsonObject): string | undefined {
   const { role, type, id } = message;
   const name: unknown = type === "constructor" && Array.isArray(id) ? id.at(-1) : (role ?? type);
   return typeof name === "string" ? roles.get(name) : undefined;
@@ -106,25 +106,26 @@ function roleOf(message: JsonObject): string | undefined {
 
 function toMessage(message: JsonObject, label: string): JsonObject {
   const data = [message["data"], message["kwargs"], message].find(isObject) ?? message;
-  const extra = isObject(data["additional_kwargs"]) ? data["additional_kwargs"] : {};
+  const additionalMembers = isObject(data["additional_kwargs"]) ? data["additional_kwargs"] : {};
   const content = data["content"];
-  const calls = toToolCalls(data["tool_calls"]) ?? toToolCalls(extra["tool_calls"]);
+  const toolCalls = toToolCalls(data["tool_calls"]) ?? toToolCalls(additionalMembers["tool_calls"]);
   const members = copiedMembers.flatMap((name) => {
-    const value = name === "tool_calls" ? calls : (data[name] ?? extra[name]);
+    const value = name === "tool_calls" ? toolCalls : (data[name] ?? additionalMembers[name]);
     return value === undefined || value === null ? [] : [[name, value] as const];
   });
   if (content === undefined && members.length === 0) {
     throw new Error(`a message in the ${label} has no content`);
   }
   return {
-    role: roleOf(message),
+    role: findRole(message),
     content: content === undefined || (content === "" && members.length > 0) ? null : content,
     ...Object.fromEntries(members),
   };
 }
 
 /**
- * Converts LangChain tool calls, which have name, args and id, to the fine-tuning format; others are already in it.
+ * Converts tool calls of LangChain, which have the members name, args and id, to the fine-tuning format. Other tool calls
+ * already have that format.
  */
 function toToolCalls(value: unknown): readonly unknown[] | undefined {
   if (!Array.isArray(value) || value.length === 0) {

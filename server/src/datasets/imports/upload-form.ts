@@ -8,88 +8,88 @@ import { messageOf, RequestError } from "../../model/errors.ts";
 import { readChunks } from "../../bodies/read-body.ts";
 import { serverLimits } from "../../model/options.ts";
 
-/** A form with one file. */
+/** A multipart form that contains one file. */
 export interface UploadForm {
-  /** Values by field name, in the order of the form. */
+  /** The values of each field, by field name. */
   readonly fields: ReadonlyMap<string, readonly string[]>;
   readonly fileName: string;
   readonly file: UploadFile;
 }
 
 /**
- * Receives a form as it arrives. The file is written to disk, because the fields that describe it may follow it. The
- * caller must close the file.
+ * Receives a multipart form. Writes its file to disk, because the form fields that describe the file may come after it.
+ * The caller must close the file.
  *
- * @throws RequestError 413: it exceeds a limit. 422: it is not a valid form.
+ * @throws RequestError 413: the form exceeds a limit. 422: the body is not a valid form.
  */
 export async function receiveForm(request: IncomingMessage, folder: string): Promise<UploadForm> {
   const file = await UploadFile.open(folder);
   try {
-    return await receive(request, file);
+    return await receiveParts(request, file);
   } catch (cause) {
     await file.close();
     throw cause;
   }
 }
 
-async function receive(request: IncomingMessage, file: UploadFile): Promise<UploadForm> {
+async function receiveParts(request: IncomingMessage, file: UploadFile): Promise<UploadForm> {
   const form = createForm(request);
   const fields = new Map<string, string[]>();
-  const files: { readonly name: string; readonly copied: Promise<void> }[] = [];
-  let fault: RequestError | undefined;
-  const refuse = (status: number, detail: string): void => {
-    fault ??= new RequestError(status, detail);
+  const files: { readonly name: string; readonly copying: Promise<void> }[] = [];
+  let firstError: RequestError | undefined;
+  const reject = (status: number, detail: string): void => {
+    firstError ??= new RequestError(status, detail);
   };
   let fieldChars = 0;
   form.on("field", (name, value, ...[isNameTruncated, isValueTruncated]) => {
     if (isNameTruncated || isValueTruncated) {
-      refuse(413, `a field is longer than ${serverLimits.formFieldBytes} bytes; shorten it`);
+      reject(413, `a field is longer than ${serverLimits.formFieldBytes} bytes; shorten it`);
     }
-    // Fields are kept in memory, unlike the file.
+    // Limit the fields: unlike the file, they are held in memory.
     fieldChars += name.length + value.length;
     if (fieldChars > serverLimits.formChars) {
-      refuse(413, `the fields are longer than ${serverLimits.formChars} characters together`);
+      reject(413, `the fields are longer than ${serverLimits.formChars} characters together`);
       return;
     }
     fields.set(name, [...(fields.get(name) ?? []), value]);
   });
   form.on("file", (field, stream, name) => {
     if (field !== "file" || files.length > 0) {
-      refuse(
+      reject(
         422,
         `only one file is accepted, in the part "file"; got another in ${JSON.stringify(field)}`,
       );
       stream.resume();
       return;
     }
-    const copied = copy(stream, file);
-    copied.catch(() => undefined); // Awaited below.
-    files.push({ name: name ?? "", copied });
+    const copying = copyToFile(stream, file);
+    copying.catch(() => undefined); // Its error is thrown below, where it is awaited.
+    files.push({ name: name ?? "", copying });
   });
   form.on("fieldsLimit", () =>
-    refuse(413, `the form has more than ${serverLimits.formFields} fields`),
+    reject(413, `the form has more than ${serverLimits.formFields} fields`),
   );
-  form.on("error", (cause: unknown) => refuse(422, `the form is malformed: ${messageOf(cause)}`));
-  const done = finished(form).catch((cause: unknown) =>
-    refuse(422, `the form is malformed: ${messageOf(cause)}`),
+  form.on("error", (cause: unknown) => reject(422, `the form is malformed: ${messageOf(cause)}`));
+  const parsed = finished(form).catch((cause: unknown) =>
+    reject(422, `the form is malformed: ${messageOf(cause)}`),
   );
   await readChunks(
     request,
     async (chunk) => {
-      if (fault !== undefined) {
-        throw fault;
+      if (firstError !== undefined) {
+        throw firstError;
       }
       if (!form.write(chunk)) {
-        await Promise.race([once(form, "drain").catch(() => undefined), done]);
+        await Promise.race([once(form, "drain").catch(() => undefined), parsed]);
       }
     },
     { bytesMax: serverLimits.uploadBytes, withinMs: serverLimits.uploadMs },
   );
   form.end();
-  await done;
-  await files[0]?.copied;
-  if (fault !== undefined) {
-    throw fault;
+  await parsed;
+  await files[0]?.copying;
+  if (firstError !== undefined) {
+    throw firstError;
   }
   return { fields, file, fileName: files[0]?.name ?? "" };
 }
@@ -115,7 +115,7 @@ function createForm(request: IncomingMessage): BusboyInstance {
   }
 }
 
-async function copy(stream: BusboyFileStream, file: UploadFile): Promise<void> {
+async function copyToFile(stream: BusboyFileStream, file: UploadFile): Promise<void> {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     await file.write(chunk);
   }

@@ -14,7 +14,7 @@ import type { SchemaChecks } from "../examples/schemas/schema-checks.ts";
 import type { RowKeys } from "../../storage/row-keys.ts";
 import type { UploadRow, UploadWrites } from "./upload.ts";
 
-interface UploadWriterParts {
+interface UploadWriterDependencies {
   readonly keys: RowKeys;
   readonly tokens: TokenCipher;
   readonly schemas: SchemaChecks;
@@ -22,8 +22,8 @@ interface UploadWriterParts {
 }
 
 /**
- * Writes datasets that are uploaded in parts; all rows belong to the version of the time at which the upload began.
- * Incomplete uploads are deleted at the next start.
+ * Writes datasets that are uploaded in several writes. All of their examples belong to one version, whose time is the
+ * beginning of the upload. After a crash, incomplete datasets are deleted at the next start.
  */
 export class UploadWriter implements UploadWrites {
   readonly #db: Database;
@@ -33,7 +33,7 @@ export class UploadWriter implements UploadWrites {
   readonly #examples: ExampleRows;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, { keys, tokens, schemas, engine }: UploadWriterParts) {
+  constructor(db: Database, { keys, tokens, schemas, engine }: UploadWriterDependencies) {
     this.#db = db;
     this.#schemas = schemas;
     this.#engine = engine;
@@ -48,7 +48,7 @@ export class UploadWriter implements UploadWrites {
   }
 
   async extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): Promise<void> {
-    const upload = await this.#read(tenantId, datasetId);
+    const upload = await this.#readUpload(tenantId, datasetId);
     const examples = rows.map((row) => ({ ...row, id: randomUUID() }));
     this.#schemas.requireValid(upload, examples);
     await this.#examples.insertAll(
@@ -66,19 +66,19 @@ export class UploadWriter implements UploadWrites {
   }
 
   async end(tenantId: string, datasetId: string): Promise<void> {
-    const { createdMicros } = await this.#read(tenantId, datasetId);
+    const { createdMicros } = await this.#readUpload(tenantId, datasetId);
     await this.#db.run(datasetQueries.setReady, { id: datasetId });
-    const dataset = await this.#versions.read(tenantId, datasetId);
-    const counted = await this.#db.first(exampleQueries.countCurrent, { datasetId });
-    await this.#versions.addVersion(dataset, createdMicros, counted?.n ?? 0);
+    const dataset = await this.#versions.readDataset(tenantId, datasetId);
+    const row = await this.#db.first(exampleQueries.countCurrent, { datasetId });
+    await this.#versions.addVersion(dataset, createdMicros, row?.n ?? 0);
   }
 
   async drop(tenantId: string, datasetId: string): Promise<void> {
-    await this.#read(tenantId, datasetId);
+    await this.#readUpload(tenantId, datasetId);
     await this.#datasets.retire(datasetId);
   }
 
-  async #read(tenantId: string, id: string): Promise<Omit<DatasetDraft, "name">> {
+  async #readUpload(tenantId: string, id: string): Promise<Omit<DatasetDraft, "name">> {
     const row = await this.#db.first(datasetQueries.findUnready, { tenantId, id });
     if (row === undefined) {
       throw new RequestError(404, "Dataset not found");

@@ -1,20 +1,28 @@
 import type { DatasetDraft } from "../dataset.ts";
 
-/** A row of an uploaded file, as JSON texts. */
+/** A row of an uploaded file, converted to the JSON texts of an example. */
 export interface UploadRow {
   readonly inputs: string;
   readonly outputs: string | null;
   readonly metadata: string;
 }
 
-/** Datasets that are uploaded in parts and become visible when they are complete. */
+/** Writes of a dataset that is uploaded in several writes. It becomes visible when it is complete. */
 export interface UploadWrites {
-  /** @throws RequestError 409: the name is taken. 422: a schema is malformed. */
+  /**
+   * Creates an empty dataset, which is not visible yet.
+   *
+   * @throws RequestError 409: the name is taken. 422: a schema is malformed.
+   */
   begin(tenantId: string, draft: DatasetDraft): Promise<void>;
-  /** @throws RequestError 422: a row does not match the dataset's schema. */
+  /**
+   * Adds examples to the dataset.
+   *
+   * @throws RequestError 422: a row does not match a schema of the dataset.
+   */
   extend(tenantId: string, datasetId: string, rows: readonly UploadRow[]): Promise<void>;
   /** Makes the dataset visible, with its first version. */
   end(tenantId: string, datasetId: string): Promise<void>;
-  /** Discards the dataset; `datasets.sweep` erases its contents later. */
+  /** Discards the incomplete dataset. `DatasetWrites.sweep` erases its rows later. */
   drop(tenantId: string, datasetId: string): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { TokenKeys } from "../../storage/sqlite/token-keys.ts";
 import type { DatasetDraft, DatasetFields, DatasetQuery, DatasetUpdate } from "../dataset.ts";
 import { datasetDeletions, datasetQueries } from "../dataset-queries.ts";
 import { DatasetReader } from "../dataset-reader.ts";
-import { toWrittenColumns } from "../dataset-row.ts";
+import { toDatasetColumns } from "../dataset-row.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { DatasetWriter } from "../dataset-writer.ts";
 import { SchemaChecks } from "../examples/schemas/schema-checks.ts";
@@ -80,7 +80,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
       },
       index: {
         begin: () => 7,
-        extend: (_id, { after, limit }) => (after === 0 ? limit : undefined),
+        extend: (_id, { afterKey, limit }) => (afterKey === 0 ? limit : undefined),
       },
     });
   const write = <Result>(call: (writer: DatasetWriter) => Promise<Result>): Promise<Result> =>
@@ -100,7 +100,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
   const addVersion = (id: string, micros: number, added = 0) =>
     engine.transact(async () => {
       const versions = new DatasetVersions(engine.db, tokens);
-      await versions.addVersion(await versions.read(tenantId, id), micros, added);
+      await versions.addVersion(await versions.readDataset(tenantId, id), micros, added);
     });
   const insertExample = (
     datasetId: string,
@@ -163,7 +163,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     const store = (micros: number) =>
       engine.transact(() =>
         engine.db.run(datasetQueries.update, {
-          ...toWrittenColumns(changed),
+          ...toDatasetColumns(changed),
           id,
           modified_us: micros,
         }),
@@ -271,17 +271,17 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     await insertExample(id, { key: 5, id: "added", from: 20 });
     await insertExample(id, { key: 6, id: "brief", from: 12, to: 14 });
     const diff = { added: ["added"], modified: ["changed"], removed: ["removed"] };
-    const moments = { from: 10, to: null };
-    expect(await createReader().diff(tenantId, id, moments)).toEqual(diff);
+    const versionTimes = { from: 10, to: null };
+    expect(await createReader().diff(tenantId, id, versionTimes)).toEqual(diff);
     expect(await createReader().diff(tenantId, id, { from: null, to: 10 })).toEqual({
       added: ["removed"],
       modified: ["changed"],
       removed: ["added"],
     });
-    expect(await createReader().diff(otherId, id, moments)).toMatchObject({ added: [] });
-    const page = { ...moments, limit: 2, offset: 1 };
+    expect(await createReader().diff(otherId, id, versionTimes)).toMatchObject({ added: [] });
+    const page = { ...versionTimes, limit: 2, offset: 1 };
     expect(await createReader().diffPage(tenantId, id, page)).toEqual({
-      counts: { removed: 1, modified: 1, added: 1 },
+      countByKind: { removed: 1, modified: 1, added: 1 },
       changes: [
         { id: "changed", kind: "modified" },
         { id: "added", kind: "added" },
@@ -316,13 +316,13 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     );
     const begin = (tag: string) => write((writer) => writer.beginIndex(tenantId, id, tag));
     await expect(begin("none")).rejects.toMatchObject(missing);
-    expect(await begin("v1")).toEqual({ after: 0, lastKey: 7 });
+    expect(await begin("v1")).toEqual({ afterKey: 0, lastKey: 7 });
     expect(await createReader().find(tenantId, id)).toMatchObject({
       index: { tag: "v1", micros: 10 },
     });
-    const extend = (after: number) =>
-      write((writer) => writer.extendIndex(tenantId, id, { after, lastKey: 7 }));
-    expect(await extend(0)).toEqual({ after: 1_000, lastKey: 7 });
+    const extend = (afterKey: number) =>
+      write((writer) => writer.extendIndex(tenantId, id, { afterKey, lastKey: 7 }));
+    expect(await extend(0)).toEqual({ afterKey: 1_000, lastKey: 7 });
     expect(await extend(1_000)).toBeUndefined();
     await begin("latest");
     expect(await createReader().find(tenantId, id)).toMatchObject({

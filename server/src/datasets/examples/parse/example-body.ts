@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { parseSplits, separateSplits, withSplits } from "../splits.ts";
+import { parseSplits, separateMetadata, addSplits } from "../splits.ts";
 import { messageOf, RequestError } from "../../../model/errors.ts";
 import { JsonCursor } from "../../../bodies/json-cursor.ts";
 import { parseOptionalTime } from "../../../model/parse-time.ts";
@@ -13,16 +13,16 @@ import { parseId } from "../../../http/query-string.ts";
 export type Members = ReadonlyMap<string, Buffer>;
 
 /**
- * Reads the members of a body.
+ * Reads the members of a JSON object.
  *
- * @throws RequestError 422: it is not a JSON object.
+ * @throws RequestError 422: the text is not a JSON object.
  */
 export const readMembers = (body: Buffer, label = "the body"): Map<string, Buffer> =>
-  read(body, label, (cursor) => cursor.readMembers());
+  readJson(body, label, (cursor) => cursor.readMembers());
 
 /** @throws RequestError 422: `body` is not a JSON object. */
 export const assertObject = (body: Buffer, label: string): void =>
-  read(body, label, (cursor) => {
+  readJson(body, label, (cursor) => {
     cursor.readWhole();
     if (body[0] !== openBrace && !body.toString("latin1").trimStart().startsWith("{")) {
       throw new Error("not JSON: expected an object");
@@ -30,24 +30,24 @@ export const assertObject = (body: Buffer, label: string): void =>
   });
 
 /**
- * Reads the members of each object of a list.
+ * Reads the members of each object in a JSON list.
  *
- * @throws RequestError 422: it is not a list of JSON objects.
+ * @throws RequestError 422: the body is not a list of JSON objects.
  */
 export const readItems = (body: Buffer): readonly Members[] =>
   readElements(body, serverLimits.parts).map((item, index) =>
-    read(item, `example ${index}`, (cursor) => cursor.readMembers()),
+    readJson(item, `example ${index}`, (cursor) => cursor.readMembers()),
   );
 
 /**
- * Reads the elements of a list; each is the JSON text as it was received.
+ * Reads the elements of a JSON list. Each is the JSON text as it was received.
  *
- * @throws RequestError 413: there are more than `maxCount`. 422: it is not a list.
+ * @throws RequestError 413: the list has more than `maxCount` elements. 422: the body is not a list.
  */
 export const readElements = (body: Buffer, maxCount: number): readonly Buffer[] =>
-  read(body, "the body", (cursor) => cursor.readItems(maxCount));
+  readJson(body, "the body", (cursor) => cursor.readItems(maxCount));
 
-function read<Result>(
+function readJson<Result>(
   body: Buffer,
   label: string,
   readValue: (cursor: JsonCursor) => Result,
@@ -65,7 +65,7 @@ function read<Result>(
 }
 
 /**
- * What is known about an example from the path, or from the name of its multipart part, before its members are parsed.
+ * What the path of the request, or the name of a part of a multipart form, says about an example.
  */
 export interface ExampleContext {
   /** How error messages refer to the example. */
@@ -77,23 +77,23 @@ export interface ExampleContext {
 /** @throws RequestError 422: a member is missing or has the wrong type. */
 export function parseExample(members: Members, context: ExampleContext): ReceivedExample {
   const { label } = context;
-  const id = context.id ?? idOf(members, "id", label);
-  const datasetId = context.datasetId ?? idOf(members, "dataset_id", label);
+  const id = context.id ?? readId(members, "id", label);
+  const datasetId = context.datasetId ?? readId(members, "dataset_id", label);
   if (datasetId === undefined) {
     throw new RequestError(422, `${label}: dataset_id is missing`);
   }
-  const useSourceRunIo = valueOf(members, "use_source_run_io") === true;
-  const inputs = objectOf(members, "inputs", label) ?? null;
-  const sourceRunId = idOf(members, "source_run_id", label) ?? null;
-  const runAttachments = namesOf(members, "use_source_run_attachments", label);
+  const useSourceRunIo = readValue(members, "use_source_run_io") === true;
+  const inputs = readObjectText(members, "inputs", label) ?? null;
+  const sourceRunId = readId(members, "source_run_id", label) ?? null;
+  const runAttachments = readNames(members, "use_source_run_attachments", label);
   if (inputs === null && !useSourceRunIo) {
     throw new RequestError(422, `${label}: inputs are missing`);
   }
   if (sourceRunId === null && (useSourceRunIo || runAttachments.length > 0)) {
     throw new RequestError(422, `${label}: source_run_id is missing`);
   }
-  const createdMicros = timeOf(members, "created_at", label);
-  const splits = parseSplits(valueOf(members, "split"), `${label}: split`);
+  const createdMicros = readTime(members, "created_at", label);
+  const splits = parseSplits(readValue(members, "split"), `${label}: split`);
   return {
     useSourceRunIo,
     draft: {
@@ -102,8 +102,8 @@ export function parseExample(members: Members, context: ExampleContext): Receive
       datasetId,
       sourceRunId,
       inputs: inputs ?? "{}",
-      outputs: objectOf(members, "outputs", label) ?? null,
-      metadata: withSplits(objectOf(members, "metadata", label) ?? null, splits),
+      outputs: readObjectText(members, "outputs", label) ?? null,
+      metadata: addSplits(readObjectText(members, "metadata", label) ?? null, splits),
       ...(createdMicros === null ? {} : { createdMicros }),
       ...(runAttachments.length === 0 ? {} : { runAttachments }),
     },
@@ -116,41 +116,41 @@ export function parseChange(
   context: ExampleContext & { readonly id: string },
 ): ExampleChange {
   const { label, id } = context;
-  const datasetId = idOf(members, "dataset_id", label);
-  const inputs = objectOf(members, "inputs", label);
-  const outputs = objectOf(members, "outputs", label);
-  const metadata = objectOf(members, "metadata", label);
-  const changedSplits = parseSplits(valueOf(members, "split"), `${label}: split`);
-  const separated = typeof metadata === "string" ? separateSplits(metadata) : undefined;
+  const datasetId = readId(members, "dataset_id", label);
+  const inputs = readObjectText(members, "inputs", label);
+  const outputs = readObjectText(members, "outputs", label);
+  const metadata = readObjectText(members, "metadata", label);
+  const changedSplits = parseSplits(readValue(members, "split"), `${label}: split`);
+  const separated = typeof metadata === "string" ? separateMetadata(metadata) : undefined;
   const splits = changedSplits ?? separated?.splits;
-  const operations = parseOperations(valueOf(members, "attachments_operations"), label);
+  const attachmentOperations = parseOperations(readValue(members, "attachments_operations"), label);
   // Null leaves the outputs unchanged, unless the request overwrites the example.
-  const mayClear = valueOf(members, "overwrite") === true;
+  const isOverwritten = readValue(members, "overwrite") === true;
   return {
     id,
     ...(datasetId !== undefined && { datasetId }),
     ...(typeof inputs === "string" && { inputs }),
-    ...(outputs !== undefined && (outputs !== null || mayClear) && { outputs }),
-    ...(separated !== undefined && { metadata: separated.rest }),
+    ...(outputs !== undefined && (outputs !== null || isOverwritten) && { outputs }),
+    ...(separated !== undefined && { metadata: separated.otherMembers }),
     ...(splits !== undefined && { splits }),
-    ...(operations !== undefined && { operations }),
+    ...(attachmentOperations !== undefined && { attachmentOperations }),
   };
 }
 
 /**
- * Parses a change in a list, where the change contains its id.
+ * Parses an item of a list of changes. The item contains the id of the example.
  *
  * @throws RequestError 422: a member is missing or has the wrong type.
  */
 export function parseChangeItem(members: Members, index: number): ExampleChange {
-  const id = idOf(members, "id", `example ${index}`);
+  const id = readId(members, "id", `example ${index}`);
   if (id === undefined) {
     throw new RequestError(422, `example ${index}: id is missing`);
   }
   return parseChange(members, { label: `example ${id}`, id });
 }
 
-/** Parses `patch_examples`, an object of changes by example id. */
+/** Parses the member `patch_examples` of a dataset update, which contains changes by example id. */
 export const parsePatchedExamples = (
   changes: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
 ): ExampleChange[] =>
@@ -163,8 +163,8 @@ export const parsePatchedExamples = (
 const nullJson = "null";
 const openBrace = 0x7b;
 
-/** The JSON text of an object member; `null` if the member is null, `undefined` if it is absent. */
-function objectOf(members: Members, name: string, label: string): string | null | undefined {
+/** Returns the JSON text of a member that is an object; `null` if the member is null, `undefined` if it is absent. */
+function readObjectText(members: Members, name: string, label: string): string | null | undefined {
   const json = members.get(name);
   if (json === undefined) {
     return undefined;
@@ -178,18 +178,18 @@ function objectOf(members: Members, name: string, label: string): string | null 
   return json.toString("utf8");
 }
 
-function valueOf(members: Members, name: string): unknown {
+function readValue(members: Members, name: string): unknown {
   const json = members.get(name);
   return json === undefined ? undefined : JSON.parse(json.toString("utf8"));
 }
 
-function idOf(members: Members, name: string, label: string): string | undefined {
-  const value = valueOf(members, name);
+function readId(members: Members, name: string, label: string): string | undefined {
+  const value = readValue(members, name);
   return value === undefined || value === null ? undefined : parseId(value, `${label}: ${name}`);
 }
 
-function timeOf(members: Members, name: string, label: string): number | null {
-  const value = valueOf(members, name);
+function readTime(members: Members, name: string, label: string): number | null {
+  const value = readValue(members, name);
   if (
     value !== undefined &&
     value !== null &&
@@ -201,8 +201,8 @@ function timeOf(members: Members, name: string, label: string): number | null {
   return parseOptionalTime(value, `${label}: ${name}`);
 }
 
-function namesOf(members: Members, name: string, label: string): readonly string[] {
-  const value = valueOf(members, name) ?? [];
+function readNames(members: Members, name: string, label: string): readonly string[] {
+  const value = readValue(members, name) ?? [];
   if (!Array.isArray(value) || !value.every((item) => typeof item === "string")) {
     throw new RequestError(422, `${label}: ${name} must be a list of names`);
   }
@@ -214,9 +214,13 @@ function parseOperations(value: unknown, label: string): AttachmentOperations | 
     return undefined;
   }
   const { rename, retain } = typeof value === "object" ? { rename: {}, retain: [], ...value } : {};
-  const isRename =
+  const isValidRename =
     typeof rename === "object" && Object.values(rename).every((name) => typeof name === "string");
-  if (!isRename || !Array.isArray(retain) || !retain.every((name) => typeof name === "string")) {
+  if (
+    !isValidRename ||
+    !Array.isArray(retain) ||
+    !retain.every((name) => typeof name === "string")
+  ) {
     throw new RequestError(
       422,
       `${label}: attachments_operations must have rename, an object of names, and retain, a list of names`,

@@ -7,24 +7,25 @@ import type { AttachmentDraft } from "../example.ts";
 import { assertObject, readMembers } from "./example-body.ts";
 import type { Members } from "./example-body.ts";
 
-/** The multipart parts of one example: its members and its files. */
+/** An example from a multipart form. */
 export interface ExampleParts {
   readonly id: string;
   readonly members: Members;
   readonly attachments: readonly AttachmentDraft[];
 }
 
-/** An example whose parts are still being read. Most have two fields and no files. */
+/** An example whose parts are still being read. Most examples have two fields and no attachments. */
 interface PendingExample {
   readonly id: string;
-  /** Absent until the main part is read. */
+  /** The members in the example's main part; `undefined` until that part is read. */
   main: Map<string, Buffer> | undefined;
+  /** The members that have parts of their own. */
   readonly fields: [name: string, json: Buffer][];
   attachments: Map<string, AttachmentDraft> | undefined;
 }
 
 /**
- * Parses the examples of a multipart body, in the order of their first parts.
+ * Parses the examples of a multipart form. They are returned in the order of their first parts.
  *
  * @throws RequestError the body is malformed.
  */
@@ -33,7 +34,7 @@ export function parseExampleParts(
   contentType: string | undefined,
 ): readonly ExampleParts[] {
   const examples = new PendingExamples();
-  // Browsers and `fetch` send forms without the lengths of the parts.
+  // Browsers and `fetch` do not send the lengths of the parts.
   const parser = new MultipartParser(readBoundary(contentType), (part) => examples.add(part), {
     lengths: "optional",
   });
@@ -43,11 +44,11 @@ export function parseExampleParts(
 }
 
 const uuidLength = 36;
-const fileName = /^attachments?\.(.+)$/s;
+const attachmentField = /^attachments?\.(.+)$/s;
 
 class PendingExamples {
-  readonly #all = new Map<string, PendingExample>();
-  /** The example of the previous part: parts of one example usually follow each other. */
+  readonly #byId = new Map<string, PendingExample>();
+  /** The example of the previous part, to find it fast: the parts of an example usually follow each other. */
   #last: PendingExample | undefined;
 
   /** @throws RequestError 422: the part's name does not name a part of an example. */
@@ -61,11 +62,11 @@ class PendingExamples {
     if (separator !== "" && separator !== ".") {
       throw new RequestError(422, `${label()} does not begin with the id of an example`);
     }
-    addPart(this.#find(name.slice(0, uuidLength), label), { ...part, label });
+    addPart(this.#findOrAdd(name.slice(0, uuidLength), label), { ...part, label });
   }
 
   finish(): readonly ExampleParts[] {
-    return Array.from(this.#all.values(), ({ id, main, fields, attachments }) => {
+    return Array.from(this.#byId.values(), ({ id, main, fields, attachments }) => {
       if (main === undefined) {
         throw new RequestError(
           422,
@@ -81,7 +82,7 @@ class PendingExamples {
     });
   }
 
-  #find(name: string, label: () => string): PendingExample {
+  #findOrAdd(name: string, label: () => string): PendingExample {
     if (this.#last?.id === name) {
       return this.#last;
     }
@@ -89,8 +90,8 @@ class PendingExamples {
     if (!isUuid(id)) {
       throw new RequestError(422, `${label()} does not begin with the id of an example`);
     }
-    const found = this.#all.get(id) ?? { id, main: undefined, fields: [], attachments: undefined };
-    this.#all.set(id, found);
+    const found = this.#byId.get(id) ?? { id, main: undefined, fields: [], attachments: undefined };
+    this.#byId.set(id, found);
     return (this.#last = found);
   }
 }
@@ -102,22 +103,24 @@ interface NamedPart extends Omit<Part, "fault"> {
 
 function addPart(example: PendingExample, { label, ...part }: NamedPart): void {
   const field = part.name.slice(uuidLength + 1);
-  const file = field.startsWith("attachment") ? fileName.exec(field)?.[1] : undefined;
+  const fileName = field.startsWith("attachment") ? attachmentField.exec(field)?.[1] : undefined;
   const failDuplicate = (): never => {
     throw new RequestError(422, `${label()} was sent twice`);
   };
-  if (file !== undefined) {
+  if (fileName !== undefined) {
     const files = (example.attachments ??= new Map());
-    if (files.has(file)) {
+    if (files.has(fileName)) {
       failDuplicate();
     }
-    files.set(file, toAttachment(file, part));
+    files.set(fileName, toAttachment(fileName, part));
   } else if (field === "") {
     example.main = example.main === undefined ? readMembers(part.bytes, label()) : failDuplicate();
   } else if (field === "inputs" || field === "outputs" || field === "attachments_operations") {
     assertObject(part.bytes, label());
     example.fields.push(
-      example.fields.some(([name]) => name === field) ? failDuplicate() : [field, trim(part.bytes)],
+      example.fields.some(([name]) => name === field)
+        ? failDuplicate()
+        : [field, trimSpace(part.bytes)],
     );
   } else {
     throw new RequestError(
@@ -129,25 +132,25 @@ function addPart(example: PendingExample, { label, ...part }: NamedPart): void {
 
 const [openBrace, closeBrace] = [0x7b, 0x7d];
 
-/** Removes whitespace around the object. */
-const trim = (bytes: Buffer): Buffer =>
+/** Removes the whitespace around a JSON object. */
+const trimSpace = (bytes: Buffer): Buffer =>
   bytes[0] === openBrace && bytes.at(-1) === closeBrace
     ? bytes
     : Buffer.from(bytes.toString("utf8").trim());
 
 /**
- * Creates an attachment from a part. Copies the bytes, because sending a view to the writer thread would send the whole
- * buffer behind it.
+ * Creates an attachment from a part of the form. Copies its bytes, because they are a part of the whole body's buffer:
+ * without the copy, sending them to the writer thread would send the whole body.
  */
 const toAttachment = (
   name: string,
   { contentType, bytes }: Pick<Part, "contentType" | "bytes">,
 ): AttachmentDraft => ({
-  name: unescapeName(name),
+  name: unescapeFileName(name),
   mimeType: toMimeType(contentType).slice(0, 200),
   bytes: new Uint8Array(bytes),
 });
 
-/** Restores the characters of a name that FormData escapes because they would end the name. */
-const unescapeName = (name: string): string =>
+/** Restores the characters of a file name that `FormData` escapes, because they would end the name in the form. */
+const unescapeFileName = (name: string): string =>
   name.replaceAll("%22", '"').replaceAll("%0D", "\r").replaceAll("%0A", "\n");

@@ -24,13 +24,17 @@ import type {
 } from "../example-tasks.ts";
 
 /**
- * Parses the examples of a body.
+ * Parses the examples in a request body.
  *
- * @throws RequestError the body does not contain examples.
+ * @throws RequestError the body does not contain valid examples.
  */
-export function readExamples({ body, shape, datasetId }: ExamplesBody): readonly ReceivedExample[] {
+export function readExamples({
+  body,
+  format,
+  datasetId,
+}: ExamplesBody): readonly ReceivedExample[] {
   const scope = datasetId === undefined ? {} : { datasetId };
-  switch (shape.kind) {
+  switch (format.kind) {
     case "one":
       return [parseExample(readMembers(body), { label: "the example", ...scope })];
     case "list":
@@ -38,7 +42,7 @@ export function readExamples({ body, shape, datasetId }: ExamplesBody): readonly
         parseExample(members, { label: `example ${index}`, ...scope }),
       );
     case "form":
-      return parseExampleParts(body, shape.contentType).map(({ id, members, attachments }) => {
+      return parseExampleParts(body, format.contentType).map(({ id, members, attachments }) => {
         const { draft, ...received } = parseExample(members, {
           label: `example ${id}`,
           id,
@@ -50,55 +54,55 @@ export function readExamples({ body, shape, datasetId }: ExamplesBody): readonly
 }
 
 /**
- * Parses the changes of a body.
+ * Parses the changes to examples in a request body.
  *
- * @throws RequestError the body does not contain changes to examples.
+ * @throws RequestError the body does not contain valid changes.
  */
-export function readChanges({ body, shape }: ExamplesBody): readonly ExampleChange[] {
-  switch (shape.kind) {
+export function readChanges({ body, format }: ExamplesBody): readonly ExampleChange[] {
+  switch (format.kind) {
     case "one": {
-      const { id = "" } = shape;
+      const { id = "" } = format;
       return [parseChange(readMembers(body), { label: `example ${id}`, id })];
     }
     case "list":
       return readItems(body).map(parseChangeItem);
     case "form":
-      return parseExampleParts(body, shape.contentType).map(({ id, members, attachments }) => ({
+      return parseExampleParts(body, format.contentType).map(({ id, members, attachments }) => ({
         ...parseChange(members, { label: `example ${id}`, id }),
         attachments,
       }));
   }
 }
 
-/** Parses a large body into packed parts, each small enough to be unpacked quickly. */
+/** Parses a large body into parts that are serialized for the writer thread, each small enough for one slice. */
 export function parseExamplesTask(task: ExamplesTask, body: Buffer): ParsedExamples {
-  const { operation, shape, datasetId } = task;
-  const parsedBody = { body, shape, ...(datasetId !== undefined && { datasetId }) };
+  const { operation, format, datasetId } = task;
+  const parsedBody = { body, format, ...(datasetId !== undefined && { datasetId }) };
   if (operation === "update") {
     const changes = readChanges(parsedBody);
-    const sizeOf = ({ inputs, outputs, metadata, attachments }: ExampleChange): number =>
-      charsOf([inputs, outputs, metadata]) + fileBytesOf(attachments);
-    return { parts: toParts(changes, sizeOf), count: changes.length, needsRun: false };
+    const measureChange = ({ inputs, outputs, metadata, attachments }: ExampleChange): number =>
+      countChars([inputs, outputs, metadata]) + countFileBytes(attachments);
+    return { parts: packInParts(changes, measureChange), count: changes.length, needsRun: false };
   }
   const received = readExamples(parsedBody);
-  const parts = toParts(received, sizeOfReceived);
+  const parts = packInParts(received, measureExample);
   return { parts, count: received.length, needsRun: received.some(needsRun) };
 }
 
 /**
- * Parses those rows of a list that are valid examples.
+ * Parses the rows of an import, and rejects those that are not valid examples.
  *
- * @throws RequestError 413: there are too many rows. 422: it is not a list.
+ * @throws RequestError 413: the import has too many rows. 422: it is not a list.
  */
 export function parseImport(datasetId: string, body: Buffer): ParsedImport {
   const received: ReceivedExample[] = [];
-  const rows: [string, number][] = [];
+  const rowIndexes: [string, number][] = [];
   const rejected: RejectedRow[] = [];
   for (const [index, json] of readElements(body, serverLimits.operationsMax).entries()) {
     try {
       const example = parseRow(json, datasetId);
       received.push(example);
-      rows.push([example.draft.id, index]);
+      rowIndexes.push([example.draft.id, index]);
     } catch (cause) {
       if (!(cause instanceof RequestError)) {
         throw cause;
@@ -106,10 +110,10 @@ export function parseImport(datasetId: string, body: Buffer): ParsedImport {
       rejected.push({ index, reason: cause.message });
     }
   }
-  return { parts: toParts(received, sizeOfReceived), rows, rejected };
+  return { parts: packInParts(received, measureExample), rowIndexes, rejected };
 }
 
-/** Parses a row without its ids, so that each import creates new examples: the same file may be imported twice. */
+/** Parses a row of an import. Ignores its ids, so that importing a file twice creates new examples twice. */
 function parseRow(json: Buffer, datasetId: string): ReceivedExample {
   const members = new Map(readMembers(json, "the row"));
   for (const name of ["id", "dataset_id", "source_run_id", "use_source_run_io"]) {
@@ -118,29 +122,29 @@ function parseRow(json: Buffer, datasetId: string): ReceivedExample {
   return parseExample(members, { label: "the row", datasetId });
 }
 
-const sizeOfReceived = ({ draft }: ReceivedExample): number =>
-  charsOf([draft.inputs, draft.outputs, draft.metadata]) + fileBytesOf(draft.attachments);
+const measureExample = ({ draft }: ReceivedExample): number =>
+  countChars([draft.inputs, draft.outputs, draft.metadata]) + countFileBytes(draft.attachments);
 
-/** Whether content of an example must be copied from a run. */
+/** Whether inputs, outputs or attachments of the example must be copied from its source run. */
 export const needsRun = ({ draft, useSourceRunIo }: ReceivedExample): boolean =>
   useSourceRunIo || draft.runAttachments !== undefined;
 
-const charsOf = (texts: readonly (string | null | undefined)[]): number =>
+const countChars = (texts: readonly (string | null | undefined)[]): number =>
   texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
-const fileBytesOf = (files: ExampleDraft["attachments"] = []): number =>
+const countFileBytes = (files: ExampleDraft["attachments"] = []): number =>
   files.reduce((sum, { bytes }) => sum + bytes.length, 0);
 
-function toParts<Item>(
+function packInParts<Item>(
   items: readonly Item[],
-  sizeOf: (item: Item) => number,
+  measure: (item: Item) => number,
 ): readonly Packed<readonly Item[]>[] {
   const parts: Packed<readonly Item[]>[] = [];
   let part: Item[] = [];
   let size = 0;
   for (const item of items) {
     part.push(item);
-    size += sizeOf(item);
+    size += measure(item);
     if (part.length === serverLimits.examplesPart || size >= serverLimits.examplesPartChars) {
       parts.push(pack(part));
       part = [];
@@ -150,7 +154,7 @@ function toParts<Item>(
   return part.length === 0 ? parts : [...parts, pack(part)];
 }
 
-/** Serializes the response to a large write. */
+/** Serializes the response to a write of many examples. */
 export function serializeResponse({ responseForm, parts, written }: ExampleResponseTask): Buffer {
   const result = unpack(written);
   if (responseForm === "list") {
@@ -163,11 +167,12 @@ export function serializeResponse({ responseForm, parts, written }: ExampleRespo
   const ids = parts.flatMap((part: Packed<readonly (ReceivedExample | ExampleChange)[]>) =>
     unpack(part).map((item) => ("draft" in item ? item.draft : item).id),
   );
-  const response = responseForm === "created" ? toCreated(ids, result) : toWritten(ids, result);
+  const response =
+    responseForm === "created" ? toCreatedJson(ids, result) : toWrittenJson(ids, result);
   return Buffer.from(JSON.stringify(response));
 }
 
-/** Serializes the examples that were sent as they are now stored. */
+/** Serializes the examples of a request as they are stored after the write. */
 export function toListJson(
   drafts: readonly ExampleDraft[],
   { datasets, existing }: ExamplesWritten,
@@ -182,7 +187,7 @@ export function toListJson(
 }
 
 /** Serializes the ids of written examples, and the time of the version that contains them. */
-export function toWritten(
+export function toWrittenJson(
   ids: readonly string[],
   { datasets }: ExamplesWritten,
 ): Readonly<Record<string, unknown>> {
@@ -191,13 +196,13 @@ export function toWritten(
 }
 
 /**
- * Like {@link toWritten}, with `existing_count`, a member that only this server returns: when a client repeats a
- * request, it is the number of examples that already existed.
+ * Like {@link toWrittenJson}, with the number of examples that already existed, for a client that repeats a request. The
+ * platform's API does not have this member.
  */
-export function toCreated(
+export function toCreatedJson(
   ids: readonly string[],
   written: ExamplesWritten,
 ): Readonly<Record<string, unknown>> {
   const created = new Set(ids.filter((id) => written.existing[id] === undefined));
-  return { ...toWritten(ids, written), existing_count: ids.length - created.size };
+  return { ...toWrittenJson(ids, written), existing_count: ids.length - created.size };
 }

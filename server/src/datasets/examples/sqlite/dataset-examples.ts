@@ -6,7 +6,7 @@ import { datasetDeletions, datasetQueries } from "../../dataset-queries.ts";
 import type { LargeExampleWriter } from "./large-example-writer.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 
-/** The examples of datasets in SQLite. */
+/** Writes to datasets that also write examples, in SQLite. */
 export class SqliteDatasetExamples implements DatasetExamples {
   readonly #dependencies: DatasetWriteDependencies;
   readonly #examples: LargeExampleWriter;
@@ -21,25 +21,25 @@ export class SqliteDatasetExamples implements DatasetExamples {
     return this.#examples.updateWith(tenantId, update);
   }
 
-  /** One call takes about as long as a slice of a long write. */
+  /** Erases rows for about as long as a slice of a long write takes. */
   eraseSome(datasetId: string): boolean {
-    const { table, index } = this.#dependencies;
+    const { exampleRows, textIndex } = this.#dependencies;
     const end = performance.now() + serverLimits.writeSliceMs;
     let keys: readonly number[];
     do {
-      keys = table.listKeys(datasetId, serverLimits.erasedPart);
-      index.remove(keys);
-      table.erase(keys, datasetId);
+      keys = exampleRows.listKeys(datasetId, serverLimits.erasedPart);
+      textIndex.remove(keys);
+      exampleRows.erase(keys, datasetId);
     } while (keys.length > 0 && performance.now() < end);
     return keys.length === 0;
   }
 
-  /** Erases the datasets whose upload or deletion was under way when the process ended. */
+  /** Erases the datasets whose upload or deletion was not complete when the process ended. */
   #eraseIncomplete(): void {
-    const { db, index } = this.#dependencies;
+    const { db, textIndex } = this.#dependencies;
     const deletions = Object.values(datasetDeletions).map((query) => prepareQuery(db, query));
     for (const { id } of prepareQuery(db, datasetQueries.listIncomplete).all({})) {
-      index.clear(id);
+      textIndex.clear(id);
       deletions.forEach((deletion) => deletion.run({ id }));
     }
   }

@@ -6,7 +6,7 @@ import type { Dataset } from "../../dataset.ts";
 import { datasetQueries } from "../../dataset-queries.ts";
 import { parseDatasetRow } from "../../dataset-row.ts";
 
-/** What long writes need of {@link DatasetVersions}. It is synchronous, because their slices are. */
+/** Does for long writes what `DatasetVersions` does for other writes. Synchronous, because the slices of long writes are. */
 export class SqliteDatasetVersions {
   readonly #tokens;
   readonly #queries;
@@ -22,7 +22,7 @@ export class SqliteDatasetVersions {
   }
 
   /** @throws RequestError 404: no such dataset. */
-  read(tenantId: string, id: string): Dataset {
+  readDataset(tenantId: string, id: string): Dataset {
     const [row] = this.#queries.find.all({ tenantId, id });
     if (row === undefined) {
       throw new RequestError(404, "Dataset not found");
@@ -30,9 +30,9 @@ export class SqliteDatasetVersions {
     return parseDatasetRow(row, this.#tokens);
   }
 
-  /** Adds a version. `added` is the change in the number of examples; it may be negative. */
-  addVersion({ id, tenantId }: Dataset, micros: number, added: number): void {
+  /** Adds a version, which changes the number of examples by `countChange`. */
+  addVersion({ id, tenantId }: Dataset, micros: number, countChange: number): void {
     this.#queries.insertVersion.run({ tenant_id: tenantId, dataset_id: id, at_us: micros });
-    this.#queries.setVersion.run({ id, micros, added });
+    this.#queries.setVersion.run({ id, micros, countChange });
   }
 }

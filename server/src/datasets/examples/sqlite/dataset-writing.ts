@@ -1,20 +1,20 @@
 import { SqliteDatasetVersions } from "./dataset-versions.ts";
-import { ExampleIndex } from "./example-index.ts";
-import { ExampleTable } from "./example-table.ts";
+import { SqliteExampleTextIndex } from "./example-index.ts";
+import { SqliteExampleRows } from "./example-rows.ts";
 import { SchemaChecks } from "../schemas/schema-checks.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../../../storage/sqlite/tenant-keys.ts";
 
 /**
- * Shared dependencies of the classes that write examples. Create one instance per connection, because it
+ * Dependencies that the classes which write examples share. Create them once per connection, because `exampleRows`
  * assigns the keys of new rows.
  */
 export interface DatasetWriteDependencies {
   readonly db: Connection;
   readonly keys: TenantKeyWriter;
   readonly versions: SqliteDatasetVersions;
-  readonly table: ExampleTable;
-  readonly index: ExampleIndex;
+  readonly exampleRows: SqliteExampleRows;
+  readonly textIndex: SqliteExampleTextIndex;
   readonly schemas: SchemaChecks;
 }
 
@@ -25,7 +25,7 @@ export const createDatasetWriteDependencies = (
   db,
   keys,
   versions: new SqliteDatasetVersions(db),
-  table: new ExampleTable(db, keys),
-  index: new ExampleIndex(db),
+  exampleRows: new SqliteExampleRows(db, keys),
+  textIndex: new SqliteExampleTextIndex(db),
   schemas: new SchemaChecks(),
 });

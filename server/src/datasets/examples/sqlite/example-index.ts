@@ -1,19 +1,19 @@
-import type { Moment } from "../../dataset-version.ts";
+import type { VersionTime } from "../../dataset-version.ts";
 import type { Dataset, ExampleTextIndex, IndexPosition } from "../../dataset.ts";
-import { keysOfId } from "./example-places.ts";
+import { selectKeysOfId } from "./example-places.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 
-/** The full-text index of `search`: the strings and numbers in the inputs of indexed datasets. */
-export class ExampleIndex implements ExampleTextIndex {
+/** The full-text index of the example search: the strings and numbers in the inputs of indexed datasets. */
+export class SqliteExampleTextIndex implements ExampleTextIndex {
   readonly #statements;
 
   constructor(db: Connection) {
-    const words =
+    const indexedText =
       "(SELECT group_concat(j.atom, ' ') FROM json_tree(e.inputs) j WHERE j.type IN ('text', 'integer', 'real'))";
     this.#statements = {
       add: db.prepare(
-        `INSERT INTO example_texts (rowid, text) SELECT e.key, ${words} FROM examples e
+        `INSERT INTO example_texts (rowid, text) SELECT e.key, ${indexedText} FROM examples e
          WHERE e.key IN (SELECT value FROM json_each(?))`,
       ),
       remove: db.prepare(
@@ -21,7 +21,7 @@ export class ExampleIndex implements ExampleTextIndex {
       ),
       removeExample: db.prepare(
         `DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples
-         WHERE key IN (${keysOfId("?1")}) AND id = ?1 AND tenant_id = ?2)`,
+         WHERE key IN (${selectKeysOfId("?1")}) AND id = ?1 AND tenant_id = ?2)`,
       ),
       clear: db.prepare(
         "DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples WHERE dataset_id = ?)",
@@ -44,16 +44,21 @@ export class ExampleIndex implements ExampleTextIndex {
 
   extend(
     datasetId: string,
-    { after, lastKey, moment, limit }: IndexPosition & { moment: Moment; limit: number },
+    {
+      afterKey,
+      lastKey,
+      versionTime,
+      limit,
+    }: IndexPosition & { versionTime: VersionTime; limit: number },
   ): number | undefined {
-    const rows = this.#statements.keys.all([datasetId, after, lastKey, moment, limit]);
+    const rows = this.#statements.keys.all([datasetId, afterKey, lastKey, versionTime, limit]);
     const keys = parseRows(rows).map(([key]) => Number(key));
     this.#statements.add.run([JSON.stringify(keys)]);
     return keys.length < limit ? undefined : keys.at(-1);
   }
 
-  /** Updates the index after a write, if it follows the newest version. */
-  change(
+  /** Updates the index after a write to the examples of a dataset, if the index follows the newest version. */
+  update(
     { index }: Dataset,
     { added, removed }: { added: readonly number[]; removed: readonly number[] },
   ): void {
@@ -64,12 +69,12 @@ export class ExampleIndex implements ExampleTextIndex {
     this.#statements.add.run([JSON.stringify(added)]);
   }
 
-  /** Removes all rows of a dataset. */
+  /** Removes all rows of a dataset from the index. */
   clear(datasetId: string): void {
     this.#statements.clear.run([datasetId]);
   }
 
-  /** Removes all rows of an example, of every version. */
+  /** Removes the rows of all versions of an example from the index. */
   removeExample(tenantId: string, id: string): void {
     this.#statements.removeExample.run([id, tenantId]);
   }

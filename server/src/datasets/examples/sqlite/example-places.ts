@@ -1,40 +1,40 @@
 import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
-import { placeOf } from "./example-place-tables.ts";
+import { toPlaceSql } from "./example-place-tables.ts";
 
-/** Number of new entries (about 2 MB) at which they are merged into the large table. */
-const mergeThreshold = 131_072;
+/** The new entries are merged into the large table when there are this many, about 2 MB. */
+const defaultMergeThreshold = 131_072;
 
-const inBoth = (select: (table: string) => string): string =>
+const selectFromBothTables = (select: (table: string) => string): string =>
   `${select("example_places")} UNION ALL ${select("example_places_new")}`;
 
-/** SQL that selects the keys of rows whose id may be the parameter; the caller must compare the id as well. */
-export const keysOfId = (id: string): string =>
-  inBoth((table) => `SELECT key FROM ${table} WHERE place = ${placeOf(id)}`);
+/** SQL that selects the keys of rows that may have the id in a parameter. The caller must also compare the whole id. */
+export const selectKeysOfId = (id: string): string =>
+  selectFromBothTables((table) => `SELECT key FROM ${table} WHERE place = ${toPlaceSql(id)}`);
 
 /**
- * The same for a parameter that is a JSON list of ids. The SQL contains the parameter twice, so an unnumbered one
- * must be bound twice.
+ * SQL that selects the keys of rows that may have one of the ids in a parameter, which is a JSON list. The SQL contains
+ * the parameter twice, so an unnumbered parameter must be bound twice.
  */
-export const keysOfIds = (ids: string): string =>
-  inBoth(
+export const selectKeysOfIds = (ids: string): string =>
+  selectFromBothTables(
     (table) =>
-      `SELECT p.key FROM json_each(${ids}) i CROSS JOIN ${table} p ON p.place = ${placeOf("i.value")}`,
+      `SELECT p.key FROM json_each(${ids}) i CROSS JOIN ${table} p ON p.place = ${toPlaceSql("i.value")}`,
   );
 
-/** Maintains the index from ids to rows. */
+/** Adds entries to the index that maps example ids to rows; see `examplePlaceTables`. */
 export class ExampleIdIndex {
   readonly #statements;
-  readonly #newLimit: number;
-  /** Counted on first use. Rows of a rolled-back write count too, so a merge may come early. */
-  #newCount: number | undefined;
+  readonly #mergeThreshold: number;
+  /** Undefined until the first use. Includes entries of writes that were rolled back, so a merge may come early. */
+  #newEntryCount: number | undefined;
 
-  constructor(db: Connection, limit: number = mergeThreshold) {
-    this.#newLimit = limit;
+  constructor(db: Connection, mergeThreshold: number = defaultMergeThreshold) {
+    this.#mergeThreshold = mergeThreshold;
     this.#statements = {
       count: db.prepare("SELECT count(*) FROM example_places_new").raw(),
       add: db.prepare(
-        `INSERT INTO example_places_new SELECT ${placeOf("id")} AS place, key FROM examples
+        `INSERT INTO example_places_new SELECT ${toPlaceSql("id")} AS place, key FROM examples
          WHERE key > ? AND key <= ? ORDER BY place`,
       ),
       merge: db.prepare("INSERT INTO example_places SELECT place, key FROM example_places_new"),
@@ -42,16 +42,16 @@ export class ExampleIdIndex {
     };
   }
 
-  /** Adds the rows with keys above `after`, up to `last`. */
-  add(after: number, last: number): void {
+  /** Adds the rows with keys above `afterKey`, up to `lastKey`. */
+  add(afterKey: number, lastKey: number): void {
     const { count, add, merge, clear } = this.#statements;
-    this.#newCount ??= Number(parseRows(count.all())[0]?.[0] ?? 0);
-    add.run([after, last]);
-    this.#newCount += last - after;
-    if (this.#newCount >= this.#newLimit) {
+    this.#newEntryCount ??= Number(parseRows(count.all())[0]?.[0] ?? 0);
+    add.run([afterKey, lastKey]);
+    this.#newEntryCount += lastKey - afterKey;
+    if (this.#newEntryCount >= this.#mergeThreshold) {
       merge.run();
       clear.run();
-      this.#newCount = 0;
+      this.#newEntryCount = 0;
     }
   }
 }

@@ -7,7 +7,7 @@ import { chooseVersionTime } from "../../dataset-version.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import type { Attachment } from "../example.ts";
 
-/** Writes of examples that SQLite performs in its own way. */
+/** Does in SQLite what `ExampleWriter` can't do in the same way in every engine. */
 export class SqliteExampleWriteEngine implements ExampleWriteEngine {
   readonly #dependencies: DatasetWriteDependencies;
 
@@ -16,22 +16,22 @@ export class SqliteExampleWriteEngine implements ExampleWriteEngine {
   }
 
   assignKeys(count: number): number {
-    return this.#dependencies.table.assignKeys(count);
+    return this.#dependencies.exampleRows.assignKeys(count);
   }
 
   indexNewIds(): void {
-    this.#dependencies.table.indexNewIds();
+    this.#dependencies.exampleRows.indexNewIds();
   }
 
   updateTextIndex(
     dataset: Dataset,
-    rows: { readonly added: readonly number[]; readonly removed: readonly number[] },
+    keys: { readonly added: readonly number[]; readonly removed: readonly number[] },
   ): void {
-    this.#dependencies.index.change(dataset, rows);
+    this.#dependencies.textIndex.update(dataset, keys);
   }
 
   copyRunFile(owner: FileOwner, runKey: string, name: string): Attachment | undefined {
-    return this.#dependencies.table.copyRunFile(owner, runKey, name);
+    return this.#dependencies.exampleRows.copyRunFile(owner, runKey, name);
   }
 
   deleteMany(
@@ -43,56 +43,56 @@ export class SqliteExampleWriteEngine implements ExampleWriteEngine {
   }
 
   /**
-   * Removes the examples from the newest version in one step. A hard deletion then erases rows in slices; it can be
-   * repeated after a crash.
+   * Removes the examples from the newest version in one step. A hard deletion then erases the rows of all versions in
+   * slices. After a crash, the client can repeat it to erase what is left.
    */
   *#deleteAll(
     tenantId: string,
     ids: readonly string[],
     mode: "soft" | "hard",
   ): Generator<void, readonly string[]> {
-    const { table, index, versions } = this.#dependencies;
-    const found: string[] = [];
-    const keys: number[] = [];
-    const current = new Map<string, number[]>();
-    for (const part of inParts(ids)) {
-      const rows = table.findRows(tenantId, part);
+    const { exampleRows, textIndex, versions } = this.#dependencies;
+    const deletedIds: string[] = [];
+    const rowKeys: number[] = [];
+    const currentKeysByDataset = new Map<string, number[]>();
+    for (const part of splitIntoParts(ids)) {
+      const rows = exampleRows.findRows(tenantId, part);
       const deletable = mode === "soft" ? rows.filter(({ isCurrent }) => isCurrent) : rows;
-      const existing = new Set(deletable.map(({ id }) => id));
-      found.push(...part.filter((id) => existing.has(id)));
+      const deletableIds = new Set(deletable.map(({ id }) => id));
+      deletedIds.push(...part.filter((id) => deletableIds.has(id)));
       for (const { key, datasetId, isCurrent } of rows) {
-        keys.push(key);
+        rowKeys.push(key);
         if (isCurrent) {
-          const currentKeys = current.get(datasetId) ?? [];
+          const currentKeys = currentKeysByDataset.get(datasetId) ?? [];
           currentKeys.push(key);
-          current.set(datasetId, currentKeys);
+          currentKeysByDataset.set(datasetId, currentKeys);
         }
       }
       yield;
     }
-    if (found.length === 0) {
+    if (deletedIds.length === 0) {
       throw new RequestError(404, "Example not found");
     }
-    for (const [datasetId, removed] of current) {
-      const dataset = versions.read(tenantId, datasetId);
+    for (const [datasetId, removed] of currentKeysByDataset) {
+      const dataset = versions.readDataset(tenantId, datasetId);
       const micros = chooseVersionTime(dataset.versionMicros, undefined);
-      table.endAll(removed, micros);
-      index.change(dataset, { added: [], removed });
+      exampleRows.endAll(removed, micros);
+      textIndex.update(dataset, { added: [], removed });
       versions.addVersion(dataset, micros, -removed.length);
     }
     if (mode === "hard") {
-      for (const part of inParts(keys)) {
+      for (const part of splitIntoParts(rowKeys)) {
         yield;
-        index.remove(part);
-        table.erase(part);
+        textIndex.remove(part);
+        exampleRows.erase(part);
       }
     }
-    return found;
+    return deletedIds;
   }
 }
 
-/** Yields groups small enough that other writes soon get a turn, whatever attachments the examples have. */
-function* inParts<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+/** Yields parts small enough for one slice, even if the examples have large attachments. */
+function* splitIntoParts<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let at = 0; at < items.length; at += serverLimits.erasedPart) {
     yield items.slice(at, at + serverLimits.erasedPart);
   }

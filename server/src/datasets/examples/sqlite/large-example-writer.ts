@@ -3,9 +3,9 @@ import { RequestError } from "../../../model/errors.ts";
 import { serverLimits } from "../../../model/options.ts";
 import type { Dataset, DatasetUpdate } from "../../dataset.ts";
 import { datasetQueries } from "../../dataset-queries.ts";
-import { toWrittenColumns } from "../../dataset-row.ts";
+import { toDatasetColumns } from "../../dataset-row.ts";
 import { chooseVersionTime } from "../../dataset-version.ts";
-import { splitsOf } from "../splits.ts";
+import { readSplits } from "../splits.ts";
 import type {
   ExampleChange,
   ExampleDraft,
@@ -20,30 +20,32 @@ import { LongWrite } from "../../../storage/long-write.ts";
 import type { WithLongWrites } from "../../../storage/long-write.ts";
 import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
-import { planChange } from "../example-change.ts";
+import { createChangedRow } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
-import { nameIds } from "../example-rows.ts";
+import { listFirstIds } from "../example-rows.ts";
 import type { CurrentExample } from "../example-rows.ts";
 import type { SchemaChecks } from "../schemas/schema-checks.ts";
 import { idOf } from "../../../storage/row-keys.ts";
 
-type Written = Packed<ExamplesWritten>;
-type Steps<Result> = Generator<void, Result>;
+type PackedResult = Packed<ExamplesWritten>;
+type WriteSteps<Result> = Generator<void, Result>;
 
-/** A version that is being written, for one dataset. `added` is the change in the number of examples. */
-interface Version {
+/** The version of a dataset that a write creates. */
+interface NewVersion {
   readonly dataset: Dataset;
   readonly micros: number;
-  added: number;
+  /** By how much the number of examples changes. */
+  countChange: number;
 }
 
-/** What the writer thread calls: every write is performed in slices. */
+/** The methods as the writer thread calls them: each is a long write, which runs in slices. */
 export type LargeExampleWriteSteps = WithLongWrites<LargeExampleWrites, keyof LargeExampleWrites>;
 
 /**
- * Writes many examples in slices: first all of them are checked, then rows are staged, and finally all are published
- * in one step. No other write to the tenant's datasets runs in between.
+ * Writes many examples in slices: first all of them are checked, then their rows are staged, and finally all rows are
+ * published in one step. No other write to the tenant's datasets runs in between. Staged rows are not visible yet; see
+ * `ExampleStage`.
  */
 export class LargeExampleWriter implements LargeExampleWriteSteps {
   readonly #dependencies: DatasetWriteDependencies;
@@ -59,10 +61,13 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
   async create(
     tenantId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
-  ): Promise<LongWrite<Written>> {
-    const toKeys = this.#keysOf(tenantId);
-    const drafts = () => parts.map((part) => () => unpack(part).map(({ draft }) => toKeys(draft)));
-    return this.#begin((schemas, open) => this.#create({ tenantId, drafts, schemas, open }));
+  ): Promise<LongWrite<PackedResult>> {
+    const replaceDatasetId = this.#createKeyReplacer(tenantId);
+    const listDraftParts = () =>
+      parts.map((part) => () => unpack(part).map(({ draft }) => replaceDatasetId(draft)));
+    return this.#startLongWrite((schemas, openStage) =>
+      this.#createInSteps({ tenantId, listDraftParts, schemas, openStage }),
+    );
   }
 
   async import(
@@ -70,9 +75,9 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     datasetId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
   ): Promise<LongWrite<ExamplesImported>> {
-    const dataset = this.#dependencies.versions.read(tenantId, datasetId);
-    return this.#begin((schemas, open) =>
-      this.#import({ tenantId, dataset, parts, schemas, open }),
+    const dataset = this.#dependencies.versions.readDataset(tenantId, datasetId);
+    return this.#startLongWrite((schemas, openStage) =>
+      this.#importInSteps({ tenantId, dataset, parts, schemas, openStage }),
     );
   }
 
@@ -80,14 +85,14 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     tenantId: string,
     parts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
-  ): Promise<LongWrite<Written>> {
-    const toKeys = this.#keysOf(tenantId);
+  ): Promise<LongWrite<PackedResult>> {
+    const replaceDatasetId = this.#createKeyReplacer(tenantId);
     const changeParts = parts.map((part) => () => {
-      const changes = unpack(part).map(toKeys);
+      const changes = unpack(part).map(replaceDatasetId);
       return this.#resolveChanges(tenantId, changes);
     });
-    return this.#begin((schemas, open) =>
-      this.#update({ tenantId, parts: changeParts, schemas, open, datasetId }),
+    return this.#startLongWrite((schemas, openStage) =>
+      this.#updateInSteps({ tenantId, parts: changeParts, schemas, openStage, datasetId }),
     );
   }
 
@@ -96,47 +101,48 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     datasetId: string,
     { exampleIds, ...change }: SplitChange,
   ): Promise<LongWrite<readonly string[]>> {
-    this.#dependencies.versions.read(tenantId, datasetId);
-    const parts = toParts([...new Set(exampleIds)]).map((ids) => () => {
-      const current = this.#dependencies.table.findCurrent(tenantId, ids);
-      return { current, changes: ids.map((id) => changeSplits(id, current.get(id), change)) };
+    this.#dependencies.versions.readDataset(tenantId, datasetId);
+    const parts = splitIntoParts([...new Set(exampleIds)]).map((ids) => () => {
+      const currentExamples = this.#dependencies.exampleRows.findCurrent(tenantId, ids);
+      const changes = ids.map((id) => toSplitChange(id, currentExamples.get(id), change));
+      return { currentExamples, changes };
     });
-    const changed: string[] = [];
-    const onChange = (id: string): void => void changed.push(id);
-    const dependencies = { tenantId, parts, datasetId, onChange };
-    return this.#begin((schemas, open) =>
-      withResult(this.#update({ ...dependencies, schemas, open }), () => changed),
+    const changedIds: string[] = [];
+    const onChange = (id: string): void => void changedIds.push(id);
+    const context = { tenantId, parts, datasetId, onChange };
+    return this.#startLongWrite((schemas, openStage) =>
+      runAndReadResult(this.#updateInSteps({ ...context, schemas, openStage }), () => changedIds),
     );
   }
 
   /** Updates a dataset and some of its examples in one write. */
   updateWith(tenantId: string, datasetUpdate: DatasetUpdate): LongWrite<Dataset> {
     const { changes, dataset } = datasetUpdate;
-    const parts = toParts(changes).map((part) => () => this.#resolveChanges(tenantId, part));
-    const dependencies = { tenantId, parts, datasetId: dataset.id, datasetUpdate };
-    return this.#begin((schemas, open) =>
-      withResult(this.#update({ ...dependencies, schemas, open }), () =>
-        this.#dependencies.versions.read(tenantId, dataset.id),
+    const parts = splitIntoParts(changes).map((part) => () => this.#resolveChanges(tenantId, part));
+    const context = { tenantId, parts, datasetId: dataset.id, datasetUpdate };
+    return this.#startLongWrite((schemas, openStage) =>
+      runAndReadResult(this.#updateInSteps({ ...context, schemas, openStage }), () =>
+        this.#dependencies.versions.readDataset(tenantId, dataset.id),
       ),
     );
   }
 
-  /** Returns a function that replaces the dataset id in an object with the dataset's key. */
-  #keysOf(tenantId: string): <Item extends { datasetId?: string }>(item: Item) => Item {
-    const found = new Map<string, string>();
+  /** Creates a function that replaces the dataset id in an object by the key of the dataset's row. */
+  #createKeyReplacer(tenantId: string): <Item extends { datasetId?: string }>(item: Item) => Item {
+    const keysById = new Map<string, string>();
     return (item) => {
       const { datasetId: id } = item;
       if (id === undefined) {
         return item;
       }
-      const datasetId = found.get(id) ?? this.#dependencies.keys.keyOf("dataset", tenantId, id);
-      found.set(id, datasetId);
+      const datasetId = keysById.get(id) ?? this.#dependencies.keys.keyOf("dataset", tenantId, id);
+      keysById.set(id, datasetId);
       return datasetId === id ? item : { ...item, datasetId };
     };
   }
 
-  #begin<Result>(
-    createSteps: (schemas: SchemaChecks, open: () => ExampleStage) => Steps<Result>,
+  #startLongWrite<Result>(
+    createSteps: (schemas: SchemaChecks, openStage: () => ExampleStage) => WriteSteps<Result>,
   ): LongWrite<Result> {
     let stage: ExampleStage | undefined;
     const steps = createSteps(
@@ -150,19 +156,24 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     });
   }
 
-  *#create({ tenantId, drafts, schemas, open }: CreateContext): Steps<Written> {
-    const classified = yield* this.#classifyDrafts({ tenantId, drafts, schemas });
+  *#createInSteps({
+    tenantId,
+    listDraftParts,
+    schemas,
+    openStage,
+  }: CreateContext): WriteSteps<PackedResult> {
+    const classified = yield* this.#classifyDrafts({ tenantId, listDraftParts, schemas });
     const { datasets, existing, newIds } = classified;
-    const versions = new Map<string, Version>();
+    const versions = new Map<string, NewVersion>();
     for (const [id, micros] of classified.requestedMicros) {
-      this.#beginVersion(versions, readFrom(datasets, id), micros);
+      this.#beginVersion(versions, getDataset(datasets, id), micros);
     }
-    const stage = open();
-    for (const part of drafts()) {
-      const keys = new Map<Version, number[]>();
+    const stage = openStage();
+    for (const part of listDraftParts()) {
+      const keysByVersion = new Map<NewVersion, number[]>();
       for (const draft of part()) {
         const version = versions.get(draft.datasetId);
-        // Of several drafts with the same id only the first is stored.
+        // Drafts with the same id are identical, so only the first of them is stored.
         if (version !== undefined && (draft.isNew || newIds.delete(draft.id))) {
           const { createdMicros = version.micros, runAttachments: _names, ...row } = draft;
           const { isNew: _isNew, attachments: _files, ...content } = row;
@@ -171,20 +182,25 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
             tenantId,
             createdMicros,
             fromMicros: version.micros,
-            attachments: this.#dependencies.table.attachAll(tenantId, draft),
+            attachments: this.#dependencies.exampleRows.attachAll(tenantId, draft),
           });
-          version.added += 1;
-          addTo(keys, version, key);
+          version.countChange += 1;
+          addKey(keysByVersion, version, key);
         }
       }
-      this.#endPart(stage, keys);
+      this.#finishPart(stage, keysByVersion);
       yield;
     }
     stage.publish();
-    return this.#finish(datasets, versions, existing);
+    return this.#addVersions(datasets, versions, existing);
   }
 
-  *#import({ dataset, parts, schemas, ...dependencies }: ImportContext): Steps<ExamplesImported> {
+  *#importInSteps({
+    dataset,
+    parts,
+    schemas,
+    ...context
+  }: ImportContext): WriteSteps<ExamplesImported> {
     const rejected: Record<string, string> = {};
     let count = 0;
     const readPart = (part: Packed<readonly ReceivedExample[]>): readonly ExampleDraft[] =>
@@ -196,40 +212,40 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
       yield;
     }
     schemas.assertNoneMissing();
-    const drafts = () =>
+    const listDraftParts = () =>
       parts.map((part) => () => readPart(part).filter(({ id }) => rejected[id] === undefined));
-    const written = unpack(yield* this.#create({ ...dependencies, drafts }));
+    const written = unpack(yield* this.#createInSteps({ ...context, listDraftParts }));
     return { ...written, count: count - Object.keys(rejected).length, rejected };
   }
 
-  /** Checks all drafts, including their schemas; writes nothing. */
+  /** Checks all drafts, and determines which of them exist already. Writes nothing. */
   *#classifyDrafts({
     tenantId,
-    drafts,
+    listDraftParts,
     schemas,
-  }: Omit<CreateContext, "open">): Steps<ClassifiedDrafts> {
+  }: Omit<CreateContext, "openStage">): WriteSteps<ClassifiedDrafts> {
     const datasets = new Map<string, Dataset>();
     const existing: Record<string, ExampleTimes> = {};
     const requestedMicros = new Map<string, number>();
-    const digests = new Map<string, string>();
+    const digestsById = new Map<string, string>();
     const newIds = new Set<string>();
-    const conflicting: string[] = [];
-    for (const part of drafts()) {
-      const byDataset = new Map<string, ExampleDraft[]>();
-      const all = part();
-      const clientIds = all.filter(({ isNew }) => !isNew).map(({ id }) => id);
-      const current = this.#dependencies.table.findCurrent(tenantId, clientIds);
-      for (const draft of all) {
+    const conflictingIds: string[] = [];
+    for (const part of listDraftParts()) {
+      const newDraftsByDataset = new Map<string, ExampleDraft[]>();
+      const draftsOfPart = part();
+      const clientIds = draftsOfPart.filter(({ isNew }) => !isNew).map(({ id }) => id);
+      const currentExamples = this.#dependencies.exampleRows.findCurrent(tenantId, clientIds);
+      for (const draft of draftsOfPart) {
         const { id, datasetId, createdMicros = 0 } = draft;
-        this.#readDataset(datasets, tenantId, datasetId);
-        const stored = draft.isNew ? undefined : current.get(id);
+        this.#cacheDataset(datasets, tenantId, datasetId);
+        const stored = draft.isNew ? undefined : currentExamples.get(id);
         if (!draft.isNew) {
-          const digest = digestOf(draft);
-          const previous = digests.get(id);
-          if (previous === undefined) {
-            digests.set(id, digest);
-          } else if (previous !== digest) {
-            conflicting.push(id);
+          const digest = computeContentDigest(draft);
+          const previousDigest = digestsById.get(id);
+          if (previousDigest === undefined) {
+            digestsById.set(id, digest);
+          } else if (previousDigest !== digest) {
+            conflictingIds.push(id);
           }
           if (stored !== undefined) {
             const times = {
@@ -237,11 +253,11 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
               modifiedMicros: stored.modifiedMicros,
             };
             existing[id] = times;
-            if (!this.#dependencies.table.isStored(stored, draft)) {
-              conflicting.push(id);
+            if (!this.#dependencies.exampleRows.isStored(stored, draft)) {
+              conflictingIds.push(id);
             }
           }
-          if (previous !== undefined || stored !== undefined) {
+          if (previousDigest !== undefined || stored !== undefined) {
             continue;
           }
           newIds.add(id);
@@ -250,27 +266,32 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
           datasetId,
           Math.max(requestedMicros.get(datasetId) ?? 0, createdMicros),
         );
-        const list = byDataset.get(datasetId) ?? [];
-        list.push(draft);
-        byDataset.set(datasetId, list);
+        const newDrafts = newDraftsByDataset.get(datasetId) ?? [];
+        newDrafts.push(draft);
+        newDraftsByDataset.set(datasetId, newDrafts);
       }
-      byDataset.forEach((list, id) => schemas?.requireValid(readFrom(datasets, id), list));
+      newDraftsByDataset.forEach((newDrafts, id) =>
+        schemas?.requireValid(getDataset(datasets, id), newDrafts),
+      );
       yield;
     }
-    if (conflicting.length > 0) {
+    if (conflictingIds.length > 0) {
       throw new RequestError(
         409,
-        `different examples with these ids already exist: ${nameIds(conflicting)}`,
+        `different examples with these ids already exist: ${listFirstIds(conflictingIds)}`,
       );
     }
     schemas?.assertNoneMissing();
     return { datasets, existing, requestedMicros, newIds };
   }
 
-  /** Checks the schemas of the dataset's other examples; the changed ones are checked with their new content. */
-  *#checkOthers({ dataset, changes }: DatasetUpdate, schemas: SchemaChecks): Steps<void> {
+  /** Validates those examples of the dataset that the update does not change. */
+  *#checkOtherExamples(
+    { dataset, changes }: DatasetUpdate,
+    schemas: SchemaChecks,
+  ): WriteSteps<void> {
     const changed = new Set(changes.map(({ id }) => id));
-    for (const part of this.#dependencies.table.listCurrent(
+    for (const part of this.#dependencies.exampleRows.listCurrent(
       dataset.id,
       serverLimits.examplesPart,
     )) {
@@ -282,117 +303,119 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     }
   }
 
-  *#update({
+  *#updateInSteps({
     tenantId,
     parts,
     schemas,
-    open,
+    openStage,
     datasetId,
     datasetUpdate,
     onChange,
-  }: UpdateContext): Steps<Written> {
+  }: UpdateContext): WriteSteps<PackedResult> {
     const datasets = new Map<string, Dataset>();
     if (datasetUpdate !== undefined) {
       datasets.set(datasetUpdate.dataset.id, datasetUpdate.dataset);
       schemas.requireValidSchemas(datasetUpdate.dataset);
       if (datasetUpdate.mustCheck) {
-        yield* this.#checkOthers(datasetUpdate, schemas);
+        yield* this.#checkOtherExamples(datasetUpdate, schemas);
       }
     }
-    const touched = new Set<string>();
-    const seen = new Set<string>();
-    const missing: string[] = [];
+    const changedDatasetIds = new Set<string>();
+    const seenIds = new Set<string>();
+    const missingIds: string[] = [];
     for (const part of parts) {
       const rowsByDataset = new Map<
         string,
         { id: string; inputs: string; outputs: string | null }[]
       >();
-      const { changes, current } = part();
+      const { changes, currentExamples } = part();
       for (const change of changes) {
-        assertOnce(seen, change.id);
-        const example = current.get(change.id);
+        assertOnce(seenIds, change.id);
+        const example = currentExamples.get(change.id);
         if (example === undefined || (datasetId ?? example.datasetId) !== example.datasetId) {
-          missing.push(change.id);
+          missingIds.push(change.id);
           continue;
         }
-        this.#readDataset(datasets, tenantId, example.datasetId);
+        this.#cacheDataset(datasets, tenantId, example.datasetId);
         const to = change.datasetId ?? example.datasetId;
-        this.#readDataset(datasets, tenantId, to);
-        const row = planChange({ example, change, tenantId });
+        this.#cacheDataset(datasets, tenantId, to);
+        const row = createChangedRow({ example, change, tenantId });
         if (row !== undefined) {
-          touched.add(example.datasetId).add(to);
+          changedDatasetIds.add(example.datasetId).add(to);
           const list = rowsByDataset.get(to) ?? [];
           list.push(row);
           rowsByDataset.set(to, list);
         }
       }
-      rowsByDataset.forEach((list, id) => schemas.requireValid(readFrom(datasets, id), list));
+      rowsByDataset.forEach((list, id) => schemas.requireValid(getDataset(datasets, id), list));
       yield;
     }
-    if (missing.length > 0) {
-      throw new RequestError(404, `Example not found: ${nameIds(missing)}`);
+    if (missingIds.length > 0) {
+      throw new RequestError(404, `Example not found: ${listFirstIds(missingIds)}`);
     }
     schemas.assertNoneMissing();
-    const versions = new Map<string, Version>();
-    touched.forEach((id) => this.#beginVersion(versions, readFrom(datasets, id)));
-    const stage = open();
-    const ended = new Map<Version, number[]>();
+    const versions = new Map<string, NewVersion>();
+    changedDatasetIds.forEach((id) => this.#beginVersion(versions, getDataset(datasets, id)));
+    const stage = openStage();
+    const endedKeysByVersion = new Map<NewVersion, number[]>();
     for (const part of parts) {
-      const keys = new Map<Version, number[]>();
-      const { changes, current } = part();
+      const keysByVersion = new Map<NewVersion, number[]>();
+      const { changes, currentExamples } = part();
       for (const change of changes) {
-        const example = current.get(change.id);
-        const row = example && planChange({ example, change, tenantId });
+        const example = currentExamples.get(change.id);
+        const row = example && createChangedRow({ example, change, tenantId });
         const from = example && versions.get(example.datasetId);
         const to = row && versions.get(row.datasetId);
         if (example !== undefined && row !== undefined && from !== undefined && to !== undefined) {
           const files = (change.attachments ?? []).map((file) =>
-            this.#dependencies.table.attach(row, file),
+            this.#dependencies.exampleRows.attach(row, file),
           );
           const attachments = [...row.attachments, ...files];
           const key = stage.add({ ...row, attachments, fromMicros: to.micros });
-          to.added += 1;
-          from.added -= 1;
-          addTo(keys, to, key);
-          addTo(ended, from, example.key);
+          to.countChange += 1;
+          from.countChange -= 1;
+          addKey(keysByVersion, to, key);
+          addKey(endedKeysByVersion, from, example.key);
           onChange?.(change.id);
         }
       }
-      this.#endPart(stage, keys);
+      this.#finishPart(stage, keysByVersion);
       yield;
     }
     if (datasetUpdate !== undefined) {
       const { dataset } = datasetUpdate;
-      const columns = { ...toWrittenColumns(dataset), modified_us: Date.now() * 1_000 };
+      const columns = { ...toDatasetColumns(dataset), modified_us: Date.now() * 1_000 };
       this.#updateDataset.run({ id: dataset.id, ...columns });
     }
-    ended.forEach((keys, { micros }) => this.#dependencies.table.endAll(keys, micros));
+    endedKeysByVersion.forEach((keys, { micros }) =>
+      this.#dependencies.exampleRows.endAll(keys, micros),
+    );
     stage.publish();
-    const written = this.#finish(datasets, versions, {});
-    // A search ignores rows that have ended, so their index entries can be removed after the write took effect.
-    for (const [{ dataset }, keys] of ended) {
+    const written = this.#addVersions(datasets, versions, {});
+    // A search ignores rows that have ended, so their entries in the text index can be removed after the write.
+    for (const [{ dataset }, keys] of endedKeysByVersion) {
       for (let at = 0; at < keys.length; at += serverLimits.examplesPart) {
         yield;
         const removed = keys.slice(at, at + serverLimits.examplesPart);
-        this.#dependencies.index.change(dataset, { added: [], removed });
+        this.#dependencies.textIndex.update(dataset, { added: [], removed });
       }
     }
     return written;
   }
 
-  #resolveChanges(tenantId: string, changes: readonly ExampleChange[]): Changes {
+  #resolveChanges(tenantId: string, changes: readonly ExampleChange[]): ResolvedChanges {
     const ids = changes.map(({ id }) => id);
-    return { changes, current: this.#dependencies.table.findCurrent(tenantId, ids) };
+    return { changes, currentExamples: this.#dependencies.exampleRows.findCurrent(tenantId, ids) };
   }
 
-  #endPart(stage: ExampleStage, keys: ReadonlyMap<Version, readonly number[]>): void {
+  #finishPart(stage: ExampleStage, keys: ReadonlyMap<NewVersion, readonly number[]>): void {
     stage.pause();
     keys.forEach((added, { dataset }) =>
-      this.#dependencies.index.change(dataset, { added, removed: [] }),
+      this.#dependencies.textIndex.update(dataset, { added, removed: [] }),
     );
   }
 
-  #readDataset(datasets: Map<string, Dataset>, tenantId: string, id: string): void {
+  #cacheDataset(datasets: Map<string, Dataset>, tenantId: string, id: string): void {
     if (datasets.has(id)) {
       return;
     }
@@ -402,21 +425,25 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
         `the examples belong to more than ${serverLimits.datasetsOfWrite} datasets; send fewer in one request`,
       );
     }
-    datasets.set(id, this.#dependencies.versions.read(tenantId, id));
+    datasets.set(id, this.#dependencies.versions.readDataset(tenantId, id));
   }
 
-  #beginVersion(versions: Map<string, Version>, dataset: Dataset, requestedMicros?: number): void {
+  #beginVersion(
+    versions: Map<string, NewVersion>,
+    dataset: Dataset,
+    requestedMicros?: number,
+  ): void {
     const micros = chooseVersionTime(dataset.versionMicros, requestedMicros);
-    versions.set(dataset.id, { dataset, micros, added: 0 });
+    versions.set(dataset.id, { dataset, micros, countChange: 0 });
   }
 
-  #finish(
+  #addVersions(
     datasets: ReadonlyMap<string, Dataset>,
-    versions: ReadonlyMap<string, Version>,
+    versions: ReadonlyMap<string, NewVersion>,
     existing: Readonly<Record<string, ExampleTimes>>,
-  ): Written {
-    for (const { dataset, micros, added } of versions.values()) {
-      this.#dependencies.versions.addVersion(dataset, micros, added);
+  ): PackedResult {
+    for (const { dataset, micros, countChange } of versions.values()) {
+      this.#dependencies.versions.addVersion(dataset, micros, countChange);
     }
     const entries = [...datasets].map(([id, { name, versionMicros, createdMicros }]) => {
       const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
@@ -429,55 +456,59 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
 interface CreateContext {
   readonly tenantId: string;
   /**
-   * Functions that unpack the drafts of each part; called again for each pass, so that not all drafts are in memory
-   * at once.
+   * Returns a function for each part that unpacks its drafts. The parts are unpacked again for each pass over them, so
+   * that not all drafts are in memory at once.
    */
-  readonly drafts: () => readonly (() => readonly ExampleDraft[])[];
+  readonly listDraftParts: () => readonly (() => readonly ExampleDraft[])[];
   /** Omitted if the drafts were already checked. */
   readonly schemas?: SchemaChecks | undefined;
-  readonly open: () => ExampleStage;
+  readonly openStage: () => ExampleStage;
 }
 
-interface ImportContext extends Omit<CreateContext, "drafts"> {
+interface ImportContext extends Omit<CreateContext, "listDraftParts"> {
   readonly schemas: SchemaChecks;
   readonly dataset: Dataset;
   readonly parts: readonly Packed<readonly ReceivedExample[]>[];
 }
 
-interface UpdateContext extends Omit<CreateContext, "drafts"> {
+interface UpdateContext extends Omit<CreateContext, "listDraftParts"> {
   readonly schemas: SchemaChecks;
-  readonly parts: readonly (() => Changes)[];
+  readonly parts: readonly (() => ResolvedChanges)[];
   /** The dataset that must contain all of the examples. */
   readonly datasetId: string | undefined;
-  /** A change to that dataset in the same write. */
+  /** A change to the dataset itself, in the same write. */
   readonly datasetUpdate?: DatasetUpdate;
-  /** Called with the id of each example that changed. */
+  /** Called with the id of each example that this write changes. */
   readonly onChange?: (id: string) => void;
 }
 
-/** Some changes, and the current state of their examples. */
-interface Changes {
+/** Some changes, and the examples that they change. */
+interface ResolvedChanges {
   readonly changes: readonly ExampleChange[];
-  readonly current: ReadonlyMap<string, CurrentExample>;
+  /** The examples in their current version, by id. */
+  readonly currentExamples: ReadonlyMap<string, CurrentExample>;
 }
 
 interface ClassifiedDrafts {
   readonly datasets: ReadonlyMap<string, Dataset>;
-  /** Identical examples that already exist. */
+  /** Times of the identical examples that already exist, by example id. */
   readonly existing: Readonly<Record<string, ExampleTimes>>;
-  /** For each dataset with new examples: the latest time that those examples request. */
+  /** The latest time that new examples request for their version, by dataset id. */
   readonly requestedMicros: ReadonlyMap<string, number>;
-  /** Ids chosen by the client for examples to create. */
+  /** The ids of new examples that the client has chosen. */
   readonly newIds: Set<string>;
 }
 
-/** Runs the steps and returns another result, which is read at the end. */
-function* withResult<Result>(steps: Steps<unknown>, read: () => Result): Steps<Result> {
+/** Runs steps, and then returns the result of `read` instead of theirs. */
+function* runAndReadResult<Result>(
+  steps: WriteSteps<unknown>,
+  read: () => Result,
+): WriteSteps<Result> {
   yield* steps;
   return read();
 }
 
-function toParts<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+function splitIntoParts<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   const parts: (readonly Item[])[] = [];
   for (let at = 0; at < items.length; at += serverLimits.examplesPart) {
     parts.push(items.slice(at, at + serverLimits.examplesPart));
@@ -485,13 +516,13 @@ function toParts<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   return parts;
 }
 
-/** Adds an example to a split or removes it; returns an empty change if nothing would change. */
-function changeSplits(
+/** Creates the change that adds an example to a split or removes it; an empty change if the splits stay the same. */
+function toSplitChange(
   id: string,
   example: CurrentExample | undefined,
   { name, isRemoval }: Omit<SplitChange, "exampleIds">,
 ): ExampleChange {
-  const splits = example === undefined ? [] : splitsOf(example.metadata);
+  const splits = example === undefined ? [] : readSplits(example.metadata);
   const others = splits.filter((split) => split !== name);
   if (others.length < splits.length !== isRemoval) {
     return { id };
@@ -499,7 +530,7 @@ function changeSplits(
   return { id, splits: isRemoval ? others : [...splits, name] };
 }
 
-function readFrom(datasets: ReadonlyMap<string, Dataset>, id: string): Dataset {
+function getDataset(datasets: ReadonlyMap<string, Dataset>, id: string): Dataset {
   const dataset = datasets.get(id);
   if (dataset === undefined) {
     throw new RequestError(404, "Dataset not found");
@@ -507,7 +538,7 @@ function readFrom(datasets: ReadonlyMap<string, Dataset>, id: string): Dataset {
   return dataset;
 }
 
-function addTo(keysByVersion: Map<Version, number[]>, version: Version, key: number): void {
+function addKey(keysByVersion: Map<NewVersion, number[]>, version: NewVersion, key: number): void {
   const list = keysByVersion.get(version) ?? [];
   list.push(key);
   keysByVersion.set(version, list);
@@ -520,8 +551,8 @@ function assertOnce(seen: Set<string>, id: string): void {
   seen.add(id);
 }
 
-/** A digest of the content that two drafts with the same id must share. */
-function digestOf(draft: ExampleDraft): string {
+/** Computes a digest of the content, which must be the same for drafts with the same id. */
+function computeContentDigest(draft: ExampleDraft): string {
   const { datasetId, sourceRunId, inputs, outputs, metadata } = draft;
   return createHash("sha256")
     .update(JSON.stringify([datasetId, sourceRunId, inputs, outputs, metadata]))

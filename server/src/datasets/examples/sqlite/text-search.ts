@@ -25,10 +25,10 @@ export class SqliteExampleSearch implements ExampleTextSearch {
 
   match(
     scope: ScopeValues,
-    { conditions, words, limit }: Parameters<ExampleTextSearch["match"]>[1],
+    { conditions, terms, limit }: Parameters<ExampleTextSearch["match"]>[1],
   ): Promise<readonly ExampleRow[]> {
-    // Words contain only letters and digits, so in quotes they can't be operators.
-    const query = words.map((word) => `"${word}"`).join(" OR ");
+    // In quotes a term can't be an operator. It contains only letters, digits and marks, so it needs no escaping.
+    const query = terms.map((term) => `"${term}"`).join(" OR ");
     return this.#db.all(
       buildSearch(toParameters(scope), conditions)
         .innerJoin(sql`example_texts`.as("t"), (join) =>

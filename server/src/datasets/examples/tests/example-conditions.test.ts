@@ -28,9 +28,11 @@ const flat = '{"env":"prod","dataset_split":["base","train"]}';
 
 test("metadata nested deeper than SQLite can parse is skipped, and does not fail the query for other rows", async () => {
   const reader = openReader({ deep, flat, list: "[1]" });
-  const listIds = async (filter: Omit<ExampleFilter, "moment">): Promise<readonly string[]> => {
+  const listIds = async (
+    filter: Omit<ExampleFilter, "versionTime">,
+  ): Promise<readonly string[]> => {
     const found = await reader.list("t", {
-      filter: { moment: null, ...filter },
+      filter: { versionTime: null, ...filter },
       order: "id",
       isDescending: false,
       seed: 0,

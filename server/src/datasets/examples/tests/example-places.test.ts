@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { ExampleIdIndex, keysOfId, keysOfIds } from "../sqlite/example-places.ts";
+import { ExampleIdIndex, selectKeysOfId, selectKeysOfIds } from "../sqlite/example-places.ts";
 import { formats, openWriter } from "../../../store/schema.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
@@ -22,8 +22,8 @@ test("the index finds an id while its entry is new and after the merge, but not 
   const db = openWriter(":memory:");
   const places = new ExampleIdIndex(db, 25);
   const ids = Array.from({ length: 100 }, () => randomUUID());
-  const one = db.prepare(keysOfId("?1")).raw();
-  const many = db.prepare(keysOfIds("?1")).raw();
+  const one = db.prepare(selectKeysOfId("?1")).raw();
+  const many = db.prepare(selectKeysOfIds("?1")).raw();
   for (let at = 0; at < ids.length; at += 10) {
     insert(db, ids.slice(at, at + 10), at + 1);
     places.add(at, at + 10);

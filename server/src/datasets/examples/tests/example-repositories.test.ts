@@ -90,14 +90,14 @@ describe.each(engines)("examples on %s", (_engine, open) => {
       tokens: TokenKeys.createRandom(),
       search: {
         compile: () => sql<boolean>`e.position > 1`,
-        match: async (_scope, { words }) => {
-          expect(words).toEqual(["none"]);
+        match: async (_scope, { terms }) => {
+          expect(terms).toEqual(["none"]);
           return [];
         },
       },
     });
   const toQuery = (filter: Partial<ExampleFilter>, rest: Partial<ExampleQuery>): ExampleQuery => ({
-    filter: { moment: null, datasetId, ...filter },
+    filter: { versionTime: null, datasetId, ...filter },
     order: "id",
     isDescending: false,
     seed: 0,
@@ -154,7 +154,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     expect(await reader.findDatasetId(tenantId, "staged")).toBeUndefined();
     expect(await reader.listSources(tenantId, ["run", "other"])).toEqual(["run"]);
     expect(await reader.listSources(otherId, ["run"])).toEqual([]);
-    const [preview] = await reader.preview(tenantId, toQuery({ moment: 10 }, {}), 4);
+    const [preview] = await reader.preview(tenantId, toQuery({ versionTime: 10 }, {}), 4);
     expect(preview).toEqual({
       id,
       createdMicros: 1,
@@ -186,7 +186,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
       { key: 4, id: "d", from: 10, to: 20 },
     );
     const count = (filter: Partial<ExampleFilter>) =>
-      createReader().count(tenantId, { moment: null, datasetId, ...filter });
+      createReader().count(tenantId, { versionTime: null, datasetId, ...filter });
     const expectFound = async (filter: Partial<ExampleFilter>, ids: string) => {
       expect(await list(filter)).toBe(ids);
       expect(await count(filter)).toBe(ids.length);
@@ -194,8 +194,8 @@ describe.each(engines)("examples on %s", (_engine, open) => {
       expect(previews.map(({ id }) => id).join("")).toBe(ids);
     };
     await expectFound({}, "abc");
-    await expectFound({ moment: 10 }, "d");
-    await expectFound({ moment: 99 }, "abc");
+    await expectFound({ versionTime: 10 }, "d");
+    await expectFound({ versionTime: 99 }, "abc");
     await expectFound({ ids: ["a", "c", "d"] }, "ac");
     await expectFound({ ids: [] }, "");
     await expectFound({ splits: ["t", "none"] }, "b");
@@ -208,7 +208,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     await expectFound({ texts: ["where", "no"] }, "");
     await expectFound({ condition, splits: ["t"] }, "b");
     expect(await list({}, {}, otherId)).toBe("");
-    const { datasetId: _all, ...everywhere } = { datasetId, moment: null, ids: ["a"] };
+    const { datasetId: _all, ...everywhere } = { datasetId, versionTime: null, ids: ["a"] };
     expect(await createReader().count(tenantId, everywhere)).toBe(1);
     expect(await createReader().listSplits(tenantId, datasetId, null)).toHaveLength(3);
     expect(await createReader().listSplits(tenantId, datasetId, 10)).toEqual([]);
@@ -239,7 +239,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     const rows = [1, 2, 3, 4].map((key) => ({ key, id: `${key}`, inputs: { x: "y".repeat(100) } }));
     await insert(...rows, { key: 5, id: "5", metadata: { dataset_split: ["s"] } });
     const read = async (after: number, bytesMax: number, rest: object = {}) => {
-      const page = { datasetId, moment: null, after, limit: 10, bytesMax, ...rest };
+      const page = { datasetId, versionTime: null, after, limit: 10, bytesMax, ...rest };
       const found = await createReader().page(tenantId, page);
       return found.map(({ id }) => id).join("");
     };
@@ -247,18 +247,18 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     expect(await read(0, 1)).toBe("1");
     expect(await read(1, 111)).toBe("23");
     expect(await read(0, 1_000_000, { limit: 2 })).toBe("12");
-    expect(await read(0, 1_000_000, { moment: 19 })).toBe("");
-    expect(await read(0, 1_000_000, { moment: 20 })).toBe("12345");
+    expect(await read(0, 1_000_000, { versionTime: 19 })).toBe("");
+    expect(await read(0, 1_000_000, { versionTime: 20 })).toBe("12345");
     expect(await read(0, 1_000_000, { splits: ["s"] })).toBe("5");
     expect(await read(5, 1_000_000)).toBe("");
   });
 
   test("are searched if the dataset is indexed; the newest are found where none matches", async () => {
     await insert({ key: 1, id: "a" }, { key: 2, id: "b" });
-    const search = async (words: readonly string[], expression?: CheckedFilter) => {
+    const search = async (terms: readonly string[], expression?: CheckedFilter) => {
       const found = await createReader().search(tenantId, {
         datasetId,
-        words,
+        terms,
         limit: 10,
         ...(expression && { condition: expression }),
       });
@@ -456,7 +456,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     await uploads.extend(tenantId, id, [row]);
     expect(await list({ datasetId: id })).toBe("");
     await uploads.end(tenantId, id);
-    expect(await createReader().count(tenantId, { datasetId: id, moment: 40 })).toBe(3);
+    expect(await createReader().count(tenantId, { datasetId: id, versionTime: 40 })).toBe(3);
     await expect(uploads.end(tenantId, id)).rejects.toMatchObject({ status: 404 });
     await uploads.begin(tenantId, { ...upload, id: randomUUID(), name: "v" });
   });
@@ -488,7 +488,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     expect(await db.run(exampleQueries.endAll, { keys: "[2,3]", micros: 30 })).toBe(2);
     await engine.exec(`UPDATE datasets SET version_us = 30 WHERE id = '${datasetId}'`);
     expect(await list()).toBe("");
-    expect(await list({ moment: 29 })).toBe("ab");
+    expect(await list({ versionTime: 29 })).toBe("ab");
 
     const owner = { tenant_id: tenantId, bytes: Buffer.from("x"), checksum: null };
     await db.run(exampleQueries.insertFile, { ...owner, dataset_id: datasetId, example_id: "a" });
@@ -500,7 +500,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     expect(await erased("[1,2]", null)).toBe(1);
     expect(await db.run(exampleQueries.erase, { keys: "[1,2]" })).toBe(2);
     expect(await readNumber("SELECT count(*) FROM example_blobs")).toBe(1);
-    expect(await list({ moment: 29 })).toBe("b");
+    expect(await list({ versionTime: 29 })).toBe("b");
   });
 });
 

@@ -229,7 +229,7 @@ test("an upload that was interrupted by the end of the process is deleted at the
   await store.write.uploads.begin(tenantId, draft);
   const row = { inputs: "{}", outputs: null, metadata: '{"dataset_split":["base"]}' };
   await store.write.uploads.extend(tenantId, draft.id, [row]);
-  const filter = { datasetId: draft.id, moment: null };
+  const filter = { datasetId: draft.id, versionTime: null };
   expect(await store.read.datasets.find(tenantId, draft.id)).toBeUndefined();
   expect(await store.read.examples.count(tenantId, filter)).toBe(0);
   await store.close();

@@ -9,37 +9,37 @@ import type { Attachment, AttachmentDraft, ExampleDraft } from "../example.ts";
 import { exampleQueries } from "../example-queries.ts";
 import {
   createMissingFileError,
-  matchStored,
+  compareWithStored,
   parseCurrentRow,
   toAttachment,
-  toColumns,
+  toExampleColumns,
   toCurrentExamples,
   toFileColumns,
 } from "../example-rows.ts";
-import type { CurrentExample, NewRow } from "../example-rows.ts";
+import type { CurrentExample, NewExampleRow } from "../example-rows.ts";
 import { ExampleIdIndex } from "./example-places.ts";
 
-/** The row of one version of an example. */
+/** A row that holds an example in some of its versions. */
 export interface FoundRow {
   readonly id: string;
   readonly key: number;
   readonly datasetId: string;
-  /** Whether it is the current version. */
+  /** Whether the row belongs to the newest version of its dataset. */
   readonly isCurrent: boolean;
 }
 
 /**
- * Writes the rows of examples and of their attachments for long writes, which are synchronous, and assigns the keys of
- * all rows. It runs the same queries as `ExampleRows`.
+ * Does for long writes, whose slices are synchronous, what `ExampleRows` does for other writes, with the same queries.
+ * Also assigns the keys of new rows for both.
  */
-export class ExampleTable {
+export class SqliteExampleRows {
   readonly #keys: TenantKeyWriter;
   readonly #queries;
   readonly #statements;
   readonly #idIndex: ExampleIdIndex;
-  /** Keys are never reused, even after a rollback. */
+  /** The last key that was assigned; `undefined` until the first use. Keys are not reused, even after a rollback. */
   #lastKey: number | undefined;
-  /** The last row that {@link ExampleTable.indexNewIds} has indexed. */
+  /** Key of the last row that {@link SqliteExampleRows.indexNewIds} has indexed. */
   #lastIndexedKey = 0;
 
   constructor(db: Connection, keys: TenantKeyWriter) {
@@ -61,9 +61,9 @@ export class ExampleTable {
       lastKey: db.prepare("SELECT max(key) FROM examples").raw(),
       copyRunFile: db.prepare(
         `INSERT INTO example_blobs (tenant_id, dataset_id, example_id, bytes, checksum)
-         SELECT ?1, ?2, ?3, bytes, ${changedChecksumSql("?6")} FROM ${fileOfRun("?1", "?4", "?5")}`,
+         SELECT ?1, ?2, ?3, bytes, ${changedChecksumSql("?6")} FROM ${selectRunFile("?1", "?4", "?5")}`,
       ),
-      findRunFile: db.prepare(`SELECT content_type FROM ${fileOfRun("?1", "?2", "?3")}`).raw(),
+      findRunFile: db.prepare(`SELECT content_type FROM ${selectRunFile("?1", "?2", "?3")}`).raw(),
     };
   }
 
@@ -76,7 +76,7 @@ export class ExampleTable {
     return this.#lastKey;
   }
 
-  /** Assigns consecutive keys to new rows, and returns the first. */
+  /** Assigns consecutive keys to new rows, and returns the first key. */
   assignKeys(count: number): number {
     const firstKey = this.lastKey + 1;
     this.#lastKey = this.lastKey + count;
@@ -84,16 +84,16 @@ export class ExampleTable {
   }
 
   /**
-   * Inserts a row and returns its key. The row can be found by its id once {@link ExampleTable.indexNewIds} was
-   * called.
+   * Inserts a row and returns its key. Queries find the row by its id only after {@link SqliteExampleRows.indexNewIds}
+   * was called.
    */
-  insert(row: NewRow): number {
+  insert(row: NewExampleRow): number {
     const key = this.assignKeys(1);
-    this.#queries.insert.run(toColumns(row, key));
+    this.#queries.insert.run(toExampleColumns(row, key));
     return key;
   }
 
-  /** Adds the inserted rows to the index of ids. Call it after inserting. */
+  /** Adds the rows that were inserted since the last call to the index of example ids. */
   indexNewIds(): void {
     const lastKey = this.#lastKey ?? 0;
     if (lastKey > this.#lastIndexedKey) {
@@ -102,12 +102,12 @@ export class ExampleTable {
     }
   }
 
-  /** Ends rows: they are not valid from `micros` on. */
+  /** Ends rows: from the version of the time `micros` on they are no longer valid. */
   endAll(keys: readonly number[], micros: number): void {
     this.#queries.endAll.run({ keys: JSON.stringify(keys), micros });
   }
 
-  /** The current examples among the ids, by id and in the order of the ids. */
+  /** Finds examples by their ids, in the newest version of their datasets. The result has the order of the ids. */
   findCurrent(tenantId: string, ids: readonly string[]): Map<string, CurrentExample> {
     if (ids.length === 0) {
       return new Map();
@@ -116,7 +116,7 @@ export class ExampleTable {
     return toCurrentExamples(rows, ids);
   }
 
-  /** Yields the current examples of a dataset in groups of `limit`. */
+  /** Yields the examples in the newest version of a dataset, in groups of `limit`. */
   *listCurrent(datasetId: string, limit: number): Generator<readonly CurrentExample[]> {
     for (let after = 0, isMore = true; isMore;) {
       const rows = this.#queries.listCurrent.all({ datasetId, after, limit });
@@ -126,7 +126,7 @@ export class ExampleTable {
     }
   }
 
-  /** All rows with these ids, of every version. */
+  /** Finds the rows of all versions of these examples. */
   findRows(tenantId: string, ids: readonly string[]): FoundRow[] {
     const rows = this.#queries.findRows.all({ tenantId, ids: JSON.stringify(ids) });
     return rows.map((row) => ({
@@ -137,14 +137,14 @@ export class ExampleTable {
     }));
   }
 
-  /** Keys of up to `limit` rows of a dataset, of any version. */
+  /** Lists the keys of up to `limit` rows of a dataset, of any version. */
   listKeys(datasetId: string, limit: number): number[] {
     return this.#queries.listKeys.all({ datasetId, limit }).map(({ key }) => key);
   }
 
   /**
-   * Erases rows and the attachments of their examples: those in one dataset, or in all if none is passed. The caller
-   * must erase every row of these examples there, because attachments are shared between versions.
+   * Erases rows, and the attachments that their examples have in a dataset, or in all datasets if none is passed. The
+   * caller must erase all rows of these examples in these datasets, because versions share their attachments.
    */
   erase(rowKeys: readonly number[], datasetId: string | null = null): void {
     const keys = JSON.stringify(rowKeys);
@@ -152,13 +152,13 @@ export class ExampleTable {
     this.#queries.erase.run({ keys });
   }
 
-  /** Stores a file of an example. */
+  /** Stores an attachment of an example. */
   attach(owner: FileOwner, file: AttachmentDraft): Attachment {
     const [inserted] = this.#queries.insertFile.all(toFileColumns(owner, file));
     return toAttachment(file, inserted);
   }
 
-  /** Copies an attachment of a run; `undefined` if the run has none of that name. */
+  /** Copies an attachment from a run to an example. Returns `undefined` if the run has no attachment of that name. */
   copyRunFile(
     { tenantId, datasetId, id }: FileOwner,
     runKey: string,
@@ -175,9 +175,9 @@ export class ExampleTable {
   }
 
   /**
-   * Stores the attachments of an example.
+   * Stores the attachments of a new example: those that were sent, and those to copy from its source run.
    *
-   * @throws RequestError 404: its run has no such attachment.
+   * @throws RequestError 404: the source run has no such attachment.
    */
   attachAll(tenantId: string, draft: ExampleDraft): readonly Attachment[] {
     const { attachments = [], runAttachments = [], sourceRunId, datasetId, id } = draft;
@@ -193,9 +193,9 @@ export class ExampleTable {
     return [...copied, ...attachments.map((file) => this.attach(owner, file))];
   }
 
-  /** Whether a draft equals the stored example. */
+  /** Whether a draft equals the stored example, including the attachments. */
   isStored(stored: CurrentExample, draft: ExampleDraft): boolean {
-    const matches = matchStored(stored, draft);
+    const matches = compareWithStored(stored, draft);
     return matches?.every(([{ blob }, bytes]) => this.#hasBytes(blob, bytes)) ?? false;
   }
 
@@ -205,8 +205,8 @@ export class ExampleTable {
   }
 }
 
-/** `FROM` clause that selects an attachment of a run of the tenant. */
-const fileOfRun = (tenant: string, run: string, name: string): string =>
+/** The tables and conditions of a `FROM` clause that selects an attachment of a run of the tenant. */
+const selectRunFile = (tenant: string, run: string, name: string): string =>
   `attachments a JOIN runs r ON r.trace_id = a.trace_id AND r.id = a.id
    JOIN projects p ON p.id = r.project_id AND p.tenant_id = ${tenant}
    WHERE r.id = ${run} AND a.name = ${name}`;
