@@ -26,7 +26,7 @@ interface ComparedExperimentTable {
 interface ComparativeTables {
   readonly comparatives: ComparativeTable;
   readonly comparative_experiments: ComparedExperimentTable;
-  /** The columns of projects that queries of comparisons use. */
+  /** The columns of projects that these queries use. An experiment is a project. */
   readonly projects: {
     readonly id: string;
     readonly tenant_id: string;
@@ -68,11 +68,13 @@ export const selectComparatives = (tenantId: Expression<string> | string) =>
     )
     .where("c.tenant_id", "=", tenantId);
 
-type Key = Parameters<{ tenantId: string; id: string }>;
+type ComparativeKey = Parameters<{ tenantId: string; id: string }>;
 
 export const comparativeQueries = {
-  find: new Query(({ tenantId, id }: Key) => selectComparatives(tenantId).where("c.id", "=", id)),
-  readDigest: new Query(({ tenantId, id }: Key) =>
+  find: new Query(({ tenantId, id }: ComparativeKey) =>
+    selectComparatives(tenantId).where("c.id", "=", id),
+  ),
+  readDigest: new Query(({ tenantId, id }: ComparativeKey) =>
     builder
       .selectFrom("comparatives")
       .select("digest")
@@ -100,7 +102,7 @@ export const comparativeQueries = {
       project_id: row.project_id,
     }),
   ),
-  findDatasetOfProject: new Query(({ tenantId, id }: Key) =>
+  findDatasetOfProject: new Query(({ tenantId, id }: ComparativeKey) =>
     builder
       .selectFrom("projects")
       .select("reference_dataset_id")
@@ -113,9 +115,9 @@ export const parseComparativeRow = (row: RowOf<typeof comparativeQueries.find>):
   id: row.id,
   tenantId: row.tenant_id,
   datasetId: row.dataset_id,
-  name: parseJson(row.name_json) as string | null,
-  description: parseJson(row.description_json) as string | null,
-  extra: parseJson(row.extra_json) as Comparative["extra"],
+  name: parseOptionalJson(row.name_json) as string | null,
+  description: parseOptionalJson(row.description_json) as string | null,
+  extra: parseOptionalJson(row.extra_json) as Comparative["extra"],
   createdMicros: row.created_us,
   modifiedMicros: row.modified_us,
   experiments: (JSON.parse(row.experiments_json ?? "[]") as readonly [string, string][]).map(
@@ -123,4 +125,5 @@ export const parseComparativeRow = (row: RowOf<typeof comparativeQueries.find>):
   ),
 });
 
-const parseJson = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
+const parseOptionalJson = (json: string | null): unknown =>
+  json === null ? null : JSON.parse(json);

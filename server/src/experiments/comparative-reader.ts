@@ -31,7 +31,7 @@ function buildList(tenantId: string, query: ComparativeQuery) {
     const part = JSON.stringify(nameContains).slice(1, -1);
     list = list.where((eb) => containsIgnoringCase(eb.ref("c.name_json"), part));
   }
-  // A comparison without a name sorts before all others, which is not the default of every engine.
+  // Say where comparisons without a name are sorted, because the default differs between the database engines.
   return list
     .orderBy(sortColumns[sortBy], (order) =>
       isDescending ? order.desc().nullsLast() : order.asc().nullsFirst(),

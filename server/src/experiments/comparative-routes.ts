@@ -58,8 +58,8 @@ export function addComparativeRoutes(app: FastifyInstance, store: ExperimentStor
 }
 
 /**
- * Adds the route that lists examples with the runs of experiments on them. It needs `links`, because runs may have
- * files.
+ * Adds the route that lists examples with the runs of experiments on them. It needs `links` to create the URLs of
+ * attachments.
  */
 export function addDatasetRunRoutes(
   app: FastifyInstance,

@@ -24,5 +24,5 @@ export const comparativeSchema = Type.Object(
 export type ComparativeJson = Static<typeof comparativeSchema>;
 export const comparativeListSchema = List(comparativeSchema);
 
-/** Examples, each with the runs of experiments on it. */
+/** A list of examples, each with the runs of experiments on it. */
 export const datasetRunsSchema = List(exampleWithRuns(runSchema, "ExampleWithRuns"));

@@ -59,7 +59,7 @@ export class ComparativeWriter implements ComparativeWrites {
   }
 
   /**
-   * Returns the id of the dataset that the comparison is about.
+   * Finds the dataset whose experiments are compared: the requested one, or that of the first experiment.
    *
    * @throws RequestError 404: an experiment does not exist. 422: an experiment is not on that dataset.
    */
@@ -67,7 +67,7 @@ export class ComparativeWriter implements ComparativeWrites {
     tenantId: string,
     { experimentIds, datasetId }: ComparativeDraft,
   ): Promise<string> {
-    /** Dataset ids by experiment; `null` for a project that is no experiment. */
+    /** Dataset ids by experiment id; `null` for a project that is not an experiment. */
     const datasetIds = new Map<string, string | null>();
     for (const id of experimentIds) {
       const project = await this.#db.first(comparativeQueries.findDatasetOfProject, {
@@ -84,7 +84,7 @@ export class ComparativeWriter implements ComparativeWrites {
     }
     const referenceDatasetId = datasetId ?? datasetIds.get(experimentIds[0] ?? "");
     if (typeof referenceDatasetId !== "string") {
-      // This message is defined by the platform's API, whose clients compare it.
+      // The platform's API defines this message, and its clients check for it.
       throw new RequestError(422, "A reference dataset is required");
     }
     const others = experimentIds.filter((id) => datasetIds.get(id) !== referenceDatasetId);

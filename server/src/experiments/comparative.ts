@@ -2,19 +2,21 @@ import type { PageRange } from "../feedback/feedback.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
+/** A comparison of experiments that is to be created. */
 export interface ComparativeDraft {
   readonly id: string;
   readonly name: string | null;
   readonly description: string | null;
   /** Ids of the experiments, in the order in which they are shown. */
   readonly experimentIds: readonly string[];
-  /** `null` means the dataset of the experiments. */
+  /** Id of the dataset of the experiments; if it is `null`, the dataset of the first experiment is used. */
   readonly datasetId: string | null;
   readonly extra: JsonObject | null;
   /** `null` means the current time. */
   readonly createdMicros: number | null;
 }
 
+/** An experiment of a comparison. */
 export interface Experiment {
   readonly id: string;
   readonly name: string;
@@ -24,7 +26,7 @@ export interface Experiment {
 export interface Comparative extends Omit<ComparativeDraft, "experimentIds"> {
   readonly tenantId: string;
   readonly datasetId: string;
-  /** Those of the compared experiments that still exist. */
+  /** The compared experiments that still exist. */
   readonly experiments: readonly Experiment[];
   readonly createdMicros: number;
   readonly modifiedMicros: number;

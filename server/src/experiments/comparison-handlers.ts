@@ -24,7 +24,7 @@ const exampleSubsets = ["all", "regressions", "improvements", "errors"] as const
 export const comparisonBody = Type.Object({
   experiment_ids: Type.Array(Id, { minItems: 1, maxItems: 20 }),
   baseline_id: Maybe(Id),
-  /** If set, only scores that belong to this comparison; otherwise only scores that belong to no comparison. */
+  /** If set, only scores of this comparison are compared; otherwise only scores that belong to no comparison. */
   comparative_id: Maybe(Id),
   key: Maybe(Key),
   lower_is_better: Maybe(Type.Array(Key, { maxItems: 100 })),
@@ -36,13 +36,13 @@ export const comparisonBody = Type.Object({
 
 export type ComparisonBody = Static<typeof comparisonBody>;
 
-const pageSize = 25;
-/** Maximum number of runs of one experiment on one page. */
-const maxRuns = 1_000;
+const defaultPageSize = 25;
+/** Maximum number of runs that one page contains of each experiment. */
+const maxRunsPerExperiment = 1_000;
 
 /**
- * `POST /ui/datasets/{id}/comparison`: compares experiments example by example; returns a page of examples with the
- * outputs of each experiment.
+ * `POST /ui/datasets/{id}/comparison`: compares experiments example by example. Returns a page of examples with the
+ * beginnings of the outputs that each experiment has produced.
  */
 export async function compareExperiments(
   store: ExperimentStore,
@@ -66,27 +66,27 @@ export async function compareExperiments(
     key: body.key ?? undefined,
     lowerIsBetter: new Set(body.lower_is_better ?? []),
     order: body.order ?? "regression",
-    only: body.only ?? "all",
-    limit: body.limit ?? pageSize,
+    subset: body.only ?? "all",
+    limit: body.limit ?? defaultPageSize,
     offset: body.offset ?? 0,
   });
-  const page = comparison.examples;
-  const examples = await readExamples(store, request, { datasetId, page });
-  const runs = await readRuns(store, request, { ids, page, comparativeId });
+  const { examples } = comparison;
+  const previews = await readPreviews(store, request, { datasetId, examples });
+  const runs = await readRuns(store, request, { ids, examples, comparativeId });
   return {
-    total: comparison.total,
-    matching: comparison.matching,
+    total: comparison.exampleCount,
+    matching: comparison.matchingCount,
     experiments: comparison.experiments.map(toTotalsJson),
     keys: comparison.keys.map(toKeyJson),
-    rows: page.map((row) => ({
-      example_id: row.exampleId,
-      example: examples.get(row.exampleId) ?? null,
-      worst: row.worst,
-      best: row.best,
+    rows: examples.map((example) => ({
+      example_id: example.exampleId,
+      example: previews.get(example.exampleId) ?? null,
+      worst: example.worstChange,
+      best: example.bestChange,
       scores: Object.fromEntries(
-        [...row.scores].map(([id, scores]) => [id, Object.fromEntries(scores)]),
+        [...example.scores].map(([id, scores]) => [id, Object.fromEntries(scores)]),
       ),
-      runs: Object.fromEntries(ids.map((id) => [id, runs.get(`${id} ${row.exampleId}`) ?? []])),
+      runs: Object.fromEntries(ids.map((id) => [id, runs.get(`${id} ${example.exampleId}`) ?? []])),
     })),
   };
 }
@@ -113,23 +113,24 @@ async function assertExperiments(
   }
 }
 
-interface Page {
-  readonly page: readonly ComparedExample[];
+/** The examples of one page of a comparison. */
+interface ExamplePage {
+  readonly examples: readonly ComparedExample[];
 }
 
-async function readExamples(
+async function readPreviews(
   store: ExperimentStore,
   { tenantId }: FastifyRequest,
-  { datasetId, page }: Page & { readonly datasetId: string },
+  { datasetId, examples }: ExamplePage & { readonly datasetId: string },
 ): Promise<ReadonlyMap<string, unknown>> {
   const found: readonly ExamplePreview[] = await store.read.examples.preview(
     tenantId,
     {
-      filter: { datasetId, versionTime: null, ids: page.map(({ exampleId }) => exampleId) },
+      filter: { datasetId, versionTime: null, ids: examples.map(({ exampleId }) => exampleId) },
       order: "id",
       isDescending: false,
       seed: 0,
-      limit: page.length,
+      limit: examples.length,
       offset: 0,
     },
     serverLimits.previewChars,
@@ -138,32 +139,32 @@ async function readExamples(
 }
 
 /**
- * Reads the runs of each experiment on the examples of a page. The key is the experiment id, a space and the example
- * id.
+ * Reads the runs of each experiment on the examples of a page. Each key of the result consists of an experiment id, a
+ * space and an example id.
  */
 async function readRuns(
   store: ExperimentStore,
   { tenantId }: FastifyRequest,
   {
     ids,
-    page,
+    examples,
     comparativeId,
-  }: Page & { readonly ids: readonly string[]; readonly comparativeId: string | undefined },
+  }: ExamplePage & { readonly ids: readonly string[]; readonly comparativeId: string | undefined },
 ): Promise<ReadonlyMap<string, readonly unknown[]>> {
   const groups = new Map<string, unknown[]>();
-  const referenceExampleIds = page.map(({ exampleId }) => exampleId);
+  const referenceExampleIds = examples.map(({ exampleId }) => exampleId);
   for (const experimentId of ids) {
-    // One experiment after the other, so that the payloads of one can be freed before those of the next are read.
+    // Read one experiment after the other, so that the payloads of one can be freed before those of the next are read.
     const { runs } = await store.read.runs.query(tenantId, {
       filter: { projectIds: [experimentId], referenceExampleIds, isRoot: true },
       order: "asc",
-      limit: maxRuns,
+      limit: maxRunsPerExperiment,
       withChildren: false,
     });
     const runIds = runs.map(({ row }) => row.id);
     const stats = await store.read.feedback.readStatsOfRuns(tenantId, runIds, comparativeId);
     const traceIds = runs.map(({ row }) => row.traceId);
-    const usage = await store.read.experiments.usageOfTraces(tenantId, traceIds);
+    const usage = await store.read.experiments.readUsageOfTraces(tenantId, traceIds);
     for (const run of runs) {
       const groupKey = `${experimentId} ${run.row.referenceExampleId ?? ""}`;
       const group = groups.get(groupKey) ?? [];
@@ -196,8 +197,8 @@ function toRunPreview(
 }
 
 /**
- * Returns the beginning of a payload. A character has at most four bytes, so four times as many bytes contain all
- * characters shown; the final slice removes a character that was cut off.
+ * Returns the beginning of a payload. A character has at most four bytes, so four times as many bytes as characters are
+ * decoded. The last `slice` removes the characters beyond the limit.
  */
 function toPreview(json: Buffer | undefined): { text: string; chars: number } | null {
   if (json === undefined || json.toString("latin1", 0, 4) === "null") {

@@ -5,75 +5,74 @@ import type {
   ComparisonQuery,
   ComparisonSubset,
   ComparedExperiment,
-  ExampleOutcome,
+  ExampleResult,
   ExampleScore,
   KeySummary,
 } from "./experiment.ts";
 
+/** Number of bins of the histogram of scores. */
 const histogramBins = 10;
-/** The rating of an example with a new error. It is lower than any change of a score, which is between -1 and 1. */
+/** The rating of an example with a new error. It is lower than that of any change of a score, from -1 to 1. */
 const newErrorRating = -2;
 /** The rating of an example whose error was fixed. */
 const fixedErrorRating = 2;
-/** Differences up to this count as none: means of equal scores may differ by rounding errors. */
+/** Scores that differ by less are treated as equal, because means of equal scores may differ by rounding errors. */
 const scoreTolerance = 1e-9;
 
-/** Joins the results of experiments by example, and compares them with those of the baseline. */
-export function compare(
+/** Compares, for each example, the results of experiments with those of the baseline experiment. */
+export function computeComparison(
   experiments: readonly ComparedExperiment[],
   query: ComparisonQuery,
 ): Comparison {
-  const scores = new Map(
+  const scoresByExperiment = new Map(
     experiments.map((experiment) => [experiment.id, groupByExample(experiment.scores)]),
   );
-  const outcomesByExperiment = new Map(
+  const resultsByExperiment = new Map(
     experiments.map((experiment) => [
       experiment.id,
-      new Map(experiment.outcomes.map((outcome) => [outcome.exampleId, outcome])),
+      new Map(experiment.results.map((outcome) => [outcome.exampleId, outcome])),
     ]),
   );
   const ranges = findScoreRanges(experiments);
   const keys = query.key === undefined ? [...ranges.keys()] : [query.key];
-  const ids = new Set(
-    experiments.flatMap((experiment) => experiment.outcomes.map((outcome) => outcome.exampleId)),
+  const exampleIds = new Set(
+    experiments.flatMap((experiment) => experiment.results.map((outcome) => outcome.exampleId)),
   );
-  const examples = [...ids].map((exampleId): ComparedExample => {
-    const exampleOutcomes = experiments.map(({ id }) =>
-      outcomesByExperiment.get(id)?.get(exampleId),
-    );
+  const examples = [...exampleIds].map((exampleId): ComparedExample => {
+    const exampleResults = experiments.map(({ id }) => resultsByExperiment.get(id)?.get(exampleId));
     const exampleScores = new Map(
-      experiments.map(({ id }) => [id, scores.get(id)?.get(exampleId) ?? noScores]),
+      experiments.map(({ id }) => [id, scoresByExperiment.get(id)?.get(exampleId) ?? noScores]),
     );
-    const changes = experiments
+    const ratings = experiments
       .filter(({ id }) => id !== query.baselineId)
       .flatMap(({ id }) => [
         ...rateScoreChanges(exampleScores, { id, keys, ranges, query }),
         ...rateErrorChange(
-          outcomesByExperiment.get(query.baselineId)?.get(exampleId),
-          outcomesByExperiment.get(id)?.get(exampleId),
+          resultsByExperiment.get(query.baselineId)?.get(exampleId),
+          resultsByExperiment.get(id)?.get(exampleId),
         ),
       ]);
     return {
       exampleId,
-      startMicros: Math.min(
-        ...exampleOutcomes.map((outcome) => outcome?.firstStartMicros ?? Number.MAX_SAFE_INTEGER),
+      firstStartMicros: Math.min(
+        ...exampleResults.map((outcome) => outcome?.firstStartMicros ?? Number.MAX_SAFE_INTEGER),
       ),
       scores: exampleScores,
-      hasError: exampleOutcomes.some((outcome) => (outcome?.errorCount ?? 0) > 0),
-      worst: Math.min(0, ...changes),
-      best: Math.max(0, ...changes),
+      hasError: exampleResults.some((outcome) => (outcome?.errorCount ?? 0) > 0),
+      worstChange: Math.min(0, ...ratings),
+      bestChange: Math.max(0, ...ratings),
     };
   });
   return {
     examples: examples
-      .filter((example) => matchesSubset(example, query.only))
+      .filter((example) => matchesSubset(example, query.subset))
       .toSorted(createComparator(query.order)),
-    total: examples.length,
+    exampleCount: examples.length,
     keys: [...ranges].map(([key, range]) => ({
       key,
       ...range,
       byExperiment: new Map(
-        experiments.map(({ id }) => [id, summarize(examples, { id, key, range, query })]),
+        experiments.map(({ id }) => [id, summarizeScores(examples, { id, key, range, query })]),
       ),
     })),
   };
@@ -84,12 +83,12 @@ const noScores: ReadonlyMap<string, number> = new Map();
 function groupByExample(
   scores: readonly ExampleScore[],
 ): ReadonlyMap<string, ReadonlyMap<string, number>> {
-  const found = new Map<string, Map<string, number>>();
+  const scoresByExample = new Map<string, Map<string, number>>();
   for (const { exampleId, key, score } of scores) {
-    const scoresByKey = found.get(exampleId) ?? new Map<string, number>();
-    found.set(exampleId, scoresByKey.set(key, score));
+    const scoresByKey = scoresByExample.get(exampleId) ?? new Map<string, number>();
+    scoresByExample.set(exampleId, scoresByKey.set(key, score));
   }
-  return found;
+  return scoresByExample;
 }
 
 interface ScoreRange {
@@ -113,8 +112,8 @@ function findScoreRanges(
   return new Map([...ranges].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns how much better a score is than the baseline's; `undefined` if one of the two is missing. */
-function toChange(
+/** Computes how much better a score is than that of the baseline; `undefined` if either score is missing. */
+function computeChange(
   scores: ComparedExample["scores"],
   {
     id,
@@ -131,6 +130,7 @@ function toChange(
   return query.lowerIsBetter.has(key) && change !== 0 ? -change : change;
 }
 
+/** Rates the change of each score compared with the baseline, as a share of the range of all scores of the same key. */
 function rateScoreChanges(
   scores: ComparedExample["scores"],
   {
@@ -146,51 +146,58 @@ function rateScoreChanges(
   },
 ): readonly number[] {
   return keys.flatMap((key) => {
-    const change = toChange(scores, { id, key, query });
+    const change = computeChange(scores, { id, key, query });
     const { min, max } = ranges.get(key) ?? { min: 0, max: 0 };
     return change === undefined || max === min ? [] : [change / (max - min)];
   });
 }
 
 /**
- * Returns the rating of an error that is new or fixed compared with the baseline; an empty list if neither is the
- * case.
+ * Rates a change from no errors to errors, or from errors to none, compared with the baseline. Returns an empty list if
+ * that has not changed.
  */
 function rateErrorChange(
-  baseline: ExampleOutcome | undefined,
-  outcome: ExampleOutcome | undefined,
+  baseline: ExampleResult | undefined,
+  result: ExampleResult | undefined,
 ): readonly number[] {
-  if (baseline === undefined || outcome === undefined) {
+  if (baseline === undefined || result === undefined) {
     return [];
   }
-  if (baseline.errorCount === 0 && outcome.errorCount > 0) {
+  if (baseline.errorCount === 0 && result.errorCount > 0) {
     return [newErrorRating];
   }
-  return baseline.errorCount > 0 && outcome.errorCount === 0 ? [fixedErrorRating] : [];
+  return baseline.errorCount > 0 && result.errorCount === 0 ? [fixedErrorRating] : [];
 }
 
 const matchesSubset = (
-  { worst, best, hasError }: ComparedExample,
-  only: ComparisonSubset,
+  { worstChange, bestChange, hasError }: ComparedExample,
+  subset: ComparisonSubset,
 ): boolean =>
-  ({ all: true, regressions: worst < 0, improvements: best > 0, errors: hasError })[only];
+  ({ all: true, regressions: worstChange < 0, improvements: bestChange > 0, errors: hasError })[
+    subset
+  ];
 
 /**
- * Creates the comparison of two examples by the requested order. Examples that are equal in it are ordered by start
- * time.
+ * Creates a function that compares two examples for sorting. Examples with equal ratings are ordered by the start of
+ * their first run.
  */
 const createComparator =
   (order: ComparisonOrder) =>
   (a: ComparedExample, b: ComparedExample): number => {
     const primary = {
-      regression: a.worst - b.worst,
-      improvement: b.best - a.best,
+      regression: a.worstChange - b.worstChange,
+      improvement: b.bestChange - a.bestChange,
       run: 0,
     };
-    return primary[order] || a.startMicros - b.startMicros || (a.exampleId < b.exampleId ? -1 : 1);
+    return (
+      primary[order] ||
+      a.firstStartMicros - b.firstStartMicros ||
+      (a.exampleId < b.exampleId ? -1 : 1)
+    );
   };
 
-function summarize(
+/** Computes the statistics of one experiment's scores of one key. */
+function summarizeScores(
   examples: readonly ComparedExample[],
   {
     id,
@@ -216,7 +223,7 @@ function summarize(
       const bin = Math.min(histogramBins - 1, position);
       bins[bin] = (bins[bin] ?? 0) + 1;
     }
-    const change = id === query.baselineId ? undefined : toChange(scores, { id, key, query });
+    const change = id === query.baselineId ? undefined : computeChange(scores, { id, key, query });
     if (change !== undefined) {
       const sign = Math.sign(change);
       changeCounts.better += sign > 0 ? 1 : 0;

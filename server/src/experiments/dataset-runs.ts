@@ -27,9 +27,9 @@ import type { QueryString } from "../http/query-string.ts";
 export const datasetRunsBody = Type.Object({
   session_ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 100 }),
   example_ids: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 })),
-  /** Filter expressions that the runs of a session must match, by session id. */
+  /** Filter expressions by session id. The runs of a session must match all of its expressions. */
   filters: Maybe(Type.Record(Type.String(), Type.Array(Type.String(), { maxItems: 20 }))),
-  /** If set, only feedback that belongs to this comparison is included. */
+  /** If set, the runs contain only the feedback that belongs to this comparison. */
   comparative_experiment_id: Maybe(Type.String({ maxLength: 64 })),
   limit: Maybe(Type.Integer({ minimum: 1, maximum: serverLimits.datasetsMax })),
   offset: Maybe(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -38,8 +38,8 @@ export const datasetRunsBody = Type.Object({
 export type DatasetRunsBody = Static<typeof datasetRunsBody>;
 
 /**
- * `POST /datasets/{id}/runs`: returns examples in the order of creation, each with the root runs of the sessions on
- * it.
+ * `POST /datasets/{id}/runs`: lists examples in the order of creation, each with the root runs that the sessions have on
+ * it. The API calls a project, such as an experiment, a session.
  */
 export async function readDatasetRuns(
   { store, links }: WithLinks<ExperimentStore>,
@@ -64,10 +64,10 @@ export async function readDatasetRuns(
   const exampleIds = examples.map(({ id }) => id);
   const runs = await Promise.all(
     filters.map((filter) =>
-      listRuns(store, tenantId, { ...filter, referenceExampleIds: exampleIds, isRoot: true }),
+      readAllRuns(store, tenantId, { ...filter, referenceExampleIds: exampleIds, isRoot: true }),
     ),
   );
-  const byExample = await groupRuns({ store, links }, request, runs.flat());
+  const byExample = await serializeRunsByExample({ store, links }, request, runs.flat());
   const view = { select: allMembers, link: createAttachmentLinker(links, request) };
   const items = examples.map((example) => {
     const exampleRuns = byExample.get(example.id) ?? [];
@@ -76,7 +76,7 @@ export async function readDatasetRuns(
   return sendJson(reply, await toJsonListInSlices(items, (item) => item));
 }
 
-/** Creates the filter for the runs of each session, in the order of the ids. */
+/** Creates a filter for the runs of each session, in the order of the session ids. */
 function createSessionFilters({
   session_ids: ids,
   filters,
@@ -90,7 +90,7 @@ function createSessionFilters({
   });
 }
 
-async function listRuns(
+async function readAllRuns(
   store: ExperimentStore,
   tenantId: string,
   filter: RunFilter,
@@ -111,8 +111,8 @@ async function listRuns(
   return found;
 }
 
-/** Serializes the runs, and groups them by the example that they are runs of. */
-async function groupRuns(
+/** Serializes runs, and groups them by the id of the example that each is a run on. */
+async function serializeRunsByExample(
   { store, links }: WithLinks<ExperimentStore>,
   request: FastifyRequest<{ Body: DatasetRunsBody }>,
   runs: readonly StoredRun[],

@@ -1,11 +1,11 @@
 /** The result of an experiment on one example, over all repetitions. */
-export interface ExampleOutcome {
+export interface ExampleResult {
   readonly exampleId: string;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean over the runs that have ended; `null` if no run has ended. */
+  /** Mean latency of the runs that have ended; `null` if no run has ended. */
   readonly latencyMicros: number | null;
-  /** Start of the first of these runs. */
+  /** Start of the experiment's first run on the example. */
   readonly firstStartMicros: number;
 }
 
@@ -22,100 +22,113 @@ export interface TraceUsage {
   readonly cost: number | null;
 }
 
-/** An experiment with the data that a comparison needs. */
+/** An experiment with the results and scores that are compared. */
 export interface ComparedExperiment {
   readonly id: string;
-  readonly outcomes: readonly ExampleOutcome[];
+  readonly results: readonly ExampleResult[];
   readonly scores: readonly ExampleScore[];
 }
 
+/** The order of compared examples: the largest regression first, the largest improvement first, or by start time. */
 export type ComparisonOrder = "regression" | "improvement" | "run";
+/** Which of the compared examples to return. */
 export type ComparisonSubset = "all" | "regressions" | "improvements" | "errors";
 
+/** Selects how experiments are compared. */
 export interface ComparisonQuery {
   /** Id of the experiment with which the others are compared. */
   readonly baselineId: string;
-  /** If set, only this score is rated; otherwise all scores. */
+  /** If set, only scores with this key are rated; otherwise all scores. */
   readonly key?: string | undefined;
   /** Keys of scores for which lower is better. */
   readonly lowerIsBetter: ReadonlySet<string>;
   readonly order: ComparisonOrder;
-  readonly only: ComparisonSubset;
+  readonly subset: ComparisonSubset;
 }
 
 /** One example with the scores of each experiment on it. */
 export interface ComparedExample {
   readonly exampleId: string;
-  readonly startMicros: number;
+  /** Start of the first run on the example. */
+  readonly firstStartMicros: number;
   /** Scores by experiment id, then by key. */
   readonly scores: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** Whether a run of any of the experiments on the example has an error. */
   readonly hasError: boolean;
   /**
-   * The largest change for the worse compared with the baseline, as a share of the range of the key's scores; 0 or
+   * The largest regression of a score compared with the baseline, as a share of the range of all scores of that key: 0 or
    * negative. A new error counts as -2.
    */
-  readonly worst: number;
+  readonly worstChange: number;
   /**
-   * The largest change for the better compared with the baseline; 0 or positive. An error that was fixed counts as 2.
+   * The largest improvement of a score compared with the baseline, as a share of the same range: 0 or positive. An error
+   * that was fixed counts as 2.
    */
-  readonly best: number;
+  readonly bestChange: number;
 }
 
 /** Statistics of one experiment's scores of one key. */
 export interface KeySummary {
   readonly mean: number | null;
+  /** Number of examples that have a score. */
   readonly count: number;
-  /** Number of examples with a better score than the baseline. */
+  /** Number of examples whose score is better than that of the baseline. */
   readonly better: number;
+  /** Number of examples whose score is worse than that of the baseline. */
   readonly worse: number;
+  /** Number of examples whose score equals that of the baseline. */
   readonly same: number;
-  /** Histogram: the number of scores in each tenth of the range of the key's scores. */
+  /** Histogram of the scores: how many are in each tenth of the range from `ComparedKey.min` to `ComparedKey.max`. */
   readonly bins: readonly number[];
 }
 
+/** The scores of one key. */
 export interface ComparedKey {
   readonly key: string;
+  /** The lowest score of this key in any of the experiments. */
   readonly min: number;
   readonly max: number;
   readonly byExperiment: ReadonlyMap<string, KeySummary>;
 }
 
+/** The result of comparing experiments example by example. */
 export interface Comparison {
   /** The examples of the requested subset, in the requested order. */
   readonly examples: readonly ComparedExample[];
-  readonly total: number;
+  /** Number of examples on which any of the experiments has runs. */
+  readonly exampleCount: number;
   readonly keys: readonly ComparedKey[];
 }
 
 /** Selects what to compare, and which page of the result to return. */
 export interface ComparisonRequest extends ComparisonQuery {
   readonly experimentIds: readonly string[];
-  /** If set, only scores that belong to this comparison; otherwise only scores that belong to no comparison. */
+  /** If set, only scores of this comparison are compared; otherwise only scores that belong to no comparison. */
   readonly comparativeId?: string | undefined;
   readonly limit: number;
   readonly offset: number;
 }
 
-/** The totals of an experiment over all of its examples. */
+/** The number of runs and errors of an experiment and their latency, over all of its examples. */
 export interface ExperimentTotals {
   readonly id: string;
   readonly exampleCount: number;
   readonly runCount: number;
   readonly errorCount: number;
-  /** Mean over the examples with a run that has ended; `null` if there is no such run. */
+  /** Mean latency over the examples with a run that has ended; `null` if no run has ended. */
   readonly latencyMicros: number | null;
 }
 
 /** A page of a {@link Comparison}. */
 export interface ComparisonPage extends Comparison {
   /** Number of examples in the requested subset. */
-  readonly matching: number;
+  readonly matchingCount: number;
   readonly experiments: readonly ExperimentTotals[];
 }
 
 export interface ExperimentReads {
   /** Compares experiments example by example, over their root runs. */
   compare(tenantId: string, request: ComparisonRequest): ComparisonPage;
-  /** Returns token counts and cost by trace id, for the traces that belong to the tenant. */
-  usageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage>;
+  /** Reads token counts and costs by trace id. Traces of other tenants are left out. */
+  readUsageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage>;
 }

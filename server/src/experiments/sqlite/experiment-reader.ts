@@ -1,9 +1,9 @@
-import { compare } from "../comparison.ts";
+import { computeComparison } from "../comparison.ts";
 import type {
   ComparisonPage,
   ComparisonRequest,
   ComparedExperiment,
-  ExampleOutcome,
+  ExampleResult,
   ExampleScore,
   ExperimentReads,
   ExperimentTotals,
@@ -17,19 +17,19 @@ const projectCondition =
   "r.project_id = ?2 AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?2 AND p.tenant_id = ?1)";
 const experimentRunCondition = `${projectCondition} AND ${withinDeadline("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
 
-/** Queries the results of experiments, without payloads. */
+/** Queries the results of experiments: scores, errors and latencies, but no payloads. */
 export class ExperimentReader implements ExperimentReads {
   readonly #statements;
 
   constructor(db: Connection) {
     this.#statements = {
-      outcomes: db
+      results: db
         .prepare(
           `SELECT r.reference_example_id, count(*), sum(r.has_error), avg(r.end_us - r.start_us), min(r.start_us)
            FROM runs r WHERE ${experimentRunCondition} GROUP BY 1`,
         )
         .raw(),
-      // CROSS JOIN prevents SQLite from starting at the feedback: only the feedback on the experiment's runs is read.
+      // With CROSS JOIN, SQLite reads the experiment's runs first, and then only the feedback on them.
       scores: db
         .prepare(
           `SELECT r.reference_example_id, f.key_json, avg(f.score) FROM runs r CROSS JOIN feedback f ON f.run_id = r.id
@@ -47,25 +47,25 @@ export class ExperimentReader implements ExperimentReads {
     };
   }
 
-  compare(tenantId: string, comparisonQuery: ComparisonRequest): ComparisonPage {
-    const { experimentIds, comparativeId, limit, offset, ...query } = comparisonQuery;
+  compare(tenantId: string, request: ComparisonRequest): ComparisonPage {
+    const { experimentIds, comparativeId, limit, offset, ...query } = request;
     const experiments = experimentIds.map((id) => ({
       id,
-      outcomes: this.#readOutcomes(tenantId, id),
+      results: this.#readResults(tenantId, id),
       scores: this.#readScores(tenantId, id, comparativeId),
     }));
-    const { examples, total, keys } = compare(experiments, query);
+    const { examples, exampleCount, keys } = computeComparison(experiments, query);
     return {
-      total,
-      matching: examples.length,
+      exampleCount,
+      matchingCount: examples.length,
       experiments: experiments.map(toTotals),
       keys,
       examples: examples.slice(offset, offset + limit),
     };
   }
 
-  #readOutcomes(tenantId: string, experimentId: string): readonly ExampleOutcome[] {
-    return parseRows(this.#statements.outcomes.all([tenantId, experimentId])).map(
+  #readResults(tenantId: string, experimentId: string): readonly ExampleResult[] {
+    return parseRows(this.#statements.results.all([tenantId, experimentId])).map(
       ([exampleId, runs, errors, latency, start]) => ({
         exampleId: String(exampleId),
         runCount: Number(runs),
@@ -89,7 +89,10 @@ export class ExperimentReader implements ExperimentReads {
     }));
   }
 
-  usageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage> {
+  readUsageOfTraces(
+    tenantId: string,
+    traceIds: readonly string[],
+  ): ReadonlyMap<string, TraceUsage> {
     const rows = this.#statements.usage.all([tenantId, JSON.stringify(traceIds)]);
     return new Map(
       parseRows(rows).map(([traceId, tokens, cost]) => [
@@ -103,13 +106,13 @@ export class ExperimentReader implements ExperimentReads {
   }
 }
 
-function toTotals({ id, outcomes }: ComparedExperiment): ExperimentTotals {
-  const latencies = outcomes.flatMap(({ latencyMicros }) => latencyMicros ?? []);
+function toTotals({ id, results }: ComparedExperiment): ExperimentTotals {
+  const latencies = results.flatMap(({ latencyMicros }) => latencyMicros ?? []);
   return {
     id,
-    exampleCount: outcomes.length,
-    runCount: outcomes.reduce((sum, { runCount }) => sum + runCount, 0),
-    errorCount: outcomes.reduce((sum, { errorCount }) => sum + errorCount, 0),
+    exampleCount: results.length,
+    runCount: results.reduce((sum, { runCount }) => sum + runCount, 0),
+    errorCount: results.reduce((sum, { errorCount }) => sum + errorCount, 0),
     latencyMicros:
       latencies.length === 0
         ? null

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compare } from "../comparison.ts";
+import { computeComparison } from "../comparison.ts";
 import type { ComparisonQuery, ComparedExperiment } from "../experiment.ts";
 
 /** An experiment with one run per example, each with a score of one key unless the run failed. */
@@ -8,7 +8,7 @@ const experiment = (
   results: Readonly<Record<string, number | "error" | Readonly<Record<string, number>>>>,
 ): ComparedExperiment => ({
   id,
-  outcomes: Object.entries(results).map(([exampleId, result], index) => ({
+  results: Object.entries(results).map(([exampleId, result], index) => ({
     exampleId,
     runCount: 1,
     errorCount: result === "error" ? 1 : 0,
@@ -27,14 +27,16 @@ const query: ComparisonQuery = {
   baselineId: "base",
   lowerIsBetter: new Set(),
   order: "regression",
-  only: "all",
+  subset: "all",
 };
 
 const idsOf = (
   experiments: readonly ComparedExperiment[],
   changes: Partial<ComparisonQuery> = {},
 ): readonly string[] =>
-  compare(experiments, { ...query, ...changes }).examples.map(({ exampleId }) => exampleId);
+  computeComparison(experiments, { ...query, ...changes }).examples.map(
+    ({ exampleId }) => exampleId,
+  );
 
 test("the worst changes come first, new errors before all; ties are ordered by start time", () => {
   const base = experiment("base", { a: 1, b: 1, c: 1, d: 1, e: 0 });
@@ -47,9 +49,9 @@ test("the worst changes come first, new errors before all; ties are ordered by s
 test("a subset contains only regressions, improvements or errors", () => {
   const base = experiment("base", { a: 1, b: 0, c: "error", d: 0.5 });
   const other = experiment("other", { a: 0, b: 1, c: 1, d: 0.5 });
-  expect(idsOf([base, other], { only: "regressions" })).toEqual(["a"]);
-  expect(idsOf([base, other], { only: "improvements" })).toEqual(["b", "c"]);
-  expect(idsOf([base, other], { only: "errors" })).toEqual(["c"]);
+  expect(idsOf([base, other], { subset: "regressions" })).toEqual(["a"]);
+  expect(idsOf([base, other], { subset: "improvements" })).toEqual(["b", "c"]);
+  expect(idsOf([base, other], { subset: "errors" })).toEqual(["c"]);
 });
 
 test("keys for which lower is better are inverted; only the requested key counts", () => {
@@ -58,23 +60,25 @@ test("keys for which lower is better are inverted; only the requested key counts
   const lower = { lowerIsBetter: new Set(["cost"]) };
   expect(idsOf([base, other], { key: "cost" })).toEqual(["a", "b"]);
   expect(idsOf([base, other], { ...lower, key: "cost" })).toEqual(["b", "a"]);
-  expect(idsOf([base, other], { ...lower, only: "regressions" })).toEqual(["a", "b"]);
+  expect(idsOf([base, other], { ...lower, subset: "regressions" })).toEqual(["a", "b"]);
 });
 
 test("changes are weighted by the range of the key's scores", () => {
   const base = experiment("base", { a: { stars: 50, right: 1 }, b: { stars: 100, right: 1 } });
   const other = experiment("other", { a: { stars: 50, right: 0 }, b: { stars: 60, right: 1 } });
-  const [first, second] = compare([base, other], query).examples;
-  expect(first).toMatchObject({ exampleId: "a", worst: -1 });
-  expect(second?.worst).toBeCloseTo(-0.8);
+  const [first, second] = computeComparison([base, other], query).examples;
+  expect(first).toMatchObject({ exampleId: "a", worstChange: -1 });
+  expect(second?.worstChange).toBeCloseTo(-0.8);
 });
 
 test("examples that an experiment did not run, or that have no score, are neither better nor worse", () => {
   const base = experiment("base", { a: 1, b: {} });
   const other = experiment("other", { b: 0, c: 0 });
-  const { examples, keys, total } = compare([base, other], query);
-  expect(total).toBe(3);
-  expect(examples.every(({ worst, best }) => worst === 0 && best === 0)).toBe(true);
+  const { examples, keys, exampleCount } = computeComparison([base, other], query);
+  expect(exampleCount).toBe(3);
+  expect(
+    examples.every(({ worstChange, bestChange }) => worstChange === 0 && bestChange === 0),
+  ).toBe(true);
   expect(keys[0]?.byExperiment.get("other")).toMatchObject({
     better: 0,
     worse: 0,
@@ -87,7 +91,7 @@ test("each key is summarized: mean, counts of better, worse and same, and a hist
   const base = experiment("base", { a: 0, b: 1, c: 0.5 });
   const other = experiment("other", { a: 1, b: 0, c: 0.1 + 0.4 });
   const third = experiment("third", { a: 0.05 });
-  const [key] = compare([base, other, third], query).keys;
+  const [key] = computeComparison([base, other, third], query).keys;
   expect(key).toMatchObject({ key: "right", min: 0, max: 1 });
   expect(key?.byExperiment.get("other")).toEqual({
     mean: 0.5,
