@@ -44,7 +44,7 @@ export class AnnotationQueueAccess {
     return parseEntryRow(row, this.#clock());
   }
 
-  /** Updates whether enough reviewers have finished the entries of a queue, or one of its entries. */
+  /** Updates whether the entries of a queue, or one of them, count as completed. */
   async updateCompletion(
     tenantId: string,
     queueId: string,
@@ -58,8 +58,10 @@ export class AnnotationQueueAccess {
   }
 }
 
+/** Which entries to update, and when they are complete. */
 interface CompletionTarget {
+  /** Number of reviewers who must finish an entry. */
   readonly reviewersPerRun: number;
-  /** Id of one entry; if absent, all entries of the queue are updated. */
+  /** Id of the entry to update; all entries of the queue if absent. */
   readonly entryId?: string;
 }

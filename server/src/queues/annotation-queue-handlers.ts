@@ -111,7 +111,7 @@ export async function updateQueue(
     rubricInstructions: body.rubric_instructions,
     rubricItems: body.rubric_items,
     // Clients of the platform send this marker to leave the metadata unchanged.
-    metadata: isMissingMarker(body.metadata) ? undefined : body.metadata,
+    metadata: isUnchangedMarker(body.metadata) ? undefined : body.metadata,
     reviewers: selectReviewerMembers(body),
   });
   return toQueueJson(queue);
@@ -138,8 +138,8 @@ export async function deleteQueues(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const ids = [...new Set(parseIds(query, "queue_ids"))];
-  if (ids.length === 0 || (allValues(query, "queue_ids")?.length ?? 0) > maxDeletedQueues) {
-    throw new RequestError(422, `queue_ids must contain 1 to ${maxDeletedQueues} ids`);
+  if (ids.length === 0 || (allValues(query, "queue_ids")?.length ?? 0) > maxQueuesPerDeletion) {
+    throw new RequestError(422, `queue_ids must contain 1 to ${maxQueuesPerDeletion} ids`);
   }
   const deleted = new Set(await store.write.annotationQueues.delete(request.tenantId, ids));
   const missing = ids.filter((id) => !deleted.has(id));
@@ -151,7 +151,7 @@ export async function deleteQueues(
     .send({ deleted: [...deleted], not_found: missing });
 }
 
-/** `GET /annotation-queues/{run_id}/queues`: lists the queues of a run. The id in this path is that of the run. */
+/** `GET /annotation-queues/{run_id}/queues`: lists the queues that contain a run, whose id is in the path. */
 export async function listQueuesOfRun(
   store: QueueStore,
   request: FastifyRequest,
@@ -191,7 +191,7 @@ export const readQueueId = (request: FastifyRequest): string =>
   parseId((request.params as { readonly id: string }).id, "annotation queue id");
 
 /** Maximum number of queues that one request deletes. */
-const maxDeletedQueues = 100;
+const maxQueuesPerDeletion = 100;
 
 /**
  * Parses the filters of a list of queues.
@@ -237,5 +237,6 @@ const selectReviewerMembers = (body: QueuePatchBody): Readonly<Record<string, un
     reviewerMembers.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
   ) as Readonly<Record<string, unknown>>;
 
-const isMissingMarker = (metadata: QueuePatchBody["metadata"]): boolean =>
+/** Whether the metadata is the marker of the platform's clients for unchanged metadata. */
+const isUnchangedMarker = (metadata: QueuePatchBody["metadata"]): boolean =>
   metadata?.["__missing__"] === "__missing__";

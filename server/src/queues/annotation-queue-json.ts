@@ -45,10 +45,10 @@ export function toQueuedRunJson(entry: QueueEntry, run: StoredRun, view: RunView
     queue_run_id: entry.id,
     ...toReviewTimes(entry),
     effective_added_at: toIso(entry.addedMicros),
-    reserved_by: listReviewerIds(entry, ({ untilMicros }) => untilMicros !== null),
+    reserved_by: listReviewerIds(entry, ({ claimedUntilMicros }) => claimedUntilMicros !== null),
     completed_by: listReviewerIds(entry, ({ doneMicros }) => doneMicros !== null),
   };
-  // Append these members after those of the run itself: of two members with the same name, parsers use the last.
+  // Append these members to those of the run: if two members have the same name, JSON parsers use the last one.
   const head = toRunJson(run, view).subarray(0, -1);
   return Buffer.concat([head, Buffer.from(`,${JSON.stringify(entryMembers).slice(1)}`)]);
 }

@@ -115,7 +115,7 @@ export const addEntryColumns = (entries: Entries) =>
         .as("reviews_json"),
     );
 
-/** Selects from the entries of a queue with a status. API clients count as the reviewer without a name. */
+/** Selects from the entries of a queue that have a status, as the reviewer without a name sees it: the API clients. */
 export function selectWithStatus(
   tenantId: string,
   { queueId, status }: Pick<EntryQuery, "queueId" | "status">,

@@ -55,14 +55,17 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
     return rows.map((row) => parseEntryRow(row, nowMicros));
   }
 
-  async size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): Promise<number> {
+  async countEntries(
+    tenantId: string,
+    query: Pick<EntryQuery, "queueId" | "status">,
+  ): Promise<number> {
     const row = await this.#db.first(
       selectWithStatus(tenantId, query).select((eb) => eb.fn.countAll<number>().as("count")),
     );
     return row?.count ?? 0;
   }
 
-  async lastAdded(
+  async readLastAdded(
     tenantId: string,
     runIds: readonly string[],
   ): Promise<ReadonlyMap<string, number>> {

@@ -14,19 +14,23 @@ export const parseQueueRow = (row: QueueRow): AnnotationQueue => ({
 
 type Body = Omit<QueueFields, "name" | "defaultDatasetId">;
 
-/** Serializes the fields that are stored in the column `body`; the other fields have columns of their own. */
+/** Serializes the fields of a queue that are stored in the column `body`. The other fields have their own columns. */
 export function toBody(fields: QueueFields): string {
   const { description, rubricInstructions, rubricItems, metadata, reviewers } = fields;
   const body: Body = { description, rubricInstructions, rubricItems, metadata, reviewers };
   return JSON.stringify(body);
 }
 
-type ReviewValues = readonly [reviewer: string, until: number | null, done: number | null];
+type ReviewValues = readonly [
+  reviewer: string,
+  claimedUntilMicros: number | null,
+  doneMicros: number | null,
+];
 
 /**
- * Parses a database row.
+ * Parses the row of an entry.
  *
- * @param nowMicros - the current time; expired claims are left out
+ * @param nowMicros - the current time; claims that have expired by then are left out
  */
 export const parseEntryRow = (row: EntryRow, nowMicros: number): QueueEntry => ({
   id: row.id,
@@ -36,10 +40,12 @@ export const parseEntryRow = (row: EntryRow, nowMicros: number): QueueEntry => (
   reviewedMicros: row.reviewed_us,
   completedMicros: row.completed_us,
   reviews: (JSON.parse(row.reviews_json ?? "[]") as readonly ReviewValues[])
-    .map(([reviewer, until, doneMicros]) => ({
+    .map(([reviewer, untilMicros, doneMicros]) => ({
       reviewer,
-      untilMicros: until !== null && until > nowMicros ? until : null,
+      claimedUntilMicros: untilMicros !== null && untilMicros > nowMicros ? untilMicros : null,
       doneMicros,
     }))
-    .filter(({ untilMicros, doneMicros }) => untilMicros !== null || doneMicros !== null),
+    .filter(
+      ({ claimedUntilMicros, doneMicros }) => claimedUntilMicros !== null || doneMicros !== null,
+    ),
 });

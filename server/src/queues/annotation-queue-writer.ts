@@ -49,7 +49,7 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
       }
       return this.#access.read(tenantId, id);
     }
-    await this.#checkDataset(tenantId, draft.defaultDatasetId);
+    await this.#assertDatasetExists(tenantId, draft.defaultDatasetId);
     const createdMicros = draft.createdMicros ?? this.#clock();
     await this.#db.run(annotationQueueQueries.insert, {
       tenant_id: tenantId,
@@ -69,7 +69,7 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
     const definedChanges = Object.entries(changes).filter(([, value]) => value !== undefined);
     const reviewers = { ...current.reviewers, ...changes.reviewers };
     const queue: AnnotationQueue = { ...current, ...Object.fromEntries(definedChanges), reviewers };
-    await this.#checkDataset(tenantId, changes.defaultDatasetId ?? null);
+    await this.#assertDatasetExists(tenantId, changes.defaultDatasetId ?? null);
     // The time must increase, even if the clock was set back.
     const updatedMicros = Math.max(this.#clock(), current.updatedMicros + 1);
     await this.#db.run(annotationQueueQueries.update, {
@@ -88,14 +88,14 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   }
 
   async delete(tenantId: string, ids: readonly string[]): Promise<readonly string[]> {
-    const deleted: string[] = [];
+    const deletedIds: string[] = [];
     for (const id of ids) {
       await this.#db.run(annotationQueueQueries.deleteEntries, { tenantId, queueId: id });
       if ((await this.#db.run(annotationQueueQueries.delete, { tenantId, id })) > 0) {
-        deleted.push(id);
+        deletedIds.push(id);
       }
     }
-    return deleted;
+    return deletedIds;
   }
 
   async addRuns(
@@ -104,7 +104,7 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
     keys: readonly RunKey[],
   ): Promise<readonly QueueEntry[]> {
     await this.#access.read(tenantId, queueId);
-    await this.#checkRuns(tenantId, keys);
+    await this.#assertRunsExist(tenantId, keys);
     const last = await this.#db.first(annotationQueueQueries.readLast, { tenantId, queueId });
     const nowMicros = this.#clock();
     // The new entries must be at the end of the queue, even if the clock was set back.
@@ -153,26 +153,26 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
     await this.#db.run(annotationQueueQueries.deleteEntry, { tenantId, queueId, entryId });
   }
 
-  async #checkRuns(tenantId: string, keys: readonly RunKey[]): Promise<void> {
-    const unknown: string[] = [];
+  async #assertRunsExist(tenantId: string, keys: readonly RunKey[]): Promise<void> {
+    const unknownIds: string[] = [];
     for (const { runId, projectId } of keys) {
       const found = await this.#db.first(annotationQueueQueries.findProjectOfRun, {
         runId,
         tenantId,
       });
       if (found === undefined || (projectId !== null && found.project_id !== projectId)) {
-        unknown.push(runId);
+        unknownIds.push(runId);
       }
     }
-    if (unknown.length > 0) {
-      const ids = unknown.slice(0, maxListedRuns);
+    if (unknownIds.length > 0) {
+      const ids = unknownIds.slice(0, maxListedRuns);
       const more =
-        unknown.length > maxListedRuns ? ` and ${unknown.length - maxListedRuns} more` : "";
+        unknownIds.length > maxListedRuns ? ` and ${unknownIds.length - maxListedRuns} more` : "";
       throw new RequestError(404, `Runs not found: ${ids.join(", ")}${more}`);
     }
   }
 
-  async #checkDataset(tenantId: string, id: string | null): Promise<void> {
+  async #assertDatasetExists(tenantId: string, id: string | null): Promise<void> {
     if (
       id !== null &&
       (await this.#db.first(annotationQueueQueries.findDataset, { tenantId, id })) === undefined

@@ -20,6 +20,7 @@ export type QueueChanges = {
   readonly [Name in keyof QueueFields]: QueueFields[Name] | undefined;
 };
 
+/** A queue that is to be created. */
 export interface QueueDraft extends QueueFields {
   readonly id: string;
   /** `null` means the current time. */
@@ -43,19 +44,19 @@ export interface QueueEntry {
   readonly runId: string;
   /** When the run was added, which determines the order of the queue. */
   readonly addedMicros: number;
-  /** When a reviewer last finished the run; `null` if none has. */
+  /** When a reviewer last finished the run; `null` if no reviewer has finished it. */
   readonly reviewedMicros: number | null;
-  /** When enough reviewers had finished the run; `null` until then. */
+  /** When as many reviewers as the queue requires had finished the run; `null` until then. */
   readonly completedMicros: number | null;
-  /** The reviews of those who have finished the run or have claimed it. */
+  /** The reviews by the reviewers who have finished the run or claimed it. */
   readonly reviews: readonly QueueReview[];
 }
 
 /** The review of an entry by one reviewer. */
 export interface QueueReview {
   readonly reviewer: string;
-  /** When the reviewer's claim expires; `null` without an active claim. */
-  readonly untilMicros: number | null;
+  /** When the reviewer's claim expires; `null` if the reviewer has no claim. */
+  readonly claimedUntilMicros: number | null;
   /** When the reviewer finished the run; `null` until then. */
   readonly doneMicros: number | null;
 }
@@ -76,23 +77,27 @@ export interface QueueQuery extends PageRange {
   readonly isDescending: boolean;
 }
 
-/** A run, and the project to which it must belong, if one is set. */
+/** Identifies a run. If `projectId` is set, the run must belong to that project. */
 export interface RunKey {
   readonly runId: string;
   readonly projectId: string | null;
 }
 
+/** Changes to the entry of a run. */
 export interface EntryChanges {
   /** `undefined` leaves the time unchanged; `null` marks the run as not reviewed. */
   readonly reviewedMicros: number | null | undefined;
+  /** `undefined` leaves the time unchanged, and with it the position in the queue. */
   readonly addedMicros: number | undefined;
 }
 
+/** Identifies an entry of a queue. */
 export interface EntryKey {
   readonly queueId: string;
   readonly entryId: string;
 }
 
+/** Selects entries of a queue. */
 export interface EntryQuery extends PageRange {
   readonly queueId: string;
   /** `undefined` selects entries of any status. */
@@ -102,11 +107,11 @@ export interface EntryQuery extends PageRange {
 export interface AnnotationQueueReads {
   find(tenantId: string, id: string): Promise<AnnotationQueue | undefined>;
   list(tenantId: string, query: QueueQuery): Promise<readonly AnnotationQueue[]>;
-  /** Lists the entries of a queue in its order. */
+  /** Lists entries in the order of the queue. */
   listEntries(tenantId: string, query: EntryQuery): Promise<readonly QueueEntry[]>;
-  size(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): Promise<number>;
-  /** Returns when each run was last added to a queue, in microseconds. Runs that are in no queue have no entry. */
-  lastAdded(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  countEntries(tenantId: string, query: Pick<EntryQuery, "queueId" | "status">): Promise<number>;
+  /** Reads when each run was last added to a queue, in microseconds, by run id. Runs in no queue are left out. */
+  readLastAdded(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
 export interface AnnotationQueueWrites {

@@ -14,7 +14,7 @@ import { findQueue, readQueueId, parseQueueQuery } from "./annotation-queue-hand
 import { firstValue, parseId, parsePage } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** The name that a reviewer has chosen. Reviewers have no accounts, so nothing else identifies them. */
+/** The name of a reviewer, which people choose themselves: reviewers have no accounts. */
 const Reviewer = Type.String({
   minLength: 1,
   maxLength: serverLimits.reviewerChars,
@@ -26,9 +26,9 @@ export const claimBody = Type.Object({
   reviewer: Reviewer,
   /** If set, claims this entry instead of the next one. */
   queue_run_id: Maybe(Type.String()),
-  /** If set, claims the next entry after this one. */
+  /** If set, claims the nearest waiting entry after this one. */
   after: Maybe(Type.String()),
-  /** If set, claims the last entry before this one. */
+  /** If set, claims the nearest waiting entry before this one. */
   before: Maybe(Type.String()),
 });
 
@@ -51,7 +51,7 @@ export async function listReviewedQueues(
     queues.map(async (queue) => ({
       ...toQueueJson(queue),
       progress: toProgressJson(
-        await store.read.queueReviews.progress(tenantId, queue.id, reviewer),
+        await store.read.queueReviews.readProgress(tenantId, queue.id, reviewer),
         reviewer,
       ),
     })),
@@ -65,11 +65,11 @@ export async function readQueueProgress(
 ): Promise<unknown> {
   const { id } = await findQueue(store, request);
   const reviewer = firstValue(request.query as QueryString, "reviewer") ?? namelessReviewer;
-  const progress = await store.read.queueReviews.progress(request.tenantId, id, reviewer);
+  const progress = await store.read.queueReviews.readProgress(request.tenantId, id, reviewer);
   return toProgressJson(progress, reviewer);
 }
 
-/** `GET /ui/annotation-queues/{id}/runs`: lists the entries of a queue, without payloads. */
+/** `GET /ui/annotation-queues/{id}/runs`: lists the entries of a queue, without the payloads of their runs. */
 export async function listReviewedRuns(
   store: QueueStore,
   request: FastifyRequest,
@@ -83,7 +83,7 @@ export async function listReviewedRuns(
   );
 }
 
-/** `POST /ui/annotation-queues/{id}/claim`: returns the claimed entry, or null if none is waiting. */
+/** `POST /ui/annotation-queues/{id}/claim`: claims an entry and returns it; null if no entry waits for the reviewer. */
 export async function claimQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: ClaimBody }>,

@@ -3,14 +3,14 @@ import type { ClaimedRun, QueueProgress, ReviewedRun } from "./queue-review.ts";
 import { toEntryJson } from "./annotation-queue-json.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** Serializes a claimed entry, with all of its reviewers. */
+/** Serializes a claimed entry with all of its reviews. */
 export const toClaimJson = (run: ClaimedRun) => ({
   ...toEntryWithReviews(run),
   index: run.index,
-  claimed_until: run.untilMicros === null ? null : toIso(run.untilMicros),
+  claimed_until: run.claimedUntilMicros === null ? null : toIso(run.claimedUntilMicros),
 });
 
-/** Serializes an entry for a list. */
+/** Serializes an entry with some fields of its run, for a list. */
 export const toReviewedRunJson = (run: ReviewedRun) => ({
   ...toEntryWithReviews(run),
   name: run.name,
@@ -23,16 +23,16 @@ export const toReviewedRunJson = (run: ReviewedRun) => ({
 const toEntryWithReviews = (entry: QueueEntry) => ({
   ...toEntryJson(entry),
   completed_at: entry.completedMicros === null ? null : toIso(entry.completedMicros),
-  reviews: entry.reviews.map(({ reviewer, untilMicros, doneMicros }) => ({
+  reviews: entry.reviews.map(({ reviewer, claimedUntilMicros, doneMicros }) => ({
     reviewer,
-    claimed_until: untilMicros === null ? null : toIso(untilMicros),
+    claimed_until: claimedUntilMicros === null ? null : toIso(claimedUntilMicros),
     done_at: doneMicros === null ? null : toIso(doneMicros),
   })),
 });
 
 /** Serializes the progress of a queue, in total and for one reviewer. */
 export function toProgressJson(progress: QueueProgress, reviewer: string) {
-  const { total, completed, reviewers, lastDone } = progress;
+  const { total, completed, reviewers, lastDoneId } = progress;
   return {
     total,
     completed,
@@ -40,7 +40,7 @@ export function toProgressJson(progress: QueueProgress, reviewer: string) {
     claimed_by_others: reviewers
       .filter(({ name }) => name !== reviewer)
       .reduce((sum, { claimed }) => sum + claimed, 0),
-    last_done: lastDone,
+    last_done: lastDoneId,
     reviewers,
   };
 }

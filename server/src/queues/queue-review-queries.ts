@@ -3,7 +3,7 @@ import { Query } from "../storage/query.ts";
 import type { Parameters } from "../storage/query.ts";
 import { queueBuilder, selectFromEntries, selectPlace } from "./annotation-queue-queries.ts";
 
-/** Maximum number of reviewers in a response. */
+/** Maximum number of reviewers in the progress of a queue. */
 const maxReviewers = 100;
 
 interface QueueKey {
@@ -21,8 +21,8 @@ interface ReviewState extends ReviewKey {
   readonly skippedMicros: number | null;
 }
 
-/** Values of a query for the entries that wait for a reviewer. */
-interface WaitingQuery extends QueueKey {
+/** The values of a query for entries that wait for a reviewer. */
+interface WaitingValues extends QueueKey {
   readonly reviewer: string;
   readonly reviewersPerRun: number;
   /** Claims that end before this time have expired. */
@@ -30,7 +30,7 @@ interface WaitingQuery extends QueueKey {
 }
 
 /** Selects entries `e` that the reviewer has not finished, and that need one more reviewer. */
-const selectWaiting = (waiting: Parameters<WaitingQuery>) =>
+const selectWaiting = (waiting: Parameters<WaitingValues>) =>
   selectFromEntries(waiting)
     .select("e.id")
     .where("e.completed_us", "is", null)
@@ -58,14 +58,14 @@ const selectWaiting = (waiting: Parameters<WaitingQuery>) =>
     });
 
 /**
- * Creates the condition that compares the position of an entry `e` with that of another. The positions are row values
- * and the other one is a subquery, so that SQLite seeks in the index of the order instead of scanning it.
+ * Creates the condition that compares the position of an entry `e` with that of another entry. It compares row values,
+ * because SQLite then seeks in the index of the queue's order instead of scanning it.
  */
-const comparePosition = (
-  sign: "<" | ">",
+const createPositionCondition = (
+  operator: "<" | ">",
   { tenantId, queueId, entryId }: Parameters<QueueKey & { entryId: string }>,
 ) =>
-  sql<boolean>`(e.added_us, e.place) ${sql.raw(sign)} (${queueBuilder
+  sql<boolean>`(e.added_us, e.place) ${sql.raw(operator)} (${queueBuilder
     .selectFrom("annotation_queue_runs")
     .select(["added_us", "place"])
     .where("tenant_id", "=", tenantId)
@@ -74,18 +74,18 @@ const comparePosition = (
 
 /** Selects the nearest waiting entry after or before another one. */
 const selectNearest = (
-  sign: "<" | ">",
-  waiting: Parameters<WaitingQuery & { entryId: string }>,
+  operator: "<" | ">",
+  waiting: Parameters<WaitingValues & { entryId: string }>,
 ) => {
-  const direction = sign === ">" ? "asc" : "desc";
+  const direction = operator === ">" ? "asc" : "desc";
   return selectWaiting(waiting)
-    .where(comparePosition(sign, waiting))
+    .where(createPositionCondition(operator, waiting))
     .orderBy("e.added_us", direction)
     .orderBy("e.place", direction)
     .limit(1);
 };
 
-/** Claims an entry, or releases it. A claim does not change whether the reviewer has skipped the entry before. */
+/** Claims an entry or releases it. A claim keeps the stored time at which the reviewer has skipped the entry. */
 const writeReview = (review: Parameters<ReviewState>, kind: "claim" | "release") =>
   queueBuilder
     .insertInto("annotation_queue_reviews")
@@ -144,7 +144,7 @@ export const queueReviewQueries = {
         .orderBy("v.done_us", "desc")
         .limit(1),
   ),
-  findNext: new Query((waiting: Parameters<WaitingQuery>) =>
+  findNext: new Query((waiting: Parameters<WaitingValues>) =>
     selectWaiting(waiting)
       .where((eb) => {
         const skipped = eb
@@ -159,7 +159,7 @@ export const queueReviewQueries = {
       .orderBy("e.place")
       .limit(1),
   ),
-  findSkipped: new Query((waiting: Parameters<WaitingQuery>) =>
+  findSkipped: new Query((waiting: Parameters<WaitingValues>) =>
     selectWaiting(waiting)
       .innerJoin("annotation_queue_reviews as s", (join) =>
         join.onRef("s.place", "=", "e.place").on("s.reviewer", "=", waiting.reviewer),
@@ -169,16 +169,16 @@ export const queueReviewQueries = {
       .orderBy("e.place")
       .limit(1),
   ),
-  findAfter: new Query((waiting: Parameters<WaitingQuery & { entryId: string }>) =>
+  findAfter: new Query((waiting: Parameters<WaitingValues & { entryId: string }>) =>
     selectNearest(">", waiting),
   ),
-  findBefore: new Query((waiting: Parameters<WaitingQuery & { entryId: string }>) =>
+  findBefore: new Query((waiting: Parameters<WaitingValues & { entryId: string }>) =>
     selectNearest("<", waiting),
   ),
   readIndex: new Query((entry: Parameters<QueueKey & { entryId: string }>) =>
     selectFromEntries(entry)
       .select((eb) => eb.fn.countAll<number>().as("count"))
-      .where(comparePosition("<", entry)),
+      .where(createPositionCondition("<", entry)),
   ),
   claim: new Query((review: Parameters<ReviewState>) => writeReview(review, "claim")),
   release: new Query((review: Parameters<ReviewState>) => writeReview(review, "release")),

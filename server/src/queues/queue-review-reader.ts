@@ -38,7 +38,7 @@ export class QueueReviewReader implements QueueReviewReads {
     }));
   }
 
-  async progress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress> {
+  async readProgress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress> {
     const queue = { tenantId, queueId };
     const sizes = await this.#db.first(queueReviewQueries.readSizes, queue);
     const last = await this.#db.first(queueReviewQueries.findLastDone, { ...queue, reviewer });
@@ -49,7 +49,7 @@ export class QueueReviewReader implements QueueReviewReads {
       total,
       completed: total - (sizes?.open ?? 0),
       reviewers: reviewers.map(({ reviewer: name, done, claimed }) => ({ name, done, claimed })),
-      lastDone: last?.id ?? null,
+      lastDoneId: last?.id ?? null,
     };
   }
 }

@@ -15,8 +15,8 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/query.ts";
 
 /**
- * Writes claims and reviews. Writes run one after the other on one thread, so two reviewers who claim at the same
- * time never get the same run, unless the queue allows it.
+ * Writes claims and reviews. Writes run one after the other, so two reviewers who claim at the same time get different
+ * runs, unless the queue requires several reviewers for each run.
  */
 export class QueueReviewWriter implements QueueReviewWrites {
   readonly #db: Database;
@@ -68,7 +68,7 @@ export class QueueReviewWriter implements QueueReviewWrites {
     if (isDone(entry, key.reviewer)) {
       await this.#setDone(tenantId, key, null);
     } else {
-      // This reviewer has not finished the entry: claim it as usual.
+      // The reviewer has not finished the entry, so reopening it only claims it.
       this.#assertNeedsReviewer(entry, key.reviewer, rules);
     }
     return this.#claim(tenantId, key, rules);
@@ -99,10 +99,10 @@ export class QueueReviewWriter implements QueueReviewWrites {
   }
 
   /**
-   * Checks whether an entry needs one more reviewer. It needs as many reviewers as the queue requires; each other
-   * reviewer who has finished or claimed it counts.
+   * Checks that an entry needs one more reviewer: fewer other reviewers than the queue requires have finished or claimed
+   * it.
    *
-   * @throws RequestError 409: it needs no more reviewers.
+   * @throws RequestError 409: enough reviewers have finished or claimed the entry.
    */
   #assertNeedsReviewer(entry: QueueEntry, reviewer: string, rules: ReviewRules): void {
     const otherReviews = entry.reviews.filter(
@@ -112,10 +112,10 @@ export class QueueReviewWriter implements QueueReviewWrites {
     );
     if (otherReviews.length >= rules.reviewersPerRun) {
       const names = otherReviews.map((other) => other.reviewer || "a caller of the API").join(", ");
-      const isDone = otherReviews.every(({ doneMicros }) => doneMicros !== null);
+      const isReviewed = otherReviews.every(({ doneMicros }) => doneMicros !== null);
       throw new RequestError(
         409,
-        isDone ? `The run was reviewed by ${names}` : `The run is under review by ${names}`,
+        isReviewed ? `The run was reviewed by ${names}` : `The run is under review by ${names}`,
       );
     }
   }
@@ -125,7 +125,7 @@ export class QueueReviewWriter implements QueueReviewWrites {
     { queueId, reviewer, choice }: ReviewRequest,
     { reviewersPerRun, claimMicros }: ReviewRules,
   ): Promise<string | undefined> {
-    // If claims are disabled, this time makes every stored claim count as expired.
+    // If the queue has disabled claims, all stored claims must count as expired.
     const nowMicros = claimMicros === undefined ? Number.MAX_SAFE_INTEGER : this.#clock();
     const waiting = { tenantId, queueId, reviewer, reviewersPerRun, nowMicros };
     const { findNext, findSkipped, findAfter, findBefore } = queueReviewQueries;
@@ -143,11 +143,11 @@ export class QueueReviewWriter implements QueueReviewWrites {
   async #toClaimed(
     tenantId: string,
     entry: QueueEntry,
-    untilMicros: number | null,
+    claimedUntilMicros: number | null,
   ): Promise<ClaimedRun> {
     const key = { tenantId, queueId: entry.queueId, entryId: entry.id };
     const row = await this.#db.first(queueReviewQueries.readIndex, key);
-    return { ...entry, index: row?.count ?? 0, untilMicros };
+    return { ...entry, index: row?.count ?? 0, claimedUntilMicros };
   }
 }
 

@@ -21,26 +21,28 @@ export function toReviewerId(name: string): string {
   return parts.join("-");
 }
 
-/** How runs of a queue are reviewed. */
+/** How the runs of a queue are reviewed. */
 export interface ReviewRules {
   /** Number of reviewers who must finish a run before it counts as completed. */
   readonly reviewersPerRun: number;
-  /** Duration of a claim; `undefined` if runs are not claimed, so that several reviewers may work on the same run. */
+  /** Duration of a claim; `undefined` if the queue has disabled claims, so that reviewers may work on the same run. */
   readonly claimMicros: number | undefined;
 }
 
-/** Interprets the reviewer fields of a queue. Null counts as absent. */
+/** Converts the reviewer fields of a queue, as the client sent them, to rules. Null means the default. */
 export function toReviewRules({ reviewers }: Pick<AnnotationQueue, "reviewers">): ReviewRules {
   const { num_reviewers_per_item: count, reservation_minutes: minutes } = reviewers;
   return {
-    reviewersPerRun: toCount(count),
+    reviewersPerRun: toPositiveInteger(count),
     claimMicros:
-      reviewers["enable_reservations"] === false ? undefined : toCount(minutes) * minuteMicros,
+      reviewers["enable_reservations"] === false
+        ? undefined
+        : toPositiveInteger(minutes) * minuteMicros,
   };
 }
 
 const minuteMicros = 60_000_000;
-const toCount = (value: unknown): number =>
+const toPositiveInteger = (value: unknown): number =>
   typeof value === "number" && value >= 1 ? Math.floor(value) : 1;
 
 /** Identifies an entry and a reviewer. */
@@ -55,11 +57,12 @@ export interface ReviewKey {
 export type ReviewChoice =
   /** The first entry that waits for the reviewer; entries that the reviewer has skipped come last. */
   | { readonly kind: "next" }
-  /** The nearest entry that waits for the reviewer, after or before another entry. */
+  /** The nearest entry after or before another one that waits for the reviewer. */
   | { readonly kind: "after" | "before"; readonly entryId: string }
   /** This entry, even if the reviewer has finished it. */
   | { readonly kind: "this"; readonly entryId: string };
 
+/** A reviewer's request to claim an entry. */
 export interface ReviewRequest {
   readonly queueId: string;
   readonly reviewer: string;
@@ -71,10 +74,10 @@ export interface ClaimedRun extends QueueEntry {
   /** Number of entries before this one in the queue. */
   readonly index: number;
   /**
-   * When the claim expires; `null` without a claim, because the queue has no time limit or the reviewer has finished
-   * the entry.
+   * When the claim expires; `null` if there is no claim, because the queue has disabled claims or the reviewer has
+   * finished the entry.
    */
-  readonly untilMicros: number | null;
+  readonly claimedUntilMicros: number | null;
 }
 
 /** A reviewer of a queue. */
@@ -94,10 +97,10 @@ export interface QueueProgress {
   /** The reviewers by name, at most 100. */
   readonly reviewers: readonly QueueReviewer[];
   /** Id of the entry that the requesting reviewer finished last; `null` if there is none. */
-  readonly lastDone: string | null;
+  readonly lastDoneId: string | null;
 }
 
-/** An entry, with the fields of its run that a list shows. */
+/** An entry in a list, with some fields of its run. */
 export interface ReviewedRun extends QueueEntry {
   readonly name: string;
   readonly runType: string;
@@ -109,10 +112,10 @@ export interface ReviewedRun extends QueueEntry {
 export interface QueueReviewReads {
   /** Lists the entries of a queue in its order. */
   listRuns(tenantId: string, query: EntryQuery): Promise<readonly ReviewedRun[]>;
-  progress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress>;
+  readProgress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress>;
 }
 
-/** Claims and reviews entries. Each method throws RequestError 404: no such queue, or no such entry in it. */
+/** Claims and reviews entries. Each method throws RequestError 404 if there is no such queue, or no such entry in it. */
 export interface QueueReviewWrites {
   /**
    * Claims an entry for a reviewer, or renews the claim. Returns `undefined` if no entry waits for the reviewer.
@@ -120,7 +123,7 @@ export interface QueueReviewWrites {
    * @throws RequestError 409: other reviewers have claimed or finished the entry.
    */
   claim(tenantId: string, request: ReviewRequest): Promise<ClaimedRun | undefined>;
-  /** Releases a claim; repeating the call changes nothing. */
+  /** Releases a claim. With `isSkipped`, the entry comes last for this reviewer. Repeating the call changes nothing. */
   release(tenantId: string, key: ReviewKey, isSkipped: boolean): Promise<void>;
   /**
    * Marks the entry as finished by the reviewer; repeating the call changes nothing.

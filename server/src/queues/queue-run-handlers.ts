@@ -38,7 +38,7 @@ export const queueRunPatchBody = Type.Object({
 export type QueueRunsBody = Static<typeof queueRunsBody>;
 export type QueueRunPatchBody = Static<typeof queueRunPatchBody>;
 
-/** `POST /annotation-queues/{id}/runs`, and `/runs/by-key`. */
+/** `POST /annotation-queues/{id}/runs` and `/runs/by-key`: adds runs to a queue. */
 export async function addQueueRuns(
   store: QueueStore,
   request: FastifyRequest<{ Body: QueueRunsBody }>,
@@ -59,7 +59,7 @@ export async function listQueueRuns(
   const page = parsePage(query);
   const status = parseStatus(query);
   const { id: queueId } = await findQueue(dependencies.store, request);
-  const items = await readRuns(dependencies, request, { queueId, status, ...page });
+  const items = await serializeQueuedRuns(dependencies, request, { queueId, status, ...page });
   return reply.type(jsonType).send(toArrayJson(items));
 }
 
@@ -78,7 +78,7 @@ export async function readQueueRun(
   }
   const { id: queueId, size } = await findQueue(dependencies.store, request);
   const page = { queueId, status: undefined, limit: 1, offset: Number(index) };
-  const [run] = await readRuns(dependencies, request, page);
+  const [run] = await serializeQueuedRuns(dependencies, request, page);
   if (run === undefined) {
     throw new RequestError(404, `There is no run at index ${index}: the queue has ${size} runs`);
   }
@@ -116,10 +116,12 @@ export async function removeQueueRun(store: QueueStore, request: FastifyRequest)
 export async function readQueueSize(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const status = parseStatus(request.query as QueryString);
   const { id: queueId } = await findQueue(store, request);
-  return { size: await store.read.annotationQueues.size(request.tenantId, { queueId, status }) };
+  return {
+    size: await store.read.annotationQueues.countEntries(request.tenantId, { queueId, status }),
+  };
 }
 
-async function readRuns(
+async function serializeQueuedRuns(
   { store, links }: WithLinks<QueueStore>,
   request: FastifyRequest,
   query: EntryQuery,
@@ -152,7 +154,7 @@ function toRunKey(key: QueueRunsBody[number]): RunKey {
 }
 
 /**
- * Parses the parameter `status`.
+ * Parses the query parameter `status`, the review status of entries.
  *
  * @throws RequestError 422: its value is unknown.
  */

@@ -245,8 +245,8 @@ const readArguments: ArgumentTable<ScopedReaders> = {
       replaceMembers(query, { defaultDatasetId: dataset, runId: run }),
     ],
     listEntries: unchanged,
-    size: unchanged,
-    lastAdded: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
+    countEntries: unchanged,
+    readLastAdded: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
   },
   comparatives: {
     list: ([tenantId, query], { dataset }) => [
@@ -317,7 +317,7 @@ const readArguments: ArgumentTable<ScopedReaders> = {
       tenantId,
       replaceMembers(query, { experimentIds: projects, baselineId: project }),
     ],
-    usageOfTraces: unchanged,
+    readUsageOfTraces: unchanged,
   },
   projects: {
     find: withProjectKey,
@@ -334,7 +334,7 @@ const readArguments: ArgumentTable<ScopedReaders> = {
     listTags: unchanged,
     readTag: unchanged,
   },
-  queueReviews: { listRuns: unchanged, progress: unchanged },
+  queueReviews: { listRuns: unchanged, readProgress: unchanged },
   retention: { list: unchanged },
   runs: {
     find: withRunKey,

@@ -110,7 +110,7 @@ async function listExamples(
     comparativeId: readComparativeId(body),
     lowerIsBetter: new Set(),
     order: "run",
-    only: "all",
+    subset: "all",
     limit: Number.MAX_SAFE_INTEGER,
     offset: 0,
   });

@@ -175,7 +175,7 @@ async function readRunExtras(
     selectIds("SHARE_URL"),
   ];
   const [queued, sources, tokens] = await Promise.all([
-    queuedIds.length === 0 ? undefined : annotationQueues.lastAdded(tenantId, queuedIds),
+    queuedIds.length === 0 ? undefined : annotationQueues.readLastAdded(tenantId, queuedIds),
     sourceIds.length === 0 ? [] : examples.listSources(tenantId, sourceIds),
     sharedIds.length === 0 ? undefined : shares.findTraceTokens(tenantId, sharedIds),
   ]);

@@ -63,7 +63,7 @@ export async function queryV2Traces(
     return sendPage(request, reply, { items, next: page.next });
   }
   const ids = page.runs.map(({ row }) => row.id);
-  const usage = await dependencies.store.read.experiments.usageOfTraces(tenantId, ids);
+  const usage = await dependencies.store.read.experiments.readUsageOfTraces(tenantId, ids);
   const items: Buffer[] = [];
   for (const [index, id] of ids.entries()) {
     const { tokens = null, cost = null } = usage.get(id) ?? {};

@@ -137,7 +137,7 @@ describeRepositories({ annotationQueueQueries, queueReviewQueries }, (fixture) =
         { id: secondId, addedMicros: nowMicros - 1 },
         { runId: "r3", addedMicros: nowMicros },
       ]);
-      expect(await reader.lastAdded(tenantId, ["r1", "r3", "r4"])).toEqual(
+      expect(await reader.readLastAdded(tenantId, ["r1", "r3", "r4"])).toEqual(
         new Map([
           ["r1", nowMicros - 1],
           ["r3", nowMicros],
@@ -156,7 +156,7 @@ describeRepositories({ annotationQueueQueries, queueReviewQueries }, (fixture) =
       await expect(fixture.write(() => writer.removeRun(otherId, key))).rejects.toMatchObject({
         status: 404,
       });
-      expect(await reader.size(tenantId, { queueId, status: undefined })).toBe(2);
+      expect(await reader.countEntries(tenantId, { queueId, status: undefined })).toBe(2);
     });
 
     test("show the status of runs to API callers, and complete runs with enough reviewers", async () => {
@@ -170,14 +170,14 @@ describeRepositories({ annotationQueueQueries, queueReviewQueries }, (fixture) =
       const runs = async (status: "needs_my_review" | "needs_others_review" | "completed") => {
         const query = { queueId, status, limit: 10, offset: 0 };
         const found = await reviewReader.listRuns(tenantId, query);
-        expect(await reader.size(tenantId, query)).toBe(found.length);
+        expect(await reader.countEntries(tenantId, query)).toBe(found.length);
         return found.map(({ name }) => name);
       };
       expect(await runs("needs_my_review")).toEqual(["r1", "r2"]);
       expect(await review(5)).toMatchObject({
         reviewedMicros: 5,
         completedMicros: null,
-        reviews: [{ reviewer: "", untilMicros: null, doneMicros: 5 }],
+        reviews: [{ reviewer: "", claimedUntilMicros: null, doneMicros: 5 }],
       });
       expect(await review(7)).toMatchObject({ reviewedMicros: 7 });
       expect(await runs("needs_others_review")).toEqual(["r1"]);
@@ -218,7 +218,7 @@ describeRepositories({ annotationQueueQueries, queueReviewQueries }, (fixture) =
       ).rejects.toMatchObject({
         status: 409,
       });
-      expect(await reviewReader.progress(tenantId, queueId, "ann")).toEqual({
+      expect(await reviewReader.readProgress(tenantId, queueId, "ann")).toEqual({
         total: 3,
         completed: 1,
         reviewers: [
@@ -226,21 +226,21 @@ describeRepositories({ annotationQueueQueries, queueReviewQueries }, (fixture) =
           { name: "ann", done: 1, claimed: 1 },
           { name: "cy", done: 0, claimed: 0 },
         ],
-        lastDone: ids[2],
+        lastDoneId: ids[2],
       });
       expect(await fixture.write(() => reviews.reopen(tenantId, keyOf("ann", 2)))).toMatchObject({
         index: 2,
-        untilMicros: nowMicros + minute,
+        claimedUntilMicros: nowMicros + minute,
         reviewedMicros: null,
         completedMicros: null,
       });
       await fixture.write(() => writer.removeRun(tenantId, keyOf("ann", 0)));
       await fixture.write(() => writer.delete(tenantId, [queueId]));
-      expect(await reviewReader.progress(tenantId, queueId, "ann")).toEqual({
+      expect(await reviewReader.readProgress(tenantId, queueId, "ann")).toEqual({
         total: 0,
         completed: 0,
         reviewers: [],
-        lastDone: null,
+        lastDoneId: null,
       });
     });
   });

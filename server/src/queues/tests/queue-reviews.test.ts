@@ -74,7 +74,7 @@ async function createFixture(count: number, reviewers: Readonly<Record<string, u
     release: (reviewer: string, place: number) =>
       reviews.release(tenant, key(reviewer, place), false),
     remove: (place: number) => queues.removeRun(tenant, key("", place)),
-    progress: (reviewer = "") => progressReader.progress(tenant, queueId, reviewer),
+    progress: (reviewer = "") => progressReader.readProgress(tenant, queueId, reviewer),
     places: async (status: "needs_my_review" | "needs_others_review" | "completed") => {
       const query = { queueId, status, limit: 100, offset: 0 };
       return (await reader.listEntries(tenant, query)).map((entry) => placeOf(entry));
@@ -113,7 +113,7 @@ test("a renewed claim counts from its renewal, and lasts one minute by default",
   const fixture = await createFixture(1);
   await fixture.next("ann");
   fixture.wait(minute - 1);
-  expect((await fixture.open("ann", 0))?.untilMicros).toBe(1_000 * minute + 2 * minute - 1);
+  expect((await fixture.open("ann", 0))?.claimedUntilMicros).toBe(1_000 * minute + 2 * minute - 1);
   fixture.wait(minute - 1);
   expect(await fixture.next("bob")).toBeUndefined();
 });
@@ -153,13 +153,13 @@ test("a queue with two reviewers per run offers it to both, once each, and then 
   ]);
   expect((await fixture.finish("bob", 0)).completedMicros).toBe(1_000 * minute);
   expect(await fixture.next("cy")).toBeUndefined();
-  expect(await fixture.progress("ann")).toMatchObject({ completed: 1, lastDone: first.id });
+  expect(await fixture.progress("ann")).toMatchObject({ completed: 1, lastDoneId: first.id });
 });
 
 test("without reservations several reviewers get the same run, and the first to finish completes it", async () => {
   const fixture = await createFixture(2, { enable_reservations: false });
   expect([await fixture.next("ann"), await fixture.next("bob")]).toEqual([0, 0]);
-  expect((await fixture.open("ann", 0))?.untilMicros).toBeNull();
+  expect((await fixture.open("ann", 0))?.claimedUntilMicros).toBeNull();
   await fixture.finish("bob", 0);
   await expect(fixture.finish("ann", 0)).rejects.toThrow("The run was reviewed by bob");
   expect(await fixture.next("ann")).toBe(1);
@@ -192,7 +192,7 @@ test("undoing the done mark reopens the run for its reviewer only", async () => 
   await fixture.finish("ann", 0);
   expect(await fixture.progress("ann")).toMatchObject({ completed: 1 });
   expect(await fixture.reopen("ann", 0)).toMatchObject({ index: 0, completedMicros: null });
-  expect(await fixture.progress("ann")).toMatchObject({ completed: 0, lastDone: null });
+  expect(await fixture.progress("ann")).toMatchObject({ completed: 0, lastDoneId: null });
   expect(await fixture.next("bob")).toBeUndefined();
   expect(await fixture.places("needs_my_review")).toEqual([0]);
 });
@@ -220,7 +220,7 @@ test("the next and previous claimable runs are found, skipping those that others
 test("a run that the reviewer has finished can be opened again, without a claim", async () => {
   const fixture = await createFixture(2);
   await fixture.finish("ann", 1);
-  expect(await fixture.open("ann", 1)).toMatchObject({ index: 1, untilMicros: null });
+  expect(await fixture.open("ann", 1)).toMatchObject({ index: 1, claimedUntilMicros: null });
   await expect(fixture.open("bob", 1)).rejects.toThrow("The run was reviewed by ann");
 });
 
@@ -298,8 +298,8 @@ test("a run that was reviewed before claims existed is completed", async () => {
   before.close();
   const db = openWriter(path);
   onTestFinished(() => db.close());
-  const progress = await new QueueReviewReader(new SqliteDatabase(db)).progress("t", "q", "");
-  expect(progress).toMatchObject({ total: 2, completed: 1, lastDone: "one" });
+  const progress = await new QueueReviewReader(new SqliteDatabase(db)).readProgress("t", "q", "");
+  expect(progress).toMatchObject({ total: 2, completed: 1, lastDoneId: "one" });
 });
 
 test("a reviewer id is a UUID that depends only on the name", () => {
