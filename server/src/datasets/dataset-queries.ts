@@ -404,14 +404,14 @@ export const datasetVersionLists = new QueryForms(
       .select("v.at_us")
       .where("v.dataset_id", "=", datasetId);
     if (tagPart !== undefined) {
-      const tagged = builder
+      const taggedVersions = builder
         .selectFrom("dataset_tags as t")
         .select("t.at_us")
         .where("t.dataset_id", "=", datasetId)
         .where((eb) => containsIgnoringCase(eb.ref("t.tag_json"), tagPart));
       versions = versions.where((eb) =>
         eb.or([
-          eb("v.at_us", "in", tagged),
+          eb("v.at_us", "in", taggedVersions),
           ...(latestMicros === undefined ? [] : [eb("v.at_us", "=", latestMicros)]),
         ]),
       );

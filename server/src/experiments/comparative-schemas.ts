@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { Id, IsoTime, List, ObjectOrNull, Text, TextOrNull } from "../http/schema-parts.ts";
-import { exampleWithRuns } from "../datasets/examples/example-schemas.ts";
+import { createExampleWithRunsSchema } from "../datasets/examples/example-schemas.ts";
 import { feedbackStatsSchema, runSchema } from "../runs/run-schemas.ts";
 
 /** A comparison of experiments. */
@@ -25,4 +25,4 @@ export type ComparativeJson = Static<typeof comparativeSchema>;
 export const comparativeListSchema = List(comparativeSchema);
 
 /** A list of examples, each with the runs of experiments on it. */
-export const datasetRunsSchema = List(exampleWithRuns(runSchema, "ExampleWithRuns"));
+export const datasetRunsSchema = List(createExampleWithRunsSchema(runSchema, "ExampleWithRuns"));

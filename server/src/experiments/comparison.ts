@@ -30,13 +30,13 @@ export function computeComparison(
   const resultsByExperiment = new Map(
     experiments.map((experiment) => [
       experiment.id,
-      new Map(experiment.results.map((outcome) => [outcome.exampleId, outcome])),
+      new Map(experiment.results.map((result) => [result.exampleId, result])),
     ]),
   );
   const ranges = findScoreRanges(experiments);
   const keys = query.key === undefined ? [...ranges.keys()] : [query.key];
   const exampleIds = new Set(
-    experiments.flatMap((experiment) => experiment.results.map((outcome) => outcome.exampleId)),
+    experiments.flatMap((experiment) => experiment.results.map((result) => result.exampleId)),
   );
   const examples = [...exampleIds].map((exampleId): ComparedExample => {
     const exampleResults = experiments.map(({ id }) => resultsByExperiment.get(id)?.get(exampleId));
@@ -55,10 +55,10 @@ export function computeComparison(
     return {
       exampleId,
       firstStartMicros: Math.min(
-        ...exampleResults.map((outcome) => outcome?.firstStartMicros ?? Number.MAX_SAFE_INTEGER),
+        ...exampleResults.map((result) => result?.firstStartMicros ?? Number.MAX_SAFE_INTEGER),
       ),
       scores: exampleScores,
-      hasError: exampleResults.some((outcome) => (outcome?.errorCount ?? 0) > 0),
+      hasError: exampleResults.some((result) => (result?.errorCount ?? 0) > 0),
       worstChange: Math.min(0, ...ratings),
       bestChange: Math.max(0, ...ratings),
     };

@@ -67,10 +67,10 @@ export async function readDatasetRuns(
       readAllRuns(store, tenantId, { ...filter, referenceExampleIds: exampleIds, isRoot: true }),
     ),
   );
-  const byExample = await serializeRunsByExample({ store, links }, request, runs.flat());
+  const runsByExample = await serializeRunsByExample({ store, links }, request, runs.flat());
   const view = { select: allMembers, link: createAttachmentLinker(links, request) };
   const items = examples.map((example) => {
-    const exampleRuns = byExample.get(example.id) ?? [];
+    const exampleRuns = runsByExample.get(example.id) ?? [];
     return `${toExampleJson(example, view).slice(0, -1)},"runs":[${exampleRuns.join(",")}]}`;
   });
   return sendJson(reply, await toJsonListInSlices(items, (item) => item));

@@ -91,6 +91,7 @@ export interface QueueReviewer {
 
 /** The review progress of a queue. */
 export interface QueueProgress {
+  /** Number of runs in the queue. */
   readonly total: number;
   /** Number of runs that enough reviewers have finished. */
   readonly completed: number;

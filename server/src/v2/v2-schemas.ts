@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
 import { v2DatasetSchema } from "../datasets/dataset-schemas.ts";
-import { exampleWithRuns } from "../datasets/examples/example-schemas.ts";
+import { createExampleWithRunsSchema } from "../datasets/examples/example-schemas.ts";
 import {
   Amount,
   Anything,
@@ -201,5 +201,5 @@ export const maybeV2ShareSchema = Type.Object({ share_token: Type.Optional(Text)
 export const v2ProjectPageSchema = createPageSchema(v2ProjectSchema);
 export const v2DatasetPageSchema = createPageSchema(v2DatasetSchema);
 export const v2ExperimentRunPages = createStreamedSchema(
-  exampleWithRuns(v2RunSchema, "V2ExampleWithRuns"),
+  createExampleWithRunsSchema(v2RunSchema, "V2ExampleWithRuns"),
 );

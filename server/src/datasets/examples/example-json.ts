@@ -3,7 +3,7 @@ import type { Attachment, Example } from "./example.ts";
 import { toIso } from "../../http/wire-text.ts";
 
 /** Creates the URL from which an attachment can be downloaded. */
-export type LinkAttachment = (attachment: Attachment) => string;
+export type CreateAttachmentUrl = (attachment: Attachment) => string;
 
 /** Members that every response contains, because clients read `modified_at` even if they do not select it. */
 export const fixedMembers: ReadonlySet<string> = new Set([
@@ -25,7 +25,7 @@ export const allMembers: ReadonlySet<string> = new Set([...listedMembers, "attac
 export interface ExampleView {
   /** Members to return in addition to {@link fixedMembers}. */
   readonly select: ReadonlySet<string>;
-  readonly link: LinkAttachment;
+  readonly link: CreateAttachmentUrl;
 }
 
 /**
@@ -73,7 +73,7 @@ export async function toJsonListInSlices<Item>(
   return Buffer.concat([...chunks, Buffer.from(items.length === 0 ? "[]" : "]")]);
 }
 
-function toAttachmentUrls(attachments: readonly Attachment[], link: LinkAttachment): string {
+function toAttachmentUrls(attachments: readonly Attachment[], link: CreateAttachmentUrl): string {
   const entries = attachments.map((attachment) => {
     const url = link(attachment);
     return [

@@ -73,8 +73,8 @@ export class ExampleRows {
 
   /** Stores an attachment of an example. */
   async attach(owner: FileOwner, file: AttachmentDraft): Promise<Attachment> {
-    const inserted = await this.#db.first(exampleQueries.insertFile, toFileColumns(owner, file));
-    return toAttachment(file, inserted);
+    const insertedRow = await this.#db.first(exampleQueries.insertFile, toFileColumns(owner, file));
+    return toAttachment(file, insertedRow);
   }
 
   /** Whether a stored attachment has exactly these bytes. */
@@ -116,14 +116,14 @@ export const toFileColumns = (
 /** Converts an attachment whose bytes were inserted into the database. */
 export function toAttachment(
   { name, mimeType }: Pick<AttachmentDraft, "name" | "mimeType">,
-  inserted: { readonly key: number } | undefined,
+  insertedRow: { readonly key: number } | undefined,
 ): Attachment {
-  if (inserted === undefined) {
+  if (insertedRow === undefined) {
     throw new Error(
       "the database returned no key for the inserted file: it must support RETURNING",
     );
   }
-  return { name, mimeType, blob: inserted.key };
+  return { name, mimeType, blob: insertedRow.key };
 }
 
 export const parseCurrentRow = (row: CurrentRow): CurrentExample => ({

@@ -36,7 +36,7 @@ export const exampleSchema = Type.Object(exampleMembers, { title: "Example" });
 export const exampleListSchema = List(exampleSchema);
 
 /** Creates the schema of an example with the runs of experiments on it. */
-export const exampleWithRuns = (run: TSchema, title: string) =>
+export const createExampleWithRunsSchema = (run: TSchema, title: string) =>
   Type.Object({ ...exampleMembers, runs: List(run) }, { title });
 
 export const foundExamplesSchema = Type.Object({ examples: exampleListSchema });

@@ -98,7 +98,7 @@ export async function uploadExamples(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { id: datasetId } = await findDataset(dependencies.store, request);
-  const format = toFormFormat(request);
+  const format = readFormFormat(request);
   const { responseJson } = await create(
     dependencies,
     { request, reply },
@@ -140,11 +140,11 @@ export async function updateUploadedExamples(
   const { id: datasetId } = await findDataset(dependencies.store, request);
   return sendJson(
     reply.code(201),
-    await update(dependencies, { request, reply }, { format: toFormFormat(request), datasetId }),
+    await update(dependencies, { request, reply }, { format: readFormFormat(request), datasetId }),
   );
 }
 
-const toFormFormat = ({ headers }: FastifyRequest): ExamplesFormat => ({
+const readFormFormat = ({ headers }: FastifyRequest): ExamplesFormat => ({
   kind: "form",
   contentType: headers["content-type"],
 });

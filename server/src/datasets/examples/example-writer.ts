@@ -181,15 +181,15 @@ export class ExampleWriter implements ExampleWriteSteps {
     ids: readonly string[],
     datasetId: string | undefined,
   ): Promise<Map<string, CurrentExample>> {
-    const current = await this.#rows.findCurrent(tenantId, ids);
+    const currentExamples = await this.#rows.findCurrent(tenantId, ids);
     const missing = ids.filter((id) => {
-      const example = current.get(id);
+      const example = currentExamples.get(id);
       return example === undefined || (datasetId ?? example.datasetId) !== example.datasetId;
     });
     if (missing.length > 0) {
       throw new RequestError(404, `Example not found: ${listFirstIds(missing)}`);
     }
-    return current;
+    return currentExamples;
   }
 
   /**

@@ -25,13 +25,13 @@ export async function exportDatasetOpenAi(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   disableIdleTimeout(request, reply);
-  const pages = await createPageReader(store, request);
+  const readPages = await createPageReader(store, request);
   // Convert all examples once before sending: after the first byte the response can't become an error.
-  for await (const page of pages()) {
+  for await (const page of readPages()) {
     page.forEach(toFineTuningLine);
   }
   return sendLines(reply, {
-    pages,
+    readPages,
     contentType: "application/x-ndjson",
     toText: toLines(toFineTuningLine),
   });
@@ -43,9 +43,9 @@ export async function exportDatasetJsonl(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const pages = await createPageReader(store, request);
+  const readPages = await createPageReader(store, request);
   return sendLines(reply, {
-    pages,
+    readPages,
     contentType: "application/x-ndjson",
     toText: toLines(toJsonLine),
   });
@@ -58,10 +58,10 @@ export async function exportDatasetCsv(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   disableIdleTimeout(request, reply);
-  const pages = await createPageReader(store, request);
+  const readPages = await createPageReader(store, request);
   const inputNames = new Set<string>();
   const outputNames = new Set<string>();
-  for await (const page of pages()) {
+  for await (const page of readPages()) {
     for (const example of page) {
       Object.keys(parseObject(example.inputs)).forEach((name) => inputNames.add(name));
       Object.keys(parseObject(example.outputs)).forEach((name) => outputNames.add(name));
@@ -86,7 +86,7 @@ export async function exportDatasetCsv(
     ];
   };
   return sendLines(reply, {
-    pages,
+    readPages,
     contentType: "text/csv",
     header: `${Papa.unparse([columns.map(escapeFormula)])}\r\n`,
     toText: (page) =>
@@ -110,14 +110,14 @@ async function createPageReader(store: DatasetStore, request: FastifyRequest): P
   const splits = allValues(query, "splits");
   // Use the time of the newest version instead of `null`, so that all pages belong to the same version.
   const versionTime = (await findVersionTime(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
-  const bounds = { limit: serverLimits.examplesStep, bytesMax: serverLimits.exportBytes };
+  const pageLimits = { limit: serverLimits.examplesStep, bytesMax: serverLimits.exportBytes };
   return async function* readPages() {
     for (let after = 0, isMore = true; isMore;) {
       const page = await store.read.examples.page(request.tenantId, {
         datasetId: dataset.id,
         versionTime,
         after,
-        ...bounds,
+        ...pageLimits,
         ...(splits === undefined ? {} : { splits }),
       });
       if (page.length > 0) {
@@ -132,7 +132,7 @@ async function createPageReader(store: DatasetStore, request: FastifyRequest): P
 
 /** What an export sends. */
 interface ExportContent {
-  readonly pages: ReadPages;
+  readonly readPages: ReadPages;
   readonly contentType: string;
   /** Sent before the first page. */
   readonly header?: string;
@@ -141,13 +141,13 @@ interface ExportContent {
 
 function sendLines(
   reply: FastifyReply,
-  { pages, contentType, header, toText }: ExportContent,
+  { readPages, contentType, header, toText }: ExportContent,
 ): FastifyReply {
   const readTexts = async function* readTexts() {
     if (header !== undefined) {
       yield header;
     }
-    for await (const page of pages()) {
+    for await (const page of readPages()) {
       yield toText(page);
     }
   };

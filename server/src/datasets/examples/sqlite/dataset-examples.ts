@@ -24,13 +24,13 @@ export class SqliteDatasetExamples implements DatasetExamples {
   /** Erases rows for about as long as a slice of a long write takes. */
   eraseSome(datasetId: string): boolean {
     const { exampleRows, textIndex } = this.#dependencies;
-    const end = performance.now() + serverLimits.writeSliceMs;
+    const endMs = performance.now() + serverLimits.writeSliceMs;
     let keys: readonly number[];
     do {
       keys = exampleRows.listKeys(datasetId, serverLimits.erasedPart);
       textIndex.remove(keys);
       exampleRows.erase(keys, datasetId);
-    } while (keys.length > 0 && performance.now() < end);
+    } while (keys.length > 0 && performance.now() < endMs);
     return keys.length === 0;
   }
 

@@ -182,7 +182,7 @@ export class SqliteExampleRows {
   attachAll(tenantId: string, draft: ExampleDraft): readonly Attachment[] {
     const { attachments = [], runAttachments = [], sourceRunId, datasetId, id } = draft;
     const owner = { tenantId, datasetId, id };
-    const copied = runAttachments.map((name) => {
+    const copiedFiles = runAttachments.map((name) => {
       const runKey = this.#keys.keyOf("run", tenantId, sourceRunId ?? "");
       const file = this.copyRunFile(owner, runKey, name);
       if (file === undefined) {
@@ -190,7 +190,7 @@ export class SqliteExampleRows {
       }
       return file;
     });
-    return [...copied, ...attachments.map((file) => this.attach(owner, file))];
+    return [...copiedFiles, ...attachments.map((file) => this.attach(owner, file))];
   }
 
   /** Whether a draft equals the stored example, including the attachments. */

@@ -57,8 +57,8 @@ export class SqliteExampleWriteEngine implements ExampleWriteEngine {
     const currentKeysByDataset = new Map<string, number[]>();
     for (const part of splitIntoParts(ids)) {
       const rows = exampleRows.findRows(tenantId, part);
-      const deletable = mode === "soft" ? rows.filter(({ isCurrent }) => isCurrent) : rows;
-      const deletableIds = new Set(deletable.map(({ id }) => id));
+      const deletableRows = mode === "soft" ? rows.filter(({ isCurrent }) => isCurrent) : rows;
+      const deletableIds = new Set(deletableRows.map(({ id }) => id));
       deletedIds.push(...part.filter((id) => deletableIds.has(id)));
       for (const { key, datasetId, isCurrent } of rows) {
         rowKeys.push(key);
@@ -93,7 +93,7 @@ export class SqliteExampleWriteEngine implements ExampleWriteEngine {
 
 /** Yields parts small enough for one slice, even if the examples have large attachments. */
 function* splitIntoParts<Item>(items: readonly Item[]): Generator<readonly Item[]> {
-  for (let at = 0; at < items.length; at += serverLimits.erasedPart) {
-    yield items.slice(at, at + serverLimits.erasedPart);
+  for (let start = 0; start < items.length; start += serverLimits.erasedPart) {
+    yield items.slice(start, start + serverLimits.erasedPart);
   }
 }

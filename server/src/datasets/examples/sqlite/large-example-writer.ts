@@ -337,14 +337,14 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
           continue;
         }
         this.#cacheDataset(datasets, tenantId, example.datasetId);
-        const to = change.datasetId ?? example.datasetId;
-        this.#cacheDataset(datasets, tenantId, to);
+        const targetDatasetId = change.datasetId ?? example.datasetId;
+        this.#cacheDataset(datasets, tenantId, targetDatasetId);
         const row = createChangedRow({ example, change, tenantId });
         if (row !== undefined) {
-          changedDatasetIds.add(example.datasetId).add(to);
-          const list = rowsByDataset.get(to) ?? [];
+          changedDatasetIds.add(example.datasetId).add(targetDatasetId);
+          const list = rowsByDataset.get(targetDatasetId) ?? [];
           list.push(row);
-          rowsByDataset.set(to, list);
+          rowsByDataset.set(targetDatasetId, list);
         }
       }
       rowsByDataset.forEach((list, id) => schemas.requireValid(getDataset(datasets, id), list));
@@ -364,18 +364,23 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
       for (const change of changes) {
         const example = currentExamples.get(change.id);
         const row = example && createChangedRow({ example, change, tenantId });
-        const from = example && versions.get(example.datasetId);
-        const to = row && versions.get(row.datasetId);
-        if (example !== undefined && row !== undefined && from !== undefined && to !== undefined) {
+        const sourceVersion = example && versions.get(example.datasetId);
+        const targetVersion = row && versions.get(row.datasetId);
+        if (
+          example !== undefined &&
+          row !== undefined &&
+          sourceVersion !== undefined &&
+          targetVersion !== undefined
+        ) {
           const files = (change.attachments ?? []).map((file) =>
             this.#dependencies.exampleRows.attach(row, file),
           );
           const attachments = [...row.attachments, ...files];
-          const key = stage.add({ ...row, attachments, fromMicros: to.micros });
-          to.countChange += 1;
-          from.countChange -= 1;
-          addKey(keysByVersion, to, key);
-          addKey(endedKeysByVersion, from, example.key);
+          const key = stage.add({ ...row, attachments, fromMicros: targetVersion.micros });
+          targetVersion.countChange += 1;
+          sourceVersion.countChange -= 1;
+          addKey(keysByVersion, targetVersion, key);
+          addKey(endedKeysByVersion, sourceVersion, example.key);
           onChange?.(change.id);
         }
       }
@@ -394,9 +399,9 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     const written = this.#addVersions(datasets, versions, {});
     // A search ignores rows that have ended, so their entries in the text index can be removed after the write.
     for (const [{ dataset }, keys] of endedKeysByVersion) {
-      for (let at = 0; at < keys.length; at += serverLimits.examplesPart) {
+      for (let start = 0; start < keys.length; start += serverLimits.examplesPart) {
         yield;
-        const removed = keys.slice(at, at + serverLimits.examplesPart);
+        const removed = keys.slice(start, start + serverLimits.examplesPart);
         this.#dependencies.textIndex.update(dataset, { added: [], removed });
       }
     }
@@ -510,8 +515,8 @@ function* runAndReadResult<Result>(
 
 function splitIntoParts<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   const parts: (readonly Item[])[] = [];
-  for (let at = 0; at < items.length; at += serverLimits.examplesPart) {
-    parts.push(items.slice(at, at + serverLimits.examplesPart));
+  for (let start = 0; start < items.length; start += serverLimits.examplesPart) {
+    parts.push(items.slice(start, start + serverLimits.examplesPart));
   }
   return parts;
 }
@@ -539,16 +544,16 @@ function getDataset(datasets: ReadonlyMap<string, Dataset>, id: string): Dataset
 }
 
 function addKey(keysByVersion: Map<NewVersion, number[]>, version: NewVersion, key: number): void {
-  const list = keysByVersion.get(version) ?? [];
-  list.push(key);
-  keysByVersion.set(version, list);
+  const keys = keysByVersion.get(version) ?? [];
+  keys.push(key);
+  keysByVersion.set(version, keys);
 }
 
-function assertOnce(seen: Set<string>, id: string): void {
-  if (seen.has(id)) {
+function assertOnce(seenIds: Set<string>, id: string): void {
+  if (seenIds.has(id)) {
     throw new RequestError(422, `example ${id} occurs twice in the list`);
   }
-  seen.add(id);
+  seenIds.add(id);
 }
 
 /** Computes a digest of the content, which must be the same for drafts with the same id. */
