@@ -2,6 +2,7 @@ import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { serialize } from "node:v8";
 import { SchemaValidator } from "./datasets/examples/schemas/schema-validator.ts";
+import type { SchemaErrors } from "./datasets/examples/schemas/schema-validator.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
@@ -21,7 +22,6 @@ import type {
   ExampleCheckTask,
   ExampleImportTask,
   ExamplesTask,
-  SchemaErrors,
   SchemaTask,
 } from "./datasets/examples/example-tasks.ts";
 import type { SpansTask } from "./otlp/spans-task.ts";

@@ -1,7 +1,7 @@
 import type { WorkTask } from "../../storage/work-threads.ts";
 import type { ExampleChange, ExamplesWritten } from "./example.ts";
 import type { Packed, ReceivedExample } from "./large-examples.ts";
-import type { SchemaInput, Schemas } from "./schemas/schema-validator.ts";
+import type { SchemaErrors, SchemaInput, Schemas } from "./schemas/schema-validator.ts";
 
 /** The format of a request body that contains examples: one JSON object, a JSON list, or a multipart form. */
 export type ExamplesFormat =
@@ -83,9 +83,6 @@ export interface RejectedRow {
   readonly index: number;
   readonly reason: string;
 }
-
-/** Why examples do not match their schemas: the errors of each invalid example as one text, by example id. */
-export type SchemaErrors = Readonly<Record<string, string>>;
 
 /** UTF-8 bytes of a JSON text. */
 export type JsonBytes = Uint8Array<ArrayBuffer>;

@@ -3,7 +3,7 @@ import { addSplits } from "../examples/splits.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { UploadRow } from "./upload.ts";
 
-/** Which columns of a CSV file become inputs, outputs and metadata, as the fields of the form say. */
+/** Which columns of a CSV file become inputs, outputs and metadata, as chosen in the form. */
 export interface ColumnChoice {
   readonly inputs: readonly Column[];
   readonly outputs: readonly Column[];

@@ -50,13 +50,13 @@ export const readElements = (body: Buffer, maxCount: number): readonly Buffer[] 
 function readJson<Result>(
   body: Buffer,
   label: string,
-  readValue: (cursor: JsonCursor) => Result,
+  readWith: (cursor: JsonCursor) => Result,
 ): Result {
   try {
     if (!isUtf8(body)) {
       throw new Error("not UTF-8");
     }
-    return readValue(new JsonCursor(body, serverLimits.exampleDepth));
+    return readWith(new JsonCursor(body, serverLimits.exampleDepth));
   } catch (cause) {
     throw cause instanceof RequestError
       ? cause
@@ -65,7 +65,7 @@ function readJson<Result>(
 }
 
 /**
- * What the path of the request, or the name of a part of a multipart form, says about an example.
+ * The members of an example that come from the path of the request, or from the name of a part of a multipart form.
  */
 export interface ExampleContext {
   /** How error messages refer to the example. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { pack } from "../large-examples.ts";
 import type { Packed } from "../large-examples.ts";
-import type { SchemaCheckMode, SchemaErrors } from "../example-tasks.ts";
-import type { SchemaInput, Schemas } from "./schema-validator.ts";
+import type { SchemaCheckMode } from "../example-tasks.ts";
+import type { SchemaErrors, SchemaInput, Schemas } from "./schema-validator.ts";
 import { RequestError } from "../../../model/errors.ts";
 import { serverLimits } from "../../../model/options.ts";
 

@@ -6,7 +6,6 @@ import formatsPlugin from "ajv-formats";
 import { messageOf, RequestError } from "../../../model/errors.ts";
 import { serverLimits } from "../../../model/options.ts";
 import type { Dataset } from "../../dataset.ts";
-import type { SchemaErrors } from "../example-tasks.ts";
 import { runWithin, TimeLimitError } from "./time-limit.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -18,6 +17,9 @@ export interface SchemaInput {
   readonly inputs: string;
   readonly outputs: string | null;
 }
+
+/** Why examples do not match their schemas: the errors of each invalid example as one text, by example id. */
+export type SchemaErrors = Readonly<Record<string, string>>;
 
 /** Maximum number of errors that one message lists. */
 const maxListedErrors = 10;

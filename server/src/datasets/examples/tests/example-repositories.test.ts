@@ -461,7 +461,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     await uploads.begin(tenantId, { ...upload, id: randomUUID(), name: "v" });
   });
 
-  // SQLite's long writes run these queries one by one, in `ExampleTable`.
+  // SQLite's long writes run these queries one by one, in `SqliteExampleRows`.
   test("are found, ended and erased by their rows", async () => {
     const { db } = engine;
     const ids = JSON.stringify(["a", "h", "none"]);
