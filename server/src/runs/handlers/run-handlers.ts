@@ -76,7 +76,7 @@ export async function readRunShare(
   return reply.type(jsonType).send(JSON.stringify(share));
 }
 
-/** `PUT /runs/{id}/share`. A repeated request returns the same token. */
+/** `PUT /runs/{id}/share`: shares a run. Repeating the request returns the same token. */
 export async function shareRun(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const id = readRunId(request);
   const token = await store.write.runs.share(request.tenantId, id);

@@ -82,7 +82,7 @@ export const measuresToValues = (measures: RunMeasures | undefined): readonly (n
 export const unmeasured = measureStates.indexOf("none");
 const noMeasures = [unmeasured, ...measureNames.map(() => null)];
 
-/** Reads measures back from the values of {@link measuresToValues}, which begin at the index `from`. */
+/** Converts values that {@link measuresToValues} created to measures. The values begin at the index `from`. */
 export const valuesToMeasures = (
   values: readonly unknown[],
   from: number,

@@ -66,7 +66,7 @@ const emptyValues: readonly unknown[] = [
   ...joinedParts.map(() => null),
 ];
 
-/** The parts that the position of a page's end consists of. */
+/** The parts of a run that are always read, because the position of the last run of a page consists of them. */
 const alwaysRead: ReadonlySet<RunPart> = new Set<RunPart>(["id", "startMicros"]);
 
 /** Returns the shape for reading these parts of runs; for all parts if `parts` is absent. */

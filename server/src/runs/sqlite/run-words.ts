@@ -46,7 +46,7 @@ export function readSuggestions(
   return parseRows(rows).map(([facet]) => String(facet).slice(facetPrefix.length));
 }
 
-/** Sorts after every text that continues the prefix. */
+/** Appended to a prefix, this character makes a text that sorts after every text with that prefix. */
 const highestCharacter = "\u{10ffff}";
 
 const facetPrefixes: {

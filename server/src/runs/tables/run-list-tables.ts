@@ -4,7 +4,7 @@ import { countMicros } from "../run-list.ts";
 const blockSql = (row: string): string => `${row}.start_us / ${countMicros}`;
 const isRootSql = (row: string): string => `${row}.parent_run_id IS NULL`;
 
-/** SQL that adds a run to the counts, or subtracts it. */
+/** SQL that adds a run to the numbers of runs and errors in `run_counts`, or subtracts it. */
 const countSql = (row: string, sign: "" | "-"): string =>
   `INSERT INTO run_counts VALUES (${row}.project_id, ${isRootSql(row)}, ${blockSql(row)}, ${sign}1, ${sign}${row}.has_error)
       ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, errors = errors + excluded.errors;`;

@@ -6,10 +6,10 @@ import { textIndexPath } from "./text-index.ts";
 import { toIndexedText } from "./trigrams.ts";
 import { damagedBodies, PayloadReader, toBuffer } from "../payload-reader.ts";
 
-/** Maximum characters and runs that one step indexes. A step takes some tens of milliseconds. */
+/** Maximum number of characters and of runs that one step indexes. A step takes some tens of milliseconds. */
 const maxStepChars = 400_000;
 const maxStepRuns = 1_000;
-/** Pages of the index that one step of the purge rewrites. The purge removes deleted entries. */
+/** Number of pages of the index that one step of the purge rewrites. The purge removes deleted entries. */
 const pagesPerPurge = 200;
 
 /** Methods of the writer thread that the indexer calls; see `TextIndexWriter`. */
