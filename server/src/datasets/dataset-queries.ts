@@ -35,8 +35,8 @@ interface DatasetTable extends DatasetColumns {
 }
 
 /**
- * States of a dataset, as its column `is_ready` stores them: `unready` while it is being uploaded, `retired` while it is
- * being deleted. Only ready datasets are visible.
+ * States of a dataset, as its column `is_ready` stores them: `unready` while it is being uploaded, `retired` while it
+ * is being deleted. Only ready datasets are visible.
  */
 export const datasetStates = { unready: 0, ready: 1, retired: 2 } as const;
 

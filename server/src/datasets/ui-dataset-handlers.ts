@@ -38,8 +38,8 @@ export async function previewExamples(
 }
 
 /**
- * `GET /ui/datasets/{id}/diff`: returns the number of differences of each kind, and one page of the examples that differ
- * with the beginnings of their payloads in both versions.
+ * `GET /ui/datasets/{id}/diff`: returns the number of differences of each kind, and one page of the examples that
+ * differ with the beginnings of their payloads in both versions.
  */
 export async function previewDatasetDiff(
   store: DatasetStore,

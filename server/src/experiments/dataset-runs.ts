@@ -38,8 +38,8 @@ export const datasetRunsBody = Type.Object({
 export type DatasetRunsBody = Static<typeof datasetRunsBody>;
 
 /**
- * `POST /datasets/{id}/runs`: lists examples in the order of creation, each with the root runs that the sessions have on
- * it. The API calls a project, such as an experiment, a session.
+ * `POST /datasets/{id}/runs`: lists examples in the order of creation, each with the root runs that the sessions have
+ * on it. The API calls a project, such as an experiment, a session.
  */
 export async function readDatasetRuns(
   { store, links }: WithLinks<ExperimentStore>,

@@ -56,13 +56,13 @@ export interface ComparedExample {
   /** Whether a run of any of the experiments on the example has an error. */
   readonly hasError: boolean;
   /**
-   * The largest regression of a score compared with the baseline, as a share of the range of all scores of that key: 0 or
-   * negative. A new error counts as -2.
+   * The largest regression of a score compared with the baseline, as a share of the range of all scores of that key: 0
+   * or negative. A new error counts as -2.
    */
   readonly worstChange: number;
   /**
-   * The largest improvement of a score compared with the baseline, as a share of the same range: 0 or positive. An error
-   * that was fixed counts as 2.
+   * The largest improvement of a score compared with the baseline, as a share of the same range: 0 or positive. An
+   * error that was fixed counts as 2.
    */
   readonly bestChange: number;
 }

@@ -99,8 +99,8 @@ export class QueueReviewWriter implements QueueReviewWrites {
   }
 
   /**
-   * Checks that an entry needs one more reviewer: fewer other reviewers than the queue requires have finished or claimed
-   * it.
+   * Checks that an entry needs one more reviewer: fewer other reviewers than the queue requires have finished or
+   * claimed it.
    *
    * @throws RequestError 409: enough reviewers have finished or claimed the entry.
    */

@@ -116,7 +116,9 @@ export interface QueueReviewReads {
   readProgress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress>;
 }
 
-/** Claims and reviews entries. Each method throws RequestError 404 if there is no such queue, or no such entry in it. */
+/**
+ * Claims and reviews entries. Each method throws RequestError 404 if there is no such queue, or no such entry in it.
+ */
 export interface QueueReviewWrites {
   /**
    * Claims an entry for a reviewer, or renews the claim. Returns `undefined` if no entry waits for the reviewer.

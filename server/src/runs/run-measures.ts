@@ -16,7 +16,7 @@ export type RunMeasures = Readonly<Record<MeasureName, number | null>>;
 
 type Members = ReadonlyMap<string, Buffer>;
 
-/** Finds the members of a JSON object. Returns `undefined` if it can't parse the object. */
+/** Finds the members of a JSON object. Returns `undefined` if the caller must parse the object instead. */
 export type FindMembers = (json: Buffer) => Members | undefined;
 
 const noMeasures = Object.fromEntries(measureNames.map((name) => [name, null])) as RunMeasures;

@@ -29,7 +29,8 @@ export interface ExampleView {
 }
 
 /**
- * Serializes an example. Its payloads are copied as text, not parsed, so clients get them back exactly as they sent them.
+ * Serializes an example. Its payloads are copied as text, not parsed, so clients get them back exactly as they sent
+ * them.
  */
 export function toExampleJson(example: Example, { select, link }: ExampleView): string {
   const members: readonly (readonly [string, () => string])[] = [

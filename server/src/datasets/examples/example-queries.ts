@@ -25,7 +25,9 @@ interface ExampleQueryTables extends ExampleTables {
 
 const builder = createQueryBuilder<ExampleQueryTables>();
 
-/** Selects from the rows of examples `e` of visible datasets `d`; not of datasets that are being uploaded or deleted. */
+/**
+ * Selects from the rows of examples `e` of visible datasets `d`; not of datasets that are being uploaded or deleted.
+ */
 const readyExamples = builder
   .selectFrom("examples as e")
   .innerJoin("datasets as d", (join) =>
@@ -295,8 +297,8 @@ export const buildSearch = (
     .select(exampleColumns)
     .where((eb) => eb.and([...createScopeConditions(values), ...conditions]));
 
-// Reuse built queries, which depend only on which values are set. A list with a text, metadata or a filter expression is
-// built anew for each call, because it seldom occurs twice.
+// Reuse built queries, which depend only on which values are set. A list with a text, metadata or a filter expression
+// is built anew for each call, because it seldom occurs twice.
 export const exampleLists = new QueryForms(buildExampleList);
 export const previewLists = new QueryForms(buildPreviewList);
 export const exampleCounts = new QueryForms((values: Parameters<ScopeValues>) =>

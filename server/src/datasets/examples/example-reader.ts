@@ -182,8 +182,8 @@ export class ExampleReader implements ExampleReads {
   }
 
   /**
-   * Finds the position after which a list continues. With a position instead of an offset, every page is equally fast to
-   * read, and concurrent writes do not shift the pages.
+   * Finds the position after which a list continues. With a position instead of an offset, every page is equally fast
+   * to read, and concurrent writes do not shift the pages.
    */
   async #findPosition(
     tenantId: string,

@@ -55,8 +55,8 @@ export class ExampleRows {
   }
 
   /**
-   * Inserts rows and returns the key of the first row; the others have the keys after it. Queries find the rows by their
-   * ids only after `ExampleWriteEngine.indexNewIds` was called.
+   * Inserts rows and returns the key of the first row; the others have the keys after it. Queries find the rows by
+   * their ids only after `ExampleWriteEngine.indexNewIds` was called.
    */
   async insertAll(rows: readonly NewExampleRow[]): Promise<number> {
     const firstKey = await this.#engine.assignKeys(rows.length);
@@ -149,8 +149,8 @@ export function toCurrentExamples(
 type FileComparison = readonly [Attachment, Uint8Array];
 
 /**
- * Compares a draft with the stored example, except for the bytes of attachments. Returns the attachments whose bytes the
- * caller must compare, or `undefined` if the two differ.
+ * Compares a draft with the stored example, except for the bytes of attachments. Returns the attachments whose bytes
+ * the caller must compare, or `undefined` if the two differ.
  */
 export function compareWithStored(
   stored: CurrentExample,
@@ -180,7 +180,9 @@ export const isSameContent = (a: Content, b: Content): boolean =>
   isSameJson(a.outputs ?? "null", b.outputs ?? "null") &&
   isSameJson(a.metadata, b.metadata);
 
-/** Compares two JSON texts. Long texts must be equal as texts, because parsing them would block other writes too long. */
+/**
+ * Compares two JSON texts. Long texts must be equal as texts, because parsing them would block other writes too long.
+ */
 const isSameJson = (a: string, b: string): boolean =>
   a === b ||
   (a.length + b.length <= maxComparedChars && isDeepStrictEqual(JSON.parse(a), JSON.parse(b)));

@@ -205,7 +205,8 @@ export interface ExampleReads {
 
 export interface ExampleWrites {
   /**
-   * Creates examples, and with them one new version of each dataset. Identical examples that already exist stay unchanged.
+   * Creates examples, and with them one new version of each dataset. Identical examples that already exist stay
+   * unchanged.
    *
    * @throws RequestError 404: no such dataset. 409: an id is taken. 422: an example does not match a schema.
    */

@@ -7,7 +7,9 @@ import type {
   SplitChange,
 } from "./example.ts";
 
-/** A value that is serialized for a transfer between threads. A thread that only forwards it need not deserialize it. */
+/**
+ * A value that is serialized for a transfer between threads. A thread that only forwards it need not deserialize it.
+ */
 export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly unpackedType?: Value };
 
 /** Serializes into a buffer of its own, which can be transferred: `serialize` may return a part of a shared buffer. */
@@ -25,8 +27,8 @@ export interface ReceivedExample {
 /** Writes of many examples. They run in slices, but each takes effect as a whole or not at all. */
 export interface LargeExampleWrites {
   /**
-   * Like `ExampleWrites.create`. Two examples with the same id in one request count as identical only if their JSON texts
-   * are equal byte for byte.
+   * Like `ExampleWrites.create`. Two examples with the same id in one request count as identical only if their JSON
+   * texts are equal byte for byte.
    *
    * @throws RequestError for the same reasons as `ExampleWrites.create`. 413: the examples belong to too many datasets.
    */

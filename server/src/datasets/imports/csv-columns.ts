@@ -19,8 +19,8 @@ export interface Column {
 }
 
 /**
- * Converts the rows of a CSV file to examples. All values are strings. The prefix is removed that keeps spreadsheets from
- * evaluating a cell as a formula.
+ * Converts the rows of a CSV file to examples. All values are strings. The prefix is removed that keeps spreadsheets
+ * from evaluating a cell as a formula.
  */
 export class CsvColumns {
   readonly #columnCount: number;

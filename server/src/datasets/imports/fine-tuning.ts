@@ -124,8 +124,8 @@ function toMessage(message: JsonObject, label: string): JsonObject {
 }
 
 /**
- * Converts tool calls of LangChain, which have the members name, args and id, to the fine-tuning format. Other tool calls
- * already have that format.
+ * Converts tool calls of LangChain, which have the members name, args and id, to the fine-tuning format. Other tool
+ * calls already have that format.
  */
 function toToolCalls(value: unknown): readonly unknown[] | undefined {
   if (!Array.isArray(value) || value.length === 0) {

@@ -2,7 +2,9 @@ import { open, mkdtemp, rm } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A temporary file for an upload whose form has not arrived completely. Deleted when it is closed or the process ends. */
+/**
+ * A temporary file for an upload whose form has not arrived completely. Deleted when it is closed or the process ends.
+ */
 export class UploadFile {
   readonly #file: FileHandle;
   readonly #folder: string;
@@ -16,8 +18,8 @@ export class UploadFile {
   static async open(parent: string): Promise<UploadFile> {
     const folder = await mkdtemp(join(parent, "upload-"));
     const file = await open(join(folder, "file"), "wx+", 0o600);
-    // Delete the open file now, so that nothing is left after a crash. On platforms that can't delete open files, `close`
-    // deletes it.
+    // Delete the open file now, so that nothing is left after a crash. On platforms that can't delete open files,
+    // `close` deletes it.
     await rm(folder, { recursive: true }).catch(() => undefined);
     return new UploadFile(file, folder);
   }

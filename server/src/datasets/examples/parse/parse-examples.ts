@@ -196,8 +196,8 @@ export function toWrittenJson(
 }
 
 /**
- * Like {@link toWrittenJson}, with the number of examples that already existed, for a client that repeats a request. The
- * platform's API does not have this member.
+ * Like {@link toWrittenJson}, with the number of examples that already existed, for a client that repeats a request.
+ * The platform's API does not have this member.
  */
 export function toCreatedJson(
   ids: readonly string[],

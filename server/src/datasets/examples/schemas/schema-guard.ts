@@ -6,7 +6,10 @@ import type { SchemaCheckRequest, SchemaCheckResult, MissingChecks } from "./sch
 /** Performs a write, given the results of the schema checks that were already done for it. */
 type Write = (checkResults: readonly SchemaCheckResult[]) => Promise<unknown>;
 
-/** Maximum number of attempts of a write. If an example changes after its check, the write fails and the example is checked again. */
+/**
+ * Maximum number of attempts of a write. If an example changes after its check, the write fails and the example is
+ * checked again.
+ */
 const maxAttempts = 5;
 
 /**

@@ -6,7 +6,10 @@ import type { Dataset } from "../../dataset.ts";
 import { datasetQueries } from "../../dataset-queries.ts";
 import { parseDatasetRow } from "../../dataset-row.ts";
 
-/** Does for long writes what `DatasetVersions` does for other writes. Synchronous, because the slices of long writes are. */
+/**
+ * Does for long writes what `DatasetVersions` does for other writes. Synchronous, because the slices of long writes
+ * are.
+ */
 export class SqliteDatasetVersions {
   readonly #tokens;
   readonly #queries;

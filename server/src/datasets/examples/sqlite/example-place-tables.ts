@@ -6,8 +6,8 @@ const columns =
   "(place BLOB NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (place, key)) WITHOUT ROWID";
 
 /**
- * SQL that creates the index of example ids. An entry maps the `place` of an id, which is a part of the id, to the key of
- * a row in `examples` that may have this id. Ids are random: in one large index each new entry would change another
+ * SQL that creates the index of example ids. An entry maps the `place` of an id, which is a part of the id, to the key
+ * of a row in `examples` that may have this id. Ids are random: in one large index each new entry would change another
  * database page, and after a million rows most of the bytes written would be such pages. So new entries are added to a
  * small table, which is merged into the large one in sorted order.
  */

@@ -25,9 +25,9 @@ interface StageStart {
 }
 
 /**
- * Creates stages. A staged row is written before its version exists: its `to_us` is before its `from_us`, so it is in no
- * version. Publishing many staged rows then takes one short step. Staged rows that remain after a crash are erased at
- * the next start.
+ * Creates stages. A staged row is written before its version exists: its `to_us` is before its `from_us`, so it is in
+ * no version. Publishing many staged rows then takes one short step. Staged rows that remain after a crash are erased
+ * at the next start.
  */
 export class ExampleStages {
   readonly #dependencies: DatasetWriteDependencies;
