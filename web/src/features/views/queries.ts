@@ -10,7 +10,7 @@ export type ViewDraft = Readonly<Record<"name" | "description" | "filter", strin
 const pageSize = 100;
 
 /** The saved views of a project by name, in pages. */
-export const viewsQuery = (projectId: string) =>
+export const createViewsQuery = (projectId: string) =>
   infiniteQueryOptions({
     queryKey: ["views", projectId],
     queryFn: async ({ pageParam, signal }) => {
@@ -32,11 +32,11 @@ export async function saveView(
   const body = { display_name: name.trim(), description, filter_string: filter.trim() };
   await (viewId === undefined
     ? postJson(toEndpointPath("/sessions/:id/views", { id: projectId }), body)
-    : patchJson(viewPath(projectId, viewId), body));
+    : patchJson(toViewPath(projectId, viewId), body));
 }
 
 export const deleteView = async (projectId: string, viewId: string): Promise<unknown> =>
-  deleteJson(viewPath(projectId, viewId));
+  deleteJson(toViewPath(projectId, viewId));
 
-const viewPath = (id: string, viewId: string): string =>
+const toViewPath = (id: string, viewId: string): string =>
   toEndpointPath("/sessions/:id/views/:viewId", { id, viewId });

@@ -10,7 +10,7 @@ import type { Column, RowLinkProps } from "../../components/table/data-table.tsx
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { createProjectQuery } from "../projects/queries.ts";
-import { deleteView, saveView, viewsQuery } from "./queries.ts";
+import { createViewsQuery, deleteView, saveView } from "./queries.ts";
 import { canOpen, describeConditions } from "./view.ts";
 import type { View } from "./view.ts";
 
@@ -26,10 +26,10 @@ export const Views = () => {
   const { tenantId, projectId } = route.useParams();
   const { filter } = route.useSearch();
   const { data: project } = useQuery(createProjectQuery(projectId));
-  const pages = useInfiniteQuery(viewsQuery(projectId));
+  const pages = useInfiniteQuery(createViewsQuery(projectId));
   const [dialog, setDialog] = useState<OpenDialog>();
   const columns = useMemo(() => toColumns(setDialog), []);
-  const link = useMemo(() => toLink({ tenantId, projectId }), [tenantId, projectId]);
+  const renderLink = useMemo(() => toLink({ tenantId, projectId }), [tenantId, projectId]);
   const close = (): void => setDialog(undefined);
   return (
     <div className="fill">
@@ -60,7 +60,7 @@ export const Views = () => {
         onRetry={pages.refetch}
         hasMore={pages.hasNextPage}
         onLoadMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
-        renderLink={link}
+        renderLink={renderLink}
         emptyState={
           <Empty title="No saved views yet">
             <p>A saved view is a named filter that everyone with access to the project can use.</p>
@@ -78,7 +78,7 @@ export const Views = () => {
   );
 };
 
-const toColumns = (open: (dialog: OpenDialog) => void): readonly Column<View>[] => [
+const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<View>[] => [
   {
     id: "name",
     title: "Name",
@@ -126,7 +126,7 @@ const toColumns = (open: (dialog: OpenDialog) => void): readonly Column<View>[] 
           size="compact-xs"
           variant="default"
           aria-label={`Edit ${toVisibleText(view.name)}`}
-          onClick={() => open({ kind: "save", view })}
+          onClick={() => openDialog({ kind: "save", view })}
         >
           Edit
         </Button>
@@ -135,7 +135,7 @@ const toColumns = (open: (dialog: OpenDialog) => void): readonly Column<View>[] 
           variant="default"
           color="red"
           aria-label={`Delete ${toVisibleText(view.name)}`}
-          onClick={() => open({ kind: "delete", view })}
+          onClick={() => openDialog({ kind: "delete", view })}
         >
           Delete
         </Button>
@@ -148,17 +148,17 @@ const toColumns = (open: (dialog: OpenDialog) => void): readonly Column<View>[] 
 
 /** Links a row to the runs of its view. A view that the run list can't apply has no link. */
 const toLink = (address: { readonly tenantId: string; readonly projectId: string }) =>
-  function link(view: View, { className, ...part }: RowLinkProps) {
+  function renderLink(view: View, { className, ...linkProps }: RowLinkProps) {
     return canOpen(view) ? (
       <Link
         to="/o/$tenantId/projects/p/$projectId"
         params={address}
         search={view.filter === undefined ? {} : { filter: view.filter }}
         className={className}
-        {...part}
+        {...linkProps}
       />
     ) : (
-      <span {...part} />
+      <span {...linkProps} />
     );
   };
 
