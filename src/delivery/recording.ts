@@ -112,7 +112,8 @@ export class Recording implements Recorder, EndListener {
       reporter: this.#reporter,
       spool: this.#storage?.spool,
       deadLetters: this.#storage?.deadLetters,
-      // The worker's message about the refusal may arrive after its report.
+      // The failures are logged again, because the worker's message with the reason may arrive after the batch was
+      // reported as refused.
       onRefused: () => this.#failures.log(this.#reporter),
       onSpooled: () => this.#replayWakeTurn.request(),
       onServer: ({ senderStats }) => {

@@ -2,7 +2,8 @@
  * Characters that move a terminal's cursor, break a log line or change the direction of text:
  * control characters, line and paragraph separators, direction marks, and lone surrogates.
  */
-const unprintable = /[\p{Cc}\p{Surrogate}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/gu;
+const unprintableCharacters =
+  /[\p{Cc}\p{Surrogate}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]/gu;
 
 /** Maximum length of a text in an error or a log line, in UTF-16 code units. */
 const maxLength = 8_192;
@@ -13,6 +14,6 @@ const maxLength = 8_192;
  */
 export const toPrintable = (text: string, limit = maxLength): string =>
   (text.length > limit ? `${text.slice(0, limit)}…` : text).replace(
-    unprintable,
+    unprintableCharacters,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

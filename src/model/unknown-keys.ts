@@ -126,7 +126,7 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   sourceInfo: ["sourceMetadata"],
   source_run_id: ["sourceRunId"],
   splits: ["split"],
-  // These names belong to timeouts.
+  // A call without the option `timeoutMs` can be ended with a `signal`.
   timeout: ["timeoutMs", "signal"],
   timeout_ms: ["timeoutMs", "signal"],
   timeoutMs: ["signal"],

@@ -72,7 +72,10 @@ export function computeComparison(
       key,
       ...range,
       byExperiment: new Map(
-        experiments.map(({ id }) => [id, summarizeScores(examples, { id, key, range, query })]),
+        experiments.map(({ id }) => [
+          id,
+          summarizeScores(examples, { experimentId: id, key, range, query }),
+        ]),
       ),
     })),
   };
@@ -200,12 +203,12 @@ const createComparator =
 function summarizeScores(
   examples: readonly ComparedExample[],
   {
-    id,
+    experimentId,
     key,
     range: { min, max },
     query,
   }: {
-    readonly id: string;
+    readonly experimentId: string;
     readonly key: string;
     readonly range: ScoreRange;
     readonly query: ComparisonQuery;
@@ -215,7 +218,7 @@ function summarizeScores(
   const changeCounts = { better: 0, worse: 0, same: 0 };
   let [count, sum] = [0, 0];
   for (const { scores } of examples) {
-    const score = scores.get(id)?.get(key);
+    const score = scores.get(experimentId)?.get(key);
     if (score !== undefined) {
       count += 1;
       sum += score;
@@ -223,7 +226,10 @@ function summarizeScores(
       const bin = Math.min(histogramBins - 1, position);
       bins[bin] = (bins[bin] ?? 0) + 1;
     }
-    const change = id === query.baselineId ? undefined : computeChange(scores, { id, key, query });
+    const change =
+      experimentId === query.baselineId
+        ? undefined
+        : computeChange(scores, { id: experimentId, key, query });
     if (change !== undefined) {
       const sign = Math.sign(change);
       changeCounts.better += sign > 0 ? 1 : 0;

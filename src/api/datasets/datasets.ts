@@ -400,8 +400,8 @@ export class Datasets {
   /**
    * Lists the examples of a shared dataset. Needs no API key. The next page is requested when the iteration reaches it.
    *
-   * @throws {@link ValidationError} `Invalid public dataset URL or token`, an id that is not a UUID, or
-   * `limit` is not a whole number from 1.
+   * @throws {@link ValidationError} if `urlOrToken` is neither the URL of a shared dataset nor its token, an id in
+   * `filter` is not a UUID, or `limit` is not a whole number of at least 1.
    * @throws {@link HttpError} `Failed to list shared examples.`, with the status and the server's reason.
    */
   listSharedExamples(urlOrToken: string, filter: ListSharedExamples = {}): Pages<Example> {

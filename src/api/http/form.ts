@@ -31,7 +31,7 @@ export function createFormBody(parts: readonly FormPart[]): RequestBody {
   const boundary = `millrace-${randomBytes(16).toString("hex")}`;
   const contentType = `multipart/form-data; boundary=${boundary}`;
   const partSegments = parts.flatMap((part) => {
-    const content = toContent(part.content);
+    const content = toSegment(part.content);
     const head = `--${boundary}${lineEnd}${buildPartHeaders(part, measureSegment(content))}${lineEnd}${lineEnd}`;
     return [Buffer.from(head), content, Buffer.from(lineEnd)];
   });
@@ -47,7 +47,7 @@ export function createFormBody(parts: readonly FormPart[]): RequestBody {
 /** A piece of a request body: bytes in memory, or a stream. */
 type Segment = Uint8Array | StreamedBody;
 
-function toContent(content: PartContent): Segment {
+function toSegment(content: PartContent): Segment {
   if (typeof content === "string") {
     return Buffer.from(content);
   }

@@ -100,7 +100,8 @@ function doesNotThrow(work: () => unknown): boolean {
     work();
     return true;
   } catch {
-    // OpenSSL's message is dropped: it refers to a line of OpenSSL's source. The caller adds what is allowed.
+    // OpenSSL's message is dropped, because it refers to a line of OpenSSL's source. The caller writes an error message
+    // that says what is allowed.
     return false;
   }
 }

@@ -2,7 +2,7 @@ import { Fields, parseList, createUnexpectedResponseError } from "../fields.ts";
 
 /** The state of a dataset between two changes. */
 export interface DatasetVersion {
-  /** A time in ISO 8601 format. Can be passed to every option `asOf`. */
+  /** A time in ISO 8601 format. Can be passed to any option `asOf`. */
   readonly asOf: string;
   /** Names of the version, such as `latest`. They can also be passed to `asOf`. */
   readonly tags: readonly string[];

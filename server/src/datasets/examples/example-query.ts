@@ -27,8 +27,8 @@ const exampleOrders: readonly ExampleOrder[] = [
 const selectableMembers = [...allMembers, ...fixedMembers];
 
 /**
- * The dataset and the version whose examples a request reads. `datasetId` is `undefined` if the request lists the ids
- * of examples instead.
+ * The dataset and the version whose examples a request reads. `datasetId` is `undefined` if the request names the
+ * examples by their ids.
  */
 export interface ExampleScope {
   readonly datasetId: string | undefined;

@@ -36,7 +36,7 @@ export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }
             className="chat-more"
             onClick={() => setShownCount(shownCount + pageSize)}
           >
-            Show more ({hiddenCount.toLocaleString()} messages)
+            Show more messages ({hiddenCount.toLocaleString()} hidden)
           </button>
         </li>
       )}

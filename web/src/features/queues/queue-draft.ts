@@ -28,7 +28,7 @@ export interface QuestionDraft {
   readonly min: number | undefined;
   /** `undefined` while the field is empty. */
   readonly max: number | undefined;
-  /** One choice per line: `2 = good` with a score, or `good`. */
+  /** One choice per line: a score and a label, such as `2 = good`, or only the label. */
   readonly choices: string;
 }
 

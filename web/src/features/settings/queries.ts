@@ -7,7 +7,7 @@ export interface ServerFacts {
   readonly version: string;
   /** Whether requests need an API key. */
   readonly needsKey: boolean;
-  /** Whether this browser may manage other tenants. */
+  /** Whether the user may manage other tenants. */
   readonly isOperator: boolean;
   /** Folder of the data; only sent to browsers on the server's own machine. */
   readonly dataDir: string | undefined;

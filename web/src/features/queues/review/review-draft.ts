@@ -89,7 +89,7 @@ export function setAnswer(
   return { ...draft, answers: answer === undefined ? others : { ...others, [key]: answer } };
 }
 
-/** Keys of the required questions that have no answer. */
+/** Returns the keys of the required questions that have no answer. */
 export const findMissingAnswers = (
   questions: readonly RubricQuestion[],
   { answers }: ReviewDraft,
