@@ -107,7 +107,10 @@ const createRandom = (seed) => {
 
 const random = createRandom(Number(values.seed));
 const draw = (pool, count) =>
-  Array.from({ length: count }, () => pool.splice(Math.floor(random() * pool.length), 1)[0]);
+  Array.from(
+    { length: Math.min(count, pool.length) },
+    () => pool.splice(Math.floor(random() * pool.length), 1)[0],
+  );
 
 const byFile = sourceFiles().map(samplesIn);
 const perKind = Math.floor(Number(values.count) / 3);
