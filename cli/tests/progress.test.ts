@@ -1,7 +1,7 @@
 import type { UploadProgress } from "millrace";
 import { describe, expect, test } from "vitest";
 import { fitLine, showProgress, ProgressMeter } from "../src/transfers/show-progress.ts";
-import { describeFile } from "../src/transfers/upload-report.ts";
+import { formatFileResult } from "../src/transfers/upload-report.ts";
 
 const progress: UploadProgress = {
   read: 12_000,
@@ -50,8 +50,8 @@ describe("the progress of an upload", () => {
       faults: [],
       warnings: [],
     };
-    expect(describeFile({ ...result, firstRow: 801 }, false)).toContain("2.0 s, 100 rows/s\n");
-    expect(describeFile(result, false)).toContain("2.0 s, 500 rows/s\n");
+    expect(formatFileResult({ ...result, firstRow: 801 }, false)).toContain("2.0 s, 100 rows/s\n");
+    expect(formatFileResult(result, false)).toContain("2.0 s, 500 rows/s\n");
   });
 
   test.each([20, 40, 60, 80, 81, 120])("fits %i columns for any name", (columns) => {

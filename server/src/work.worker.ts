@@ -79,7 +79,7 @@ function performTask(schemaCheck: SchemaValidator, task: Task): TaskResult {
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };
     }
     case "exampleCheck":
-      return toJson({ rejected: findInvalidExamples(schemaCheck, task) });
+      return toJsonResult({ rejected: findInvalidExamples(schemaCheck, task) });
     case "exampleResponse":
       return toTransferableResult(serializeResponse(task));
     default: {
@@ -90,7 +90,7 @@ function performTask(schemaCheck: SchemaValidator, task: Task): TaskResult {
   }
 }
 
-const toJson = (value: unknown): TaskResult =>
+const toJsonResult = (value: unknown): TaskResult =>
   toTransferableResult(Buffer.from(JSON.stringify(value)));
 
 function toTransferableResult(bytes: Buffer): TaskResult {

@@ -18,7 +18,7 @@ export interface ViewFields {
   readonly filter?: string | undefined;
   /** Condition that the root run of the trace must match. */
   readonly traceFilter?: string | undefined;
-  /** Condition that any run of the trace must match. */
+  /** Condition that at least one run of the trace must match. */
   readonly treeFilter?: string | undefined;
 }
 

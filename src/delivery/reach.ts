@@ -2,7 +2,7 @@ import type { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { hasAllOutcomes } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 
-/** Milliseconds for which a process end waits for a server that this process never reached. */
+/** Milliseconds that a process waits, when it ends, for a server that it never reached. */
 const unreachedLimitMs = 1_000;
 const checkIntervalMs = 25;
 

@@ -154,9 +154,9 @@ export async function replaySpool({
   await readdir(clientOptions.spoolDir);
   openFolder(clientOptions.spoolDir);
   const resolved = resolveOptions(clientOptions, process.env);
-  const sendProblem = findSendingProblem(resolved);
-  if (sendProblem !== undefined) {
-    throw new OptionError(sendProblem);
+  const sendingProblem = findSendingProblem(resolved);
+  if (sendingProblem !== undefined) {
+    throw new OptionError(sendingProblem);
   }
   // An environment variable that disables tracing must not prevent sending records from earlier.
   const options = { ...resolved, enabled: true };

@@ -7,8 +7,11 @@ export function computeEditDistance(left: string, right: string): number {
   for (let leftIndex = 0; leftIndex < left.length; leftIndex += 1) {
     const next = [leftIndex + 1];
     for (let rightIndex = 0; rightIndex < right.length; rightIndex += 1) {
-      const changed = (row[rightIndex] ?? 0) + (left[leftIndex] === right[rightIndex] ? 0 : 1);
-      next.push(Math.min(changed, (row[rightIndex + 1] ?? 0) + 1, (next[rightIndex] ?? 0) + 1));
+      const substitutionCost =
+        (row[rightIndex] ?? 0) + (left[leftIndex] === right[rightIndex] ? 0 : 1);
+      next.push(
+        Math.min(substitutionCost, (row[rightIndex + 1] ?? 0) + 1, (next[rightIndex] ?? 0) + 1),
+      );
     }
     row = next;
   }

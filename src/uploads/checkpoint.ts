@@ -227,7 +227,10 @@ const decodeSlot = (bytes: Buffer): string => bytes.toString().replaceAll("\u000
  */
 const maxSlotBlocks = 16;
 
-/** Returns the record with the most rows: the only one in the file, or that of one of its two slots. */
+/**
+ * Returns the record with the most rows. A file contains either a single record, or up to two records, one in each
+ * slot.
+ */
 function findLatestRecord(
   bytes: Buffer,
 ): { readonly record: unknown; readonly slot: 0 | 1 } | undefined {

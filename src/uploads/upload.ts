@@ -191,9 +191,9 @@ export class BulkUpload {
     this.#progressReporter.reportIfDue();
   }
 
-  #computeDigest(item: unknown, row: number): string {
+  #computeDigest(item: unknown, rowNumber: number): string {
     try {
-      this.#digestWriter.add(item, row);
+      this.#digestWriter.add(item, rowNumber);
     } catch {
       // The row is invalid now but was valid when the checkpoint was written, so it is not the same row.
       return "";
@@ -207,10 +207,10 @@ export class BulkUpload {
     this.#startChunk(this.#writer.cut(), lastRow);
   }
 
-  #startChunk({ tape, last }: WrittenTape, lastRow: number): void {
+  #startChunk({ tape, last }: WrittenTape, lastRowNumber: number): void {
     this.#lastWritten = last;
     this.#firstRow ??= last;
-    const chunk: Chunk = { lastRow, last, isDone: false };
+    const chunk: Chunk = { lastRow: lastRowNumber, last, isDone: false };
     this.#chunks.push(chunk);
     const work = this.#send(tape, chunk)
       .catch((error: unknown) => this.#fail(error))

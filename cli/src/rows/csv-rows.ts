@@ -23,7 +23,7 @@ const maxSampleChars = 4_194_304;
 interface Column {
   readonly name: string;
   readonly type: CsvType;
-  readonly isExplicit: boolean;
+  readonly hasExplicitType: boolean;
 }
 
 /**
@@ -65,7 +65,11 @@ export async function openCsv(
     const cells = firstRows
       .slice(0, maxSampleRows)
       .map((line) => unescapeFormula(line.cells[index] ?? ""));
-    return { name, type: explicitType ?? inferType(cells), isExplicit: explicitType !== undefined };
+    return {
+      name,
+      type: explicitType ?? inferType(cells),
+      hasExplicitType: explicitType !== undefined,
+    };
   });
   const readRows = async function* readRows(): AsyncGenerator<SourceRow | BadRow> {
     for (const line of firstRows) {
@@ -104,7 +108,7 @@ function toRow({ cells, fault }: CsvLine, columns: readonly Column[]): SourceRow
     return new BadRow(reason, JSON.stringify(cells));
   }
   const row: Record<string, unknown> = {};
-  for (const [index, { name, type, isExplicit }] of columns.entries()) {
+  for (const [index, { name, type, hasExplicitType: isExplicit }] of columns.entries()) {
     try {
       const value = parseCell(type, unescapeFormula(cells[index] ?? ""));
       if (value !== undefined) {

@@ -10,7 +10,7 @@ const matchesType: Readonly<Record<CsvType, (text: string) => boolean>> = {
   text: () => true,
   number: (text) => numberPattern.test(text) && isExact(text),
   boolean: (text) => text === "true" || text === "false",
-  json: (text) => /^[[{]/.test(text) && parseOrUndefined(text) !== undefined,
+  json: (text) => /^[[{]/.test(text) && parseJsonOrUndefined(text) !== undefined,
 };
 
 /** Infers the type that all of these texts have. Empty texts are ignored. */
@@ -41,7 +41,8 @@ export function parseCell(type: CsvType, text: string): unknown {
   if (text === "") {
     return undefined;
   }
-  const value = type === "number" && !numberPattern.test(text) ? undefined : parseOrUndefined(text);
+  const value =
+    type === "number" && !numberPattern.test(text) ? undefined : parseJsonOrUndefined(text);
   const isOfType = type === "json" ? value !== undefined : typeof value === type;
   if (!isOfType) {
     throw new Error(
@@ -55,7 +56,7 @@ export function parseCell(type: CsvType, text: string): unknown {
 const isExact = (text: string): boolean =>
   !/^-?\d+$/.test(text) || Number.isSafeInteger(Number(text));
 
-function parseOrUndefined(text: string): unknown {
+function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

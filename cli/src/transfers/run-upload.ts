@@ -8,7 +8,7 @@ import { parseMapping } from "../rows/parse-mapping.ts";
 import { createInterruptSignal, isId, withClient } from "../local-server/server-flags.ts";
 import { uploadFile } from "./upload-file.ts";
 import type { FileResult, RowKind, UploadPlan } from "./upload-file.ts";
-import { describeFile, sumResults } from "./upload-report.ts";
+import { formatFileResult, sumResults } from "./upload-report.ts";
 import { UsageError } from "../usage-error.ts";
 import type { MappingFlags } from "../rows/parse-mapping.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
@@ -47,7 +47,7 @@ export async function upload(
         const result = await uploadFile(client, file, plan);
         results.push(result);
         if (flags.json !== true) {
-          process.stdout.write(describeFile(result, flags.dryRun === true));
+          process.stdout.write(formatFileResult(result, flags.dryRun === true));
         }
         result.warnings.forEach((warning) => process.stderr.write(`warning: ${warning}\n`));
       }
@@ -83,7 +83,7 @@ const rowKinds: readonly RowKind[] = ["examples", "feedback", "runs"];
 
 async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
   const rowKind = rowKinds.find((kind) => kind === flags.resource);
-  const { dataset, project, format, dryRun = false, create = false, json } = flags;
+  const { dataset, project, format, dryRun = false, createDataset: create = false, json } = flags;
   if (rowKind === undefined) {
     throw new UsageError(
       `--resource must be one of ${rowKinds.join(", ")}, not ${JSON.stringify(flags.resource)}`,
@@ -155,7 +155,7 @@ export interface UploadFlags extends MappingFlags, ServerFlags {
   readonly project?: string;
   readonly format?: string;
   readonly delimiter?: string;
-  readonly create?: true;
+  readonly createDataset?: true;
   readonly dryRun?: true;
   readonly checkpoint?: string | false;
   readonly ordered?: true;

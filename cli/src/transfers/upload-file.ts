@@ -55,7 +55,6 @@ export interface FileResult extends UploadResult {
 
 type Item = SourceRow | BadRow;
 
-/** Uploads one file. */
 export async function uploadFile(
   client: Client,
   path: string,

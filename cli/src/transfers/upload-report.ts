@@ -5,7 +5,7 @@ const formatCount = (value: number, word: string): string =>
   `${value.toLocaleString("en")} ${word}`;
 
 /** Formats the result of uploading one file as text. */
-export function describeFile(result: FileResult, isDry: boolean): string {
+export function formatFileResult(result: FileResult, isDry: boolean): string {
   const { file, read, created, skipped, rejected, seconds, firstRow, rejectedFile } = result;
   // Rows that an earlier upload finished don't count towards the rate.
   const ownRows = read - Math.min(read, firstRow - 1);

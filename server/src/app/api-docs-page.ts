@@ -13,8 +13,8 @@ const cssType = "text/css; charset=utf-8";
 const jsType = "text/javascript; charset=utf-8";
 
 /**
- * Files of Swagger UI, which the build copies into its output, because the npm package that contains them would add
- * another server as a dependency.
+ * Files of Swagger UI. The build copies them from their npm package, because as a dependency of the published server
+ * it would bring a second HTTP server along.
  */
 const swaggerFiles: Readonly<Record<string, string>> = {
   "swagger-ui.css": cssType,

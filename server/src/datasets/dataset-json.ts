@@ -23,7 +23,7 @@ export const toDatasetJson = (dataset: Dataset): DatasetJson => ({
   modified_at: toIso(dataset.modifiedMicros),
   session_count: dataset.sessionCount,
   last_session_start_time:
-    dataset.lastSessionMicros === null ? null : toIso(dataset.lastSessionMicros),
+    dataset.lastExperimentStartMicros === null ? null : toIso(dataset.lastExperimentStartMicros),
   extra: dataset.extra,
   metadata: dataset.extra?.["metadata"] ?? null,
   baseline_experiment_id: dataset.baselineExperimentId,

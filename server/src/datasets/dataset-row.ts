@@ -42,7 +42,7 @@ export const parseDatasetRow = (row: DatasetRow, tokens: TokenCipher): Dataset =
   versionMicros: row.version_us,
   exampleCount: row.example_count,
   sessionCount: row.session_count,
-  lastSessionMicros: row.last_session_us,
+  lastExperimentStartMicros: row.last_session_us,
   shareToken:
     row.share_sealed === null
       ? null

@@ -43,7 +43,7 @@ export interface Dataset extends DatasetFields {
   /** Number of experiments on the dataset. */
   readonly sessionCount: number;
   /** Start of the newest experiment. */
-  readonly lastSessionMicros: number | null;
+  readonly lastExperimentStartMicros: number | null;
   readonly shareToken: ShareToken;
   /** `null` if the dataset can't be searched. */
   readonly index: DatasetIndex | null;

@@ -24,10 +24,10 @@ export class FeedbackReader implements FeedbackReads {
   readonly #tokens: TokenCipher;
   readonly #filtered: FilteredFeedback;
 
-  constructor(db: Database, tokens: TokenCipher, filtered: FilteredFeedback) {
+  constructor(db: Database, tokens: TokenCipher, filteredFeedback: FilteredFeedback) {
     this.#db = db;
     this.#tokens = tokens;
-    this.#filtered = filtered;
+    this.#filtered = filteredFeedback;
   }
 
   async find(tenantId: string, id: string): Promise<Feedback | undefined> {

@@ -28,8 +28,8 @@ export type FieldType =
   | "entry";
 
 /**
- * The fields of one group describe the same entry, of which a row has several. A single entry must meet all
- * conditions on the fields of a group.
+ * A row can have several entries in each group, such as several metadata entries. All conditions on the fields of one
+ * group must be met by the same entry.
  */
 export type Group = "metadata" | "inputs" | "outputs" | "feedback";
 

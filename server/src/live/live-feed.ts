@@ -6,7 +6,7 @@ import { ActivityHistory } from "./activity-history.ts";
 import type { LiveSecond } from "./activity-history.ts";
 import type { SdkClient, SdkClients } from "./sdk-clients.ts";
 
-/** What the feed sends to a connected UI: first the last minutes, then an update each second. */
+/** What the feed sends to a connected UI: first the activity of the last few minutes, then an update each second. */
 export interface LiveEvent {
   /** Seconds since the epoch. Everything before this second is complete. */
   readonly now: number;
@@ -32,8 +32,8 @@ interface Listener {
 }
 
 /**
- * Sends the counts of the runs that were stored to the connected UIs, once a second. No timer runs without
- * connections.
+ * Once a second, sends the connected UIs the counts of the runs that were stored. While no UI is connected, no timer
+ * runs.
  */
 export class LiveFeed {
   readonly #history = new ActivityHistory(historySeconds);

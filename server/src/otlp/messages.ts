@@ -9,8 +9,9 @@ export const areMessages = (items: readonly unknown[]): boolean =>
   items.every((item) => isObject(item) && ("role" in item || "message" in item));
 
 /**
- * Converts messages of the common conventions to one form: the parts of `gen_ai.input.messages`, the indexed names of
- * older versions, and those of OpenInference. A message that already has this form is not changed.
+ * Converts messages to one form. They can follow any of the common conventions: `gen_ai.input.messages` with its
+ * parts, the indexed attribute names of older versions, or the attribute names of OpenInference. A message that
+ * already has this form is not changed.
  */
 export const toMessages = (items: readonly unknown[]): readonly Message[] =>
   items.flatMap((item) => {

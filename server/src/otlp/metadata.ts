@@ -80,7 +80,10 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
   };
 }
 
-/** Takes the parameters of a model call. They also stay in the metadata, under their original names. */
+/**
+ * Collects the parameters of a model call. Those that begin with `gen_ai.request.` also stay in the metadata, under
+ * their original names.
+ */
 export function toInvocationParams(bag: AttributeBag): Members | undefined {
   const { stop_sequences: stop, ...request } = Object.fromEntries(bag.peekAll("gen_ai.request."));
   const definitions = bag.takeText("gen_ai.tool.definitions");

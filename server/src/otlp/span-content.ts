@@ -146,9 +146,9 @@ function takeMessages(
   events: readonly SpanEvent[],
   source: PayloadSource,
 ): readonly Message[] {
-  const parts = toParts(takeAttribute(bag, events, source.messages));
-  if (parts !== undefined) {
-    return toMessages(parts);
+  const messageParts = toParts(takeAttribute(bag, events, source.messages));
+  if (messageParts !== undefined) {
+    return toMessages(messageParts);
   }
   for (const prefix of source.indexedMessages) {
     const list = bag.takeList(prefix);

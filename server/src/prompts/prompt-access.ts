@@ -81,15 +81,18 @@ export class PromptAccess {
     const taggedCommit = toCommit(
       await this.#db.first(promptQueries.findTaggedCommit, { promptId, tag: name }),
     );
-    const hash = name.toLowerCase();
-    if (taggedCommit !== undefined || !isCommitHash(hash)) {
+    const hashPrefix = name.toLowerCase();
+    if (taggedCommit !== undefined || !isCommitHash(hashPrefix)) {
       return taggedCommit;
     }
     // A hash has only hexadecimal digits, so all hashes with the prefix sort before the prefix followed by g.
-    const range = { promptId, from: hash, to: `${hash}g` };
+    const range = { promptId, from: hashPrefix, to: `${hashPrefix}g` };
     const found = await this.#db.all(promptQueries.listCommitsByPrefix, range);
     if (found.length > 1) {
-      throw new RequestError(422, `more than one commit begins with ${hash}; pass more digits`);
+      throw new RequestError(
+        422,
+        `more than one commit begins with ${hashPrefix}; pass more digits`,
+      );
     }
     return toCommit(found[0]);
   }

@@ -6,7 +6,7 @@ import { allValues, firstValue, parseCount, parseId, parseBoolean } from "../htt
 import type { QueryString } from "../http/query-string.ts";
 
 /** Parameters that filter by properties that prompts on this server do not have. */
-const unsupported = ["tag_value_id", "upstream_repo_owner", "upstream_repo_handle"];
+const unsupportedParameters = ["tag_value_id", "upstream_repo_owner", "upstream_repo_handle"];
 
 /**
  * Parses the query string of a list of prompts.
@@ -14,7 +14,7 @@ const unsupported = ["tag_value_id", "upstream_repo_owner", "upstream_repo_handl
  * @throws RequestError 422: a parameter has an invalid value or is not supported.
  */
 export function parsePromptQuery(query: QueryString): PromptQuery {
-  const unsupportedName = unsupported.find((name) => readText(query, name) !== undefined);
+  const unsupportedName = unsupportedParameters.find((name) => readText(query, name) !== undefined);
   if (unsupportedName !== undefined || parseBoolean(query, "with_latest_manifest") === true) {
     throw new RequestError(
       422,

@@ -115,7 +115,10 @@ export const addEntryColumns = (entries: Entries) =>
         .as("reviews_json"),
     );
 
-/** Selects from the entries of a queue that have a status, as the reviewer without a name sees it: the API clients. */
+/**
+ * Selects from the entries of a queue that have the given status. API clients have no reviewer name, so it is the
+ * status that a reviewer without a name sees.
+ */
 export function selectWithStatus(
   tenantId: string,
   { queueId, status }: Pick<EntryQuery, "queueId" | "status">,

@@ -39,7 +39,7 @@ const selectWaiting = (waiting: Parameters<WaitingValues>) =>
         .selectFrom("annotation_queue_reviews as v")
         .whereRef("v.place", "=", "e.place");
       const otherReviewers = reviews
-        .select((review) => review.fn.countAll<number>().as("count"))
+        .select((reviewBuilder) => reviewBuilder.fn.countAll<number>().as("count"))
         .where("v.reviewer", "<>", waiting.reviewer)
         .where((review) =>
           review.or([

@@ -89,7 +89,7 @@ const runMembers = {
 /** A run also contains the other members that its client sent. */
 const withSentMembers = { additionalProperties: true } as const;
 
-/** Handlers write runs as bytes: payloads are copied as they were received. */
+/** A run in a response. Handlers write it as bytes and copy its payloads as they were received. */
 export const runSchema = Type.Object(
   { id: Id, ...runMembers },
   { title: "Run", ...withSentMembers },

@@ -42,7 +42,6 @@ class PostgresCompiler extends PostgresQueryCompiler {
 
 const compilers = { sqlite: new SqliteCompiler(), postgres: new PostgresCompiler() };
 
-/** Compiles a query for an engine. */
 export function compileFor(
   engine: EngineName,
   query: OperationNodeSource,

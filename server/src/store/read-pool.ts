@@ -95,7 +95,7 @@ export class ReadPool {
       return Promise.reject(new RequestError(503, detail, 1));
     }
     return new Promise((resolve, reject) => {
-      const settle = (): void => {
+      const cleanUp = (): void => {
         clearTimeout(timer);
         stopListening?.();
         this.#open.delete(query);
@@ -106,11 +106,11 @@ export class ReadPool {
         tenantId,
         deadlineMs: performance.now() + this.#timeoutMs,
         resolve: (value) => {
-          settle();
+          cleanUp();
           resolve(value);
         },
         reject: (cause) => {
-          settle();
+          cleanUp();
           reject(cause);
         },
       };

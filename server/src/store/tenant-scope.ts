@@ -68,7 +68,7 @@ export const withProjectKey = <Rest extends readonly unknown[]>(
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.project(id), ...rest];
 
-/** For arguments that begin with a tenant and the id of a dataset. */
+/** Replaces the dataset's id by its key, in arguments that begin with a tenant and the id of a dataset. */
 export const withDatasetKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,

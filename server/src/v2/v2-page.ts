@@ -10,7 +10,7 @@ import { firstValue, parseCount } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 const pageDefault = 20;
-const pageMax = 100;
+const pageSizeMax = 100;
 const dayMicros = 24 * 60 * 60 * 1_000_000;
 
 /** Body members for paging in the second version of the API; responses contain `items` and `next_cursor`. */
@@ -59,7 +59,7 @@ export function rejectUnsupportedParameters(query: QueryString, names: readonly 
 }
 
 export const toPageSize = (size: number | null | undefined): number =>
-  Math.min(size ?? pageDefault, pageMax);
+  Math.min(size ?? pageDefault, pageSizeMax);
 
 /** Reads `page_size` from a query string. */
 export const parsePageSize = (query: QueryString): number =>

@@ -177,7 +177,7 @@ const fields: Readonly<Record<string, Field>> = {
     toJson: (members, { isSource = false }) =>
       String(isSource || omitNull(members.get("reference_example_id")) !== undefined),
   },
-  // This server does not store these fields. A response omits them, as the platform omits fields without a value.
+  // This server does not store these fields. A response omits them, as LangSmith omits fields without a value.
   ...Object.fromEntries(
     ["PRICE_MODEL_ID", "THREAD_EVALUATION_TIME", "LS_USER_ID"].map((name): [string, Field] => [
       name,

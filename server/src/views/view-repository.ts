@@ -44,7 +44,7 @@ export interface ViewPage {
 
 export interface ViewReads {
   /**
-   * Lists the views of a project by name.
+   * Lists the views of a project, ordered by name.
    *
    * @throws RequestError 404: the project does not exist.
    */

@@ -25,7 +25,7 @@ export type AttemptResult =
       readonly error: SdkError;
       /** Whether another attempt may be made. */
       readonly shouldRetry: boolean;
-      /** Wait before the next attempt that the server requested with `Retry-After`. */
+      /** The delay that the server requested with `Retry-After`, to be observed before the next attempt. */
       readonly retryAfterMs?: number | undefined;
       /** Whether the server may have acted on the request although no usable response arrived. */
       readonly mayHaveTakenEffect: boolean;

@@ -53,7 +53,10 @@ export type BlockingArg<Arg> = Arg extends NonTransferable
       } & BlockingOptions
     : Arg;
 
-/** Types that can't be sent to another thread: they would have to run in the thread that blocks. */
+/**
+ * Types of values that can't be sent to another thread, because their code would have to run in the thread that is
+ * blocked.
+ */
 export type NonTransferable = ((...args: never[]) => unknown) | AsyncIterable<unknown>;
 
 /** A list becomes an array; a promise becomes its value. */

@@ -42,9 +42,9 @@ export function findCardLength(groups: string): number {
  * Returns the offset of the next group that may begin a card number. In a text with several groups,
  * a card number begins with a group of at least four digits.
  */
-export function findNextGroup(groups: string): number {
-  const index = groups.search(/[ -]\d{4}/);
-  return index === -1 ? groups.length : index;
+export function findNextGroup(text: string): number {
+  const index = text.search(/[ -]\d{4}/);
+  return index === -1 ? text.length : index;
 }
 
 const startsWithFourDigits = /^\d{4}/;

@@ -51,7 +51,10 @@ export interface EnvironmentLookup {
   readonly env: Environment;
   /** The list to which a fault is added if the variable is invalid. */
   readonly faults: EnvironmentFault[];
-  /** The variable that each value comes from, by option. The variable that is used here is added to it. */
+  /**
+   * The environment variable that each option's value comes from, by option. Reading an option adds its variable to
+   * this map.
+   */
   readonly sources: Map<string, string>;
 }
 

@@ -163,8 +163,8 @@ export class SharedTraffic {
     return undefined;
   }
 
-  #findSlot(number: number): { readonly head: Int32Array; readonly bytes: Uint8Array } {
-    const offset = counterBytes + totalBytes + (number % slotCount) * slotBytes;
+  #findSlot(failureNumber: number): { readonly head: Int32Array; readonly bytes: Uint8Array } {
+    const offset = counterBytes + totalBytes + (failureNumber % slotCount) * slotBytes;
     return {
       head: new Int32Array(this.memory, offset, 2),
       bytes: new Uint8Array(this.memory, offset + slotHeadBytes, slotBytes - slotHeadBytes),

@@ -7,7 +7,7 @@ import type { KeyValues } from "../run.ts";
  */
 export type FeedbackSourceType = "api" | "model" | "app" | "auto_eval";
 
-/** Source of a feedback entry (specification, section 3). */
+/** The source of a feedback entry. */
 export interface FeedbackSource {
   readonly type?: string | undefined;
   /** Free-form metadata. Its member `__run: { run_id }` refers to the run of the evaluator. */

@@ -19,7 +19,7 @@ export interface Run {
   readonly status?: string | undefined;
   readonly inputs?: KeyValues | undefined;
   readonly outputs?: KeyValues | undefined;
-  /** Message and stack of the error that the work threw. */
+  /** Message and stack of the error with which the run failed. */
   readonly error?: string | undefined;
   /** Free-form data as it was recorded, including the member `metadata`. */
   readonly extra?: RunExtra | undefined;
@@ -56,7 +56,7 @@ export interface Run {
   readonly shareToken?: string | undefined;
   /** Path of the run's page in the UI. */
   readonly appPath?: string | undefined;
-  /** URLs of its attachments, by name; {@link Runs.readAttachment} reads one. */
+  /** URLs of the run's attachments, by name. {@link Runs.readAttachment} reads an attachment. */
   readonly attachments?: Readonly<Record<string, Attachment>> | undefined;
   /** The child runs, ordered by start; present with `withChildRuns: true`. */
   readonly childRuns?: readonly Run[] | undefined;

@@ -70,8 +70,8 @@ export class Batcher {
       options.fieldBytes,
     );
     this.#encoder = new RecordEncoder(this.#writer, options);
-    // A first call, only so that the engine compiles `requestTurn` now. To compile takes stack, and a later call may come
-    // from a program that has almost none left.
+    // This call only makes the engine compile `requestTurn` now. Compiling needs stack space, and a later call may
+    // come from a program that has almost none left.
     this.#cutTimer.requestTurn();
   }
 
@@ -349,8 +349,8 @@ export class Batcher {
   }
 
   /**
-   * Called before a record is added to the open tape. If the record starts the timer or completes a batch, this
-   * requests a turn of the event loop to do so.
+   * Called before a record is added to the open tape. Requests a turn of the event loop if the timer is not set, or
+   * if the record completes a batch and the queue is idle.
    */
   #schedule(): void {
     const records = (this.#openTape?.records ?? 0) + 1;

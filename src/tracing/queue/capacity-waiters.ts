@@ -1,7 +1,7 @@
 /** A caller that waits for capacity. */
 interface Waiter {
   readonly resolve: (hasCapacity: boolean) => void;
-  readonly deadline: NodeJS.Timeout;
+  readonly timer: NodeJS.Timeout;
 }
 
 /**
@@ -26,7 +26,7 @@ export class CapacityWaiters {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         resolve,
-        deadline: setTimeout(() => this.#settle(waiter, false), timeoutMs),
+        timer: setTimeout(() => this.#settle(waiter, false), timeoutMs),
       };
       this.#waiters.add(waiter);
       this.admitIfCapacity();
@@ -57,7 +57,7 @@ export class CapacityWaiters {
   }
 
   #settle(waiter: Waiter, hasCapacity: boolean): void {
-    clearTimeout(waiter.deadline);
+    clearTimeout(waiter.timer);
     if (this.#waiters.delete(waiter)) {
       waiter.resolve(hasCapacity);
     }

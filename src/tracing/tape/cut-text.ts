@@ -23,7 +23,7 @@ export function isProbablyWide(text: string): boolean {
 export const cutText = (text: string, bytes: number): string =>
   truncateText(text, countFittingUnits(text, bytes));
 
-/** Counts how many UTF-16 units of a text fit into a number of bytes, in UTF-8 as well as in UTF-16. */
+/** Counts how many UTF-16 units of a text can be kept so that they take at most this many bytes as UTF-8. */
 function countFittingUnits(text: string, bytes: number): number {
   const maxUnits = Math.min(text.length, bytes);
   const head = text.slice(0, maxUnits);

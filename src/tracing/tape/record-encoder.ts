@@ -76,7 +76,7 @@ export class RecordEncoder {
   }
 
   /**
-   * Encodes the record of a run in wire format.
+   * Encodes the record of a run that is given in wire format.
    *
    * @throws {@link ValidationError} the id is not a UUID, the dotted order is malformed, or it contradicts the id or
    * the trace id.

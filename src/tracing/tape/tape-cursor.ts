@@ -31,15 +31,18 @@ export abstract class TapeCursor {
   /** How many fields of the current record were truncated. */
   cutFields = 0;
 
-  /** `fieldBytes` is the largest content of a field, bytes; markers at its end may exceed it. */
-  constructor(tape: Tape, nextTape: ProvideTape, fieldBytes: number = unlimited) {
+  /**
+   * `maxFieldBytes` is the maximum size of a field's content in bytes. Markers at the end of a truncated field may
+   * exceed it.
+   */
+  constructor(tape: Tape, nextTape: ProvideTape, maxFieldBytes: number = unlimited) {
     this.#tape = tape;
     this.bytes = tape.bytes;
     this.view = tape.view;
     this.limit = tape.capacity;
     this.offset = tape.usedBytes;
     this.#nextTape = nextTape;
-    this.fieldBytes = fieldBytes;
+    this.fieldBytes = maxFieldBytes;
   }
 
   get tape(): Tape {
@@ -175,9 +178,9 @@ export abstract class TapeCursor {
   }
 
   /** Moves the unfinished record to the next tape, with capacity for `bytes` more. */
-  protected moveRecord(bytes: number, isExact = false): void {
+  protected moveRecord(additionalBytes: number, isExact = false): void {
     const written = this.bytes.subarray(this.#recordStart, this.offset);
-    const next = this.#nextTape(written.length + bytes, isExact);
+    const next = this.#nextTape(written.length + additionalBytes, isExact);
     next.bytes.set(written, next.usedBytes);
     const fieldEnd = this.#fieldEnd;
     this.continueOn(next);

@@ -23,7 +23,10 @@ export interface Journal {
   seal(): void;
   /** Removes the records from disk, because their outcome is known. */
   discard(): void;
-  /** Keeps the records on disk as spooled ones. Returns false unless all `records` of them are on disk. */
+  /**
+   * Keeps the records on disk as spooled records. `records` is their number. Returns false unless that many are on
+   * disk.
+   */
   keepSpooled(records: number): boolean;
 }
 

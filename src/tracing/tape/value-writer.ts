@@ -361,7 +361,7 @@ class RepetitionBudget {
     return this.#repeats > repetitionLimit;
   }
 
-  /** Resets the counts. Call this before the next value is written. */
+  /** Resets the count of markers. Call this before the next value is written. */
   reset(): void {
     this.#objects = 0;
     this.#repeats = 0;

@@ -222,8 +222,8 @@ class PayloadChunks {
   }
 
   /**
-   * Writes the items up to the first one with binary data as a remembered list, and the rest as
-   * plain text. Binary data becomes attachments of one run, so other runs can't refer to it.
+   * Writes the items before the first one with binary data as a list that other runs can refer to, and the remaining
+   * items as plain text. Binary data becomes attachments of one run, so other runs can't refer to it.
    */
   #writeList(start: number, knownList: SentList | undefined): number {
     this.#closePlainText();

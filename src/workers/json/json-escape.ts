@@ -17,7 +17,7 @@ function markEscaped(word: number): number {
 }
 
 /** Whether JSON.stringify escapes a byte of UTF-8 text. */
-function isEscaped(byte: number): boolean {
+function needsEscape(byte: number): boolean {
   return byte < 0x20 || byte === quote || byte === backslash;
 }
 
@@ -69,7 +69,7 @@ export function escapeText(
  * after it.
  */
 export function escapeByte(out: DataView, to: number, byte: number): number {
-  if (!isEscaped(byte)) {
+  if (!needsEscape(byte)) {
     out.setUint8(to, byte);
     return to + 1;
   }
@@ -126,7 +126,7 @@ export function writeSurrogatePair(
  */
 export const packedUtf8ByUnit: Int32Array = Int32Array.from({ length: 0x10000 }, (_, unit) => {
   if (unit < 0x80) {
-    return isEscaped(unit) ? 0 : unit | (1 << 24);
+    return needsEscape(unit) ? 0 : unit | (1 << 24);
   }
   if (unit < 0x800) {
     return 0xc0 | (unit >> 6) | ((0x80 | (unit & 0x3f)) << 8) | (2 << 24);

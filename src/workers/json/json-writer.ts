@@ -188,8 +188,10 @@ export class JsonWriter {
     }
   }
 
-  #enlargeBuffer(count: number): void {
-    const largerBuffer = Buffer.allocUnsafeSlow(Math.ceil((this.length + count) * 1.5) + 1_024);
+  #enlargeBuffer(additionalBytes: number): void {
+    const largerBuffer = Buffer.allocUnsafeSlow(
+      Math.ceil((this.length + additionalBytes) * 1.5) + 1_024,
+    );
     this.bytes.copy(largerBuffer, 0, 0, this.length);
     this.bytes = largerBuffer;
     this.#view = createView(largerBuffer);

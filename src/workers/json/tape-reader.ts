@@ -126,7 +126,6 @@ export class TapeReader {
     return this.#ids[record] ?? 0;
   }
 
-  /** Returns the run's id. */
   readRunId(record: number): string {
     const start = this.findIdStart(record);
     return this.bytes.toString("latin1", start, start + uuidLength);

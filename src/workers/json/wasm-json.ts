@@ -61,9 +61,9 @@ export class WasmJson {
   #addressShift = 0;
 
   /** Returns `undefined` if the process has no WebAssembly, or too little memory for it. */
-  static create(runtime: Uint8Array): WasmJson | undefined {
+  static create(runtimeJson: Uint8Array): WasmJson | undefined {
     try {
-      return new WasmJson(runtime);
+      return new WasmJson(runtimeJson);
     } catch {
       // The TypeScript writer is used instead. It is only slower.
       return undefined;
@@ -126,8 +126,8 @@ export class WasmJson {
   }
 
   /**
-   * Whether this run can be written here: it has no attachments, no markers and no keys outside the
-   * wire format.
+   * Whether this class can write the run: it has no attachments, no withheld fields, no keys outside the wire format,
+   * and not too many records.
    */
   canWrite({ records, attachments, withheldFields }: RunOperation): boolean {
     return (

@@ -402,9 +402,7 @@ export class Redactor {
     this.#maskedCount += maskText(this.#bytes, name, position) ? 1 : 0;
   }
 
-  /**
-   * Name in the masks of the value under the key at `offset`; `undefined` if the value is not masked.
-   */
+  /** Returns the name to show in the mask if the value of the key at `offset` must be masked, otherwise `undefined`. */
   #findKeyRule(offset: number): string | undefined {
     if (this.#plan.keys.length === 0) {
       return undefined;

@@ -43,8 +43,8 @@ export class SpoolJournal {
   #segment: OpenSegment | undefined;
   #isBroken = false;
 
-  constructor(host: JournalFunctions) {
-    this.#functions = host;
+  constructor(functions: JournalFunctions) {
+    this.#functions = functions;
   }
 
   /** Writes one record. */

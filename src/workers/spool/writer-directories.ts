@@ -77,7 +77,7 @@ export class WriterDirectories {
     try {
       return work(this.#getOwnDirectory());
     } catch (error) {
-      if (!isMissing(error)) {
+      if (!isFileNotFoundError(error)) {
         throw error;
       }
       // The directory was deleted while this process was running.
@@ -218,5 +218,5 @@ export class WriterDirectories {
   }
 }
 
-const isMissing = (error: unknown): boolean =>
+const isFileNotFoundError = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";

@@ -200,7 +200,7 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await openAsAnn(addressOf(id));
     await waitUntilReady(ann);
     await ann.keyboard.press("1");
-    await ann.getByRole("button", { name: "Correct outputs" }).click();
+    await ann.getByRole("button", { name: "Add correction" }).click();
     const editor = ann.getByRole("textbox", { name: "Corrected outputs" });
     await editor.click();
     await ann.keyboard.press("Control+A");

@@ -250,7 +250,7 @@ const reviewEffects = {
     shows: (page) => isAnswered(page).toBe("false"),
   },
   "Write a note": focuses("textarea"),
-  "Correct outputs": {
+  "Add correction": {
     shows: (page) => page.getByRole("button", { name: "Discard correction" }).waitFor(),
   },
   "Add to dataset": { shows: (page) => page.getByText("Added to the dataset.").waitFor() },

@@ -19,7 +19,7 @@ import {
   createExamples,
   updateExample,
   updateExamples,
-  updateUploadedExamples,
+  updateExamplesFromForm,
   uploadExamples,
 } from "./example-write-handlers.ts";
 import type { ExampleWriteDependencies } from "./example-write-handlers.ts";
@@ -188,6 +188,6 @@ export function addExampleWriteRoutes(
       otherResponses: { 201: writtenExamplesSchema },
     }),
     handler: (request, reply) =>
-      updateUploadedExamples(scopeToRequest(dependencies, request), request, reply),
+      updateExamplesFromForm(scopeToRequest(dependencies, request), request, reply),
   });
 }

@@ -132,7 +132,7 @@ export async function checkExamples(
 }
 
 /** `PATCH /v1/platform/datasets/{id}/examples`: updates examples and their attachments from a multipart form. */
-export async function updateUploadedExamples(
+export async function updateExamplesFromForm(
   dependencies: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -185,7 +185,7 @@ export interface ExampleReads {
   /** Reads one page of examples in the order of creation. A page is empty only if no more examples follow. */
   page(tenantId: string, query: ExamplePageQuery): Promise<readonly Example[]>;
   /** Finds the dataset that contains an example, or contained it before it was deleted. */
-  findDatasetId(tenantId: string, id: string): Promise<string | undefined>;
+  findDatasetId(tenantId: string, exampleId: string): Promise<string | undefined>;
   /** Returns the ids of those runs from which an existing example was created. */
   listSources(tenantId: string, runIds: readonly string[]): Promise<readonly string[]>;
   listSplits(

@@ -70,7 +70,7 @@ async function receiveParts(request: IncomingMessage, file: UploadFile): Promise
     reject(413, `the form has more than ${serverLimits.formFields} fields`),
   );
   form.on("error", (cause: unknown) => reject(422, `the form is malformed: ${messageOf(cause)}`));
-  const parsed = finished(form).catch((cause: unknown) =>
+  const parsing = finished(form).catch((cause: unknown) =>
     reject(422, `the form is malformed: ${messageOf(cause)}`),
   );
   await readChunks(
@@ -80,13 +80,13 @@ async function receiveParts(request: IncomingMessage, file: UploadFile): Promise
         throw firstError;
       }
       if (!form.write(chunk)) {
-        await Promise.race([once(form, "drain").catch(() => undefined), parsed]);
+        await Promise.race([once(form, "drain").catch(() => undefined), parsing]);
       }
     },
     { bytesMax: serverLimits.uploadBytes, withinMs: serverLimits.uploadMs },
   );
   form.end();
-  await parsed;
+  await parsing;
   await files[0]?.copying;
   if (firstError !== undefined) {
     throw firstError;

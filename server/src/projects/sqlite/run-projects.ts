@@ -48,8 +48,8 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 
   /**
-   * Finds the key of the project that a run names; `undefined` if the run names no project, or the reason why the run
-   * must be rejected.
+   * Finds the key of the project that a run names. Returns `undefined` if the run names no project, and an object
+   * with the reason if the run must be rejected.
    */
   resolve(
     tenantId: string,

@@ -15,10 +15,7 @@ export interface FileStore extends RequestScoped<FileStore> {
   }>;
 }
 
-/**
- * `GET /attachments?token`: returns a file of a run or an example. The token is signed, and contains which file it
- * is.
- */
+/** `GET /attachments?token`: returns a file of a run or an example. The signed token identifies the file. */
 export async function readAttachment(
   { store, links }: WithLinks<FileStore>,
   request: FastifyRequest,

@@ -20,7 +20,10 @@ export interface TenantContent {
   readonly tenantId: string;
 }
 
-/** Bytes by which a list item counts in addition to its own: joining many small items takes time, too. */
+/**
+ * Bytes that are added to the size of each list item when the limit is checked, because joining many small items
+ * takes time, too.
+ */
 const itemCostBytes = 64;
 const comma = Buffer.from(",");
 const openBracket = Buffer.from("[");

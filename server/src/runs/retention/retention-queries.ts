@@ -3,8 +3,8 @@ import { createQueryBuilder, Query } from "../../storage/query.ts";
 import type { Parameters } from "../../storage/query.ts";
 
 /**
- * Rules are stored as settings with the keys `retention/{tenant id}` and `retention/{tenant id}/{project id}`; the
- * value is a number of days, or empty.
+ * Rules are stored as settings with the keys `retention/{tenant id}` and `retention/{tenant id}/{project id}`. The
+ * value is a number of days, or empty: then runs are kept for ever.
  */
 interface RetentionTables {
   readonly settings: { readonly key: string; readonly value: string };

@@ -17,7 +17,7 @@ export class RetentionRules implements RetentionReads {
 
   async list(tenantId: string): Promise<readonly RetentionRule[]> {
     const from = ruleKey(tenantId, null);
-    // '0' follows '/' in ASCII, so the range contains exactly the keys that begin with `from`.
+    // '0' follows '/' in ASCII, so the range contains the key `from` and all keys that begin with `from` and a slash.
     const rows = await this.#db.all(retentionQueries.list, { from, to: `${from}0` });
     return rows.map(({ key, value }) => ({
       projectId: key.split("/")[2] ?? null,

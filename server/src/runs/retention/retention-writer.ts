@@ -73,7 +73,7 @@ export class RetentionWriter implements RetentionWrites {
 }
 
 /**
- * Appended to a project's key, this sorts after the key itself and before every other key, also before the qualified
- * key `<id>/<tenant id>`.
+ * Suffix for a project's key. The key with this suffix sorts directly after the key itself: before every key that
+ * follows it, including the qualified key `<id>/<tenant id>`.
  */
 const afterKeySuffix = "!";

@@ -1,7 +1,12 @@
 import { measureNames } from "../run-measures.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
-import { wholeText, textOf, textOrNull, createPlaceholders } from "../../storage/sqlite/rows.ts";
+import {
+  toWholeTextSql,
+  textOf,
+  textOrNull,
+  createPlaceholders,
+} from "../../storage/sqlite/rows.ts";
 
 /** The columns of `runs` that every insert and update writes, in the order of {@link rowToValues}. */
 export const runColumns = [
@@ -28,7 +33,7 @@ export const readColumns = [...runColumns, "measured"] as const;
  * back.
  */
 export const wholeColumns = readColumns.map((name) =>
-  name === "name" || name === "run_type" ? wholeText(name) : name,
+  name === "name" || name === "run_type" ? toWholeTextSql(name) : name,
 );
 
 /** The columns of the measures, in the order of {@link measuresToValues}. */

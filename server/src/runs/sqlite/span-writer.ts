@@ -214,7 +214,7 @@ export class SpanWriter {
         projectId: hasProject ? run.projectId : newParent.projectId,
       };
       // If spans name each other as parents in a cycle, they are not moved.
-      if (!newParent.dottedOrder.includes(idOf(run.id)) && isChanged(run, moved)) {
+      if (!newParent.dottedOrder.includes(idOf(run.id)) && hasMoved(run, moved)) {
         this.#rows.placeRun(run, moved);
         for (const child of this.#rows.listChildren(tenantId, span)) {
           pending.push([child, moved]);
@@ -241,7 +241,7 @@ const noPayloadFacets: readonly string[] = [];
 
 type SpanTracePosition = Pick<RunRow, "traceId" | "dottedOrder" | "parentRunId">;
 
-const isChanged = (previous: RunRow, next: RunRow): boolean =>
+const hasMoved = (previous: RunRow, next: RunRow): boolean =>
   previous.dottedOrder !== next.dottedOrder ||
   previous.parentRunId !== next.parentRunId ||
   previous.projectId !== next.projectId;

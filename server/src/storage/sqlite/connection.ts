@@ -157,8 +157,8 @@ class EngineConnection implements Connection {
     return statement;
   }
 
-  defineFunction(name: string, performer: (...values: unknown[]) => string): void {
-    this.#db.function(name, { deterministic: false }, performer);
+  defineFunction(name: string, implementation: (...values: unknown[]) => string): void {
+    this.#db.function(name, { deterministic: false }, implementation);
   }
 
   runLimited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result> {

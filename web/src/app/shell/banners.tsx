@@ -81,7 +81,7 @@ export const StaleBanner = () => {
   );
 };
 
-const diskCheckMs = 15_000;
+const diskCheckIntervalMs = 15_000;
 
 /** Whether the server accepts only deletions because its disk is full. */
 const readOnlyQuery = queryOptions({
@@ -92,7 +92,7 @@ const readOnlyQuery = queryOptions({
     >;
     return info["read_only"] !== undefined;
   },
-  refetchInterval: diskCheckMs,
+  refetchInterval: diskCheckIntervalMs,
 });
 
 /** Shows that the server is read-only, and what to do. */

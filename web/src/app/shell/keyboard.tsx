@@ -49,13 +49,13 @@ export const Keyboard = () => {
       <button
         type="button"
         className="palette-open"
-        aria-label={`Go to page ${paletteKeys}`}
+        aria-label={`Search pages and commands ${paletteKeys}`}
         onClick={() => setOpenDialog("palette")}
       >
         <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
           <path d="M7 2a5 5 0 1 0 0 10A5 5 0 0 0 7 2ZM10.6 10.6 14 14" />
         </svg>
-        <span className="palette-hint">Go to page</span>{" "}
+        <span className="palette-hint">Search pages and commands</span>{" "}
         <kbd className="palette-hint">{paletteKeys}</kbd>
       </button>
       {openDialog === "palette" && <Palette commands={commands} onClose={close} />}

@@ -187,13 +187,13 @@ const FilterChips = ({
   readonly onApply: (filter: string) => void;
 }) => (
   <ul className="filter-chips" aria-label="Filter conditions">
-    {splitConditions(filter).map((part) => (
-      <li key={part} className="filter-chip" title={toVisibleText(part)}>
-        <span>{toVisibleText(describeCondition(part))}</span>
+    {splitConditions(filter).map((condition) => (
+      <li key={condition} className="filter-chip" title={toVisibleText(condition)}>
+        <span>{toVisibleText(describeCondition(condition))}</span>
         <button
           type="button"
-          aria-label={`Remove ${toVisibleText(describeCondition(part))}`}
-          onClick={() => onApply(removeConditions(filter, (other) => other === part))}
+          aria-label={`Remove ${toVisibleText(describeCondition(condition))}`}
+          onClick={() => onApply(removeConditions(filter, (other) => other === condition))}
         >
           ✕
         </button>

@@ -38,7 +38,7 @@ const pathPlaceholder = ".<path>";
 interface OpenCall {
   readonly name: string;
   /** The index of the argument at the cursor, from 0. */
-  argument: number;
+  argumentIndex: number;
   /** The first argument, if it is a name. */
   field: string | undefined;
   /** The key of an earlier `eq(metadata_key, …)` in the same `and`: `metadata_value` conditions are about this key. */
@@ -70,7 +70,7 @@ export function completeFilter(
   if (openCall === undefined || isCombination(language, openCall.name)) {
     return completeFunction(range, language);
   }
-  if (openCall.argument === 0) {
+  if (openCall.argumentIndex === 0) {
     return completeField(range, language, openCall.name);
   }
   return completeValue(range, findField(language, openCall.field ?? ""), openCall);
@@ -88,7 +88,7 @@ function findOpenCall(tokens: readonly FilterToken[]): OpenCall | undefined {
     const openCall = openCalls.at(-1);
     if (token.kind === "mark" && token.text === "(") {
       const name = tokens[index - 1]?.text ?? "";
-      openCalls.push({ name, argument: 0, field: undefined, key: undefined });
+      openCalls.push({ name, argumentIndex: 0, field: undefined, key: undefined });
     } else if (token.kind === "mark" && token.text === ")") {
       const closed = openCalls.pop();
       const above = openCalls.at(-1);
@@ -98,8 +98,8 @@ function findOpenCall(tokens: readonly FilterToken[]): OpenCall | undefined {
     } else if (openCall === undefined) {
       // Outside of all function calls there are no arguments.
     } else if (token.kind === "mark" && token.text === ",") {
-      openCall.argument += 1;
-    } else if (token.kind === "name" && openCall.argument === 0) {
+      openCall.argumentIndex += 1;
+    } else if (token.kind === "name" && openCall.argumentIndex === 0) {
       openCall.field = token.text;
     } else if (token.kind === "text" && openCall.field === "metadata_key") {
       openCall.key = token.text;
@@ -187,7 +187,7 @@ function completeValue(
   const after = openCall.name === "in" ? "" : ")";
   const unquoted = typed.replace(/^["']/, "");
   const openingBracket =
-    openCall.name === "in" && openCall.argument === 1 && typed === "" ? "[" : "";
+    openCall.name === "in" && openCall.argumentIndex === 1 && typed === "" ? "[" : "";
   const fixedValues = [
     ...field.choices.map((choice) => JSON.stringify(choice)),
     ...(field.type === "boolean" ? ["true", "false"] : []),

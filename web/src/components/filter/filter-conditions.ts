@@ -49,8 +49,10 @@ export const addCondition = (
   ]);
 
 /** Removes the conditions that `isRemoved` selects. */
-export const removeConditions = (filter: string, isRemoved: (part: string) => boolean): string =>
-  joinConditions(splitConditions(filter).filter((part) => !isRemoved(part)));
+export const removeConditions = (
+  filter: string,
+  isRemoved: (condition: string) => boolean,
+): string => joinConditions(splitConditions(filter).filter((part) => !isRemoved(part)));
 
 /** The field of a simple condition such as `eq(field, value)`; `undefined` for any other condition. */
 export function readConditionField(condition: string): string | undefined {

@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
+import { pluralize } from "./quantity.ts";
 import { toVisibleText } from "./visible-text.ts";
 
 const initialChars = 20_000;
@@ -14,7 +15,7 @@ export const LongText = ({ text }: { readonly text: string }) => {
       <pre>{toVisibleText(text.slice(0, shownChars))}</pre>
       {hiddenChars > 0 && (
         <p>
-          {hiddenChars.toLocaleString()} more characters{" "}
+          {pluralize(hiddenChars, "more character")}{" "}
           <Button
             size="compact-xs"
             variant="default"

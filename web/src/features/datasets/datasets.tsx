@@ -152,7 +152,7 @@ const DeleteDatasets = ({
         await queryClient.invalidateQueries({ queryKey: ["datasets"] });
       }}
     >
-      <p>This deletes all their examples and versions. Experiments on them are kept as projects.</p>
+      <p>All examples and versions are deleted, too. Experiments are kept as projects.</p>
     </Confirm>
   );
 };

@@ -22,7 +22,7 @@ import "./experiments.css";
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
 /** The page `/o/{tenantId}/datasets/{datasetId}/compare`, which shows experiments on one dataset side by side. */
-export const Compare = () => {
+export const ExperimentComparison = () => {
   const { tenantId, datasetId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -59,7 +59,7 @@ export const Compare = () => {
   }
   return (
     <div className="fill">
-      <title>Experiments · Millrace</title>
+      <title>Compare experiments · Millrace</title>
       <div className="heading">
         <div>
           <p className="crumbs">

@@ -31,7 +31,7 @@ export const NewComparison = ({
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const experimentIds = experiments.map((experiment) => experiment.id);
-  const create = useMutation({
+  const creation = useMutation({
     mutationFn: async () =>
       createComparison({
         id,
@@ -55,7 +55,7 @@ export const NewComparison = ({
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          create.mutate();
+          creation.mutate();
         }}
       >
         <p className="form-about">
@@ -81,12 +81,12 @@ export const NewComparison = ({
           value={description}
           onChange={({ currentTarget }) => setDescription(currentTarget.value)}
         />
-        <FormError error={create.error?.message} />
+        <FormError error={creation.error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
+          <Button type="submit" loading={creation.isPending} disabled={name.trim() === ""}>
             Create comparison
           </Button>
         </div>

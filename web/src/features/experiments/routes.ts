@@ -10,6 +10,6 @@ export const experimentsRoutes = [
     getParentRoute,
     path: "/o/$tenantId/datasets/$datasetId/compare",
     validateSearch: parseCompareSearch,
-    component: createLazyView(async () => import("./compare.tsx"), "Compare"),
+    component: createLazyView(async () => import("./compare.tsx"), "ExperimentComparison"),
   }),
 ] as const;

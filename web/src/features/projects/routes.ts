@@ -20,7 +20,10 @@ interface ProjectsSearch {
   readonly name?: string;
 }
 
-/** Parses the search parameters of a URL. Leaves out a name that is not a text. */
+/**
+ * Parses the search parameters of a URL. A name that is a number is converted to a text; any other name that is not a
+ * text is left out.
+ */
 export function parseProjectsSearch(search: Readonly<Record<string, unknown>>): ProjectsSearch {
   const { name } = search;
   const text = typeof name === "number" ? String(name) : name;

@@ -153,7 +153,7 @@ const CommitDiff = ({
       ? `${shortenHash(after.data.hash)} (first commit)`
       : `${shortenHash(base.data.hash)} → ${shortenHash(after.data.hash)}`;
   return (
-    <section className="hub-diff" aria-label="Changes of the commit">
+    <section className="hub-diff" aria-label="Changes in this commit">
       <TextDiff
         label={label}
         before={baseHash === undefined ? "" : toDiffText(base.data?.manifest)}

@@ -134,8 +134,8 @@ const PullCode = ({
       <CopyText label="TypeScript" text={toPullCode(name, location.origin)} />
       <CopyText label="LangChain" text={toLangChainCode(name, location.origin)} />
       <p className="note">
-        Without <code>:{commitName ?? "commit"}</code>, the latest commit is pulled. Replace the
-        hash with a tag to pull the tagged commit.
+        Without <code>:{commitName ?? "commit"}</code>, the latest commit is pulled. A tag in place
+        of the commit pulls the tagged commit.
       </p>
     </section>
   );

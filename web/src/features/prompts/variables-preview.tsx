@@ -23,8 +23,9 @@ export const VariablesPreview = ({
       <section className="hub-try" aria-label="Variables">
         <h2>Variables</h2>
         <p className="note">
-          {variables.map(({ name }) => toVisibleText(name)).join(", ")}. Jinja2 templates have no
-          preview.
+          {variables.length > 0 &&
+            `${variables.map(({ name }) => toVisibleText(name)).join(", ")}. `}
+          Jinja2 templates have no preview.
         </p>
       </section>
     );

@@ -145,7 +145,9 @@ export const AddToDataset = ({
       count={ids.length}
       createTargetsQuery={createDatasetTargetsQuery}
       onCreate={createTargetDataset}
-      onAdd={async ({ id }) => addRunsToDataset(id, ids, { hasOutputs, split: split.trim() })}
+      onAdd={async ({ id }) =>
+        addRunsToDataset(id, ids, { includesOutputs: hasOutputs, split: split.trim() })
+      }
       renderTarget={({ id, name }) => (
         <Link
           to="/o/$tenantId/datasets/$datasetId"

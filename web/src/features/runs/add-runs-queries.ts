@@ -47,7 +47,7 @@ export const createTargetQueue = async (name: string): Promise<Target> =>
 /** How runs are converted to examples. */
 export interface ExampleMapping {
   /** Whether a run's outputs become the example's reference outputs. */
-  readonly hasOutputs: boolean;
+  readonly includesOutputs: boolean;
   /** The name of the split; empty for the default split. */
   readonly split: string;
 }
@@ -56,7 +56,7 @@ export interface ExampleMapping {
 export async function addRunsToDataset(
   datasetId: string,
   runIds: readonly string[],
-  { hasOutputs, split }: ExampleMapping,
+  { includesOutputs: hasOutputs, split }: ExampleMapping,
 ): Promise<void> {
   for (let from = 0; from < runIds.length; from += examplesPerRequest) {
     const examples = await Promise.all(

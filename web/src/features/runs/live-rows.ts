@@ -10,7 +10,7 @@ export interface PausedView {
   readonly lastRow: Row | undefined;
 }
 
-/** The rows that a run list shows, after merging pages and poll. */
+/** The rows that a run list shows: the loaded pages, merged with the result of the latest poll. */
 export interface LiveRows<Item> {
   readonly rows: readonly Item[];
   /** The number of new rows that are not shown because the list is paused. */

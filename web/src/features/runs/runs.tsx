@@ -44,7 +44,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
       ),
     [list.rows],
   );
-  const link = useMemo(() => createLinkRenderer(address), [address]);
+  const renderLink = useMemo(() => createLinkRenderer(address), [address]);
   useRunKeys();
   if (search.compare === true && search.selected?.length === 2) {
     return (
@@ -99,7 +99,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
         columns={columns}
         layout={layout}
         onLayout={setLayout}
-        renderLink={link}
+        renderLink={renderLink}
         sort={{ column: sortColumn, order: query.order }}
         onSort={({ column, order }) => change({ sort: toSort(column, order) })}
         selection={ids}

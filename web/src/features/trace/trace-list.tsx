@@ -105,7 +105,7 @@ export const TraceList = (props: TraceListProps) => {
 function useIsExpanded({ view: { model }, collapsedIds, collapsedTypes }: TraceListProps) {
   const types = useMemo(() => splitList(collapsedTypes), [collapsedTypes]);
   return (run: number): boolean | undefined =>
-    (model.sizes[run] ?? 1) < 2
+    (model.subtreeSizes[run] ?? 1) < 2
       ? undefined
       : !collapsedIds.has(model.ids[run] ?? "") && !types.has(model.types[run] ?? "");
 }

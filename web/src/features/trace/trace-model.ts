@@ -30,7 +30,7 @@ export interface TraceModel {
   readonly order: Int32Array;
   readonly depths: Int32Array;
   /** The number of runs in each run's subtree, including the run itself. */
-  readonly sizes: Int32Array;
+  readonly subtreeSizes: Int32Array;
   /** The position of each run in {@link TraceModel.order}. */
   readonly ranks: Int32Array;
   readonly indexById: ReadonlyMap<string, number>;
@@ -192,7 +192,7 @@ function sortByStart(starts: readonly number[]): number[] {
     : runIndexes.toSorted((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0) || a - b);
 }
 
-type Tree = Pick<TraceModel, "order" | "depths" | "sizes" | "ranks">;
+type Tree = Pick<TraceModel, "order" | "depths" | "subtreeSizes" | "ranks">;
 
 function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const count = parents.length;
@@ -214,7 +214,7 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const tree: Tree = {
     order: new Int32Array(count),
     depths: new Int32Array(count),
-    sizes: new Int32Array(count).fill(1),
+    subtreeSizes: new Int32Array(count).fill(1),
     ranks: new Int32Array(count).fill(-1),
   };
   let rank = 0;
@@ -250,7 +250,8 @@ function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
     const runIndex = tree.order[index] ?? 0;
     const parent = parents[runIndex] ?? -1;
     if (parent >= 0) {
-      tree.sizes[parent] = (tree.sizes[parent] ?? 1) + (tree.sizes[runIndex] ?? 1);
+      tree.subtreeSizes[parent] =
+        (tree.subtreeSizes[parent] ?? 1) + (tree.subtreeSizes[runIndex] ?? 1);
     }
   }
   return tree;

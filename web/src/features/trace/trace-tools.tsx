@@ -73,7 +73,7 @@ const SearchField = ({ view, search, selected, searchRef, change, onStep }: Trac
         ref={searchRef}
         type="search"
         className="control trace-search"
-        placeholder="Search names and content   /"
+        placeholder="Search names and content (press /)"
         aria-label="Search this trace"
         value={search.find ?? ""}
         onChange={({ target: { value } }) => change({ find: value === "" ? undefined : value })}

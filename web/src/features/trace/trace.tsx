@@ -1,3 +1,4 @@
+import { pluralize } from "../../components/text/quantity.ts";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { AbsentView } from "../../components/page/absent-view.tsx";
@@ -81,7 +82,7 @@ const TraceSummary = ({
           {errors.toLocaleString()} {errors === 1 ? "error" : "errors"}
         </span>
       )}
-      {tokens > 0 && <span>{tokens.toLocaleString()} tokens</span>}
+      {tokens > 0 && <span>{pluralize(tokens, "token")}</span>}
       {cost > 0 && <span>${cost.toFixed(cost < 0.1 ? 4 : 2)}</span>}
       {isRunning && <span className="live on">Running</span>}
       {isTruncated && (

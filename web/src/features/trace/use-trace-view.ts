@@ -40,7 +40,7 @@ export interface TraceView {
   /** Indexes of the runs that match the search, in tree order. */
   readonly matches: readonly number[];
   readonly isSearching: boolean;
-  /** The time of the whole trace. */
+  /** The time range of the whole trace. */
   readonly fullRange: TimeWindow;
   /** The visible part of the whole time range. */
   readonly window: TimeWindow;

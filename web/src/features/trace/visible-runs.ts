@@ -23,7 +23,7 @@ export interface VisibleRuns {
 
 /** Selects the runs that are shown as rows. */
 export function toVisibleRuns(model: TraceModel, filters: TraceFilters): VisibleRuns {
-  const { count, order, ids, types, sizes, parents, depths } = model;
+  const { count, order, ids, types, subtreeSizes: sizes, parents, depths } = model;
   const { collapsedIds, collapsedTypes, hiddenTypes, errorsOnly } = filters;
   const failedMarks = errorsOnly ? markFailed(model) : undefined;
   const runs = new Int32Array(count);

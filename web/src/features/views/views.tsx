@@ -86,7 +86,10 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
       <>
         <bdi>{toVisibleText(view.name)}</bdi>
         {!canOpen(view) && (
-          <span className="quiet" title="The run list can’t apply conditions on other runs.">
+          <span
+            className="quiet"
+            title="The run list can’t apply this view, because it has conditions on other runs of the trace."
+          >
             {" "}
             (SDK only)
           </span>
@@ -234,7 +237,7 @@ const DeleteView = ({
         await queryClient.invalidateQueries({ queryKey: ["views", projectId] });
       }}
     >
-      <p>The view is deleted for everyone who uses this project. Its runs are kept.</p>
+      <p>The view is deleted for everyone who uses this project. No runs are deleted.</p>
     </Confirm>
   );
 };

@@ -34,7 +34,7 @@ describe("the tree of a trace", () => {
     const model = modelOf(family.toReversed());
     expect(numbersOf(model, model.order)).toEqual([1, 2, 3, 4]);
     expect([...model.order].map((run) => model.depths[run])).toEqual([0, 1, 2, 1]);
-    expect([...model.order].map((run) => model.sizes[run])).toEqual([4, 2, 1, 1]);
+    expect([...model.order].map((run) => model.subtreeSizes[run])).toEqual([4, 2, 1, 1]);
   });
 
   test("a run whose parent is missing is at the top until the parent arrives", () => {

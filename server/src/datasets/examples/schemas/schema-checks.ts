@@ -8,7 +8,10 @@ import { serverLimits } from "../../../model/options.ts";
 
 /** A check of examples against schemas that must be done before a write. */
 export interface SchemaCheckRequest {
-  /** Digest of the schemas and of the examples to check. It assigns the result to this request. */
+  /**
+   * Digest of the schemas and of the examples to check. The result contains the same digest, so that it can be
+   * matched to this request.
+   */
   readonly digest: string;
   readonly schemas: Schemas;
   readonly examples: Packed<readonly SchemaInput[]>;

@@ -4,7 +4,7 @@ import type { ExpiredRuns } from "../retention.ts";
 import { FacetSweeper } from "./facet-sweeper.ts";
 import { anyFacet, blockMicros, createPairFacet } from "../../facets.ts";
 import { PayloadReader } from "../../sqlite/payload-reader.ts";
-import { parseRows, textOf, wholeText } from "../../../storage/sqlite/rows.ts";
+import { parseRows, textOf, toWholeTextSql } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { StepSize } from "../../../storage/sqlite/step-size.ts";
 
@@ -88,7 +88,7 @@ function prepareStatements(db: Connection) {
   return {
     listExpired: db
       .prepare(
-        `SELECT trace_id, id, start_us, ${wholeText("name")}, ${wholeText("run_type")}
+        `SELECT trace_id, id, start_us, ${toWholeTextSql("name")}, ${toWholeTextSql("run_type")}
           FROM runs WHERE project_id = ? AND start_us < ? ORDER BY start_us LIMIT ?`,
       )
       .raw(),

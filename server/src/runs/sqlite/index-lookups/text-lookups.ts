@@ -12,8 +12,8 @@ import { createRowQuery, createRowQueryForText } from "../text-index/text-index.
 export function listTextLookups(filter: RunFilter): readonly Conditions[] {
   const textLookup = filter.text === undefined ? undefined : createRowQueryForText(filter.text);
   const { runFilters = [], rootFilter, treeFilter } = filter;
-  const relativeLookups = [rootFilter, treeFilter].flatMap((relativeFilter) =>
-    relativeFilter === undefined ? [] : createLookups(relativeFilter),
+  const relativeLookups = [rootFilter, treeFilter].flatMap((relatedRunFilter) =>
+    relatedRunFilter === undefined ? [] : createLookups(relatedRunFilter),
   );
   return [
     ...(textLookup === undefined ? [] : [textLookup]),

@@ -110,7 +110,7 @@ export interface RowRange {
  * For a range with fewer rows than this, only a few trigrams are looked up: finding the first row of a trigram takes
  * a quarter of a millisecond, which is as long as reading hundreds of rows.
  */
-const narrowRange = 2_000;
+const narrowRangeRows = 2_000;
 const trigramsInNarrowRange = 2;
 
 /**
@@ -128,7 +128,7 @@ const rangeCondition = "rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)"
  * it finds.
  */
 export function createRowQuery(text: string, range?: RowRange): Sql | undefined {
-  const isNarrow = range !== undefined && range.to - range.from < narrowRange;
+  const isNarrow = range !== undefined && range.to - range.from < narrowRangeRows;
   const match = toMatch(text, isNarrow ? trigramsInNarrowRange : undefined);
   if (match === undefined) {
     return undefined;
@@ -147,13 +147,13 @@ export function createRowQuery(text: string, range?: RowRange): Sql | undefined 
 export function createRowQueryForText(text: string, range?: RowRange): Sql | undefined {
   const { plain, escaped } = toSearchTexts(text);
   const nameRows = createRowQuery(plain, range);
-  const payloadRows = createRowQuery(escaped, range);
-  if (nameRows === undefined || payloadRows === undefined || plain === escaped) {
+  const payloadRowQuery = createRowQuery(escaped, range);
+  if (nameRows === undefined || payloadRowQuery === undefined || plain === escaped) {
     return plain === escaped ? nameRows : undefined;
   }
   return {
-    sql: `${nameRows.sql} UNION ALL ${payloadRows.sql}`,
-    values: [...nameRows.values, ...payloadRows.values],
+    sql: `${nameRows.sql} UNION ALL ${payloadRowQuery.sql}`,
+    values: [...nameRows.values, ...payloadRowQuery.values],
   };
 }
 

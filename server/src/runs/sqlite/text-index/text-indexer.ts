@@ -1,4 +1,4 @@
-import { parseRows, wholeText } from "../../../storage/sqlite/rows.ts";
+import { parseRows, toWholeTextSql } from "../../../storage/sqlite/rows.ts";
 import { openReader } from "../../../storage/sqlite/open-database.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
@@ -41,11 +41,11 @@ export class TextIndexer {
       lastRow: this.#db.prepare("SELECT max(rowid) FROM runs").raw(),
       listRuns: this.#db
         .prepare(
-          `SELECT rowid, ${wholeText("name")}, id FROM runs WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
+          `SELECT rowid, ${toWholeTextSql("name")}, id FROM runs WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
         )
         .raw(),
       findRun: this.#db
-        .prepare(`SELECT rowid, ${wholeText("name")}, id FROM runs WHERE rowid = ?`)
+        .prepare(`SELECT rowid, ${toWholeTextSql("name")}, id FROM runs WHERE rowid = ?`)
         .raw(),
       listChanges: this.#db.prepare("SELECT seq, run FROM text_changes ORDER BY seq LIMIT ?").raw(),
       insert: this.#index.prepare("INSERT INTO docs (rowid, text) VALUES (?, ?)"),

@@ -9,7 +9,10 @@ import { ExampleView } from "./example-view.tsx";
 import type { Example } from "./example.ts";
 import { createExampleQuery, updateExample } from "./queries.ts";
 
-/** A panel next to the list that shows one example. It can be edited and deleted only in the newest version. */
+/**
+ * Shows one example in a panel next to the list. The example can be edited and deleted only in the newest version of
+ * the dataset.
+ */
 export const ExamplePanel = ({
   datasetId,
   exampleId,

@@ -47,7 +47,7 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
         {selection.size > 0 && isNewestVersion && (
           <>
             <Button size="xs" variant="default" onClick={() => setOpenDialog("split")}>
-              Edit splits ({selection.size})
+              Edit splits of selected ({selection.size})
             </Button>
             <Button size="xs" variant="light" color="red" onClick={() => setOpenDialog("delete")}>
               Delete selected ({selection.size})

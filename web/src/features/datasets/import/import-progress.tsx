@@ -29,8 +29,8 @@ export const ImportProgress = ({
   return (
     <div className="form">
       <output className="import-state">
-        {titles[kind]} {pluralize(state.count, "example")}, {pluralize(state.rejectedCount, "row")}{" "}
-        rejected
+        {titles[kind]} {pluralize(state.createdCount, "example")},{" "}
+        {pluralize(state.rejectedCount, "row")} rejected
       </output>
       <Progress
         value={state.fractionRead * 100}

@@ -15,7 +15,7 @@ export interface ImportState {
   /** Fraction of the file that has been read, 0 to 1. */
   readonly fractionRead: number;
   /** Examples created so far. */
-  readonly count: number;
+  readonly createdCount: number;
   readonly rejectedCount: number;
   /** The first rejected rows, at most 500. */
   readonly rejected: readonly RejectedRow[];
@@ -90,7 +90,7 @@ class RowSender {
   getState(fractionRead: number): ImportState {
     return {
       fractionRead: Math.min(1, fractionRead),
-      count: this.#count,
+      createdCount: this.#count,
       rejectedCount: this.#rejectedCount,
       rejected: [...this.#rejected],
     };

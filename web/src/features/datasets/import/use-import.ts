@@ -29,7 +29,12 @@ export type ImportStep =
       readonly reason: string;
     };
 
-const initialState: ImportState = { fractionRead: 0, count: 0, rejectedCount: 0, rejected: [] };
+const initialState: ImportState = {
+  fractionRead: 0,
+  createdCount: 0,
+  rejectedCount: 0,
+  rejected: [],
+};
 
 /** Runs an import while the dialog is open; cancels it when the dialog is unmounted. */
 export function useImport() {

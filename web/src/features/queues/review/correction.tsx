@@ -46,7 +46,7 @@ export const Correction = ({
         >
           {correction === undefined ? (
             <>
-              Correct outputs <kbd>e</kbd>
+              Add correction <kbd>e</kbd>
             </>
           ) : (
             // No keyboard shortcut: one accidental press would lose the correction.

@@ -23,7 +23,7 @@ export const reviewKeys = [
   { keys: ["↓", "↑"], label: "Select next or previous question" },
   { keys: ["x"], label: "Clear the answer" },
   { keys: ["c"], label: "Write a note" },
-  { keys: ["e"], label: "Correct outputs" },
+  { keys: ["e"], label: "Add correction" },
   { keys: ["a"], label: "Add to dataset" },
   { keys: ["d"], label: "Done, go to next run" },
   { keys: ["s"], label: "Skip (the run returns at the end)" },

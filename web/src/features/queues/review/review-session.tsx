@@ -75,7 +75,7 @@ const NoRunToReview = ({ progress }: { readonly progress: QueueProgress }) => {
     return (
       <Empty title="No runs in this queue yet">
         <p>
-          Add runs in the Runs view or from the list of a project. They appear here automatically.
+          Add runs in the Runs view or from a project’s run list. They appear here automatically.
         </p>
       </Empty>
     );

@@ -15,7 +15,7 @@ interface ReplayedRun {
   readonly inputs: unknown;
 }
 
-type Provider = "openai" | "openai-responses" | "anthropic";
+type RequestFormat = "openai" | "openai-responses" | "anthropic";
 
 /**
  * Generates a TypeScript program that reads a run's inputs with the SDK and repeats the call. For a model call in the
@@ -37,7 +37,7 @@ export function toReplayCode(run: ReplayedRun, endpoint: string): string {
   ].join("\n");
 }
 
-const importCode: { readonly [Name in Provider]: string } = {
+const importCode: { readonly [Name in RequestFormat]: string } = {
   openai: 'import OpenAI from "openai";',
   "openai-responses": 'import OpenAI from "openai";',
   anthropic: 'import Anthropic from "@anthropic-ai/sdk";',
@@ -49,7 +49,7 @@ const requestCode = [
   "const request = { ...inputs, stream: false };",
 ];
 
-const callCode: { readonly [Name in Provider]: readonly string[] } = {
+const callCode: { readonly [Name in RequestFormat]: readonly string[] } = {
   openai: [
     ...requestCode,
     "const response = await new OpenAI().chat.completions.create(request as never);",
@@ -83,7 +83,7 @@ const toLiteral = (name: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-function findProvider(inputs: unknown): Provider | undefined {
+function findProvider(inputs: unknown): RequestFormat | undefined {
   if (typeof inputs !== "object" || inputs === null) {
     return undefined;
   }

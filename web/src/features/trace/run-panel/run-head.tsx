@@ -1,3 +1,4 @@
+import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatDuration } from "../../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
@@ -19,7 +20,7 @@ export const RunHead = ({ details: run }: { readonly details: TraceRunDetails })
       {run.endMs !== undefined && (
         <span>{formatDuration(Math.max(0, run.endMs - run.startMs))}</span>
       )}
-      {run.tokens.total > 0 && <span>{run.tokens.total.toLocaleString()} tokens</span>}
+      {run.tokens.total > 0 && <span>{pluralize(run.tokens.total, "token")}</span>}
       {run.cost !== undefined && <span>${run.cost}</span>}
       {run.tags.map((tag, index) => (
         // The index is a stable React key: tags may repeat, but their order does not change.

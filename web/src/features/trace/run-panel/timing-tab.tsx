@@ -38,7 +38,7 @@ export const TimingTab = ({
         ? ""
         : formatDuration(Math.max(0, run.firstTokenMs - run.startMs)),
     ],
-    ["Descendants", Math.max(0, (model.sizes[index] ?? 1) - 1).toLocaleString()],
+    ["Descendants", Math.max(0, (model.subtreeSizes[index] ?? 1) - 1).toLocaleString()],
     ["Prompt tokens", formatCount(run.tokens.prompt)],
     ["Completion tokens", formatCount(run.tokens.completion)],
     ["Total tokens", formatCount(run.tokens.total)],
