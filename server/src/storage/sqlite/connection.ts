@@ -31,8 +31,8 @@ export interface Connection {
    * preparing a statement takes about as long as reading the rows of a page from an index.
    */
   prepareRaw(sql: string): Statement;
-  /** Defines an SQL function with as many arguments as `performer` has. */
-  defineFunction(name: string, performer: (...values: unknown[]) => string): void;
+  /** Defines an SQL function with as many arguments as `implementation` has. */
+  defineFunction(name: string, implementation: (...values: unknown[]) => string): void;
   /**
    * Runs `read` within a limit, and resolves with its result. Its statements end when they exceed the limit, provided
    * that they call `withinDeadline()` for the rows that they read. Only one call at a time: a connection has one
@@ -69,7 +69,7 @@ interface EngineDatabase {
   function(
     name: string,
     options: object,
-    performer: (...values: unknown[]) => number | string,
+    implementation: (...values: unknown[]) => number | string,
   ): void;
   close(): void;
 }
