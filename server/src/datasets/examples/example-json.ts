@@ -32,7 +32,7 @@ export interface ExampleView {
  * Serializes an example. Its payloads are copied as text, not parsed, so clients get them back exactly as they sent
  * them.
  */
-export function toExampleJson(example: Example, { select: select, link }: ExampleView): string {
+export function toExampleJson(example: Example, { select, link }: ExampleView): string {
   const members: readonly (readonly [string, () => string])[] = [
     ["id", () => JSON.stringify(example.id)],
     ["name", () => JSON.stringify(`#${example.id.slice(0, 4)} @ ${example.datasetName}`)],
