@@ -83,5 +83,8 @@ function findTransferable(message: ReaderMessage): ArrayBuffer[] {
   return [...found];
 }
 
-/** How deep to search: a page, its runs, their payloads, the bytes of each. No result has bytes further down. */
+/**
+ * Number of levels that are searched for buffers: a page, its runs, their payloads, and the bytes of a payload. No
+ * result contains bytes at a deeper level.
+ */
 const maxDepth = 4;

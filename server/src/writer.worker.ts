@@ -49,7 +49,7 @@ function start(port: MessagePort, path: string): void {
       damage.checkInBackground();
     }
     const close = async (): Promise<void> => {
-      // Stop everything that uses the folder before the writer ends: another server may open it then.
+      // Stop everything that uses the folder before this thread ends, because another server may open the folder then.
       sync.close();
       diskSpace.close();
       await damage.close();
@@ -110,15 +110,15 @@ function start(port: MessagePort, path: string): void {
     });
     /**
      * Runs calls in one transaction, then updates the files of the database as needed. `completed` are calls that
-     * were written before.
+     * earlier transactions have written, and whose old content may have to be erased.
      */
     const write = async (
       completed: readonly WriterCall[],
       takeCalls: () => readonly WriterCall[],
     ): Promise<void> => {
       const group = takeCalls().filter((call) => !longWrites.deferIfConflicting(call));
-      // Measure the calls before writing: with the results, the payload buffers are transferred back, and their
-      // length is 0 then.
+      // Measure the calls before writing: the payload buffers are transferred back with the results, after which
+      // their length is 0 in this thread.
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
@@ -214,7 +214,7 @@ function takeGroup(port: MessagePort, arrivedCalls: WriterCall[]): readonly Writ
   return group;
 }
 
-/** Estimates how much calls can add to the database at most, before they run. Most calls count as small. */
+/** Estimates, before calls run, the most that they can add to the database. All calls but ingests count as small. */
 function estimateAddedSize(calls: readonly WriterCall[]): AddedSize {
   let bytes = 0;
   let rows = 0;

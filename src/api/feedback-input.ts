@@ -23,7 +23,7 @@ export interface FeedbackFields {
   readonly comment?: string | null | undefined;
   /** The output that would have been correct. */
   readonly correction?: KeyValues | string | null | undefined;
-  /** Type and range of the scores that this key takes. */
+  /** Type and range of the scores that the feedback key takes. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
 }
 
@@ -100,7 +100,7 @@ export interface ListFeedback extends CallOptions {
 export interface TokenOptions {
   /** When the token expires. @defaultValue 3 hours from now */
   readonly expiration?: Expiration | undefined;
-  /** Type and range of the scores that this key takes. */
+  /** Type and range of the scores that the feedback key takes. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
 }
 
@@ -152,8 +152,8 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
     run_id: runId,
     key: feedback.key,
     ...toWireFields(feedback),
-    // The configuration is sent under both names: the product specification says `feedbackConfig`, the schema of servers says
-    // `feedback_config`.
+    // The configuration is sent under both names: the product specification says `feedbackConfig`, the schema of
+    // servers says `feedback_config`.
     feedbackConfig: feedback.feedbackConfig,
     feedback_source: buildSource(feedback),
     comparative_experiment_id: validateId(comparativeExperimentId, "comparative experiment id"),

@@ -77,7 +77,7 @@ export interface ListProjects extends CallOptions {
   readonly limit?: number | undefined;
 }
 
-/** Projects group runs. Recording a run creates its project if needed; these calls manage projects otherwise. */
+/** Projects group runs. Recording a run creates its project if needed, without any of these calls. */
 export class Projects {
   readonly #call: Call;
   readonly #host: string;
@@ -280,7 +280,10 @@ function assertName(name: unknown): void {
   }
 }
 
-/** Creates the error for a missing project. The product specification (section 8) prescribes the beginning of its message. */
+/**
+ * Creates the error for a missing project. The product specification (section 8) prescribes the beginning of its
+ * message.
+ */
 function createProjectNotFound(
   { projectId: id, projectName: name }: ProjectKey,
   cause?: NotFoundError,

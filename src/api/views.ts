@@ -79,7 +79,7 @@ export class Views {
   }
 
   /**
-   * Lists the views of a project by name. Pages are fetched as they are consumed.
+   * Lists the views of a project, sorted by name. Pages are fetched as they are consumed.
    *
    * @throws {@link NotFoundError} if there is no such project.
    */

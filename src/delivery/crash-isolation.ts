@@ -48,7 +48,7 @@ export class CrashIsolation {
   readonly #options: CrashIsolationOptions;
   readonly #crashesByRecord = new Map<number, number>();
   #unexplainedCrashes = 0;
-  /** Whether a worker crashed with the tape. The reports are then incomplete. */
+  /** Whether a worker crashed with the tape. The report of a later worker then does not cover the whole tape. */
   hasSeenCrash = false;
 
   constructor(tape: Tape, options: CrashIsolationOptions) {
@@ -127,7 +127,10 @@ export class CrashIsolation {
     return suspectOffsets.length > 0;
   }
 
-  /** Whether the worker was writing a run of another tape. Those marks stay until that tape is sent again. */
+  /**
+   * Whether the worker was writing a run of another tape when it crashed. The marks on the other tape stay until that
+   * tape is sent again.
+   */
   #isExplainedByOtherTape(): boolean {
     return [...this.#options.inFlight].some(
       (tape) => tape !== this.#tape && findRecordsBeingWritten(tape).length > 0,

@@ -47,7 +47,10 @@ interface RefusalDetails {
 
 /** What is known about a tape whose records all have an outcome. */
 interface CompletionDetails extends RefusalDetails {
-  /** The report of the worker; only present if it covers the whole tape, because the first attempt settled each record. */
+  /**
+   * The report of the worker. It is present only if it covers the whole tape, that is, if the first attempt settled
+   * each record without a crash and without quarantined records.
+   */
   readonly report: ShipReport | undefined;
 }
 
@@ -60,9 +63,9 @@ interface OutcomeCounts {
 }
 
 /**
- * One hour; longer durations count as one hour. With this limit and two figures, the quantiles are
- * off by at most one percent, and reading them scans 26 kB instead of 360 kB with the histogram's
- * defaults.
+ * Maximum of the latency histogram: one hour; longer durations count as one hour. With this maximum and two
+ * significant figures, the quantiles are off by at most one percent, and reading them scans 26 kB instead of the
+ * 360 kB of a histogram with default settings.
  */
 const maxLatencyMicros = 3_600_000_000;
 
@@ -179,7 +182,8 @@ export class Delivery {
   }
 
   /**
-   * Counts a tape's records by the outcomes in their heads. Pending records are spooled or lost.
+   * Counts a tape's records by the outcome that is stored in the head of each record. Pending records are spooled or
+   * lost.
    */
   settleNow(tape: Tape, reason: LossReason): TapeResult {
     // The reasons for refusals are known only to the call of ship() that has not ended.
@@ -254,8 +258,8 @@ export class Delivery {
       delivered: finalCounts.delivered,
       lost: finalCounts.lost + outcomeCounts.pending,
     };
-    // The records are counted in the last step: if a recording call evicts the tape when the program's stack is exhausted,
-    // and a step before it fails, the tape stays in the queue.
+    // Counting the pending records as spooled or lost is the last step. A recording call may evict a tape while the
+    // program's stack is exhausted; if an earlier step then fails, the tape stays in the queue.
     if (!this.#spoolPending(tape, outcomeCounts.pending)) {
       if (detail !== undefined) {
         this.#options.reporter.log(`${reason} detail`, () => detail);

@@ -16,7 +16,7 @@ export interface EndListener {
 const signals = ["SIGTERM", "SIGINT"] as const;
 
 const endListeners = new Set<EndListener>();
-/** Clients that still had pending records after the wait. They are not waited for again. */
+/** Clients that still had pending records after `onNaturalEnd`. The process does not wait for them again. */
 const listenersWaitedFor = new WeakSet<EndListener>();
 
 /**
@@ -43,8 +43,8 @@ export function watchEnd(endListener: EndListener): () => void {
 
 /**
  * Handles signals in the main thread only, because only it receives them; a worker thread of the
- * program is ended by its parent. Our listener is added first: a listener of the program that was
- * added with `once` is no longer in the list after it was called.
+ * program is ended by its parent. Our listener runs first, so that it can count the listeners of the
+ * program: one that was added with `once` is removed from the list when it is called.
  */
 function addSignalListeners(): void {
   if (isMainThread) {

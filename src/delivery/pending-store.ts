@@ -28,9 +28,9 @@ const writeDelayMs = 500;
 const bytesPerTurn = 4_194_304;
 
 /**
- * Writes records that wait in memory for a failing server to disk. They stay pending and are sent
- * from memory. The file is deleted when their outcome is known, or kept if the client ends first.
- * If the process is killed meanwhile, the next process sends them.
+ * While the server fails, copies the records that wait in memory to a file for each tape. The records
+ * stay pending and are sent from memory. A file is deleted when the outcome of its records is known,
+ * or kept if the client ends first. If the process is killed meanwhile, the next process sends them.
  *
  * If every tape in flight has failed, the server is unavailable, and queued tapes are written as
  * well, twice a second. Without failures this costs nothing.

@@ -18,7 +18,7 @@ export const isUnreached = (traffic: SharedTraffic): boolean =>
 
 /**
  * Calls `wait` with a promise that resolves when the server was not reached for {@link
- * unreachedMs}, so that the wait can end early. The time is counted from now or, because a worker
+ * unreachedLimitMs}, so that the wait can end early. The time is counted from now or, because a worker
  * needs time to start, from the first request.
  */
 export async function waitWhileReachable<T>(

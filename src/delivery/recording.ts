@@ -213,7 +213,7 @@ export class Recording implements Recorder, EndListener {
     );
   }
 
-  /** Whether a process end stops waiting because the server was never reached. */
+  /** Whether the process, when it ends, does not wait any longer because the server was never reached. */
   get #isUnreached(): boolean {
     return !this.#options.sources.has("drainTimeoutMs") && isUnreached(this.#traffic);
   }
@@ -355,8 +355,8 @@ export class Recording implements Recorder, EndListener {
 
 /**
  * Computes the size of tapes and how many may be sent at the same time, so that tapes in flight
- * take at most half of the queue's memory. A small queue has small tapes, and capacity for queued
- * ones.
+ * take at most half of the queue's memory. A small queue has small tapes, so that it also has
+ * capacity for tapes that wait to be sent.
  */
 function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
   readonly tapeBytes: number;

@@ -109,7 +109,7 @@ export class Client implements TracingClient {
     try {
       return startRun(this, options);
     } catch {
-      // The program called this when its stack was exhausted. `startRun` throws nothing else.
+      // The program called this method when its stack was exhausted. `startRun` throws only in this case.
       localUncountedLosses.records += 1;
       return localNoopRun;
     }

@@ -23,7 +23,7 @@ export interface SyncInit {
   readonly warn: (message: string) => void;
 }
 
-/** The data that the worker needs to create the same resources. */
+/** The data that the worker thread needs to create the same resources as the client. */
 export interface SyncData {
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;

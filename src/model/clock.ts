@@ -19,8 +19,8 @@ export interface ClockSources {
 /** How far the two sources may differ before the wall clock is used again, in milliseconds. */
 const driftLimitMs = 2;
 /**
- * How long a reading of the system's wall clock is reused, in milliseconds: reading it costs as
- * much as the rest of the call.
+ * How long a reading of the system's wall clock is reused, in milliseconds. Reading the wall clock at
+ * each call would double the time that a call takes.
  */
 const wallReuseMs = 1;
 
@@ -36,7 +36,8 @@ export function createClock({ now, monotonic, isSystemClock }: ClockSources): Cl
   return () => {
     const elapsed = monotonic();
     const currentMs = anchorMs + (elapsed - anchorMonotonic);
-    // The comparison is false for NaN, and if the monotonic clock was replaced by one that is behind.
+    // The comparison is false if `wallReadAt` is NaN, and if fake timers replaced the monotonic clock by one that shows
+    // an earlier time.
     if (elapsed >= wallReadAt && elapsed - wallReadAt < wallReuseMs && isSystemClock()) {
       return Math.floor(currentMs * 1_000);
     }

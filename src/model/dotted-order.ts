@@ -115,14 +115,15 @@ export function writeStamp(view: DataView, offset: number, micros: number): void
   // Convert the fraction to a 32-bit integer: the engine divides such numbers faster.
   const fraction = updateCachedSecond(micros) | 0;
   const millis = (fraction / 1_000) | 0;
-  // Each write may overlap the bytes after its own, which the next write overwrites.
+  // The order matters: the second float repeats a byte of the first, and the last integer overwrites the `Z` of the
+  // integer before it.
   view.setFloat64(offset, cachedFirstBytes, true);
   view.setFloat64(offset + secondLength - 8, cachedLastBytes, true);
   view.setInt32(offset + secondLength, threeDigitBytes[millis] ?? 0, true);
   view.setInt32(offset + secondLength + 3, threeDigitBytes[fraction - millis * 1_000] ?? 0, true);
 }
 
-/** Three digits and the final `Z`, as little-endian 32-bit integers. */
+/** Each of {@link threeDigits}, followed by `Z`, as a little-endian 32-bit integer. */
 const threeDigitBytes = Int32Array.from(threeDigits, (digits) =>
   Buffer.from(`${digits}Z`, "latin1").readInt32LE(),
 );

@@ -35,7 +35,8 @@ export abstract class SdkError extends Error {
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
-    // Text from a server is limited to one line each, see `extractDetail`. Other line breaks are part of the message.
+    // Each text from a server was already converted to one line (see `extractDetail`), so the remaining line breaks are
+    // part of the message.
     super(
       message
         .split("\n")
@@ -90,7 +91,7 @@ export class HttpError extends SdkError {
   }
 }
 
-/** The resource does not exist, or this key has no access to it: status 404. */
+/** The resource does not exist, or the API key has no access to it: status 404. */
 export class NotFoundError extends HttpError {
   override readonly code = "NOT_FOUND";
 }
@@ -179,7 +180,7 @@ export interface UploadErrorInit extends SdkErrorOptions {
  */
 export class UploadError extends SdkError {
   readonly code = "UPLOAD";
-  /** The counts so far. Rows that it does not count were not sent, or got no response. */
+  /** The counts until the upload ended. Rows that are not counted were not sent, or got no response. */
   readonly result: UploadResult;
 
   constructor(message: string, { result, ...options }: UploadErrorInit) {
@@ -226,9 +227,9 @@ export const isFinalStatus = (status: number): boolean =>
 const temporaryStatuses = new Set([408, 425, 429]);
 
 /**
- * Whether the same call may succeed later. In addition to the statuses that are final by {@link
- * isFinalStatus}, all other 4xx (413, 422, ...) concern the request itself, and redirects are not
- * followed.
+ * Whether the same call may succeed later. It can't after a redirect, because redirects are not
+ * followed, or after most 4xx statuses, including those that {@link isFinalStatus} does not list
+ * (413, 422, ...), because they concern the request itself.
  */
 const mayBeTemporary = (status: number): boolean => status >= 500 || temporaryStatuses.has(status);
 

@@ -51,8 +51,8 @@ export const createSharedDatasetUrl = (host: string, token: string): string =>
   `${host}/public/${encodeURIComponent(token)}/d`;
 
 /**
- * Extracts the token from the URL of a shared page: the path segment `fromEnd` from its end. A bare
- * token is returned unchanged.
+ * Extracts the token from the URL of a shared page: the path segment at position `fromEnd`, counted
+ * from the end of the path. A bare token is returned unchanged.
  *
  * @throws {@link ValidationError} if there is no such segment, or the text is not a URL.
  */

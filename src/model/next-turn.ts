@@ -3,9 +3,10 @@
  *
  * A call that records a run starts its follow-up work (sending, timers, log messages) in this way.
  * The program may make that call when its call stack is exhausted, so that any function call can
- * throw a RangeError, but a turn begins with an empty stack. Use `setImmediate` to request it: Node
- * makes the calls that need the most stack before it changes its queue. An interrupted `setTimeout`
- * could leave Node's timer lists inconsistent, and then timers of the program would never fire.
+ * throw a RangeError, but a turn begins with an empty stack. The turn is requested with
+ * `setImmediate`, because Node then makes the calls that need the most stack before it changes its
+ * queue. An interrupted `setTimeout` could leave Node's timer lists inconsistent, and then timers of
+ * the program would never fire.
  */
 export class NextTurn {
   readonly #action: () => void;

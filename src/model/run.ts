@@ -80,7 +80,8 @@ export interface WireRun {
 }
 
 /**
- * The known members of a run, without the index signature: interfaces of other packages have none.
+ * The known members of a run, without the index signature of {@link WireRun}. An interface of another
+ * package has no index signature and would not be assignable to a type with one.
  */
 export type RunMembers = {
   readonly [Key in keyof WireRun as string extends Key ? never : Key]?: WireRun[Key] | undefined;

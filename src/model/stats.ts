@@ -93,11 +93,11 @@ export interface ClientStats {
   readonly truncated: number;
   /** Matches that the rules of the option `redact` masked. */
   readonly redacted: number;
-  /** Bytes of recorded data in memory, and bytes of request bodies as sent. */
+  /** Total bytes of all recorded data as encoded in memory, and of all request bodies as sent. */
   readonly bytes: { readonly recorded: number; readonly sent: number };
   readonly requests: number;
   readonly retries: number;
-  /** Time from the completion of a tape until the response for the last of its records. */
+  /** Time from the moment a tape (a buffer of records) is closed until the response for the last of its records. */
   readonly deliveryMs: Quantiles;
   /** Warnings by kind, such as `malformedHeaders`. */
   readonly warnings: Readonly<Record<string, number>>;

@@ -69,9 +69,9 @@ export function checkKeys<Options>(
 }
 
 /**
- * Names that users of the LangSmith client and of its wire types may expect, and our names for
- * them. If there are several, the first one that the call accepts is suggested. Names that differ
- * only in case, underscores or the plural need no entry.
+ * Our names for each name that users of the LangSmith client and of its wire types may expect. If an
+ * entry lists several of our names, the first one that the call accepts is suggested. Names that
+ * differ only in case, underscores or the plural need no entry.
  */
 const expectedNames: Readonly<Record<string, readonly string[]>> = {
   // These names are options of the LangSmith client.

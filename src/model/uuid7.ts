@@ -10,13 +10,15 @@ export interface Uuid7Sources {
 }
 
 /**
- * Number of random bytes that are generated at once: one call costs as much as creating many ids.
+ * Number of random bytes that are generated at once, because one call of the random generator costs
+ * as much as creating many ids.
  */
 const poolBytes = 4_096;
-/** Number of complete random bytes at the end of an id. */
+/** Number of bytes at the end of an id that consist only of random bits. */
 const randomTailBytes = 5;
 /**
- * Maximum number of random bytes for one id: the start of a counter, a step, two bits and the end.
+ * Maximum number of random bytes that one id needs: four for the start value of the counter, one for
+ * the step of the counter, one for two random bits, and the bytes at the end of the id.
  */
 const bytesPerId = 4 + 1 + 1 + randomTailBytes;
 const counterLimit = 2 ** 32;
@@ -68,7 +70,8 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
   };
 
   const create = (offset = now()): string => {
-    // If an exhausted stack interrupts this call, `idBytes` is not the text of any id.
+    // Clear `lastId` first: if an exhausted stack interrupts this call, `idBytes` is not the text of any id, and
+    // `write` must not copy it.
     lastId = "";
     const time = Math.floor(offset);
     if (usedPoolBytes + bytesPerId > poolBytes) {
@@ -102,7 +105,8 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
     if (id !== lastId) {
       return false;
     }
-    // The text is ASCII, so none of these numbers is a NaN, which need not keep its bits.
+    // Copy eight bytes at a time as a 64-bit float. The text is ASCII, so none of the floats is a NaN, whose bits could
+    // change on the way through a JavaScript number.
     for (let i = 0; i < 32; i += 8) {
       view.setFloat64(offset + i, idView.getFloat64(i, true), true);
     }
@@ -114,7 +118,7 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
 }
 
 const hexDigits = Buffer.from("0123456789abcdef", "latin1");
-/** Indexed by byte: its two hexadecimal digits, as a little-endian 16-bit integer. */
+/** The two hexadecimal digits of each byte value, as a little-endian 16-bit integer. */
 const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) =>
   Buffer.from(byte.toString(16).padStart(2, "0"), "latin1").readUInt16LE(),
 );

@@ -36,9 +36,9 @@ export const isUnsent = (failure: unknown): boolean =>
   collectFacts(failure).codes.some((code) => connectCodes.has(code));
 
 /**
- * Converts a failed request to an error of this package. Data from the server is removed from its
- * causes: a parser keeps the data that it could not read, which may be our own request with the
- * key, sent back.
+ * Converts a failed request to an error of this package. The property `data` is removed from the
+ * failure and its causes: a parser keeps there what it could not read in a response, which may be
+ * our own request with the key, sent back.
  */
 export function toError(
   action: string,

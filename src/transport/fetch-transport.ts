@@ -32,7 +32,7 @@ export function createFetchTransport(
   const limits = { maxResponseBytes, timeoutMs: connection.timeoutMs };
   return {
     async request(request) {
-      // The moment of connecting is not observable, so each request counts as connected unless it fails.
+      // `fetch` does not tell when a connection is established, so each request counts as connected from its start.
       onConnected();
       return toTransportResponse(await send(request, fetchOptions, closing.signal), limits);
     },

@@ -99,8 +99,8 @@ const appendAttachments = (content: Buffer, attachments: readonly RowAttachment[
       ]);
 
 /**
- * Reads an attachment: a text with the name, then the array `[mimeType, bytes]`. `bytes` is a text with its type, its
- * length and the data.
+ * Reads an attachment: a text with the name, then the array `[mimeType, bytes]`. `bytes` is encoded as a text with the
+ * name of the data's type, the length of the data and the data.
  */
 function readAttachment({ bytes, view }: TapeReader, start: number): RowAttachment {
   const json = (offset: number): Buffer => {

@@ -65,7 +65,7 @@ async function runBench(flags: BenchFlags): Promise<boolean> {
   const reportFile = flags.json === undefined ? undefined : await openReport(flags.json);
   try {
     return await withClient(flags, toClientOptions(flags, plan), async (client) => {
-      // Reports a refused key once, here, instead of once per run.
+      // If the server refuses the API key, this request fails before anything is recorded, and reports it only once.
       await client.projects.list({ limit: 1, signal }).toArray();
       const meter = new Meter(client);
       const display = showFigures(process.stderr, () => meter.figures);

@@ -82,7 +82,7 @@ function describeContent(location: string, folder: string, files: readonly Spool
 /** Quotes a path in a command that the user copies, if a shell would split or change the path. */
 function quotePath(path: string): string {
   if (/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(path)) {
-    // Printed, such a character could move the cursor.
+    // If the path were printed, such a character could move the terminal's cursor.
     return "<spool folder>";
   }
   if (process.platform === "win32") {

@@ -72,7 +72,7 @@ const toLine = (cells: readonly string[], fault: string | undefined): CsvLine[] 
   return cells.length === 1 && cells[0] === "" ? [] : [{ cells }];
 };
 
-/** Detects the line end from the first one outside of quotes. */
+/** Detects which line ending the file uses, from the first line ending outside of quotes. */
 function detectNewline(text: string): "\n" | "\r\n" | "\r" {
   let isQuoted = false;
   for (let index = 0; index < Math.min(text.length, 1_000_000); index++) {

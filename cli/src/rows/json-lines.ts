@@ -28,8 +28,8 @@ async function* readRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Sourc
 const newline = 0x0a;
 
 /**
- * Splits bytes into lines, without their line ends. A line that exceeds the limit is yielded as a
- * {@link BadRow}.
+ * Splits bytes into lines, without their line ends. A line that is longer than {@link maxRowLength} is yielded as
+ * a {@link BadRow}.
  */
 async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer | BadRow> {
   let lineParts: Buffer[] = [];

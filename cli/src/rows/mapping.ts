@@ -220,7 +220,7 @@ function parseTime(value: unknown, column: string): string | undefined {
   return value;
 }
 
-/** Converts a row to feedback. Its columns have the names of the fields, either in camel case or as on the wire. */
+/** Converts a row to feedback. The columns have the names of the fields, in camel case or in snake case. */
 export const toFeedback = (row: SourceRow): CreateFeedback =>
   Object.fromEntries(
     Object.entries(row)

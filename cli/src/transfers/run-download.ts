@@ -41,8 +41,8 @@ export async function download(flags: DownloadFlags): Promise<void> {
       await pipeline(rows, compressor, process.stdout, { end: false, signal });
       return;
     }
-    // Written to a temporary file and then renamed, so that `output` is always a complete file: the new one, or
-    // the previous one.
+    // The rows are written to a temporary file, which is then renamed, so that `output` is always a complete file:
+    // the new one, or the previous one.
     const temporaryPath = `${output}.${process.pid}.tmp`;
     try {
       await pipeline(rows, compressor, createWriteStream(temporaryPath), { signal });

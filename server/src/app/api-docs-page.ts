@@ -13,8 +13,8 @@ const cssType = "text/css; charset=utf-8";
 const jsType = "text/javascript; charset=utf-8";
 
 /**
- * Files of Swagger UI. The build copies them from their npm package, because as a dependency of the published server
- * it would bring a second HTTP server along.
+ * Files of Swagger UI. The build copies them from the npm package `@fastify/swagger-ui`, so that the published server
+ * does not depend on this package, which would install a plugin that serves static files.
  */
 const swaggerFiles: Readonly<Record<string, string>> = {
   "swagger-ui.css": cssType,

@@ -4,8 +4,8 @@ import type { ServerSettings } from "../model/options.ts";
 /** The `workerData` of the server thread. */
 export interface ServerThreadData extends ServerSettings {
   /**
-   * The thread sets it to 1 once its files are closed. When the host program exits, it can't receive messages and
-   * waits for this value instead.
+   * The server thread sets this flag to 1 once its files are closed. A host program that exits can't receive messages
+   * any more, so it waits for the flag instead.
    */
   readonly endedFlag: Int32Array<SharedArrayBuffer>;
 }
@@ -15,8 +15,8 @@ export type ServerThreadMessage =
   | { readonly kind: "listening"; readonly port: number }
   | { readonly kind: "failed"; readonly code: ServerErrorCode; readonly reason: string };
 
-/** Requests that the thread completes running requests and then ends. */
+/** The message that tells the server thread to complete the requests in progress and then to end. */
 export const closeRequest = "close";
 
-/** Requests that the thread ends at once, because the host process exits. */
+/** The message that tells the server thread to end at once, because the host process exits. */
 export const exitRequest = "exit";

@@ -36,7 +36,7 @@ interface WebFile {
 
 /**
  * Paths of the UI. Some are also paths of the API. A request for one of them is answered with the UI if it accepts
- * HTML, as the request of a browser does that opens a URL.
+ * HTML; a browser that opens a URL sends such a request.
  */
 const uiPathPattern =
   /^\/(?:$|o\/|prompts(?:\/|$)|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;

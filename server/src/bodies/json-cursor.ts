@@ -37,7 +37,8 @@ interface CachedName {
 
 /**
  * The names of members by their index in an object. Objects of one list mostly have the same members in the same order,
- * and comparing a name with the one before takes less time than decoding it. It refers to the texts that the names come from.
+ * and comparing a name with the cached name takes less time than decoding it. The cache keeps the texts that contain
+ * the names in memory.
  */
 export type NameCache = CachedName[];
 

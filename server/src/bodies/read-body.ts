@@ -125,7 +125,8 @@ async function readPlain(source: Readable, { onChunk, bytesMax }: ChunkReceiver)
 }
 
 /**
- * Returns a promise as it is, and `undefined` for any other result: awaiting that costs no turn of the event loop.
+ * Returns a promise as it is, and `undefined` for any other result. Awaiting `undefined` takes only a microtask, not a
+ * turn of the event loop.
  */
 const toPromiseOrUndefined = (result: unknown): unknown =>
   result instanceof Promise ? result : undefined;

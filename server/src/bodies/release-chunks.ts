@@ -2,9 +2,9 @@ import { MessageChannel } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 
 /**
- * Releases the memory of a body's chunks, which must not be read afterwards. Without this, arriving bodies would fill
- * the memory until the next full garbage collection, several times a second. A chunk that shares its memory with
- * others is not released.
+ * Releases the memory of a body's chunks, which must not be read afterwards. Otherwise arriving bodies would fill the
+ * memory so fast that a full garbage collection would be needed several times a second. A chunk that shares its memory
+ * with others is not released.
  */
 export function releaseChunks(chunks: readonly Buffer[]): void {
   for (const { buffer, length } of chunks) {

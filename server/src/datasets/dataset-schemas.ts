@@ -52,7 +52,7 @@ export const datasetSchema = Type.Object(datasetMembers, { title: "Dataset" });
 export type DatasetJson = Static<typeof datasetSchema>;
 export const datasetListSchema = List(datasetSchema);
 
-/** A dataset in version 2 of the API, where clients can leave out the number of examples. */
+/** A dataset in version 2 of the API. The number of examples is null if the request excludes it. */
 export const v2DatasetSchema = Type.Object(
   { ...datasetMembers, example_count: CountOrNull },
   { title: "V2Dataset" },

@@ -67,7 +67,7 @@ export interface DatasetDraft extends DatasetFields {
 export interface DatasetChanges {
   /** The fields to update. A field that is absent keeps its value. */
   readonly fields: Partial<DatasetFields>;
-  /** The changes are made before the examples are checked against the new schemas. */
+  /** Changes to examples. A new schema must match the examples as they are after these changes. */
   readonly examples: readonly ExampleChange[];
 }
 

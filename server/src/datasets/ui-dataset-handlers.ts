@@ -39,7 +39,7 @@ export async function previewExamples(
 
 /**
  * `GET /ui/datasets/{id}/diff`: returns the number of differences of each kind, and one page of the examples that
- * differ with the beginnings of their payloads in both versions.
+ * differ. Each example has the beginnings of its payloads in both versions.
  */
 export async function previewDatasetDiff(
   store: DatasetStore,

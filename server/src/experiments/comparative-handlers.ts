@@ -37,7 +37,7 @@ export async function createComparative(
     parseId(experimentId, "experiment id"),
   );
   if (experimentIds.length === 0) {
-    // The platform's API defines this message, and its clients check for it.
+    // The LangSmith API defines this message, and its clients check for it.
     throw new RequestError(422, "At least one experiment is required");
   }
   const comparative = await store.write.comparatives.create(tenantId, {

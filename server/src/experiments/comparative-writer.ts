@@ -84,7 +84,7 @@ export class ComparativeWriter implements ComparativeWrites {
     }
     const referenceDatasetId = datasetId ?? datasetIds.get(experimentIds[0] ?? "");
     if (typeof referenceDatasetId !== "string") {
-      // The platform's API defines this message, and its clients check for it.
+      // The LangSmith API defines this message, and its clients check for it.
       throw new RequestError(422, "A reference dataset is required");
     }
     const others = experimentIds.filter((id) => datasetIds.get(id) !== referenceDatasetId);

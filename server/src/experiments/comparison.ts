@@ -12,7 +12,7 @@ import type {
 
 /** Number of bins of the histogram of scores. */
 const histogramBins = 10;
-/** The rating of an example with a new error. It is lower than that of any change of a score, from -1 to 1. */
+/** The rating of an example with a new error. It is lower than the rating of any score change, which is -1 to 1. */
 const newErrorRating = -2;
 /** The rating of an example whose error was fixed. */
 const fixedErrorRating = 2;

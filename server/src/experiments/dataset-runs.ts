@@ -38,8 +38,8 @@ export const datasetRunsBody = Type.Object({
 export type DatasetRunsBody = Static<typeof datasetRunsBody>;
 
 /**
- * `POST /datasets/{id}/runs`: lists examples in the order of creation, each with the root runs that the sessions have
- * on it. The API calls a project, such as an experiment, a session.
+ * `POST /datasets/{id}/runs`: lists examples in the order of creation, each with its root runs from the requested
+ * sessions. A session is a project, such as an experiment; the API uses this name for it.
  */
 export async function readDatasetRuns(
   { store, links }: WithLinks<ExperimentStore>,
@@ -111,7 +111,7 @@ async function readAllRuns(
   return found;
 }
 
-/** Serializes runs, and groups them by the id of the example that each is a run on. */
+/** Serializes runs, and groups them by the id of the example on which each run was executed. */
 async function serializeRunsByExample(
   { store, links }: WithLinks<ExperimentStore>,
   request: FastifyRequest<{ Body: DatasetRunsBody }>,

@@ -61,8 +61,8 @@ export interface ComparedExample {
    */
   readonly worstChange: number;
   /**
-   * The largest improvement of a score compared with the baseline, as a share of the same range: 0 or positive. An
-   * error that was fixed counts as 2.
+   * The largest improvement of a score compared with the baseline, as a share of the range of all scores of that key:
+   * 0 or positive. An error that was fixed counts as 2.
    */
   readonly bestChange: number;
 }

@@ -102,8 +102,8 @@ function parseQuery(query: QueryString): FeedbackQuery {
 }
 
 /**
- * Reads the ids of a parameter that clients repeat, or whose ids they join with commas. An empty list, joined, is an
- * empty value, which contains no ids.
+ * Reads the ids of a query parameter. Clients either repeat the parameter for each id, or send one value with all ids
+ * separated by commas. An empty value means an empty list of ids.
  */
 const parseJoinedIds = (query: QueryString, name: string): readonly string[] | undefined =>
   allValues(query, name)

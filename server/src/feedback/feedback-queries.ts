@@ -214,7 +214,8 @@ export const feedbackQueries = {
       .groupBy(groupByColumns)
       .orderBy(groupByColumns),
   ),
-  // The limit counts all feedback of the tenant, so that it bounds the work; the project's feedback is flagged.
+  // Reads the feedback of all projects of the tenant, so that the limit bounds the number of rows that are read. The
+  // column `is_of_project` marks the feedback on the requested project.
   trend: new Query(
     ({ tenantId, projectId, fromMicros, toMicros, limit }: Parameters<TrendValues>) =>
       joinedFeedback
@@ -264,7 +265,7 @@ interface ListValues {
   readonly tenantId: string;
   readonly limit: number;
   readonly offset: number;
-  /** Lists are JSON. */
+  /** JSON array of ids. The other lists, `projectIds`, `keys` and `sourceTypes`, are JSON arrays, too. */
   readonly runIds?: string | undefined;
   readonly projectIds?: string | undefined;
   readonly keys?: string | undefined;
@@ -339,7 +340,7 @@ const selectTokens = () =>
     .selectFrom("feedback_tokens")
     .select(["sealed", "tenant_id", "id", "run_id", "key_json", "config_json", "expires_us"]);
 
-/** Lists the columns, because a query has a parameter only for a name that is read. */
+/** Reads each column by its name, because `row` is a proxy that creates the parameter of a column when it is read. */
 const listJudgementColumns = (row: Parameters<JudgementColumns>) => ({
   score: row.score,
   score_json: row.score_json,

@@ -38,7 +38,7 @@ export const digestDraft = (draft: FeedbackDraft): string =>
   createHash("sha256").update(JSON.stringify(draft)).digest("base64url");
 
 /**
- * Checks that feedback with the same id is a repetition.
+ * Checks by the digests that a draft has the same content as the stored feedback with the same id.
  *
  * @throws RequestError 409: other feedback has the id of the draft.
  */
@@ -77,7 +77,7 @@ export const findRequiredProject = (
   projectId: string | null,
 ): string | null => (runId === null ? projectId : null);
 
-/** Creates the row of new feedback, with the keys of its run and its project in place of ids. */
+/** Creates the row of new feedback. `runId` and `projectId` are row keys, which replace the ids of the draft. */
 export function toFeedbackRow(
   tenantId: string,
   draft: FeedbackDraft,

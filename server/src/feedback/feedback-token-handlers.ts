@@ -171,7 +171,7 @@ function computeExpiry(
   if (hasTime) {
     return parseOptionalTime(expiresAt, "expires_at") ?? now;
   }
-  // The default of the platform's API is three hours.
+  // Three hours is the default of the LangSmith API.
   const { days = 0, hours = 0, minutes = 0 } = duration ?? { hours: 3 };
   return now + ((days * 24 + hours) * 60 + minutes) * minuteMicros;
 }

@@ -13,7 +13,7 @@ export type JudgementChanges = { readonly [Name in keyof Judgement]: Judgement[N
 export interface Feedback extends Omit<FeedbackDraft, "createdMicros"> {
   readonly createdMicros: number;
   readonly modifiedMicros: number;
-  /** The run that the feedback is about; `null` until it is received. */
+  /** The run that the feedback is about; `null` for feedback on a project, and until the run is received. */
   readonly run: {
     readonly traceId: string;
     readonly startMicros: number;

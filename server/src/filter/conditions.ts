@@ -23,7 +23,7 @@ const sqlOperators = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 export const toSingleValue = (operand: Operand): Scalar =>
   operand.kind === "scalar" ? operand.value : null;
 
-/** Returns the values of a comparator, whether it takes one value or a list. */
+/** Returns the values of an operand as a list, even if it is a single value. */
 export const toValues = (operand: Operand): readonly Scalar[] =>
   operand.kind === "list" ? operand.values : [toSingleValue(operand)];
 

@@ -72,7 +72,7 @@ interface JsonPosition {
   readonly nesting: number;
 }
 
-/** Creates the conditions that together require a value at a position, or an object there that contains it. */
+/** Creates the conditions that together require that the value at a position equals or contains the expected value. */
 function createConditionsAt(position: JsonPosition, expected: unknown): Sql[] {
   const row = `e${position.nesting}_${position.keys.length}`;
   if (Array.isArray(expected) && expected.length > 0) {

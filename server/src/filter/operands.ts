@@ -138,7 +138,8 @@ function toObject(literal: Literal, context: OperandContext): Readonly<Record<st
   if (literal.kind !== "text") {
     throw createError(literal, context, `has takes ${example}`);
   }
-  // In single quotes, a backslash belongs to the JSON; if the result is not JSON, it belongs to the filter.
+  // In a single-quoted text, first read backslashes as escapes of JSON. If that does not result in valid JSON, read
+  // them as escapes of the filter language.
   const json = parseJson(literal.raw?.replaceAll("\\'", "'")) ?? parseJson(literal.text);
   if (!isObject(json)) {
     throw createError(

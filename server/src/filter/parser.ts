@@ -272,7 +272,10 @@ function describeToken(token: Token): string {
   }
 }
 
-/** Suggests what to write instead of a name. Most often it is a keyword of another language. */
+/**
+ * Describes the allowed values, and suggests what to write in place of a name. Such a name is often a keyword of
+ * another language.
+ */
 function createValueHint(token: Token): string {
   const allowed = "values are quoted texts, numbers, true, false, null, or a list of them in [ ]";
   if (token.kind !== "name") {

@@ -68,7 +68,8 @@ const surrogatePattern = /\p{Surrogate}/u;
 const capturedSurrogatePattern = /(\p{Surrogate})/u;
 
 /**
- * Encodes a text as UTF-8, with three bytes for each lone surrogate, which is how SQLite decodes its escape in JSON.
+ * Encodes a text as UTF-8, with three bytes for each lone surrogate. SQLite produces the same bytes when it decodes the
+ * escape sequence of a lone surrogate in JSON.
  */
 const toBytes = (text: string): Buffer =>
   Buffer.concat(

@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
 
-/** The part of a request that its queries need. */
+/** The part of a request that is needed to run queries for it. */
 export interface ScopedRequest {
   /** The tenant of the request; empty for requests without an access key. */
   readonly tenantId: string;
   readonly raw: { readonly socket: Socket };
 }
 
-/** Something whose queries belong to the server itself, and its counterpart whose queries belong to a request. */
+/** A store that runs queries for the server itself, and from which a store for one request can be created. */
 export interface RequestScoped<Store> {
   /**
    * Returns the same store for one request: its queries take turns with those of other tenants, and are canceled when the
@@ -16,7 +16,7 @@ export interface RequestScoped<Store> {
   forRequest(request: ScopedRequest): Store;
 }
 
-/** The same dependencies, with the store for one request. */
+/** Returns a copy of the dependencies that contains the store for one request. */
 export const scopeToRequest = <Store extends RequestScoped<Store>, Dependencies extends object>(
   dependencies: Dependencies & { readonly store: Store },
   request: ScopedRequest,
@@ -25,9 +25,9 @@ export const scopeToRequest = <Store extends RequestScoped<Store>, Dependencies 
   store: dependencies.store.forRequest(request),
 });
 
-/** What the store must know of the request that it is read for. */
+/** The properties of a request that the store needs to run queries for that request. */
 export interface ReadScope {
-  /** Tenants take turns in using the reader threads. */
+  /** The tenant of the request. Tenants take turns in using the reader threads. */
   readonly tenantId: string;
   /** Whether the connection of the client is closed, so that nothing needs to be read for it. */
   readonly isClosed: boolean;

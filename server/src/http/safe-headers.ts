@@ -4,8 +4,9 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { RequestError } from "../model/errors.ts";
 
 /**
- * Headers of every response, including errors. They make browsers use the content type as it is, store no copy, not
- * embed the response in another site, and not send URLs of this server to other sites. A handler can override them.
+ * Headers of every response, including errors. They tell browsers to use the content type as it is, not to store a
+ * copy, not to embed the response in another site, and not to send URLs of this server to other sites. A handler can
+ * override them.
  */
 export const safeHeaders = {
   "x-content-type-options": "nosniff",

@@ -67,7 +67,7 @@ export const Deleted = Type.Object({ id: Id });
 /** A body in an encoding that is not JSON. */
 export const Bytes = Type.String({ format: "binary" });
 
-/** An error. The list names the invalid members of a body. */
+/** An error response. `detail` is a message or, for an invalid body, can be a list of the invalid members. */
 export const errorSchema = Type.Object(
   {
     detail: Type.Union([

@@ -34,9 +34,10 @@ export function createSerializerCompiler(): FastifySerializerCompiler<FastifySch
 }
 
 /**
- * Reduces a schema to the keywords that determine how values are written. `fast-json-stringify` would truncate
- * fractions of integers, validate the value for each union, and copy objects with any members one by one.
- * `JSON.stringify` writes the same text for such values, and faster.
+ * Reduces a schema to the keywords that determine how values are written. With the complete schema,
+ * `fast-json-stringify` would truncate a fractional number where the schema requires an integer, validate the value of
+ * each union, and copy the members of an object one by one if the schema does not name them. For such unions and
+ * objects, `JSON.stringify` is used: it writes the same text faster.
  */
 function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
   if (anyOf !== undefined) {

@@ -50,8 +50,8 @@ export class SourceGuard {
 }
 
 /**
- * Checks Sec-Fetch-Site, which browsers send with requests that have no Origin header. Opening a link on another site
- * is allowed, for example to a shared run or to a project: the other site can't read the page that it opens.
+ * Checks Sec-Fetch-Site, which browsers send with requests that have no Origin header. A page of another site may link
+ * to a page of this server, for example to a shared run or to a project, because it can't read the page that is opened.
  *
  * @throws RequestError 403: the request comes from another site, and does not open a link.
  */

@@ -29,7 +29,7 @@ export const serverLimits = {
   largeSpansBytes: 262_144,
   /**
    * Bytes from which on a body of runs that the WebAssembly parser rejects is parsed on a worker thread: finding the
-   * errors in it takes longer.
+   * errors in it takes longer than parsing a valid body.
    */
   unusualRunsBytes: 65_536,
   /** Bytes from which on bodies of examples are parsed on a worker thread. */

@@ -105,8 +105,8 @@ function parseJson(body: Buffer): unknown {
 }
 
 /**
- * Quotes 64-bit integers that were sent as numbers, because JavaScript would round them to 53 bits. The pattern
- * matches members only, because a quote inside a string follows a backslash.
+ * Quotes 64-bit integers that were sent as numbers, because JavaScript would round them to 53 bits. The pattern can't
+ * match within a JSON string, because there a backslash precedes each quote.
  */
 const quoteLargeIntegers = (json: string): string =>
   json.replaceAll(

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { AnyObject, Bytes, Count, List, Text } from "../http/schema-parts.ts";
 
-/** A body of OpenTelemetry, as JSON or in the binary encoding of protobuf. */
+/** Creates the schemas, by content type, of a body of OTLP: as JSON, and in the binary encoding of protobuf. */
 const createForBothEncodings = (json: ReturnType<typeof Type.Object>) => ({
   "application/json": json,
   "application/x-protobuf": Bytes,

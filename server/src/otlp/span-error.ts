@@ -2,7 +2,8 @@ import type { AttributeBag } from "./attribute-bag.ts";
 import type { Span, SpanEvent } from "./span.ts";
 
 /**
- * Returns the error of a span that has the status ERROR or has recorded an exception, of which the last one is used.
+ * Returns the error of a span that has the status ERROR or has recorded an exception; `undefined` for other spans. If
+ * the span has recorded several exceptions, the last one is used.
  */
 export function toErrorText(span: Span, bag: AttributeBag): string | undefined {
   const exception = span.events.findLast(({ name }) => name === "exception");

@@ -78,7 +78,7 @@ function takeDetails(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** Takes the first count that one of the attributes has. Other attributes with the same count are also removed. */
+/** Takes the count from the first attribute that has one. Other attributes with the same count are also removed. */
 function takeCount(bag: AttributeBag, attributeNames: AttributeNames): number | undefined {
   const found = attributeNames.map((name) => toCount(bag.peek(name)));
   const count = found.find((value) => value !== undefined);

@@ -1,12 +1,13 @@
 import type { Attributes, AttributeObject, AttributeValue } from "./span.ts";
 
-// Functions that read values of a decoded request in either encoding. Protobuf has bytes, and 64-bit integers as
-// objects of two halves; JSON has hexadecimal digits and decimal strings (OTLP, "JSON Protobuf Encoding").
+// Functions that read values of a decoded request in either encoding. In a request decoded from protobuf, ids are bytes
+// and 64-bit integers are objects of two halves. In JSON, ids are hexadecimal digits and 64-bit integers are decimal
+// strings (OTLP, "JSON Protobuf Encoding").
 
 /** Thrown for a value that can't be decoded. The message is the reason. */
 export class ValueFault extends Error {}
 
-/** Maximum nesting of arrays and lists in one attribute. */
+/** Maximum nesting of arrays and key-value lists in one attribute. */
 const depthLimit = 32;
 
 type MembersByName = Readonly<Record<string, unknown>>;

@@ -53,7 +53,7 @@ export const projectQueries = {
   ),
 };
 
-/** Lists the columns, because a query has a parameter only for a name that is read. */
+/** Reads each column by its name, because `row` is a proxy that creates the parameter of a column when it is read. */
 const listChangeableColumns = (row: Parameters<ProjectRow>) => ({
   name_json: row.name_json,
   start_us: row.start_us,

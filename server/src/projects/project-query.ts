@@ -37,8 +37,7 @@ export function parseProjectQuery(query: QueryString): ProjectQuery {
 }
 
 /**
- * Parses the sort order. As in the platform's API, passing `sort_by` without `sort_by_desc` sorts in descending
- * order.
+ * Parses the sort order. As in the LangSmith API, passing `sort_by` without `sort_by_desc` sorts in descending order.
  */
 function parseOrder(query: QueryString): Pick<ProjectQuery, "sortBy" | "isDescending"> {
   const text = firstValue(query, "sort_by");

@@ -14,7 +14,7 @@ import type {
 import { parseProjectRow, toProjectRow } from "./project-row.ts";
 import { projectQueries } from "./project-queries.ts";
 
-/** The methods as the writer thread calls them: a deletion is performed in slices. */
+/** {@link ProjectWrites} as the writer thread calls it: deletions return a {@link LongWrite}, which runs in slices. */
 export type ProjectWriteSteps = WithLongWrites<ProjectWrites, "delete" | "deleteMany">;
 
 /** Writes projects. */

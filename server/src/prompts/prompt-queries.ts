@@ -63,7 +63,10 @@ const builder = createQueryBuilder<PromptTables>();
 export const selectFromPrompts = () =>
   builder.selectFrom("prompts as p").innerJoin("tenants as t", "t.id", "p.tenant_id");
 
-/** Selects the columns that {@link parsePromptRow} parses. The like that it counts is that of the calling tenant. */
+/**
+ * Selects the columns that {@link parsePromptRow} parses. The column `own_likes` is 1 if the tenant with the given id
+ * likes the prompt, otherwise 0.
+ */
 export const selectPrompts = (tenantId: Expression<string> | string) =>
   selectFromPrompts()
     .select([

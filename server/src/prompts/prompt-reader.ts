@@ -116,7 +116,10 @@ const sortColumns = {
   updated_at: "p.updated_us",
 } as const satisfies Readonly<Record<Exclude<PromptSort, "relevance">, string>>;
 
-/** Sorts by relevance: a match near the beginning ranks higher, because the searched text begins with the handle. */
+/**
+ * Builds the expression by which a list is sorted. For relevance, it is the negated position of the match in the
+ * searched text: an earlier match is more relevant, because that text begins with the handle.
+ */
 const buildOrder = ({ sort, text }: PromptQuery) =>
   sort === "relevance"
     ? sql<number>`-${findPosition(sql.ref<string>("p.search"), toSearchText(text ?? ""))}`

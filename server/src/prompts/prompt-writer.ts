@@ -21,7 +21,7 @@ import { promptQueries } from "./prompt-queries.ts";
 import { toSearchText } from "./prompt-row.ts";
 import type { Database } from "../storage/query.ts";
 
-/** The form that clients of the platform require of handles. */
+/** The form that LangSmith clients require of handles. */
 const handlePattern = /^[a-z][a-z0-9_-]*$/;
 
 /** Writes prompts, their commits, tags and likes. */

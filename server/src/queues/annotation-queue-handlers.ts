@@ -110,7 +110,7 @@ export async function updateQueue(
     defaultDatasetId: readDatasetId(body),
     rubricInstructions: body.rubric_instructions,
     rubricItems: body.rubric_items,
-    // Clients of the platform send this marker to leave the metadata unchanged.
+    // LangSmith clients send this marker to leave the metadata unchanged.
     metadata: isUnchangedMarker(body.metadata) ? undefined : body.metadata,
     reviewers: selectReviewerMembers(body),
   });
@@ -237,6 +237,6 @@ const selectReviewerMembers = (body: QueuePatchBody): Readonly<Record<string, un
     reviewerMembers.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
   ) as Readonly<Record<string, unknown>>;
 
-/** Whether the metadata is the marker of the platform's clients for unchanged metadata. */
+/** Whether the metadata is the marker that LangSmith clients send to leave the metadata unchanged. */
 const isUnchangedMarker = (metadata: QueuePatchBody["metadata"]): boolean =>
   metadata?.["__missing__"] === "__missing__";

@@ -98,7 +98,7 @@ export const selectFromEntries = ({ tenantId, queueId }: Readonly<Record<keyof Q
 
 type Entries = ReturnType<typeof selectFromEntries>;
 
-/** Adds the columns that {@link parseEntryRow} parses to a query. */
+/** Adds to a query the columns that {@link parseEntryRow} parses. */
 export const addEntryColumns = (entries: Entries) =>
   entries
     .select(["e.id", "e.queue_id", "e.run_id", "e.added_us", "e.reviewed_us", "e.completed_us"])
@@ -116,8 +116,8 @@ export const addEntryColumns = (entries: Entries) =>
     );
 
 /**
- * Selects from the entries of a queue that have the given status. API clients have no reviewer name, so it is the
- * status that a reviewer without a name sees.
+ * Selects from the entries of a queue that have the given status. The status of an entry depends on the reviewer. API
+ * clients pass no reviewer name, so this is the status for the reviewer without a name.
  */
 export function selectWithStatus(
   tenantId: string,

@@ -19,10 +19,10 @@ export const annotationQueueTables = `
 `;
 
 /**
- * SQL that creates the table of reviews. It has one row for each entry, given by its `place`, and reviewer: when the
- * reviewer's claim expires (`until_us`), and when the reviewer skipped or finished the run. `completed_us` of an entry
- * is set while as many reviewers have finished it as the queue requires. The reviewer without a name, `''`, represents
- * the clients of the API.
+ * SQL that creates the table of reviews, with one row for each pair of an entry (`place`) and a reviewer. A row stores
+ * when the reviewer's claim expires (`until_us`), and when the reviewer skipped or finished the run. `completed_us` of
+ * an entry is set while as many reviewers have finished it as the queue requires. The reviewer without a name, `''`,
+ * represents the clients of the API.
  */
 export const queueReviewTables = `
   ALTER TABLE annotation_queue_runs ADD COLUMN completed_us INTEGER;

@@ -150,6 +150,6 @@ export interface AnnotationQueueWrites {
   removeRun(tenantId: string, key: EntryKey): Promise<void>;
 }
 
-/** Creates the error for a queue that does not exist. The platform's API defines its message. */
+/** Creates the error for a queue that does not exist. The message is the one of the LangSmith API. */
 export const createMissingQueueError = (id: string): RequestError =>
   new RequestError(404, `Annotation queue with ID ${id} not found`);

@@ -5,7 +5,7 @@ import type { AnnotationQueue, EntryQuery, QueueEntry } from "./annotation-queue
 export const namelessReviewer = "";
 
 /**
- * Derives a UUID from a reviewer's name (RFC 9562, version 8), because the platform identifies reviewers by UUIDs.
+ * Derives a UUID from a reviewer's name (RFC 9562, version 8), because the LangSmith API identifies reviewers by UUIDs.
  * The same name always results in the same UUID.
  */
 export function toReviewerId(name: string): string {
@@ -57,7 +57,7 @@ export interface ReviewKey {
 export type ReviewChoice =
   /** The first entry that waits for the reviewer; entries that the reviewer has skipped come last. */
   | { readonly kind: "next" }
-  /** The nearest entry after or before another one that waits for the reviewer. */
+  /** The nearest entry that waits for the reviewer, after or before the entry `entryId`. */
   | { readonly kind: "after" | "before"; readonly entryId: string }
   /** This entry, even if the reviewer has finished it. */
   | { readonly kind: "this"; readonly entryId: string };

@@ -1,7 +1,4 @@
-/**
- * Counts of what was stored for one project since the last call of `ActivityCounter.take`. Unless stated otherwise,
- * runs are counted.
- */
+/** Counts of what was stored for one project since the last call of `ActivityCounter.take`. */
 export interface ActivityCounts {
   /** Runs stored for the first time. */
   readonly runs: number;

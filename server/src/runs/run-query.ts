@@ -2,7 +2,10 @@ import type { CheckedFilter } from "../filter/checker.ts";
 import type { RunFile, RunPart, StoredRun } from "./run-row.ts";
 import type { UsageName } from "./usage-sources.ts";
 
-/** Selects runs. A run must match all filters that are set; it matches a list if it matches one of its values. */
+/**
+ * Selects the runs that meet all conditions that are set. A condition with a list of ids is met if one of the ids
+ * matches.
+ */
 export interface RunFilter {
   readonly projectIds?: readonly string[];
   readonly ids?: readonly string[];
@@ -20,9 +23,9 @@ export interface RunFilter {
   readonly text?: string;
   /** Filters of the filter language that the run itself must match. */
   readonly runFilters?: readonly CheckedFilter[];
-  /** Filter that the root run of its trace must match. */
+  /** Filter that the root run of the run's trace must match. */
   readonly rootFilter?: CheckedFilter;
-  /** Filter that at least one run of its trace must match; that may be the run itself. */
+  /** Filter that at least one run of the run's trace must match; that may be the run itself. */
   readonly treeFilter?: CheckedFilter;
 }
 
@@ -37,8 +40,8 @@ export interface RunQuery {
   readonly order: "asc" | "desc";
   readonly limit: number;
   /**
-   * Maximum bytes of payloads. Once they are exceeded, no more runs are read, and the page has fewer runs than its
-   * limit.
+   * Maximum total bytes of the payloads of a page. Once this number is exceeded, no more runs are read, and the page
+   * has fewer runs than `limit`.
    */
   readonly bytesMax?: number;
   readonly after?: RunPosition;

@@ -22,8 +22,8 @@ export interface RunColumns {
 }
 
 /**
- * The position of an OpenTelemetry span, which contains only its trace and its parent. The ids are converted to
- * UUIDs.
+ * The position of an OpenTelemetry span, as far as the span contains it: only the trace and the parent are known. The
+ * ids are converted to UUIDs.
  */
 export interface SpanRecord {
   readonly traceId: string;
@@ -94,7 +94,10 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** The result of a batch. The three numbers add up to the number of operations, where each feedback counts as one. */
+/**
+ * The result of a batch. The numbers of accepted, duplicate and rejected operations add up to the number of operations
+ * in the batch, where each feedback counts as one operation.
+ */
 export interface IngestResult {
   readonly accepted: number;
   /** Operations that had been received before, so nothing was changed. */

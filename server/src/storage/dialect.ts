@@ -117,7 +117,7 @@ export const findPosition = (text: Text, part: Text | string): EngineExpression<
     postgres: sql`strpos(${text}, ${part})`,
   });
 
-/** Whether a text contains a part. Letters of ASCII match in both cases. */
+/** Whether a text contains a part. The case of ASCII letters is ignored. */
 export const containsIgnoringCase = (
   text: Text,
   part: Expression<string> | string,
@@ -134,7 +134,7 @@ export const readJsonMember = (json: Text, member: string): EngineExpression<str
     postgres: sql`${toReadableJson(json)} ->> ${member}`,
   });
 
-/** Whether a member of a JSON object, which is a list, contains all the texts. */
+/** Whether the list that is stored in a member of a JSON object contains all the texts. */
 export function hasAllInMember(
   json: Text,
   member: string,
@@ -148,7 +148,7 @@ export function hasAllInMember(
   });
 }
 
-/** Aggregates texts to a JSON list, in their order; an empty list if there is none. */
+/** Aggregates texts into a sorted JSON list, which is empty if there are no texts. */
 export const aggregateToJson = (text: Text): EngineExpression<string> =>
   perEngine<string>({
     sqlite: sql`json_group_array(${text} ORDER BY ${text})`,
@@ -165,7 +165,7 @@ export const aggregateListsToJson = (
     postgres: sql`coalesce(json_agg(json_build_array(${sql.join(values)}) ORDER BY ${order}), '[]')::text`,
   });
 
-/** A column, in a condition for which SQLite must not use an index. */
+/** Wraps a column for a condition, so that SQLite does not use an index on the column to evaluate the condition. */
 export const withoutIndex = <Value>(column: Expression<Value>): EngineExpression<Value> =>
   perEngine<Value>({ sqlite: sql`+${column}`, postgres: column });
 
@@ -179,8 +179,8 @@ export const withinTimeLimit = (column: string): EngineExpression<boolean> =>
   perEngine<boolean>({ sqlite: sql.raw(withinDeadline(column)), postgres: sql`true` });
 
 /**
- * Converts a JSON text to `jsonb` in PostgreSQL. Its texts can't contain NUL or half of a surrogate pair, so the
- * escapes of these characters are replaced by U+FFFD, and a comparison does not find texts that contain them. A
+ * Converts a JSON text to `jsonb` in PostgreSQL. Strings in `jsonb` can't contain NUL or half of a surrogate pair, so
+ * the escapes of these characters are replaced by U+FFFD, and a comparison does not find texts that contain them. A
  * backslash that is itself escaped does not begin an escape.
  */
 export const toReadableJson = (json: Text): Expression<string> =>

@@ -1,9 +1,10 @@
 /**
- * A write that is performed in slices, between which other writes run. A repository method returns it in place of its
- * result, or a promise of it: callers see only the result ({@link WithLongWrites}). The statements of a slice are
- * synchronous, because a slice is one transaction and its duration decides where it ends; long writes concern runs and
- * examples, whose SQL is written separately for each engine. New data becomes visible with the last slice, but while a
- * deletion is under way, some of the data may already be missing.
+ * A write that is performed in slices, between which other writes run. A repository method returns a long write, or a
+ * promise of one, in place of the result of the write, and callers of the store receive only that result (see
+ * {@link WithLongWrites}). The statements of a slice are synchronous, because a slice is one transaction and its
+ * duration decides where it ends. This is possible because long writes concern only runs and examples, whose SQL is
+ * written separately for each engine. New data becomes visible with the last slice, but while a deletion is under way,
+ * some of the data may already be missing.
  */
 export class LongWrite<Result> {
   /** Yields wherever a slice may end; everything written up to that point is then committed. */
@@ -27,8 +28,8 @@ export class LongWrite<Result> {
 }
 
 /**
- * The methods of a resource as its engine implements them: the named methods resolve to a long write instead of its
- * result.
+ * The methods of a resource as a storage engine implements them: the methods in `Names` resolve to a long write
+ * instead of to the result of the write.
  */
 export type WithLongWrites<Writes, Names extends keyof Writes> = {
   readonly [Name in keyof Writes]: Writes[Name] extends (

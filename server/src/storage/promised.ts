@@ -1,8 +1,8 @@
 import type { LongWrite } from "./long-write.ts";
 
 /**
- * Resources with the same methods, whose results are promises: for resources whose repositories are still synchronous.
- * The promise of a long write resolves to the result of the write.
+ * The given resources, with methods that return promises of their results. Used for resources whose repositories are
+ * still synchronous. The promise of a long write resolves to the result of the write.
  */
 export type Promised<Resources> = {
   readonly [Resource in keyof Resources]: {

@@ -13,7 +13,7 @@ import type { EngineName } from "./dialect.ts";
 /** A query that the query builder has created, whose rows have this type. */
 export type BuiltQuery<Row> = Compilable<Row> & OperationNodeSource;
 
-/** The parameters of a query while it is built. An optional value that was not given has none. */
+/** The parameters of a query while it is built. An optional value that was not given has no parameter. */
 export type Parameters<Values> = {
   readonly [Name in keyof Values]: Expression<Exclude<Values[Name], undefined>>;
 };
@@ -38,7 +38,7 @@ export const createQueryBuilder = <Tables>(): Kysely<Tables> =>
     },
   });
 
-/** Represents a value in the parameters of a compiled query. */
+/** Marks the place of a named value among the parameters of a compiled query. */
 class ParameterName {
   readonly name: string;
 
@@ -79,8 +79,8 @@ export const toParameters = <Values extends object>(values: Values): Parameters<
   ) as unknown as Parameters<Values>;
 
 /**
- * The parameters of the named columns, for an insertion or an update. A parameter exists only for a name that is read,
- * so the names are listed.
+ * The parameters of the named columns, for an insertion or an update. The names must be given, because `row` creates a
+ * parameter only when its name is read, and therefore can't list its names.
  */
 export const columnsOf = <Row, Name extends keyof Row>(
   row: Parameters<Row>,
@@ -160,8 +160,8 @@ export function bindValues(parameters: readonly unknown[], values: object): unkn
 
 /**
  * Runs queries in the transaction of the caller. Integers are returned as numbers by every engine. Each method
- * rejects if its statement fails. The statement of SQLite is complete when the method returns, that of other engines
- * is not: await each statement before the next one that depends on it.
+ * rejects if its statement fails. With SQLite, the statement is complete when the method returns, but with other
+ * engines it is not, so await each statement before running another one that depends on it.
  */
 export interface Database {
   all<Row, Values extends object>(query: Query<Row, Values>, values: Values): Promise<Row[]>;

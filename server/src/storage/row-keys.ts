@@ -1,7 +1,7 @@
 // Ids are unique within a tenant, keys within the database. The key of a row is its id, or, if a row of another
 // tenant already had that key, a qualified key: the id, a slash and the tenant id.
 
-/** Kinds of rows that have a key of their own, because the rows of all tenants are in one table. */
+/** Kinds of rows whose key may differ from their id, because the rows of all tenants are in one table. */
 export type KeyKind = "run" | "project" | "dataset";
 
 /** Characters of an id, which is a UUID. */
@@ -53,6 +53,6 @@ export function toIds<Value>(tenantId: string, value: Value): Value {
   return convert(value) as Value;
 }
 
-/** Bytes, sets and instances of classes are returned as they are, because they never contain keys. */
+/** Whether keys are searched for in an object. Bytes, sets and instances of classes never contain keys. */
 const isPlainObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;

@@ -1,5 +1,5 @@
 /**
- * Runs tasks one after the other, also if a task awaits something. A task starts at once if none is running. If a
+ * Runs tasks one after the other, even if a task awaits something. A task starts at once if none is running. If a
  * task throws, its error ends the thread, as an error in an event listener does.
  */
 export class TaskQueue {

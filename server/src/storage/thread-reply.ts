@@ -12,7 +12,7 @@ export type ResourceCall<Resources> = {
 /** The result of a call to another thread. */
 export type ThreadReply =
   | { readonly kind: "result"; readonly sequence: number; readonly value: unknown }
-  /** The call was rejected and changed nothing: a `RequestError` of the thread. */
+  /** The call threw a `RequestError` in the thread and changed nothing. */
   | {
       readonly kind: "refused";
       readonly sequence: number;
@@ -34,7 +34,7 @@ export const toFailure = (sequence: number, cause: unknown): ThreadReply =>
       }
     : { kind: "failed", sequence, reason: messageOf(cause) };
 
-/** Creates the error that the caller receives for such a reply. */
+/** Creates the error that the caller receives if its call was refused or failed. */
 export const toError = (reply: Exclude<ThreadReply, { kind: "result" }>): RequestError =>
   reply.kind === "refused"
     ? new RequestError(reply.status, reply.detail, reply.retryAfterSeconds)

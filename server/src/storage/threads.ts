@@ -15,7 +15,7 @@ export const threadOptions: WorkerOptions = { execArgv: [], env: cleanEnvironmen
 
 /**
  * Requests that a thread ends, and resolves once it has ended. Terminating a thread in which SQLite runs may end the
- * whole process (`Napi::Error`, exit code 134), so that is the last resort for a thread that does not end in time.
+ * whole process (`Napi::Error`, exit code 134), so a thread is terminated only if it does not end in time.
  *
  * @param request - the message on which the thread closes its resources and ends.
  */

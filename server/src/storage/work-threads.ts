@@ -160,7 +160,7 @@ export class WorkThreads {
       resourceLimits: { maxOldGenerationSizeMb: serverLimits.workHeapMebibytes },
     });
     try {
-      // The thread does not use SQLite, so it can be terminated at any time.
+      // The thread needs no request to end: it does not use SQLite, so it can be terminated at any time.
       await waitForFirstMessage(thread, undefined);
     } finally {
       this.#startingCount -= 1;

@@ -88,7 +88,7 @@ export class KeyStore {
     return this.#write(() => this.#writer.revokeKey(id));
   }
 
-  /** Call it when the promises of all changes are settled. */
+  /** Closes the database and unlocks the folder. Call this method only after all promises of changes have settled. */
   close(): void {
     this.#db.close();
     this.#lock?.release();

@@ -92,8 +92,8 @@ export class LongWrites {
   }
 
   /**
-   * Aborts all long writes and returns their replies, because the server is closing. What incomplete writes have
-   * committed is erased at the next start.
+   * Aborts all long writes and returns their replies, because the server is closing. The next start erases what
+   * these writes have already committed.
    */
   abortAll(): readonly ThreadReply[] {
     clearImmediate(this.#turn);
@@ -187,7 +187,7 @@ function runSlice(
   return step;
 }
 
-/** The groups of resources whose writes depend on each other: the name of the group by resource. */
+/** Maps resources to groups. Writes of one tenant conflict if their resources are in the same group. */
 const conflictGroups: ReadonlyMap<string, string> = new Map([
   ["datasets", "datasets"],
   ["examples", "datasets"],

@@ -27,8 +27,8 @@ export type ReaderMessage =
   | ThreadReply;
 
 /**
- * How much work a query may be: `quick` queries are bounded by an index; the cost of `long` ones grows with the
- * stored data.
+ * The cost of a query: an index bounds the cost of `quick` queries; the cost of `long` queries grows with the amount
+ * of stored data.
  */
 export type QueryWeight = "quick" | "long";
 
@@ -39,7 +39,7 @@ type LongQueryRules = {
 };
 
 /**
- * Whether any of the named members is set. An index does not help a query in which one of them is set, or not enough.
+ * Whether any of the named members is set. For a query with such a member, an index helps too little or not at all.
  */
 const hasAnyMember = (value: unknown, names: readonly string[]): boolean =>
   typeof value === "object" &&

@@ -84,12 +84,12 @@ import { ViewRepository, viewTables } from "../views/view-repository.ts";
 import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
-// All resources that the server stores. Each has a row in the interfaces and functions below; the tables at the end
-// list each method, so the compiler requires an entry for a new one.
+// All resources that the server stores. Each resource is listed in the interfaces and functions below. The tables at
+// the end contain an entry for each method of a resource; the compiler reports an error if the entry is missing.
 
 /**
- * SQL that creates the tables of resources that were added later. Each entry is one version of the database format,
- * so entries may only be appended.
+ * SQL that creates the tables of resources that are newer than the formats in `schema.ts`. Each entry is one further
+ * version of the database format, so entries may only be appended.
  */
 export const addedTables: readonly string[] = [viewTables];
 
@@ -233,7 +233,7 @@ export function createWriters(db: Connection) {
 
 export type SqliteWriters = ReturnType<typeof createWriters>;
 
-/** All readers except that of pages, which reads through the others. */
+/** All readers except `runPages`. It calls the other readers, which already replace ids by keys. */
 type ScopedReaders = Omit<Readers, "runPages">;
 
 /** For each query, replaces the ids in its arguments by the keys under which rows are stored. */
@@ -392,8 +392,8 @@ const readArguments: ArgumentTable<ScopedReaders> = {
 };
 
 /**
- * All writers except those of runs. These replace ids by keys themselves, because batches of runs arrive without a
- * call of a resource's method.
+ * All writers except `runs`. The writer of runs replaces ids by keys itself, because batches of runs are not stored
+ * through a method call whose arguments could be replaced here.
  */
 type ScopedWriters = Omit<Writers, "runs">;
 

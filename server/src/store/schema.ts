@@ -143,7 +143,8 @@ function createDefaultTenant(db: Connection): void {
   db.prepare("INSERT OR IGNORE INTO settings (key, value) VALUES ('tenant_id', ?)").run([
     randomUUID(),
   ]);
-  // Databases that are older than this setting have projects: the tenant counts as created with the first of them.
+  // A database from before this setting may contain projects. The tenant then counts as created when the first project
+  // began.
   db.prepare(
     "INSERT OR IGNORE INTO settings (key, value) SELECT 'tenant_us', coalesce(min(start_us), ?) FROM projects",
   ).run([Date.now() * 1_000]);

@@ -118,8 +118,8 @@ function prepareIndexIfSpace(file: string): void {
 }
 
 /**
- * Creates a function that logs each damaged item once, and stops after {@link maxLoggedDamages} items: so many mean
- * that the disk fails.
+ * Creates a function that logs each damaged item once. It stops after {@link maxLoggedDamages} items, because that
+ * many mean that the disk itself is failing.
  */
 function createDamageLog(): (detail: string) => void {
   const logged = new Set<string>();
@@ -259,8 +259,8 @@ class RequestStore implements Store {
 }
 
 /**
- * Creates a proxy on which each call of a resource's method becomes a call of `invoke` with both names. TypeScript
- * ensures that the method exists.
+ * Creates a proxy that turns each call of a resource's method into a call of `invoke` with the names of the resource
+ * and the method. TypeScript ensures that the method exists.
  */
 function createProxy<Resources>(
   invoke: (call: ResourceCall<Resources>) => Promise<unknown>,

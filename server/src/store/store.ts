@@ -14,7 +14,7 @@ export interface Store extends RequestScoped<Store> {
   readonly write: Promised<Writers>;
   /** The tenant of requests without a key; created at the first start. */
   readonly defaultTenantId: string;
-  /** Why only deletions are accepted, because the disk is full; `undefined` while all writes are. */
+  /** Why the store accepts only deletions, which it does on a full disk; `undefined` while it accepts all writes. */
   readonly readOnlyReason: string | undefined;
   /** Resolves when the batch would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;

@@ -196,7 +196,7 @@ function scopeCall(
   }
   return (...args) => {
     const [tenantId] = args;
-    // Almost all tenants have no qualified keys.
+    // Almost all tenants have no qualified keys. Their keys equal their ids, so nothing is replaced.
     if (typeof tenantId !== "string" || !keys.hasQualifiedKeys(tenantId)) {
       return method(...args);
     }

@@ -113,7 +113,8 @@ export class WriterThread {
     if (this.#isOpen) {
       const closeReply = this.#call({ kind: "close" });
       this.#isOpen = false;
-      await closeReply.catch(() => undefined); // The thread ended before; its callers received that error.
+      // An error means that the thread has ended by itself; the callers of pending writes received the same error.
+      await closeReply.catch(() => undefined);
     }
     // Terminate as a last resort only: terminating a thread in which SQLite runs may end the process.
     const timer = setTimeout(() => void this.#worker.terminate(), serverLimits.endMs);

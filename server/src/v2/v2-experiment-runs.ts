@@ -134,7 +134,7 @@ interface AddRunsOptions {
   readonly experiment: string;
   readonly exampleIds: readonly string[];
   readonly selects: readonly string[];
-  /** The JSON texts of runs by example id. The function adds runs to this map. */
+  /** The JSON texts of runs by example id. {@link addRuns} adds runs to this map. */
   readonly runs: Map<string, string[]>;
 }
 

@@ -57,7 +57,8 @@ export async function queryV2PublicRuns(
     bytes += page.items.reduce((sum, { length }) => sum + length, 0);
     cursor = page.next;
   } while (cursor !== null && items.length < size && bytes < maxBytes);
-  // Deleting a run or a trace deletes its token, too, but the token of a shared thread may give access to no runs.
+  // Deleting a run or a trace also deletes its token, but the token of a thread may remain when all runs of the thread
+  // have been deleted.
   if (items.length === 0 && scope.kind === "thread" && (body.cursor ?? null) === null) {
     throw createNotFoundError();
   }
@@ -114,7 +115,8 @@ const readRuns = (
 /**
  * Reads the runs of a shared thread: its traces by start time, each with its runs by start time. The roots of a
  * thread are found through an index; filtering all runs of the project by thread would read all of them. The cursor
- * has two parts: the last root of the page, and the last run of the next trace, after which the next page continues.
+ * has two parts: the root of the last trace that was returned as a whole, and, if the page ended within the next trace,
+ * the last run of that trace that was returned.
  */
 async function readThreadRuns(
   { dependencies, viewer, scope, selects }: ShareAccess,

@@ -60,7 +60,7 @@ const createPreviewField = (name: string): Field => ({
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Returns the member `name` of a value if it is an object, otherwise an empty object. */
+/** Returns the member `name` of a value if that member is an object, otherwise an empty object. */
 function readObject(value: unknown, name: string): JsonObject {
   const member: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;

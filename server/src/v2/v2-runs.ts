@@ -92,7 +92,7 @@ async function toV1Query(
     reference_example: body.reference_examples,
     is_root: body.is_root,
     error: body.has_error,
-    // A dataset selects all of its experiments, whenever they ran.
+    // A query by dataset has no default start, because it covers all experiments on the dataset, whenever they ran.
     start_time: body.min_start_time ?? (hasProjectIds ? createDefaultStart() : undefined),
     end_time: body.max_start_time,
     filter: body.filter,
@@ -187,7 +187,7 @@ async function readRunExtras(
   });
 }
 
-/** Finds the datasets of experiments by project id. Projects that are no experiments have no entry. */
+/** Finds the datasets of experiments by project id. Projects that are not experiments have no entry. */
 async function findDatasets(
   { store }: WithLinks<Store>,
   tenantId: string,

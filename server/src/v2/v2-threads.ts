@@ -141,7 +141,7 @@ export async function readV2ThreadsStats(
   );
 }
 
-/** Selects the requested statistics. Some of their names end with a unit. */
+/** Selects the requested statistics. In the response, `_seconds` is appended to the names of percentiles. */
 const selectStats = (
   selects: readonly string[],
   stats: Readonly<Record<string, unknown>>,

@@ -139,7 +139,7 @@ function computeTotals(turns: readonly Turn[]): Readonly<Record<string, unknown>
   };
 }
 
-/** Sums the numbers of the turns by category. */
+/** Sums the numbers in the named details of all turns, by category. */
 function sumDetails(
   turns: readonly Turn[],
   names: readonly (typeof detailNames)[number][],

@@ -34,7 +34,10 @@ function toMessage(message: ChatMessage): KeyValues {
   return { type, data: { content, ...(hasExtra && { additional_kwargs: { ...extra } }) } };
 }
 
-/** Returns the type of a LangChain message, which has a method `getType` or `_getType`; `undefined` for any other message. */
+/**
+ * Returns the type of a LangChain message, which has a method `getType` or `_getType`; `undefined` for any other
+ * message.
+ */
 function readMessageType(message: ChatMessage): string | undefined {
   for (const name of ["getType", "_getType"] as const) {
     const method: unknown = Reflect.get(message, name);

@@ -33,8 +33,8 @@ export interface CloneTools {
 }
 
 /**
- * Copies a shared dataset (specification, section 4). Skips it if the name is taken; names the incomplete dataset in the
- * error if copying fails midway.
+ * Copies a shared dataset (specification, section 4). Skips it if the name is taken; names the incomplete dataset in
+ * the error if copying fails midway.
  */
 export async function cloneDataset(
   transport: ApiTransport,

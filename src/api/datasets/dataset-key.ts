@@ -16,7 +16,7 @@ export type VersionKey = Date | string;
 /**
  * Requires exactly one of id and name. The specification prescribes the messages (section 5).
  *
- * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
+ * @throws {@link ValidationError} not exactly one of id and name is given, or the id is not a UUID.
  */
 export function assertDatasetKey({ datasetId, datasetName }: DatasetKey): void {
   if (datasetId === undefined && datasetName === undefined) {
@@ -105,7 +105,7 @@ function createDatasetNotFound(
 }
 
 /**
- * Converts a version to the form of the wire.
+ * Converts a version to its wire form.
  *
  * @throws {@link ValidationError} if the value is neither a time nor a tag.
  */

@@ -32,7 +32,7 @@ export interface CreateDatasetFromCsv extends CallOptions {
   readonly outputKeys?: readonly string[] | undefined;
   /** @defaultValue the name of the file */
   readonly name?: string | undefined;
-  /** @defaultValue the name of the path or of the `File` */
+  /** @defaultValue the last segment of the path or URL, or the name of the `File` */
   readonly fileName?: string | undefined;
   readonly description?: string | undefined;
   /** @defaultValue "kv" */
@@ -64,7 +64,7 @@ export interface ListDatasets extends CallOptions {
   readonly metadata?: KeyValues | undefined;
   /** Number of datasets to skip. @defaultValue 0 */
   readonly offset?: number | undefined;
-  /** Maximum number of datasets, from 1. A page holds 100. @defaultValue all of them */
+  /** Maximum number of datasets, at least 1. Each request fetches at most 100. @defaultValue all of them */
   readonly limit?: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export type ListDatasetVersions = DatasetCall & {
   readonly exampleId?: string | undefined;
   /** Only versions with a tag that contains this text. */
   readonly search?: string | undefined;
-  /** Maximum number of versions, from 1. @defaultValue all of them */
+  /** Maximum number of versions, at least 1. @defaultValue all of them */
   readonly limit?: number | undefined;
 };
 
@@ -139,7 +139,7 @@ export interface FilterSharedExamples extends CallOptions {
 
 /** Arguments of {@link Datasets.listSharedExamples}. */
 export interface ListSharedExamples extends FilterSharedExamples {
-  /** Maximum number of examples, from 1. @defaultValue all of them */
+  /** Maximum number of examples, at least 1. @defaultValue all of them */
   readonly limit?: number | undefined;
 }
 

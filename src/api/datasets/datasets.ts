@@ -128,8 +128,8 @@ export class Datasets {
   }
 
   /**
-   * Creates a dataset with an example for each row of a CSV file. Repeating the call throws ConflictError. The upload as
-   * a whole has no time limit: `timeoutMs` applies to each chunk of the file.
+   * Creates a dataset with an example for each row of a CSV file. Repeating the call throws ConflictError. The upload
+   * as a whole has no time limit: `timeoutMs` applies to each chunk of the file.
    *
    * @throws {@link ValidationError} `inputKeys` is empty, or the file can't be read or has no name.
    * @throws {@link ConflictError} the name is taken.
@@ -151,7 +151,7 @@ export class Datasets {
       [value ?? []].flat().map((content) => ({ name: key, content })),
     );
     const content = await toBody(file, "CSV file");
-    // Send the file last, so that a server which reads the form as a stream has its columns by then.
+    // Send the file last, so that a server that reads the form as a stream already knows which columns to use.
     const body = createFormBody([...parts, { name: "file", fileName, type: "text/csv", content }]);
     return parseDataset(await this.#transport.call("uploadDataset", { body, signal }));
   }
@@ -159,7 +159,7 @@ export class Datasets {
   /**
    * Reads a dataset by its id or name.
    *
-   * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
+   * @throws {@link ValidationError} not exactly one of id and name is given, or the id is not a UUID.
    * @throws {@link NotFoundError} `Dataset[...] not found`.
    */
   async read(key: DatasetCall): Promise<Dataset> {
@@ -174,7 +174,7 @@ export class Datasets {
   /**
    * Lists datasets. The next page is requested when the iteration reaches it.
    *
-   * @throws {@link ValidationError} an id is not a UUID, `limit` is not a whole number from 1, or `offset`
+   * @throws {@link ValidationError} an id is not a UUID, `limit` is not a whole number of at least 1, or `offset`
    * is combined with more than 100 ids.
    */
   list(filter: ListDatasets = {}): Pages<Dataset> {
@@ -233,7 +233,7 @@ export class Datasets {
   /**
    * Deletes a dataset with its examples and versions.
    *
-   * @throws {@link ValidationError} neither id nor name, both, or an id that is not a UUID.
+   * @throws {@link ValidationError} not exactly one of id and name is given, or the id is not a UUID.
    * @throws {@link NotFoundError} `Dataset[...] not found`.
    */
   async delete(key: DatasetCall): Promise<void> {
@@ -269,7 +269,7 @@ export class Datasets {
   /**
    * Lists the versions of a dataset, the latest first. The next page is requested when the iteration reaches it.
    *
-   * @throws {@link ValidationError} `exampleId` is not a UUID, or `limit` is not a whole number from 1.
+   * @throws {@link ValidationError} `exampleId` is not a UUID, or `limit` is not a whole number of at least 1.
    */
   listVersions(filter: ListDatasetVersions): Pages<DatasetVersion> {
     assertDatasetKey(filter);
@@ -288,7 +288,7 @@ export class Datasets {
   /**
    * Reads the version that was current at a time, or that has a tag.
    *
-   * @throws {@link ValidationError} neither `asOf` nor `tag`, or both.
+   * @throws {@link ValidationError} not exactly one of `asOf` and `tag` is given.
    * @throws {@link NotFoundError} no version existed at that time, or none has the tag.
    */
   async readVersion(key: ReadDatasetVersion): Promise<DatasetVersion> {
@@ -320,10 +320,10 @@ export class Datasets {
   }
 
   /**
-   * Compares two versions: ids of the examples that were added, changed and removed.
+   * Compares two versions, and returns the ids of the examples that were added, changed and removed.
    *
    * @throws {@link ValidationError} `fromVersion` or `toVersion` is not a version.
-   * @throws {@link NotFoundError} the version does not exist.
+   * @throws {@link NotFoundError} one of the versions does not exist.
    */
   async diff(request: DiffDataset): Promise<DatasetDiff> {
     const query = {
@@ -408,7 +408,9 @@ export class Datasets {
     return listSharedExamples(this.#transport.call, urlOrToken, filter);
   }
 
-  /** Counts the examples of a shared dataset that match a filter. Throws as {@link Datasets.listSharedExamples} does. */
+  /**
+   * Counts the examples of a shared dataset that match a filter. Throws as {@link Datasets.listSharedExamples} does.
+   */
   async countSharedExamples(
     urlOrToken: string,
     { signal, ...filter }: FilterSharedExamples = {},
@@ -424,13 +426,13 @@ export class Datasets {
   }
 
   /**
-   * Copies a shared dataset and its examples to the client's own tenant, with attachments if its server accepts them. If a
-   * dataset of that name exists, copies nothing and logs a warning.
+   * Copies a shared dataset and its examples to the client's own tenant, with attachments if the client's server
+   * accepts them. If a dataset of that name exists, copies nothing and logs a warning.
    *
    * @throws {@link ValidationError} `Invalid public dataset URL or token`.
    * @throws {@link NotFoundError} the link was revoked, or never existed.
-   * @throws {@link IncompleteError} the dataset was created, but not all of its examples. Delete it manually; a warning is
-   * logged, too.
+   * @throws {@link IncompleteError} the dataset was created, but not all of its examples. Delete it manually; a warning
+   * is logged, too.
    */
   async clone(urlOrToken: string, options: CloneDataset = {}): Promise<ClonedDataset> {
     const token = extractShareToken(urlOrToken, { resource: "dataset" });
@@ -465,7 +467,7 @@ export class Datasets {
   }
 
   /**
-   * Searches for the examples whose inputs are most similar, the most similar first.
+   * Returns the examples whose inputs are most similar to the given inputs, the most similar first.
    *
    * @throws {@link ValidationError} `limit` is not a whole number from 1 to 100.
    */
@@ -519,7 +521,7 @@ function assertColumns(inputKeys: readonly string[], outputKeys: readonly string
   }
 }
 
-/** Returns the name of the file; `undefined` if the source has no name, such as bytes. */
+/** Returns the name of the file, or `undefined` if the source has no name, as in the case of bytes. */
 function readFileName(file: ByteSource): string | undefined {
   if (file instanceof URL) {
     // A URL with another scheme is refused when the file is opened.

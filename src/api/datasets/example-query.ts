@@ -4,7 +4,10 @@ import type { FilterExamples, ListExamples } from "./example-options.ts";
 import { toJson } from "../http/request.ts";
 import type { QueryValue } from "../http/request.ts";
 
-/** Names of all members of an example. They are requested with `select`, because a server leaves out attachments otherwise. */
+/**
+ * Names of all members of an example. They are requested with `select`, because a server leaves out attachments
+ * otherwise.
+ */
 export const exampleMembers: readonly string[] = [
   "id",
   "created_at",

@@ -204,8 +204,8 @@ export class Examples {
   }
 
   /**
-   * Returns the query parameters of a page: after the last example of the previous page if the server supports it,
-   * otherwise by offset.
+   * Returns the query parameters of a page. In the order `written`, the page begins after the last example of the
+   * previous page if the server supports that, otherwise at an offset.
    */
   async #createPageQuery(
     { order, signal }: ListExamples,

@@ -46,7 +46,9 @@ export interface AttemptContext {
   readonly previous: AttemptResult | undefined;
 }
 
-/** Classifies a response: as a result, or as an error that may be retried. `now` is milliseconds since the Unix epoch. */
+/**
+ * Classifies a response: as a result, or as an error that may be retried. `now` is milliseconds since the Unix epoch.
+ */
 export async function classifyResponse(
   response: HttpResponse,
   context: AttemptContext,

@@ -82,9 +82,9 @@ export class Http implements ApiTransport {
   }
 
   /**
-   * Calls an endpoint. Each attempt may take `timeoutMs`. Transient failures are retried. A call that must not take effect twice
-   * is retried only if the server can't have acted on it: the connection failed, or the status is 429, or 503
-   * with `Retry-After`.
+   * Calls an endpoint. Each attempt may take `timeoutMs`. Transient failures are retried. A call that must not take
+   * effect twice is retried only if the server can't have acted on it: the connection failed, or the status is 429, or
+   * 503 with `Retry-After`.
    *
    * @throws {@link SdkError} whose class and `code` identify the failure.
    */
@@ -123,7 +123,7 @@ export class Http implements ApiTransport {
       signal: this.#combineSignals(signal),
     }));
 
-  /** Aborts the calls in flight and closes the connections. Final; may be called twice. */
+  /** Aborts the calls in flight and closes the connections. No calls are possible afterwards. May be called twice. */
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#pools.close();

@@ -23,8 +23,9 @@ interface JsonBounds {
 }
 
 /**
- * Even if every value is an empty object, this many take 0.7 GB of memory. In an object of more than a million
- * members, adding one would block the event loop each time V8 enlarges the object's hash table.
+ * The limit of values bounds memory: if every value is an empty object, that many take 0.7 GB. The limit of members
+ * bounds blocking: in an object of more than a million members, adding one would block the event loop each time V8
+ * enlarges the object's hash table.
  */
 const responseBounds: JsonBounds = { values: 16_777_216, depth: 10_000, members: 1_048_576 };
 

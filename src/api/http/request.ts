@@ -8,7 +8,7 @@ export type QueryValue = string | number | boolean | readonly string[] | undefin
 
 export const jsonType = "application/json";
 
-/** A request body that is already encoded: any content type, including JSON text. */
+/** A request body that is already encoded. It may have any content type, including JSON. */
 export interface RequestBody {
   readonly contentType: string;
   readonly content: Uint8Array | StreamedBody;

@@ -27,7 +27,7 @@ import type { ServerInfoReader } from "../http/server-info.ts";
 /** A commit that is to be created. */
 export interface CommitDraft extends CallOptions {
   readonly manifest: KeyValues;
-  /** Hash of the parent commit, or the beginning of the hash. The latest commit if absent or `latest`. */
+  /** Hash of the parent commit, or its beginning. If absent or `latest`, the latest commit is the parent. */
   readonly parentCommit?: string | undefined;
   readonly description?: string | undefined;
   readonly tags?: readonly string[] | undefined;
@@ -171,8 +171,8 @@ export class PromptCommits {
       if (!isConflict && !(error instanceof NotFoundError)) {
         throw error;
       }
-      // The latest commit is queried only after a failure. If this throws, the prompt itself does not exist; otherwise it is the
-      // parent that is missing or outdated.
+      // Find the reason for the failure: if this query throws, the prompt itself does not exist; otherwise the parent
+      // is missing or outdated.
       const latest = (await findLatest())?.commitHash;
       throw isConflict ? explainConflict(error, { parent, latest }) : error;
     }
@@ -212,8 +212,8 @@ export class PromptCommits {
   }
 
   /**
-   * Returns the hash of the commit that the reference names, possibly only its beginning; `undefined` for the
-   * latest.
+   * Returns the hash of the commit that the reference names, or only the beginning of the hash if the reference
+   * contains no more. Returns `undefined` for the latest commit.
    */
   async findCommitHash(
     reference: PromptReference,
@@ -224,7 +224,7 @@ export class PromptCommits {
 
   /**
    * Returns the tag that the reference names, or `undefined` if it names a hash or the latest commit. A short
-   * name that is both a tag and a hash is taken as the tag.
+   * name that could be a tag or the beginning of a hash is taken as the tag if that tag exists.
    */
   async #findTag(
     reference: PromptReference,

@@ -52,8 +52,8 @@ export interface ListCommits extends CallOptions {
 /** Arguments of {@link Prompts.commit}. */
 export interface CommitPrompt extends CallOptions {
   /**
-   * An object that can be serialized as JSON, or has a `toJSON` method, such as a LangChain prompt. Copied at
-   * the call.
+   * An object that can be serialized as JSON, or has a `toJSON` method, such as a LangChain prompt. It is
+   * copied when the method is called.
    */
   readonly manifest: object;
   /**
@@ -84,7 +84,7 @@ export interface PushPrompt extends PromptFields, CallOptions {
 
 /** Result of {@link Prompts.push}. */
 export interface PushedPrompt {
-  /** URL of the commit in the UI; without a commit, of the prompt. */
+  /** URL of the commit in the UI, or of the prompt if no manifest was given. */
   readonly url: string;
   /** Whether the push created the prompt. */
   readonly isNew: boolean;

@@ -57,7 +57,8 @@ function canBeCloned(value: unknown): boolean {
     structuredClone(value);
     return true;
   } catch {
-    // The caller omits this property or sends its text; the rest of the error is enough to identify it.
+    // The caller omits a property that can't be cloned, and sends such a cause as text. The class, message and stack
+    // still identify the error.
     return false;
   }
 }

@@ -41,7 +41,7 @@ export type BlockingArgs<Args extends readonly unknown[]> = {
   [Index in keyof Args]: BlockingArg<Args[Index]>;
 };
 
-/** An argument with a `signal` option has {@link BlockingOptions} instead of it. */
+/** The type of one argument of a blocking method: {@link BlockingOptions} replace the option `signal`. */
 export type BlockingArg<Arg> = Arg extends NonTransferable
   ? never
   : "signal" extends (string extends keyof Arg ? never : keyof Arg)
@@ -59,7 +59,7 @@ export type BlockingArg<Arg> = Arg extends NonTransferable
  */
 export type NonTransferable = ((...args: never[]) => unknown) | AsyncIterable<unknown>;
 
-/** A list becomes an array; a promise becomes its value. */
+/** The result of a blocking method: an array instead of an async iterable, and the value instead of a promise. */
 export type BlockingResult<Result> =
   Result extends AsyncIterable<infer Item> ? Item[] : Awaited<Result>;
 

@@ -1,7 +1,7 @@
 /**
- * Byte format of a payload field that is sent as chunks: content that the server already has from
- * the same trace is replaced by its digest. Written by `workers/json/chunk-writer.ts` and read by
- * the local server; both use the constants of this file.
+ * Byte format of a payload field that is sent as chunks in one part of a multipart request: content
+ * that the server already has from the same trace is replaced by its digest. Written by
+ * `workers/json/chunk-writer.ts` and read by the local server; both use the constants of this file.
  *
  * The body of such a part is a sequence of chunks. A chunk is a byte of {@link chunkCode}, followed
  * either by a u32 length (little-endian) and as many bytes of JSON text, or by a digest of {@link

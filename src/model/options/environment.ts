@@ -59,8 +59,9 @@ export interface EnvironmentLookup {
 }
 
 /**
- * Reads the value of an option from the environment. Returns the default if no variable is set or
- * its value is invalid, which is added to `faults`.
+ * Reads the value of an option from the environment. Returns the default if no variable is set. If the
+ * value is invalid, a fault is added to `faults`, and the result is the default, or `true` for an
+ * option that hides payloads.
  */
 export function readOptionFromEnvironment({
   name,

@@ -147,7 +147,7 @@ function checkProxy(options: PlainOptions, reportProblem: ReportProblem): void {
 }
 
 /**
- * Checks the option `headers`, which are sent with every request.
+ * Checks the option `headers`, an object of headers that are sent with every request.
  *
  * @throws {@link OptionError} if a name is not a valid header name, or a value contains a character
  * that is not allowed.
@@ -174,7 +174,7 @@ export function checkHeaders(headers: unknown): Readonly<Record<string, string>>
   return Object.fromEntries(checkedEntries);
 }
 
-/** Matches a header name as RFC 9110, section 5.1, defines it; below it, a header value (section 5.5). */
+/** These patterns match a header's name and value as RFC 9110, sections 5.1 and 5.5, defines them. */
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 

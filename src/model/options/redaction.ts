@@ -45,7 +45,7 @@ export const parseRuleNames = (text: string): readonly string[] =>
 export const maskEverything: RedactionPlan = {
   searches: [],
   keys: [],
-  // No rules have this mark: a record that was marked for them is masked again.
+  // `computeMark` never returns this mark, so a record that carries the mark of other rules is masked again.
   mark: 255,
   masksEverything: true,
 };
@@ -116,8 +116,8 @@ const toKeyPattern = (key: string | RegExp): RegExp =>
 const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 /**
- * Computes the mark of rules from their content, 2 to 254. Different rules almost always have different
- * marks.
+ * Computes the mark of rules, a number from 2 to 254, from their content. Different rules almost always have
+ * different marks.
  */
 function computeMark(
   parts: readonly { readonly name: string; readonly pattern: RegExp }[],

@@ -43,8 +43,8 @@ const maxCauseLength = 400;
 
 /**
  * The counters of the workers and their last failures, in memory that all threads share. The main
- * thread can read it at any time: between two retries, and while it blocks at a forced process end,
- * when no message can arrive.
+ * thread can read this memory at any time: between two retries of a worker, and while the main thread
+ * blocks at a forced process end, when no message can arrive.
  */
 export class SharedTraffic {
   readonly memory: SharedArrayBuffer;
@@ -173,8 +173,8 @@ export class SharedTraffic {
 }
 
 /**
- * Removes control characters: a server's text must not forge log lines or contain terminal
- * commands.
+ * Replaces control characters with spaces: a server's text must not forge log lines or contain
+ * terminal commands.
  */
 // oxlint-disable-next-line no-control-regex -- the pattern matches control characters
 const toOneLine = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");

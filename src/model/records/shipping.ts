@@ -20,7 +20,7 @@ export interface ShippingOptions {
    * that support it.
    */
   readonly contentDeduplication: ContentDeduplicationMode;
-  /** Binary data inside values of at least this many bytes becomes an attachment. */
+  /** Minimum number of bytes from which binary data inside a value becomes an attachment. */
   readonly attachBytesFrom: number;
   /** Memory of a `SharedTraffic`: counters and the last failures. */
   readonly traffic: SharedArrayBuffer;
@@ -65,7 +65,7 @@ export interface ShipTask {
 
 /**
  * A message that a worker posts as soon as an attempt to send a tape's records failed. The reason
- * is in the shared memory.
+ * for the failure is in the memory of `SharedTraffic`.
  */
 export interface FailureNotice {
   readonly failedTape: number;
@@ -106,7 +106,7 @@ export interface ShipReport {
   readonly quarantined?: number;
   /** Number of records for which every attempt failed. */
   readonly undelivered: number;
-  /** Whether they failed because the server is unavailable or overloaded. */
+  /** Whether the attempts failed because the server is unavailable or overloaded. */
   readonly isServerUnavailable: boolean;
   /** Message of the last failure, if there was one. */
   readonly reason?: string;

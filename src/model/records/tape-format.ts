@@ -29,14 +29,15 @@ export const redactionState = { none: 0, inProgress: 1 } as const;
 export const operationCode = { post: 1, patch: 2 } as const;
 
 /**
- * Outcome of a record. The worker writes it into the record's head, and both sides read it. The
- * main thread also writes `quarantined`, when workers crashed while they wrote the record.
+ * Outcome of a record. The worker writes it into the record's head; the worker and the main thread
+ * read it. The main thread also writes `quarantined`, when workers crashed while they wrote the
+ * record.
  */
 export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, quarantined: 3 } as const;
 
 /**
- * Whether a worker is writing the record's JSON now. The mark remains after a thread crashed, so it
- * identifies the run that crashed it.
+ * Whether a worker is writing the record's JSON now. If the worker crashes, the mark remains and
+ * identifies the run that caused the crash.
  */
 export const writingCode = { no: 0, yes: 1 } as const;
 

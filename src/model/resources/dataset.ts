@@ -21,9 +21,9 @@ export interface Dataset {
   readonly name: string;
   readonly description?: string | undefined;
   readonly dataType: DataType;
-  /** JSON schema for the inputs of its examples. */
+  /** JSON schema for the inputs of the dataset's examples. */
   readonly inputsSchema?: KeyValues | undefined;
-  /** JSON schema for the outputs of its examples. */
+  /** JSON schema for the outputs of the dataset's examples. */
   readonly outputsSchema?: KeyValues | undefined;
   /** Free-form metadata: any JSON object. */
   readonly metadata: KeyValues;

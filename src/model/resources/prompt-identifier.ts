@@ -69,7 +69,7 @@ export function parsePromptReference(identifier: unknown): PromptReference {
 /**
  * Like {@link parsePromptReference}, for calls that concern the prompt as a whole.
  *
- * @throws {@link ValidationError} if it also names a commit.
+ * @throws {@link ValidationError} if the identifier also names a commit.
  */
 export function parsePromptPath(identifier: unknown): PromptPath {
   const { owner, repo } = parsePromptReference(identifier);
@@ -82,7 +82,7 @@ export function parsePromptPath(identifier: unknown): PromptPath {
   return { owner, repo };
 }
 
-/** @throws {@link ValidationError} if it is not a valid handle. */
+/** @throws {@link ValidationError} if `handle` is not a valid handle. */
 export function assertHandle(handle: unknown): asserts handle is string {
   if (typeof handle !== "string" || handle.length > handleLimit || !handlePattern.test(handle)) {
     throw new ValidationError(
@@ -98,7 +98,7 @@ export const isPromptTag = (tag: unknown): tag is string =>
   commitPattern.test(tag) &&
   tag !== "latest";
 
-/** @throws {@link ValidationError} if it is not a valid name for a commit's tag. */
+/** @throws {@link ValidationError} if `tag` is not a valid name for a commit's tag. */
 export function assertPromptTag(tag: unknown): asserts tag is string {
   if (!isPromptTag(tag)) {
     throw new ValidationError(

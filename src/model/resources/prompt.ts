@@ -26,7 +26,7 @@ export interface Prompt {
   readonly likes: number;
   /** Whether the caller's tenant likes the prompt; absent if the server does not report it. */
   readonly isLiked?: boolean | undefined;
-  /** Number of pulls of its commits. */
+  /** Number of pulls of the prompt's commits. */
   readonly downloads: number;
   readonly views: number;
   readonly commits: number;
@@ -67,7 +67,7 @@ export interface PromptTag {
   readonly commitHash: string;
   /** A time in ISO 8601 format. */
   readonly createdAt: string;
-  /** A time in ISO 8601 format; the time when it was last moved. */
+  /** The time when the tag was last moved, in ISO 8601 format. */
   readonly updatedAt: string;
 }
 

@@ -6,7 +6,7 @@ export interface TenantSettings {
   readonly displayName: string;
   /** A time in ISO 8601 format. */
   readonly createdAt: string;
-  /** The owner's name in the identifiers of its public prompts; absent until it is set. */
+  /** The owner name in the identifiers of the tenant's public prompts; absent until it is set. */
   readonly handle?: string | undefined;
 }
 

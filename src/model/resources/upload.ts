@@ -20,7 +20,7 @@ export interface UploadProgress {
    */
   readonly skipped: number;
   readonly rejected: number;
-  /** Bytes of request bodies, before compression, whose responses arrived. */
+  /** Bytes, before compression, of the bodies of requests whose responses arrived. */
   readonly bytes: number;
   readonly seconds: number;
   /**
@@ -91,8 +91,8 @@ export interface UploadSettings {
   /** Called with the progress at most four times a second, and at the end. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
   /**
-   * Called with the reason when the server stops responding. The upload waits at most `patienceMs`
-   * for it.
+   * Called with the reason when the server stops responding. The upload then waits for the server
+   * for at most `patienceMs`.
    */
   readonly onWait?: ((reason: Error) => void) | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -395,8 +395,9 @@ export class Batcher {
   }
 
   /**
-   * Sends waiting tapes while fewer than `maxTapesInFlight` are in flight, and then the open tape if its delay has elapsed. A recording call must not
-   * call it: interrupted by an exhausted stack, a send would be neither made nor counted.
+   * Sends waiting tapes while fewer than `maxTapesInFlight` are in flight, and then the open tape if its delay has
+   * elapsed. A call that records a run must not call this: if an exhausted stack interrupted it, a tape would be
+   * neither sent nor counted.
    */
   #sendDueTapes(): void {
     this.#queue.sendWaiting();

@@ -35,7 +35,7 @@ export class Ledger {
   readonly #onLoss: (reason: LossReason, records: number) => void;
   readonly #onTruncation: (reason: TruncationReason) => void;
 
-  /** Calls `onLoss` before each loss is counted, and `onCut` before truncated fields are. */
+  /** Calls `onLoss` before each loss is counted, and `onTruncation` before truncated fields are counted. */
   constructor(
     onLoss: (reason: LossReason, records: number) => void,
     onTruncation: (reason: TruncationReason) => void = () => undefined,

@@ -42,8 +42,9 @@ export function awaitSettlement(shipment: Shipment): Promise<TapeCount> {
 }
 
 /**
- * Waits for the outcomes of tapes whose `waitingFlushes` the caller has incremented, at most `timeoutMs` or until `unreachable` resolves. The timer is not
- * unref'd: it keeps the process alive, so an awaited flush always returns.
+ * Waits for the outcomes of tapes, at most `timeoutMs` or until `unreachable` resolves. The caller must have
+ * incremented the `waitingFlushes` of each tape. The timer is not unref'd: it keeps the process alive, so an awaited
+ * flush always returns.
  */
 export async function awaitShipments(
   shipments: readonly Shipment[],

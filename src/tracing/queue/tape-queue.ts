@@ -70,7 +70,10 @@ export class TapeQueue {
     return shipment;
   }
 
-  /** Sends waiting tapes while fewer than the maximum are in flight. A recording call must not call this: see {@link NextTurn}. */
+  /**
+   * Sends waiting tapes while fewer than the maximum are in flight. A call that records a run must not call this,
+   * because its stack may be exhausted.
+   */
   sendWaiting(): void {
     while (this.canSendTape && this.#waiting.length > 0) {
       const next = this.#waiting.shift();
@@ -85,9 +88,9 @@ export class TapeQueue {
   }
 
   /**
-   * Calls `drop` for the oldest waiting tape, which counts its records as lost, and removes that tape. Tapes in flight and tapes
-   * that were read from the spool are never evicted. Returns `undefined` if there is no tape to evict. The caller must
-   * resolve the promise of the shipment.
+   * Removes the oldest waiting tape after it was passed to `drop`, which must count the records of the tape. Tapes in
+   * flight and tapes that were read from the spool are never evicted. Returns `undefined` if there is no tape to evict.
+   * The caller must resolve the promise of the shipment.
    */
   evictOldest(drop: (tape: Tape) => void): SettledShipment | undefined {
     const index = this.#waiting.findIndex(({ tape }) => !tape.isReplayed);

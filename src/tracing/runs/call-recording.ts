@@ -139,7 +139,7 @@ function estimateSize(chunk: unknown): number {
   return ArrayBuffer.isView(chunk) ? chunk.byteLength : 1;
 }
 
-/** The caller's function that converts a payload, and what a warning about it mentions. */
+/** The caller's function that converts a payload, and the data for a warning if that function fails. */
 interface Processing {
   readonly process: ProcessPayload;
   readonly payloadName: "inputs" | "outputs";

@@ -133,7 +133,7 @@ function createStore(run: RunTree, outerStore: unknown): unknown {
   }
 }
 
-/** Returns the shared storage, whichever library created it. If there is none, it shares `defaultStorage`. */
+/** Returns the shared storage, whichever library created it. If there is none, `defaultStorage` becomes shared. */
 function findSharedStorage(): AsyncLocalStorage<unknown> {
   const storage: unknown = Reflect.get(globalThis, sharedStorageKey);
   if (isStorage(storage)) {

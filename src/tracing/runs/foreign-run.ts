@@ -57,7 +57,10 @@ export function toParentRun(
   return run;
 }
 
-/** Returns the nearest ancestor that is a Millrace run. It shares the trace's sampling decision and start times. */
+/**
+ * Returns the nearest ancestor that is a Millrace run. The converted run shares the sampling decision and the order of
+ * start times with the trace of that ancestor.
+ */
 function findOwnAncestor(store: Fields): RunTree | undefined {
   let ancestor: unknown = store["parent_run"];
   for (let generation = 0; generation < ancestorLimit && isObject(ancestor); generation += 1) {

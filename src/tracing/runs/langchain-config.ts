@@ -16,8 +16,9 @@ interface NestedRun {
 }
 
 /**
- * Adapts the config that LangChain passes to nested calls for calls inside a Millrace run: its callbacks name that run
- * as the parent, and the run is added to its tracer's map. `bridge` represents the run to LangChain.
+ * Adapts the config that LangChain passes to nested calls, for calls inside a Millrace run: the config's callbacks name
+ * that run as the parent, and the tracer among the callbacks adds the run to its map of runs. `bridge` represents the
+ * run to LangChain.
  */
 export function nestConfig(config: unknown, bridge: NestedRun): unknown {
   if (!isObject(config) || !isManager(config["callbacks"])) {

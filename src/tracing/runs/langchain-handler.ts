@@ -29,7 +29,10 @@ export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
   metadata: { ...run.metadata },
 });
 
-/** LangChain does not report when a Millrace run ends. At this many remembered runs, the ended ones are removed. */
+/**
+ * Number of remembered runs at which the ended ones are removed. Ended runs accumulate until then, because LangChain
+ * does not report when a Millrace run ends.
+ */
 const removalThreshold = 256;
 
 /** The arguments with which LangChain calls a start callback. */

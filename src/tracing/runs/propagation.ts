@@ -30,10 +30,10 @@ export interface PropagatedRun extends Baggage {
 
 const traceHeader = "langsmith-trace";
 const baggageHeader = "baggage";
-/** Longest dotted order that is accepted, characters: a run with 137 ancestors. */
+/** Longest dotted order that is accepted, in characters. It is enough for a run with 137 ancestors. */
 const maxOrderLength = 8_192;
 /**
- * Longest baggage header that is accepted, characters: twice the size that the W3C specification requires all
+ * Longest baggage header that is accepted, in characters. It is twice the size that the W3C specification requires all
  * implementations to support.
  */
 const maxBaggageLength = 16_384;

@@ -89,7 +89,10 @@ const createCancel =
     await withRun(recording.run, () => reader.cancel(reason));
   };
 
-/** Ends a pending read with the reader's own buffer (BYOB): it resolves only after a response of zero bytes. */
+/**
+ * Ends a pending read into a buffer of the reader (BYOB). After the stream was closed, such a read resolves only when
+ * it gets a response of zero bytes.
+ */
 function respondToPendingRequest(request: unknown): void {
   if (isObject(request) && typeof request["respond"] === "function") {
     Reflect.apply(request["respond"], request, [0]);

@@ -4,8 +4,8 @@ import { clock } from "../../model/clock.ts";
 const lastExactMicros = Number.MAX_SAFE_INTEGER;
 
 /**
- * Largest accepted clock skew of another process, microseconds. A start time further in the future is wrong or forged
- * and must not affect the start times of our runs.
+ * Largest accepted clock skew of another process, in microseconds. A start time further in the future is wrong or
+ * forged and must not affect the start times of our runs.
  */
 const maxSkewMicros = 3_600_000_000;
 

@@ -4,8 +4,8 @@ const probedLength = 64;
 const probeCount = 8;
 
 /**
- * Estimates from a few evenly spaced UTF-16 units whether a long text contains characters outside Latin-1. Encoding such a
- * text as UTF-8 needs a branch for each unit, so that work is left to a worker; the text is copied to the tape as UTF-16.
+ * Estimates from a few evenly spaced UTF-16 units whether a long text contains characters outside Latin-1. Such a text
+ * is copied to the tape as UTF-16. Encoding it as UTF-8 needs a branch for each unit and is therefore left to a worker.
  */
 export function isProbablyWide(text: string): boolean {
   if (text.length <= probedLength) {

@@ -39,7 +39,7 @@ export function isPlainObject(value: unknown): value is KeyValues {
       Object.getPrototypeOf(prototype) === null
     );
   } catch {
-    // A proxy that throws when it is read. The caller then treats it like any other non-plain value.
+    // The value is a proxy that throws when it is read. The caller treats it like any other value that is not plain.
     return false;
   }
 }
@@ -55,7 +55,7 @@ export function toTags(tags: unknown): readonly string[] | undefined {
     }
     return tags.every(isString) ? tags : tags.filter(isString);
   } catch (error) {
-    // A proxy that throws when it is read. Only the tags are lost, not the run's other options.
+    // `tags` is a proxy that throws when it is read. Only the tags are lost, not the run's other options.
     return [createUnreadableMarker(error)];
   }
 }

@@ -36,8 +36,8 @@ const bind =
     Reflect.apply(method as Method, target, args);
 
 /**
- * Whether a Proxy must return the original value: it throws for a changed property that is neither configurable nor
- * writable.
+ * Whether a Proxy must return the original value of a property. Reading a property that is neither configurable nor
+ * writable throws if the Proxy returns another value.
  */
 function mustReturnOriginal(target: object, key: PropertyKey): boolean {
   const descriptor = Reflect.getOwnPropertyDescriptor(target, key);
@@ -49,7 +49,7 @@ function mustReturnOriginal(target: object, key: PropertyKey): boolean {
 export const isObject = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
   typeof value === "object" && value !== null;
 
-/** Whether a value has a `then` method. It reads `then` once more than `await` does, and reading it may throw. */
+/** Whether a value has a `then` method. This check reads `then` in addition to a later `await`, and may throw. */
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   (isObject(value) || typeof value === "function") &&
   typeof Reflect.get(value, "then") === "function";

@@ -32,7 +32,7 @@ export class RecordEncoder {
   readonly writer: TapeWriter;
   readonly #valueWriter: ValueWriter;
   readonly #nameCache = new KeyCache();
-  /** By field code: the name that was written last, which is usually the next one too. */
+  /** The name that was last written for each field code. The next run usually has the same name. */
   readonly #lastNames: (CachedString | undefined)[] = [];
   readonly #filters: PayloadFilters;
   readonly #attachmentRules: AttachmentRules;
@@ -147,7 +147,7 @@ export class RecordEncoder {
     this.writer.endField(fieldStart);
   }
 
-  /** Call this after all other fields: {@link writeAttachments} reserves exactly the capacity that is left to write. */
+  /** Call this after all other fields, because {@link writeAttachments} reserves capacity only for the attachments. */
   #writeAttachments(attachments: unknown): void {
     if (attachments !== undefined) {
       writeAttachments(this.writer, checkAttachments(attachments, this.#attachmentRules));
@@ -185,7 +185,10 @@ export class RecordEncoder {
   }
 }
 
-/** Encodes a run or a record in wire format, the `source`. It is an argument so that no closure is allocated for each record. */
+/**
+ * Encodes `source`, which is a run or a record in wire format. The source is passed as an argument so that no closure
+ * is allocated for each record.
+ */
 export type EncodeFunction<Source> = (encoder: RecordEncoder, source: Source) => void;
 
 export const encodeStart: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeStart(run);
@@ -230,7 +233,7 @@ function hasRuntime(extra: unknown): boolean {
   try {
     return typeof extra === "object" && extra !== null && "runtime" in extra;
   } catch {
-    // A proxy that throws when it is read. A marker is recorded in its place.
+    // `extra` is a proxy that throws when it is read. A marker is recorded in its place.
     return false;
   }
 }

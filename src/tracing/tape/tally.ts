@@ -111,7 +111,7 @@ export function findMiddleRecord(tape: Tape, from: number, to: number): number {
   return findLastRecord(tape, from, to);
 }
 
-/** Returns the offset of the last record between two offsets; `to` if it is also the first. */
+/** Returns the offset of the last record that begins between two offsets; `to` if no record does. */
 function findLastRecord(tape: Tape, from: number, to: number): number {
   let last = to;
   for (const [offset] of readHeads(tape)) {

@@ -61,7 +61,7 @@ export class TapeWriter extends TapeCursor {
     this.bytes[this.offset++] = value;
   }
 
-  /** Closes an array or an object. It may exceed the field's limit. */
+  /** Closes an array or an object. The closing tag may exceed the field's limit. */
   writeEnd(): void {
     if (this.offset >= this.tape.capacity) {
       this.moveRecord(1);

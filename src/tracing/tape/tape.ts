@@ -89,8 +89,8 @@ export class Tape {
   }
 
   /**
-   * Completes the journal of a tape that was cut. A journal that does not hold all of its records stays open, because
-   * the missing ones may still be stored while the tape waits.
+   * Completes the journal of a tape that was cut. A journal that does not hold all records of the tape stays open,
+   * because the missing ones may still be stored while the tape waits.
    */
   sealJournal(): void {
     if (this.journaledBytes === this.usedBytes) {

@@ -149,8 +149,8 @@ export class ValueWriter {
       return;
     }
     if (Array.isArray(value) && asRecord(value)["toJSON"] === undefined) {
-      // `toJSON` of arrays is read in a separate statement: V8 optimizes this property access for the few kinds of
-      // arrays.
+      // `toJSON` of arrays is read in a separate statement, because V8 optimizes a property access that reads only the
+      // few kinds of arrays.
       this.#writeArray(value, depth, parentKey);
       return;
     }
@@ -361,7 +361,7 @@ class RepetitionBudget {
     return this.#repeats > repetitionLimit;
   }
 
-  /** Resets the count of markers. Call this before the next value is written. */
+  /** Forgets all counted objects. Call this before the next value is written. */
   reset(): void {
     this.#objects = 0;
     this.#repeats = 0;
@@ -370,8 +370,8 @@ class RepetitionBudget {
 }
 
 /**
- * Maximum number of markers in one value with the number of missing elements. The innermost arrays and objects get
- * them.
+ * Maximum number of markers in one value that state how many elements are missing. The innermost arrays and objects get
+ * these markers.
  */
 const markerLimit = 16;
 

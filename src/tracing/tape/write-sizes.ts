@@ -9,7 +9,8 @@ export const shortTextUnits = Math.floor(longestShortText / utf8BytesPerUnit);
 /** Bytes of tag and length before a text that is not short. */
 export const textHeadBytes = 5;
 /**
- * Capacity required to copy a cached text without a further check; the same as {@link TapeWriter.key} requires for it.
+ * Capacity required to copy a cached text without a further check. `TapeWriter.writeKey` never requires more for such a
+ * text.
  */
 export const cachedBytes = textHeadBytes + utf8BytesPerUnit * (16 + loopUnits);
 /** Used as the limit of a field that has none. */

@@ -56,8 +56,8 @@ export interface TapeShipper {
 }
 
 /**
- * Tasks that one worker accepts at the same time. It is more than are ever in flight, because at
- * process exit all remaining tapes are posted at once.
+ * Tasks that one worker accepts at the same time. The limit is so high that it is never reached, even at process exit,
+ * when all remaining tapes are posted at once.
  */
 const tasksPerWorker = 1_024;
 const maxQueuedTasks = 65_536;
@@ -154,8 +154,8 @@ export class WorkerPool implements TapeShipper {
   }
 
   /**
-   * Makes a worker report the client's counts to the server. Does nothing if no worker runs, because the main thread must
-   * not spend time on reports.
+   * Makes a worker report the client's counts to the server. Does nothing if no worker runs, because the main thread
+   * must not spend time on reports.
    */
   async report(report: StatsReport): Promise<void> {
     const pool = this.#isClosed || !this.isThreaded ? undefined : this.#piscina;

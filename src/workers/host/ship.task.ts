@@ -30,5 +30,5 @@ export default function ship(task: ShipTask): Promise<ShipReport> {
   return shipper.ship(task);
 }
 
-/** Reports the client's counts to the server. This is the second task of a worker. */
+/** Reports the client's counts to the server. The pool requests this task by its name, `report`. */
 export const report = (counts: StatsReport): Promise<void> => shipper.report(counts);

@@ -109,7 +109,7 @@ export class Shipper {
     const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
       const outcome = await sink.send(batch, this.#closing.signal);
       const parts = flattenResult({ batch, outcome });
-      // Mark the outcomes immediately, so that these outcomes are on the tape even if this thread crashes or the process ends.
+      // Mark the outcomes immediately, so that they are on the tape even if this thread crashes or the process ends.
       markOutcomes(reader, parts);
       this.#recordRefusal(parts, tapeId);
       return parts;
@@ -123,8 +123,8 @@ export class Shipper {
     if (report.delivered > 0) {
       await this.#waitForInfo();
     }
-    // Several tapes are sent at the same time. A report contains the retries since the previous report, of whichever
-    // tape they were.
+    // Several tapes are sent at the same time. A report contains the retries of all tapes since the
+    // previous report.
     const retries = this.#retries;
     this.#retries = 0;
     return {

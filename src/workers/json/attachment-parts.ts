@@ -99,8 +99,8 @@ export const createStreamedBody = (
 });
 
 /**
- * Appends an event for each attachment that is not sent, after the run's own events. `start` is the
- * position in `out` of the JSON of these events, which is the last thing written.
+ * Appends an event for each attachment that is not sent, after the run's own events. The JSON array of the run's own
+ * events begins at `start` in `out`, and nothing may have been written after it.
  */
 export function appendOmittedEvents(
   out: JsonWriter,

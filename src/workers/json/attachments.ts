@@ -13,8 +13,8 @@ export interface Attachment {
   readonly record: number;
   readonly sizeBytes: number;
   /**
-   * The reason why the attachment was replaced by a marker text; absent if it was not. {@link
-   * Attachment.open} then returns the marker.
+   * The reason why the attachment was replaced by a marker text; absent if it was not replaced. If it was,
+   * {@link Attachment.openContent} returns the marker.
    */
   readonly omittedReason?: string;
   /** Reads the content in chunks that do not share memory with the tape. Can be called repeatedly. */
@@ -66,7 +66,7 @@ async function readAttachments(
   return [...byName.values()].toReversed();
 }
 
-/** Where an attachment is on the tape: its record, and its name, after which its content follows. */
+/** The position of an attachment on the tape: the index of the record, and the name, which the content follows. */
 interface AttachmentPosition {
   readonly record: number;
   readonly name: ReadText;

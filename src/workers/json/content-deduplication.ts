@@ -25,7 +25,7 @@ interface TraceContent {
   digests: Set<string>;
   lists: readonly SentList[];
   bytes: number;
-  /** How often the server did not have content that was expected there. */
+  /** How often a request referred to content that the server did not have. */
   misses: number;
 }
 
@@ -77,7 +77,7 @@ export class ContentDeduplication {
     }
   }
 
-  /** Forgets a trace, because the server does not have content of it that was expected there. */
+  /** Forgets the content of a trace, because the server no longer has all of it. */
   forget(traceId: string): void {
     const { misses } = this.#remove(traceId);
     this.#store(traceId, { ...createEmptyContent(), misses: misses + 1 });

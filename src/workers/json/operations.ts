@@ -99,7 +99,7 @@ export const countTruncated = ({ withheldFields, attachments }: RunOperation): n
   (withheldFields?.length ?? 0) +
   (attachments?.filter(({ omittedReason }) => omittedReason !== undefined).length ?? 0);
 
-/** Returns the number of bytes of the contents of all its records, which is about the size of its JSON. */
+/** Returns the number of bytes of the contents of a run's records, which is about the size of the run's JSON. */
 export function measureRun(reader: TapeReader, operation: RunOperation): number {
   let size = 0;
   for (const record of operation.records) {

@@ -12,8 +12,8 @@ import {
 } from "../../model/records/tape-format.ts";
 
 /**
- * Numbers in the field index of one record: for each field code an offset, 0 if the field is
- * absent, and a length.
+ * How many numbers the field index of one record has. Each field code has two: the offset of the field, which is 0 if
+ * the field is absent, and its length.
  */
 export const numbersPerFieldIndex = 2 * singleFieldCodes;
 const numbersPerRecord = numbersPerFieldIndex;

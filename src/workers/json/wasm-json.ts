@@ -120,7 +120,7 @@ export class WasmJson {
     return true;
   }
 
-  /** Whether values of this output can be written here. */
+  /** Whether `out` is the output of the current request, so that {@link writeValue} can write to it. */
   isWritingTo(out: JsonWriter): boolean {
     return out === this.#out;
   }
@@ -139,8 +139,8 @@ export class WasmJson {
   }
 
   /**
-   * Writes a run, preceded by a comma if `needsComma`. It may reach the output only with {@link
-   * flush}.
+   * Writes a run, preceded by a comma if `needsComma`. A part of its JSON may stay in the module's memory until
+   * {@link flush} is called.
    */
   writeRun({ records, operation }: RunOperation, needsComma: boolean): void {
     for (let i = 0; i < records.length; i++) {

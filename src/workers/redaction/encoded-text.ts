@@ -18,7 +18,7 @@ for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
  * characters give three bytes.
  */
 const sampleLength = 64;
-/** Maximum number of characters of one run that are decoded. */
+/** Maximum number of characters of one base64 sequence that are decoded. */
 const maxRunLength = 1_048_576;
 /**
  * ASCII control characters other than tab, line feed and carriage return. Text does not contain

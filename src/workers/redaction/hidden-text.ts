@@ -6,7 +6,7 @@ export interface DecodedText {
   readonly text: string;
   /** Returns the position in the original text of the character at `index`. */
   mapStart(index: number): number;
-  /** Returns the position in the original text where a match ends that ends at `index` of the decoded text. */
+  /** Returns where a match ends in the original text if it ends at `index` in the decoded text. */
   mapEnd(index: number): number;
 }
 
@@ -31,7 +31,7 @@ export function decodeHiddenText(text: string, isAscii = false): DecodedText | u
   let decodedText = "";
   let copiedTo = 0;
   /**
-   * Pairs of an index in the folded text and the matching index in the original text, ascending.
+   * Pairs of an index in the decoded text and the matching index in the original text, ascending.
    * Between two pairs both indexes advance by the same amount.
    */
   const indexPairs: number[] = [0, 0];
@@ -92,9 +92,9 @@ function measureUtf8(leadByte: number): number {
 }
 
 /**
- * Maps an index of the folded text to the original text. Around removed zero-width characters two
- * marks have the same folded index: a match begins after them (`last`) and ends before them
- * (`first`).
+ * Maps an index of the decoded text to the original text. Removed zero-width characters create two pairs with the same
+ * index in the decoded text. A match begins after the removed characters (the `last` pair) and ends before them (the
+ * `first` pair).
  */
 function mapToOriginal(
   indexPairs: readonly number[],

@@ -264,7 +264,7 @@ export class Redactor {
     }
     const second = this.#skipText(start);
     const end = this.#redactArray(start, undefined, false);
-    // The elements were redacted one by one above, which does not move them.
+    // Redaction moves no bytes, so `second` is still correct. If the array ends after it, the first element names it.
     if (this.#bytes[second] !== tag.end && this.#redactValue(second, undefined) === end - 1) {
       this.#redactValue(second, name);
     }

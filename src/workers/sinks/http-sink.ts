@@ -84,7 +84,7 @@ export class HttpSink implements Sink {
       if (format === "single" && batch.runs.length > 1) {
         return this.#sendOneByOne(batch, signal);
       }
-      // This applies only to this attempt: at the next one the server may accept attachments again.
+      // Attachments are replaced only for this attempt: at the next one the server may accept them again.
       const batchToSend = format === "multipart" ? batch : batch.replaceAttachments();
       const endpoint = selectEndpoint(batchToSend, format);
       const content =
@@ -125,10 +125,9 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Requests `/info`. Runs are sent without waiting for it, and a failure changes nothing. A 2xx
-   * response without a version may come from a server that does not accept runs, which is recorded.
-   * A server without `/info`, or whose `/info` requires a login, is not recorded: many servers that
-   * accept runs are like that.
+   * Requests `/info`. Runs are sent without waiting for it, and a failure changes nothing. If a 200 response contains
+   * no version, this is recorded, because the server may not accept runs. If `/info` is missing or requires a login,
+   * this is not recorded, because it is so on many servers that accept runs.
    *
    * @throws the reason why there is no response, or why it can't be read.
    */
@@ -151,7 +150,8 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Sends the counts of this client to the server, for its UI. Sent once; the response is not read.
+   * Sends the counts of this client to the server, whose UI shows them. A failed request is not repeated, and the
+   * response is not evaluated.
    *
    * @throws the reason why there is no response.
    */
@@ -258,7 +258,7 @@ export class HttpSink implements Sink {
   /**
    * Writes the body of a request.
    *
-   * @throws FrameError if the batch can't be written, or there is not enough memory.
+   * @throws UnwritableBatchError if the batch can't be written, or there is not enough memory.
    */
   #writeBody(batch: Batch, format: BodyFormat, content: ContentDraft | undefined): WrittenBody {
     try {
@@ -289,7 +289,7 @@ export class HttpSink implements Sink {
 /** How to send a batch. */
 interface SendOptions {
   readonly signal: AbortSignal;
-  /** Whether payloads are sent in full, even if the server has content of them. */
+  /** Whether payloads are sent in full, even if the server already has a part of their content. */
   readonly hasFullPayloads: boolean;
 }
 
@@ -367,7 +367,7 @@ class Semaphore {
   }
 }
 
-/** Half of the time for which a process end waits for a server that was never reached. */
+/** Half of the time that the first request has to make a connection. */
 const halfMs = 450;
 
 /**

@@ -220,7 +220,7 @@ export class BodyBuffers {
     return found;
   }
 
-  /** Returns a buffer for reuse. */
+  /** Takes back a buffer, to be reused for a later request. */
   release(buffer: Buffer): void {
     if (this.#freeBytes + buffer.length <= this.#limitBytes) {
       this.#freeBuffers.push(buffer);

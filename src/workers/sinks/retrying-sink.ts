@@ -3,7 +3,7 @@ import type { RetryPolicy } from "../../transport/retry.ts";
 import { flattenResult } from "./sink.ts";
 import type { Batch, BatchResult, Outcome, RetryOutcome, Sink } from "./sink.ts";
 
-/** A retry policy, and what is called for each attempt. */
+/** A retry policy, and the callbacks for failed and repeated attempts. */
 export interface SinkRetryPolicy extends RetryPolicy {
   /** Called before every attempt after the first. */
   readonly onRetry: () => void;
@@ -15,8 +15,8 @@ export interface SinkRetryPolicy extends RetryPolicy {
 class RetryRequested extends Error {}
 
 /**
- * Sends a batch again as the policy allows. If a batch has several outcomes, only its failed runs are sent again. Returns
- * the last outcome and never throws.
+ * Sends a batch again as the policy allows. If a batch has several outcomes, only its failed runs are sent again.
+ * Returns the last outcome and never throws.
  */
 export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
   return {

@@ -16,9 +16,7 @@ type ServerAddress = Pick<Connection, "endpoint" | "compression" | "socketPath">
  */
 export class ServerState {
   serverInfo: ServerInfo = defaultServerInfo;
-  /**
-   * Whether the result of `/info` is known: `info` has its content, or the server has no `/info`.
-   */
+  /** Whether the result of `/info` is known: `serverInfo` has its content, or the server has no `/info`. */
   isInfoKnown = false;
   #isMultipartMissing = false;
   #isBatchMissing = false;

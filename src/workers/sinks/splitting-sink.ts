@@ -5,10 +5,10 @@ import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
 const divisibleStatuses = new Set([400, 413, 422]);
 
 /**
- * Halves a batch that the server rejects as too large or invalid, or that can't be written, and
- * sends the halves, down to single runs. So one bad run costs only itself, and about two requests
- * per halving. A single run that is too large is sent in several requests and with markers in place
- * of its largest payloads, so that the rest of it arrives.
+ * Halves a batch that the server rejects as too large or invalid, or that can't be written, and sends the halves, down
+ * to single runs. So an invalid run does not make other runs fail; it only costs about two requests per halving. A
+ * single run that is too large is sent in several requests and with markers in place of its largest payloads, so that
+ * its other fields arrive.
  */
 export function createSplittingSink(inner: Sink): Sink {
   const send = async (batch: Batch, signal: AbortSignal): Promise<Outcome> => {

@@ -151,7 +151,7 @@ function sizeWithAttachments(reader: TapeReader, run: RunOperation): number {
 export interface BatchLimits {
   readonly runs: number;
   readonly bytes: number;
-  /** Offsets of records during which a worker crashed. */
+  /** Offsets on the tape of the records that a worker was writing when it crashed. */
   readonly suspectRecords: readonly number[];
 }
 

@@ -61,7 +61,7 @@ export function isOwnFile(path: string): boolean {
 const isOwnedByUser = ({ uid }: Stats): boolean => !hasOwners() || uid === process.getuid?.();
 
 /**
- * Windows has no such owners and modes. A user's folders are closed to other users there by
- * default.
+ * Whether files have a numeric owner and a mode. On Windows they do not, but there a user's folders are closed to other
+ * users by default.
  */
 const hasOwners = (): boolean => process.getuid !== undefined;

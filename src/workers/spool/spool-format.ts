@@ -85,7 +85,7 @@ export function* readSegment(bytes: Buffer, salt: number): Generator<SegmentPart
 function readPartAt(bytes: Buffer, offset: number, salt: number): SegmentPart {
   const remaining = bytes.length - offset;
   if (!isHead(bytes, offset, salt)) {
-    // The head was being written: the file ends inside it.
+    // If the file ends inside a head, the process ended while it wrote that head.
     const isTorn = remaining < frameHeadBytes && isHeadStart(bytes, offset);
     return { is: isTorn ? "torn" : "damaged", at: offset, bytes: remaining };
   }
@@ -124,7 +124,7 @@ function findNextFrame(bytes: Buffer, from: number, salt: number): number {
 const magicBytes = Buffer.alloc(4);
 magicBytes.writeUInt32LE(magic, 0);
 
-/** Whether a head with a valid checksum is at `offset`. Checked before the head is read, so that no damaged length is used. */
+/** Whether a head with a valid checksum is at `offset`. Check it before reading the head: its length may be damaged. */
 const isHead = (bytes: Buffer, offset: number, salt: number): boolean =>
   offset + frameHeadBytes <= bytes.length &&
   bytes.readUInt32LE(offset) === magic &&

@@ -20,7 +20,7 @@ export interface JournalFunctions {
   /**
    * Writes several records at once.
    *
-   * @throws as `write`.
+   * @throws the same errors as {@link JournalFunctions.writeRecord}.
    */
   readonly writeRecords: (segment: OpenSegment, records: StoredRecords) => void;
   /** Keeps the segment in the spool, from which a later process sends it. */
@@ -36,7 +36,7 @@ export interface JournalFunctions {
  * returned, or when a first attempt to send failed. No method throws. A record that can't be
  * written is still in memory, as without a journal.
  *
- * States: empty, then written; broken after a failed write. It ends with `keepSpooled` or `discard`.
+ * A journal is empty until its first write and broken after a failed one. It ends with `keepSpooled` or `discard`.
  */
 export class SpoolJournal {
   readonly #functions: JournalFunctions;
@@ -87,7 +87,10 @@ export class SpoolJournal {
     }
   }
 
-  /** Leaves the records on disk as spooled. Returns false if the segment does not contain all `records` of them. */
+  /**
+   * Leaves the tape's records on disk as spooled. `records` is their number. Returns false if the segment does not
+   * contain all of them.
+   */
   keepSpooled(records: number): boolean {
     const segment = this.#segment;
     if (this.#isBroken || segment?.records !== records) {

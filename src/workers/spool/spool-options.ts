@@ -14,7 +14,7 @@ export interface SpoolOptions {
   readonly onFault: (kind: SpoolFaultKind, message: string) => void;
   /**
    * Masks confidential data in place before records are written. If it throws, nothing is written.
-   * For a copy, the worker that has the original records counts what is masked.
+   * With `isCopy`, what is masked must not be counted: the worker that has the original records counts it.
    */
   readonly maskRecords?: (records: Uint8Array, isCopy: boolean) => void;
   /** @defaultValue the file system */

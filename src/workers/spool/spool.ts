@@ -29,8 +29,9 @@ interface FrameOfRecords extends FrameDescription {
   readonly isCopy?: boolean;
 }
 
-/** A segment is closed when it reaches this size, or this fraction of the quota. */
+/** A segment is closed when it reaches this size, or a smaller one that follows from {@link segmentsInQuota}. */
 const maxSegmentBytes = 4_194_304;
+/** Minimum number of full segments that fit into the quota. */
 const segmentsInQuota = 8;
 /** Folder for segments that could not be read completely. */
 export const quarantineFolderName = "aside";

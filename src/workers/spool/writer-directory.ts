@@ -18,7 +18,7 @@ export const heartbeatMs = 10_000;
 /** An owner without a heartbeat for this time is considered gone. */
 const ownerTimeoutMs = 60_000;
 
-/** Returns a directory name for this process, by default for a new directory. */
+/** Returns a name for a directory of this process that was created at `createdMs`, by default now. */
 export const createOwnDirectoryName = (createdMs: number = createUniqueMs()): string =>
   `${formatMs(createdMs)}-${host}-${process.pid}-${readStartTicks(process.pid) ?? 0}-${createRandomHex()}`;
 

@@ -53,7 +53,7 @@ export interface LiveSummary {
   readonly cost: number;
 }
 
-/** The length of the activity history, in seconds. The server stores the same history. */
+/** The length of the activity history, in seconds. The server's history has the same length. */
 const liveSeconds = 300;
 /** The ratio of the upper bounds of two adjacent latency buckets. */
 const bucketGrowth = 1.05;
@@ -74,7 +74,10 @@ export function parseLiveReport(text: string): LiveReport {
   };
 }
 
-/** Merges a new report into the previous ones. After a reconnect the server repeats its history, so `latest` takes precedence. */
+/**
+ * Merges a new report into the previous ones. After a reconnect the server repeats its history, so `latest` takes
+ * precedence.
+ */
 export function mergeReports(previous: LiveReport, latest: LiveReport): LiveReport {
   const firstSecond = latest.seconds[0]?.at ?? latest.now;
   const olderSeconds = previous.seconds.filter(

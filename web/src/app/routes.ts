@@ -12,7 +12,7 @@ import { traceRoutes } from "../features/trace/routes.ts";
 import { viewsRoutes } from "../features/views/routes.ts";
 import { sharedPageRoutes } from "./pages/routes.ts";
 
-/** All routes. The navigation bar and the command palette list their pages in this order. */
+/** All routes. The navigation bar and the command palette list the pages in the order of these routes. */
 export const routeTree = rootRoute.addChildren([
   ...overviewRoutes,
   ...projectsRoutes,

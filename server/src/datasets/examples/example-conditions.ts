@@ -13,7 +13,7 @@ import {
 import type { Parameters } from "../../storage/query.ts";
 import { hasOneOfIds } from "./example-ids.ts";
 
-/** The values of conditions that are in a query at most once, so that few different queries have to be built. */
+/** Values of the conditions that a query contains at most once. A built query can be run again with other values. */
 export interface ScopeValues {
   readonly tenantId: string;
   /** Time of the version to read; the newest version if omitted. */

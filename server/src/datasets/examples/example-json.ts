@@ -5,7 +5,7 @@ import { toIso } from "../../http/wire-text.ts";
 /** Creates the URL from which an attachment can be downloaded. */
 export type CreateAttachmentUrl = (attachment: Attachment) => string;
 
-/** Members that every response contains, because clients read `modified_at` even if they do not select it. */
+/** Members that every response contains. `modified_at` is one, because clients read it without selecting it. */
 export const fixedMembers: ReadonlySet<string> = new Set([
   "id",
   "name",

@@ -80,7 +80,7 @@ export const exampleQueries = {
       .select(["bytes", "checksum", "example_id"])
       .where("key", "=", key),
   ),
-  // The newest published row. Its position is that of all versions, because an update keeps the position.
+  // Selects the newest published row. All rows of an example have the same position, because updates keep it.
   findLocation: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
     selectRowsOfExample(id)
       .select(["e.dataset_id", "e.position"])
@@ -89,7 +89,7 @@ export const exampleQueries = {
       .orderBy("e.from_us", "desc")
       .limit(sql.lit(1)),
   ),
-  // Use the index on source runs: few examples have one.
+  // Use the index on source runs instead of the index on datasets, because few examples have a source run.
   listSources: new Query(({ tenantId, runIds }: Parameters<{ tenantId: string; runIds: string }>) =>
     builder
       .selectFrom("examples as e")
@@ -169,7 +169,8 @@ export const exampleQueries = {
   erase: new Query(({ keys }: Parameters<{ keys: string }>) =>
     builder.deleteFrom("examples").where((eb) => isInNumberList(eb.ref("key"), keys)),
   ),
-  // Erases the attachments of the examples of these rows: those in one dataset, or in all datasets if it is null.
+  // Erases the attachments of the examples that these rows contain. If `datasetId` is null, erases the attachments in
+  // all datasets, otherwise only those in that dataset.
   eraseFiles: new Query(
     ({ keys, datasetId }: Parameters<{ keys: string; datasetId: string | null }>) =>
       builder

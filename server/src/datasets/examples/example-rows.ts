@@ -66,7 +66,7 @@ export class ExampleRows {
     return firstKey;
   }
 
-  /** Ends a row: from the version of the time `micros` on it is no longer valid. */
+  /** Ends a row, which is then not valid in the version of the time `micros` and in later versions. */
   async end(key: number, micros: number): Promise<void> {
     await this.#db.run(exampleQueries.end, { key, micros });
   }
@@ -145,7 +145,7 @@ export function toCurrentExamples(
   );
 }
 
-/** A stored attachment, and the bytes that it must have to be equal. */
+/** A stored attachment, and the bytes that were sent for it. The attachment is unchanged if its bytes are the same. */
 type FileComparison = readonly [Attachment, Uint8Array];
 
 /**

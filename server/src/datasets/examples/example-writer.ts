@@ -26,7 +26,7 @@ import type { CurrentExample, NewExampleRow } from "./example-rows.ts";
 import type { SchemaChecks } from "./schemas/schema-checks.ts";
 import { VersionDraft } from "./version-draft.ts";
 
-/** The methods as the writer thread calls them: a deletion is a long write, which runs in slices. */
+/** {@link ExampleWrites} as the writer thread calls it: a deletion is a long write, which runs in slices. */
 export type ExampleWriteSteps = WithLongWrites<ExampleWrites, "deleteMany">;
 
 interface ExampleWriterDependencies {

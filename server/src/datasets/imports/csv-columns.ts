@@ -3,7 +3,7 @@ import { addSplits } from "../examples/splits.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { UploadRow } from "./upload.ts";
 
-/** Which columns of a CSV file become inputs, outputs and metadata, as chosen in the form. */
+/** Which columns of a CSV file become inputs, outputs and metadata, as the fields of the upload form say. */
 export interface ColumnChoice {
   readonly inputs: readonly Column[];
   readonly outputs: readonly Column[];
@@ -19,8 +19,8 @@ export interface Column {
 }
 
 /**
- * Converts the rows of a CSV file to examples. All values are strings. The prefix is removed that keeps spreadsheets
- * from evaluating a cell as a formula.
+ * Converts the rows of a CSV file to examples. All values are strings. If a cell has the prefix that keeps spreadsheets
+ * from evaluating it as a formula, the prefix is removed.
  */
 export class CsvColumns {
   readonly #columnCount: number;

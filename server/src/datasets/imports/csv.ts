@@ -60,7 +60,7 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<Cs
   }
 }
 
-/** Decodes a chunk of a file. Without a chunk, ends the file: an incomplete character is an error then. */
+/** Decodes a chunk of a file. Without a chunk, checks that the file does not end with an incomplete character. */
 function decodeChunk(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): string {
   try {
     return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });

@@ -7,7 +7,10 @@ import type { FilteredFeedback } from "../feedback.ts";
 import { categoryColumn } from "../feedback-queries.ts";
 import { aggregateStats } from "../feedback-stats.ts";
 
-/** Reads statistics of the feedback on the runs that a filter matches. Filters over runs are SQL of SQLite. */
+/**
+ * Reads statistics of the feedback on the runs that a filter matches. It is specific to SQLite, because filters over
+ * runs are compiled to SQLite's dialect of SQL.
+ */
 export class SqliteFilteredFeedback implements FilteredFeedback {
   readonly #db: Connection;
   readonly #hasTextIndex: boolean;

@@ -28,7 +28,7 @@ export class SqliteRunFeedback implements RunFeedback {
     };
   }
 
-  /** Stores feedback. Everything is checked before the write, so that a failure needs no savepoint. */
+  /** Stores feedback. All checks precede the write, so a failed check leaves nothing that must be rolled back. */
   add(tenantId: string, draft: FeedbackDraft): { readonly isNew: boolean } {
     const digest = digestDraft(draft);
     const [stored] = this.#queries.readDigest.all({ tenantId, id: draft.id });

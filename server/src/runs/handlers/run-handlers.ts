@@ -14,8 +14,7 @@ import { parseId } from "../../http/query-string.ts";
 const jsonType = "application/json; charset=utf-8";
 
 /**
- * Creates the function that signs the URLs of attachments. The URLs begin with the address that the client has
- * requested.
+ * Creates the function that signs the URLs of attachments. The URLs have the protocol and host of the request.
  */
 export const createFileLinker =
   (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>

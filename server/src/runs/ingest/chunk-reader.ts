@@ -34,7 +34,7 @@ const openBracket = Buffer.from("[");
  */
 export class ChunkReader {
   readonly #source: TenantContent | undefined;
-  /** Bytes that the other joined fields of this request may have. */
+  /** Total size that the fields of this request that are joined from now on may have. */
   #remainingBytes: number = serverLimits.bodyBytesMax;
 
   constructor(source: TenantContent | undefined) {

@@ -18,7 +18,7 @@ export class ChunkError extends Error {}
 /** Approximate memory of a text or a list in addition to its bytes. */
 const entryBytes = 200;
 
-/** Content that was received for one trace, by its digest. */
+/** The texts and lists that were received for one trace. The digest of each is its key. */
 export class TraceContent {
   readonly texts = new Map<string, Buffer>();
   readonly lists = new Map<string, ReceivedList>();

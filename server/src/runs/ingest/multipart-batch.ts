@@ -38,7 +38,7 @@ export class MultipartBatch {
   readonly #runs: OpenRun[] = [];
   /** Number of runs in `#runs` that are parsed already. */
   #parsedCount = 0;
-  /** By operation and id, the run that was received last: the next part with a field belongs to it. */
+  /** For each operation and run id, the run that was received last. Field parts that follow belong to this run. */
   readonly #latest = new Map<string, OpenRun>();
 
   /** `content` is the cache of what was received from the tenant. Without it, fields may not be sent in chunks. */

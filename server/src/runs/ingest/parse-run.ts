@@ -159,8 +159,8 @@ interface PositionToCheck extends WirePosition {
 }
 
 /**
- * A dotted order ends with the run's own timestamp and id. Encoded timestamps sort like the times that they stand
- * for.
+ * The last segment of a dotted order consists of the run's own timestamp and id. Timestamps are encoded so that their
+ * texts can be compared instead of the times.
  */
 const uuidLength = 36;
 const latestStamp = microsToStamp(latestMicros);

@@ -52,8 +52,8 @@ export function readColumnValues(json: Buffer): ColumnValues | undefined {
 const backslash = 0x5c;
 
 /**
- * Whether a member is stored in the payload. A name with escapes is stored in both places, because it may contain
- * characters that a column can't store, such as NUL.
+ * Whether a member is stored in the payload. A run name with escapes is stored both in the column and in the payload,
+ * because it may contain characters that a column can't store, such as NUL.
  */
 export const isPayloadMember = (name: string, raw: Buffer): boolean =>
   name === "name" ? raw.includes(backslash) : !columnMembers.has(name);

@@ -7,7 +7,10 @@ import { columnMembers, isPayloadMember } from "./run-members.ts";
 import type { columnNames } from "./run-members.ts";
 import { memberField, memberWords, unknownName } from "./walk-layout.ts";
 
-/** The members of a run that have columns are mostly adjacent, and have no more bytes than this. */
+/**
+ * Number of bytes that are decoded at once. The members that have columns are usually adjacent and fit into this
+ * number of bytes, so one call decodes all of them.
+ */
 const decodedAtOnceBytes = 512;
 
 /** A string of ASCII characters without escapes: its value is the text between the quotes. */

@@ -50,7 +50,7 @@ export class PayloadReader {
       )
       .raw();
     // Passing ten thousand rows to JavaScript takes twice as long as finding them, so short payloads are concatenated
-    // to one value.
+    // into one value.
     this.#selectMany = db
       .prepare(
         `SELECT json_group_array(json_array(key, id, posted, patched, is_patch, row, size, checksum)),
@@ -129,7 +129,7 @@ export class PayloadReader {
     });
   }
 
-  /** Whether the index on ids still leads to the same row. If it does, the row must have this id. */
+  /** Whether the index on ids still leads from the run's id to the same row. A row with another id is then damaged. */
   #isIndexedAt(run: RunReference | undefined): boolean {
     return parseRows(this.#findRow.all([run?.id])).some(([rowId]) => rowId === run?.rowId);
   }

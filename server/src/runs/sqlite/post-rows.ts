@@ -43,7 +43,7 @@ export interface PostRows {
   readonly facetLists: readonly (readonly string[])[];
 }
 
-/** A batch whose new runs are rows where possible. */
+/** A batch in which new runs are represented as {@link PostRows} where possible, instead of as records. */
 export interface GroupedBatch extends RunBatch {
   /** The new runs to insert before `records`. Absent in a batch that was not grouped. */
   readonly posts?: PostRows;
@@ -79,7 +79,7 @@ class PostPacker {
       this.#recordIds.add(record.id);
       return;
     }
-    // The order of `postColumns`.
+    // The values must be in the order of `postColumns`.
     this.#values.push(
       row.traceId,
       row.id,

@@ -25,8 +25,8 @@ interface BatchDependencies {
   readonly tenantId: string;
   readonly bodies: Uint8Array;
   /**
-   * Applies one new run by itself: if its statement failed because it contained a run that exists already, or if the
-   * run has a qualified key.
+   * Applies one new run by itself. Called if the statement that inserts this run and others failed because one of them
+   * exists already, or if the run has a qualified key.
    */
   readonly applyRecord: (record: RunRecord) => void;
   /** Returns those of the tenant's run ids that have a qualified key (`tenant-keys.ts`). */

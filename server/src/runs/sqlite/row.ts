@@ -58,7 +58,7 @@ export const tablesWithRunRows = [
   "trace_shares",
 ] as const;
 
-/** The meaning of each value of the column `measured`: the index in this list. */
+/** The states that the column `measured` can store. It contains the index of a state in this list. */
 const measureStates = ["unread", "none", "some"] as const;
 
 /** Converts a run to the values of {@link runColumns}. */

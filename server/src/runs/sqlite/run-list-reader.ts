@@ -74,8 +74,8 @@ export class RunListReader implements RunListReads {
   }
 
   /**
-   * Scans the first few runs for a text. If the text is common, they fill much of the page, and counting all runs
-   * that contain it would take longer. Returns `undefined` if they contain it too rarely.
+   * Scans the first few runs for a text. If the text is common, the runs found fill much of the page, and counting all
+   * runs that contain the text would take longer. Returns `undefined` if too few of the first runs contain the text.
    */
   #scanFirst(list: List): SearchSlice<StoredRun> | undefined {
     const { limit, scanLimit } = list.search;
@@ -220,10 +220,10 @@ const selectFirstRuns = ({ search, listIndex }: List, count: number): FirstRuns 
   count,
 });
 
-/** The first scan for a text reads one run of this many that a step may scan. */
+/** The first scan for a text reads the number of runs that a step may scan, divided by this number. */
 const firstScanDivisor = 5;
 
-/** A text is common if the first scan finds one run of this many on a page. */
+/** A text is common if the first scan finds at least as many runs as fit on a page, divided by this number. */
 const commonTextDivisor = 20;
 
 const toNextPosition = (last: FoundRow | undefined): Pick<SearchSlice<StoredRun>, "next"> =>

@@ -345,7 +345,7 @@ export class RunReader implements RunReads {
   }
 }
 
-/** To find a page of a common text, this many times as many runs are scanned. */
+/** To find a page of runs that contain a common text, as many runs are scanned as fit on this many pages. */
 const firstScanPages = 4;
 
 /** Whether a filter selects runs by an id, so that an index finds them. */

@@ -108,7 +108,7 @@ export interface FirstRuns {
   readonly count: number;
 }
 
-/** Finds the last of the first runs of a list. */
+/** Finds the end of the slice that consists of the first `count` runs of a list. */
 export function findSlice(db: Connection, { runs, index, count }: FirstRuns): Slice {
   const { sql, values } = createOrderedQuery(runs, index);
   const [end] = parseRows(

@@ -327,7 +327,7 @@ function prepareStatements(db: Connection) {
     insertRun: db.prepare(`INSERT OR IGNORE ${insertRunClause}`),
     insertMeasuredRun: db.prepare(`INSERT OR IGNORE ${insertMeasuredRunClause}`),
     updateRun: db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`),
-    // The text index does not yet contain the change of this run.
+    // Records that a run has changed, because the text index does not contain the change yet.
     recordTextChange: db.prepare(
       `INSERT INTO text_changes (run) SELECT rowid FROM runs
          WHERE trace_id = ? AND id = ? AND rowid <= (SELECT row FROM text_claim)`,

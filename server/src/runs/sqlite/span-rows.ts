@@ -96,7 +96,10 @@ export class SpanRows {
     );
   }
 
-  /** Whether another span below a trace's placeholder could become the trace's top run with the same right. */
+  /**
+   * Whether another span directly below a trace's placeholder could also become the trace's top run: a root span, or,
+   * if this span is an entry span, another entry span.
+   */
   hasCompetitor(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
     return (
       this.#statements.findCompetitor.all([tenantId, traceId, idOf(top.id), kind, id]).length > 0

@@ -14,12 +14,12 @@ export interface SpanRunRecord extends RunRecord {
 }
 
 /**
- * Determines the positions of spans, which arrive in any order and contain only their parent.
+ * Determines the positions of spans, which arrive in any order and name only their parent.
  *
- * The run whose id is the trace id is the top run of the trace. Normally it is the root span. While the root span is
- * missing, it is the only span whose parent belongs to another process; if there is no such span, it is a placeholder
- * without a payload. A placeholder is also the parent of several root spans. A span whose parent is missing is placed
- * directly below the top run, and moves with its descendants when the parent arrives.
+ * The run whose id is the trace id is the top run of the trace. Normally the root span is the top run. While the root
+ * span is missing, the top run is the only span whose parent belongs to another process; if there is no such span, the
+ * top run is a placeholder without a payload. If there are several root spans, a placeholder is their parent. A span
+ * whose parent is missing is placed directly below the top run, and moves with its descendants when the parent arrives.
  */
 export class SpanWriter {
   readonly #rows: SpanRows;
@@ -67,7 +67,10 @@ export class SpanWriter {
       : this.#placeBelow(tenantId, record, topKey);
   }
 
-  /** Must be called after a record was stored at its position: moves the spans that arrived before it below it. */
+  /**
+   * Must be called after a span's record was stored at its position. Moves the children of the span that arrived
+   * earlier below its run.
+   */
   moveChildren(tenantId: string, { span, columns }: SpanRunRecord, runKey: string): void {
     const run = this.#rows.findRun(runKey);
     if (run === undefined) {
@@ -202,7 +205,7 @@ export class SpanWriter {
     }
   }
 
-  /** Moves a run with its descendants below another run, as far as their positions change. */
+  /** Moves a run and its descendants below another run. Runs whose position does not change are not written. */
   #moveBelow(tenantId: string, row: SpanRow, parent: RunRow): void {
     const pending: [SpanRow, RunRow][] = [[row, parent]];
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

@@ -10,7 +10,10 @@ import { WordMerger } from "./word-merger.ts";
 const checkpointBytes = 33_554_432;
 /** Milliseconds to wait after a deletion, so that the data of successive deletions is erased together. */
 const eraseDelayMs = 500;
-/** Milliseconds to wait for a query that reads an earlier state of the database. */
+/**
+ * Milliseconds until a checkpoint is repeated that could not write back all pages, because a query was still reading
+ * an earlier state of the database.
+ */
 const retryMs = 1_000;
 
 /**

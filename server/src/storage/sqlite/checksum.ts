@@ -55,7 +55,7 @@ export function throwDamaged(subject: string): never {
   throw new RequestError(500, reportDamage(subject));
 }
 
-/** Calls `listener` for each damage that this thread damageChannel. */
+/** Calls `listener` for each damage that this thread reports. */
 export function onDamage(listener: (detail: string) => void): void {
   damageChannel.subscribe((detail) => listener(String(detail)));
 }

@@ -27,8 +27,8 @@ export interface Connection {
   exec(sql: string): void;
   prepare(sql: string): Statement;
   /**
-   * Returns a statement in raw mode, from a cache by its text. Use it for SQL texts that depend on the query:
-   * preparing a statement takes about as long as reading the rows of a page from an index.
+   * Returns a statement in raw mode, from a cache whose keys are SQL texts. Use this method for SQL texts that depend
+   * on the query: preparing a statement takes about as long as reading the rows of a page from an index.
    */
   prepareRaw(sql: string): Statement;
   /** Defines an SQL function with as many arguments as `implementation` has. */
@@ -109,7 +109,7 @@ export function isSafeVersion(version: string | undefined): boolean {
   );
 }
 
-/** Suppresses the warning that some versions of Node print when the module is first loaded. */
+/** Loads Node's own engine, and suppresses the warning that some versions of Node print when it is first loaded. */
 function loadBuiltIn(): Engine | undefined {
   const emitWarning = Reflect.get(process, "emitWarning");
   process.emitWarning = () => undefined;

@@ -9,7 +9,8 @@ interface PreparedQuery {
 }
 
 /**
- * Reads rows as lists of values and creates the objects itself, which takes less time than when the engine creates them.
+ * Reads rows as lists of values and creates the objects itself, which takes less time than when the engine creates
+ * them.
  */
 class RowStatement {
   readonly #statement: Statement;
@@ -36,7 +37,10 @@ class RowStatement {
   }
 }
 
-/** Statements of queries that are built for each call; the least recently used ones are dropped. */
+/**
+ * Maximum number of cached statements of queries that are built for each call. The least recently used statements are
+ * dropped.
+ */
 const maxStatements = 100;
 
 /**

@@ -3,8 +3,8 @@ import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
 /**
- * Maximum number of attachments that are measured, and of runs that are counted for each project. Each limit takes a
- * few milliseconds.
+ * Maximum number of attachments that are measured, and of runs that are counted for each project. Measuring or counting
+ * up to either limit takes a few milliseconds.
  */
 const maxAttachments = 10_000;
 const maxRuns = 100_000;

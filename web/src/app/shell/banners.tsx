@@ -51,7 +51,7 @@ const isStale = (query: Query): boolean => {
   );
 };
 
-/** The kinds of failure that the banner reports. It omits a server that does not respond and a rejected request. */
+/** The kinds of failure that {@link StaleBanner} reports: all except a lost connection and a rejected request. */
 const staleKinds: ReadonlySet<string> = new Set(["failed", "malformed", "timeout"]);
 
 /** Warns that displayed data may be outdated because it could not be refreshed. */

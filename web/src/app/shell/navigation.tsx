@@ -27,7 +27,7 @@ export const Navigation = () => {
 
 const PageLinks = () => {
   const hasTenant = useTenantId() !== undefined;
-  // Before the tenant is known, only the home page is listed: the others would be added one by one.
+  // Before the tenant is known, only the home page is listed: otherwise the links would appear in two steps.
   const pages = usePages().filter(
     ({ label, path }) => label !== undefined && (hasTenant || path === "/"),
   );

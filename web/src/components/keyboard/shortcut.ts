@@ -45,7 +45,7 @@ export class KeySequence {
 
 /** Whether an element accepts typed text, so that letter keys must not act as shortcuts. */
 export function acceptsText(element: Element | null): boolean {
-  // Outside of a shadow root, `document.activeElement` is only the root's host.
+  // If the focus is inside a shadow root, `document.activeElement` is the host of that root.
   const focusedElement = element?.shadowRoot?.activeElement ?? element;
   const fieldSelector = "input, textarea, select, [contenteditable]:not([contenteditable='false'])";
   return (focusedElement?.closest(fieldSelector) ?? null) !== null;

@@ -5,7 +5,10 @@ import { omitUndefined } from "../../api/parse.ts";
 import { useTenantId } from "../../api/tenant.ts";
 import { rootRoute } from "./root-route.ts";
 
-/** How a page is found from everywhere. A route declares it as `staticData: { page: … }`; other pages are only reached by links. */
+/**
+ * The names and the shortcut of a page that can be opened from any view. Its route declares them as
+ * `staticData: { page: … }`. Pages of other routes are reached only by links.
+ */
 export interface PageEntry {
   /** The name in the command palette and in the list of shortcuts. */
   readonly title: string;
@@ -38,7 +41,7 @@ export const listPages = (routes: readonly AnyRoute[] = readRootRoutes()): reado
     return staticData?.page === undefined ? [] : [{ ...staticData.page, path }];
   });
 
-/** The part of a route's options that {@link listPages} reads. The router types the options of a route only if it knows the route. */
+/** The part of a route's options that {@link listPages} reads. The type `AnyRoute` does not describe these options. */
 interface RouteOptions {
   readonly path: string;
   readonly staticData?: { readonly page?: PageEntry };
@@ -47,7 +50,7 @@ interface RouteOptions {
 /** The routes that the router has added to the root. */
 const readRootRoutes = (): readonly AnyRoute[] => (rootRoute as AnyRoute).children as AnyRoute[];
 
-/** The pages that can be opened now: the parameters in their paths are known from the URL or are the tenant. */
+/** The pages that can be opened now: each parameter in their paths has a value in the URL or is the tenant id. */
 export function usePages(): readonly OpenablePage[] {
   const tenantId = useTenantId();
   const urlParams: Readonly<Record<string, string | undefined>> = useParams({ strict: false });

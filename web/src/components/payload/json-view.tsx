@@ -145,7 +145,7 @@ const SourceView = ({
 export const toSource = (value: unknown): PayloadSource =>
   isSource(value) ? value : new LocalPayload(value);
 
-/** Recorded data is always a plain object, so that a member named `readRows` does not make it a source. */
+/** Plain objects are never sources: they are recorded data, which may have a member named `readRows`. */
 const isSource = (value: unknown): value is PayloadSource =>
   typeof value === "object" &&
   value !== null &&

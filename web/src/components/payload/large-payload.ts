@@ -10,7 +10,10 @@ import type {
 /** The worker parses documents with more bytes than this, so that parsing does not block the UI. */
 const maxInlineBytes = 50_000;
 
-/** Parses a JSON document. Large members stay in the worker's memory; the result contains a {@link LargePayload} for each. */
+/**
+ * Parses a JSON document. Large members stay in the worker's memory; the result contains a {@link LargePayload} for
+ * each.
+ */
 export async function openDocument(bytes: ArrayBuffer): Promise<unknown> {
   if (bytes.byteLength <= maxInlineBytes || typeof Worker === "undefined") {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
@@ -102,7 +105,7 @@ const finalizers = new FinalizationRegistry<number>((document) =>
   postToWorker({ kind: "close", document }),
 );
 
-/** The promise functions of a request to the worker that has no response yet. */
+/** The functions that settle the promise of a request to which the worker has not responded yet. */
 interface PendingRequest {
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;

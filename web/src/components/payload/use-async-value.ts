@@ -8,8 +8,8 @@ type AsyncState<Value> =
   | { readonly kind: "failed"; readonly error: Error };
 
 /**
- * The state of a value that is available at once or of a promise. Memoize `source` with `useMemo`: a
- * promise that is created at each render would never settle.
+ * Returns the state of `source`, which is a promise or a value that is available at once. Memoize `source` with
+ * `useMemo`: if each render created a new promise, the state would always be `pending`.
  */
 export function useAsyncValue<Value>(source: Value | Promise<Value>): AsyncState<Value> {
   const [settled, setSettled] = useState<{

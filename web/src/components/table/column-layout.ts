@@ -2,7 +2,7 @@ import { useState } from "react";
 
 /** A user's changes to the columns of a table. Ids of columns that no longer exist are ignored. */
 export interface ColumnLayout {
-  /** Column ids in the user's order; see {@link toColumnOrder} for columns that it lacks. */
+  /** Column ids in the user's order. {@link toColumnOrder} places the columns that are missing in this list. */
   readonly order: readonly string[];
   /** Whether a column is shown, for columns that the user has shown or hidden. */
   readonly shown: Readonly<Record<string, boolean>>;
@@ -37,7 +37,10 @@ export function parseColumnLayout(text: string | null): ColumnLayout {
   };
 }
 
-/** Sorts column ids by a layout. A column that is not in the layout is placed after the column that precedes it by default. */
+/**
+ * Sorts column ids by a layout. A column that is not in the layout is placed after the column that precedes it in the
+ * default order, `ids`.
+ */
 export function toColumnOrder(ids: readonly string[], { order }: ColumnLayout): string[] {
   const existing = order.filter((id) => ids.includes(id));
   return ids.reduce<string[]>((ordered, id, index) => {

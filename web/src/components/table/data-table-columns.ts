@@ -8,7 +8,7 @@ export interface Column<Row> {
   readonly renderCell: (row: Row) => ReactNode;
   /** The width in pixels; the minimum width if the column grows. */
   readonly width: number;
-  /** The column's share of the remaining width. @defaultValue the column does not grow */
+  /** The `fr` factor by which the column shares the table's free width. @defaultValue the column does not grow */
   readonly grow?: number;
   readonly align?: "end";
   /** The sort order of the first click on the title. Absent if the table can't be sorted by this column. */

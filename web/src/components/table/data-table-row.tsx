@@ -12,7 +12,7 @@ export interface RowLinkProps {
 interface DataTableRowProps<Row> {
   readonly row: Row;
   readonly index: number;
-  /** Pixels from the first row. */
+  /** The distance in pixels from the top of the first row to the top of this row. */
   readonly offsetTop: number;
   readonly columns: readonly Column<Row>[];
   readonly renderLink: ((row: Row, part: RowLinkProps) => ReactNode) | undefined;

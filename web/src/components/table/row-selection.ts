@@ -12,7 +12,7 @@ export interface SelectionClick {
   readonly isRange: boolean;
 }
 
-/** Selects or deselects a row. With `isRange`, all rows from the anchor to it get the same state. */
+/** Selects or deselects a row. With `isRange`, all rows from the anchor to this row get the same state. */
 export function toggleRow(
   selected: ReadonlySet<string>,
   { ids, id, anchor, isRange }: SelectionClick,

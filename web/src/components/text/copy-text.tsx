@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 
-/** A text with a label and a copy button. If `text` is only a part, `getFullText` returns the text to copy. */
+/** A text with a label and a copy button. If `text` is only an excerpt, `getFullText` returns the whole text to copy. */
 export const CopyText = ({
   label,
   text,

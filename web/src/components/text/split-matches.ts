@@ -6,7 +6,7 @@ export interface TextSegment {
 
 const maxSegments = 200;
 
-/** Splits a text into segments that match the word, in any case, and segments that don't. */
+/** Splits a text into segments that match the search text, ignoring case, and segments that don't. */
 export function splitMatches(text: string, searchText: string): readonly TextSegment[] {
   const [lower, needle] = [text.toLowerCase(), searchText.toLowerCase()];
   // If lower-casing changes the length of the text, offsets in `lower` are wrong for `text`, so no match is marked.

@@ -22,9 +22,9 @@ export interface ComparedRow {
   readonly exampleId: string;
   /** Absent if the example was deleted after the experiment. */
   readonly example: ExamplePreview | undefined;
-  /** By experiment id: mean scores of its runs on this example. */
+  /** The mean scores of each experiment's runs on this example, by experiment id. */
   readonly scores: Readonly<Record<string, Scores>>;
-  /** By experiment id: its runs on this example. */
+  /** Each experiment's runs on this example, by experiment id. */
   readonly runs: Readonly<Record<string, readonly ComparedRun[]>>;
 }
 

@@ -34,7 +34,7 @@ export function toScoreChange(
   };
 }
 
-/** Formats the share of better scores among the better and worse ones; `–` if there are none of either. */
+/** Formats the percentage of better scores among those that differ from the baseline; `–` if no score differs. */
 export function formatWinRate(better: number, worse: number): string {
   const differingCount = better + worse;
   return differingCount === 0 ? "–" : `${((better / differingCount) * 100).toFixed(0)} %`;

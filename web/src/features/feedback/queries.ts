@@ -14,7 +14,7 @@ export interface TrendRequest {
   readonly days: number;
 }
 
-/** The feedback on a project in the last days, over time. */
+/** Statistics of a project's feedback over the last `days` days. */
 export const createTrendQuery = ({ projectId, key, days }: TrendRequest) =>
   queryOptions({
     queryKey: ["feedback", "trend", projectId, key ?? null, days],

@@ -99,7 +99,7 @@ const Tile = ({
 
 const stepSeconds = 5;
 
-/** The last five minutes as charts. */
+/** Charts of the throughput and the trace latency in the last five minutes. */
 export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   const { at, rate, latency } = useMemo(() => {
     const series = toSeries(live, stepSeconds);

@@ -13,7 +13,7 @@ import { shortenHash } from "./prompt.ts";
 import { commitManifest } from "./queries.ts";
 import type { PromptAddress } from "./queries.ts";
 
-/** A form for a new commit, which edits the messages or the manifest as JSON. */
+/** A form for a new commit, in which the user edits either the messages or the JSON of the whole manifest. */
 export const CommitEditor = ({
   address,
   manifest,

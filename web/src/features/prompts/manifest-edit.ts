@@ -64,7 +64,10 @@ function toDraftMessage(message: PromptMessage, index: number): DraftMessage | u
     : undefined;
 }
 
-/** Replaces the messages of a manifest with those of a draft. Its other members, such as model and schema, stay unchanged. */
+/**
+ * Replaces the messages of a manifest with those of a draft. The manifest's other members, such as model and schema,
+ * stay unchanged.
+ */
 export function applyDraft(manifest: unknown, draft: PromptDraft): JsonMembers {
   const node = toRecord(manifest);
   const name: unknown = Array.isArray(node["id"]) ? node["id"].at(-1) : undefined;

@@ -23,7 +23,7 @@ export interface PromptAddress {
   readonly repo: string;
 }
 
-/** The prompts of a tenant, or without one the public prompts of all tenants, in pages. */
+/** The prompts of a tenant or, without `tenantId`, the public prompts of all tenants, in pages. */
 export const createPromptsQuery = (search: PromptsSearch, scope: { readonly tenantId?: string }) =>
   infiniteQueryOptions({
     queryKey: ["prompts", "list", search, scope.tenantId],

@@ -203,7 +203,10 @@ function toSectionContexts(mark: "#" | "^", value: unknown): readonly unknown[] 
   return Array.isArray(value) ? (value as readonly unknown[]) : [value];
 }
 
-/** Finds the value of a dotted name. Of the open sections' values, the innermost that has its first segment is used. */
+/**
+ * Finds the value of a dotted name. The first segment is looked up in the contexts from the innermost section outwards,
+ * each following segment in the value found before.
+ */
 function findValue(name: string, stack: readonly unknown[]): unknown {
   if (name === ".") {
     return stack.at(-1);

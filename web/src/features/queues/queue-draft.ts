@@ -65,7 +65,7 @@ export const createQuestion = (id: string, key = ""): QuestionDraft => ({
   choices: "0 = bad\n1 = fair\n2 = good",
 });
 
-/** The form state for a queue; without a queue, for a new one. */
+/** Creates the form state to edit a queue, or to create one if `queue` is `undefined`. */
 export const createQueueDraft = (queue: Queue | undefined): QueueDraft => ({
   name: queue?.name ?? "",
   description: queue?.description ?? "",

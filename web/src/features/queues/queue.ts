@@ -62,13 +62,13 @@ export interface QueuePosition {
 
 /** A run that only one reviewer may review until the claim expires. */
 export interface Claim extends QueuePosition {
-  /** Number of runs before it in the queue. */
+  /** Number of runs before this run in the queue. */
   readonly index: number;
   /** When the claim expires; `undefined` if there is no claim to renew. */
   readonly untilMs: number | undefined;
 }
 
-/** A run in a queue, as the list of its runs shows it. */
+/** A run in a queue, with the fields that the queue's list of runs shows. */
 export interface QueuedRun extends QueuePosition {
   readonly name: string;
   readonly runType: string;

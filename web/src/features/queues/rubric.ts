@@ -4,7 +4,7 @@ import type { JsonMembers } from "../../api/parse.ts";
 /** One of the choices that a question offers. */
 export interface Choice {
   readonly label: string;
-  /** The score that choosing it records as feedback. A choice has a `score`, a `value` or both. */
+  /** The score of the feedback that selecting this choice records. A choice has a `score`, a `value` or both. */
   readonly score?: number;
   readonly value?: string;
   /** Explains the choice. */
@@ -34,9 +34,10 @@ export interface Answer {
 }
 
 /**
- * Converts a rubric item to a question. Its `feedback_config` decides the kind of answer. Without one, described scores
- * or values become choices, an assertion becomes yes or no, and anything else a number from 0 to 1. Returns `undefined`
- * if the item has no feedback key.
+ * Converts a rubric item to a question. The item's `feedback_config` determines the kind of question. If it is missing
+ * or invalid, an item with descriptions of scores or values becomes a question with these as choices, an assertion
+ * becomes a yes/no question, and any other item asks for a number from 0 to 1. Returns `undefined` if the item has no
+ * feedback key.
  */
 export function toRubricQuestion(item: JsonMembers): RubricQuestion | undefined {
   const key = toText(item["feedback_key"]);
@@ -136,8 +137,8 @@ export const toAnswer = ({ score, value }: Choice): Answer => ({
 
 /**
  * Returns the answer for a number key. Key 1 selects the first choice and key 0 the tenth. On a scale of whole numbers
- * below 10, the key is the score. In any other range, keys 1 to 9 select that many tenths of the range, and 0 its
- * maximum. Returns `undefined` if the key selects nothing.
+ * below 10 that spans more than 1, the key is the score. In any other range, keys 1 to 9 select that many tenths of the
+ * range, and 0 its maximum. Returns `undefined` if the key selects nothing.
  */
 export function toDigitAnswer(question: RubricQuestion, digit: number): Answer | undefined {
   switch (question.kind) {

@@ -52,7 +52,10 @@ export interface ExampleMapping {
   readonly split: string;
 }
 
-/** Creates an example from each run. With outputs, the server copies both inputs and outputs, whatever their size. */
+/**
+ * Creates an example from each run. If outputs are included, the server copies inputs and outputs from the run;
+ * otherwise this function reads the inputs and sends them.
+ */
 export async function addRunsToDataset(
   datasetId: string,
   runIds: readonly string[],

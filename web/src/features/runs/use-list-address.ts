@@ -24,7 +24,10 @@ export const toSort = (column: string, order: "asc" | "desc"): RunListSearch["so
   return order === "asc" ? "start-asc" : undefined;
 };
 
-/** The state of the list, which is stored in the URL, as a query, with functions to change it and the selection. */
+/**
+ * Converts the state of the run list in the URL to a query and a set of selected ids. Also returns functions to change
+ * the state and the selection.
+ */
 export function useListAddress(projectId: string) {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -18,7 +18,10 @@ const openServerHint =
 const keyRequiredHint =
   "Programs send an API key in the x-api-key header. A key is shown only once, when it is created.";
 
-/** The API keys of the tenant: list, create and revoke them, and remove the key that this browser stores. */
+/**
+ * The section of the settings page that lists, creates and revokes the tenant's API keys. It can also remove the key
+ * that this browser stores.
+ */
 export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
   const { data: keys, error, refetch } = useQuery(keysQuery);
   const [keyToRevoke, setKeyToRevoke] = useState<ListedKey>();

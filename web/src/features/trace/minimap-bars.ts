@@ -19,8 +19,9 @@ export function countLanes({ depths }: TraceModel): number {
 }
 
 /**
- * The bars of a minimap of the given width, with one lane for each depth. Of several runs that would cover
- * the same pixels only one is drawn, so the number of bars depends on the pixels, not on the number of runs.
+ * The bars of a minimap of the given width, with one lane for each depth; the deepest runs share the last lane. Of
+ * several runs that would cover the same pixels only one is drawn, so the number of bars depends on the pixels, not on
+ * the number of runs.
  * Errors come last and are drawn over the others.
  */
 export function toMinimapBars(

@@ -27,7 +27,7 @@ export function computeFullRange(
 
 /** Position of a time interval within a window. */
 export interface Bar {
-  /** As a share of the window's width, 0 to 1. */
+  /** The left edge. Like `width`, it is a share of the window's width, 0 to 1. */
   readonly left: number;
   readonly width: number;
   /** Whether any part of the interval is in the window. */

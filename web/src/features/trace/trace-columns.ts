@@ -10,8 +10,8 @@ export interface TraceColumns {
   /** The ids of the runs, concatenated, 36 characters each. */
   readonly ids: string;
   /**
-   * The index of each run's parent. An index below `count` refers to `ids`; a larger one refers, minus `count`, to
-   * `far`; -1 means that the run has no parent.
+   * The index of each run's parent. An index below `count` is a position in `ids`. From `count` on, the index minus
+   * `count` is a position in `far`. -1 means that the run has no parent.
    */
   readonly parents: readonly number[];
   /** The ids of parents that are not on this page, concatenated like `ids`. */

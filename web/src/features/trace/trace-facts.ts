@@ -100,7 +100,7 @@ interface PathStep {
   /** The time range of the run, clipped to that of its parent. The path enters at `until` and leaves at `from`. */
   readonly from: number;
   readonly until: number;
-  /** The current moment; it only decreases. */
+  /** The time down to which the path through this run has been followed; it only decreases. */
   moment: number;
   /** The run's children are sorted by end, the latest first. This is the index of the child to check next. */
   nextChild: number;

@@ -77,7 +77,10 @@ export function growTrace(
 export const readStatus = (model: TraceModel, run: number): TraceStatus =>
   statusNames[model.statuses[run] ?? 0] ?? "success";
 
-/** Returns the end of a run's bar: `now` for an open run, and at least the start, because clock skew can make the end earlier. */
+/**
+ * Returns the end of a run's bar: `now` for an open run. If clock skew puts the end before the start, the bar ends at
+ * the start.
+ */
 export function computeEnd({ starts, ends }: TraceModel, run: number, now: number): number {
   const start = starts[run] ?? 0;
   const end = ends[run] ?? Number.NaN;
@@ -197,7 +200,8 @@ type Tree = Pick<TraceModel, "order" | "depths" | "subtreeSizes" | "ranks">;
 function toTreeOrder(parents: Int32Array, starts: readonly number[]): Tree {
   const count = parents.length;
   const sortedRuns = sortByStart(starts);
-  // The children of each run form a linked list, built from the last start to the first to begin with the first.
+  // The children of each run form a linked list in order of start. Each child is inserted at the head of the list,
+  // so the runs are visited from the latest start to the earliest.
   const firstChild = new Int32Array(count).fill(-1);
   const nextSibling = new Int32Array(count).fill(-1);
   const topRuns: number[] = [];

@@ -14,8 +14,9 @@ export interface ZoomTarget {
 const sharePerPixel = 0.0015;
 
 /**
- * Makes the mouse wheel zoom around the pointer with Ctrl, and pan in time with Shift or when turned sideways. Without
- * these, the wheel scrolls the list. The element `.tree-bar` has the position and width of the time axis.
+ * Makes the mouse wheel zoom around the pointer while Ctrl or Cmd is pressed, and pan in time while Shift is pressed or
+ * when the wheel scrolls horizontally. Otherwise the wheel scrolls the list. The time axis has the position and width
+ * of the element `.tree-bar`.
  */
 export function useWheelZoom(scroller: RefObject<HTMLElement | null>, target: ZoomTarget): void {
   const latestTarget = useRef(target);

@@ -9,7 +9,7 @@ export type ViewDraft = Readonly<Record<"name" | "description" | "filter", strin
 
 const pageSize = 100;
 
-/** The saved views of a project by name, in pages. */
+/** The saved views of a project, sorted by name, in pages. */
 export const createViewsQuery = (projectId: string) =>
   infiniteQueryOptions({
     queryKey: ["views", projectId],
@@ -23,7 +23,7 @@ export const createViewsQuery = (projectId: string) =>
       page.length < pageSize ? undefined : pages.length * pageSize,
   });
 
-/** Creates a view, or changes the one with this id. */
+/** Updates the view with the id `viewId`, or creates a view if `viewId` is `undefined`. */
 export async function saveView(
   projectId: string,
   viewId: string | undefined,

@@ -14,7 +14,10 @@ export interface ExampleParts {
   readonly attachments: readonly AttachmentDraft[];
 }
 
-/** An example whose parts are still being read. Most examples have two fields and no attachments. */
+/**
+ * An example whose parts are still being read. Most examples have two fields and no attachments, so the fields are a
+ * list, and a map of attachments is created only when it is needed.
+ */
 interface PendingExample {
   readonly id: string;
   /** The members in the example's main part; `undefined` until that part is read. */

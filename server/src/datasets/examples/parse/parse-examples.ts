@@ -197,7 +197,7 @@ export function toWrittenJson(
 
 /**
  * Like {@link toWrittenJson}, with the number of examples that already existed, for a client that repeats a request.
- * The platform's API does not have this member.
+ * The LangSmith API does not have the member `existing_count`.
  */
 export function toCreatedJson(
   ids: readonly string[],

@@ -87,7 +87,7 @@ export class SchemaChecks {
     }
   }
 
-  /** Finds the examples that do not match the schemas. As long as the check is missing, there are no errors. */
+  /** Returns the errors of examples that do not match the schemas; no errors if the check has not been done yet. */
   findErrors(schemas: Schemas, examples: Iterable<SchemaInput>): SchemaErrors {
     return hasAnySchema(schemas)
       ? this.#findResult(schemas, collectExamples(examples), "report")

@@ -102,7 +102,7 @@ export class SqliteExampleRows {
     }
   }
 
-  /** Ends rows: from the version of the time `micros` on they are no longer valid. */
+  /** Ends rows, which are then not valid in the version of the time `micros` and in later versions. */
   endAll(keys: readonly number[], micros: number): void {
     this.#queries.endAll.run({ keys: JSON.stringify(keys), micros });
   }

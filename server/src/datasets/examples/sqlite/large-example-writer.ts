@@ -39,7 +39,7 @@ interface NewVersion {
   countChange: number;
 }
 
-/** The methods as the writer thread calls them: each is a long write, which runs in slices. */
+/** {@link LargeExampleWrites} as the writer thread calls it: each method is a long write, which runs in slices. */
 export type LargeExampleWriteSteps = WithLongWrites<LargeExampleWrites, keyof LargeExampleWrites>;
 
 /**

@@ -2,7 +2,7 @@ import type { Comparator } from "../../../filter/ast.ts";
 import type { CheckedComparison, CheckedFilter } from "../../../filter/checker.ts";
 import { toSingleValue } from "../../../filter/conditions.ts";
 
-/** A bound of a number, as a comparison. */
+/** A comparison that limits the value of a number. */
 export interface Range {
   readonly comparator: "eq" | "gt" | "gte" | "lt" | "lte";
   readonly number: number;

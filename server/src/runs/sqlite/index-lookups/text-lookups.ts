@@ -28,7 +28,7 @@ const createTraceLookup = ({ sql, values }: Sql): Sql => ({
   values,
 });
 
-/** Returns statements of which each finds at least all runs that match the filter. */
+/** Returns statements, each of which finds at least all runs that match the filter. */
 function createLookups(filter: CheckedFilter): readonly Sql[] {
   switch (filter.kind) {
     case "and":

@@ -5,7 +5,7 @@ import { serverLimits } from "../../../model/options.ts";
 import { endThread, threadOptions } from "../../../storage/threads.ts";
 import type { TextIndexMethod } from "./text-index-writer.ts";
 
-/** A call of the writer thread, requested by the thread that fills the text index. */
+/** A request of the thread that fills the text index to call a method of the writer thread. */
 export interface IndexerRequest {
   readonly method: TextIndexMethod;
   readonly value: number;

@@ -71,13 +71,13 @@ export function parsePreview(value: unknown): ExamplePreview {
 
 /**
  * @throws SyntaxError `json` is not JSON.
- * @throws TypeError it is not an example.
+ * @throws TypeError the parsed value is not an example.
  */
 export const parseExample = (json: string): Example => toExample(parseExactJson(json));
 
 /**
  * @throws SyntaxError `json` is not JSON.
- * @throws TypeError it is not a list of examples.
+ * @throws TypeError the parsed value is not a list of examples.
  */
 export const parseExamples = (json: string): readonly Example[] =>
   requireItems(parseExactJson(json), "examples").map(toExample);

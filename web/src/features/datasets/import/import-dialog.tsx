@@ -10,7 +10,10 @@ import { ImportPlan } from "./import-plan.tsx";
 import { ImportProgress } from "./import-progress.tsx";
 import { useImport } from "./use-import.ts";
 
-/** Imports a file into a dataset: file selection, column mapping with preview, progress, rejected rows. */
+/**
+ * A dialog that imports a file into a dataset. The user selects the file and maps its columns; then the dialog shows
+ * the progress and the rejected rows.
+ */
 export const ImportDialog = ({
   datasetId,
   tenantId,

@@ -45,7 +45,7 @@ export function guessTarget(column: string): ColumnTarget {
 
 /**
  * Converts a CSV record to an example. All values are strings. If a column's name begins with its target,
- * as in `inputs.question`, the rest is the field name (`question`).
+ * as in `inputs.question`, the field name is the part after the dot (`question`).
  *
  * @throws RangeError the record and the header row differ in length.
  */

@@ -25,8 +25,8 @@ export const createSubmittedReviewQuery = (runId: string, session: ReviewSession
   });
 
 /**
- * Sends the feedback of a review. It can be repeated after a failure: feedback that was already sent is identified by its
- * id and not created twice.
+ * Sends the feedback of a review. The call can be repeated after a failure: the server recognizes feedback that was
+ * already sent by its id, and does not create it twice.
  *
  * @throws {@link ApiError} a request failed; the feedback sent before it stays.
  */

@@ -91,7 +91,7 @@ const ReviewButtons = ({
   lastDone,
 }: {
   readonly actions: ReviewActions;
-  /** Whether the review may be submitted: feedback that was submitted before has been loaded. */
+  /** Whether the review can be submitted. It can't until the feedback that was submitted earlier has been loaded. */
   readonly isReady: boolean;
   readonly lastDone: string | undefined;
 }) => (

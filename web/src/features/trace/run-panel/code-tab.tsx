@@ -11,7 +11,7 @@ interface ReplayedRun {
   readonly id: string;
   readonly name: string;
   readonly runType: string;
-  /** The recorded inputs, in which the request format of a provider is recognized. */
+  /** The recorded inputs. For a model call, the provider's request format is detected from their fields. */
   readonly inputs: unknown;
 }
 

@@ -33,7 +33,7 @@ export const ErrorChain = ({ error }: { readonly error: string }) => {
 /** One error of a chain: its message and its stack. */
 interface ChainedError {
   readonly message: string;
-  /** The lines of its stack; empty without a stack. */
+  /** The stack trace as text; empty if the error has none. */
   readonly stack: string;
 }
 
