@@ -222,7 +222,7 @@ export class AnnotationQueues {
 
   /**
    * Sends a request whose 404 can only mean that the queue does not exist, and replaces the server's message
-   * with the one that the product specification (section 8) prescribes.
+   * with that of LangSmith's client, with which programs may compare it.
    */
   async #callForQueue(name: EndpointName, id: string, init: CallInit): Promise<unknown> {
     assertUuid(id, "annotation queue id");

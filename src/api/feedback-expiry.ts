@@ -10,7 +10,7 @@ export interface ExpiresIn {
 /** When a feedback token expires: at a time, or after a duration. */
 export type Expiration = Date | string | ExpiresIn;
 
-/** How long a token is valid by default (product specification, section 9). */
+/** How long a token is valid by default. */
 const defaultExpiration: ExpiresIn = { hours: 3 };
 
 const unitMs = { days: 86_400_000, hours: 3_600_000, minutes: 60_000 } as const;

@@ -113,7 +113,7 @@ export interface FeedbackTokenRequest extends TokenOptions {
   readonly feedbackKey: string;
 }
 
-/** Checks the target. The product specification (section 5) prescribes the messages. */
+/** Checks the target. The messages are those of LangSmith's client. */
 function assertTarget({
   runId,
   projectId,
@@ -152,8 +152,8 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
     run_id: runId,
     key: feedback.key,
     ...toWireFields(feedback),
-    // The configuration is sent under both names: the product specification says `feedbackConfig`, the schema of
-    // servers says `feedback_config`.
+    // The configuration is sent under both names: LangSmith's client sends `feedbackConfig`, and the schema of its
+    // server says `feedback_config`.
     feedbackConfig: feedback.feedbackConfig,
     feedback_source: buildSource(feedback),
     comparative_experiment_id: validateId(comparativeExperimentId, "comparative experiment id"),

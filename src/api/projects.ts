@@ -259,7 +259,7 @@ const toKey = ({
 }: ProjectKey & CallOptions): ProjectKey & CallOptions =>
   projectId === undefined ? { projectName, signal } : { projectId, signal };
 
-/** Checks the key. The product specification (section 5) prescribes the messages. */
+/** Checks the key. Programs may compare the messages, which are those of LangSmith's client. */
 function assertKey({ projectId, projectName }: ProjectKey): void {
   if (projectId !== undefined && projectName !== undefined) {
     throw new ValidationError("Must provide either projectName or projectId, not both");
@@ -281,8 +281,8 @@ function assertName(name: unknown): void {
 }
 
 /**
- * Creates the error for a missing project. The product specification (section 8) prescribes the beginning of its
- * message.
+ * Creates the error for a missing project. Its message begins as that of LangSmith's client, with
+ * which programs may compare it.
  */
 function createProjectNotFound(
   { projectId: id, projectName: name }: ProjectKey,

@@ -18,7 +18,7 @@ export class TenantIds {
    * Returns the id from the server's settings, or from a project if the server has no settings. The result is
    * cached.
    *
-   * @throws {@link NotFoundError} `No projects found to resolve tenant.` (product specification, section 8).
+   * @throws {@link NotFoundError} `No projects found to resolve tenant.`
    */
   async readOwnId({ signal }: CallOptions): Promise<string> {
     this.#tenantId ??=

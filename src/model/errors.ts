@@ -101,7 +101,7 @@ export class ConflictError extends HttpError {
   override readonly code = "CONFLICT";
 }
 
-/** The account's quota is used up (specification, section 8). Never retried. */
+/** The account's quota is used up, as LangSmith reports it. Never retried. */
 export class InsufficientQuotaError extends HttpError {
   override readonly code = "INSUFFICIENT_QUOTA";
   override readonly retryable = false;
@@ -218,7 +218,7 @@ export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
 ];
 
 /**
- * Whether a status is final by the rules of the platform (specification, section 8): 400 to 407 and
+ * Whether a status is final, as LangSmith uses statuses: 400 to 407 and
  * 409 are final; 410 means that the address no longer exists. All other statuses may be temporary.
  */
 export const isFinalStatus = (status: number): boolean =>

@@ -10,7 +10,7 @@ export const isUuid = (value: unknown): value is string =>
   typeof value === "string" && uuidPattern.test(value);
 
 /**
- * Checks an id before anything is sent (specification, section 5).
+ * Checks an id before anything is sent.
  *
  * @throws {@link ValidationError} if `value` is not a UUID; the message contains `label`.
  */

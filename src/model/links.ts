@@ -2,7 +2,7 @@ import { ValidationError } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 import type { PromptPath } from "./resources/prompt-identifier.ts";
 
-// This file creates the URLs of pages of the UI (specification, section 2).
+// This file creates the URLs of pages of the UI.
 
 /**
  * Derives the base URL of the UI from the API endpoint: without the path of the API, and without
@@ -77,7 +77,7 @@ export function extractShareToken(
 }
 
 /**
- * Number of characters of a commit's hash in the URL of a prompt's page (specification, section 9).
+ * Number of characters of a commit's hash in the URL of a prompt's page.
  */
 const shownHashLength = 8;
 

@@ -1,4 +1,4 @@
-/** Kinds of work that a run can represent (specification, section 3; docs/wire.md, "Runs"). */
+/** Kinds of work that a run can represent (docs/wire.md, "Runs"). */
 export const runTypes = [
   "chain",
   "llm",
@@ -12,7 +12,7 @@ export const runTypes = [
 /** One of {@link runTypes}. */
 export type RunType = (typeof runTypes)[number];
 
-/** The run type if none is specified (specification, section 3). */
+/** The run type if none is specified. */
 export const defaultRunType: RunType = "chain";
 
 /** Fields that are sent as separate parts of a multipart request. */

@@ -108,14 +108,14 @@ function toRow({ cells, fault }: CsvLine, columns: readonly Column[]): SourceRow
     return new BadRow(reason, JSON.stringify(cells));
   }
   const row: Record<string, unknown> = {};
-  for (const [index, { name, type, hasExplicitType: isExplicit }] of columns.entries()) {
+  for (const [index, { name, type, hasExplicitType }] of columns.entries()) {
     try {
       const value = parseCell(type, unescapeFormula(cells[index] ?? ""));
       if (value !== undefined) {
         row[name] = value;
       }
     } catch (cause) {
-      const hint = isExplicit
+      const hint = hasExplicitType
         ? ""
         : `, the type inferred from earlier rows; pass --types ${name}:text to accept any text`;
       return new BadRow(`column ${name}: ${readErrorMessage(cause)}${hint}`, JSON.stringify(cells));

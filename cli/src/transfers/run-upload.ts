@@ -83,7 +83,7 @@ const rowKinds: readonly RowKind[] = ["examples", "feedback", "runs"];
 
 async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
   const rowKind = rowKinds.find((kind) => kind === flags.resource);
-  const { dataset, project, format, dryRun = false, createDataset: create = false, json } = flags;
+  const { dataset, project, format, dryRun = false, create: createDataset = false, json } = flags;
   if (rowKind === undefined) {
     throw new UsageError(
       `--resource must be one of ${rowKinds.join(", ")}, not ${JSON.stringify(flags.resource)}`,
@@ -110,7 +110,7 @@ async function createPlan(flags: UploadFlags): Promise<UploadPlan> {
       dataset !== undefined && isId(dataset)
         ? { datasetId: dataset }
         : { datasetName: dataset ?? "" },
-    createDataset: create,
+    createDataset,
     project,
     format: format === undefined ? undefined : parseFormat(format),
     delimiter: flags.delimiter,
@@ -155,7 +155,7 @@ export interface UploadFlags extends MappingFlags, ServerFlags {
   readonly project?: string;
   readonly format?: string;
   readonly delimiter?: string;
-  readonly createDataset?: true;
+  readonly create?: true;
   readonly dryRun?: true;
   readonly checkpoint?: string | false;
   readonly ordered?: true;

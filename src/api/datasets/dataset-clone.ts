@@ -33,7 +33,7 @@ export interface CloneTools {
 }
 
 /**
- * Copies a shared dataset (specification, section 4). Skips it if the name is taken; names the incomplete dataset in
+ * Copies a shared dataset. Skips it if the name is taken; names the incomplete dataset in
  * the error if copying fails midway.
  */
 export async function cloneDataset(

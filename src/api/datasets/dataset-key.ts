@@ -14,7 +14,8 @@ export type DatasetKey =
 export type VersionKey = Date | string;
 
 /**
- * Requires exactly one of id and name. The specification prescribes the messages (section 5).
+ * Requires exactly one of id and name. The messages are those of LangSmith's client, with which programs may
+ * compare them.
  *
  * @throws {@link ValidationError} not exactly one of id and name is given, or the id is not a UUID.
  */
@@ -88,7 +89,7 @@ export async function withDatasetNotFound(
   }
 }
 
-/** Creates the error for a missing dataset. The specification (section 8) prescribes the beginning of its message. */
+/** Creates the error for a missing dataset. Its message begins as that of LangSmith's client. */
 function createDatasetNotFound(
   { datasetId: id, datasetName: name }: DatasetKey,
   cause?: NotFoundError,

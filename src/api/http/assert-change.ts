@@ -1,7 +1,7 @@
 import { ValidationError } from "../../model/errors.ts";
 
 /**
- * Refuses an update that changes nothing (product specification, section 5).
+ * Refuses an update that changes nothing.
  *
  * @param options - names of the options, for the message.
  * @throws {@link ValidationError} if `changes` has no members.

@@ -53,8 +53,8 @@ export class PromptCommits {
   }
 
   /**
-   * Returns the latest commit, or `undefined` if the prompt has none. The product specification (section 8)
-   * prescribes the error messages.
+   * Returns the latest commit, or `undefined` if the prompt has none. The messages of its errors
+   * are those of LangSmith's client.
    */
   async findLatest(
     { owner, repo }: PromptPath,
@@ -93,8 +93,7 @@ export class PromptCommits {
   }
 
   /**
-   * Reads a commit. A server that can't resolve `latest` is first queried for the latest commit (product
-   * specification, section 4).
+   * Reads a commit. A server that can't resolve `latest` is first queried for the latest commit.
    */
   async pull(
     reference: PromptReference,
@@ -267,7 +266,7 @@ const parseCommits = (value: unknown): PromptCommit[] =>
     parsePromptCommit,
   );
 
-/** Converts the error of looking up commits. The product specification (section 8) prescribes the messages. */
+/** Converts the error of looking up commits. The messages are those of LangSmith's client. */
 function toLookUpError(error: HttpError): HttpError {
   if (error instanceof InsufficientQuotaError) {
     return error;

@@ -37,7 +37,7 @@ export const pickPromptFields = ({
   isPublic,
 }: PromptFields): PromptFields => omitUndefined({ description, readme, tags, isPublic });
 
-/** The product specification (section 5) prescribes this message. */
+/** The message of LangSmith's client, with which programs may compare it. */
 export const mustExistText = "Prompt does not exist, you must create it first.";
 
 export const createNotFoundText = ({ owner, repo }: PromptPath): string =>

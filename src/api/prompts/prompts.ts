@@ -357,7 +357,7 @@ class PromptOwnership {
   }
 
   /**
-   * The product specification (section 5) prescribes the beginning of this message.
+   * Requires that the tenant owns the prompt. The message begins as that of LangSmith's client.
    *
    * @throws {@link ValidationError} if the prompt belongs to another tenant.
    */
@@ -381,8 +381,7 @@ class PromptOwnership {
   }
 
   /**
-   * Returns the URL of a prompt in the UI. It depends on whether the prompt is the tenant's own (product
-   * specification, section 2).
+   * Returns the URL of a prompt in the UI. It depends on whether the prompt is the tenant's own.
    */
   async createUrl(page: PromptPage, host: string): Promise<string> {
     return (await this.isOwn(page.owner))

@@ -10,7 +10,7 @@ export const dataTypes = ["kv", "llm", "chat"] as const;
 /** One of {@link dataTypes}. */
 export type DataType = (typeof dataTypes)[number];
 
-/** The data type if none is specified (specification, section 3). */
+/** The data type if none is specified. */
 const defaultDataType: DataType = "kv";
 
 /** A collection of examples. Every change creates a version, which stays readable. */

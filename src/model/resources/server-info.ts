@@ -32,7 +32,7 @@ export interface ServerInfo {
   readonly resolvesLatestCommit: boolean;
 }
 
-/** Servers resolve the commit `latest` from this version on (specification, section 9). */
+/** Servers resolve the commit `latest` from this version on. */
 const resolvesLatestFrom = "0.5.23";
 
 /** Used until the response of `/info` arrives, and for servers without `/info` (docs/wire.md). */

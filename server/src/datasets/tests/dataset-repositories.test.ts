@@ -128,7 +128,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
       versionMicros: null,
       exampleCount: 0,
       sessionCount: 0,
-      lastSessionMicros: null,
+      lastExperimentStartMicros: null,
       shareToken: null,
       index: null,
     });
@@ -208,7 +208,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     }
     expect(await createReader().find(tenantId, id)).toMatchObject({
       sessionCount: 2,
-      lastSessionMicros: 9,
+      lastExperimentStartMicros: 9,
     });
   });
 

@@ -136,7 +136,7 @@ export const AddToDataset = ({
   readonly ids: readonly string[];
   readonly onClose: () => void;
 }) => {
-  const [hasOutputs, setHasOutputs] = useState(true);
+  const [includesOutputs, setHasOutputs] = useState(true);
   const [split, setSplit] = useState("");
   return (
     <AddRunsDialog
@@ -145,9 +145,7 @@ export const AddToDataset = ({
       count={ids.length}
       createTargetsQuery={createDatasetTargetsQuery}
       onCreate={createTargetDataset}
-      onAdd={async ({ id }) =>
-        addRunsToDataset(id, ids, { includesOutputs: hasOutputs, split: split.trim() })
-      }
+      onAdd={async ({ id }) => addRunsToDataset(id, ids, { includesOutputs, split: split.trim() })}
       renderTarget={({ id, name }) => (
         <Link
           to="/o/$tenantId/datasets/$datasetId"
@@ -161,7 +159,7 @@ export const AddToDataset = ({
       <label className="check-line">
         <input
           type="checkbox"
-          checked={hasOutputs}
+          checked={includesOutputs}
           onChange={({ target }) => setHasOutputs(target.checked)}
         />
         Use outputs as reference

@@ -59,7 +59,7 @@ export interface ExampleMapping {
 export async function addRunsToDataset(
   datasetId: string,
   runIds: readonly string[],
-  { includesOutputs: hasOutputs, split }: ExampleMapping,
+  { includesOutputs, split }: ExampleMapping,
 ): Promise<void> {
   for (let from = 0; from < runIds.length; from += examplesPerRequest) {
     const examples = await Promise.all(
@@ -67,7 +67,7 @@ export async function addRunsToDataset(
         dataset_id: datasetId,
         source_run_id: id,
         ...(split === "" ? {} : { split }),
-        ...(hasOutputs ? { use_source_run_io: true } : { inputs: await readInputs(id) }),
+        ...(includesOutputs ? { use_source_run_io: true } : { inputs: await readInputs(id) }),
       })),
     );
     // Sequential, because each request creates a version of the dataset.

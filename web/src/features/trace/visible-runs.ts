@@ -23,7 +23,7 @@ export interface VisibleRuns {
 
 /** Selects the runs that are shown as rows. */
 export function toVisibleRuns(model: TraceModel, filters: TraceFilters): VisibleRuns {
-  const { count, order, ids, types, subtreeSizes: sizes, parents, depths } = model;
+  const { count, order, ids, types, subtreeSizes, parents, depths } = model;
   const { collapsedIds, collapsedTypes, hiddenTypes, errorsOnly } = filters;
   const failedMarks = errorsOnly ? markFailed(model) : undefined;
   const runs = new Int32Array(count);
@@ -34,7 +34,7 @@ export function toVisibleRuns(model: TraceModel, filters: TraceFilters): Visible
   for (let rank = 0; rank < count; rank += 1) {
     const run = order[rank] ?? 0;
     if (failedMarks !== undefined && failedMarks[run] === 0) {
-      rank += (sizes[run] ?? 1) - 1;
+      rank += (subtreeSizes[run] ?? 1) - 1;
       continue;
     }
     const type = types[run] ?? "";
@@ -50,7 +50,7 @@ export function toVisibleRuns(model: TraceModel, filters: TraceFilters): Visible
       rowCount += 1;
     }
     if (collapsedIds.has(ids[run] ?? "") || (collapsedTypes.has(type) && !isHidden)) {
-      rank += (sizes[run] ?? 1) - 1;
+      rank += (subtreeSizes[run] ?? 1) - 1;
     }
   }
   return { runs: runs.slice(0, rowCount), depths: rowDepths.slice(0, rowCount) };
