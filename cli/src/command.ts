@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
 import { addBench } from "./commands/bench.ts";
 import { addDoctor } from "./commands/doctor.ts";
-import { addExamples } from "./examples.ts";
+import { addHelpExamples } from "./examples.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addDownload } from "./commands/download.ts";
 import { addReplay } from "./commands/replay.ts";
@@ -25,14 +25,14 @@ export function createProgram(
   env: NodeJS.ProcessEnv,
   setExitCode: (code: number) => void,
 ): Command {
-  const onPartial = (): void => setExitCode(partialSuccessCode);
+  const onPartialSuccess = (): void => setExitCode(partialSuccessCode);
   const program = new Command("millrace")
     .description("Record and inspect what LLM applications do: the server and its tools.")
     .version(version, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .exitOverride();
-  addExamples(program, [
+  addHelpExamples(program, [
     "millrace serve",
     "millrace doctor",
     "millrace upload questions.csv --dataset questions --create",
@@ -41,11 +41,11 @@ export function createProgram(
   addServe(program, env);
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addKeys(program);
-  addUpload(program, onPartial);
+  addUpload(program, onPartialSuccess);
   addDownload(program);
   addSpool(program);
   addReplay(program);
-  addBench(program, onPartial);
+  addBench(program, onPartialSuccess);
   return program;
 }
 

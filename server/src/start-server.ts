@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "./storage/dist-files.ts";
+import { toDistFileUrl } from "./storage/dist-files.ts";
 import { ServerError } from "./model/errors.ts";
 import { parseServerOptions, serverLimits } from "./model/options.ts";
 import type { ServerOptions } from "./model/options.ts";
@@ -31,7 +31,7 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const settings = parseServerOptions(options);
   const endedFlag = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(distFile("server.worker.js"), {
+  const worker = new Worker(toDistFileUrl("server.worker.js"), {
     ...threadOptions,
     name: "millrace-server",
     workerData: { ...settings, endedFlag } satisfies ServerThreadData,

@@ -68,7 +68,7 @@ function start(port: MessagePort, path: string): void {
       // removed from the index as long as any space is left.
       if (freeBytes < reserveBytes / 16) {
         pauseMs = idleMs;
-      } else if (await indexer.runStep({ indexesNewRuns: freeBytes >= reserveBytes })) {
+      } else if (await indexer.runStep({ shouldIndexNewRuns: freeBytes >= reserveBytes })) {
         pauseMs = (performance.now() - startMs) * pauseFactor;
       } else {
         post({ kind: "idle" });

@@ -99,11 +99,11 @@ function toTransferableResult(bytes: Buffer): TaskResult {
 }
 
 function findInvalidExamples(
-  schemaCheck: SchemaValidator,
+  schemaValidator: SchemaValidator,
   { chunks, datasetId, schemas }: ExampleCheckTask,
 ): SchemaErrors {
   const examples = readExamples({ body: joinChunks(chunks), format: { kind: "list" }, datasetId });
-  return schemaCheck.findInvalid(
+  return schemaValidator.findInvalid(
     schemas,
     examples.map(({ draft }) => draft),
   );

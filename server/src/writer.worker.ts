@@ -37,22 +37,22 @@ if (parentPort !== null) {
 function start(port: MessagePort, path: string): void {
   const post: WriterContext["post"] = (message, buffers) => port.postMessage(message, buffers);
   try {
-    const damage = new DamageWatch(path);
-    const wasLeftOpen = damage.checkLog();
+    const damageWatch = new DamageWatch(path);
+    const wasLeftOpen = damageWatch.checkLog();
     const { db, writers } = openWithReserve(path, new DiskReserve(path));
     const checkpointer = new Checkpointer(db, path);
-    const sync = new LogSync(path);
+    const logSync = new LogSync(path);
     const diskSpace = new DiskSpace(db, path, {
       onChange: (readOnlyReason) => post({ kind: "diskSpace", readOnlyReason }),
     });
     if (wasLeftOpen) {
-      damage.checkInBackground();
+      damageWatch.checkInBackground();
     }
     const close = async (): Promise<void> => {
       // Stop everything that uses the folder before this thread ends, because another server may open the folder then.
-      sync.close();
+      logSync.close();
       diskSpace.close();
-      await damage.close();
+      await damageWatch.close();
       await checkpointer.close();
       try {
         checkpointAndTruncate(db);
@@ -68,14 +68,14 @@ function start(port: MessagePort, path: string): void {
     const longWrites = new LongWrites({
       db,
       beforeSlice: (call, isUndo) => {
-        assertUndamaged(damage);
+        assertUndamaged(damageWatch);
         const refusal =
           isUndo || canOnlyFreeSpace(call) ? undefined : diskSpace.checkSpaceFor(sliceAddedSize);
         if (refusal !== undefined) {
           throw refusal;
         }
       },
-      onFailure: (cause) => damage.onFailure(cause),
+      onFailure: (cause) => damageWatch.onFailure(cause),
       freeSpace: (cause) => {
         const isFull = diskSpace.handleIfFull(cause, noAddedSize);
         if (isFull) {
@@ -93,7 +93,7 @@ function start(port: MessagePort, path: string): void {
       enqueueSlice: (slice) => taskQueue.add(slice),
       isLowOnSpace: () => diskSpace.isLow,
       onSlice: (call) => {
-        sync.recordCommit();
+        logSync.recordCommit();
         checkpointer.addBytes(sliceAddedSize.bytes);
         if (canOnlyFreeSpace(call)) {
           writers.stepSize.grow();
@@ -122,13 +122,16 @@ function start(port: MessagePort, path: string): void {
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
-        (await writeGroup({ db, writers, damage, diskSpace, longWrites, post }, group)) === "closed"
+        (await writeGroup(
+          { db, writers, damage: damageWatch, diskSpace, longWrites, post },
+          group,
+        )) === "closed"
       ) {
         post({ kind: "done", activity: [], replies: longWrites.abortAll(), buffers: [] });
         void close();
         return;
       }
-      sync.recordCommit();
+      logSync.recordCommit();
       checkpointer.addBytes(bytes);
       const deletions = [...completed, ...group].filter(mustEraseOldContent);
       if (deletions.length > 0) {
@@ -226,17 +229,17 @@ function estimateAddedSize(calls: readonly WriterCall[]): AddedSize {
       rows += "packed" in batch ? packedBytes / minPackedRowBytes : batch.records.length;
     } else {
       bytes += smallAddedSize.bytes;
-      rows += smallAddedSize.rows;
+      rows += smallAddedSize.rowCount;
     }
   }
-  return { bytes, rows };
+  return { bytes, rowCount: rows };
 }
 
-const smallAddedSize: AddedSize = { bytes: 262_144, rows: 20 };
+const smallAddedSize: AddedSize = { bytes: 262_144, rowCount: 20 };
 /** Minimum bytes of a row in a packed batch. */
 const minPackedRowBytes = 400;
 /** The most that a slice of a long write adds to the database. */
-const sliceAddedSize: AddedSize = { bytes: serverLimits.examplesPartChars, rows: 200 };
+const sliceAddedSize: AddedSize = { bytes: serverLimits.examplesPartChars, rowCount: 200 };
 
 function sizeOf({ request }: WriterCall): number {
   return request.kind === "ingest" ? request.batch.bodies.byteLength : 0;

@@ -2,7 +2,7 @@ import { AbortError, IncompleteError, SdkError } from "../model/errors.ts";
 import type { ExampleDraft } from "./datasets/example-wire.ts";
 
 /** Maximum number of concurrent requests of one call. */
-const chunksInFlight = 4;
+const maxChunksInFlight = 4;
 
 /** Limits of one chunk, which is sent with one request. */
 export interface ChunkLimits {
@@ -114,7 +114,7 @@ export async function sendInChunks(
       break;
     }
     startSending(next.value);
-    if (inFlight.size >= chunksInFlight) {
+    if (inFlight.size >= maxChunksInFlight) {
       await Promise.race(inFlight);
     }
   }

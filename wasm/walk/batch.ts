@@ -3,7 +3,7 @@
 // server/src/runs/ingest/batch-walk.ts reads the tables. A trap means that this module can't index
 // the body: the TypeScript indexer then does it, or reports the error.
 import { escapes, hasComma, skipColon, skipSpace, skipText, skipValue } from "./json";
-import { notAnObject, unknownName } from "./layout";
+import { notAnObject, unknownNameCode } from "./layout";
 import {
   addMember,
   addRun,
@@ -179,7 +179,7 @@ function indexMembers(from: usize, outer: u32): usize {
   while (true) {
     const before = escapes;
     const nameEnd = skipText(at);
-    const code = escapes === before ? codeOfName(at + 1, nameEnd - at - 2) : unknownName;
+    const code = escapes === before ? codeOfName(at + 1, nameEnd - at - 2) : unknownNameCode;
     const valueAt = skipColon(nameEnd);
     const to = skipValue(valueAt, outer);
     addMember(code, at, nameEnd, valueAt, to);

@@ -1,17 +1,17 @@
 // Layout of the module's memory: tables, then the body. Offsets in the tables are relative to the
 // start of the body.
-import { depthMax, limit, memberWords, runWords } from "./layout";
+import { depthMax, rowLimits, wordsPerMember, wordsPerRun } from "./layout";
 
 const wordBytes: u32 = 4;
-const runBytes: usize = <usize>(runWords * wordBytes);
-const memberBytes: usize = <usize>(memberWords * wordBytes);
+const runBytes: usize = <usize>(wordsPerRun * wordBytes);
+const memberBytes: usize = <usize>(wordsPerMember * wordBytes);
 
 /** The closing character of each open level. */
 export const closers: usize = memory.data(depthMax);
 /** One row for each run, in the order of the body. */
-export const runs: usize = memory.data(limit.runs * runWords * 4, 4);
+export const runs: usize = memory.data(rowLimits.runs * wordsPerRun * 4, 4);
 /** The members of the runs, in the same order. */
-export const members: usize = memory.data(limit.members * memberWords * 4, 4);
+export const members: usize = memory.data(rowLimits.members * wordsPerMember * 4, 4);
 export const bodyAt: usize = (__heap_base + 15) & ~15;
 
 export let runCount: usize = 0;
@@ -30,7 +30,7 @@ export function truncateMembers(count: usize): void {
 
 /** Adds a run whose members are the rows from `first` to `end`. A trap means that the table is full. */
 export function addRun(first: usize, end: usize): void {
-  if (runCount === limit.runs) {
+  if (runCount === rowLimits.runs) {
     unreachable();
   }
   const run = runs + runCount * runBytes;
@@ -47,7 +47,7 @@ export function addMember(
   from: usize,
   to: usize,
 ): void {
-  if (memberCount === limit.members) {
+  if (memberCount === rowLimits.members) {
     unreachable();
   }
   const member = members + memberCount * memberBytes;

@@ -1,5 +1,5 @@
 // Maps the names of members to codes.
-import { unknownName } from "./layout";
+import { unknownNameCode } from "./layout";
 
 /** Indexed by code: the name of a member, 32 bytes each, and its length. */
 const names: usize = memory.data(64 * 32);
@@ -24,13 +24,13 @@ function hashName(at: usize, size: usize): usize {
   return (size * 23 + <usize>load<u8>(at) * 7 + <usize>load<u8>(at + 1)) & 255;
 }
 
-/** Returns the code of a name; {@link unknownName} if it has none. */
+/** Returns the code of a name; {@link unknownNameCode} if it has none. */
 export function codeOfName(at: usize, size: usize): usize {
   let slot = hashName(at, size);
   while (true) {
     const codePlusOne: usize = load<u8>(nameSlots + slot);
     if (codePlusOne === 0) {
-      return unknownName;
+      return unknownNameCode;
     }
     if (
       load<u8>(nameSizes + codePlusOne - 1) === size &&

@@ -47,13 +47,13 @@ export class EventLoopMonitor {
 
   /** The measurements since `start`. */
   get figures(): EventLoopFigures {
-    const block =
+    const blockFigures =
       this.#lastCpuMicros === undefined ? {} : { longestBlockMs: this.#longestBlockMicros / 1_000 };
     return {
       delayMsP50: this.#delay.percentile(50) / 1e6,
       delayMsP99: this.#delay.percentile(99) / 1e6,
       delayMsMax: this.#delay.max / 1e6,
-      ...block,
+      ...blockFigures,
     };
   }
 
@@ -66,8 +66,8 @@ export class EventLoopMonitor {
     if (this.#lastCpuMicros === undefined) {
       return;
     }
-    const now = readMainCpuMicros() ?? this.#lastCpuMicros;
-    this.#longestBlockMicros = Math.max(this.#longestBlockMicros, now - this.#lastCpuMicros);
-    this.#lastCpuMicros = now;
+    const cpuMicros = readMainCpuMicros() ?? this.#lastCpuMicros;
+    this.#longestBlockMicros = Math.max(this.#longestBlockMicros, cpuMicros - this.#lastCpuMicros);
+    this.#lastCpuMicros = cpuMicros;
   }
 }

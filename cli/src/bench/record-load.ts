@@ -7,11 +7,11 @@ import type { Payload, SizeName } from "./workload.ts";
 /** Describes the load to record. */
 export interface LoadPlan {
   readonly size: SizeName;
-  readonly runs: number;
+  readonly runCount: number;
   readonly durationMs: number;
   /** Runs per second; `undefined`: as fast as the server accepts them. */
   readonly rate: number | undefined;
-  readonly workers: number | undefined;
+  readonly workerCount: number | undefined;
 }
 
 export interface Load extends LoadPlan {
@@ -29,21 +29,23 @@ const flushTimeoutMs = 500;
 
 /** Records the runs and waits until the server has acknowledged them. Ends early if `signal` is aborted. */
 export async function recordLoad(client: Client, load: Load): Promise<void> {
-  const { size, runs, durationMs, rate, signal, meter } = load;
+  const { size, runCount, durationMs, rate, signal, meter } = load;
   const nextPayload = cycle(createPayloads(size));
   meter.start();
   const startedAt = performance.now();
   let recorded = 0;
   const hasEnded = (): boolean =>
-    recorded >= runs || signal.aborted || performance.now() - startedAt >= durationMs;
+    recorded >= runCount || signal.aborted || performance.now() - startedAt >= durationMs;
   while (!hasEnded()) {
     const dueCount =
-      rate === undefined ? runs : Math.min(runs, ((performance.now() - startedAt) / 1_000) * rate);
+      rate === undefined
+        ? runCount
+        : Math.min(runCount, ((performance.now() - startedAt) / 1_000) * rate);
     while (recorded < dueCount && !hasEnded()) {
       if (rate === undefined && !(await client.waitForCapacity({ timeoutMs: capacityTimeoutMs }))) {
         continue;
       }
-      const count = Math.min(runsPerTree, runs - recorded);
+      const count = Math.min(runsPerTree, runCount - recorded);
       recordTree(client, count, nextPayload);
       recorded += count;
       meter.recorded = recorded;

@@ -45,10 +45,10 @@ export function showFigures(
 }
 
 /** Formats the final measurements as text. */
-export function formatReport(figures: LoadFigures, { size, rate, workers }: LoadPlan): string {
+export function formatReport(figures: LoadFigures, { size, rate, workerCount }: LoadPlan): string {
   const paceText =
     rate === undefined ? "as fast as the server accepted them" : `${formatCount(rate)} per second`;
-  const workersText = workers === undefined ? "" : `, workers: ${workers}`;
+  const workersText = workerCount === undefined ? "" : `, workers: ${workerCount}`;
   const kilobytes = sizes[size].runBytes / 1_000;
   const summary = `${formatCount(figures.recorded)} runs of size ${size} (${kilobytes} kB of JSON each), ${paceText}${workersText}; ${figures.seconds.toFixed(1)} s`;
   return [summary, ...formatLines(figures)].map((line) => `${line}\n`).join("");

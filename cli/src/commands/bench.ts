@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { Command } from "commander";
 import type { ClientOptions } from "millrace";
 import { version } from "millrace/model";
-import { addExamples } from "../examples.ts";
+import { addHelpExamples } from "../examples.ts";
 import { addServerFlags, createInterruptSignal, withClient } from "../local-server/server-flags.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
 import { UsageError } from "../usage-error.ts";
@@ -23,7 +23,7 @@ interface BenchFlags extends ServerFlags {
   readonly json?: string;
 }
 
-const defaultRuns = 10_000;
+const defaultRunCount = 10_000;
 /** Largest accepted values of the flags. They exceed what any machine can do, but are exact as JavaScript numbers. */
 const flagLimits = { runs: 1_000_000_000, rate: 1_000_000, duration: 86_400, workers: 64 } as const;
 
@@ -34,7 +34,7 @@ export function addBench(program: Command, onLoss: () => void): void {
     .description("Record runs against a server as a program would, and report the cost.")
     .option(
       "--runs <count>",
-      `runs to record (default: ${defaultRuns.toLocaleString("en")}, or as many as --duration allows)`,
+      `runs to record (default: ${defaultRunCount.toLocaleString("en")}, or as many as --duration allows)`,
     )
     .option("--size <size>", "size of a run: S, M, L or XL (1.3, 5.5, 42, 411 kB of JSON)", "M")
     .option("--rate <runs>", "runs per second (default: as fast as the server accepts them)")
@@ -42,7 +42,7 @@ export function addBench(program: Command, onLoss: () => void): void {
     .option("--workers <count>", "worker threads that send (default: the client's default)")
     .option("--project <name>", "project of the runs", "bench")
     .option("--json <file>", "file to write the report to, as JSON");
-  addExamples(command, [
+  addHelpExamples(command, [
     "millrace bench",
     "millrace bench --rate 500 --duration 600 --size L --json report.json",
   ]);
@@ -60,7 +60,7 @@ export function addBench(program: Command, onLoss: () => void): void {
  */
 async function runBench(flags: BenchFlags): Promise<boolean> {
   const plan = parsePlan(flags);
-  const { size, rate, workers } = plan;
+  const { size, rate, workerCount } = plan;
   const signal = createInterruptSignal();
   const reportFile = flags.json === undefined ? undefined : await openReport(flags.json);
   try {
@@ -83,7 +83,7 @@ async function runBench(flags: BenchFlags): Promise<boolean> {
       const report = {
         size,
         rate: rate ?? null,
-        workers: workers ?? null,
+        workers: workerCount ?? null,
         ...figures,
         ...environment,
       };
@@ -99,14 +99,17 @@ async function runBench(flags: BenchFlags): Promise<boolean> {
 }
 
 /** Client options that the load requires; all others come from the environment. */
-const toClientOptions = ({ project }: BenchFlags, { rate, workers }: LoadPlan): ClientOptions => ({
+const toClientOptions = (
+  { project }: BenchFlags,
+  { rate, workerCount }: LoadPlan,
+): ClientOptions => ({
   projectName: project,
   enabled: true,
   samplingRate: 1,
   // Without a rate, recording blocks until the server catches up. With a rate, runs beyond the queue's capacity
   // are dropped, as in a real program.
   ...(rate === undefined ? { overflow: "block" } : {}),
-  workers,
+  workers: workerCount,
 });
 
 function parsePlan(flags: BenchFlags): LoadPlan {
@@ -119,13 +122,13 @@ function parsePlan(flags: BenchFlags): LoadPlan {
   const duration = parseWholeNumber(flags.duration, "duration", 1);
   const runs =
     parseWholeNumber(flags.runs, "runs", 1) ??
-    (duration === undefined ? defaultRuns : flagLimits.runs);
+    (duration === undefined ? defaultRunCount : flagLimits.runs);
   return {
     size,
-    runs,
+    runCount: runs,
     durationMs: duration === undefined ? Number.POSITIVE_INFINITY : duration * 1_000,
     rate: parseWholeNumber(flags.rate, "rate", 1),
-    workers: parseWholeNumber(flags.workers, "workers", 0),
+    workerCount: parseWholeNumber(flags.workers, "workers", 0),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Check } from "../doctor/check.ts";
-import { addExamples } from "../examples.ts";
+import { addHelpExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 import type { DoctorFlags } from "../doctor/settings.ts";
 
@@ -15,7 +15,7 @@ export function addDoctor(
     .option("--spool-dir <folder>", "spool folder; also MILLRACE_SPOOL_DIR")
     .option("--project <name>", "project of the test run that is sent and read back", "doctor")
     .option("--json", "print the checks as JSON");
-  addExamples(command, [
+  addHelpExamples(command, [
     "millrace doctor",
     "millrace doctor --endpoint https://traces.example.com --json",
   ]);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addExamples } from "../examples.ts";
+import { addHelpExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 import type { DownloadFlags } from "../transfers/run-download.ts";
 
@@ -15,7 +15,7 @@ export function addDownload(program: Command): void {
     .option("--output <file>", "file to write (default: standard output, which requires --format)")
     .option("--gzip", "compress with gzip (default for a .gz file)")
     .option("--zstd", "compress with zstd, which needs Node 22.15 (default for a .zst file)");
-  addExamples(command, [
+  addHelpExamples(command, [
     "millrace download --dataset questions --output questions.csv",
     "millrace download --dataset questions --as-of prod --split test --output test.parquet",
     "millrace download --dataset questions --format jsonl | head",

@@ -1,6 +1,6 @@
 import type { KeyStore, ListedKey } from "@millrace/server";
 import type { Command } from "commander";
-import { addExamples } from "../examples.ts";
+import { addHelpExamples } from "../examples.ts";
 import { defaultDataDir } from "./serve.ts";
 
 interface DataFlag {
@@ -14,10 +14,10 @@ export function addKeys(program: Command): void {
     .description(
       "Create, list and revoke the API keys of a data folder. A running server applies changes at once.",
     );
-  addExamples(keys, ["millrace keys create --name laptop", "millrace keys list"]);
+  addHelpExamples(keys, ["millrace keys create --name laptop", "millrace keys list"]);
   const addSubcommand = (name: string): Command =>
     keys.command(name).option("--data <folder>", "folder of the database", defaultDataDir);
-  addExamples(addSubcommand("create"), [
+  addHelpExamples(addSubcommand("create"), [
     "millrace keys create --name laptop",
     "millrace keys create --tenant acme --name ci --data ./traces",
   ])
@@ -34,7 +34,7 @@ export function addKeys(program: Command): void {
       process.stdout.write(`${key}\n`);
       process.stderr.write(`key ${id}; only its digest is stored, so it can't be shown again\n`);
     });
-  addExamples(addSubcommand("list"), ["millrace keys list", "millrace keys list --json"])
+  addHelpExamples(addSubcommand("list"), ["millrace keys list", "millrace keys list --json"])
     .description("List the keys by their last characters, including revoked ones.")
     .option("--json", "print one JSON object per line")
     .action(async ({ data, json }: DataFlag & { json?: true }) => {
@@ -43,7 +43,7 @@ export function addKeys(program: Command): void {
       );
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
-  addExamples(addSubcommand("revoke"), [
+  addHelpExamples(addSubcommand("revoke"), [
     "millrace keys revoke 0190a6c2-1f0a-7000-8000-000000000001",
   ])
     .description("Revoke a key; the server refuses it from the next request on.")
@@ -55,11 +55,11 @@ export function addKeys(program: Command): void {
 }
 
 async function withKeys<Result>(
-  data: string,
+  dataDir: string,
   callback: (store: KeyStore) => Promise<Result>,
 ): Promise<Result> {
   const { KeyStore } = await import("@millrace/server");
-  const store = new KeyStore(data);
+  const store = new KeyStore(dataDir);
   try {
     return await callback(store);
   } finally {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
 import type { ReplayOptions, ReplayResult } from "millrace/spool";
-import { addExamples } from "../examples.ts";
+import { addHelpExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
 import { UsageError } from "../usage-error.ts";
@@ -21,7 +21,7 @@ export function addReplay(program: Command): void {
     .argument("<folder>", "spool folder: the client's option spoolDir")
     .option("--limit <seconds>", "maximum duration", "300")
     .option("--no-dead-letters", "don't resend runs that the server refused");
-  addExamples(command, [
+  addHelpExamples(command, [
     "millrace replay ./spool",
     "millrace replay ./spool --endpoint http://127.0.0.1:1984 --limit 60",
   ]);

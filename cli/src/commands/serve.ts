@@ -3,9 +3,9 @@ import { defaultPort, defaultQueryTimeoutMs } from "@millrace/server/default-por
 import type { RunningServer, ServerOptions } from "@millrace/server";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
-import { addExamples } from "../examples.ts";
+import { addHelpExamples } from "../examples.ts";
 import { openBrowser } from "../local-server/open-browser.ts";
-import { nextStopRequest } from "../transfers/stop-request.ts";
+import { waitForStopRequest } from "../transfers/stop-request.ts";
 import { UsageError } from "../usage-error.ts";
 
 interface ServeFlags {
@@ -54,7 +54,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
-  addExamples(command, [
+  addHelpExamples(command, [
     "millrace serve",
     "millrace serve --port 0 --data ./traces --open",
     "MILLRACE_API_KEY=secret millrace serve --host 0.0.0.0",
@@ -70,7 +70,7 @@ const variablesByFlag = {
 } as const;
 
 function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
-  const fromEnv = Object.entries(variablesByFlag).flatMap(
+  const entriesFromEnv = Object.entries(variablesByFlag).flatMap(
     ([flag, variable]): [string, string][] => {
       const text = ignoreEmpty(env[variable]);
       return command.getOptionValueSource(flag) === "default" && text !== undefined
@@ -78,7 +78,7 @@ function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.Process
         : [];
     },
   );
-  return { ...flags, ...Object.fromEntries(fromEnv) };
+  return { ...flags, ...Object.fromEntries(entriesFromEnv) };
 }
 
 const appendKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
@@ -87,11 +87,11 @@ async function serve(
   { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, open }: ServeFlags,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const stopRequest = nextStopRequest(env);
-  const keyFile = apiKeyFile ?? ignoreEmpty(env["MILLRACE_API_KEY_FILE"]);
+  const stopRequest = waitForStopRequest(env);
+  const keyFilePath = apiKeyFile ?? ignoreEmpty(env["MILLRACE_API_KEY_FILE"]);
   const apiKeys = [
     ...apiKey,
-    ...(keyFile === undefined ? [] : await readKeys(keyFile)),
+    ...(keyFilePath === undefined ? [] : await readKeys(keyFilePath)),
     ...[env["MILLRACE_API_KEY"]].flatMap((key) => ignoreEmpty(key) ?? []),
   ];
   const server = await start({

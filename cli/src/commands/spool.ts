@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addExamples } from "../examples.ts";
+import { addHelpExamples } from "../examples.ts";
 import type { SpoolFile } from "millrace/spool";
 
 /** Adds `millrace spool inspect|verify`. */
@@ -7,8 +7,8 @@ export function addSpool(program: Command): void {
   const spool = program
     .command("spool")
     .description("Inspect a spool folder (client option spoolDir) without changing it.");
-  addExamples(spool, ["millrace spool inspect ./spool", "millrace spool verify ./spool"]);
-  addExamples(spool.command("inspect"), [
+  addHelpExamples(spool, ["millrace spool inspect ./spool", "millrace spool verify ./spool"]);
+  addHelpExamples(spool.command("inspect"), [
     "millrace spool inspect ./spool",
     "millrace spool inspect ./spool --json",
   ])
@@ -21,7 +21,7 @@ export function addSpool(program: Command): void {
         json === true ? files.map((file) => JSON.stringify(file)) : files.map(formatFile);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
-  addExamples(spool.command("verify"), ["millrace spool verify ./spool"])
+  addHelpExamples(spool.command("verify"), ["millrace spool verify ./spool"])
     .description("Check every byte; fails if anything can't be read.")
     .argument("<folder>", "spool folder: the client's option spoolDir")
     .action(async (folder: string) => {
@@ -54,10 +54,10 @@ const countRecords = (files: readonly SpoolFile[]): number =>
 function formatFile({ path, state, bytes, records, faults, notes }: SpoolFile): string {
   const faultsText = faults.length === 0 ? "" : `  ${faults.length} faults`;
   const line = `${path}  ${state}  ${bytes} bytes  ${records} records${faultsText}`;
-  const reasons = notes.flatMap(({ refused, reason }) => [
+  const noteLines = notes.flatMap(({ refused, reason }) => [
     ...refused.map(({ runId, message }) => `  ${runId}  ${JSON.stringify(message)}`),
     // Text from a server may contain control characters; as JSON it can't move the terminal's cursor.
     ...(reason === undefined ? [] : [`  ${JSON.stringify(reason)}`]),
   ]);
-  return [line, ...reasons].join("\n");
+  return [line, ...noteLines].join("\n");
 }

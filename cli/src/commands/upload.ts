@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { addExamples } from "../examples.ts";
+import { addHelpExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 import type { UploadFlags } from "../transfers/run-upload.ts";
 
 /** Adds `millrace upload`. `onPartial` is called if rows were rejected. */
-export function addUpload(program: Command, onPartial: () => void): void {
+export function addUpload(program: Command, onPartialSuccess: () => void): void {
   const command = program
     .command("upload")
     .description("Upload rows of CSV, JSONL or Parquet files (also .gz or .zst) to a dataset.")
@@ -37,7 +37,7 @@ export function addUpload(program: Command, onPartial: () => void): void {
     .option("--chunk-bytes <bytes>", "maximum bytes per request")
     .option("--in-flight <requests>", "maximum concurrent requests")
     .option("--json", "print the result as JSON");
-  addExamples(command, [
+  addHelpExamples(command, [
     "millrace upload questions.csv --dataset questions --create --outputs answer",
     "millrace upload 'parts/*.parquet' --dataset questions --map mapping.json",
     "millrace upload rows.jsonl.gz --dataset questions --dry-run",
@@ -48,7 +48,7 @@ export function addUpload(program: Command, onPartial: () => void): void {
     // Loaded on demand: only this command needs the file readers and the uploader.
     const { upload } = await import("../transfers/run-upload.ts");
     if ((await upload(files, flags)) > 0) {
-      onPartial();
+      onPartialSuccess();
     }
   });
 }

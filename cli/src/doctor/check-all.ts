@@ -15,12 +15,12 @@ export async function* checkAll(
   env: NodeJS.ProcessEnv,
 ): AsyncGenerator<Check, void> {
   const settings = readSettings(flags, env);
-  const endpoint = checkEndpoint(settings);
-  yield endpoint;
-  if (endpoint.status === "failed") {
+  const endpointCheck = checkEndpoint(settings);
+  yield endpointCheck;
+  if (endpointCheck.status === "failed") {
     yield checkVersions(undefined);
     yield await checkSpool(settings);
-    yield skip("server", "no valid endpoint");
+    yield createSkippedCheck("server", "no valid endpoint");
     return;
   }
   yield checkProxy(settings);
@@ -30,22 +30,26 @@ export async function* checkAll(
   yield server;
   yield checkVersions(info);
   yield response === undefined
-    ? skip("clock", "no server response to compare with")
+    ? createSkippedCheck("clock", "no server response to compare with")
     : checkClock(response);
   if (info === undefined) {
-    yield skip("key", "no server to check it with");
-    yield skip("limits", "no server to read them from");
+    yield createSkippedCheck("key", "no server to check it with");
+    yield createSkippedCheck("limits", "no server to read them from");
     yield await checkSpool(settings);
-    yield skip("run", "no server to send it to");
+    yield createSkippedCheck("run", "no server to send it to");
     return;
   }
   yield checkLimits(response);
-  const key = await checkKey(settings);
-  yield key;
+  const keyCheck = await checkKey(settings);
+  yield keyCheck;
   yield await checkSpool(settings);
-  yield key.status === "failed"
-    ? skip("run", "the server refused the key")
+  yield keyCheck.status === "failed"
+    ? createSkippedCheck("run", "the server refused the key")
     : await checkRun(settings, flags.project);
 }
 
-const skip = (name: Check["name"], found: string): Check => ({ name, status: "skipped", found });
+const createSkippedCheck = (name: Check["name"], found: string): Check => ({
+  name,
+  status: "skipped",
+  found,
+});

@@ -50,8 +50,8 @@ export function checkProxy(settings: Settings): Check {
     return { name, status: "ok", found: `none: the Unix socket from ${socketPath.source} is used` };
   }
   const isSecure = new URL(endpoint.value).protocol === "https:";
-  const variable = isSecure ? httpsProxy : httpProxy;
-  if (variable === undefined) {
+  const proxySetting = isSecure ? httpsProxy : httpProxy;
+  if (proxySetting === undefined) {
     return { name, status: "ok", found: "none" };
   }
   const proxy = resolveProxy(settings);
@@ -59,14 +59,14 @@ export function checkProxy(settings: Settings): Check {
     return {
       name,
       status: "ok",
-      found: `${variable.source} is not used: ${noProxy?.source ?? "NO_PROXY"} lists this host`,
+      found: `${proxySetting.source} is not used: ${noProxy?.source ?? "NO_PROXY"} lists this host`,
     };
   }
   const { hostname } = new URL(endpoint.value);
   return {
     name,
     status: isLoopback(hostname) ? "warning" : "ok",
-    found: `${proxy.origin} (from ${variable.source})`,
+    found: `${proxy.origin} (from ${proxySetting.source})`,
     ...(isLoopback(hostname)
       ? { todo: `A server on this machine needs no proxy: set NO_PROXY=${hostname}.` }
       : {}),

@@ -72,11 +72,11 @@ function parseInfo({ status, body }: DoctorResponse): InfoResponse | undefined {
 export function checkVersions(info: InfoResponse | undefined): Check {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const isTooOld = major < 20 || (major === 20 && minor < 19);
-  const server = info === undefined ? "" : `, server API ${toPrintable(info.version, 40)}`;
+  const serverText = info === undefined ? "" : `, server API ${toPrintable(info.version, 40)}`;
   return {
     name: "versions",
     status: isTooOld ? "failed" : "ok",
-    found: `millrace ${version}, Node ${process.versions.node}, ${process.platform} ${process.arch}${server}`,
+    found: `millrace ${version}, Node ${process.versions.node}, ${process.platform} ${process.arch}${serverText}`,
     ...(isTooOld ? { todo: "Use Node 20.19 or newer." } : {}),
   };
 }

@@ -6,7 +6,7 @@ export const csvTypes: readonly CsvType[] = ["text", "number", "boolean", "json"
 /** The grammar of numbers in JSON. */
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-const matchesType: Readonly<Record<CsvType, (text: string) => boolean>> = {
+const matchersByType: Readonly<Record<CsvType, (text: string) => boolean>> = {
   text: () => true,
   number: (text) => numberPattern.test(text) && isExact(text),
   boolean: (text) => text === "true" || text === "false",
@@ -20,7 +20,7 @@ export function inferType(texts: Iterable<string>): CsvType {
   for (const text of texts) {
     if (text !== "") {
       hasValue = true;
-      candidates = candidates.filter((type) => matchesType[type](text));
+      candidates = candidates.filter((type) => matchersByType[type](text));
       if (candidates.length === 0) {
         break;
       }

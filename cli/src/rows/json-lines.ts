@@ -15,12 +15,12 @@ export const openJsonLines = ({ bytes, getFractionRead }: ByteSource): RowSource
 async function* readRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<SourceRow | BadRow> {
   let isFirst = true;
   for await (const line of splitLines(bytes)) {
-    const text = isFirst && line instanceof Buffer ? stripByteOrderMark(line) : line;
+    const strippedLine = isFirst && line instanceof Buffer ? stripByteOrderMark(line) : line;
     isFirst = false;
-    if (text instanceof BadRow) {
-      yield text;
-    } else if (!isBlank(text)) {
-      yield parseLine(text);
+    if (strippedLine instanceof BadRow) {
+      yield strippedLine;
+    } else if (!isBlank(strippedLine)) {
+      yield parseLine(strippedLine);
     }
   }
 }

@@ -6,14 +6,14 @@ import type { CsvType } from "./csv-types.ts";
 import type { SourceRow } from "./source-row.ts";
 
 /** The source of an object: either one column with the whole object as JSON, or a column for each field by name. */
-export type Columns = string | ReadonlyMap<string, string>;
+export type ObjectColumns = string | ReadonlyMap<string, string>;
 
 /** Which columns of a source become which parts of an example. */
 export interface Mapping {
   /** @defaultValue all columns that no other part uses */
-  readonly inputs?: Columns;
-  readonly outputs?: Columns;
-  readonly metadata?: Columns;
+  readonly inputs?: ObjectColumns;
+  readonly outputs?: ObjectColumns;
+  readonly metadata?: ObjectColumns;
   readonly split?: string;
   /** The column that identifies a row; `null`: rows are identified by their content. */
   readonly id?: string | null;
@@ -40,13 +40,13 @@ export function completeTypes(
   columns: readonly string[],
 ): ReadonlyMap<string, CsvType> {
   const types = new Map(mapping.types);
-  const resolved = resolveMapping(mapping, columns);
-  for (const name of [resolved.split, resolved.id, resolved.createdAt]) {
+  const resolvedMapping = resolveMapping(mapping, columns);
+  for (const name of [resolvedMapping.split, resolvedMapping.id, resolvedMapping.createdAt]) {
     if (typeof name === "string" && columns.includes(name) && !types.has(name)) {
       types.set(name, "text");
     }
   }
-  for (const name of [resolved.inputs, resolved.outputs, resolved.metadata]) {
+  for (const name of [resolvedMapping.inputs, resolvedMapping.outputs, resolvedMapping.metadata]) {
     if (typeof name === "string" && columns.includes(name) && !types.has(name)) {
       types.set(name, "json");
     }
@@ -181,7 +181,7 @@ export class ExampleBuilder {
   }
 }
 
-function pickColumns(row: SourceRow, columns: Columns): unknown {
+function pickColumns(row: SourceRow, columns: ObjectColumns): unknown {
   if (typeof columns === "string") {
     return row[columns] ?? undefined;
   }

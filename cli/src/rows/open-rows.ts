@@ -81,10 +81,10 @@ async function openParquetCopy(path: string): Promise<RowSource> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-upload-"));
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
-    const copy = join(folder, "rows.parquet");
+    const copyPath = join(folder, "rows.parquet");
     const { bytes } = await openBytes(path);
-    await pipeline(bytes, createWriteStream(copy, { mode: 0o600 }));
-    const source = await openParquet(copy, path);
+    await pipeline(bytes, createWriteStream(copyPath, { mode: 0o600 }));
+    const source = await openParquet(copyPath, path);
     const close = async (): Promise<void> => {
       await source.close();
       await removeFolder();

@@ -35,7 +35,7 @@ export async function openParquet(path: string, name: string = path): Promise<Ro
   let rowsRead = 0;
   const readRows = async function* readRows(): AsyncGenerator<SourceRow> {
     for (const { rowStart, rowEnd } of splitGroups(metadata)) {
-      const part = await parquetReadObjects({
+      const partRows = await parquetReadObjects({
         file,
         metadata,
         compressors,
@@ -45,7 +45,7 @@ export async function openParquet(path: string, name: string = path): Promise<Ro
       }).catch((cause: unknown) => {
         throw createDamageError(name, cause);
       });
-      for (const row of part) {
+      for (const row of partRows) {
         rowsRead += 1;
         yield toJsonValue(row) as SourceRow;
       }
@@ -82,10 +82,10 @@ function* splitGroups({
   let groupStart = 0;
   for (const { num_rows: count, total_byte_size: bytes } of groups) {
     const groupEnd = groupStart + Number(count);
-    const parts = Math.max(1, Math.ceil(Number(bytes) / partBytes));
-    const size = Math.max(1, Math.ceil(Number(count) / parts));
-    for (let rowStart = groupStart; rowStart < groupEnd; rowStart += size) {
-      yield { rowStart, rowEnd: Math.min(groupEnd, rowStart + size) };
+    const partCount = Math.max(1, Math.ceil(Number(bytes) / partBytes));
+    const rowsPerPart = Math.max(1, Math.ceil(Number(count) / partCount));
+    for (let rowStart = groupStart; rowStart < groupEnd; rowStart += rowsPerPart) {
+      yield { rowStart, rowEnd: Math.min(groupEnd, rowStart + rowsPerPart) };
     }
     groupStart = groupEnd;
   }

@@ -4,7 +4,7 @@ import { readErrorMessage } from "./byte-source.ts";
 import { csvTypes } from "./csv-types.ts";
 import type { CsvType } from "./csv-types.ts";
 import { omitUndefined } from "./omit-undefined.ts";
-import type { Columns, Mapping } from "./mapping.ts";
+import type { ObjectColumns, Mapping } from "./mapping.ts";
 
 /** The flags that map columns. */
 export interface MappingFlags {
@@ -25,7 +25,7 @@ export interface MappingFlags {
  */
 export async function parseMapping(flags: MappingFlags): Promise<Mapping> {
   const { inputs, outputs, metadata, split, id, types = "", map } = flags;
-  const fromFlags = omitUndefined({
+  const mappingFromFlags = omitUndefined({
     inputs: inputs === undefined ? undefined : toColumns(inputs, "--inputs"),
     outputs: outputs === undefined ? undefined : toColumns(outputs, "--outputs"),
     metadata: metadata === undefined ? undefined : toColumns(metadata, "--metadata"),
@@ -34,14 +34,18 @@ export async function parseMapping(flags: MappingFlags): Promise<Mapping> {
   });
   const typesFromFlags = parseTypes(types);
   if (map === undefined) {
-    return { ...fromFlags, types: typesFromFlags };
+    return { ...mappingFromFlags, types: typesFromFlags };
   }
-  const fromFile = await readMapping(map);
-  return { ...fromFile, ...fromFlags, types: new Map([...fromFile.types, ...typesFromFlags]) };
+  const mappingFromFile = await readMapping(map);
+  return {
+    ...mappingFromFile,
+    ...mappingFromFlags,
+    types: new Map([...mappingFromFile.types, ...typesFromFlags]),
+  };
 }
 
 /** Parses a list of columns such as `a,b`. Each field of the object gets the name of its column. */
-const toColumns = (list: string, flag: string): Columns =>
+const toColumns = (list: string, flag: string): ObjectColumns =>
   new Map(parseNames(list, flag).map((name) => [name, name]));
 
 const parseNames = (list: string, flag: string): readonly string[] => {
@@ -97,7 +101,7 @@ async function readMapping(path: string): Promise<Mapping> {
       `the mapping ${path} has the unknown field ${unknownField}; known fields are ${mappingFields.join(", ")}`,
     );
   }
-  const readColumns = (name: string): Columns | undefined =>
+  const readColumns = (name: string): ObjectColumns | undefined =>
     parseColumns(content[name], `${path}: ${name}`);
   const readColumn = (name: string): string | undefined =>
     parseColumn(content[name], `${path}: ${name}`);
@@ -120,7 +124,7 @@ async function readMapping(path: string): Promise<Mapping> {
  * Parses one column that contains the whole object, a list of columns, or an object with the column of each
  * field.
  */
-function parseColumns(value: unknown, label: string): Columns | undefined {
+function parseColumns(value: unknown, label: string): ObjectColumns | undefined {
   if (value === undefined || typeof value === "string") {
     return value;
   }

@@ -30,7 +30,7 @@ export function decompressZstd(chunks: AsyncIterable<Buffer>): AsyncIterable<Uin
  *
  * @throws {@link UsageError} if this version of Node does not support it.
  */
-export function createZstd(): Transform {
+export function createZstdCompressor(): Transform {
   const { createZstdCompress } = zlib as NodeZstd;
   if (createZstdCompress === undefined) {
     throw new UsageError(
@@ -45,7 +45,7 @@ export async function* decompressZstdWithPackage(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<Uint8Array> {
   let outputChunks: Uint8Array[] = [];
-  const decompressor = new Decompress((part) => void outputChunks.push(part));
+  const decompressor = new Decompress((outputChunk) => void outputChunks.push(outputChunk));
   for await (const chunk of chunks) {
     for (let offset = 0; offset < chunk.length; offset += sliceBytes) {
       decompressor.push(chunk.subarray(offset, offset + sliceBytes));

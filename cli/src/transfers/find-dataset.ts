@@ -13,22 +13,26 @@ const maxNames = 500;
  */
 export async function findDataset(
   client: Client,
-  dataset: string,
+  datasetIdOrName: string,
   { hint, signal }: { readonly hint?: string; readonly signal: AbortSignal },
 ): Promise<Dataset> {
   try {
     return await client.datasets.read(
-      isId(dataset) ? { datasetId: dataset, signal } : { datasetName: dataset, signal },
+      isId(datasetIdOrName)
+        ? { datasetId: datasetIdOrName, signal }
+        : { datasetName: datasetIdOrName, signal },
     );
   } catch (cause) {
     if (!(cause instanceof NotFoundError)) {
       throw cause;
     }
     const names = await readNames(client, signal);
-    const similar = findSimilarNames(dataset, names).map((name) => JSON.stringify(name));
+    const similarNames = findSimilarNames(datasetIdOrName, names).map((name) =>
+      JSON.stringify(name),
+    );
     const messageParts = [
-      `there is no dataset ${isId(dataset) ? "with the id " : ""}${JSON.stringify(dataset)}`,
-      ...(similar.length === 0 ? [] : [`did you mean ${similar.join(" or ")}?`]),
+      `there is no dataset ${isId(datasetIdOrName) ? "with the id " : ""}${JSON.stringify(datasetIdOrName)}`,
+      ...(similarNames.length === 0 ? [] : [`did you mean ${similarNames.join(" or ")}?`]),
       ...(hint === undefined ? [] : [hint]),
     ];
     throw new Error(messageParts.join("; "), { cause });

@@ -21,13 +21,13 @@ async function expandFileArgument(fileArgument: string): Promise<readonly string
   if (fileArgument === standardInput || (await isFile(fileArgument))) {
     return [fileArgument];
   }
-  const files = isDynamicPattern(fileArgument)
+  const matchedPaths = isDynamicPattern(fileArgument)
     ? await glob(fileArgument, { expandDirectories: false, absolute: isAbsolute(fileArgument) })
     : [];
-  if (files.length === 0) {
+  if (matchedPaths.length === 0) {
     throw new UsageError(`there is no file ${fileArgument}`);
   }
-  return files.toSorted();
+  return matchedPaths.toSorted();
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -25,11 +25,11 @@ export class RejectedFile {
    * Prepares the file. Without `doneRows`, deletes the file of an earlier upload. With `doneRows`, this upload
    * continues an interrupted one after that many rows, and appends to its file.
    */
-  async prepare(doneRows: number | undefined): Promise<void> {
-    if (doneRows === undefined) {
+  async prepare(doneRowCount: number | undefined): Promise<void> {
+    if (doneRowCount === undefined) {
       await rm(this.path, { force: true });
     } else {
-      this.#alreadyWritten = await readWrittenRows(this.path, doneRows);
+      this.#alreadyWritten = await readWrittenRows(this.path, doneRowCount);
     }
   }
 
@@ -57,7 +57,7 @@ export class RejectedFile {
 
 /** Reads the numbers of the rows after `doneRows` from a file. Truncates an incomplete line at its end. */
 async function readWrittenRows(path: string, doneRows: number): Promise<ReadonlySet<number>> {
-  const rows = new Set<number>();
+  const rowNumbers = new Set<number>();
   let size = 0;
   let completeSize = 0;
   /** The beginning of the current line: enough of it to contain the row number. */
@@ -72,7 +72,7 @@ async function readWrittenRows(path: string, doneRows: number): Promise<Readonly
         appendToHead(chunk.subarray(from, end));
         const row = Number(/^\{"row":(\d+)/.exec(head)?.[1] ?? 0);
         if (row > doneRows) {
-          rows.add(row);
+          rowNumbers.add(row);
         }
         head = "";
         from = end + 1;
@@ -89,7 +89,7 @@ async function readWrittenRows(path: string, doneRows: number): Promise<Readonly
       throw cause;
     }
   }
-  return rows;
+  return rowNumbers;
 }
 
 const newline = 0x0a;

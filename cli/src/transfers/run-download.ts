@@ -10,7 +10,7 @@ import { inferFormat, parseFormat } from "../rows/open-rows.ts";
 import type { Format } from "../rows/open-rows.ts";
 import { findDataset } from "./find-dataset.ts";
 import { writeRows } from "../rows/write-rows.ts";
-import { createZstd } from "../rows/zstd.ts";
+import { createZstdCompressor } from "../rows/zstd.ts";
 import { createInterruptSignal, isId, withClient } from "../local-server/server-flags.ts";
 import { UsageError } from "../usage-error.ts";
 import type { ServerFlags } from "../local-server/server-flags.ts";
@@ -74,18 +74,18 @@ function chooseFormat({ format, output }: DownloadFlags): Format {
 }
 
 /** Returns the compression that the extension of a file implies. */
-function inferCompression(output = ""): CompressionFlags {
-  if (/\.(?:gz|gzip)$/i.test(output)) {
+function inferCompression(outputPath = ""): CompressionFlags {
+  if (/\.(?:gz|gzip)$/i.test(outputPath)) {
     return { gzip: true };
   }
-  return /\.(?:zst|zstd)$/i.test(output) ? { zstd: true } : {};
+  return /\.(?:zst|zstd)$/i.test(outputPath) ? { zstd: true } : {};
 }
 
 type CompressionFlags = Pick<DownloadFlags, "gzip" | "zstd">;
 
 function createCompressor({ gzip, zstd }: CompressionFlags): Transform {
   if (zstd === true) {
-    return createZstd();
+    return createZstdCompressor();
   }
   return gzip === true ? createGzip() : new PassThrough();
 }

@@ -75,10 +75,10 @@ export function fitLine({ name, fractionRead, text }: LineParts, width: number):
   if (fractionRead !== undefined && barSpace >= minBarLength) {
     return `${fileName} ${formatBar(fractionRead, Math.min(barLength, barSpace))} ${text}`;
   }
-  const nameSpace = width - text.length - 1;
-  if (nameSpace >= Math.min(minNameLength, fileName.length)) {
+  const maxNameLength = width - text.length - 1;
+  if (maxNameLength >= Math.min(minNameLength, fileName.length)) {
     const shortName =
-      fileName.length > nameSpace ? `${fileName.slice(0, nameSpace - 1)}…` : fileName;
+      fileName.length > maxNameLength ? `${fileName.slice(0, maxNameLength - 1)}…` : fileName;
     return `${shortName} ${text}`;
   }
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
@@ -95,7 +95,7 @@ const formatBar = (fractionRead: number, length: number): string => {
  */
 export class ProgressMeter {
   /** Time and progress at which this upload reached the first row that no earlier upload finished. */
-  #start: { readonly seconds: number; readonly done: number } | undefined;
+  #start: { readonly seconds: number; readonly fractionDone: number } | undefined;
 
   /** Formats the progress, such as `42%, 1,234 rows, 987 rows/s, 1:05 left`. */
   describe(progress: UploadProgress, fractionRead: number | undefined): string {
@@ -103,20 +103,23 @@ export class ProgressMeter {
     if (read < firstRow && firstRow > 1) {
       return `skipping ${(firstRow - 1).toLocaleString("en")} rows that were uploaded before`;
     }
-    this.#start ??= firstRow === 1 ? { seconds: 0, done: 0 } : { seconds, done: fractionRead ?? 0 };
-    const elapsed = seconds - this.#start.seconds;
-    const rate = elapsed > 0 ? (read - (firstRow - 1)) / elapsed : 0;
-    const ownFraction = (fractionRead ?? 0) - this.#start.done;
-    const remaining =
+    this.#start ??=
+      firstRow === 1
+        ? { seconds: 0, fractionDone: 0 }
+        : { seconds, fractionDone: fractionRead ?? 0 };
+    const elapsedSeconds = seconds - this.#start.seconds;
+    const rate = elapsedSeconds > 0 ? (read - (firstRow - 1)) / elapsedSeconds : 0;
+    const ownFraction = (fractionRead ?? 0) - this.#start.fractionDone;
+    const remainingSeconds =
       fractionRead === undefined || ownFraction <= 0
         ? undefined
-        : (elapsed / ownFraction) * (1 - fractionRead);
+        : (elapsedSeconds / ownFraction) * (1 - fractionRead);
     return [
       ...(fractionRead === undefined ? [] : [`${Math.floor(fractionRead * 100)}%`]),
       `${read.toLocaleString("en")} rows`,
       `${Math.round(rate).toLocaleString("en")} rows/s`,
       ...(rejected === 0 ? [] : [`${rejected.toLocaleString("en")} rejected`]),
-      ...(remaining === undefined ? [] : [`${formatDuration(remaining)} left`]),
+      ...(remainingSeconds === undefined ? [] : [`${formatDuration(remainingSeconds)} left`]),
     ].join(", ");
   }
 }

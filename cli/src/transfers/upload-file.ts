@@ -53,7 +53,7 @@ export interface FileResult extends UploadResult {
   readonly rejectedFile?: string;
 }
 
-type Item = SourceRow | BadRow;
+type InputRow = SourceRow | BadRow;
 
 export async function uploadFile(
   client: Client,
@@ -63,19 +63,21 @@ export async function uploadFile(
   const { format, delimiter, mapping, settings } = plan;
   const chooseTypes = (columns: readonly string[]) => completeTypes(mapping, columns);
   const source = await openRows({ path, format, csv: { delimiter, chooseTypes } });
-  const dryRun = settings.dryRun === true;
-  const rejected = new RejectedFile(`${path === standardInput ? "stdin" : path}.rejected.jsonl`);
-  const checkpoint = dryRun ? undefined : await prepareCheckpoint(path, plan);
-  const progress = showProgress(process.stderr, path, source.getFractionRead);
+  const isDryRun = settings.dryRun === true;
+  const rejectedRowsFile = new RejectedFile(
+    `${path === standardInput ? "stdin" : path}.rejected.jsonl`,
+  );
+  const checkpoint = isDryRun ? undefined : await prepareCheckpoint(path, plan);
+  const progressDisplay = showProgress(process.stderr, path, source.getFractionRead);
   try {
     if (plan.rowKind === "examples" && source.columns !== undefined) {
       assertColumns(mapping, source.columns);
     }
-    if (!dryRun) {
-      await rejected.prepare(checkpoint && (await readDoneRows(checkpoint.path)));
+    if (!isDryRun) {
+      await rejectedRowsFile.prepare(checkpoint && (await readDoneRowCount(checkpoint.path)));
     }
-    let lastItem: Item | undefined;
-    const read = (item: Item): SourceRow => {
+    let lastItem: InputRow | undefined;
+    const read = (item: InputRow): SourceRow => {
       lastItem = item;
       if (item instanceof BadRow) {
         throw new ValidationError(item.reason);
@@ -84,12 +86,12 @@ export async function uploadFile(
     };
     const onRejected = async (row: RejectedRow): Promise<void> => {
       plan.onRejected?.(path, row);
-      if (!dryRun) {
-        await rejected.add(row, lastItem);
+      if (!isDryRun) {
+        await rejectedRowsFile.add(row, lastItem);
       }
     };
     const { signal } = plan;
-    const onProgress = progress.update;
+    const onProgress = progressDisplay.update;
     const result = await send(
       { client, source, plan, read },
       {
@@ -97,7 +99,7 @@ export async function uploadFile(
         signal,
         onRejected,
         onProgress,
-        onWait: progress.showWaiting,
+        onWait: progressDisplay.showWaiting,
         checkpoint,
       },
     );
@@ -109,11 +111,11 @@ export async function uploadFile(
     return {
       file: path,
       ...result,
-      ...(rejected.hasRows ? { rejectedFile: rejected.path } : {}),
+      ...(rejectedRowsFile.hasRows ? { rejectedFile: rejectedRowsFile.path } : {}),
     };
   } finally {
-    progress.stop();
-    await rejected.close();
+    progressDisplay.stop();
+    await rejectedRowsFile.close();
     await source.close();
   }
 }
@@ -122,7 +124,7 @@ interface UploadRequest {
   readonly client: Client;
   readonly source: RowSource;
   readonly plan: UploadPlan;
-  readonly read: (item: Item) => SourceRow;
+  readonly read: (item: InputRow) => SourceRow;
 }
 
 function send(
@@ -131,14 +133,14 @@ function send(
 ): Promise<UploadResult> {
   const { mapping, rowKind, dataset, createDataset, project } = plan;
   const builder = new ExampleBuilder(mapping, source.columns);
-  const idFrom = (item: Item): string | undefined => builder.readKey(read(item));
+  const readRowId = (item: InputRow): string | undefined => builder.readKey(read(item));
   switch (rowKind) {
     case "examples":
       return client.examples.upload(source.rows, {
         ...settings,
         ...dataset,
         createDataset,
-        idFrom,
+        idFrom: readRowId,
         toExample: (item): NewExample => builder.build(read(item)),
       });
     case "feedback":
@@ -185,12 +187,12 @@ async function createFingerprint(path: string, mapping: Mapping): Promise<string
 }
 
 /** Reads the number of finished rows from a checkpoint; `undefined` if there is no checkpoint. */
-async function readDoneRows(path: string): Promise<number | undefined> {
+async function readDoneRowCount(path: string): Promise<number | undefined> {
   try {
     // The checkpoint may contain an old and a new record; the new one has the larger count. The SDK's upload
     // reports a malformed checkpoint.
-    const counts = [...(await readFile(path, "utf8")).matchAll(/"rows":\s*(\d+)/g)];
-    return Math.max(0, ...counts.map(([, rows]) => Number(rows)));
+    const matches = [...(await readFile(path, "utf8")).matchAll(/"rows":\s*(\d+)/g)];
+    return Math.max(0, ...matches.map(([, rows]) => Number(rows)));
   } catch (cause) {
     return isFileMissing(cause) ? undefined : 0;
   }

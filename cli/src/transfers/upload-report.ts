@@ -5,20 +5,20 @@ const formatCount = (value: number, word: string): string =>
   `${value.toLocaleString("en")} ${word}`;
 
 /** Formats the result of uploading one file as text. */
-export function formatFileResult(result: FileResult, isDry: boolean): string {
+export function formatFileResult(result: FileResult, isDryRun: boolean): string {
   const { file, read, created, skipped, rejected, seconds, firstRow, rejectedFile } = result;
   // Rows that an earlier upload finished don't count towards the rate.
-  const ownRows = read - Math.min(read, firstRow - 1);
-  const rate = seconds > 0 ? Math.round(ownRows / seconds).toLocaleString("en") : "n/a";
+  const ownRowCount = read - Math.min(read, firstRow - 1);
+  const rate = seconds > 0 ? Math.round(ownRowCount / seconds).toLocaleString("en") : "n/a";
   const name = file === standardInput ? "standard input" : file;
-  const parts = [
+  const countTexts = [
     formatCount(read, "rows"),
-    isDry ? formatCount(created, "would be created") : formatCount(created, "created"),
+    isDryRun ? formatCount(created, "would be created") : formatCount(created, "created"),
     formatCount(skipped, "skipped"),
-    isDry ? formatCount(rejected, "would be rejected") : formatCount(rejected, "rejected"),
+    isDryRun ? formatCount(rejected, "would be rejected") : formatCount(rejected, "rejected"),
   ];
   const lines = [
-    `${name}: ${parts.join(", ")}; ${seconds.toFixed(1)} s, ${rate} rows/s`,
+    `${name}: ${countTexts.join(", ")}; ${seconds.toFixed(1)} s, ${rate} rows/s`,
     ...(firstRow > 1 ? [`  resumed at row ${firstRow.toLocaleString("en")}`] : []),
     ...(rejectedFile === undefined ? [] : [`  rejected rows are in ${rejectedFile}`]),
   ];

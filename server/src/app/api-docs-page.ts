@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { distFile } from "../storage/dist-files.ts";
+import { toDistFileUrl } from "../storage/dist-files.ts";
 
 /** A file of the API documentation page. */
 export interface DocsFile {
@@ -16,7 +16,7 @@ const jsType = "text/javascript; charset=utf-8";
  * Files of Swagger UI. The build copies them from the npm package `@fastify/swagger-ui`, so that the published server
  * does not depend on this package, which would install a plugin that serves static files.
  */
-const swaggerFiles: Readonly<Record<string, string>> = {
+const swaggerFileTypes: Readonly<Record<string, string>> = {
   "swagger-ui.css": cssType,
   "index.css": cssType,
   "swagger-ui-bundle.js": jsType,
@@ -53,17 +53,17 @@ const startScript = `SwaggerUIBundle({
 });
 `;
 
-const files = new Map<string, DocsFile>();
+const loadedFiles = new Map<string, DocsFile>();
 
 /** Reads a file of the page by its path below `/docs`; each file is loaded once. `undefined` if it does not exist. */
 export async function readDocsFile(path: string): Promise<DocsFile | undefined> {
-  const cached = files.get(path);
+  const cached = loadedFiles.get(path);
   if (cached !== undefined) {
     return cached;
   }
   const file = await loadDocsFile(path);
   if (file !== undefined) {
-    files.set(path, file);
+    loadedFiles.set(path, file);
   }
   return file;
 }
@@ -76,8 +76,8 @@ async function loadDocsFile(path: string): Promise<DocsFile | undefined> {
     return { body: startScript, type: jsType };
   }
   const name = path.startsWith("static/") ? path.slice("static/".length) : "";
-  const type = Object.hasOwn(swaggerFiles, name) ? swaggerFiles[name] : undefined;
-  const filePath = fileURLToPath(distFile(`api-docs/${name}`));
+  const type = Object.hasOwn(swaggerFileTypes, name) ? swaggerFileTypes[name] : undefined;
+  const filePath = fileURLToPath(toDistFileUrl(`api-docs/${name}`));
   return type === undefined || !existsSync(filePath)
     ? undefined
     : { body: await readFile(filePath), type };

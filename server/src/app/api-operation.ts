@@ -84,19 +84,19 @@ function nameSchemas(value: unknown, components: Map<string, unknown>): unknown 
   }
   const { title, ...schemaWithoutTitle } = value as { readonly title?: unknown };
   const isNamed = typeof title === "string";
-  const namedSchema = Object.fromEntries(
+  const mappedSchema = Object.fromEntries(
     Object.entries(isNamed ? schemaWithoutTitle : value).map(([name, member]) => [
       name,
       nameSchemas(member, components),
     ]),
   );
   if (!isNamed) {
-    return namedSchema;
+    return mappedSchema;
   }
-  if (!isDeepStrictEqual(namedSchema, components.get(title) ?? namedSchema)) {
+  if (!isDeepStrictEqual(mappedSchema, components.get(title) ?? mappedSchema)) {
     throw new Error(`two schemas have the title ${title}`);
   }
-  components.set(title, namedSchema);
+  components.set(title, mappedSchema);
   return { $ref: `#/components/schemas/${title}` };
 }
 

@@ -5,7 +5,7 @@ import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
-import { addWeb } from "./web-pages.ts";
+import { addWebPages } from "./web-pages.ts";
 import { memoryDataDir, serverLimits } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 import { addAnnotationQueueRoutes } from "../queues/annotation-queue-routes.ts";
@@ -57,12 +57,12 @@ export type App = ReturnType<typeof createApp>;
 /** Creates the HTTP application: guards, routes and error handling. It does not listen yet. */
 export function createApp(store: Store, settings: ServerSettings) {
   const sourceGuard = new SourceGuard(settings);
-  const keys = new KeyGuard(settings, store);
+  const keyGuard = new KeyGuard(settings, store);
   const work = new WorkThreads();
   const dependencies = { store, links: new SignedLinks() };
-  const exports = new RunExports(store);
+  const runExports = new RunExports(store);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
-  const folder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
+  const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
     schemaController: {
       compilersFactory: { buildValidator: unusedCompiler, buildSerializer: unusedCompiler },
@@ -103,7 +103,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     }
   });
   app.addHook("onClose", () => work.close());
-  const sendPageNotFound = addWeb(app);
+  const sendPageNotFound = addWebPages(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     sendError(cause, reply),
   );
@@ -116,7 +116,7 @@ export function createApp(store: Store, settings: ServerSettings) {
   );
   app.removeAllContentTypeParsers();
   const checkKey = async (request: FastifyRequest): Promise<void> => {
-    request.tenantId = await keys.checkKey(request.headers);
+    request.tenantId = await keyGuard.checkKey(request.headers);
   };
   addApiDocs(app);
   app.register(async (publicApp: FastifyInstance) => {
@@ -129,35 +129,35 @@ export function createApp(store: Store, settings: ServerSettings) {
     addSharedV2Routes(publicApp, dependencies);
     addSharedDatasetRoutes(publicApp, dependencies);
     addAttachmentRoutes(publicApp, dependencies);
-    addUiRunExportRoute(publicApp, exports);
+    addUiRunExportRoute(publicApp, runExports);
   });
-  app.register(async (ingest: FastifyInstance) => {
-    ingest.addHook("onRequest", checkKey);
+  app.register(async (ingestApp: FastifyInstance) => {
+    ingestApp.addHook("onRequest", checkKey);
     // The handlers read the body themselves, as it arrives.
-    ingest.addContentTypeParser("*", (_request, _payload, done) => done(null));
-    addStreamRoutes(ingest, { store, work });
-    addExampleWriteRoutes(ingest, { ...dependencies, work });
-    addUploadRoutes(ingest, { store, folder });
-    addUiImportRoutes(ingest, { store, work });
+    ingestApp.addContentTypeParser("*", (_request, _payload, done) => done(null));
+    addStreamRoutes(ingestApp, { store, work });
+    addExampleWriteRoutes(ingestApp, { ...dependencies, work });
+    addUploadRoutes(ingestApp, { store, folder: uploadFolder });
+    addUiImportRoutes(ingestApp, { store, work });
   });
-  app.register(async (authenticated: FastifyInstance) => {
-    authenticated.addHook("onRequest", checkKey);
-    authenticated.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
+  app.register(async (authenticatedApp: FastifyInstance) => {
+    authenticatedApp.addHook("onRequest", checkKey);
+    authenticatedApp.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
       parseBody(raw, serverLimits.bodyBytesMax),
     );
-    addRoutes(authenticated, store);
-    addLiveRoutes(authenticated, store, keys);
-    addUiSettingsRoutes(authenticated, { store, keys, settings });
-    addUiFeedbackRoutes(authenticated, store);
-    addRunRoutes(authenticated, dependencies);
-    addV2Routes(authenticated, dependencies);
-    addUiRunRoutes(authenticated, store, exports);
-    addAnnotationQueueRoutes(authenticated, dependencies);
-    addDatasetSearchRoutes(authenticated, dependencies);
-    addDatasetRunRoutes(authenticated, dependencies);
-    addExampleRoutes(authenticated, dependencies);
-    addUiDatasetRoutes(authenticated, store);
-    addUiTraceRoutes(authenticated, dependencies);
+    addJsonRoutes(authenticatedApp, store);
+    addLiveRoutes(authenticatedApp, store, keyGuard);
+    addUiSettingsRoutes(authenticatedApp, { store, keys: keyGuard, settings });
+    addUiFeedbackRoutes(authenticatedApp, store);
+    addRunRoutes(authenticatedApp, dependencies);
+    addV2Routes(authenticatedApp, dependencies);
+    addUiRunRoutes(authenticatedApp, store, runExports);
+    addAnnotationQueueRoutes(authenticatedApp, dependencies);
+    addDatasetSearchRoutes(authenticatedApp, dependencies);
+    addDatasetRunRoutes(authenticatedApp, dependencies);
+    addExampleRoutes(authenticatedApp, dependencies);
+    addUiDatasetRoutes(authenticatedApp, store);
+    addUiTraceRoutes(authenticatedApp, dependencies);
   });
   return app;
 }
@@ -201,7 +201,7 @@ function addStreamRoutes(app: FastifyInstance, dependencies: IngestDependencies)
 }
 
 /** Adds routes with a JSON body or none. */
-function addRoutes(app: FastifyInstance, store: Store): void {
+function addJsonRoutes(app: FastifyInstance, store: Store): void {
   addProjectRoutes(app, store);
   addViewRoutes(app, store);
   addDatasetRoutes(app, store);

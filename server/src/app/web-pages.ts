@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { distFile } from "../storage/dist-files.ts";
+import { toDistFileUrl } from "../storage/dist-files.ts";
 
 /** The folder of the built UI. If it does not exist, the server only serves its API. */
-const webFolder = fileURLToPath(distFile("web"));
+const webFolder = fileURLToPath(toDistFileUrl("web"));
 
 const contentTypes: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
@@ -62,8 +62,8 @@ export type SendPageNotFound = (
  *
  * @returns the handler of requests that no route matches; to browsers it sends the UI, which shows "not found".
  */
-export function addWeb(app: FastifyInstance, folder = webFolder): SendPageNotFound {
-  const files = readWeb(folder);
+export function addWebPages(app: FastifyInstance, folder = webFolder): SendPageNotFound {
+  const files = readWebFiles(folder);
   const page = files.get("/index.html");
   if (page === undefined) {
     return () => false;
@@ -94,7 +94,7 @@ function sendFile(reply: FastifyReply, file: WebFile, clientEtag?: string): Fast
 }
 
 /** Reads the files of the UI, about half a megabyte, into memory. Returns them by URL path. */
-function readWeb(folder: string): ReadonlyMap<string, WebFile> {
+function readWebFiles(folder: string): ReadonlyMap<string, WebFile> {
   const files = new Map<string, WebFile>();
   if (!existsSync(join(folder, "index.html"))) {
     return files;
@@ -103,14 +103,14 @@ function readWeb(folder: string): ReadonlyMap<string, WebFile> {
     const type = contentTypes[extname(entry.name)];
     if (entry.isFile() && type !== undefined) {
       const path = join(entry.parentPath, entry.name);
-      const name = `/${relative(folder, path).split(sep).join("/")}`;
+      const urlPath = `/${relative(folder, path).split(sep).join("/")}`;
       const body = readFileSync(path);
       const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
       // Names below assets/ contain a digest of the content.
-      const cacheControl = name.startsWith("/assets/")
+      const cacheControl = urlPath.startsWith("/assets/")
         ? "public, max-age=31536000, immutable"
         : "no-cache";
-      files.set(name, { body, type, etag, cacheControl });
+      files.set(urlPath, { body, type, etag, cacheControl });
     }
   }
   return files;

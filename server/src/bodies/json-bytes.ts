@@ -21,10 +21,12 @@ const highBits = 0x80808080 | 0;
  * byte by the borrow that a subtraction takes from the byte's highest bit. Flipping one bit first moves the quote
  * next to the control characters, so that one subtraction detects both.
  */
-export function hasSpecial(word: number): boolean {
-  const low = word ^ 0x02020202;
+export function hasSpecialByte(word: number): boolean {
+  const flippedWord = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (
-    ((((low - 0x21212121) & ~low) | ((backslashes - 0x01010101) & ~backslashes)) & highBits) !== 0
+    ((((flippedWord - 0x21212121) & ~flippedWord) | ((backslashes - 0x01010101) & ~backslashes)) &
+      highBits) !==
+    0
   );
 }

@@ -66,7 +66,7 @@ export class JsonCursor {
    *
    * @throws JsonError the text is anything else.
    */
-  readWhole(): void {
+  assertOneValue(): void {
     this.walk((from) => this.skip(from));
   }
 
@@ -125,8 +125,8 @@ export class JsonCursor {
   }
 
   /** Returns the position after the value that begins at `from`. `outer` is the number of levels around the value. */
-  skip(from: number, outer = 0): number {
-    return skipValue(this.#text, from, outer);
+  skip(from: number, outerDepth = 0): number {
+    return skipValue(this.#text, from, outerDepth);
   }
 
   /** Walks through an object, calls `onMember` for each member, and returns the position after the object. */
@@ -182,11 +182,11 @@ export class JsonCursor {
     }
     const end = skipString(this.#text, position);
     const name = decodeText(bytes.subarray(position, end));
-    const readName = { bytes, from: position, length: end - position, name };
+    const decodedName = { bytes, from: position, length: end - position, name };
     if (index < maxCachedNames) {
-      this.#names[index] = readName;
+      this.#names[index] = decodedName;
     }
-    return readName;
+    return decodedName;
   }
 }
 

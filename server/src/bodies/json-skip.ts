@@ -1,4 +1,4 @@
-import { escapableBytes, hasSpecial, hexDigitBytes, unescapedBytes } from "./json-bytes.ts";
+import { escapableBytes, hasSpecialByte, hexDigitBytes, unescapedBytes } from "./json-bytes.ts";
 
 /** Thrown for a text that is not JSON. The message contains the position of the error. */
 export class JsonError extends Error {}
@@ -29,7 +29,7 @@ const openBracket = 0x5b;
  *
  * @throws JsonError the text breaks the grammar (RFC 8259), or is nested too deeply.
  */
-export function skipValue(text: JsonText, from: number, outer = 0): number {
+export function skipValue(text: JsonText, from: number, outerDepth = 0): number {
   const { bytes } = text;
   const closingBrackets: number[] = [];
   let position = from;
@@ -39,7 +39,7 @@ export function skipValue(text: JsonText, from: number, outer = 0): number {
       const closingBracket = byte + 2;
       position = skipSpace(bytes, position + 1);
       if (bytes[position] !== closingBracket) {
-        if (closingBrackets.push(closingBracket) + outer > text.depthMax) {
+        if (closingBrackets.push(closingBracket) + outerDepth > text.depthMax) {
           throwJsonError(text, position, `at most ${text.depthMax} levels`);
         }
         position = closingBracket === closeBrace ? skipName(text, position) : position;
@@ -134,7 +134,7 @@ export function skipString(text: JsonText, from: number): number {
   let position = from + 1;
   for (;;) {
     // Skip four bytes at a time while none of them is special, then single bytes up to the special byte.
-    while (position <= lastWordStart && !hasSpecial(view.getInt32(position))) {
+    while (position <= lastWordStart && !hasSpecialByte(view.getInt32(position))) {
       position += 4;
     }
     while (position < end && unescapedBytes[bytes[position] ?? 0] === 1) {
@@ -157,16 +157,16 @@ export function skipString(text: JsonText, from: number): number {
 
 function skipEscape(text: JsonText, position: number): number {
   const { bytes } = text;
-  const kind = bytes[position + 1] ?? 0;
-  if (kind === 0x75) {
-    for (let digit = position + 2; digit < position + 6; digit += 1) {
-      if (hexDigitBytes[bytes[digit] ?? 0] !== 1) {
+  const escapedByte = bytes[position + 1] ?? 0;
+  if (escapedByte === 0x75) {
+    for (let digitPosition = position + 2; digitPosition < position + 6; digitPosition += 1) {
+      if (hexDigitBytes[bytes[digitPosition] ?? 0] !== 1) {
         throwJsonError(text, position, "four hexadecimal digits after \\u");
       }
     }
     return position + 6;
   }
-  if (escapableBytes[kind] !== 1) {
+  if (escapableBytes[escapedByte] !== 1) {
     throwJsonError(text, position, "a known escape");
   }
   return position + 2;

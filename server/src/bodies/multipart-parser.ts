@@ -87,14 +87,14 @@ export class MultipartParser {
 
   #parsePending(): void {
     const [first, ...laterChunks] = this.#pending;
-    const data = laterChunks.length === 0 ? first : Buffer.concat(this.#pending);
+    const joinedChunks = laterChunks.length === 0 ? first : Buffer.concat(this.#pending);
     releaseChunks(laterChunks); // Parts may be slices of the first chunk.
     let position = 0;
-    for (let next: number | undefined = 0; data !== undefined && next !== undefined;) {
+    for (let next: number | undefined = 0; joinedChunks !== undefined && next !== undefined;) {
       position = next;
-      next = this.#step(data, position);
+      next = this.#step(joinedChunks, position);
     }
-    const remaining = data?.subarray(position) ?? Buffer.alloc(0);
+    const remaining = joinedChunks?.subarray(position) ?? Buffer.alloc(0);
     this.#pending = [remaining];
     this.#pendingBytes = remaining.length;
   }
@@ -119,15 +119,15 @@ export class MultipartParser {
   }
 
   #skipPreamble(data: Buffer, position: number): number | undefined {
-    const found = data.indexOf(this.#delimiter, position);
-    if (found === -1) {
+    const delimiterPosition = data.indexOf(this.#delimiter, position);
+    if (delimiterPosition === -1) {
       if (data.length - position > serverLimits.partHeaderBytes) {
         throw new RequestError(422, "the multipart body does not begin with its boundary");
       }
       return this.#waitForBytes(data.length - position + 1);
     }
     this.#state = { kind: "boundaryEnd" };
-    return found + this.#delimiter.length;
+    return delimiterPosition + this.#delimiter.length;
   }
 
   #readBoundaryEnd(data: Buffer, position: number): number | undefined {
@@ -154,24 +154,26 @@ export class MultipartParser {
   }
 
   #readHead(data: Buffer, position: number): number | undefined {
-    const found = data.indexOf(headEndBytes, position);
-    const size = (found === -1 ? data.length : found) - position;
+    const headEndPosition = data.indexOf(headEndBytes, position);
+    const size = (headEndPosition === -1 ? data.length : headEndPosition) - position;
     if (size > serverLimits.partHeaderBytes) {
       throw new RequestError(
         422,
         `the headers of part ${this.#partCount} are longer than ${serverLimits.partHeaderBytes} bytes`,
       );
     }
-    if (found === -1) {
+    if (headEndPosition === -1) {
       return this.#waitForBytes(size + 1);
     }
-    const head = parsePartHead(data.toString("utf8", position + 2, Math.max(position + 2, found)));
+    const head = parsePartHead(
+      data.toString("utf8", position + 2, Math.max(position + 2, headEndPosition)),
+    );
     const { length } = head;
     this.#state =
       length === undefined || length > serverLimits.bodyBytesMax
         ? { kind: "search", head, searchedBytes: 0 }
         : { kind: "body", head, length };
-    return found + headEndBytes.length;
+    return headEndPosition + headEndBytes.length;
   }
 
   #readBody(
@@ -210,15 +212,20 @@ export class MultipartParser {
 
   #endPart({ name, contentType, length, fault }: PartHead, bytes: Buffer): void {
     const isLengthWrong = length !== undefined && length !== bytes.length;
-    const wrongLength = isLengthWrong
+    const wrongLengthFault = isLengthWrong
       ? `announces ${length} bytes and has ${bytes.length}`
       : undefined;
-    const missingLength =
+    const missingLengthFault =
       length === undefined && this.#needsLengths
         ? "has no length, neither in Content-Type nor as Content-Length"
         : undefined;
     this.#state = { kind: "boundaryEnd" };
-    this.#onPart({ name, contentType, bytes, fault: fault ?? wrongLength ?? missingLength });
+    this.#onPart({
+      name,
+      contentType,
+      bytes,
+      fault: fault ?? wrongLengthFault ?? missingLengthFault,
+    });
   }
 
   #waitForBytes(bytes: number): undefined {
@@ -232,10 +239,10 @@ export class MultipartParser {
  * @throws RequestError 422: the content type contains no boundary.
  */
 export function readBoundary(contentType: string | undefined): string {
-  const found = /^multipart\/form-data\b/i.test(contentType ?? "")
+  const boundaryMatch = /^multipart\/form-data\b/i.test(contentType ?? "")
     ? boundaryPattern.exec(contentType ?? "")
     : null;
-  const boundary = found?.[1] ?? found?.[2];
+  const boundary = boundaryMatch?.[1] ?? boundaryMatch?.[2];
   if (boundary === undefined) {
     throw new RequestError(
       422,

@@ -73,8 +73,8 @@ function parseHeaderLines(text: string): PartHead {
         break;
     }
   }
-  const found = disposition === undefined ? null : namePattern.exec(disposition);
-  const name = found?.[1] ?? found?.[2];
+  const nameMatch = disposition === undefined ? null : namePattern.exec(disposition);
+  const name = nameMatch?.[1] ?? nameMatch?.[2];
   return {
     name: name ?? "",
     contentType: contentType ?? "application/octet-stream",

@@ -63,13 +63,13 @@ export async function readChunks(
     request.destroy(timeoutError);
   }, withinMs);
   try {
-    const inflate = chooseInflate(request.headers["content-encoding"]);
+    const createInflater = chooseInflate(request.headers["content-encoding"]);
     if (Number(request.headers["content-length"] ?? 0) > bytesMax) {
       throw createTooLargeError("the body", bytesMax);
     }
-    await (inflate === undefined
+    await (createInflater === undefined
       ? readPlain(request, receiver)
-      : readInflated(request, inflate(), receiver));
+      : readInflated(request, createInflater(), receiver));
   } catch (cause) {
     if (timeoutError !== undefined || cause instanceof RequestError) {
       throw timeoutError ?? cause;
@@ -133,19 +133,19 @@ const toPromiseOrUndefined = (result: unknown): unknown =>
 
 async function readInflated(
   source: Readable,
-  inflate: Transform,
+  inflater: Transform,
   { onChunk, bytesMax, inflateRatioMax }: ChunkReceiver,
 ): Promise<void> {
   let sentBytes = 0;
   source.on("data", (chunk: Buffer) => {
     sentBytes += chunk.length;
   });
-  source.on("error", (cause) => inflate.destroy(cause));
-  source.on("aborted", () => inflate.destroy(new Error("aborted")));
-  source.pipe(inflate);
+  source.on("error", (cause) => inflater.destroy(cause));
+  source.on("aborted", () => inflater.destroy(new Error("aborted")));
+  source.pipe(inflater);
   let size = 0;
   try {
-    for await (const chunk of inflate as AsyncIterable<Buffer>) {
+    for await (const chunk of inflater as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > bytesMax) {
         throw createTooLargeError("the decompressed body", bytesMax);
@@ -163,8 +163,8 @@ async function readInflated(
       ? cause
       : new RequestError(422, `the body can't be decompressed: ${messageOf(cause)}`);
   } finally {
-    source.unpipe(inflate);
-    inflate.destroy();
+    source.unpipe(inflater);
+    inflater.destroy();
   }
 }
 
@@ -175,5 +175,5 @@ const createTooLargeError = (subject: string, bytesMax: number): RequestError =>
  * Whether a body is so large that a worker thread must parse it, because parsing could block this thread for too
  * long.
  */
-export const isLarge = (chunks: readonly Buffer[], fromBytes: number): boolean =>
-  chunks.reduce((sum, { length }) => sum + length, 0) > fromBytes;
+export const isLarge = (chunks: readonly Buffer[], thresholdBytes: number): boolean =>
+  chunks.reduce((sum, { length }) => sum + length, 0) > thresholdBytes;

@@ -89,7 +89,7 @@ export async function updateDataset(
   const dataset = await findDataset(store, request);
   const changes: DatasetChanges = {
     fields: selectChangedFields(body, dataset),
-    examples: parsePatchedExamples(body.patch_examples ?? {}),
+    exampleChanges: parsePatchedExamples(body.patch_examples ?? {}),
   };
   return toDatasetJson(await store.write.datasets.update(request.tenantId, dataset.id, changes));
 }
@@ -128,9 +128,9 @@ async function deleteInSlices(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<readonly string[]> {
   disableIdleTimeout(request, reply);
-  const deleted = await store.write.datasets.deleteMany(request.tenantId, ids);
+  const deletedIds = await store.write.datasets.deleteMany(request.tenantId, ids);
   await eraseDeletedDatasets(store);
-  return deleted;
+  return deletedIds;
 }
 
 /** Erases what deleted datasets contained, in slices. */

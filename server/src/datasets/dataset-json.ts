@@ -21,7 +21,7 @@ export const toDatasetJson = (dataset: Dataset): DatasetJson => ({
   ...toSharedDatasetJson(dataset),
   tenant_id: dataset.tenantId,
   modified_at: toIso(dataset.modifiedMicros),
-  session_count: dataset.sessionCount,
+  session_count: dataset.experimentCount,
   last_session_start_time:
     dataset.lastExperimentStartMicros === null ? null : toIso(dataset.lastExperimentStartMicros),
   extra: dataset.extra,

@@ -4,7 +4,7 @@ import {
   containsIgnoringCase,
   isInList,
   readJsonMember,
-  withinTimeLimit,
+  isWithinTimeLimit,
   withoutIndex,
 } from "../storage/dialect.ts";
 import { columnsOf, createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
@@ -260,7 +260,7 @@ export const datasetQueries = {
             sql<number>`min(e.position)`.as("position"),
           ])
           .where("e.dataset_id", "=", id)
-          .where(withinTimeLimit("e.key"))
+          .where(isWithinTimeLimit("e.key"))
           .groupBy("e.id")
           .as("d"),
       )
@@ -323,7 +323,7 @@ export const datasetDeletions = {
 const selectTenant = (id: Expression<string>) =>
   builder.selectFrom("datasets").select("tenant_id").where("id", "=", id);
 
-interface ListValues {
+interface DatasetListValues {
   readonly tenantId: string;
   readonly nameJson?: string | undefined;
   /** Part of the name, escaped like JSON. */
@@ -337,7 +337,7 @@ interface ListValues {
   readonly offset?: number | undefined;
 }
 
-interface ListOptions {
+interface DatasetListOptions {
   readonly order: DatasetOrder;
   readonly isDescending: boolean;
 }
@@ -352,8 +352,8 @@ const orderColumns = {
 } as const;
 
 /** Lists the datasets of a tenant that meet all conditions that are set. */
-export const datasetLists = new QueryForms(
-  (values: Parameters<ListValues>, { order, isDescending }: ListOptions) => {
+export const datasetListQueries = new QueryForms(
+  (values: Parameters<DatasetListValues>, { order, isDescending }: DatasetListOptions) => {
     const { nameJson, namePart, ids, dataTypes, limit, offset } = values;
     let list = selectDatasets().where("d.tenant_id", "=", values.tenantId);
     if (nameJson !== undefined) {
@@ -390,7 +390,7 @@ interface VersionListValues {
 }
 
 /** Lists the versions of a dataset that meet all conditions that are set, the newest first. */
-export const datasetVersionLists = new QueryForms(
+export const datasetVersionListQueries = new QueryForms(
   ({
     datasetId,
     tagPart,

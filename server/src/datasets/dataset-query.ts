@@ -28,7 +28,7 @@ const orders: readonly DatasetOrder[] = [
  */
 export function parseDatasetQuery(query: QueryString): DatasetQuery {
   const types = allValues(query, "data_type");
-  const parsed = {
+  const conditions = {
     ids: parseIds(query, "id"),
     name: firstValue(query, "name"),
     nameContains: firstValue(query, "name_contains"),
@@ -36,7 +36,7 @@ export function parseDatasetQuery(query: QueryString): DatasetQuery {
     metadata: parseMetadata(query),
   };
   return {
-    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== undefined)),
     order: parseOneOf(firstValue(query, "sort_by") ?? "last_session_start_time", orders, "sort_by"),
     isDescending: parseBoolean(query, "sort_by_desc") ?? true,
     ...parsePage(query),
@@ -66,12 +66,12 @@ export function parseOneOf<Value extends string>(
   values: readonly Value[],
   name: string,
 ): Value {
-  const found = values.find((value) => value === text);
-  if (found === undefined) {
+  const matchingValue = values.find((value) => value === text);
+  if (matchingValue === undefined) {
     throw new RequestError(
       422,
       `${name} must be one of ${values.join(", ")}, not ${JSON.stringify(text.slice(0, 64))}`,
     );
   }
-  return found;
+  return matchingValue;
 }

@@ -12,7 +12,11 @@ import type {
   DiffPageQuery,
   VersionQuery,
 } from "./dataset.ts";
-import { datasetLists, datasetQueries, datasetVersionLists } from "./dataset-queries.ts";
+import {
+  datasetListQueries,
+  datasetQueries,
+  datasetVersionListQueries,
+} from "./dataset-queries.ts";
 import { parseDatasetRow } from "./dataset-row.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { AsOf, DatasetVersion, VersionTime } from "./dataset-version.ts";
@@ -24,10 +28,10 @@ export class DatasetReader implements DatasetReads {
   readonly #tokens: TokenCipher;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, tokens: TokenCipher) {
+  constructor(db: Database, tokenCipher: TokenCipher) {
     this.#db = db;
-    this.#tokens = tokens;
-    this.#versions = new DatasetVersions(db, tokens);
+    this.#tokens = tokenCipher;
+    this.#versions = new DatasetVersions(db, tokenCipher);
   }
 
   find(tenantId: string, id: string): Promise<Dataset | undefined> {
@@ -51,7 +55,7 @@ export class DatasetReader implements DatasetReads {
       dataTypes: dataTypes && JSON.stringify(dataTypes),
       ...(metadata === undefined && { limit, offset }),
     };
-    const listQuery = datasetLists.select(values, { order, isDescending });
+    const listQuery = datasetListQueries.select(values, { order, isDescending });
     const rows = await this.#db.all(listQuery, values);
     const datasets = rows.map((row) => parseDatasetRow(row, this.#tokens));
     return metadata === undefined
@@ -84,7 +88,7 @@ export class DatasetReader implements DatasetReads {
       offset,
     };
     const versions: DatasetVersion[] = [];
-    for (const row of await this.#db.all(datasetVersionLists.select(values), values)) {
+    for (const row of await this.#db.all(datasetVersionListQueries.select(values), values)) {
       versions.push(await this.#versions.readVersionAt(dataset, row.at_us));
     }
     return versions;
@@ -100,8 +104,8 @@ export class DatasetReader implements DatasetReads {
     if (dataset === undefined) {
       return diff;
     }
-    const latest = dataset.versionMicros ?? 0;
-    const values = { id, from: from ?? latest, to: to ?? latest };
+    const newestMicros = dataset.versionMicros ?? 0;
+    const values = { id, from: from ?? newestMicros, to: to ?? newestMicros };
     for (const row of await this.#db.all(datasetQueries.diff, values)) {
       if (row.was_present === 0) {
         diff.added.push(row.id);

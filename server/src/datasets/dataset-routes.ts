@@ -52,13 +52,13 @@ import {
 } from "./examples/example-schemas.ts";
 import { Deleted } from "../http/schema-parts.ts";
 
-const tag = "datasets";
+const apiTag = "datasets";
 
 /** Routes to manage, share and export datasets. */
 export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.listDatasets, {
-      tag,
+      tag: apiTag,
       summary: "Lists datasets, by default the one with the latest experiment first.",
       query: {
         id: "Dataset id; may be repeated.",
@@ -76,12 +76,16 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
     handler: (request) => listDatasets(store.forRequest(request), request),
   });
   app.route({
-    ...route(endpoints.readDataset, { tag, summary: "Reads a dataset.", response: datasetSchema }),
+    ...route(endpoints.readDataset, {
+      tag: apiTag,
+      summary: "Reads a dataset.",
+      response: datasetSchema,
+    }),
     handler: (request) => readDataset(store.forRequest(request), request),
   });
   app.route<{ Body: DatasetBody }>({
     ...route(endpoints.createDataset, {
-      tag,
+      tag: apiTag,
       summary: "Creates a dataset; 409 if the name is taken.",
       body: datasetBody,
       response: datasetSchema,
@@ -90,7 +94,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
   });
   app.route<{ Body: DatasetPatchBody }>({
     ...route(endpoints.updateDataset, {
-      tag,
+      tag: apiTag,
       summary:
         "Updates the given fields; null removes a schema. 422 if examples do not match a new schema.",
       body: datasetPatchBody,
@@ -101,7 +105,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
   });
   app.route({
     ...route(endpoints.deleteDataset, {
-      tag,
+      tag: apiTag,
       summary: "Deletes a dataset with its examples and versions.",
       response: Deleted,
     }),
@@ -109,7 +113,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
   });
   app.route({
     ...route(endpoints.deleteDatasets, {
-      tag,
+      tag: apiTag,
       summary: "Deletes datasets; ids that do not exist are skipped.",
       query: { dataset_ids: "Dataset id; may be repeated." },
       response: deletedDatasetsSchema,
@@ -123,7 +127,7 @@ export function addDatasetRoutes(app: FastifyInstance, store: DatasetStore): voi
 function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.readDatasetShare, {
-      tag,
+      tag: apiTag,
       summary: "Reads the share of a dataset; null if it is not shared.",
       response: maybeDatasetShareSchema,
     }),
@@ -131,7 +135,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
   });
   app.route({
     ...route(endpoints.shareDataset, {
-      tag,
+      tag: apiTag,
       summary: "Shares a dataset: anyone who has the token can read it and its examples.",
       response: datasetShareSchema,
     }),
@@ -139,7 +143,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
   });
   app.route({
     ...route(endpoints.unshareDataset, {
-      tag,
+      tag: apiTag,
       summary: "Stops sharing a dataset.",
       response: unsharedDatasetSchema,
     }),
@@ -147,7 +151,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
   });
 }
 
-const exportQuery = {
+const exportParameters = {
   ...versionParameter,
   splits: "Only examples in this split; may be repeated to include several.",
 };
@@ -155,28 +159,28 @@ const exportQuery = {
 function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.exportDatasetOpenAi, {
-      tag,
+      tag: apiTag,
       summary:
         "Exports JSON Lines for OpenAI fine-tuning, one {messages} object per example. 422 if an example can't be converted.",
-      query: exportQuery,
+      query: exportParameters,
       response: { contents: jsonLines },
     }),
     handler: (request, reply) => exportDatasetOpenAi(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.exportDatasetCsv, {
-      tag,
+      tag: apiTag,
       summary: "Exports CSV with a column for each member of the inputs and of the outputs.",
-      query: exportQuery,
+      query: exportParameters,
       response: { contents: csvText },
     }),
     handler: (request, reply) => exportDatasetCsv(store.forRequest(request), request, reply),
   });
   app.route({
     ...route(endpoints.exportDatasetJsonl, {
-      tag,
+      tag: apiTag,
       summary: "Exports JSON Lines, one object per example.",
-      query: exportQuery,
+      query: exportParameters,
       response: { contents: jsonLines },
     }),
     handler: (request, reply) => exportDatasetJsonl(store.forRequest(request), request, reply),
@@ -190,7 +194,7 @@ export function addDatasetSearchRoutes(
 ): void {
   app.route<{ Body: Static<typeof indexBody> | undefined }>({
     ...route(endpoints.indexDataset, {
-      tag,
+      tag: apiTag,
       summary:
         "Indexes the inputs of a version for search; with latest, the index follows new versions.",
       body: indexBody,
@@ -201,7 +205,7 @@ export function addDatasetSearchRoutes(
   });
   app.route<{ Body: Static<typeof searchBody> }>({
     ...route(endpoints.searchDataset, {
-      tag,
+      tag: apiTag,
       summary:
         "Finds examples with similar inputs, best match first; 400 if the dataset is not indexed.",
       body: searchBody,
@@ -219,7 +223,7 @@ export function addUploadRoutes(
 ): void {
   app.route({
     ...route(endpoints.uploadDataset, {
-      tag,
+      tag: apiTag,
       summary:
         "Creates a dataset from a CSV file. Form fields: file, input_keys, output_keys, metadata_keys, name, description, data_type.",
       bodyContents: { "multipart/form-data": datasetUploadSchema },
@@ -237,7 +241,7 @@ export function addSharedDatasetRoutes(
 ): void {
   app.route({
     ...route(endpoints.readSharedDataset, {
-      tag,
+      tag: apiTag,
       summary: "Reads a shared dataset.",
       isPublic: true,
       response: sharedDatasetSchema,
@@ -246,7 +250,7 @@ export function addSharedDatasetRoutes(
   });
   app.route({
     ...route(endpoints.listSharedExamples, {
-      tag,
+      tag: apiTag,
       summary: "Lists the examples of a shared dataset.",
       query: exampleParameters,
       isPublic: true,
@@ -257,7 +261,7 @@ export function addSharedDatasetRoutes(
   });
   app.route({
     ...route(endpoints.countSharedExamples, {
-      tag,
+      tag: apiTag,
       summary: "Counts the examples of a shared dataset.",
       query: exampleParameters,
       isPublic: true,

@@ -29,11 +29,11 @@ export const toDatasetColumns = ({
 });
 
 /** Parses the column `body`, which contains all fields of a dataset except the name. */
-export const parseBody = (body: string): Omit<DatasetFields, "name"> =>
+export const parseBodyColumn = (body: string): Omit<DatasetFields, "name"> =>
   JSON.parse(body) as Omit<DatasetFields, "name">;
 
-export const parseDatasetRow = (row: DatasetRow, tokens: TokenCipher): Dataset => ({
-  ...parseBody(row.body),
+export const parseDatasetRow = (row: DatasetRow, tokenCipher: TokenCipher): Dataset => ({
+  ...parseBodyColumn(row.body),
   id: row.id,
   tenantId: row.tenant_id,
   name: String(JSON.parse(row.name_json)),
@@ -41,11 +41,11 @@ export const parseDatasetRow = (row: DatasetRow, tokens: TokenCipher): Dataset =
   modifiedMicros: row.modified_us,
   versionMicros: row.version_us,
   exampleCount: row.example_count,
-  sessionCount: row.session_count,
+  experimentCount: row.session_count,
   lastExperimentStartMicros: row.last_session_us,
   shareToken:
     row.share_sealed === null
       ? null
-      : decryptToken(tokens, row.share_sealed, tokenOwner.dataset(row.id)),
+      : decryptToken(tokenCipher, row.share_sealed, tokenOwner.dataset(row.id)),
   index: row.index_json === null ? null : (JSON.parse(row.index_json) as DatasetIndex),
 });

@@ -59,13 +59,13 @@ export async function listSharedExamples(
 ): Promise<FastifyReply> {
   const query = request.query as QueryString;
   const dataset = await findSharedDataset(store, request);
-  const parsed = parseExampleQuery(query, await findExampleScope(store, dataset, query));
+  const exampleQuery = parseExampleQuery(query, await findExampleScope(store, dataset, query));
   // The holder of a share token must not learn from which run an example was created.
-  const select = new Set(
+  const selectedMembers = new Set(
     [...parseSelect(query, allMembers)].filter((name) => name !== sourceRunMember),
   );
-  const view = { select, link: createAttachmentLinker(links, request) };
-  const examples = await store.read.examples.list(dataset.tenantId, parsed);
+  const view = { select: selectedMembers, link: createAttachmentLinker(links, request) };
+  const examples = await store.read.examples.list(dataset.tenantId, exampleQuery);
   return sendJson(
     reply,
     await toJsonListInSlices(examples, (example) => toExampleJson(example, view)),

@@ -22,13 +22,13 @@ import {
   splitNamesSchema,
 } from "./dataset-schemas.ts";
 
-const tag = "datasets";
+const apiTag = "datasets";
 
 /** Routes of dataset versions, their tags, and splits. */
 export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStore): void {
   app.route({
     ...route(endpoints.listDatasetVersions, {
-      tag,
+      tag: apiTag,
       summary: "Lists versions, newest first; each write to the examples creates one.",
       query: {
         search: "Part of a tag.",
@@ -41,7 +41,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
   });
   app.route({
     ...route(endpoints.readDatasetVersion, {
-      tag,
+      tag: apiTag,
       summary: "Reads the version of a tag, or the newest at or before a time.",
       query: { as_of: "A time, or a tag.", tag: "A tag." },
       response: datasetVersionSchema,
@@ -50,7 +50,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
   });
   app.route({
     ...route(endpoints.diffDatasetVersions, {
-      tag,
+      tag: apiTag,
       summary: "Lists the ids of examples that differ between two versions.",
       query: { from_version: "A time or a tag.", to_version: "A time or a tag." },
       response: datasetDiffSchema,
@@ -59,7 +59,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
   });
   app.route<{ Body: Static<typeof tagBody> }>({
     ...route(endpoints.tagDatasetVersion, {
-      tag,
+      tag: apiTag,
       summary: "Tags a version; moves the tag if another version has it.",
       body: tagBody,
       response: datasetVersionSchema,
@@ -68,7 +68,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
   });
   app.route({
     ...route(endpoints.listDatasetSplits, {
-      tag,
+      tag: apiTag,
       summary: "Lists the names of the splits.",
       query: versionParameter,
       response: splitNamesSchema,
@@ -77,7 +77,7 @@ export function addDatasetVersionRoutes(app: FastifyInstance, store: DatasetStor
   });
   app.route<{ Body: Static<typeof splitsBody> }>({
     ...route(endpoints.updateDatasetSplits, {
-      tag,
+      tag: apiTag,
       summary: "Adds examples to a split, or removes them; returns the ids of those that changed.",
       body: splitsBody,
       response: changedExamplesSchema,

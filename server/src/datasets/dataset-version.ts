@@ -33,12 +33,12 @@ export function chooseVersionTime(
   newestMicros: number | null,
   requestedMicros: number | undefined,
 ): number {
-  const now = Date.now() * 1_000;
-  const last = newestMicros ?? 0;
+  const nowMicros = Date.now() * 1_000;
+  const lastMicros = newestMicros ?? 0;
   const canUseRequested =
     requestedMicros !== undefined &&
-    requestedMicros > last &&
-    requestedMicros <= now &&
-    requestedMicros >= now - maxBackdateMicros;
-  return canUseRequested ? requestedMicros : Math.max(now, last + 1);
+    requestedMicros > lastMicros &&
+    requestedMicros <= nowMicros &&
+    requestedMicros >= nowMicros - maxBackdateMicros;
+  return canUseRequested ? requestedMicros : Math.max(nowMicros, lastMicros + 1);
 }

@@ -12,9 +12,9 @@ export class DatasetVersions {
   readonly #db: Database;
   readonly #tokens: TokenCipher;
 
-  constructor(db: Database, tokens: TokenCipher) {
+  constructor(db: Database, tokenCipher: TokenCipher) {
     this.#db = db;
-    this.#tokens = tokens;
+    this.#tokens = tokenCipher;
   }
 
   async findDataset(tenantId: string, id: string): Promise<Dataset | undefined> {

@@ -10,7 +10,7 @@ import type {
   Dataset,
   DatasetChanges,
   DatasetDraft,
-  DatasetExamples,
+  DatasetExamplesWriter,
   DatasetWrites,
   ExampleTextIndex,
   IndexPosition,
@@ -30,9 +30,9 @@ export type DatasetWriteSteps = WithLongWrites<DatasetWrites, "update">;
 
 interface DatasetWriterDependencies {
   readonly keys: RowKeys;
-  readonly tokens: TokenCipher;
-  readonly schemas: SchemaChecks;
-  readonly examples: DatasetExamples;
+  readonly tokenCipher: TokenCipher;
+  readonly schemaChecks: SchemaChecks;
+  readonly examples: DatasetExamplesWriter;
   readonly index: ExampleTextIndex;
 }
 
@@ -47,11 +47,11 @@ export class DatasetWriter implements DatasetWriteSteps {
     this.#db = db;
     this.#dependencies = dependencies;
     this.#rows = new DatasetRows(db, dependencies.keys);
-    this.#versions = new DatasetVersions(db, dependencies.tokens);
+    this.#versions = new DatasetVersions(db, dependencies.tokenCipher);
   }
 
   async create(tenantId: string, draft: DatasetDraft): Promise<Dataset> {
-    this.#dependencies.schemas.requireValidSchemas(draft);
+    this.#dependencies.schemaChecks.requireValidSchemas(draft);
     const key = await this.#rows.insert(tenantId, draft, "ready");
     return toIds(tenantId, await this.#versions.readDataset(tenantId, key));
   }
@@ -59,7 +59,7 @@ export class DatasetWriter implements DatasetWriteSteps {
   async update(
     tenantId: string,
     id: string,
-    { fields, examples: changes }: DatasetChanges,
+    { fields, exampleChanges: changes }: DatasetChanges,
   ): Promise<LongWrite<Dataset>> {
     const dataset = { ...(await this.#versions.readDataset(tenantId, id)), ...fields };
     await this.#rows.assertNameUnused(tenantId, id, dataset.name);
@@ -71,17 +71,17 @@ export class DatasetWriter implements DatasetWriteSteps {
   }
 
   async deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]> {
-    const deleted: string[] = [];
+    const deletedIds: string[] = [];
     for (const id of new Set(ids)) {
       if ((await this.#versions.findDataset(tenantId, id)) !== undefined) {
         await this.#rows.retire(id);
-        deleted.push(id);
+        deletedIds.push(id);
       }
     }
-    if (deleted.length === 0) {
+    if (deletedIds.length === 0) {
       throw new RequestError(404, "Dataset not found");
     }
-    return deleted;
+    return deletedIds;
   }
 
   async sweep(): Promise<boolean> {
@@ -106,7 +106,7 @@ export class DatasetWriter implements DatasetWriteSteps {
     await this.#db.run(datasetQueries.setShare, {
       id,
       share_digest: digestToken(token),
-      share_sealed: this.#dependencies.tokens.encrypt(token, tokenOwner.dataset(id)),
+      share_sealed: this.#dependencies.tokenCipher.encrypt(token, tokenOwner.dataset(id)),
     });
     return token;
   }
@@ -139,8 +139,8 @@ export class DatasetWriter implements DatasetWriteSteps {
         ? null
         : (await this.#versions.readVersion(dataset, { kind: "tag", tag })).micros;
     const lastKey = await this.#dependencies.index.begin(id);
-    const index = JSON.stringify({ tag, micros });
-    await this.#db.run(datasetQueries.setIndex, { id, index_json: index });
+    const indexJson = JSON.stringify({ tag, micros });
+    await this.#db.run(datasetQueries.setIndex, { id, index_json: indexJson });
     return { afterKey: 0, lastKey };
   }
 

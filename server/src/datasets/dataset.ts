@@ -41,7 +41,7 @@ export interface Dataset extends DatasetFields {
   readonly versionMicros: number | null;
   readonly exampleCount: number;
   /** Number of experiments on the dataset. */
-  readonly sessionCount: number;
+  readonly experimentCount: number;
   /** Start of the newest experiment. */
   readonly lastExperimentStartMicros: number | null;
   readonly shareToken: ShareToken;
@@ -68,7 +68,7 @@ export interface DatasetChanges {
   /** The fields to update. A field that is absent keeps its value. */
   readonly fields: Partial<DatasetFields>;
   /** Changes to examples. A new schema must match the examples as they are after these changes. */
-  readonly examples: readonly ExampleChange[];
+  readonly exampleChanges: readonly ExampleChange[];
 }
 
 /** The ids of the examples that differ between two versions, by kind of difference. */
@@ -219,7 +219,7 @@ export interface DatasetUpdate {
 }
 
 /** Writes to datasets that also write examples, which each engine stores in its own way. */
-export interface DatasetExamples {
+export interface DatasetExamplesWriter {
   updateDataset(tenantId: string, update: DatasetUpdate): LongWrite<Dataset>;
   /** Erases some rows of the examples of a dataset. Returns whether all are erased. */
   eraseSome(datasetId: string): boolean | Promise<boolean>;

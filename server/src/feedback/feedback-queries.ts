@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { isInList, withinTimeLimit, withoutIndex } from "../storage/dialect.ts";
+import { isInList, isWithinTimeLimit, withoutIndex } from "../storage/dialect.ts";
 import { createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
 import type { Parameters, RowOf } from "../storage/query.ts";
 import type { FeedbackQuery } from "./feedback.ts";
@@ -208,7 +208,7 @@ export const feedbackQueries = {
       .select(selectSums("r.project_id"))
       .whereRef("r.id", "=", "f.run_id")
       .where("f.tenant_id", "=", tenantId)
-      .where(withinTimeLimit("f.created_us"))
+      .where(isWithinTimeLimit("f.created_us"))
       .where("p.tenant_id", "=", tenantId)
       .where((eb) => isInList(eb.ref("p.id"), ids))
       .groupBy(groupByColumns)
@@ -229,7 +229,7 @@ export const feedbackQueries = {
           ),
         ])
         .where("f.tenant_id", "=", tenantId)
-        .where(withinTimeLimit("f.created_us"))
+        .where(isWithinTimeLimit("f.created_us"))
         .where("f.created_us", ">=", fromMicros)
         .where("f.created_us", "<", toMicros)
         .orderBy("f.created_us", "desc")

@@ -93,7 +93,7 @@ function parseJson(body: Buffer): unknown {
   }
   try {
     // Limit the nesting, because later functions are recursive.
-    new JsonCursor(body, serverLimits.bodyDepth).readWhole();
+    new JsonCursor(body, serverLimits.bodyDepth).assertOneValue();
     const request: unknown = JSON.parse(quoteLargeIntegers(body.toString("utf8")));
     if (typeof request !== "object" || request === null || Array.isArray(request)) {
       throw new Error("expected an object");

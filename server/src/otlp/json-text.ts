@@ -38,7 +38,7 @@ export const readMembers = (text: string): ReadonlyMap<string, JsonText> | undef
 /** Returns the text as JSON if it is JSON of any kind; otherwise `undefined`. */
 export const readJson = (text: string): JsonText | undefined =>
   read(text, (cursor) => {
-    cursor.readWhole();
+    cursor.assertOneValue();
     return new JsonText(wellFormed(text));
   });
 

@@ -24,7 +24,7 @@ export const toPromptJson = (prompt: Prompt): PromptJson => ({
   liked_by_auth_user: prompt.isLiked,
   num_downloads: prompt.downloads,
   num_views: prompt.views,
-  num_commits: prompt.commits,
+  num_commits: prompt.commitCount,
   last_commit_hash: prompt.lastHash,
   commit_tags: prompt.commitTags,
   original_repo_id: null,

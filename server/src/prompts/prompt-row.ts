@@ -15,7 +15,7 @@ export const parsePromptRow = (row: PromptRow): Prompt => ({
   likes: row.likes,
   downloads: row.downloads,
   views: row.views,
-  commits: row.commits,
+  commitCount: row.commits,
   lastHash: row.last_hash,
   isLiked: row.own_likes === 1,
   commitTags: JSON.parse(row.tags_json ?? "[]") as readonly string[],

@@ -265,14 +265,14 @@ export class PromptWriter implements PromptWrites {
       }
       return;
     }
-    const found = await this.#access.findCommit(id, parent);
-    if (found === undefined) {
+    const parentCommit = await this.#access.findCommit(id, parent);
+    if (parentCommit === undefined) {
       throw new RequestError(
         409,
         "parent_commit must be the hash of a commit of this prompt; omit it for the first commit",
       );
     }
-    if (found.id !== latest?.id) {
+    if (parentCommit.id !== latest?.id) {
       throw new RequestError(
         409,
         `parent_commit is not the latest commit: a newer commit exists, ${String(latest?.hash)}`,

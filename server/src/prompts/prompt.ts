@@ -28,7 +28,7 @@ export interface Prompt {
   readonly isLiked: boolean;
   readonly downloads: number;
   readonly views: number;
-  readonly commits: number;
+  readonly commitCount: number;
   readonly lastHash: string | null;
   /** Names of the tags of its commits. */
   readonly commitTags: readonly string[];

@@ -120,8 +120,8 @@ export async function updateQueue(
 /** `DELETE /annotation-queues/{id}`: deletes a queue. Its runs are not deleted. */
 export async function deleteQueue(store: QueueStore, request: FastifyRequest): Promise<unknown> {
   const id = readQueueId(request);
-  const deleted = await store.write.annotationQueues.delete(request.tenantId, [id]);
-  if (deleted.length === 0) {
+  const deletedIds = await store.write.annotationQueues.delete(request.tenantId, [id]);
+  if (deletedIds.length === 0) {
     throw createMissingQueueError(id);
   }
   return { id };

@@ -96,10 +96,10 @@ export const selectFromEntries = ({ tenantId, queueId }: Readonly<Record<keyof Q
     .where("e.tenant_id", "=", tenantId)
     .where("e.queue_id", "=", queueId);
 
-type Entries = ReturnType<typeof selectFromEntries>;
+type EntriesBuilder = ReturnType<typeof selectFromEntries>;
 
 /** Adds to a query the columns that {@link parseEntryRow} parses. */
-export const addEntryColumns = (entries: Entries) =>
+export const addEntryColumns = (entries: EntriesBuilder) =>
   entries
     .select(["e.id", "e.queue_id", "e.run_id", "e.added_us", "e.reviewed_us", "e.completed_us"])
     .select((eb) =>
@@ -122,7 +122,7 @@ export const addEntryColumns = (entries: Entries) =>
 export function selectWithStatus(
   tenantId: string,
   { queueId, status }: Pick<EntryQuery, "queueId" | "status">,
-): Entries {
+): EntriesBuilder {
   const entries = selectFromEntries({ tenantId, queueId });
   if (status === undefined) {
     return entries;
@@ -234,13 +234,14 @@ export const annotationQueueQueries = {
   readLast: new Query((queue: Parameters<QueueKey>) =>
     selectFromEntries(queue).select((eb) => eb.fn.max<number | null>("e.added_us").as("added_us")),
   ),
-  readLastAdded: new Query(({ tenantId, ids }: Parameters<{ tenantId: string; ids: string }>) =>
-    queueBuilder
-      .selectFrom("annotation_queue_runs")
-      .select((eb) => ["run_id", eb.fn.max<number>("added_us").as("added_us")])
-      .where("tenant_id", "=", tenantId)
-      .where((eb) => isInList(eb.ref("run_id"), ids))
-      .groupBy("run_id"),
+  readLastAdded: new Query(
+    ({ tenantId, ids: idsJson }: Parameters<{ tenantId: string; ids: string }>) =>
+      queueBuilder
+        .selectFrom("annotation_queue_runs")
+        .select((eb) => ["run_id", eb.fn.max<number>("added_us").as("added_us")])
+        .where("tenant_id", "=", tenantId)
+        .where((eb) => isInList(eb.ref("run_id"), idsJson))
+        .groupBy("run_id"),
   ),
   insertEntry: new Query((row: Parameters<NewEntry>) =>
     queueBuilder

@@ -40,7 +40,7 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
   }
 
   async list(tenantId: string, query: QueueQuery): Promise<readonly AnnotationQueue[]> {
-    return (await this.#db.all(buildList(tenantId, query))).map(parseQueueRow);
+    return (await this.#db.all(buildListQuery(tenantId, query))).map(parseQueueRow);
   }
 
   async listEntries(tenantId: string, query: EntryQuery): Promise<readonly QueueEntry[]> {
@@ -69,13 +69,16 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
     tenantId: string,
     runIds: readonly string[],
   ): Promise<ReadonlyMap<string, number>> {
-    const ids = JSON.stringify(runIds);
-    const rows = await this.#db.all(annotationQueueQueries.readLastAdded, { tenantId, ids });
+    const runIdsJson = JSON.stringify(runIds);
+    const rows = await this.#db.all(annotationQueueQueries.readLastAdded, {
+      tenantId,
+      ids: runIdsJson,
+    });
     return new Map(rows.map(({ run_id: id, added_us: micros }) => [id, micros]));
   }
 }
 
-function buildList(tenantId: string, query: QueueQuery) {
+function buildListQuery(tenantId: string, query: QueueQuery) {
   const { ids, name, nameContains, defaultDatasetId, runId } = query;
   let list = selectQueues(tenantId);
   if (ids !== undefined) {
@@ -85,8 +88,8 @@ function buildList(tenantId: string, query: QueueQuery) {
     list = list.where("q.name_json", "=", JSON.stringify(name));
   }
   if (nameContains !== undefined) {
-    const part = JSON.stringify(nameContains).slice(1, -1);
-    list = list.where((eb) => containsIgnoringCase(eb.ref("q.name_json"), part));
+    const escapedNamePart = JSON.stringify(nameContains).slice(1, -1);
+    list = list.where((eb) => containsIgnoringCase(eb.ref("q.name_json"), escapedNamePart));
   }
   if (defaultDatasetId !== undefined) {
     list = list.where("q.default_dataset_id", "=", defaultDatasetId);

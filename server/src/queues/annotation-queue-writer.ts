@@ -138,8 +138,8 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
       if (reviewedMicros === null) {
         await this.#db.run(annotationQueueQueries.clearDone, values);
       } else {
-        const done = { ...values, reviewer: namelessReviewer, doneMicros: reviewedMicros };
-        await this.#db.run(annotationQueueQueries.writeDone, done);
+        const doneReview = { ...values, reviewer: namelessReviewer, doneMicros: reviewedMicros };
+        await this.#db.run(annotationQueueQueries.writeDone, doneReview);
       }
       const { reviewersPerRun } = toReviewRules(await this.#access.read(tenantId, queueId));
       await this.#access.updateCompletion(tenantId, queueId, { reviewersPerRun, entryId });
@@ -156,11 +156,11 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   async #assertRunsExist(tenantId: string, keys: readonly RunKey[]): Promise<void> {
     const unknownIds: string[] = [];
     for (const { runId, projectId } of keys) {
-      const found = await this.#db.first(annotationQueueQueries.findProjectOfRun, {
+      const runProject = await this.#db.first(annotationQueueQueries.findProjectOfRun, {
         runId,
         tenantId,
       });
-      if (found === undefined || (projectId !== null && found.project_id !== projectId)) {
+      if (runProject === undefined || (projectId !== null && runProject.project_id !== projectId)) {
         unknownIds.push(runId);
       }
     }

@@ -8,7 +8,7 @@ import type { ReviewKey, ReviewChoice } from "./queue-review.ts";
 import { namelessReviewer } from "./queue-review.ts";
 import type { QueueStore } from "./queue-store.ts";
 import { toEntryJson, toQueueJson } from "./annotation-queue-json.ts";
-import { toClaimJson, toProgressJson, toReviewedRunJson } from "./queue-review-json.ts";
+import { toClaimJson, toProgressJson, toListedEntryJson } from "./queue-review-json.ts";
 import { parseStatus } from "./queue-run-handlers.ts";
 import { findQueue, readQueueId, parseQueueQuery } from "./annotation-queue-handlers.ts";
 import { firstValue, parseId, parsePage } from "../http/query-string.ts";
@@ -79,7 +79,7 @@ export async function listReviewedRuns(
   const { id: queueId } = await findQueue(store, request);
   const entryQuery = { queueId, status, ...page };
   return (await store.read.queueReviews.listRuns(request.tenantId, entryQuery)).map(
-    toReviewedRunJson,
+    toListedEntryJson,
   );
 }
 
@@ -91,8 +91,8 @@ export async function claimQueueRun(
   const { reviewer } = request.body;
   const choice = parseChoice(request.body);
   const claim = { queueId: readQueueId(request), reviewer, choice };
-  const claimed = await store.write.queueReviews.claim(request.tenantId, claim);
-  return { run: claimed === undefined ? null : toClaimJson(claimed) };
+  const claimedRun = await store.write.queueReviews.claim(request.tenantId, claim);
+  return { run: claimedRun === undefined ? null : toClaimJson(claimedRun) };
 }
 
 /** Handles `POST /ui/annotation-queues/{id}/runs/{queue_run_id}/release`. */
@@ -130,11 +130,11 @@ function parseChoice({ queue_run_id: entryId, after, before }: ClaimBody): Revie
     { kind: "after", id: after },
     { kind: "before", id: before },
   ] as const;
-  const setChoices = choices.filter(({ id }) => typeof id === "string");
-  if (setChoices.length > 1) {
+  const presentChoices = choices.filter(({ id }) => typeof id === "string");
+  if (presentChoices.length > 1) {
     throw new RequestError(422, "pass at most one of queue_run_id, after and before");
   }
-  const [choice] = setChoices;
+  const [choice] = presentChoices;
   return choice === undefined
     ? { kind: "next" }
     : { kind: choice.kind, entryId: parseId(choice.id, "queue run id") };

@@ -1,5 +1,5 @@
 import type { QueueEntry } from "./annotation-queue.ts";
-import type { ClaimedRun, QueueProgress, ReviewedRun } from "./queue-review.ts";
+import type { ClaimedRun, QueueProgress, ListedEntry } from "./queue-review.ts";
 import { toEntryJson } from "./annotation-queue-json.ts";
 import { toIso } from "../http/wire-text.ts";
 
@@ -11,7 +11,7 @@ export const toClaimJson = (run: ClaimedRun) => ({
 });
 
 /** Serializes an entry with some fields of its run, for a list. */
-export const toReviewedRunJson = (run: ReviewedRun) => ({
+export const toListedEntryJson = (run: ListedEntry) => ({
   ...toEntryWithReviews(run),
   name: run.name,
   run_type: run.runType,

@@ -30,30 +30,30 @@ interface WaitingValues extends QueueKey {
 }
 
 /** Selects entries `e` that the reviewer has not finished, and that need one more reviewer. */
-const selectWaiting = (waiting: Parameters<WaitingValues>) =>
-  selectFromEntries(waiting)
+const selectWaiting = (waitingValues: Parameters<WaitingValues>) =>
+  selectFromEntries(waitingValues)
     .select("e.id")
     .where("e.completed_us", "is", null)
     .where((eb) => {
       const reviews = eb
         .selectFrom("annotation_queue_reviews as v")
         .whereRef("v.place", "=", "e.place");
-      const otherReviewers = reviews
+      const otherReviewerCount = reviews
         .select((reviewBuilder) => reviewBuilder.fn.countAll<number>().as("count"))
-        .where("v.reviewer", "<>", waiting.reviewer)
+        .where("v.reviewer", "<>", waitingValues.reviewer)
         .where((review) =>
           review.or([
             review("v.done_us", "is not", null),
-            review("v.until_us", ">", waiting.nowMicros),
+            review("v.until_us", ">", waitingValues.nowMicros),
           ]),
         );
-      const ownFinished = reviews
+      const ownFinishedReview = reviews
         .select("v.place")
-        .where("v.reviewer", "=", waiting.reviewer)
+        .where("v.reviewer", "=", waitingValues.reviewer)
         .where("v.done_us", "is not", null);
       return eb.and([
-        eb(otherReviewers, "<", waiting.reviewersPerRun),
-        eb.not(eb.exists(ownFinished)),
+        eb(otherReviewerCount, "<", waitingValues.reviewersPerRun),
+        eb.not(eb.exists(ownFinishedReview)),
       ]);
     });
 
@@ -147,13 +147,13 @@ export const queueReviewQueries = {
   findNext: new Query((waiting: Parameters<WaitingValues>) =>
     selectWaiting(waiting)
       .where((eb) => {
-        const skipped = eb
+        const skippedReview = eb
           .selectFrom("annotation_queue_reviews as v")
           .select("v.place")
           .whereRef("v.place", "=", "e.place")
           .where("v.reviewer", "=", waiting.reviewer)
           .where("v.skipped_us", "is not", null);
-        return eb.not(eb.exists(skipped));
+        return eb.not(eb.exists(skippedReview));
       })
       .orderBy("e.added_us")
       .orderBy("e.place")

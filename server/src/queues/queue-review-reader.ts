@@ -1,7 +1,7 @@
 import type { EntryQuery } from "./annotation-queue.ts";
 import { selectWithStatus, addEntryColumns } from "./annotation-queue-queries.ts";
 import { parseEntryRow } from "./annotation-queue-row.ts";
-import type { QueueProgress, QueueReviewReads, ReviewedRun } from "./queue-review.ts";
+import type { QueueProgress, QueueReviewReads, ListedEntry } from "./queue-review.ts";
 import { queueReviewQueries } from "./queue-review-queries.ts";
 import { microsNow } from "../storage/clock.ts";
 import type { Clock } from "../storage/clock.ts";
@@ -17,7 +17,7 @@ export class QueueReviewReader implements QueueReviewReads {
     this.#clock = clock;
   }
 
-  async listRuns(tenantId: string, query: EntryQuery): Promise<readonly ReviewedRun[]> {
+  async listRuns(tenantId: string, query: EntryQuery): Promise<readonly ListedEntry[]> {
     const nowMicros = this.#clock();
     const rows = await this.#db.all(
       addEntryColumns(selectWithStatus(tenantId, query))

@@ -127,16 +127,16 @@ export class QueueReviewWriter implements QueueReviewWrites {
   ): Promise<string | undefined> {
     // If the queue has disabled claims, all stored claims must count as expired.
     const nowMicros = claimMicros === undefined ? Number.MAX_SAFE_INTEGER : this.#clock();
-    const waiting = { tenantId, queueId, reviewer, reviewersPerRun, nowMicros };
+    const waitingValues = { tenantId, queueId, reviewer, reviewersPerRun, nowMicros };
     const { findNext, findSkipped, findAfter, findBefore } = queueReviewQueries;
     const row =
       "entryId" in choice
         ? await this.#db.first(choice.kind === "before" ? findBefore : findAfter, {
-            ...waiting,
+            ...waitingValues,
             entryId: choice.entryId,
           })
-        : ((await this.#db.first(findNext, waiting)) ??
-          (await this.#db.first(findSkipped, waiting)));
+        : ((await this.#db.first(findNext, waitingValues)) ??
+          (await this.#db.first(findSkipped, waitingValues)));
     return row?.id;
   }
 

@@ -11,14 +11,14 @@ export const namelessReviewer = "";
 export function toReviewerId(name: string): string {
   const digits = createHash("sha256").update(`reviewer ${name}`).digest("hex");
   const variant = ((Number.parseInt(digits.slice(16, 17), 16) & 3) | 8).toString(16);
-  const parts = [
+  const uuidParts = [
     digits.slice(0, 8),
     digits.slice(8, 12),
     `8${digits.slice(13, 16)}`,
     variant + digits.slice(17, 20),
     digits.slice(20, 32),
   ];
-  return parts.join("-");
+  return uuidParts.join("-");
 }
 
 /** How the runs of a queue are reviewed. */
@@ -102,7 +102,7 @@ export interface QueueProgress {
 }
 
 /** An entry in a list, with some fields of its run. */
-export interface ReviewedRun extends QueueEntry {
+export interface ListedEntry extends QueueEntry {
   readonly name: string;
   readonly runType: string;
   readonly hasError: boolean;
@@ -112,7 +112,7 @@ export interface ReviewedRun extends QueueEntry {
 
 export interface QueueReviewReads {
   /** Lists the entries of a queue in its order. */
-  listRuns(tenantId: string, query: EntryQuery): Promise<readonly ReviewedRun[]>;
+  listRuns(tenantId: string, query: EntryQuery): Promise<readonly ListedEntry[]>;
   readProgress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress>;
 }
 

@@ -59,8 +59,12 @@ export async function listQueueRuns(
   const page = parsePage(query);
   const status = parseStatus(query);
   const { id: queueId } = await findQueue(dependencies.store, request);
-  const items = await serializeQueuedRuns(dependencies, request, { queueId, status, ...page });
-  return reply.type(jsonType).send(toArrayJson(items));
+  const serializedRuns = await serializeQueuedRuns(dependencies, request, {
+    queueId,
+    status,
+    ...page,
+  });
+  return reply.type(jsonType).send(toArrayJson(serializedRuns));
 }
 
 /** `GET /annotation-queues/{id}/run/{index}`: reads the run at an index of the queue, which starts at 0. */

@@ -8,7 +8,7 @@ const maxFreeBytes = 16_777_216;
  * Milliseconds between two checks for unused buffers. A buffer is released at the second check that finds it
  * unused, so after 5 to 10 seconds.
  */
-const idleMs = 5_000;
+const idleCheckIntervalMs = 5_000;
 
 interface PooledBuffer {
   readonly buffer: ArrayBuffer;
@@ -68,7 +68,7 @@ export class BatchMemory {
 
   /** The timer does not keep the process alive and is cleared once the pool is empty. */
   #startTimer(): NodeJS.Timeout {
-    return setInterval(() => this.#releaseIdle(), idleMs).unref();
+    return setInterval(() => this.#releaseIdle(), idleCheckIntervalMs).unref();
   }
 
   #releaseIdle(): void {

@@ -76,17 +76,17 @@ export function mergeRecord(
   const received = selectReceivedColumns(record, context);
   const previous = row ?? createEmptyRow(record.id, context);
   const values: Mutable<ColumnValues> = pickColumns(previous);
-  let { patched } = previous;
+  let { patchBits } = previous;
   let bit = 1;
   for (const name of columnNames) {
-    if (isPost ? (patched & bit) === 0 : received[name] !== undefined) {
+    if (isPost ? (patchBits & bit) === 0 : received[name] !== undefined) {
       setColumn(values, name, received[name] ?? defaultValues[name](context));
-      patched |= isPost ? 0 : bit;
+      patchBits |= isPost ? 0 : bit;
     }
     bit <<= 1;
   }
-  if (!isPost && patched < maxPatches * patchUnit) {
-    patched += patchUnit;
+  if (!isPost && patchBits < maxPatches * patchUnit) {
+    patchBits += patchUnit;
   }
   return {
     ...values,
@@ -94,7 +94,7 @@ export function mergeRecord(
     traceId: context.position.traceId,
     dottedOrder: context.position.dottedOrder,
     posted: isPost || previous.posted,
-    patched,
+    patchBits: patchBits,
     measures: previous.measures,
   };
 }
@@ -115,7 +115,7 @@ function createRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
     dottedOrder: position.dottedOrder,
     referenceExampleId: columns.referenceExampleId ?? null,
     posted: true,
-    patched: 0,
+    patchBits: 0,
     measures: "none",
   };
 }
@@ -176,7 +176,7 @@ const createEmptyRow = (id: string, context: MergeContext): RunRow => ({
   traceId: context.position.traceId,
   dottedOrder: context.position.dottedOrder,
   posted: false,
-  patched: 0,
+  patchBits: 0,
   measures: "none",
 });
 
@@ -192,23 +192,23 @@ function readStart(dottedOrder: string): number | undefined {
  */
 export function resolvePosition(
   record: RunRecord,
-  stored: RunRow | undefined,
+  storedRow: RunRow | undefined,
   findRow: (id: string) => RunRow | undefined,
 ): TracePosition | { readonly reason: string } {
-  const contradiction = findContradiction(record, stored);
+  const contradiction = findContradiction(record, storedRow);
   if (contradiction !== undefined) {
     return { reason: contradiction };
   }
   if (record.dottedOrder !== undefined) {
     return parsePosition(record.dottedOrder);
   }
-  if (stored !== undefined && stored.dottedOrder !== "") {
-    return parsePosition(stored.dottedOrder);
+  if (storedRow !== undefined && storedRow.dottedOrder !== "") {
+    return parsePosition(storedRow.dottedOrder);
   }
   return record.operation === "post"
     ? derivePosition(record, findRow)
     : {
-        traceId: record.traceId ?? stored?.traceId ?? record.id,
+        traceId: record.traceId ?? storedRow?.traceId ?? record.id,
         dottedOrder: "",
         parentRunId: null,
       };

@@ -25,12 +25,12 @@ export function selectRunSource(
 const sources: { r?: FilterSource; q?: FilterSource } = {};
 
 function createSource(run: string): FilterSource {
-  const metadata = memberSql(run, { member: "extra", inner: ".metadata", type: "object" });
-  const inputs = memberSql(run, { member: "inputs", type: "object" });
-  const outputs = memberSql(run, { member: "outputs", type: "object" });
-  const tags = memberSql(run, { member: "tags", type: "array" });
-  const { first_token_us: firstToken, ...usage } = measureColumnSql(run);
-  const error = `(${memberSql(run, { member: "error" })} ->> '$')`;
+  const metadata = createMemberSql(run, { member: "extra", inner: ".metadata", type: "object" });
+  const inputs = createMemberSql(run, { member: "inputs", type: "object" });
+  const outputs = createMemberSql(run, { member: "outputs", type: "object" });
+  const tags = createMemberSql(run, { member: "tags", type: "array" });
+  const { first_token_us: firstToken, ...usage } = createMeasureColumnSql(run);
+  const error = `(${createMemberSql(run, { member: "error" })} ->> '$')`;
   return {
     columns: {
       id: `${run}.id`,
@@ -53,7 +53,7 @@ function createSource(run: string): FilterSource {
       is_root: `(${run}.parent_run_id IS NULL)`,
       error: `(${run}.has_error = 1)`,
     },
-    lists: { tags, tag: tags, thread_id: threadIdsSql(metadata) },
+    lists: { tags, tag: tags, thread_id: createThreadIdsSql(metadata) },
     objects: { metadata, inputs, outputs },
     feedback: {
       from: "feedback f",
@@ -87,7 +87,7 @@ interface Member {
  * SQL for the JSON text of a member of the run's merged payload; NULL if no payload has it. SQLite parses JSON of up
  * to 1,000 levels. Deeper payloads are skipped, because they would make the whole query fail.
  */
-function memberSql(run: string, { member, inner = "", type }: Member): string {
+function createMemberSql(run: string, { member, inner = "", type }: Member): string {
   const path = `'$.${member}${inner}'`;
   const value = `p.body -> ${path}`;
   const selected =
@@ -100,7 +100,7 @@ function memberSql(run: string, { member, inner = "", type }: Member): string {
 /** Metadata keys that contain the id of the conversation (thread) to which a run belongs. */
 export const threadKeys = ["session_id", "thread_id", "conversation_id"] as const;
 
-const threadIdsSql = (metadata: string): string =>
+const createThreadIdsSql = (metadata: string): string =>
   `(SELECT json_group_array(m.atom) FROM json_each(${metadata}) m
     WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
 
@@ -108,19 +108,19 @@ const threadIdsSql = (metadata: string): string =>
  * SQL for the measures of a run: their columns, or, for rows that were stored before these columns existed, the
  * numbers in the payload.
  */
-export function measureColumnSql(run: string): Readonly<Record<MeasureName, string>> {
+export function createMeasureColumnSql(runAlias: string): Readonly<Record<MeasureName, string>> {
   const roots = {
-    outputs: memberSql(run, { member: "outputs", type: "object" }),
-    metadata: memberSql(run, { member: "extra", inner: ".metadata", type: "object" }),
+    outputs: createMemberSql(runAlias, { member: "outputs", type: "object" }),
+    metadata: createMemberSql(runAlias, { member: "extra", inner: ".metadata", type: "object" }),
   };
-  const payloadSql = (name: MeasureName): string =>
+  const createPayloadSql = (name: MeasureName): string =>
     name === "first_token_us"
-      ? firstTokenSql(memberSql(run, { member: "events", type: "array" }))
-      : usageSql(roots, name);
+      ? createFirstTokenSql(createMemberSql(runAlias, { member: "events", type: "array" }))
+      : createUsageSql(roots, name);
   return Object.fromEntries(
     measureNames.map((name) => [
       name,
-      `CASE ${run}.measured WHEN 0 THEN ${payloadSql(name)} ELSE ${run}.${name} END`,
+      `CASE ${runAlias}.measured WHEN 0 THEN ${createPayloadSql(name)} ELSE ${runAlias}.${name} END`,
     ]),
   ) as Record<MeasureName, string>;
 }
@@ -129,7 +129,7 @@ export function measureColumnSql(run: string): Readonly<Record<MeasureName, stri
  * SQL for the time of the first token, in microseconds since the Unix epoch. The times of events are ISO 8601 strings
  * or epoch milliseconds.
  */
-const firstTokenSql = (events: string): string =>
+const createFirstTokenSql = (events: string): string =>
   `(SELECT CASE typeof(v.value ->> '$.time') WHEN 'text'
       THEN CAST(round(unixepoch(v.value ->> '$.time', 'subsec') * 1000) * 1000 AS INTEGER)
       ELSE CAST((v.value ->> '$.time') * 1000 AS INTEGER) END
@@ -137,20 +137,20 @@ const firstTokenSql = (events: string): string =>
 
 type RootSql = Readonly<Record<"outputs" | "metadata", string>>;
 
-function usageSql(roots: RootSql, name: UsageName): string {
+function createUsageSql(roots: RootSql, name: UsageName): string {
   const [prompt, completion] = [
-    firstReportedSql(roots, "prompt_tokens"),
-    firstReportedSql(roots, "completion_tokens"),
+    createFirstReportedSql(roots, "prompt_tokens"),
+    createFirstReportedSql(roots, "completion_tokens"),
   ];
   return name === "total_tokens"
-    ? `coalesce(${firstReportedSql(roots, name)}, ${prompt} + ${completion})`
-    : firstReportedSql(roots, name);
+    ? `coalesce(${createFirstReportedSql(roots, name)}, ${prompt} + ${completion})`
+    : createFirstReportedSql(roots, name);
 }
 
-function firstReportedSql(roots: RootSql, name: UsageName): string {
+function createFirstReportedSql(roots: RootSql, name: UsageName): string {
   const values = usageSources.flatMap(({ root, steps, names }) => {
     const path = [...steps, names[name]].map(toPathStep).join("");
-    return names[name] === undefined ? [] : [numberSql(roots[root], `$${path}`)];
+    return names[name] === undefined ? [] : [createNumberSql(roots[root], `$${path}`)];
   });
   return `coalesce(${values.join(", ")})`;
 }
@@ -158,5 +158,5 @@ function firstReportedSql(roots: RootSql, name: UsageName): string {
 const toPathStep = (step: string | number | undefined): string =>
   typeof step === "number" ? `[${step}]` : `.${step}`;
 
-const numberSql = (json: string, path: string): string =>
+const createNumberSql = (json: string, path: string): string =>
   `(SELECT n.atom FROM json_each(${json}, '${path}') n WHERE n.type IN ('integer', 'real') LIMIT 1)`;

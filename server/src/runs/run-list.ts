@@ -3,7 +3,7 @@ import type { RunFilter, RunPosition } from "./run-query.ts";
 import type { RunPart, StoredRun } from "./run-row.ts";
 
 /** Microseconds of one interval in the table of run counts. */
-export const countMicros = 10_000_000;
+export const countIntervalMicros = 10_000_000;
 
 /** The value by which a list of runs is sorted. */
 export type RunSort = "start" | "latency";
@@ -48,7 +48,7 @@ export interface CountQuery {
   readonly isRoot: boolean | undefined;
   readonly fromMicros: number;
   readonly toMicros: number;
-  /** Width of each interval; a multiple of {@link countMicros}. */
+  /** Width of each interval; a multiple of {@link countIntervalMicros}. */
   readonly widthMicros: number;
 }
 

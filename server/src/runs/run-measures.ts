@@ -68,13 +68,16 @@ function containsAny(json: Buffer | undefined, needles: readonly Buffer[]): bool
 type Roots = Readonly<Record<"outputs" | "extra", Buffer | undefined>>;
 
 function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
-  const membersOf = (json: Buffer | undefined): Members =>
+  const findOrReadMembers = (json: Buffer | undefined): Members =>
     json?.[0] === openBrace
       ? (findMembers(json) ?? new JsonCursor(json).readMembers())
       : new Map<string, Buffer>();
   const descend = (json: Buffer | undefined, step: string | number): Buffer | undefined =>
-    typeof step === "number" ? readItems(json)[step] : membersOf(json).get(step);
-  const roots = { outputs: membersOf(outputs), metadata: membersOf(descend(extra, "metadata")) };
+    typeof step === "number" ? readItems(json)[step] : findOrReadMembers(json).get(step);
+  const roots = {
+    outputs: findOrReadMembers(outputs),
+    metadata: findOrReadMembers(descend(extra, "metadata")),
+  };
   const measures: Record<UsageName, number | null> = { ...noMeasures };
   for (const { root, steps, names } of usageSources) {
     const [first = "", ...innerSteps] = steps;

@@ -16,9 +16,9 @@ export interface RunFilter {
   readonly isRoot?: boolean;
   readonly hasError?: boolean;
   /** The earliest start time, included. */
-  readonly startMicros?: number;
+  readonly earliestStartMicros?: number;
   /** The latest start time, included. */
-  readonly endMicros?: number;
+  readonly latestStartMicros?: number;
   /** Substring of the name or of the payload's JSON text. The case of ASCII letters is ignored. */
   readonly text?: string;
   /** Filters of the filter language that the run itself must match. */

@@ -20,7 +20,7 @@ export interface RunRow {
   /** Whether the operation that creates the run (the post) was received. */
   readonly posted: boolean;
   /** A bit for each column that an update (a patch) has set, and the number of patches; see `merge.ts`. */
-  readonly patched: number;
+  readonly patchBits: number;
   /**
    * Whether the run has measures (`run-measures.ts`). "unread": the row was stored before measures had columns, so
    * they must be read from the payload.

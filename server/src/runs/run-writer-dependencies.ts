@@ -15,7 +15,7 @@ export interface RunProjects {
     project: NamedProject,
   ): string | undefined | { readonly reason: string };
   /** Returns the key of the default project for a run that names no project; an empty text if the run names one. */
-  resolveDefault(tenantId: string, named: NamedProject): string;
+  resolveDefault(tenantId: string, namedProject: NamedProject): string;
   /**
    * Returns the key of the project with this name, or of the default project if the name is `null`. Creates a missing
    * project.

@@ -11,9 +11,9 @@ export class ShareReader implements ShareReads {
   readonly #db: Database;
   readonly #tokens: TokenCipher;
 
-  constructor(db: Database, tokens: TokenCipher) {
+  constructor(db: Database, tokenCipher: TokenCipher) {
     this.#db = db;
-    this.#tokens = tokens;
+    this.#tokens = tokenCipher;
   }
 
   async find(token: string): Promise<SharedScope | undefined> {

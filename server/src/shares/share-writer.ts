@@ -12,9 +12,9 @@ export class ShareWriter implements ShareWrites {
   readonly #db: Database;
   readonly #tokens: TokenCipher;
 
-  constructor(db: Database, tokens: TokenCipher) {
+  constructor(db: Database, tokenCipher: TokenCipher) {
     this.#db = db;
-    this.#tokens = tokens;
+    this.#tokens = tokenCipher;
   }
 
   async shareTrace(tenantId: string, rootId: string): Promise<string> {
@@ -24,9 +24,9 @@ export class ShareWriter implements ShareWrites {
     }
     const { id, trace_id: traceId } = root;
     const owner = tokenOwner.trace(id);
-    const found = await this.#db.first(shareQueries.findTrace, { traceId, id });
-    if (found !== undefined) {
-      return this.#decrypt(found.sealed, owner);
+    const existingShare = await this.#db.first(shareQueries.findTrace, { traceId, id });
+    if (existingShare !== undefined) {
+      return this.#decrypt(existingShare.sealed, owner);
     }
     const { token, ...columns } = this.#createToken(owner);
     await this.#db.run(shareQueries.insertTrace, { ...columns, ...root });
@@ -75,8 +75,8 @@ export class ShareWriter implements ShareWrites {
    *
    * @throws RequestError 409: the token can't be decrypted.
    */
-  #decrypt(sealed: string, owner: string): string {
-    return readToken(decryptToken(this.#tokens, sealed, owner));
+  #decrypt(encryptedToken: string, owner: string): string {
+    return readToken(decryptToken(this.#tokens, encryptedToken, owner));
   }
 
   #createToken(owner: string) {

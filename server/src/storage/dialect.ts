@@ -7,7 +7,7 @@ import {
   sql,
 } from "kysely";
 import type { Expression, OperationNode, OperationNodeSource, RootOperationNode } from "kysely";
-import { withinDeadline } from "./sqlite/query-clock.ts";
+import { withinDeadlineSql } from "./sqlite/query-clock.ts";
 
 // The SQL that SQLite and PostgreSQL write differently. All other SQL is written once, with the query builder.
 
@@ -76,8 +76,8 @@ export const fillPlaceholders = <Value>(
   text: string,
   operands: readonly unknown[],
 ): Expression<Value> => {
-  const parts: readonly string[] = text.split("?");
-  return sql<Value>(Object.assign([...parts], { raw: parts }), ...operands);
+  const templateStrings: readonly string[] = text.split("?");
+  return sql<Value>(Object.assign([...templateStrings], { raw: templateStrings }), ...operands);
 };
 
 type Text = Expression<string> | Expression<string | null>;
@@ -140,11 +140,11 @@ export function hasAllInMember(
   member: string,
   list: TextList,
 ): EngineExpression<boolean> {
-  const wanted = toJsonText(list);
+  const listJson = toJsonText(list);
   return perEngine<boolean>({
-    sqlite: sql`NOT EXISTS (SELECT value FROM json_each(${wanted})
+    sqlite: sql`NOT EXISTS (SELECT value FROM json_each(${listJson})
       EXCEPT SELECT value FROM json_each(${json}, ${`$.${member}`}))`,
-    postgres: sql`${toReadableJson(json)} -> ${member} @> ${toReadableJson(wanted)}`,
+    postgres: sql`${toReadableJson(json)} -> ${member} @> ${toReadableJson(listJson)}`,
   });
 }
 
@@ -175,8 +175,8 @@ export const withoutIndex = <Value>(column: Expression<Value>): EngineExpression
  *
  * @param column - a column whose value differs from row to row
  */
-export const withinTimeLimit = (column: string): EngineExpression<boolean> =>
-  perEngine<boolean>({ sqlite: sql.raw(withinDeadline(column)), postgres: sql`true` });
+export const isWithinTimeLimit = (column: string): EngineExpression<boolean> =>
+  perEngine<boolean>({ sqlite: sql.raw(withinDeadlineSql(column)), postgres: sql`true` });
 
 /**
  * Converts a JSON text to `jsonb` in PostgreSQL. Strings in `jsonb` can't contain NUL or half of a surrogate pair, so

@@ -12,4 +12,4 @@ const outputFolder = new URL(
  *
  * @param name - path in the build folder, without a leading slash.
  */
-export const distFile = (name: string): URL => new URL(name, outputFolder);
+export const toDistFileUrl = (name: string): URL => new URL(name, outputFolder);

@@ -111,16 +111,16 @@ export class QueryForms<Row, Values extends object, Options = void> {
 
   /** Selects the query for these values. Run it with the same values. */
   select(values: Values, options: Options): Query<Row, Values> {
-    const given: string[] = [];
+    const givenNames: string[] = [];
     for (const [name, value] of Object.entries(values)) {
       if (value !== undefined) {
-        given.push(name);
+        givenNames.push(name);
       }
     }
-    const form = `${given.join()} ${JSON.stringify(options)}`;
+    const form = `${givenNames.join()} ${JSON.stringify(options)}`;
     const query =
       this.#forms.get(form) ??
-      new Query<Row, Values>(() => this.#build(createParameters<Values>(given), options));
+      new Query<Row, Values>(() => this.#build(createParameters<Values>(givenNames), options));
     this.#forms.delete(form);
     this.#forms.set(form, query);
     if (this.#forms.size > maxForms) {

@@ -33,22 +33,22 @@ export function toIds<Value>(tenantId: string, value: Value): Value {
     text.endsWith(keySuffix) && text.length === idOf(text).length + keySuffix.length
       ? idOf(text)
       : text;
-  const convert = (part: unknown): unknown => {
-    if (typeof part === "string") {
-      return toId(part);
+  const convert = (nestedValue: unknown): unknown => {
+    if (typeof nestedValue === "string") {
+      return toId(nestedValue);
     }
-    if (Array.isArray(part)) {
-      return part.map(convert);
+    if (Array.isArray(nestedValue)) {
+      return nestedValue.map(convert);
     }
-    if (part instanceof Map) {
-      return new Map([...part].map(([key, member]) => [convert(key), convert(member)]));
+    if (nestedValue instanceof Map) {
+      return new Map([...nestedValue].map(([key, member]) => [convert(key), convert(member)]));
     }
-    if (isPlainObject(part)) {
+    if (isPlainObject(nestedValue)) {
       return Object.fromEntries(
-        Object.entries(part).map(([name, member]) => [toId(name), convert(member)]),
+        Object.entries(nestedValue).map(([name, member]) => [toId(name), convert(member)]),
       );
     }
-    return part;
+    return nestedValue;
   };
   return convert(value) as Value;
 }

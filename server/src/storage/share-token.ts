@@ -53,7 +53,7 @@ export const tokenOwner = {
 
 /** Decrypts the token of a row. */
 export const decryptToken = (
-  tokens: TokenCipher,
+  tokenCipher: TokenCipher,
   encryptedToken: string,
   owner: string,
-): Exclude<ShareToken, null> => tokens.decrypt(encryptedToken, owner) ?? { isHidden: true };
+): Exclude<ShareToken, null> => tokenCipher.decrypt(encryptedToken, owner) ?? { isHidden: true };

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "./dist-files.ts";
+import { toDistFileUrl } from "./dist-files.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage } from "./threads.ts";
@@ -154,7 +154,7 @@ export class WorkThreads {
 
   async #startThread(): Promise<Worker> {
     this.#startingCount += 1;
-    const thread = new Worker(distFile("work.worker.js"), {
+    const thread = new Worker(toDistFileUrl("work.worker.js"), {
       ...threadOptions,
       name: "millrace-work",
       resourceLimits: { maxOldGenerationSizeMb: serverLimits.workHeapMebibytes },

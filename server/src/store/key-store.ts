@@ -4,7 +4,7 @@ import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { openSecondWriter, openWriter } from "./schema.ts";
-import { databaseFile, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
+import { databaseFileName, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
@@ -47,16 +47,19 @@ export class KeyStore {
    * @throws {@link ServerError} the folder can't be used.
    */
   constructor(dataDir: string) {
-    const path = prepareFolder(dataDir);
-    const file = join(path, databaseFile);
-    this.#lock = lockIfFree(path);
+    const folderPath = prepareFolder(dataDir);
+    const databasePath = join(folderPath, databaseFileName);
+    this.#lock = lockIfFree(folderPath);
     try {
-      this.#db = this.#lock === undefined ? openSecondWriter(file) : openWriter(file);
+      this.#db =
+        this.#lock === undefined ? openSecondWriter(databasePath) : openWriter(databasePath);
     } catch (cause) {
       this.#lock?.release();
-      throw new ServerError("DATA_DIR", `Failed to open ${file}: ${messageOf(cause)}`, { cause });
+      throw new ServerError("DATA_DIR", `Failed to open ${databasePath}: ${messageOf(cause)}`, {
+        cause,
+      });
     }
-    restrictFiles(path);
+    restrictFiles(folderPath);
     const database = new SqliteDatabase(this.#db);
     this.#reader = new TenantReader(database);
     this.#writer = new TenantWriter(database);

@@ -10,24 +10,24 @@ import { TenantQueues } from "../tenants/tenant-queues.ts";
 /** Limits of the pool. */
 interface PoolSizes {
   /** Number of reader threads. */
-  readonly threads: number;
+  readonly threadCount: number;
   /**
-   * Long queries that may run at once. Fewer than `threads`, so that a quick query never waits for long ones only.
+   * Long queries that may run at once. Fewer than `threadCount`, so that a quick query never waits for long ones only.
    */
-  readonly longQueries: number;
+  readonly maxLongQueries: number;
   /**
-   * Long queries of one tenant that may run at once. Fewer than `longQueries`, so that no tenant can use all of them.
+   * Long queries of one tenant that may run at once. Fewer than `maxLongQueries`, so that no tenant can use all of them.
    */
-  readonly longQueriesOfTenant: number;
+  readonly maxLongQueriesOfTenant: number;
   /** How many queries of one tenant and weight may wait; further ones are refused. */
-  readonly waiting: number;
+  readonly maxWaitingQueries: number;
 }
 
 const defaultSizes: PoolSizes = {
-  threads: serverLimits.readerThreads,
-  longQueries: serverLimits.longQueries,
-  longQueriesOfTenant: serverLimits.longQueriesOfTenant,
-  waiting: serverLimits.waitingQueries,
+  threadCount: serverLimits.readerThreads,
+  maxLongQueries: serverLimits.longQueries,
+  maxLongQueriesOfTenant: serverLimits.longQueriesOfTenant,
+  maxWaitingQueries: serverLimits.waitingQueries,
 };
 
 /** A thread that runs queries, one at a time. */
@@ -90,8 +90,8 @@ export class ReadPool {
     if (scope?.isClosed === true) {
       return Promise.reject(createAbortedError());
     }
-    if (this.#queues[weight].countItems(tenantId) >= this.#sizes.waiting) {
-      const detail = `${this.#sizes.waiting} queries are already waiting; retry later, or send fewer at once`;
+    if (this.#queues[weight].countItems(tenantId) >= this.#sizes.maxWaitingQueries) {
+      const detail = `${this.#sizes.maxWaitingQueries} queries are already waiting; retry later, or send fewer at once`;
       return Promise.reject(new RequestError(503, detail, 1));
     }
     return new Promise((resolve, reject) => {
@@ -164,16 +164,16 @@ export class ReadPool {
 
   /** Takes the next query to run; `undefined` if none may start now. */
   #takeNext(): Query | undefined {
-    if (this.#idle.length === 0 && this.#threads.length >= this.#sizes.threads) {
+    if (this.#idle.length === 0 && this.#threads.length >= this.#sizes.threadCount) {
       return undefined;
     }
     const quickQuery = this.#queues.quick.dequeue(() => true);
-    if (quickQuery !== undefined || this.#longRunning >= this.#sizes.longQueries) {
+    if (quickQuery !== undefined || this.#longRunning >= this.#sizes.maxLongQueries) {
       return quickQuery;
     }
-    const maxLongQueries = this.#sizes.longQueriesOfTenant;
+    const maxLongQueriesOfTenant = this.#sizes.maxLongQueriesOfTenant;
     return this.#queues.long.dequeue(
-      (tenantId) => (this.#longRunningByTenant.get(tenantId) ?? 0) < maxLongQueries,
+      (tenantId) => (this.#longRunningByTenant.get(tenantId) ?? 0) < maxLongQueriesOfTenant,
     );
   }
 

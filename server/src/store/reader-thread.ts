@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../storage/dist-files.ts";
+import { toDistFileUrl } from "../storage/dist-files.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
@@ -56,7 +56,7 @@ export class ReaderThread {
   }
 
   async #start(): Promise<Worker> {
-    const worker = new Worker(distFile("reader.worker.js"), {
+    const worker = new Worker(toDistFileUrl("reader.worker.js"), {
       ...threadOptions,
       name: "millrace-reader",
       workerData: { path: this.#path, cancelFlag: this.#cancelFlag } satisfies ReaderData,

@@ -32,7 +32,7 @@ import { createDatasetWriteDependencies } from "../datasets/examples/sqlite/data
 import { DatasetReader } from "../datasets/dataset-reader.ts";
 import { DatasetWriter } from "../datasets/dataset-writer.ts";
 import type { DatasetWriteSteps } from "../datasets/dataset-writer.ts";
-import { SqliteDatasetExamples } from "../datasets/examples/sqlite/dataset-examples.ts";
+import { SqliteDatasetExamplesWriter } from "../datasets/examples/sqlite/dataset-examples.ts";
 import { ExampleReader } from "../datasets/examples/example-reader.ts";
 import { SqliteExampleSearch } from "../datasets/examples/sqlite/text-search.ts";
 import { ExampleWriter } from "../datasets/examples/example-writer.ts";
@@ -146,7 +146,7 @@ export function createReaders(db: Connection): Readers {
   const readers = {
     datasets: new DatasetReader(database, tokenKeysOf(db)),
     examples: new ExampleReader(database, {
-      tokens: tokenKeysOf(db),
+      tokenCipher: tokenKeysOf(db),
       search: new SqliteExampleSearch(database),
     }),
     experiments: new ExperimentReader(db),
@@ -166,7 +166,7 @@ export function createReaders(db: Connection): Readers {
     traces: new TraceReader(db),
     views: new ViewRepository(database),
   };
-  const scopedReaders = scopeToTenants<ScopedReaders>(readers, keys, readArguments);
+  const scopedReaders = scopeToTenants<ScopedReaders>(readers, keys, readerArguments);
   return { ...scopedReaders, runPages: new RunPageReader(scopedReaders, () => db.checkLimit()) };
 }
 
@@ -186,10 +186,10 @@ export function createWriters(db: Connection) {
   const runProjects = new SqliteRunProjects(db, keys, stepSize);
   const datasetDependencies = createDatasetWriteDependencies(db, keys);
   const largeExamples = new LargeExampleWriter(datasetDependencies);
-  const exampleParts = {
+  const exampleDependencies = {
     keys,
-    tokens: tokenKeysOf(db),
-    schemas: datasetDependencies.schemas,
+    tokenCipher: tokenKeysOf(db),
+    schemaChecks: datasetDependencies.schemaChecks,
     engine: new SqliteExampleWriteEngine(datasetDependencies),
   };
   const scopedWriters = {
@@ -205,17 +205,17 @@ export function createWriters(db: Connection) {
     views: new ViewRepository(database),
     datasets: new DatasetWriter(database, {
       keys,
-      tokens: tokenKeysOf(db),
-      schemas: datasetDependencies.schemas,
-      examples: new SqliteDatasetExamples(datasetDependencies, largeExamples),
+      tokenCipher: tokenKeysOf(db),
+      schemaChecks: datasetDependencies.schemaChecks,
+      examples: new SqliteDatasetExamplesWriter(datasetDependencies, largeExamples),
       index: datasetDependencies.textIndex,
     }),
-    examples: new ExampleWriter(database, exampleParts),
+    examples: new ExampleWriter(database, exampleDependencies),
     largeExamples,
-    uploads: new UploadWriter(database, exampleParts),
+    uploads: new UploadWriter(database, exampleDependencies),
   };
   const requestableWriters = {
-    ...scopeToTenants(scopedWriters, keys, writeArguments),
+    ...scopeToTenants(scopedWriters, keys, writerArguments),
     runs: new RunWriter(db, {
       projects: runProjects,
       feedback: new SqliteRunFeedback(db, keys),
@@ -226,7 +226,7 @@ export function createWriters(db: Connection) {
   return {
     ...requestableWriters,
     textIndex: new TextIndexWriter(db),
-    schemas: datasetDependencies.schemas,
+    schemas: datasetDependencies.schemaChecks,
     stepSize,
   };
 }
@@ -237,46 +237,53 @@ export type SqliteWriters = ReturnType<typeof createWriters>;
 type ScopedReaders = Omit<Readers, "runPages">;
 
 /** For each query, replaces the ids in its arguments by the keys under which rows are stored. */
-const readArguments: ArgumentTable<ScopedReaders> = {
+const readerArguments: ArgumentTable<ScopedReaders> = {
   annotationQueues: {
     find: unchanged,
-    list: ([tenantId, query], { dataset, run }) => [
+    list: ([tenantId, query], { toDatasetKey, toRunKey }) => [
       tenantId,
-      replaceMembers(query, { defaultDatasetId: dataset, runId: run }),
+      replaceMembers(query, { defaultDatasetId: toDatasetKey, runId: toRunKey }),
     ],
     listEntries: unchanged,
     countEntries: unchanged,
-    readLastAdded: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
+    readLastAdded: ([tenantId, ids], { toRunKeys }) => [tenantId, toRunKeys(ids)],
   },
   comparatives: {
-    list: ([tenantId, query], { dataset }) => [
+    list: ([tenantId, query], { toDatasetKey }) => [
       tenantId,
-      replaceMembers(query, { datasetId: dataset }),
+      replaceMembers(query, { datasetId: toDatasetKey }),
     ],
   },
   feedback: {
     find: unchanged,
-    list: ([tenantId, query], { runs, projects }) => [
+    list: ([tenantId, query], { toRunKeys, toProjectKeys }) => [
       tenantId,
-      replaceMembers(query, { runIds: runs, projectIds: projects }),
+      replaceMembers(query, { runIds: toRunKeys, projectIds: toProjectKeys }),
     ],
-    readStatsOfRuns: ([tenantId, ids, ...rest], { runs }) => [tenantId, runs(ids), ...rest],
+    readStatsOfRuns: ([tenantId, ids, ...rest], { toRunKeys }) => [
+      tenantId,
+      toRunKeys(ids),
+      ...rest,
+    ],
     readStatsOfFilter: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
-    statsOfProjectRuns: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
-    statsOfProjects: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
+    statsOfProjectRuns: ([tenantId, ids], { toProjectKeys }) => [tenantId, toProjectKeys(ids)],
+    statsOfProjects: ([tenantId, ids], { toProjectKeys }) => [tenantId, toProjectKeys(ids)],
     statsOfComparatives: unchanged,
     findToken: scopedByToken,
     listTokens: withRunKey,
   },
   feedbackTrend: {
-    read: ([tenantId, query], { project }) => [
+    read: ([tenantId, query], { toProjectKey }) => [
       tenantId,
-      replaceMembers(query, { projectId: project }),
+      replaceMembers(query, { projectId: toProjectKey }),
     ],
   },
   datasets: {
     find: withDatasetKey,
-    list: ([tenantId, query], { datasets }) => [tenantId, replaceMembers(query, { ids: datasets })],
+    list: ([tenantId, query], { toDatasetKeys }) => [
+      tenantId,
+      replaceMembers(query, { ids: toDatasetKeys }),
+    ],
     findShared: scopedByToken,
     findVersion: withDatasetKey,
     listVersions: withDatasetKey,
@@ -285,45 +292,49 @@ const readArguments: ArgumentTable<ScopedReaders> = {
   },
   examples: {
     find: unchanged,
-    list: ([tenantId, query], { dataset }) => [
+    list: ([tenantId, query], { toDatasetKey }) => [
       tenantId,
-      replaceMembers(query, { filter: (filter) => replaceMembers(filter, { datasetId: dataset }) }),
+      replaceMembers(query, {
+        filter: (filter) => replaceMembers(filter, { datasetId: toDatasetKey }),
+      }),
     ],
-    preview: ([tenantId, query, chars], { dataset }) => [
+    preview: ([tenantId, query, chars], { toDatasetKey }) => [
       tenantId,
-      replaceMembers(query, { filter: (filter) => replaceMembers(filter, { datasetId: dataset }) }),
+      replaceMembers(query, {
+        filter: (filter) => replaceMembers(filter, { datasetId: toDatasetKey }),
+      }),
       chars,
     ],
-    count: ([tenantId, filter], { dataset }) => [
+    count: ([tenantId, filter], { toDatasetKey }) => [
       tenantId,
-      replaceMembers(filter, { datasetId: dataset }),
+      replaceMembers(filter, { datasetId: toDatasetKey }),
     ],
-    page: ([tenantId, query], { dataset }) => [
+    page: ([tenantId, query], { toDatasetKey }) => [
       tenantId,
-      replaceMembers(query, { datasetId: dataset }),
+      replaceMembers(query, { datasetId: toDatasetKey }),
     ],
     findDatasetId: unchanged,
     // The arguments contain ids of source runs. Rows of examples store these ids, not keys, so nothing is replaced.
     listSources: unchanged,
     listSplits: withDatasetKey,
-    search: ([tenantId, query], { dataset }) => [
+    search: ([tenantId, query], { toDatasetKey }) => [
       tenantId,
-      replaceMembers(query, { datasetId: dataset }),
+      replaceMembers(query, { datasetId: toDatasetKey }),
     ],
     findBlob: unchanged,
   },
   experiments: {
-    compare: ([tenantId, query], { project, projects }) => [
+    compare: ([tenantId, query], { toProjectKey, toProjectKeys }) => [
       tenantId,
-      replaceMembers(query, { experimentIds: projects, baselineId: project }),
+      replaceMembers(query, { experimentIds: toProjectKeys, baselineId: toProjectKey }),
     ],
     readUsageOfTraces: unchanged,
   },
   projects: {
     find: withProjectKey,
-    list: ([tenantId, query], { projects, datasets }) => [
+    list: ([tenantId, query], { toProjectKeys, toDatasetKeys }) => [
       tenantId,
-      replaceMembers(query, { ids: projects, referenceDatasetIds: datasets }),
+      replaceMembers(query, { ids: toProjectKeys, referenceDatasetIds: toDatasetKeys }),
     ],
   },
   prompts: {
@@ -342,35 +353,38 @@ const readArguments: ArgumentTable<ScopedReaders> = {
       tenantId,
       replaceMembers(query, {
         filter: (filter) => toRunFilter(filter, keys),
-        after: (after) => replaceMembers(after, { id: keys.run }),
+        after: (after) => replaceMembers(after, { id: keys.toRunKey }),
       }),
     ],
     readStatistics: ([tenantId, filter], keys) => [tenantId, toRunFilter(filter, keys)],
     findShared: scopedByToken,
-    findFile: ([tenantId, file], { run }) => [tenantId, replaceMembers(file, { runId: run })],
+    findFile: ([tenantId, file], { toRunKey }) => [
+      tenantId,
+      replaceMembers(file, { runId: toRunKey }),
+    ],
   },
   runLists: {
     search: ([tenantId, search], keys) => [
       tenantId,
       replaceMembers(search, {
-        projectId: keys.project,
+        projectId: keys.toProjectKey,
         filter: (filter) => toRunFilter(filter, keys),
-        after: (after) => replaceMembers(after, { id: keys.run }),
+        after: (after) => replaceMembers(after, { id: keys.toRunKey }),
       }),
     ],
     readStartTimeRange: withProjectKey,
-    countRuns: ([tenantId, query], { project }) => [
+    countRuns: ([tenantId, query], { toProjectKey }) => [
       tenantId,
-      replaceMembers(query, { projectId: project }),
+      replaceMembers(query, { projectId: toProjectKey }),
     ],
-    listSuggestions: ([tenantId, query], { project }) => [
+    listSuggestions: ([tenantId, query], { toProjectKey }) => [
       tenantId,
-      replaceMembers(query, { projectId: project }),
+      replaceMembers(query, { projectId: toProjectKey }),
     ],
   },
   shares: {
     find: scopedByToken,
-    findTraceTokens: ([tenantId, ids], { runs }) => [tenantId, runs(ids)],
+    findTraceTokens: ([tenantId, ids], { toRunKeys }) => [tenantId, toRunKeys(ids)],
     findThreadToken: withThreadKey,
   },
   storage: { measure: unchanged, listProjects: unchanged },
@@ -383,11 +397,17 @@ const readArguments: ArgumentTable<ScopedReaders> = {
     listKeys: unchanged,
   },
   traces: {
-    readPage: ([tenantId, query], { run }) => [tenantId, replaceMembers(query, { afterId: run })],
+    readPage: ([tenantId, query], { toRunKey }) => [
+      tenantId,
+      replaceMembers(query, { afterId: toRunKey }),
+    ],
   },
   views: {
     list: withProjectKey,
-    find: ([tenantId, key], { project }) => [tenantId, replaceMembers(key, { projectId: project })],
+    find: ([tenantId, key], { toProjectKey }) => [
+      tenantId,
+      replaceMembers(key, { projectId: toProjectKey }),
+    ],
   },
 };
 
@@ -398,30 +418,30 @@ const readArguments: ArgumentTable<ScopedReaders> = {
 type ScopedWriters = Omit<Writers, "runs">;
 
 /** For each write, replaces the ids in its arguments by the keys under which rows are stored. */
-const writeArguments: ArgumentTable<ScopedWriters> = {
+const writerArguments: ArgumentTable<ScopedWriters> = {
   annotationQueues: {
-    create: ([tenantId, draft], { dataset }) => [
+    create: ([tenantId, draft], { toDatasetKey }) => [
       tenantId,
-      replaceMembers(draft, { defaultDatasetId: dataset }),
+      replaceMembers(draft, { defaultDatasetId: toDatasetKey }),
     ],
-    update: ([tenantId, id, changes], { dataset }) => [
+    update: ([tenantId, id, changes], { toDatasetKey }) => [
       tenantId,
       id,
-      replaceMembers(changes, { defaultDatasetId: dataset }),
+      replaceMembers(changes, { defaultDatasetId: toDatasetKey }),
     ],
     delete: unchanged,
-    addRuns: ([tenantId, id, runs], { run, project }) => [
+    addRuns: ([tenantId, id, runs], { toRunKey, toProjectKey }) => [
       tenantId,
       id,
-      runs.map((entry) => replaceMembers(entry, { runId: run, projectId: project })),
+      runs.map((entry) => replaceMembers(entry, { runId: toRunKey, projectId: toProjectKey })),
     ],
     updateRun: unchanged,
     removeRun: unchanged,
   },
   comparatives: {
-    create: ([tenantId, draft], { projects, dataset }) => [
+    create: ([tenantId, draft], { toProjectKeys, toDatasetKey }) => [
       tenantId,
-      replaceMembers(draft, { experimentIds: projects, datasetId: dataset }),
+      replaceMembers(draft, { experimentIds: toProjectKeys, datasetId: toDatasetKey }),
     ],
   },
   // Feedback also arrives in batches of runs, so its ids are replaced where it is stored.
@@ -430,12 +450,12 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     create: unchanged,
     update: ([tenantId, id, changes], keys) => [
       tenantId,
-      keys.dataset(id),
+      keys.toDatasetKey(id),
       replaceMembers(changes, {
-        examples: (changed) => changed.map((example) => toExampleChange(example, keys)),
+        exampleChanges: (changed) => changed.map((example) => toExampleChange(example, keys)),
       }),
     ],
-    deleteMany: ([tenantId, ids], { datasets }) => [tenantId, datasets(ids)],
+    deleteMany: ([tenantId, ids], { toDatasetKeys }) => [tenantId, toDatasetKeys(ids)],
     sweep: unchanged,
     share: withDatasetKey,
     unshare: withDatasetKey,
@@ -444,16 +464,16 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     extendIndex: withDatasetKey,
   },
   examples: {
-    create: ([tenantId, drafts], { dataset }) => [
+    create: ([tenantId, drafts], { toDatasetKey }) => [
       tenantId,
-      drafts.map((draft) => replaceMembers(draft, { datasetId: dataset })),
+      drafts.map((draft) => replaceMembers(draft, { datasetId: toDatasetKey })),
     ],
     check: withDatasetKey,
     update: ([tenantId, exampleChanges, datasetId], keys) => {
       const changes = exampleChanges.map((change) => toExampleChange(change, keys));
       return datasetId === undefined
         ? [tenantId, changes]
-        : [tenantId, changes, keys.dataset(datasetId)];
+        : [tenantId, changes, keys.toDatasetKey(datasetId)];
     },
     deleteMany: unchanged,
   },
@@ -461,19 +481,19 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
     // The packed parts still contain ids: they are replaced after unpacking.
     create: unchanged,
     update: ([tenantId, parts, datasetId], keys) =>
-      datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.dataset(datasetId)],
+      datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.toDatasetKey(datasetId)],
     import: withDatasetKey,
     updateSplits: withDatasetKey,
   },
   uploads: { begin: unchanged, extend: withDatasetKey, end: withDatasetKey, drop: withDatasetKey },
   projects: {
-    create: ([tenantId, draft], { dataset }) => [
+    create: ([tenantId, draft], { toDatasetKey }) => [
       tenantId,
-      replaceMembers(draft, { referenceDatasetId: dataset }),
+      replaceMembers(draft, { referenceDatasetId: toDatasetKey }),
     ],
     update: withProjectKey,
     delete: withProjectKey,
-    deleteMany: ([tenantId, ids], { projects }) => [tenantId, projects(ids)],
+    deleteMany: ([tenantId, ids], { toProjectKeys }) => [tenantId, toProjectKeys(ids)],
   },
   prompts: {
     create: unchanged,
@@ -488,11 +508,11 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
   },
   queueReviews: { claim: unchanged, release: unchanged, finish: unchanged, reopen: unchanged },
   retention: {
-    set: ([tenantId, rule], { project }) => [
+    set: ([tenantId, rule], { toProjectKey }) => [
       tenantId,
-      replaceMembers(rule, { projectId: project }),
+      replaceMembers(rule, { projectId: toProjectKey }),
     ],
-    clear: ([tenantId, id], { project }) => [tenantId, id === null ? null : project(id)],
+    clear: ([tenantId, id], { toProjectKey }) => [tenantId, id === null ? null : toProjectKey(id)],
     sweep: unchanged,
   },
   shares: {
@@ -504,14 +524,14 @@ const writeArguments: ArgumentTable<ScopedWriters> = {
   tenants: { create: unchanged, setHandle: unchanged, createKey: unchanged, revokeKey: unchanged },
   views: {
     create: withProjectKey,
-    update: ([tenantId, key, changes], { project }) => [
+    update: ([tenantId, key, changes], { toProjectKey }) => [
       tenantId,
-      replaceMembers(key, { projectId: project }),
+      replaceMembers(key, { projectId: toProjectKey }),
       changes,
     ],
-    delete: ([tenantId, key], { project }) => [
+    delete: ([tenantId, key], { toProjectKey }) => [
       tenantId,
-      replaceMembers(key, { projectId: project }),
+      replaceMembers(key, { projectId: toProjectKey }),
     ],
   },
 };

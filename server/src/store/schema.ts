@@ -10,7 +10,7 @@ import { datasetTables } from "../datasets/dataset-tables.ts";
 import { examplePlaceTables } from "../datasets/examples/sqlite/example-place-tables.ts";
 import { feedbackTables } from "../feedback/feedback-tables.ts";
 import { runFacetRepairs, runFacetTables } from "../runs/tables/run-facet-tables.ts";
-import { runCountsOfDeleted, runListTables } from "../runs/tables/run-list-tables.ts";
+import { runCountRepairs, runListTables } from "../runs/tables/run-list-tables.ts";
 import { runMeasureTables } from "../runs/tables/run-measure-tables.ts";
 import { shareTables, tokenTables } from "../shares/share-tables.ts";
 import { spanTables } from "../runs/tables/span-tables.ts";
@@ -66,10 +66,10 @@ export function openWriter(path: string): Connection {
 export function openSecondWriter(path: string): Connection {
   const db = openDatabase(path);
   const format = readFormat(db);
-  if (format !== formats.length) {
+  if (format !== formatMigrations.length) {
     db.close();
     throw new Error(
-      `the running server's database has format ${format}, but this command supports format ${formats.length}: use the command of the server's version`,
+      `the running server's database has format ${format}, but this command supports format ${formatMigrations.length}: use the command of the server's version`,
     );
   }
   db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON");
@@ -81,14 +81,16 @@ const readFormat = (db: Connection): number =>
 
 function migrate(db: Connection): void {
   const format = readFormat(db);
-  if (format > formats.length) {
+  if (format > formatMigrations.length) {
     throw new Error(
-      `the database has format ${format}, but this server supports formats up to ${formats.length}: use a newer server`,
+      `the database has format ${format}, but this server supports formats up to ${formatMigrations.length}: use a newer server`,
     );
   }
-  if (format < formats.length) {
+  if (format < formatMigrations.length) {
     const hadPlainTokens = format > 0 && format < firstEncryptedFormat && hasPlainTokens(db);
-    db.exec(`BEGIN; ${formats.slice(format).join("")} PRAGMA user_version = ${formats.length};`);
+    db.exec(
+      `BEGIN; ${formatMigrations.slice(format).join("")} PRAGMA user_version = ${formatMigrations.length};`,
+    );
     if (hadPlainTokens) {
       overwriteFreePages(db);
     }
@@ -211,13 +213,13 @@ const catalogTables = [
 const reviewTables = [queueReviewTables];
 
 /** The SQL that migrates each format to the next; a database of any format can be opened. */
-export const formats: readonly string[] = [
+export const formatMigrations: readonly string[] = [
   firstTables,
   projectFields,
   catalogTables.join(""),
   reviewTables.join(""),
   runListTables,
-  runCountsOfDeleted,
+  runCountRepairs,
   examplePlaceTables,
   runFacetRepairs,
   textIndexTables,

@@ -17,7 +17,11 @@ import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { isImmediate } from "./reader-protocol.ts";
 import { ReadPool } from "./read-pool.ts";
 import { ReaderThread } from "./reader-thread.ts";
-import { databaseFile, openReader, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
+import {
+  databaseFileName,
+  openReader,
+  readDefaultTenantId,
+} from "../storage/sqlite/open-database.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
@@ -25,7 +29,7 @@ import { invokeMethod } from "../storage/thread-reply.ts";
 import type { ResourceCall } from "../storage/thread-reply.ts";
 import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
 import { TextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
-import { hasHiddenTokens, tokenKeyFile } from "../storage/sqlite/token-keys.ts";
+import { hasHiddenTokens, tokenKeyFileName } from "../storage/sqlite/token-keys.ts";
 import { writeChecked } from "../datasets/examples/schemas/schema-guard.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
 import { WriterThread } from "./writer-thread.ts";
@@ -54,18 +58,18 @@ async function openStore(
   { queryTimeoutMs = serverLimits.queryMs }: StoreOptions = {},
   onClosed?: () => void,
 ): Promise<Store> {
-  const path = prepareFolder(folder);
-  const lock = lockFolder(path);
+  const folderPath = prepareFolder(folder);
+  const lock = lockFolder(folderPath);
   try {
-    const file = join(path, databaseFile);
-    const writer = await WriterThread.start(file);
-    const connection = openReader(file);
-    prepareIndexIfSpace(file);
-    restrictFiles(path);
-    warnOfUnknownKey(connection, path);
+    const databasePath = join(folderPath, databaseFileName);
+    const writer = await WriterThread.start(databasePath);
+    const connection = openReader(databasePath);
+    prepareIndexIfSpace(databasePath);
+    restrictFiles(folderPath);
+    warnOfUnknownKey(connection, folderPath);
     const warnOnce = createDamageLog();
-    const pool = new ReadPool(() => new ReaderThread(file, warnOnce), queryTimeoutMs);
-    const textIndex = new TextIndexThread(file, (method, value) =>
+    const pool = new ReadPool(() => new ReaderThread(databasePath, warnOnce), queryTimeoutMs);
+    const textIndex = new TextIndexThread(databasePath, (method, value) =>
       writer.write({ resource: "textIndex", method, args: [value] }),
     );
     return new SqliteStore({
@@ -86,7 +90,7 @@ async function openStore(
 function warnOfUnknownKey(connection: Connection, folder: string): void {
   if (hasHiddenTokens(connection)) {
     process.emitWarning(
-      `some share links were encrypted with a key that ${join(folder, tokenKeyFile)} does not contain: the links work, but their URLs can't be shown. Restore that file, or add the missing line to it, and restart the server`,
+      `some share links were encrypted with a key that ${join(folder, tokenKeyFileName)} does not contain: the links work, but their URLs can't be shown. Restore that file, or add the missing line to it, and restart the server`,
     );
   }
 }
@@ -133,7 +137,7 @@ function createDamageLog(): (detail: string) => void {
 
 const maxLoggedDamages = 500;
 
-interface StoreParts {
+interface StoreComponents {
   readonly writer: WriterThread;
   readonly connection: Connection;
   readonly pool: ReadPool;
@@ -151,15 +155,15 @@ class SqliteStore implements Store {
   readonly read: Promised<Readers>;
   readonly write: Promised<Writers>;
   readonly defaultTenantId: string;
-  readonly #parts: StoreParts;
+  readonly #parts: StoreComponents;
   readonly #immediateReaders: { readonly tenants: TenantReader };
   /** Threads for schema checks; they start on first use. */
   readonly #work = new WorkThreads();
   #closed: Promise<void> | undefined;
 
-  constructor(parts: StoreParts) {
-    const { connection, writer } = parts;
-    this.#parts = parts;
+  constructor(components: StoreComponents) {
+    const { connection, writer } = components;
+    this.#parts = components;
     this.defaultTenantId = readDefaultTenantId(connection);
     this.#immediateReaders = { tenants: new TenantReader(new SqliteDatabase(connection)) };
     this.read = this.#createReaders();

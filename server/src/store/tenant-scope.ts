@@ -13,12 +13,12 @@ import type { TenantKeys } from "../storage/sqlite/tenant-keys.ts";
 
 /** Maps ids of one tenant to keys. Each member maps one id, or a list of ids, of one kind of row. */
 class TenantIdMapper {
-  readonly run = this.#idMapper("run");
-  readonly runs = this.#listMapper("run");
-  readonly project = this.#idMapper("project");
-  readonly projects = this.#listMapper("project");
-  readonly dataset = this.#idMapper("dataset");
-  readonly datasets = this.#listMapper("dataset");
+  readonly toRunKey = this.#idMapper("run");
+  readonly toRunKeys = this.#listMapper("run");
+  readonly toProjectKey = this.#idMapper("project");
+  readonly toProjectKeys = this.#listMapper("project");
+  readonly toDatasetKey = this.#idMapper("dataset");
+  readonly toDatasetKeys = this.#listMapper("dataset");
   readonly #keys: TenantKeys;
   readonly #tenantId: string;
 
@@ -60,25 +60,25 @@ export const scopedByToken = <Args>(args: Args): Args => args;
 export const withRunKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
-): [string, string, ...Rest] => [tenantId, keys.run(id), ...rest];
+): [string, string, ...Rest] => [tenantId, keys.toRunKey(id), ...rest];
 
 /** For arguments that begin with a tenant and the id of a project. */
 export const withProjectKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
-): [string, string, ...Rest] => [tenantId, keys.project(id), ...rest];
+): [string, string, ...Rest] => [tenantId, keys.toProjectKey(id), ...rest];
 
 /** Replaces the dataset's id by its key, in arguments that begin with a tenant and the id of a dataset. */
 export const withDatasetKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
-): [string, string, ...Rest] => [tenantId, keys.dataset(id), ...rest];
+): [string, string, ...Rest] => [tenantId, keys.toDatasetKey(id), ...rest];
 
 /** For arguments that are a tenant and a thread of a project. */
 export const withThreadKey = (
   [tenantId, thread]: [tenantId: string, thread: SharedThread],
-  { project }: TenantIdMapper,
-): [string, SharedThread] => [tenantId, replaceMembers(thread, { projectId: project })];
+  { toProjectKey }: TenantIdMapper,
+): [string, SharedThread] => [tenantId, replaceMembers(thread, { projectId: toProjectKey })];
 
 type MemberChanges<Value> = {
   readonly [Name in keyof Value]?: (member: NonNullable<Value[Name]>) => Value[Name];
@@ -110,9 +110,9 @@ export const toRunFilter = <Filter extends Omit<RunFilter, "projectIds"> & Parti
 ): Filter => {
   const mapFilter = (part: CheckedFilter): CheckedFilter => mapFilterIds(part, keys);
   const changes: MemberChanges<RunFilter> = {
-    projectIds: keys.projects,
-    ids: keys.runs,
-    runFilters: (parts) => parts.map(mapFilter),
+    projectIds: keys.toProjectKeys,
+    ids: keys.toRunKeys,
+    runFilters: (filters) => filters.map(mapFilter),
     rootFilter: mapFilter,
     treeFilter: mapFilter,
   };
@@ -150,13 +150,13 @@ function mapFilterIds(filter: CheckedFilter, keys: TenantIdMapper): CheckedFilte
 /** Returns the mapper for a field of runs whose column contains keys; `undefined` for other fields. */
 function findFieldMapper(name: string, keys: TenantIdMapper): ((id: string) => string) | undefined {
   if (name === "id") {
-    return keys.run;
+    return keys.toRunKey;
   }
-  return name === "session_id" ? keys.project : undefined;
+  return name === "session_id" ? keys.toProjectKey : undefined;
 }
 
 export const toExampleChange = (change: ExampleChange, keys: TenantIdMapper): ExampleChange =>
-  replaceMembers(change, { datasetId: keys.dataset });
+  replaceMembers(change, { datasetId: keys.toDatasetKey });
 
 type RepositoryMethod = (...args: readonly unknown[]) => unknown;
 
@@ -170,17 +170,17 @@ export function scopeToTenants<Resources extends object>(
   keys: TenantKeys,
   table: object,
 ): Resources {
-  const scoped = Object.entries(table).map(([resource, methods]) => {
+  const scopedResources = Object.entries(table).map(([resource, methods]) => {
     const target = Reflect.get(resources, resource) as object;
-    const calls = Object.entries(methods as Record<string, ArgumentMapper<readonly unknown[]>>).map(
-      ([name, mapArguments]) => {
-        const method = (Reflect.get(target, name) as RepositoryMethod).bind(target);
-        return [name, scopeCall(method, keys, mapArguments)] as const;
-      },
-    );
-    return [resource, Object.fromEntries(calls)] as const;
+    const scopedMethods = Object.entries(
+      methods as Record<string, ArgumentMapper<readonly unknown[]>>,
+    ).map(([name, mapArguments]) => {
+      const method = (Reflect.get(target, name) as RepositoryMethod).bind(target);
+      return [name, scopeCall(method, keys, mapArguments)] as const;
+    });
+    return [resource, Object.fromEntries(scopedMethods)] as const;
   });
-  return Object.fromEntries(scoped) as Resources;
+  return Object.fromEntries(scopedResources) as Resources;
 }
 
 function scopeCall(

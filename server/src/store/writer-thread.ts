@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../storage/dist-files.ts";
+import { toDistFileUrl } from "../storage/dist-files.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
@@ -54,7 +54,7 @@ export class WriterThread {
 
   /** @throws ServerError the database can't be opened. */
   static async start(path: string): Promise<WriterThread> {
-    const worker = new Worker(distFile("writer.worker.js"), {
+    const worker = new Worker(toDistFileUrl("writer.worker.js"), {
       ...threadOptions,
       name: "millrace-writer",
       workerData: path,

@@ -70,10 +70,10 @@ export class KeyGuard {
    * Returns the tenant of a request while no keys exist. Everyone then has full access, so the tenant that the
    * request names is used if it exists.
    */
-  async #chooseTenant(requested: string | string[] | undefined): Promise<string> {
+  async #chooseTenant(tenantHeader: string | string[] | undefined): Promise<string> {
     const tenant =
-      typeof requested === "string" && requested !== ""
-        ? await this.#store.read.tenants.find(requested.toLowerCase())
+      typeof tenantHeader === "string" && tenantHeader !== ""
+        ? await this.#store.read.tenants.find(tenantHeader.toLowerCase())
         : undefined;
     return tenant?.id ?? this.#store.defaultTenantId;
   }
@@ -85,7 +85,8 @@ export class KeyGuard {
   #isConfigured(key: string): boolean {
     const keyDigest = computeDigest(key);
     return (
-      this.#keyDigests.filter((configured) => timingSafeEqual(configured, keyDigest)).length > 0
+      this.#keyDigests.filter((configuredDigest) => timingSafeEqual(configuredDigest, keyDigest))
+        .length > 0
     );
   }
 }

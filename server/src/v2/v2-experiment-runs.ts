@@ -11,7 +11,7 @@ import { allMembers, toExampleJson } from "../datasets/examples/example-json.ts"
 import { findDataset } from "../datasets/dataset-handlers.ts";
 import { createAttachmentLinker } from "../datasets/examples/example-handlers.ts";
 import { parseId } from "../http/query-string.ts";
-import { pageBody, toPageSize, parseOffset, sendPage } from "./v2-page.ts";
+import { pageMembers, toPageSize, parseOffset, sendPage } from "./v2-page.ts";
 import { parseSelects, readV2Runs } from "./v2-runs.ts";
 
 const Ids = (maxItems: number) => Type.Array(Type.String({ maxLength: 64 }), { maxItems });
@@ -30,7 +30,7 @@ export const v2ExperimentRunsBody = Type.Object({
       order: Maybe(Type.String({ maxLength: 4 })),
     }),
   ),
-  ...pageBody,
+  ...pageMembers,
 });
 
 type Body = Static<typeof v2ExperimentRunsBody>;
@@ -49,12 +49,21 @@ export async function queryV2ExperimentRuns(
   const { id: datasetId } = await findDataset(dependencies.store, request);
   const selects = parseSelects(body.selects ?? []);
   const [offset, size] = [parseOffset(body.cursor), toPageSize(body.page_size)];
-  const found = await listExamples(dependencies, request, { datasetId, offset, limit: size + 1 });
-  const examples = found.slice(0, size);
+  const listedExamples = await listExamples(dependencies, request, {
+    datasetId,
+    offset,
+    limit: size + 1,
+  });
+  const examples = listedExamples.slice(0, size);
   const ids = examples.map(({ id }) => id);
   const runs = new Map<string, string[]>();
   for (const experiment of new Set(body.experiment_ids)) {
-    await addRuns(dependencies, request, { experiment, exampleIds: ids, selects, runs });
+    await addRuns(dependencies, request, {
+      experimentId: experiment,
+      exampleIds: ids,
+      selects,
+      runs,
+    });
   }
   const view = { select: allMembers, link: createAttachmentLinker(dependencies.links, request) };
   const items = examples.map((example) => {
@@ -63,7 +72,7 @@ export async function queryV2ExperimentRuns(
   });
   return sendPage(request, reply, {
     items,
-    next: found.length > size ? String(offset + size) : null,
+    next: listedExamples.length > size ? String(offset + size) : null,
   });
 }
 
@@ -115,7 +124,7 @@ async function listExamples(
     offset: 0,
   });
   const sign = body.sort?.order?.toUpperCase() === "ASC" ? 1 : -1;
-  const sorted = examples
+  const sortedIds = examples
     .filter(({ exampleId }) => requestedIds?.includes(exampleId) ?? true)
     .map(({ exampleId, scores }) => ({ exampleId, score: scores.get(baselineId)?.get(key) }))
     // Examples without a score come last, whether the order is ascending or descending.
@@ -126,12 +135,12 @@ async function listExamples(
     )
     .slice(offset, offset + limit)
     .map(({ exampleId }) => exampleId);
-  const byId = new Map((await readExamples(sorted, 0)).map((example) => [example.id, example]));
-  return sorted.flatMap((id) => byId.get(id) ?? []);
+  const byId = new Map((await readExamples(sortedIds, 0)).map((example) => [example.id, example]));
+  return sortedIds.flatMap((id) => byId.get(id) ?? []);
 }
 
 interface AddRunsOptions {
-  readonly experiment: string;
+  readonly experimentId: string;
   readonly exampleIds: readonly string[];
   readonly selects: readonly string[];
   /** The JSON texts of runs by example id. {@link addRuns} adds runs to this map. */
@@ -141,16 +150,16 @@ interface AddRunsOptions {
 async function addRuns(
   dependencies: WithLinks<Store>,
   request: ExperimentRunsRequest,
-  { experiment, exampleIds, selects, runs }: AddRunsOptions,
+  { experimentId, exampleIds, selects, runs }: AddRunsOptions,
 ): Promise<void> {
   const { body } = request;
-  const filters = body.filters?.[experiment] ?? [];
+  const filters = body.filters?.[experimentId] ?? [];
   const filter = filters.length > 1 ? `and(${filters.join(", ")})` : filters[0];
   let cursor: string | null = null;
   do {
     const page = await readV2Runs(dependencies, request, {
       v1Query: {
-        session: [parseId(experiment, "experiment_ids")],
+        session: [parseId(experimentId, "experiment_ids")],
         reference_example: [...exampleIds],
         is_root: true,
         filter,

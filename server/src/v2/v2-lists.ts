@@ -34,7 +34,7 @@ export async function listV2Projects(
   const types = allValues(query, "type")?.map((type) => parseOneOf(type, projectTypes, "type"));
   const sortBy = parseOneOf(firstValue(query, "sort_by") ?? "START_TIME", projectSorts, "sort_by");
   const { id, name, name_contains, metadata, reference_dataset_id: dataset } = query;
-  const parsed = parseProjectQuery({
+  const projectQuery = parseProjectQuery({
     id,
     name,
     name_contains,
@@ -47,7 +47,7 @@ export async function listV2Projects(
   // This server has no projects of type AGENT.
   const isEmpty = types !== undefined && types.every((type) => type === "AGENT");
   const { items, ...page } = await readPage<Project>(query, async (range) =>
-    isEmpty ? [] : store.read.projects.list(request.tenantId, { ...parsed, ...range }),
+    isEmpty ? [] : store.read.projects.list(request.tenantId, { ...projectQuery, ...range }),
   );
   const jsonItems =
     parseBoolean(query, "include_stats") === true
@@ -74,7 +74,7 @@ export async function listV2Datasets(
     parseOneOf(name, ["example_count"], "exclude"),
   );
   const { id, name, name_contains, metadata, data_type, sort_by } = query;
-  const parsed = parseDatasetQuery({
+  const datasetQuery = parseDatasetQuery({
     id,
     name,
     name_contains,
@@ -84,7 +84,7 @@ export async function listV2Datasets(
     sort_by_desc: parseDescending(query),
   });
   const { items, ...page } = await readPage(query, (range) =>
-    store.read.datasets.list(request.tenantId, { ...parsed, ...range }),
+    store.read.datasets.list(request.tenantId, { ...datasetQuery, ...range }),
   );
   const jsonItems = items.map(toDatasetJson);
   return {

@@ -9,18 +9,18 @@ import { toIso } from "../http/wire-text.ts";
 import { firstValue, parseCount } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-const pageDefault = 20;
+const pageSizeDefault = 20;
 const pageSizeMax = 100;
 const dayMicros = 24 * 60 * 60 * 1_000_000;
 
 /** Body members for paging in the second version of the API; responses contain `items` and `next_cursor`. */
-export const pageBody = {
+export const pageMembers = {
   cursor: Maybe(Type.String({ maxLength: 500 })),
   page_size: Maybe(Type.Integer({ minimum: 1, maximum: 1_000 })),
 };
 
 /** Body members of queries in the second version of the API that this server does not support. */
-export const unsupportedBody = {
+export const unsupportedMembers = {
   ai_search: Maybe(Type.String({ maxLength: 2_000 })),
   thread_filter: Maybe(Type.String()),
   min_feedback_modified_at: Maybe(Type.String({ maxLength: 64 })),
@@ -36,7 +36,7 @@ export const unsupportedBody = {
  */
 export function rejectHostedOptions(request: FastifyRequest, options: object): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!(name in unsupportedBody) || value === undefined || value === null || value === false) {
+    if (!(name in unsupportedMembers) || value === undefined || value === null || value === false) {
       continue;
     }
     if (name === "ai_search" && !acceptsStream(request)) {
@@ -52,18 +52,20 @@ export function rejectHostedOptions(request: FastifyRequest, options: object): v
  * @throws RequestError 501: one of them is set.
  */
 export function rejectUnsupportedParameters(query: QueryString, names: readonly string[]): void {
-  const unsupported = names.find((name) => !["", "false"].includes(firstValue(query, name) ?? ""));
-  if (unsupported !== undefined) {
-    throw new RequestError(501, `${unsupported} is not supported by this server: remove it`);
+  const unsupportedName = names.find(
+    (name) => !["", "false"].includes(firstValue(query, name) ?? ""),
+  );
+  if (unsupportedName !== undefined) {
+    throw new RequestError(501, `${unsupportedName} is not supported by this server: remove it`);
   }
 }
 
 export const toPageSize = (size: number | null | undefined): number =>
-  Math.min(size ?? pageDefault, pageSizeMax);
+  Math.min(size ?? pageSizeDefault, pageSizeMax);
 
 /** Reads `page_size` from a query string. */
 export const parsePageSize = (query: QueryString): number =>
-  toPageSize(parseCount(query, "page_size", { fallback: pageDefault, min: 1, max: 1_000 }));
+  toPageSize(parseCount(query, "page_size", { fallback: pageSizeDefault, min: 1, max: 1_000 }));
 
 /** Returns the default of `min_start_time` in the second version of the API: a day ago. */
 export const createDefaultStart = (): string => toIso(Date.now() * 1_000 - dayMicros);
@@ -105,15 +107,15 @@ const acceptsStream = ({ headers }: FastifyRequest): boolean =>
 export function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  { items, next }: { readonly items: readonly Buffer[]; readonly next: string | null },
+  { items, next: nextCursor }: { readonly items: readonly Buffer[]; readonly next: string | null },
 ): FastifyReply {
   return acceptsStream(request)
     ? reply
         .type("text/event-stream; charset=utf-8")
-        .send(Readable.from(createPatchEvents(items, next)))
+        .send(Readable.from(createPatchEvents(items, nextCursor)))
     : reply
         .type("application/json; charset=utf-8")
-        .send(toListJson("items", items, { next_cursor: next }));
+        .send(toListJson("items", items, { next_cursor: nextCursor }));
 }
 
 /** Creates the events of a page: a page without items, a patch for each item, and the end. */

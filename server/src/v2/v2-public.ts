@@ -10,7 +10,7 @@ import type { SharedScope } from "../shares/share.ts";
 import { v2PublicFields } from "./v2-run-json.ts";
 import { allValues, parseId } from "../http/query-string.ts";
 import { toCursor } from "../runs/run-cursor.ts";
-import { pageBody, sendPage } from "./v2-page.ts";
+import { pageMembers, sendPage } from "./v2-page.ts";
 import {
   readRunId,
   parseSelects,
@@ -32,7 +32,7 @@ const maxBytes = 8 * 1_048_576;
 /** Body of `POST /api/v2/public/{token}/runs/query`. */
 export const v2PublicQueryBody = Type.Object({
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
-  ...pageBody,
+  ...pageMembers,
 });
 
 /** `POST /api/v2/public/{token}/runs/query`: returns the runs to which the token gives access, by start time. */

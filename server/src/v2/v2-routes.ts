@@ -27,7 +27,7 @@ import {
 import {
   listV2ThreadTraces,
   queryV2Threads,
-  readV2ThreadsStats,
+  readV2AllThreadsStats,
   readV2ThreadStats,
   v2ThreadQueryBody,
   v2ThreadsStatsBody,
@@ -38,17 +38,17 @@ import { v2Endpoints } from "../http/v2-endpoints.ts";
 import {
   maybeV2ShareSchema,
   v2DatasetPageSchema,
-  v2ExperimentRunPages,
+  v2ExperimentRunPageSchema,
   v2ProjectPageSchema,
-  v2RunPages,
+  v2RunPageSchema,
   v2RunSchema,
   v2RunUrlSchema,
   v2ShareSchema,
-  v2ThreadPages,
+  v2ThreadPageSchema,
   v2ThreadStatisticsSchema,
   v2ThreadTracesSchema,
-  v2ThreadsStatisticsSchema,
-  v2TracePages,
+  v2AllThreadsStatisticsSchema,
+  v2TracePageSchema,
   v2TraceRunsSchema,
 } from "./v2-schemas.ts";
 
@@ -61,7 +61,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       tag: apiTag,
       summary: "Version 2: queries runs with filters, by page.",
       body: v2RunQueryBody,
-      response: v2RunPages,
+      response: v2RunPageSchema,
     }),
     handler: (request, reply) => queryV2Runs(scopeToRequest(dependencies, request), request, reply),
   });
@@ -141,7 +141,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       tag: apiTag,
       summary: "Version 2: queries threads, by page.",
       body: v2ThreadQueryBody,
-      response: v2ThreadPages,
+      response: v2ThreadPageSchema,
     }),
     handler: (request, reply) =>
       queryV2Threads(scopeToRequest(dependencies, request), request, reply),
@@ -170,7 +170,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       tag: apiTag,
       summary: "Version 2: queries traces, by page.",
       body: v2TraceQueryBody,
-      response: v2TracePages,
+      response: v2TracePageSchema,
     }),
     handler: (request, reply) =>
       queryV2Traces(scopeToRequest(dependencies, request), request, reply),
@@ -180,10 +180,10 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       tag: apiTag,
       summary: "Version 2: reads statistics of the threads of a project.",
       body: v2ThreadsStatsBody,
-      response: v2ThreadsStatisticsSchema,
+      response: v2AllThreadsStatisticsSchema,
       writer: "json",
     }),
-    handler: (request) => readV2ThreadsStats(scopeToRequest(dependencies, request), request),
+    handler: (request) => readV2AllThreadsStats(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(v2Endpoints.listV2Projects, {
@@ -206,7 +206,7 @@ export function addV2Routes(app: FastifyInstance, dependencies: WithLinks<Store>
       tag: "experiments",
       summary: "Version 2: lists examples, by page, each with the runs of experiments on it.",
       body: v2ExperimentRunsBody,
-      response: v2ExperimentRunPages,
+      response: v2ExperimentRunPageSchema,
     }),
     handler: (request, reply) =>
       queryV2ExperimentRuns(scopeToRequest(dependencies, request), request, reply),
@@ -251,7 +251,7 @@ export function addSharedV2Routes(app: FastifyInstance, dependencies: WithLinks<
       summary: "Version 2: queries the runs that a share token gives access to, by start time.",
       body: v2PublicQueryBody,
       isPublic: true,
-      response: v2RunPages,
+      response: v2RunPageSchema,
     }),
     handler: (request, reply) =>
       queryV2PublicRuns(scopeToRequest(dependencies, request), request, reply),

@@ -80,11 +80,13 @@ const createDetailsField = (name: string): Field => ({
       readObject(parse("outputs"), "usage_metadata"),
       readObject(readObject(parse("extra"), "metadata"), "usage_metadata"),
     ];
-    const raw = usages
+    const detailEntries = usages
       .map((usage) => Object.entries(readObject(usage, name)))
       .map((entries) => entries.filter(([, value]) => typeof value === "number"))
       .find((entries) => entries.length > 0);
-    return raw === undefined ? undefined : JSON.stringify({ raw: Object.fromEntries(raw) });
+    return detailEntries === undefined
+      ? undefined
+      : JSON.stringify({ raw: Object.fromEntries(detailEntries) });
   },
 });
 
@@ -227,6 +229,6 @@ const omitNull = (json: Buffer | undefined): Buffer | undefined =>
 const nullJson = Buffer.from("null");
 
 const parseTimeMember = (json: Buffer | undefined): number | undefined => {
-  const time = Date.parse(String(JSON.parse(json?.toString() ?? "null")));
-  return Number.isNaN(time) ? undefined : time;
+  const timeMs = Date.parse(String(JSON.parse(json?.toString() ?? "null")));
+  return Number.isNaN(timeMs) ? undefined : timeMs;
 };

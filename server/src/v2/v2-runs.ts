@@ -18,14 +18,14 @@ import type { RunQueryBody } from "../runs/handlers/run-query-body.ts";
 import { createFileLinker } from "../runs/handlers/run-handlers.ts";
 import {
   createDefaultStart,
-  unsupportedBody,
-  pageBody,
+  unsupportedMembers,
+  pageMembers,
   toPageSize,
   rejectHostedOptions,
   sendPage,
 } from "./v2-page.ts";
 
-const jsonType = "application/json; charset=utf-8";
+const jsonContentType = "application/json; charset=utf-8";
 /** Number of runs that are read together for a response that contains more than one page. */
 export const maxReadRuns = 100;
 
@@ -47,8 +47,8 @@ export const v2RunQueryBody = Type.Object({
   trace_filter: Maybe(Type.String()),
   tree_filter: Maybe(Type.String()),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
-  ...unsupportedBody,
-  ...pageBody,
+  ...unsupportedMembers,
+  ...pageMembers,
 });
 
 export type V2RunQueryBody = Static<typeof v2RunQueryBody>;
@@ -242,7 +242,7 @@ export async function sendV2Run(
     referenceDatasetId: datasets.get(projectId),
     ...findExtras(id),
   };
-  return reply.type(jsonType).send(toV2RunJson(run, selects, view));
+  return reply.type(jsonContentType).send(toV2RunJson(run, selects, view));
 }
 
 /** `GET /api/v2/runs/{id}/url`: returns the URL of the run in the UI. */
@@ -282,7 +282,7 @@ export async function listV2TraceRuns(
     items.push(...page.items);
     cursor = page.next;
   } while (cursor !== null);
-  return reply.type(jsonType).send(toListJson("items", items, {}));
+  return reply.type(jsonContentType).send(toListJson("items", items, {}));
 }
 
 async function findRun(
@@ -291,8 +291,11 @@ async function findRun(
 ): Promise<{ readonly run: StoredRun; readonly id: string }> {
   const id = readRunId(request);
   const run = await store.read.runs.find(request.tenantId, id);
-  const project = firstValue(readQuery(request), "project_id");
-  if (run === undefined || (project !== undefined && run.row.projectId !== project.toLowerCase())) {
+  const requestedProjectId = firstValue(readQuery(request), "project_id");
+  if (
+    run === undefined ||
+    (requestedProjectId !== undefined && run.row.projectId !== requestedProjectId.toLowerCase())
+  ) {
     throw new RequestError(404, "Run not found");
   }
   return { run, id };
@@ -305,14 +308,14 @@ async function findRun(
  */
 export function parseSelects(
   selects: readonly string[],
-  available: readonly string[] = v2RunFields,
+  availableFields: readonly string[] = v2RunFields,
 ): readonly string[] {
-  const unknown = selects.find((name) => !available.includes(name));
-  if (unknown !== undefined) {
-    const quotedName = JSON.stringify(unknown);
+  const unknownName = selects.find((name) => !availableFields.includes(name));
+  if (unknownName !== undefined) {
+    const quotedName = JSON.stringify(unknownName);
     throw new RequestError(
       422,
-      `selects contains the unknown field ${quotedName}; available fields: ${available.join(", ")}`,
+      `selects contains the unknown field ${quotedName}; available fields: ${availableFields.join(", ")}`,
     );
   }
   return selects;

@@ -90,11 +90,11 @@ const createStreamedSchema = (item: TSchema) => ({
   contents: { "application/json": createPageSchema(item), "text/event-stream": Text },
 });
 
-export const v2RunPages = createStreamedSchema(v2RunSchema);
+export const v2RunPageSchema = createStreamedSchema(v2RunSchema);
 export const v2TraceRunsSchema = Type.Object({ items: List(v2RunSchema) });
 export const v2RunUrlSchema = Type.Object({ url: Text });
 
-export const v2TracePages = createStreamedSchema(
+export const v2TracePageSchema = createStreamedSchema(
   Type.Object(
     {
       root_run: v2RunSchema,
@@ -110,7 +110,7 @@ export const v2TracePages = createStreamedSchema(
   ),
 );
 
-export const v2ThreadPages = createStreamedSchema(
+export const v2ThreadPageSchema = createStreamedSchema(
   Type.Object(
     {
       thread_id: Text,
@@ -160,7 +160,7 @@ const totalMembers = {
 
 const OptionalAmounts = Type.Optional(Amounts);
 
-export const v2ThreadsStatisticsSchema = Type.Object(
+export const v2AllThreadsStatisticsSchema = Type.Object(
   {
     ...totalMembers,
     prompt_token_details: OptionalAmounts,
@@ -200,6 +200,6 @@ export const maybeV2ShareSchema = Type.Object({ share_token: Type.Optional(Text)
 
 export const v2ProjectPageSchema = createPageSchema(v2ProjectSchema);
 export const v2DatasetPageSchema = createPageSchema(v2DatasetSchema);
-export const v2ExperimentRunPages = createStreamedSchema(
+export const v2ExperimentRunPageSchema = createStreamedSchema(
   createExampleWithRunsSchema(v2RunSchema, "V2ExampleWithRuns"),
 );

@@ -30,13 +30,15 @@ export async function shareV2Run(
   const { tenantId, body } = request;
   const run = await store.read.runs.find(tenantId, readRunId(request));
   const root = run && (await store.read.runs.find(tenantId, run.row.traceId));
-  const project = body?.session_id ?? body?.project_id ?? undefined;
-  const trace = body?.trace_id ?? undefined;
+  const requestedProjectId = body?.session_id ?? body?.project_id ?? undefined;
+  const requestedTraceId = body?.trace_id ?? undefined;
   const matchesRequest =
     root !== undefined &&
-    (trace === undefined || parseId(trace, "trace_id") === root.row.id) &&
-    (project === undefined ||
-      [root, run].some((candidate) => candidate?.row.projectId === parseId(project, "session_id")));
+    (requestedTraceId === undefined || parseId(requestedTraceId, "trace_id") === root.row.id) &&
+    (requestedProjectId === undefined ||
+      [root, run].some(
+        (candidate) => candidate?.row.projectId === parseId(requestedProjectId, "session_id"),
+      ));
   if (!matchesRequest) {
     throw new RequestError(404, "Run not found");
   }

@@ -9,8 +9,8 @@ import { allValues, firstValue, parseId } from "../http/query-string.ts";
 import {
   toInclusiveEnd,
   createDefaultStart,
-  unsupportedBody,
-  pageBody,
+  unsupportedMembers,
+  pageMembers,
   toPageSize,
   parseOffset,
   parsePageSize,
@@ -28,20 +28,20 @@ import type { Turn } from "./v2-turns.ts";
 const maxRoots = 10_000;
 
 /** Body members that select threads. */
-const threadsBody = {
+const threadsBodyMembers = {
   project_id: Maybe(Type.String({ maxLength: 64 })),
   min_start_time: Maybe(Type.String({ maxLength: 64 })),
   max_start_time: Maybe(Type.String({ maxLength: 64 })),
   filter: Maybe(Type.String()),
   trace_filter: Maybe(Type.String()),
   tree_filter: Maybe(Type.String()),
-  ...unsupportedBody,
+  ...unsupportedMembers,
 };
 
-const ThreadsBody = Type.Object(threadsBody);
+const ThreadsBody = Type.Object(threadsBodyMembers);
 
 /** Body of `POST /api/v2/threads/query`. */
-export const v2ThreadQueryBody = Type.Object({ ...threadsBody, ...pageBody });
+export const v2ThreadQueryBody = Type.Object({ ...threadsBodyMembers, ...pageMembers });
 
 const statNames = [
   "THREAD_COUNT",
@@ -68,7 +68,7 @@ const statNames = [
 
 /** Body of `POST /api/v2/threads/stats`. */
 export const v2ThreadsStatsBody = Type.Object({
-  ...threadsBody,
+  ...threadsBodyMembers,
   select: Type.Array(Type.Union(statNames.map((name) => Type.Literal(name))), {
     minItems: 1,
     maxItems: 200,
@@ -83,8 +83,8 @@ export async function queryV2Threads(
 ): Promise<unknown> {
   const { body } = request;
   const threads = await readThreads(dependencies, request, body);
-  const found = [...threads].map(([id, turns]) => toThread(id, turns));
-  const sorted = found.toSorted((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
+  const threadJsons = [...threads].map(([id, turns]) => toThread(id, turns));
+  const sorted = threadJsons.toSorted((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
   const from = parseOffset(body.cursor);
   const end = from + toPageSize(body.page_size);
   return sendPage(request, reply, {
@@ -110,13 +110,13 @@ async function readThreads(
   };
   const { filter, trace_filter: traceFilter, tree_filter: treeFilter } = body;
   const isFiltered = [filter, traceFilter, treeFilter].some((text) => (text ?? "") !== "");
-  const matching = isFiltered
+  const matchingTurns = isFiltered
     ? await readTurns(dependencies, request, {
         v1Query: { ...v1Query, filter, trace_filter: traceFilter, tree_filter: treeFilter },
         fields: ["THREAD_ID"],
       })
     : [];
-  const matchingThreadIds = new Set(matching.map(({ thread_id: id }) => id));
+  const matchingThreadIds = new Set(matchingTurns.map(({ thread_id: id }) => id));
   const threads = new Map<string, Turn[]>();
   for (const turn of await readTurns(dependencies, request, { v1Query })) {
     const { thread_id: id } = turn;
@@ -130,7 +130,7 @@ async function readThreads(
 }
 
 /** `POST /api/v2/threads/stats`: returns statistics over all threads of a project. */
-export async function readV2ThreadsStats(
+export async function readV2AllThreadsStats(
   dependencies: WithLinks<Store>,
   request: FastifyRequest<{ Body: Static<typeof v2ThreadsStatsBody> }>,
 ): Promise<unknown> {
@@ -226,12 +226,12 @@ export async function readV2ThreadStats(
 /** Creates the query for the root runs of a thread, in the form of the first version of the API. */
 function toV1ThreadQuery(
   request: FastifyRequest,
-  project: "project_id" | "session_id",
+  projectParameter: "project_id" | "session_id",
 ): V1RunQuery {
   const { id } = request.params as { readonly id: string };
   const query = readQuery(request);
   return {
-    session: [parseId(firstValue(query, project), project)],
+    session: [parseId(firstValue(query, projectParameter), projectParameter)],
     is_root: true,
     filter: `eq(thread_id, ${JSON.stringify(id)})`,
     search_filter: firstValue(query, "filter"),

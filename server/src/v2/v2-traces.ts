@@ -9,8 +9,8 @@ import { parseId } from "../http/query-string.ts";
 import {
   toInclusiveEnd,
   createDefaultStart,
-  unsupportedBody,
-  pageBody,
+  unsupportedMembers,
+  pageMembers,
   toPageSize,
   rejectHostedOptions,
   sendPage,
@@ -28,8 +28,8 @@ export const v2TraceQueryBody = Type.Object({
   trace_filter: Maybe(Type.String()),
   tree_filter: Maybe(Type.String()),
   selects: Maybe(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200 })),
-  ...unsupportedBody,
-  ...pageBody,
+  ...unsupportedMembers,
+  ...pageMembers,
 });
 
 /** Fields that are computed over all runs of a trace instead of its root run. */
@@ -85,13 +85,13 @@ export async function queryV2Traces(
 async function readFirstToken(
   dependencies: WithLinks<Store>,
   request: FastifyRequest,
-  trace: string,
+  traceId: string,
 ): Promise<{ readonly first_token_time?: string }> {
   let earliest = Infinity;
   let cursor: string | null = null;
   do {
     const page = await readV2Runs(dependencies, request, {
-      v1Query: { trace, limit: maxReadRuns, order: "asc", cursor },
+      v1Query: { trace: traceId, limit: maxReadRuns, order: "asc", cursor },
       selects: ["FIRST_TOKEN_TIME"],
     });
     for (const item of page.items) {

@@ -85,14 +85,14 @@ export function toThread(id: string, turns: readonly Turn[]) {
 
 /** Computes the statistics of a single thread. */
 export function computeThreadStats(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
-  const ends = turns.flatMap(({ end_time: end }) => end ?? []);
+  const endTimes = turns.flatMap(({ end_time: end }) => end ?? []);
   return {
     ...computeTotals(turns),
     ...Object.fromEntries(detailNames.map((name) => [name, { raw: sumDetails(turns, [name]) }])),
     turns: turns.length,
     first_start_time: turns[0]?.start_time,
     last_start_time: turns.at(-1)?.start_time,
-    last_end_time: ends.toSorted().at(-1),
+    last_end_time: endTimes.toSorted().at(-1),
   };
 }
 
@@ -102,10 +102,10 @@ export function computeOverallStats(
 ): Readonly<Record<string, unknown>> {
   const turns = [...threads.values()].flat();
   const endedTurns = turns.filter(({ end_time: end }) => end !== undefined);
-  const firstTokens = turns.flatMap(({ start_time: start, first_token_time: time }) =>
+  const firstTokenSeconds = turns.flatMap(({ start_time: start, first_token_time: time }) =>
     time === undefined ? [] : (Date.parse(time) - Date.parse(start)) / 1_000,
   );
-  const tokens = turns.map(({ total_tokens: count }) => count ?? 0);
+  const tokenCounts = turns.map(({ total_tokens: count }) => count ?? 0);
   return {
     ...computeTotals(turns),
     ...Object.fromEntries(detailNames.map((name) => [name, sumDetails(turns, [name])])),
@@ -116,9 +116,9 @@ export function computeOverallStats(
       endedTurns.filter(({ first_token_time: time }) => time !== undefined).length,
       endedTurns.length,
     ),
-    median_tokens: findQuantile(sortAscending(tokens), 0.5),
-    first_token_p50_seconds: findQuantile(sortAscending(firstTokens), 0.5),
-    first_token_p99_seconds: findQuantile(sortAscending(firstTokens), 0.99),
+    median_tokens: findQuantile(sortAscending(tokenCounts), 0.5),
+    first_token_p50_seconds: findQuantile(sortAscending(firstTokenSeconds), 0.5),
+    first_token_p99_seconds: findQuantile(sortAscending(firstTokenSeconds), 0.99),
     // On this server, feedback belongs to runs and projects, never to a thread.
     thread_feedback_stats: {},
   };
@@ -162,8 +162,8 @@ const sortLatencies = (turns: readonly Turn[]): readonly number[] =>
 const sortAscending = (numbers: readonly number[]): readonly number[] =>
   numbers.toSorted((a, b) => a - b);
 
-const findQuantile = (sorted: readonly number[], share: number): number | undefined =>
-  sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+const findQuantile = (sorted: readonly number[], fraction: number): number | undefined =>
+  sorted[Math.max(0, Math.ceil(sorted.length * fraction) - 1)];
 
 const sumMembers = (
   turns: readonly Turn[],

@@ -37,7 +37,7 @@ export interface ViewChanges {
   readonly fields: Partial<ViewFields>;
 }
 
-export interface ViewPage {
+export interface ViewPageRange {
   readonly limit: number;
   readonly offset: number;
 }
@@ -48,7 +48,7 @@ export interface ViewReads {
    *
    * @throws RequestError 404: the project does not exist.
    */
-  list(tenantId: string, projectId: string, page: ViewPage): Promise<readonly View[]>;
+  list(tenantId: string, projectId: string, page: ViewPageRange): Promise<readonly View[]>;
   /**
    * Finds a view.
    *
@@ -119,7 +119,7 @@ export const viewQueries = {
       .where("id", "=", id),
   ),
   list: new Query(
-    ({ tenantId, projectId, limit, offset }: Parameters<Omit<StoredKey, "id"> & ViewPage>) =>
+    ({ tenantId, projectId, limit, offset }: Parameters<Omit<StoredKey, "id"> & ViewPageRange>) =>
       builder
         .selectFrom("views")
         .selectAll()
@@ -170,7 +170,7 @@ export class ViewRepository implements ViewReads, ViewWrites {
     this.#db = db;
   }
 
-  async list(tenantId: string, projectId: string, page: ViewPage): Promise<readonly View[]> {
+  async list(tenantId: string, projectId: string, page: ViewPageRange): Promise<readonly View[]> {
     await this.#assertProject(tenantId, projectId);
     const rows = await this.#db.all(viewQueries.list, { tenantId, projectId, ...page });
     return rows.map(parseRow);
@@ -186,22 +186,28 @@ export class ViewRepository implements ViewReads, ViewWrites {
 
   async create(tenantId: string, projectId: string, draft: ViewDraft): Promise<View> {
     await this.#assertProject(tenantId, projectId);
-    const now = Date.now() * 1_000;
-    const view = { ...draft, id: randomUUID(), projectId, createdMicros: now, modifiedMicros: now };
+    const nowMicros = Date.now() * 1_000;
+    const view = {
+      ...draft,
+      id: randomUUID(),
+      projectId,
+      createdMicros: nowMicros,
+      modifiedMicros: nowMicros,
+    };
     await this.#db.run(viewQueries.insert, toRow(tenantId, view));
     return view;
   }
 
   async update(tenantId: string, key: ViewKey, { name, fields }: ViewChanges): Promise<View> {
     const view = await this.find(tenantId, key);
-    const changed = {
+    const changedView = {
       ...view,
       name: name ?? view.name,
       fields: { ...view.fields, ...fields },
       modifiedMicros: Date.now() * 1_000,
     };
-    await this.#db.run(viewQueries.update, toRow(tenantId, changed));
-    return changed;
+    await this.#db.run(viewQueries.update, toRow(tenantId, changedView));
+    return changedView;
   }
 
   async delete(tenantId: string, { projectId, id }: ViewKey): Promise<void> {

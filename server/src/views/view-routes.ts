@@ -18,20 +18,20 @@ export interface ViewStore extends RequestScoped<ViewStore> {
   readonly write: { readonly views: ViewWrites };
 }
 
-const name = Type.String({ minLength: 1, maxLength: 1_000 });
+const nameSchema = Type.String({ minLength: 1, maxLength: 1_000 });
 /** A longer filter would not fit into the URL of the UI. */
-const filter = Maybe(Type.String({ maxLength: 8_000 }));
+const filterSchema = Maybe(Type.String({ maxLength: 8_000 }));
 const viewMembers = {
   description: Maybe(Type.String({ maxLength: 10_000 })),
-  filter_string: filter,
-  trace_filter_string: filter,
-  tree_filter_string: filter,
+  filter_string: filterSchema,
+  trace_filter_string: filterSchema,
+  tree_filter_string: filterSchema,
 };
 
 /** Body of `POST /sessions/{id}/views`. Unknown members are ignored. */
-const viewBody = Type.Object({ ...viewMembers, display_name: name });
+const viewBody = Type.Object({ ...viewMembers, display_name: nameSchema });
 /** Body of `PATCH /sessions/{id}/views/{viewId}`. Null leaves a field unchanged, an empty text removes its value. */
-const viewPatchBody = Type.Object({ ...viewMembers, display_name: Maybe(name) });
+const viewPatchBody = Type.Object({ ...viewMembers, display_name: Maybe(nameSchema) });
 
 type ViewBody = Static<typeof viewBody>;
 type ViewPatchBody = Static<typeof viewPatchBody>;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { checkLog } from "../../src/storage/sqlite/log-check.ts";
-import { databaseFile } from "../../src/storage/sqlite/open-database.ts";
+import { databaseFileName } from "../../src/storage/sqlite/open-database.ts";
 import { temporaryFolder } from "../support/running-server.ts";
 
 const run = promisify(execFile);
@@ -29,7 +29,7 @@ test("process.exit() during a query ends the process with its own exit code", as
   );
   expect(failure).toMatchObject({ code: 3, stdout: "202" });
   // The store was closed properly: the log is empty.
-  expect(checkLog(join(folder, databaseFile)).isEmpty).toBe(true);
+  expect(checkLog(join(folder, databaseFileName)).isEmpty).toBe(true);
 }, 30_000);
 
 test("threads that may be terminated at any time do not load SQLite", async () => {

@@ -115,7 +115,7 @@ const draftsOf = (datasetId: string, count: number) =>
     useSourceRunIo: false,
     draft: {
       id: randomUUID(),
-      isNew: false,
+      hasGeneratedId: false,
       datasetId,
       sourceRunId: null,
       inputs: JSON.stringify({ index, padding }),

@@ -2,7 +2,7 @@ import { parseBatch, parseOneRun } from "../../src/runs/ingest/parse-batch.ts";
 import type { IngestResult } from "../../src/runs/run-record.ts";
 import type { RunFilter, RunQuery } from "../../src/runs/run-query.ts";
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
-import { formats } from "../../src/store/schema.ts";
+import { formatMigrations } from "../../src/store/schema.ts";
 import type { Store } from "../../src/store/store.ts";
 import { toRunJson } from "../../src/runs/serializers/run-json.ts";
 
@@ -59,7 +59,7 @@ export const patchOf = (
 
 /** Drops the tables, indexes and triggers that formats after this one have added, so that opening the database adds them again. */
 export function revertToFormat(db: Connection, format: number): void {
-  const added = formats
+  const added = formatMigrations
     .slice(format)
     .flatMap((sql) => [...sql.matchAll(/CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)/g)]);
   for (const kind of ["TRIGGER", "INDEX", "TABLE"]) {

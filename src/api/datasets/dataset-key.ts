@@ -49,13 +49,13 @@ export async function readDataset(
   const { datasetId: id, datasetName: name } = key;
   if (id !== undefined) {
     return parseDataset(
-      await withDatasetNotFound(key, () => call("readDataset", { path: { id }, signal })),
+      await translateDatasetNotFound(key, () => call("readDataset", { path: { id }, signal })),
     );
   }
   const response = await call("listDatasets", { query: { name, limit: 1 }, signal });
   const [dataset] = parseList(response, "datasets", parseDataset);
   if (dataset === undefined) {
-    throw createDatasetNotFound(key);
+    throw createDatasetNotFoundError(key);
   }
   return dataset;
 }
@@ -78,19 +78,19 @@ export async function resolveDatasetId(
  * Sends a request whose 404 can only mean that the dataset does not exist, and replaces the server's message with
  * `Dataset[...] not found`.
  */
-export async function withDatasetNotFound(
+export async function translateDatasetNotFound(
   key: DatasetKey,
   send: () => Promise<unknown>,
 ): Promise<unknown> {
   try {
     return await send();
   } catch (error) {
-    throw error instanceof NotFoundError ? createDatasetNotFound(key, error) : error;
+    throw error instanceof NotFoundError ? createDatasetNotFoundError(key, error) : error;
   }
 }
 
 /** Creates the error for a missing dataset. Its message begins as that of LangSmith's client. */
-function createDatasetNotFound(
+function createDatasetNotFoundError(
   { datasetId: id, datasetName: name }: DatasetKey,
   cause?: NotFoundError,
 ): NotFoundError {

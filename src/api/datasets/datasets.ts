@@ -43,7 +43,7 @@ import {
   resolveDatasetId,
   readDataset,
   toVersion,
-  withDatasetNotFound,
+  translateDatasetNotFound,
   datasetKeyNames,
 } from "./dataset-key.ts";
 import type {
@@ -147,12 +147,15 @@ export class Datasets {
       data_type: checkDataType(upload.dataType),
       name,
     };
-    const parts = Object.entries(fields).flatMap(([key, value]) =>
+    const fieldParts = Object.entries(fields).flatMap(([key, value]) =>
       [value ?? []].flat().map((content) => ({ name: key, content })),
     );
     const content = await toBody(file, "CSV file");
     // Send the file last, so that a server that reads the form as a stream already knows which columns to use.
-    const body = createFormBody([...parts, { name: "file", fileName, type: "text/csv", content }]);
+    const body = createFormBody([
+      ...fieldParts,
+      { name: "file", fileName, type: "text/csv", content },
+    ]);
     return parseDataset(await this.#transport.call("uploadDataset", { body, signal }));
   }
 
@@ -187,10 +190,10 @@ export class Datasets {
       data_type: checkDataType(filter.dataType),
       metadata: metadata && toJson("list datasets", metadata),
     };
-    return listByIds(ids, limit, (id, remainingLimit) =>
+    return listByIds(ids, limit, (idChunk, remainingLimit) =>
       listByOffset(remainingLimit, async (page) => {
         const range = { ...page, offset: first + page.offset };
-        const init = { query: { id, ...query, ...range }, signal };
+        const init = { query: { id: idChunk, ...query, ...range }, signal };
         return parseList(
           await this.#transport.call("listDatasets", init),
           "datasets",
@@ -224,7 +227,7 @@ export class Datasets {
     const { call } = this.#transport;
     const id = await resolveDatasetId(call, changes, changes);
     return parseDataset(
-      await withDatasetNotFound(changes, () =>
+      await translateDatasetNotFound(changes, () =>
         call("updateDataset", { path: { id }, json, signal }),
       ),
     );
@@ -240,7 +243,7 @@ export class Datasets {
     const { signal } = key;
     const { call } = this.#transport;
     const id = await resolveDatasetId(call, key, key);
-    await withDatasetNotFound(key, () => call("deleteDataset", { path: { id }, signal }));
+    await translateDatasetNotFound(key, () => call("deleteDataset", { path: { id }, signal }));
   }
 
   /**
@@ -280,7 +283,9 @@ export class Datasets {
     return listByOffset(limit, async (page) => {
       id = page.offset === 0 ? await resolveDatasetId(call, filter, filter) : id;
       const init = { path: { id }, query: { ...query, ...page }, signal };
-      const response = await withDatasetNotFound(filter, () => call("listDatasetVersions", init));
+      const response = await translateDatasetNotFound(filter, () =>
+        call("listDatasetVersions", init),
+      );
       return parseList(response, "versions of a dataset", parseDatasetVersion);
     });
   }
@@ -491,7 +496,7 @@ export class Datasets {
   async #callForDataset(name: EndpointName, key: DatasetCall): Promise<unknown> {
     const { call } = this.#transport;
     const id = await resolveDatasetId(call, key, key);
-    return withDatasetNotFound(key, () => call(name, { path: { id }, signal: key.signal }));
+    return translateDatasetNotFound(key, () => call(name, { path: { id }, signal: key.signal }));
   }
 
   #streamExport(name: EndpointName, key: DatasetAsOf): Pages<string> {

@@ -122,7 +122,7 @@ const overheadBytes = 200;
 
 function serializeDraft(
   action: string,
-  name: Pick<ExampleDraft, "id" | "isGeneratedId">,
+  identity: Pick<ExampleDraft, "id" | "isGeneratedId">,
   { fields, payloads, attachments = {} }: DraftInit,
 ): ExampleDraft {
   const fieldsJson = toJson(action, fields);
@@ -138,7 +138,7 @@ function serializeDraft(
   for (const { data } of Object.values(attachments)) {
     sizeBytes += measureData(data) + overheadBytes;
   }
-  return { ...name, fields: fieldsJson, payloads: payloadTexts, attachments, sizeBytes };
+  return { ...identity, fields: fieldsJson, payloads: payloadTexts, attachments, sizeBytes };
 }
 
 /** Serializes a value and checks that the result is a JSON object: a `toJSON` method may return something else. */
@@ -153,13 +153,13 @@ function serializeObject(action: string, name: string, value: unknown): string {
 /** Creates a JSON body with one example or a list of them. `ids` are further members, such as the id of the dataset. */
 export const createJsonBody = (
   drafts: ExampleDraft | readonly ExampleDraft[],
-  ids: Readonly<Record<string, string>> = {},
+  idMembers: Readonly<Record<string, string>> = {},
 ): RequestBody => ({
   contentType: jsonType,
   content: Buffer.from(
     "id" in drafts
-      ? serializeExample(drafts, ids)
-      : `[${drafts.map((draft) => serializeExample(draft, { id: draft.id, ...ids })).join(",")}]`,
+      ? serializeExample(drafts, idMembers)
+      : `[${drafts.map((draft) => serializeExample(draft, { id: draft.id, ...idMembers })).join(",")}]`,
   ),
 });
 

@@ -12,9 +12,9 @@ export class ExampleSender {
   readonly #call: Call;
   readonly #info: ServerInfoReader;
 
-  constructor(call: Call, info: ServerInfoReader) {
+  constructor(call: Call, serverInfo: ServerInfoReader) {
     this.#call = call;
-    this.#info = info;
+    this.#info = serverInfo;
   }
 
   /**
@@ -87,8 +87,8 @@ export class ExampleSender {
     }
     for (const chunk of splitIntoChunks(drafts)) {
       const query = { dataset: datasetId, id: chunk.map(({ id }) => id), limit: chunk.length };
-      const found = await this.#call("listExamples", { query, signal });
-      if (parseList(found, "examples", parseExample).length < chunk.length) {
+      const listResponse = await this.#call("listExamples", { query, signal });
+      if (parseList(listResponse, "examples", parseExample).length < chunk.length) {
         return false;
       }
     }
@@ -104,13 +104,13 @@ export class ExampleSender {
  * Checks that the response lists or counts as many examples as were sent. Otherwise a partial success would go
  * unnoticed.
  */
-function checkCount(response: unknown, sent: number): void {
+function checkCount(response: unknown, sentCount: number): void {
   const created: unknown = Array.isArray(response)
     ? response.length
     : new Fields(response, "list of created examples").readOptionalNumber("count");
-  if (typeof created === "number" && created !== sent) {
+  if (typeof created === "number" && created !== sentCount) {
     throw new ResponseError(
-      `Failed to create examples: ${sent} were sent, ${created} were created. Read the dataset to find which are missing, and create those`,
+      `Failed to create examples: ${sentCount} were sent, ${created} were created. Read the dataset to find which are missing, and create those`,
     );
   }
 }

@@ -189,7 +189,7 @@ export class Examples {
     }
     const { call } = this.#transport;
     let dataset: string | undefined;
-    return listByIds(ids, limit, (id, remainingLimit) =>
+    return listByIds(ids, limit, (idChunk, remainingLimit) =>
       listByOffset(remainingLimit, async (page, last?: Example) => {
         dataset ??= await resolveDatasetId(call, filter, { signal });
         const range = await this.#createPageQuery(
@@ -197,7 +197,7 @@ export class Examples {
           { ...page, offset: first + page.offset },
           last,
         );
-        const init = { query: { ...query, dataset, id, ...range }, signal };
+        const init = { query: { ...query, dataset, id: idChunk, ...range }, signal };
         return parseList(await call("listExamples", init), "examples", parseExample);
       }),
     );

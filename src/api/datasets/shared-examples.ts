@@ -30,11 +30,11 @@ export function listSharedExamples(
   const { exampleIds, limit, signal } = filter;
   const select = includeAttachments ? exampleMembers : undefined;
   const query = { ...toSharedExampleQuery(filter), select };
-  return listByIds(exampleIds, limit, (id, remainingLimit) =>
+  return listByIds(exampleIds, limit, (idChunk, remainingLimit) =>
     listByOffset(remainingLimit, async (page) => {
       const init = {
         path: { token },
-        query: { id, ...query, ...page },
+        query: { id: idChunk, ...query, ...page },
         signal,
         server,
         createErrorMessage,

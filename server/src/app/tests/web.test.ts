@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addWeb } from "../web-pages.ts";
+import { addWebPages } from "../web-pages.ts";
 
 const html = "text/html,application/xhtml+xml,*/*;q=0.8";
 let folder: string;
@@ -12,7 +12,7 @@ let app: FastifyInstance;
 
 const withApi = (webFolder: string): FastifyInstance => {
   const server = fastify();
-  const sendNoPage = addWeb(server, webFolder);
+  const sendNoPage = addWebPages(server, webFolder);
   server.setNotFoundHandler(
     (request, reply) => sendNoPage(request, reply) || reply.code(404).send({ detail: "nothing" }),
   );

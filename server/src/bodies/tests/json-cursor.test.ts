@@ -6,7 +6,7 @@ import { decodeText } from "../json-text.ts";
 
 const accepts = (text: string): boolean => {
   try {
-    new JsonCursor(Buffer.from(text)).readWhole();
+    new JsonCursor(Buffer.from(text)).assertOneValue();
     return true;
   } catch (cause) {
     expect(cause).toBeInstanceOf(JsonError);
@@ -105,7 +105,7 @@ test("numbers and escapes stay as they were written", () => {
 });
 
 test("a text of a hundred thousand open brackets is rejected without a crash", () => {
-  expect(() => new JsonCursor(Buffer.from("[".repeat(100_000))).readWhole()).toThrow(
+  expect(() => new JsonCursor(Buffer.from("[".repeat(100_000))).assertOneValue()).toThrow(
     /at most 10000 levels/,
   );
 });

@@ -67,9 +67,9 @@ function applyAttachmentOperations(
   const { rename, retain } = operations;
   const renames = new Map(Object.entries(rename));
   const existing = new Set(attachments.map(({ name }) => name));
-  const unknown = [...renames.keys(), ...retain].filter((name) => !existing.has(name));
-  if (unknown.length > 0) {
-    const names = unknown.slice(0, 10).map((name) => JSON.stringify(name));
+  const unknownNames = [...renames.keys(), ...retain].filter((name) => !existing.has(name));
+  if (unknownNames.length > 0) {
+    const names = unknownNames.slice(0, 10).map((name) => JSON.stringify(name));
     throw new RequestError(422, `example ${id} has no attachment ${names.join(", ")}`);
   }
   const retained = attachments.flatMap((file) => {

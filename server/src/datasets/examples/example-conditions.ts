@@ -7,7 +7,7 @@ import {
   fillPlaceholders,
   perEngine,
   toReadableJson,
-  withinTimeLimit,
+  isWithinTimeLimit,
   withoutIndex,
 } from "../../storage/dialect.ts";
 import type { Parameters } from "../../storage/query.ts";
@@ -36,7 +36,7 @@ const [tenantId, datasetId, endMicros, metadata] = [
 export function createScopeConditions(values: Parameters<ScopeValues>): Expression<boolean>[] {
   const { versionTime, ids, splits } = values;
   const conditions: Expression<boolean>[] = [
-    withinTimeLimit("e.key"),
+    isWithinTimeLimit("e.key"),
     sql`${tenantId} = ${values.tenantId}`,
     // The index on rows of the newest version requires exactly this condition.
     versionTime === undefined

@@ -20,9 +20,9 @@ export async function listExamples(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const query = request.query as QueryString;
-  const parsed = parseExampleQuery(query, await findExampleScope(store, request));
+  const exampleQuery = parseExampleQuery(query, await findExampleScope(store, request));
   const view = { select: parseSelect(query), link: createAttachmentLinker(links, request) };
-  const examples = await store.read.examples.list(request.tenantId, parsed);
+  const examples = await store.read.examples.list(request.tenantId, exampleQuery);
   return sendJson(
     reply,
     await toJsonListInSlices(examples, (example) => toExampleJson(example, view)),

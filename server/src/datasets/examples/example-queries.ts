@@ -90,15 +90,16 @@ export const exampleQueries = {
       .limit(sql.lit(1)),
   ),
   // Use the index on source runs instead of the index on datasets, because few examples have a source run.
-  listSources: new Query(({ tenantId, runIds }: Parameters<{ tenantId: string; runIds: string }>) =>
-    builder
-      .selectFrom("examples as e")
-      .select("e.source_run_id")
-      .distinct()
-      .where((eb) => isInList(eb.ref("e.source_run_id"), runIds))
-      .where("e.to_us", "is", null)
-      .where("e.tenant_id", "=", tenantId)
-      .where((eb) => eb(withoutIndex(eb.ref("e.dataset_id")), "in", readyDatasets)),
+  listSources: new Query(
+    ({ tenantId, runIds: runIdsJson }: Parameters<{ tenantId: string; runIds: string }>) =>
+      builder
+        .selectFrom("examples as e")
+        .select("e.source_run_id")
+        .distinct()
+        .where((eb) => isInList(eb.ref("e.source_run_id"), runIdsJson))
+        .where("e.to_us", "is", null)
+        .where("e.tenant_id", "=", tenantId)
+        .where((eb) => eb(withoutIndex(eb.ref("e.dataset_id")), "in", readyDatasets)),
   ),
   findNewestVersion: new Query(({ tenantId, id }: Parameters<{ tenantId: string; id: string }>) =>
     builder
@@ -107,11 +108,12 @@ export const exampleQueries = {
       .where("id", "=", id)
       .where("tenant_id", "=", tenantId),
   ),
-  findCurrent: new Query(({ tenantId, ids }: Parameters<{ tenantId: string; ids: string }>) =>
-    currentExamples
-      .where(hasOneOfIds(ids))
-      .where("e.tenant_id", "=", tenantId)
-      .where((eb) => eb(withoutIndex(eb.ref("e.to_us")), "is", null)),
+  findCurrent: new Query(
+    ({ tenantId, ids: idsJson }: Parameters<{ tenantId: string; ids: string }>) =>
+      currentExamples
+        .where(hasOneOfIds(idsJson))
+        .where("e.tenant_id", "=", tenantId)
+        .where((eb) => eb(withoutIndex(eb.ref("e.to_us")), "is", null)),
   ),
   listCurrent: new Query(
     ({
@@ -160,11 +162,11 @@ export const exampleQueries = {
   end: new Query(({ key, micros }: Parameters<{ key: number; micros: number }>) =>
     builder.updateTable("examples").set({ to_us: micros }).where("key", "=", key),
   ),
-  endAll: new Query(({ keys, micros }: Parameters<{ keys: string; micros: number }>) =>
+  endAll: new Query(({ keys: keysJson, micros }: Parameters<{ keys: string; micros: number }>) =>
     builder
       .updateTable("examples")
       .set({ to_us: micros })
-      .where((eb) => isInNumberList(eb.ref("key"), keys)),
+      .where((eb) => isInNumberList(eb.ref("key"), keysJson)),
   ),
   erase: new Query(({ keys }: Parameters<{ keys: string }>) =>
     builder.deleteFrom("examples").where((eb) => isInNumberList(eb.ref("key"), keys)),
@@ -300,18 +302,18 @@ export const buildSearch = (
 
 // Reuse built queries, which depend only on which values are set. A list with a text, metadata or a filter expression
 // is built anew for each call, because it seldom occurs twice.
-export const exampleLists = new QueryForms(buildExampleList);
-export const previewLists = new QueryForms(buildPreviewList);
-export const exampleCounts = new QueryForms((values: Parameters<ScopeValues>) =>
+export const exampleListQueries = new QueryForms(buildExampleList);
+export const previewListQueries = new QueryForms(buildPreviewList);
+export const exampleCountQueries = new QueryForms((values: Parameters<ScopeValues>) =>
   buildExampleCount(values),
 );
 
-export const exampleLookups = new QueryForms((values: Parameters<ScopeValues>) =>
+export const exampleLookupQueries = new QueryForms((values: Parameters<ScopeValues>) =>
   readyExamples.select(exampleColumns).where((eb) => eb.and(createScopeConditions(values))),
 );
 
 /** Lists the distinct lists of splits that examples have, as JSON. */
-export const splitLists = new QueryForms((values: Parameters<ScopeValues>) =>
+export const splitListQueries = new QueryForms((values: Parameters<ScopeValues>) =>
   builder
     .selectFrom("examples as e")
     .select(splitsColumn.as("splits"))
@@ -329,7 +331,7 @@ interface ExamplePageValues extends ScopeValues {
  * Lists a page of examples in the order in which they were created. The page ends with the example that exceeds
  * `bytesMax`. SQLite's `octet_length` reads only the header of a row, so the texts of later rows are not read.
  */
-export const examplePages = new QueryForms((values: Parameters<ExamplePageValues>) => {
+export const examplePageQueries = new QueryForms((values: Parameters<ExamplePageValues>) => {
   const sizes = builder
     .selectFrom("examples as e")
     .select([

@@ -54,7 +54,7 @@ export function parseExampleFilter(
   query: QueryString,
   { datasetId, versionTime }: ExampleScope,
 ): ExampleFilter {
-  const parsed = {
+  const conditions = {
     datasetId,
     ids: parseIds(query, "id"),
     splits: allValues(query, "splits"),
@@ -64,7 +64,7 @@ export function parseExampleFilter(
   };
   return {
     versionTime,
-    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== undefined)),
   };
 }
 

@@ -21,19 +21,19 @@ import {
   buildExampleCount,
   buildExampleList,
   buildPreviewList,
-  exampleCounts,
-  exampleLookups,
-  exampleLists,
-  examplePages,
+  exampleCountQueries,
+  exampleLookupQueries,
+  exampleListQueries,
+  examplePageQueries,
   exampleQueries,
-  previewLists,
-  splitLists,
+  previewListQueries,
+  splitListQueries,
 } from "./example-queries.ts";
 import { parseExampleRow, parsePreviewRow, parseSplitList } from "./example-row.ts";
 
 /** The dependencies that differ between the database engines. */
 export interface ExampleEngine {
-  readonly tokens: TokenCipher;
+  readonly tokenCipher: TokenCipher;
   readonly search: ExampleTextSearch;
 }
 
@@ -43,15 +43,15 @@ export class ExampleReader implements ExampleReads {
   readonly #search: ExampleTextSearch;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, { tokens, search }: ExampleEngine) {
+  constructor(db: Database, { tokenCipher, search }: ExampleEngine) {
     this.#db = db;
     this.#search = search;
-    this.#versions = new DatasetVersions(db, tokens);
+    this.#versions = new DatasetVersions(db, tokenCipher);
   }
 
   async find(tenantId: string, id: string, versionTime: VersionTime): Promise<Example | undefined> {
     const values = toScope(tenantId, { ids: [id], versionTime });
-    const row = await this.#db.first(exampleLookups.select(values), values);
+    const row = await this.#db.first(exampleLookupQueries.select(values), values);
     return row && parseExampleRow(row);
   }
 
@@ -59,7 +59,7 @@ export class ExampleReader implements ExampleReads {
     const { values, options, conditions } = await this.#prepareList(tenantId, query);
     const rows =
       conditions.length === 0
-        ? await this.#db.all(exampleLists.select(values, options), values)
+        ? await this.#db.all(exampleListQueries.select(values, options), values)
         : await this.#db.all(buildExampleList(toParameters(values), options, conditions));
     return rows.map(parseExampleRow);
   }
@@ -73,7 +73,7 @@ export class ExampleReader implements ExampleReads {
     const values = { ...listValues, previewChars };
     const rows =
       conditions.length === 0
-        ? await this.#db.all(previewLists.select(values, options), values)
+        ? await this.#db.all(previewListQueries.select(values, options), values)
         : await this.#db.all(buildPreviewList(toParameters(values), options, conditions));
     return rows.map(parsePreviewRow);
   }
@@ -83,7 +83,7 @@ export class ExampleReader implements ExampleReads {
     const conditions = this.#toConditions(filter);
     const row =
       conditions.length === 0
-        ? await this.#db.first(exampleCounts.select(values), values)
+        ? await this.#db.first(exampleCountQueries.select(values), values)
         : await this.#db.first(buildExampleCount(toParameters(values), conditions));
     return row?.n ?? 0;
   }
@@ -94,7 +94,7 @@ export class ExampleReader implements ExampleReads {
   ): Promise<readonly Example[]> {
     const scope = toScope(tenantId, await this.#preferNewest(tenantId, filter));
     const values = { ...scope, after, limit, bytesMax };
-    const rows = await this.#db.all(examplePages.select(values), values);
+    const rows = await this.#db.all(examplePageQueries.select(values), values);
     return rows.map(parseExampleRow);
   }
 
@@ -114,7 +114,7 @@ export class ExampleReader implements ExampleReads {
     versionTime: VersionTime,
   ): Promise<readonly string[]> {
     const values = toScope(tenantId, { datasetId, versionTime });
-    const rows = await this.#db.all(splitLists.select(values), values);
+    const rows = await this.#db.all(splitListQueries.select(values), values);
     const names = rows.flatMap(({ splits }) => (splits === null ? [] : parseSplitList(splits)));
     return [...new Set(names)].toSorted();
   }
@@ -131,10 +131,11 @@ export class ExampleReader implements ExampleReads {
       );
     }
     const filter = { datasetId, versionTime: index.micros, ...(condition && { condition }) };
-    const found = terms.length === 0 ? [] : await this.#match(tenantId, filter, { terms, limit });
+    const matchingExamples =
+      terms.length === 0 ? [] : await this.#match(tenantId, filter, { terms, limit });
     // Like the LangSmith API, return some examples even if none is similar; here these are the newest.
-    return found.length > 0
-      ? found
+    return matchingExamples.length > 0
+      ? matchingExamples
       : this.list(tenantId, {
           filter,
           order: "recent",
@@ -221,8 +222,10 @@ export class ExampleReader implements ExampleReads {
       return filter;
     }
     const row = await this.#db.first(exampleQueries.findNewestVersion, { tenantId, id });
-    const newest = row?.version_us ?? null;
-    return newest !== null && versionTime >= newest ? { ...filter, versionTime: null } : filter;
+    const newestMicros = row?.version_us ?? null;
+    return newestMicros !== null && versionTime >= newestMicros
+      ? { ...filter, versionTime: null }
+      : filter;
   }
 }
 

@@ -42,8 +42,8 @@ import {
 } from "./example-schemas.ts";
 import { Deleted } from "../../http/schema-parts.ts";
 
-const tag = "examples";
-const dataset = { dataset: "Dataset id; required if no example ids are passed." };
+const apiTag = "examples";
+const datasetParameter = { dataset: "Dataset id; required if no example ids are passed." };
 
 /** Routes that read and delete examples. */
 export function addExampleRoutes(
@@ -52,10 +52,10 @@ export function addExampleRoutes(
 ): void {
   app.route({
     ...route(endpoints.listExamples, {
-      tag,
+      tag: apiTag,
       summary:
         "Lists examples, by default the last written first; examples of one write keep their order.",
-      query: { ...dataset, ...exampleParameters },
+      query: { ...datasetParameter, ...exampleParameters },
       response: exampleListSchema,
     }),
     handler: (request, reply) =>
@@ -63,16 +63,16 @@ export function addExampleRoutes(
   });
   app.route({
     ...route(endpoints.countExamples, {
-      tag,
+      tag: apiTag,
       summary: "Counts examples.",
-      query: { ...dataset, ...exampleParameters },
+      query: { ...datasetParameter, ...exampleParameters },
       response: exampleCountSchema,
     }),
     handler: (request) => countExamples(scopeToRequest(dependencies, request), request),
   });
   app.route({
     ...route(endpoints.readExample, {
-      tag,
+      tag: apiTag,
       summary: "Reads an example.",
       query: { ...versionParameter, dataset: "Id of its dataset; required if as_of is a tag." },
       response: exampleSchema,
@@ -81,7 +81,7 @@ export function addExampleRoutes(
   });
   app.route({
     ...route(endpoints.deleteExample, {
-      tag,
+      tag: apiTag,
       summary: "Deletes an example; earlier versions keep it.",
       response: Deleted,
     }),
@@ -89,7 +89,7 @@ export function addExampleRoutes(
   });
   app.route({
     ...route(endpoints.deleteExamples, {
-      tag,
+      tag: apiTag,
       summary:
         "Deletes examples; ids that do not exist are skipped, and earlier versions keep the examples.",
       query: { example_ids: "Example id; may be repeated." },
@@ -100,7 +100,7 @@ export function addExampleRoutes(
   });
   app.route<{ Body: Static<typeof deletionBody> }>({
     ...route(endpoints.removeExamples, {
-      tag,
+      tag: apiTag,
       summary:
         "Deletes examples; ids that do not exist are skipped. hard_delete also removes them from earlier versions.",
       body: deletionBody,
@@ -121,7 +121,7 @@ export function addExampleWriteRoutes(
 ): void {
   app.route({
     ...route(endpoints.createExample, {
-      tag,
+      tag: apiTag,
       summary: "Creates an example.",
       bodyContents: { "application/json": sentExampleSchema },
       response: exampleSchema,
@@ -131,7 +131,7 @@ export function addExampleWriteRoutes(
   });
   app.route({
     ...route(endpoints.createExamples, {
-      tag,
+      tag: apiTag,
       summary: "Creates a list of examples and returns them; all or none are stored.",
       bodyContents: { "application/json": sentExamplesSchema },
       response: exampleListSchema,
@@ -141,7 +141,7 @@ export function addExampleWriteRoutes(
   });
   app.route({
     ...route(endpoints.updateExample, {
-      tag,
+      tag: apiTag,
       summary: "Updates the given fields of an example.",
       bodyContents: { "application/json": exampleChangeSchema },
       response: exampleSchema,
@@ -151,7 +151,7 @@ export function addExampleWriteRoutes(
   });
   app.route({
     ...route(endpoints.updateExamples, {
-      tag,
+      tag: apiTag,
       summary: "Updates a list of examples; all or none are changed.",
       bodyContents: { "application/json": exampleChangesSchema },
       response: writtenExamplesSchema,
@@ -161,7 +161,7 @@ export function addExampleWriteRoutes(
   });
   app.route({
     ...route(endpoints.uploadExamples, {
-      tag,
+      tag: apiTag,
       summary: "Creates examples with attachments from a multipart form.",
       bodyContents: { "multipart/form-data": examplePartsSchema },
       otherResponses: { 201: createdExamplesSchema },
@@ -171,7 +171,7 @@ export function addExampleWriteRoutes(
   });
   app.route({
     ...route(endpoints.checkExamples, {
-      tag,
+      tag: apiTag,
       summary:
         "Validates a list of examples against the dataset's schemas; returns the invalid ones by id and stores nothing.",
       bodyContents: { "application/json": checkedExamplesSchema },
@@ -182,7 +182,7 @@ export function addExampleWriteRoutes(
   });
   app.route({
     ...route(endpoints.updateUploadedExamples, {
-      tag,
+      tag: apiTag,
       summary: "Updates examples and their attachments from a multipart form.",
       bodyContents: { "multipart/form-data": examplePartsSchema },
       otherResponses: { 201: writtenExamplesSchema },

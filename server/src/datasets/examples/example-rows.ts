@@ -136,10 +136,10 @@ export function toCurrentExamples(
   rows: readonly CurrentRow[],
   ids: readonly string[],
 ): Map<string, CurrentExample> {
-  const found = new Map(rows.map((row) => [row.id, parseCurrentRow(row)]));
+  const examplesById = new Map(rows.map((row) => [row.id, parseCurrentRow(row)]));
   return new Map(
     ids.flatMap((id) => {
-      const example = found.get(id);
+      const example = examplesById.get(id);
       return example === undefined ? [] : [[id, example] as const];
     }),
   );
@@ -196,6 +196,6 @@ export const createMissingFileError = (runId: string | null, name: string): Requ
 const maxListedIds = 10;
 
 /** Lists the first ids for an error message, and the number of the others. */
-export const listFirstIds = (ids: readonly string[]): string =>
+export const formatFirstIds = (ids: readonly string[]): string =>
   ids.slice(0, maxListedIds).join(", ") +
   (ids.length > maxListedIds ? ` and ${ids.length - maxListedIds} more` : "");

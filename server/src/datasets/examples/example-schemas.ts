@@ -36,8 +36,8 @@ export const exampleSchema = Type.Object(exampleMembers, { title: "Example" });
 export const exampleListSchema = List(exampleSchema);
 
 /** Creates the schema of an example with the runs of experiments on it. */
-export const createExampleWithRunsSchema = (run: TSchema, title: string) =>
-  Type.Object({ ...exampleMembers, runs: List(run) }, { title });
+export const createExampleWithRunsSchema = (runSchema: TSchema, title: string) =>
+  Type.Object({ ...exampleMembers, runs: List(runSchema) }, { title });
 
 export const foundExamplesSchema = Type.Object({ examples: exampleListSchema });
 export const exampleCountSchema = Count;

@@ -1,5 +1,5 @@
 import type { WorkTask } from "../../storage/work-threads.ts";
-import type { ExampleChange, ExamplesWritten } from "./example.ts";
+import type { ExampleChange, ExampleWriteResult } from "./example.ts";
 import type { Packed, ReceivedExample } from "./large-examples.ts";
 import type { SchemaErrors, SchemaInput, Schemas } from "./schemas/schema-validator.ts";
 
@@ -46,7 +46,7 @@ export interface ExampleResponseTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleResponse";
   readonly responseForm: "list" | "created" | "written";
   readonly parts: ParsedExamples["parts"];
-  readonly written: Packed<ExamplesWritten>;
+  readonly written: Packed<ExampleWriteResult>;
 }
 
 /** Validates the schemas of a dataset, and examples against them. */

@@ -179,9 +179,9 @@ async function create(
   if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
     disableIdleTimeout(request, reply);
     const task: ExamplesTask = { kind: "examples", operation: "create", chunks, format, ...scope };
-    const parsed = await work.run(tenantId, task);
-    const parts = parsed.parts as readonly Packed<readonly ReceivedExample[]>[];
-    if (!parsed.needsRun) {
+    const parsedExamples = await work.run(tenantId, task);
+    const parts = parsedExamples.parts as readonly Packed<readonly ReceivedExample[]>[];
+    if (!parsedExamples.needsRun) {
       const written = await store.write.largeExamples.create(tenantId, parts);
       const responseTask: ExampleResponseTask = {
         kind: "exampleResponse",
@@ -191,7 +191,7 @@ async function create(
       };
       return { responseJson: Buffer.from((await work.run(tenantId, responseTask)).buffer) };
     }
-    assertCountWithRuns(parsed.count);
+    assertCountWithRuns(parsedExamples.count);
     received = parts.flatMap(unpack);
   } else {
     received = readExamples({ body: joinChunks(chunks), format, ...scope });

@@ -10,7 +10,7 @@ import type {
   Attachment,
   ExampleChange,
   ExampleDraft,
-  ExamplesWritten,
+  ExampleWriteResult,
   ExampleTimes,
   ExampleWrites,
 } from "./example.ts";
@@ -20,7 +20,7 @@ import {
   ExampleRows,
   isSameContent,
   compareWithStored,
-  listFirstIds,
+  formatFirstIds,
 } from "./example-rows.ts";
 import type { CurrentExample, NewExampleRow } from "./example-rows.ts";
 import type { SchemaChecks } from "./schemas/schema-checks.ts";
@@ -31,8 +31,8 @@ export type ExampleWriteSteps = WithLongWrites<ExampleWrites, "deleteMany">;
 
 interface ExampleWriterDependencies {
   readonly keys: RowKeys;
-  readonly tokens: TokenCipher;
-  readonly schemas: SchemaChecks;
+  readonly tokenCipher: TokenCipher;
+  readonly schemaChecks: SchemaChecks;
   readonly engine: ExampleWriteEngine;
 }
 
@@ -44,15 +44,18 @@ export class ExampleWriter implements ExampleWriteSteps {
   readonly #rows: ExampleRows;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, { keys, tokens, schemas, engine }: ExampleWriterDependencies) {
+  constructor(
+    db: Database,
+    { keys, tokenCipher, schemaChecks, engine }: ExampleWriterDependencies,
+  ) {
     this.#keys = keys;
-    this.#schemas = schemas;
+    this.#schemas = schemaChecks;
     this.#engine = engine;
     this.#rows = new ExampleRows(db, engine);
-    this.#versions = new DatasetVersions(db, tokens);
+    this.#versions = new DatasetVersions(db, tokenCipher);
   }
 
-  async create(tenantId: string, drafts: readonly ExampleDraft[]): Promise<ExamplesWritten> {
+  async create(tenantId: string, drafts: readonly ExampleDraft[]): Promise<ExampleWriteResult> {
     const datasets = await this.#readDatasets(tenantId, drafts);
     const { created, existing } = await this.#classifyDrafts(tenantId, drafts);
     const versions = new Map<string, VersionDraft>();
@@ -84,7 +87,7 @@ export class ExampleWriter implements ExampleWriteSteps {
     tenantId: string,
     changes: readonly ExampleChange[],
     datasetId?: string,
-  ): Promise<ExamplesWritten> {
+  ): Promise<ExampleWriteResult> {
     const ids = changes.map(({ id }) => id);
     const currentExamples = await this.#readCurrentExamples(tenantId, ids, datasetId);
     const datasets = await this.#readDatasets(tenantId, [
@@ -133,7 +136,12 @@ export class ExampleWriter implements ExampleWriteSteps {
   async #toRows(tenantId: string, drafts: readonly ExampleDraft[], micros: number) {
     const rows: Omit<NewExampleRow, "fromMicros">[] = [];
     for (const draft of drafts) {
-      const { createdMicros = micros, runAttachments = [], isNew: _isNew, ...row } = draft;
+      const {
+        createdMicros = micros,
+        runAttachments = [],
+        hasGeneratedId: _isGenerated,
+        ...row
+      } = draft;
       const hasFiles = runAttachments.length + (draft.attachments?.length ?? 0) > 0;
       const attachments = hasFiles ? await this.#attach(tenantId, draft) : [];
       rows.push({ ...row, tenantId, createdMicros, attachments });
@@ -149,8 +157,8 @@ export class ExampleWriter implements ExampleWriteSteps {
   async #finishVersions(
     datasets: ReadonlyMap<string, Dataset>,
     versions: ReadonlyMap<string, VersionDraft>,
-    existing: Readonly<Record<string, ExampleTimes>>,
-  ): Promise<ExamplesWritten> {
+    existingTimes: Readonly<Record<string, ExampleTimes>>,
+  ): Promise<ExampleWriteResult> {
     for (const version of versions.values()) {
       await version.finish();
     }
@@ -158,7 +166,7 @@ export class ExampleWriter implements ExampleWriteSteps {
       const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
       return [id, { name, micros }] as const;
     });
-    return { datasets: Object.fromEntries(entries), existing };
+    return { datasets: Object.fromEntries(entries), existingTimes: existingTimes };
   }
 
   /** @throws RequestError 404: the tenant has no such dataset. */
@@ -187,7 +195,7 @@ export class ExampleWriter implements ExampleWriteSteps {
       return example === undefined || (datasetId ?? example.datasetId) !== example.datasetId;
     });
     if (missing.length > 0) {
-      throw new RequestError(404, `Example not found: ${listFirstIds(missing)}`);
+      throw new RequestError(404, `Example not found: ${formatFirstIds(missing)}`);
     }
     return currentExamples;
   }
@@ -201,7 +209,7 @@ export class ExampleWriter implements ExampleWriteSteps {
     tenantId: string,
     drafts: readonly ExampleDraft[],
   ): Promise<{ created: ExampleDraft[]; existing: Record<string, ExampleTimes> }> {
-    const draftsWithClientId = drafts.filter(({ isNew }) => !isNew);
+    const draftsWithClientId = drafts.filter(({ hasGeneratedId }) => !hasGeneratedId);
     const ids = draftsWithClientId.map(({ id }) => id);
     const currentExamples = await this.#rows.findCurrent(tenantId, ids);
     const firstDrafts = new Map<string, ExampleDraft>();
@@ -215,35 +223,36 @@ export class ExampleWriter implements ExampleWriteSteps {
         const { createdMicros, modifiedMicros } = stored;
         existing[draft.id] = { createdMicros, modifiedMicros };
       }
-      const differs =
+      const isConflicting =
         (previous !== undefined && !isSameContent(previous, draft)) ||
         (stored !== undefined && !(await this.#isStored(stored, draft)));
-      if (differs) {
+      if (isConflicting) {
         conflictingIds.push(draft.id);
       }
     }
     if (conflictingIds.length > 0) {
       throw new RequestError(
         409,
-        `different examples with these ids already exist: ${listFirstIds(conflictingIds)}`,
+        `different examples with these ids already exist: ${formatFirstIds(conflictingIds)}`,
       );
     }
     const created = drafts.filter(
       (draft) =>
-        draft.isNew || (firstDrafts.get(draft.id) === draft && existing[draft.id] === undefined),
+        draft.hasGeneratedId ||
+        (firstDrafts.get(draft.id) === draft && existing[draft.id] === undefined),
     );
     return { created, existing };
   }
 
   /** Whether a draft equals the stored example, including the attachments. */
   async #isStored(stored: CurrentExample, draft: ExampleDraft): Promise<boolean> {
-    const matches = compareWithStored(stored, draft);
-    for (const [file, bytes] of matches ?? []) {
+    const fileComparisons = compareWithStored(stored, draft);
+    for (const [file, bytes] of fileComparisons ?? []) {
       if (!(await this.#rows.hasBytes(file, bytes))) {
         return false;
       }
     }
-    return matches !== undefined;
+    return fileComparisons !== undefined;
   }
 
   /**

@@ -39,7 +39,7 @@ export interface AttachmentDraft {
 export interface ExampleDraft {
   readonly id: string;
   /** Whether the server has generated the id. Then no existing example can have it, so it is not searched for. */
-  readonly isNew: boolean;
+  readonly hasGeneratedId: boolean;
   readonly datasetId: string;
   /** Defaults to the time of the write. */
   readonly createdMicros?: number;
@@ -82,11 +82,11 @@ export interface ExampleTimes {
 }
 
 /** The result of a write to examples. */
-export interface ExamplesWritten {
+export interface ExampleWriteResult {
   /** By dataset id: the dataset's name, and the time of the version that contains the written examples. */
   readonly datasets: Readonly<Record<string, { readonly name: string; readonly micros: number }>>;
   /** The times of identical examples that already existed, by example id. */
-  readonly existing: Readonly<Record<string, ExampleTimes>>;
+  readonly existingTimes: Readonly<Record<string, ExampleTimes>>;
 }
 
 /** The order of a list of examples. `written` means the order of creation, which is the same in every version. */
@@ -155,7 +155,7 @@ export interface ExamplePreview {
 }
 
 /** The result of an import, which may reject some of the examples. */
-export interface ExamplesImported extends ExamplesWritten {
+export interface ExampleImportResult extends ExampleWriteResult {
   /** Number of examples that were created. */
   readonly count: number;
   /** Why invalid examples were rejected, by example id. */
@@ -210,7 +210,7 @@ export interface ExampleWrites {
    *
    * @throws RequestError 404: no such dataset. 409: an id is taken. 422: an example does not match a schema.
    */
-  create(tenantId: string, drafts: readonly ExampleDraft[]): Promise<ExamplesWritten>;
+  create(tenantId: string, drafts: readonly ExampleDraft[]): Promise<ExampleWriteResult>;
   /**
    * Validates examples against the dataset's schemas; returns the errors of the invalid ones, by id. Writes nothing.
    *
@@ -231,7 +231,7 @@ export interface ExampleWrites {
     tenantId: string,
     changes: readonly ExampleChange[],
     datasetId?: string,
-  ): Promise<ExamplesWritten>;
+  ): Promise<ExampleWriteResult>;
   /**
    * Deletes examples and returns the ids of those deleted. `hard` deletes them from earlier versions too.
    *

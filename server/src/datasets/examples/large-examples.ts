@@ -2,8 +2,8 @@ import { deserialize, serialize } from "node:v8";
 import type {
   ExampleChange,
   ExampleDraft,
-  ExamplesImported,
-  ExamplesWritten,
+  ExampleImportResult,
+  ExampleWriteResult,
   SplitChange,
 } from "./example.ts";
 
@@ -35,7 +35,7 @@ export interface LargeExampleWrites {
   create(
     tenantId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
-  ): Promise<Packed<ExamplesWritten>>;
+  ): Promise<Packed<ExampleWriteResult>>;
   /**
    * Like `ExampleWrites.update`.
    *
@@ -45,7 +45,7 @@ export interface LargeExampleWrites {
     tenantId: string,
     parts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
-  ): Promise<Packed<ExamplesWritten>>;
+  ): Promise<Packed<ExampleWriteResult>>;
   /**
    * Creates the examples that match the dataset's schemas, as one version. All of the examples must be new.
    *
@@ -55,7 +55,7 @@ export interface LargeExampleWrites {
     tenantId: string,
     datasetId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
-  ): Promise<ExamplesImported>;
+  ): Promise<ExampleImportResult>;
   /**
    * Adds examples to a split or removes them from it. Returns the ids of the examples that changed.
    *

@@ -5,7 +5,7 @@ import type { Database } from "../../storage/query.ts";
 import type { TokenCipher } from "../../storage/share-token.ts";
 import type { DatasetDraft } from "../dataset.ts";
 import { datasetQueries } from "../dataset-queries.ts";
-import { parseBody } from "../dataset-row.ts";
+import { parseBodyColumn } from "../dataset-row.ts";
 import { DatasetRows } from "../dataset-rows.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { exampleQueries } from "../examples/example-queries.ts";
@@ -16,8 +16,8 @@ import type { UploadRow, UploadWrites } from "./upload.ts";
 
 interface UploadWriterDependencies {
   readonly keys: RowKeys;
-  readonly tokens: TokenCipher;
-  readonly schemas: SchemaChecks;
+  readonly tokenCipher: TokenCipher;
+  readonly schemaChecks: SchemaChecks;
   readonly engine: ExampleWriteEngine;
 }
 
@@ -33,13 +33,13 @@ export class UploadWriter implements UploadWrites {
   readonly #examples: ExampleRows;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, { keys, tokens, schemas, engine }: UploadWriterDependencies) {
+  constructor(db: Database, { keys, tokenCipher, schemaChecks, engine }: UploadWriterDependencies) {
     this.#db = db;
-    this.#schemas = schemas;
+    this.#schemas = schemaChecks;
     this.#engine = engine;
     this.#datasets = new DatasetRows(db, keys);
     this.#examples = new ExampleRows(db, engine);
-    this.#versions = new DatasetVersions(db, tokens);
+    this.#versions = new DatasetVersions(db, tokenCipher);
   }
 
   async begin(tenantId: string, draft: DatasetDraft): Promise<void> {
@@ -83,6 +83,6 @@ export class UploadWriter implements UploadWrites {
     if (row === undefined) {
       throw new RequestError(404, "Dataset not found");
     }
-    return { ...parseBody(row.body), id, createdMicros: row.created_us };
+    return { ...parseBodyColumn(row.body), id, createdMicros: row.created_us };
   }
 }

@@ -60,8 +60,8 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
   const createReader = (keys = tokens) => new DatasetReader(engine.db, keys);
   const createWriter = (keys = tokens) =>
     new DatasetWriter(engine.db, {
-      tokens: keys,
-      schemas: new SchemaChecks(),
+      tokenCipher: keys,
+      schemaChecks: new SchemaChecks(),
       keys: {
         keyOf: (_kind, _tenantId, id) => id,
         assignQualifiedKey: async (_kind, owner, id) => `${id}/${owner}`,
@@ -127,7 +127,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
       tenantId,
       versionMicros: null,
       exampleCount: 0,
-      sessionCount: 0,
+      experimentCount: 0,
       lastExperimentStartMicros: null,
       shareToken: null,
       index: null,
@@ -150,7 +150,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     const { id, ...rest } = await create();
     await create({ name: "taken" });
     const update = (fields: Partial<DatasetFields>, at = id) =>
-      write((writer) => writer.update(tenantId, at, { fields, examples: [] }));
+      write((writer) => writer.update(tenantId, at, { fields, exampleChanges: [] }));
     await expect(update({ name: "taken" })).rejects.toMatchObject(conflict);
     await expect(update({}, randomUUID())).rejects.toMatchObject(missing);
     expect((await update({ name: "d" })).finish()).toMatchObject({ id, name: "d" });
@@ -207,7 +207,7 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
       expect((await list({ order })).toSorted()).toEqual((await list()).toSorted());
     }
     expect(await createReader().find(tenantId, id)).toMatchObject({
-      sessionCount: 2,
+      experimentCount: 2,
       lastExperimentStartMicros: 9,
     });
   });

@@ -9,13 +9,13 @@ import type {
   ExperimentTotals,
   TraceUsage,
 } from "../experiment.ts";
-import { withinDeadline } from "../../storage/sqlite/query-clock.ts";
+import { withinDeadlineSql } from "../../storage/sqlite/query-clock.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 const projectCondition =
   "r.project_id = ?2 AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?2 AND p.tenant_id = ?1)";
-const experimentRunCondition = `${projectCondition} AND ${withinDeadline("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
+const experimentRunCondition = `${projectCondition} AND ${withinDeadlineSql("r.rowid")} AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL`;
 
 /** Queries the results of experiments: scores, errors and latencies, but no payloads. */
 export class ExperimentReader implements ExperimentReads {

@@ -123,7 +123,7 @@ test("the tree is the same for any order of spans and requests", async () => {
           expectConsistent(found.rowsOf());
         }
         const placesOf = (rows: readonly RunRow[]) =>
-          rows.map(({ projectId: _, patched: _bits, ...place }) => place);
+          rows.map(({ projectId: _, patchBits: _bits, ...place }) => place);
         expect(placesOf(found.rowsOf())).toEqual(placesOf(expected.rowsOf()));
       },
     ),

@@ -150,7 +150,7 @@ describeRepositories({ promptQueries }, (fixture) => {
         expect(await reader.pull(tenantId, own("p"), name)).toEqual(pulled);
       }
       expect(await reader.find(tenantId, own("p"))).toMatchObject({
-        commits: 2,
+        commitCount: 2,
         lastHash: second.hash,
       });
     });

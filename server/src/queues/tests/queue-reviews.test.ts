@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { formats, openWriter } from "../../store/schema.ts";
+import { formatMigrations, openWriter } from "../../store/schema.ts";
 import { openDatabase } from "../../storage/sqlite/connection.ts";
 import { AnnotationQueueReader } from "../annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../annotation-queue-writer.ts";
@@ -290,7 +290,7 @@ test("claims and done marks are deleted with the run, and with the queue", async
 test("a run that was reviewed before claims existed is completed", async () => {
   const path = join(await temporaryFolder(), "millrace.db");
   const before = openDatabase(path);
-  before.exec(formats.slice(0, 3).join(""));
+  before.exec(formatMigrations.slice(0, 3).join(""));
   before.exec(`INSERT INTO annotation_queues VALUES ('t', 'q', '"q"', NULL, '{"reviewers":{}}', 0, 0, 'd');
     INSERT INTO annotation_queue_runs (tenant_id, queue_id, id, run_id, added_us, reviewed_us)
       VALUES ('t', 'q', 'one', 'r1', 0, 7), ('t', 'q', 'two', 'r2', 1, NULL);

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { ValueKind } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
 import { parseTimeBound } from "../../model/parse-time.ts";
-import { countMicros } from "../run-list.ts";
+import { countIntervalMicros } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
 import { firstValue, parseCount, parseId, parseBoolean } from "../../http/query-string.ts";
@@ -19,7 +19,7 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   const { tenantId } = request;
   const query = request.query as QueryString;
   const projectId = parseId(firstValue(query, "session"), "session");
-  const buckets = parseCount(query, "buckets", {
+  const bucketCount = parseCount(query, "buckets", {
     fallback: bucketsDefault,
     min: 1,
     max: bucketsMax,
@@ -28,20 +28,23 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   const fromMicros = parseMicros(query, "from") ?? range?.fromMicros;
   const toMicros = parseMicros(query, "to") ?? range?.toMicros;
   if (fromMicros === undefined || toMicros === undefined || toMicros < fromMicros) {
-    return { from: null, to: null, width_ms: countMicros / 1_000, buckets: [] };
+    return { from: null, to: null, width_ms: countIntervalMicros / 1_000, buckets: [] };
   }
-  const widthInBlocks = Math.max(1, Math.ceil((toMicros - fromMicros) / buckets / countMicros));
+  const widthInBlocks = Math.max(
+    1,
+    Math.ceil((toMicros - fromMicros) / bucketCount / countIntervalMicros),
+  );
   const counts = await store.read.runLists.countRuns(tenantId, {
     projectId,
     isRoot: parseBoolean(query, "is_root"),
     fromMicros,
     toMicros,
-    widthMicros: widthInBlocks * countMicros,
+    widthMicros: widthInBlocks * countIntervalMicros,
   });
   return {
     from: toIso(fromMicros),
     to: toIso(toMicros),
-    width_ms: (widthInBlocks * countMicros) / 1_000,
+    width_ms: (widthInBlocks * countIntervalMicros) / 1_000,
     buckets: counts.map(({ startMicros, runs, errors }) => ({
       start: toIso(startMicros),
       runs,

@@ -30,7 +30,7 @@ interface RequestedExport {
 /** Milliseconds within which the browser must fetch an export. */
 const linkLifetimeMs = 60_000;
 /** Maximum number of exports that were requested but not yet fetched. */
-const maxRequested = 100;
+const maxRequestedExports = 100;
 /** Number of runs that an export reads at once and keeps in memory. */
 const pageSize = 50;
 /** Milliseconds that one search step may take; other requests are served between steps. */
@@ -61,7 +61,7 @@ export class RunExports {
         this.#requested.delete(token);
       }
     }
-    if (this.#requested.size >= maxRequested) {
+    if (this.#requested.size >= maxRequestedExports) {
       throw new RequestError(
         429,
         "too many exports are waiting to be fetched; try again in a minute",
@@ -75,12 +75,12 @@ export class RunExports {
   /** `GET /ui/runs/export/{token}`: streams the file while the runs are being read. */
   send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const { token } = request.params as { readonly token: string };
-    const requested = this.#requested.get(token);
+    const requestedExport = this.#requested.get(token);
     this.#requested.delete(token);
-    if (requested === undefined || requested.expiresAtMs < this.#now()) {
+    if (requestedExport === undefined || requestedExport.expiresAtMs < this.#now()) {
       throw new RequestError(404, "export not found or already fetched; start a new export");
     }
-    const { format } = requested;
+    const { format } = requestedExport;
     return reply
       .headers({
         "content-type": `${format === "csv" ? "text/csv" : "application/x-ndjson"}; charset=utf-8`,
@@ -88,7 +88,7 @@ export class RunExports {
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
       })
-      .send(Readable.from(this.#chunks(requested, request), { objectMode: false }));
+      .send(Readable.from(this.#chunks(requestedExport, request), { objectMode: false }));
   }
 
   async *#chunks(
@@ -101,9 +101,9 @@ export class RunExports {
     }
     let after = search.after;
     do {
-      const page = { ...search, ...(after === undefined ? {} : { after }) };
+      const pageSearch = { ...search, ...(after === undefined ? {} : { after }) };
       // Read the pages one after the other: each page begins where the previous one ended.
-      const { runs, next } = await searchWithin(page, stepMs, (step) =>
+      const { runs, next } = await searchWithin(pageSearch, stepMs, (step) =>
         store.read.runLists.search(tenantId, step),
       );
       after = next;

@@ -11,7 +11,7 @@ import { createFileLinker } from "./run-handlers.ts";
  * Maximum number of runs on a page. A reader thread is busy while it writes a page, so larger traces need several
  * pages.
  */
-const pageRuns = 10_000;
+const maxPageRuns = 10_000;
 
 /**
  * `GET /ui/traces/{id}`: returns a page of a trace's runs without their payloads: ids, parents, names, times and
@@ -27,7 +27,7 @@ export async function readTrace(
   const since = firstValue(query, "since");
   const json = await store.read.runPages.readTrace(request.tenantId, {
     traceId: readRunId(request),
-    limit: parseCount(query, "limit", { fallback: pageRuns, min: 1, max: pageRuns }),
+    limit: parseCount(query, "limit", { fallback: maxPageRuns, min: 1, max: maxPageRuns }),
     ...(after === undefined ? {} : { afterId: parseId(after, "after") }),
     ...(since === undefined
       ? {}

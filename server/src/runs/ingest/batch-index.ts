@@ -5,7 +5,7 @@ import { JsonCursor, JsonError, createTooManyItemsError } from "../../bodies/jso
 import { RequestError } from "../../model/errors.ts";
 import { serverLimits } from "../../model/options.ts";
 import { columnNames } from "./run-members.ts";
-import { memberWords, notAnObject, runWords } from "./walk-layout.ts";
+import { wordsPerMember, notAnObject, wordsPerRun } from "./walk-layout.ts";
 
 /**
  * The positions of the runs of a batch and of their members. The columns of both tables are described in
@@ -86,7 +86,7 @@ class IndexTable implements BatchIndex {
 
   /** Adds the runs of the list at `listStart`. Returns the position after the list. */
   addList(cursor: JsonCursor, name: Operation, listStart: number): number {
-    const first = this.runs.length / runWords;
+    const first = this.runs.length / wordsPerRun;
     let count = 0;
     const to = cursor.walkArray(listStart, (start) => {
       // Check before adding the run: a small body may contain millions of items.
@@ -105,14 +105,14 @@ class IndexTable implements BatchIndex {
   }
 
   #addRun(cursor: JsonCursor, start: number): number {
-    const first = this.members.length / memberWords;
+    const first = this.members.length / wordsPerMember;
     const end = cursor.walkObject(start, (name, from, nameStart) => {
       const to = cursor.skip(from, levelsAroundValue);
       // The code already identifies the name, so the position where the name ends is not needed.
       this.members.push(this.#assignCode(name), nameStart, nameStart, from, to);
       return to;
     });
-    this.runs.push(first, this.members.length / memberWords);
+    this.runs.push(first, this.members.length / wordsPerMember);
     return end;
   }
 

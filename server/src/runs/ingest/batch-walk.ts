@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { decodeText } from "../../bodies/json-text.ts";
 import { knownNames } from "./batch-index.ts";
 import type { BatchIndex } from "./batch-index.ts";
-import { limit, memberField, memberWords, runWords } from "./walk-layout.ts";
+import { rowLimits, memberField, wordsPerMember, wordsPerRun } from "./walk-layout.ts";
 import { walkModule } from "./walk-module.ts";
 
 /** Longer bodies are indexed in TypeScript, because the memory of a WebAssembly module never shrinks. */
@@ -87,8 +87,8 @@ export class BatchWalk {
     this.#trapError = api.RuntimeError;
     this.#module = instance.exports as Module;
     const { memory, nameAt } = this.#module;
-    const names = Buffer.from(memory.buffer, nameAt.value);
-    knownNames.forEach((name, code) => this.#module.know(code, names.write(name, "latin1")));
+    const nameBuffer = Buffer.from(memory.buffer, nameAt.value);
+    knownNames.forEach((name, code) => this.#module.know(code, nameBuffer.write(name, "latin1")));
     this.#refreshViews();
   }
 
@@ -140,7 +140,7 @@ export class BatchWalk {
    * Returns the members of an object that is a slice of the indexed body; `undefined` if there are too many. A later
    * member replaces an earlier member of the same name.
    */
-  membersOf(json: Buffer): ReadonlyMap<string, Buffer> | undefined {
+  findMembers(json: Buffer): ReadonlyMap<string, Buffer> | undefined {
     const offset = json.byteOffset - this.#body.byteOffset;
     let count = 0;
     if (!this.#callModule(() => (count = this.#module.listMembers(offset)))) {
@@ -149,7 +149,7 @@ export class BatchWalk {
     const members = new Map<string, Buffer>();
     const first = this.#module.membersTold();
     for (let row = first; row < first + count; row += 1) {
-      const code = this.#members[row * memberWords + memberField.code] ?? 0;
+      const code = this.#members[row * wordsPerMember + memberField.code] ?? 0;
       const name =
         knownNames[code] ?? decodeText(this.#slice(row, memberField.nameAt, memberField.nameEnd));
       members.set(name, this.#slice(row, memberField.from, memberField.to));
@@ -158,7 +158,7 @@ export class BatchWalk {
   }
 
   #slice(row: number, from: number, to: number): Buffer {
-    const at = row * memberWords;
+    const at = row * wordsPerMember;
     return this.#body.subarray(this.#members[at + from], this.#members[at + to]);
   }
 
@@ -184,12 +184,12 @@ export class BatchWalk {
       return false;
     }
     const { memory, bodyPlace, marginBytes } = this.#module;
-    const missing = bodyPlace.value + size + marginBytes.value - memory.buffer.byteLength;
-    if (missing <= 0) {
+    const missingBytes = bodyPlace.value + size + marginBytes.value - memory.buffer.byteLength;
+    if (missingBytes <= 0) {
       return true;
     }
     try {
-      memory.grow(Math.ceil(missing / pageBytes));
+      memory.grow(Math.ceil(missingBytes / pageBytes));
     } catch {
       return false; // Memory can't grow: the TypeScript indexer handles the body.
     }
@@ -201,7 +201,11 @@ export class BatchWalk {
   #refreshViews(): void {
     const { memory, runsPlace, membersPlace } = this.#module;
     this.#bytes = new Uint8Array(memory.buffer);
-    this.#runs = new Int32Array(memory.buffer, runsPlace.value, limit.runs * runWords);
-    this.#members = new Int32Array(memory.buffer, membersPlace.value, limit.members * memberWords);
+    this.#runs = new Int32Array(memory.buffer, runsPlace.value, rowLimits.runs * wordsPerRun);
+    this.#members = new Int32Array(
+      memory.buffer,
+      membersPlace.value,
+      rowLimits.members * wordsPerMember,
+    );
   }
 }

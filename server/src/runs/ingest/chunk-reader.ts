@@ -47,12 +47,12 @@ export class ChunkReader {
    *
    * @throws RequestError 413: the joined fields of this request exceed the body size limit.
    */
-  joinPart(part: Part, traceId: () => unknown): Part {
+  joinPart(part: Part, findTraceId: () => unknown): Part {
     if (!part.contentType.startsWith(chunksType) || part.fault !== undefined) {
       return part;
     }
     try {
-      return { ...part, bytes: this.#join(part.bytes, parseTraceId(traceId())) };
+      return { ...part, bytes: this.#join(part.bytes, parseTraceId(findTraceId())) };
     } catch (cause) {
       if (cause instanceof ChunkError) {
         return { ...part, fault: cause.message };

@@ -11,7 +11,7 @@ import type { ParsedBatch } from "./batch-builder.ts";
 import { getBatchWalk } from "./batch-walk.ts";
 import { JsonCursor } from "../../bodies/json-cursor.ts";
 import { parseFeedbackPart } from "./parse-feedback.ts";
-import { valueOf } from "./parse-run.ts";
+import { readValue } from "./parse-run.ts";
 import type { ReceivedRun } from "./parse-run.ts";
 import type { Part } from "../../bodies/multipart-parser.ts";
 import { ChunkReader } from "./chunk-reader.ts";
@@ -136,12 +136,12 @@ export class MultipartBatch {
     const run = this.#latest.get(createKey(name)) ?? this.#addOpenRun(name);
     this.#readPart(
       run,
-      this.#chunkReader.joinPart(part, () => valueOf(run.mainPart ?? noMembers, "trace_id")),
+      this.#chunkReader.joinPart(part, () => readValue(run.mainPart ?? noMembers, "trace_id")),
       (json) => {
         if (getBatchWalk()?.isJson(json) !== true) {
           // The module does not describe the error, so the cursor parses the text again and throws an error that
           // does.
-          new JsonCursor(json).readWhole();
+          new JsonCursor(json).assertOneValue();
         }
         run.fields.set(name.field, json);
       },

@@ -10,7 +10,7 @@ import type { BatchIndex } from "./batch-index.ts";
 import { getBatchWalk } from "./batch-walk.ts";
 import type { ParseRules } from "./parse-run.ts";
 import { RunSplitter } from "./split-run.ts";
-import { notAnObject, runField, runWords } from "./walk-layout.ts";
+import { notAnObject, runField, wordsPerRun } from "./walk-layout.ts";
 import type { FindMembers } from "../run-measures.ts";
 
 /**
@@ -34,7 +34,7 @@ export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
   }
   releaseChunks(chunks); // The module has its own copy.
   // The next walk overwrites the index, so parse the runs before other requests are handled.
-  return parseRuns(index, (json) => walk.membersOf(json));
+  return parseRuns(index, (json) => walk.findMembers(json));
 }
 
 /** Parses the body of `POST /runs/batch` in TypeScript only. @throws RequestError see {@link decodeBatch}. */
@@ -57,8 +57,8 @@ function parseRuns(index: BatchIndex, findMembers?: FindMembers): ParsedBatch {
   for (const operation of ["post", "patch"] as const) {
     const { first, count } = index.lists[operation];
     for (let row = first; row < first + count; row += 1) {
-      const firstMember = index.runs[row * runWords + runField.first] ?? notAnObject;
-      const end = index.runs[row * runWords + runField.end] ?? notAnObject;
+      const firstMember = index.runs[row * wordsPerRun + runField.first] ?? notAnObject;
+      const end = index.runs[row * wordsPerRun + runField.end] ?? notAnObject;
       if (firstMember === notAnObject) {
         builder.reject({ id: null, operation, reason: "a run must be a JSON object" });
       } else {

@@ -76,8 +76,8 @@ export type SubmittedFeedbackBody = Static<typeof submittedFeedbackBody>;
  * invalid.
  */
 export function toDraft(body: FeedbackBody): FeedbackDraft {
-  const runId = idOf(body.run_id, "run_id");
-  const projectId = idOf(body.session_id, "session_id");
+  const runId = parseOptionalId(body.run_id, "run_id");
+  const projectId = parseOptionalId(body.session_id, "session_id");
   if (runId === null && projectId === null) {
     throw new RequestError(422, "One of run_id or session_id must be provided");
   }
@@ -85,10 +85,10 @@ export function toDraft(body: FeedbackBody): FeedbackDraft {
   checkSourceRun(metadata);
   return {
     ...toJudgement(body, body.feedback_config ?? body.feedbackConfig),
-    id: idOf(body.id, "id") ?? randomUUID(),
+    id: parseOptionalId(body.id, "id") ?? randomUUID(),
     runId,
     projectId,
-    comparativeId: idOf(body.comparative_experiment_id, "comparative_experiment_id"),
+    comparativeId: parseOptionalId(body.comparative_experiment_id, "comparative_experiment_id"),
     key: body.key,
     sourceType: body.feedback_source?.type ?? "api",
     sourceMetadata: metadata,
@@ -116,7 +116,7 @@ export const toJudgement = (
  */
 export function parseFeedbackPart(json: Buffer, id: string): FeedbackDraft {
   try {
-    new JsonCursor(json, serverLimits.bodyDepth).readWhole();
+    new JsonCursor(json, serverLimits.bodyDepth).assertOneValue();
   } catch (cause) {
     throw new RequestError(422, `is ${messageOf(cause)}`);
   }
@@ -140,9 +140,9 @@ function checkSourceRun(metadata: FeedbackDraft["sourceMetadata"]): void {
   const id: unknown =
     typeof run === "object" && run !== null ? Reflect.get(run, "run_id") : undefined;
   if (id !== undefined && id !== null) {
-    idOf(id, "feedback_source.metadata.__run.run_id");
+    parseOptionalId(id, "feedback_source.metadata.__run.run_id");
   }
 }
 
-const idOf = (id: unknown, name: string): string | null =>
+const parseOptionalId = (id: unknown, name: string): string | null =>
   id === undefined || id === null ? null : parseId(id, name);

@@ -93,7 +93,7 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
 }
 
 function parseId(run: MemberValues, pathId: string | undefined): string {
-  const id = valueOf(run, "id");
+  const id = readValue(run, "id");
   if (id === undefined && pathId !== undefined) {
     return pathId;
   }
@@ -259,7 +259,7 @@ const digestOf = (head: string, body: Buffer): string =>
   createHash("sha256").update(head).update(body).digest("base64url");
 
 function parseText(run: MemberValues, name: string): string | null | undefined {
-  const value = valueOf(run, name);
+  const value = readValue(run, name);
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new ValidationError(`${name} must be a string, not ${excerpt(value)}`);
   }
@@ -287,7 +287,7 @@ function parseUuid(run: MemberValues, name: string): string | null | undefined {
 const cachedUuids = new Map<string, { readonly text: string; readonly uuid: string }>();
 
 function parseMicros(run: MemberValues, name: string): number | null | undefined {
-  const value = valueOf(run, name);
+  const value = readValue(run, name);
   if (value === undefined || value === null) {
     return value;
   }
@@ -299,7 +299,7 @@ function parseMicros(run: MemberValues, name: string): number | null | undefined
 }
 
 /** Returns the value of a member; `undefined` if it is absent. */
-export function valueOf({ members, values }: MemberValues, name: string): unknown {
+export function readValue({ members, values }: MemberValues, name: string): unknown {
   const raw = members.get(name);
   return raw === undefined ? values?.[name] : parseScalar(raw);
 }

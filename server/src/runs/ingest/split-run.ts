@@ -5,7 +5,7 @@ import type { BatchIndex } from "./batch-index.ts";
 import type { ReceivedRun } from "./parse-run.ts";
 import { columnMembers, isPayloadMember } from "./run-members.ts";
 import type { columnNames } from "./run-members.ts";
-import { memberField, memberWords, unknownName } from "./walk-layout.ts";
+import { memberField, wordsPerMember, unknownNameCode } from "./walk-layout.ts";
 
 /**
  * Number of bytes that are decoded at once. The members that have columns are usually adjacent and fit into this
@@ -67,8 +67,8 @@ export class RunSplitter {
     let payloadTo = 0;
     let lastPayloadRow = -1;
     for (let row = first; row < end; row += 1) {
-      const rowStart = row * memberWords;
-      const code = table[rowStart + memberField.code] ?? unknownName;
+      const rowStart = row * wordsPerMember;
+      const code = table[rowStart + memberField.code] ?? unknownNameCode;
       const from = table[rowStart + memberField.from] ?? 0;
       const to = table[rowStart + memberField.to] ?? 0;
       const name = names[code] ?? this.#readName(rowStart);
@@ -107,7 +107,7 @@ export class RunSplitter {
 
   /** Returns the value of a member that has a column. */
   #valueAt(code: number, from: number, to: number): unknown {
-    if (code === unknownName) {
+    if (code === unknownNameCode) {
       return parseScalar(this.#index.body.subarray(from, to));
     }
     const text = this.#textAt(from, to);

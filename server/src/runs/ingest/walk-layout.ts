@@ -4,14 +4,14 @@
  */
 
 /** Code of a name that has no code of its own: an unknown name, or one that contains escapes. */
-export const unknownName = 0x7fff_ffff;
+export const unknownNameCode = 0x7fff_ffff;
 
 /**
  * Word index of each field of a run: its first row in the table of members and the row after its last one; both are
  * {@link notAnObject} for a list item that is not an object.
  */
 export const runField = { first: 0, end: 1 } as const;
-export const runWords = 2;
+export const wordsPerRun = 2;
 export const notAnObject = 0x7fff_ffff;
 
 /**
@@ -19,7 +19,7 @@ export const notAnObject = 0x7fff_ffff;
  * Positions are relative to the start of the body.
  */
 export const memberField = { code: 0, nameAt: 1, nameEnd: 2, from: 3, to: 4 } as const;
-export const memberWords = 5;
+export const wordsPerMember = 5;
 
 /** Maximum number of rows of each table. A larger batch is indexed in TypeScript. */
-export const limit = { runs: 2_048, members: 32_768 } as const;
+export const rowLimits = { runs: 2_048, members: 32_768 } as const;

@@ -4,7 +4,7 @@ import type { Database } from "../../storage/query.ts";
 import { idOf } from "../../storage/row-keys.ts";
 
 /** Returns the key of the setting that stores a rule. */
-export const ruleKey = (tenantId: string, projectId: string | null): string =>
+export const createRuleKey = (tenantId: string, projectId: string | null): string =>
   projectId === null ? `retention/${tenantId}` : `retention/${tenantId}/${idOf(projectId)}`;
 
 /** Reads rules from `settings`. */
@@ -16,7 +16,7 @@ export class RetentionRules implements RetentionReads {
   }
 
   async list(tenantId: string): Promise<readonly RetentionRule[]> {
-    const from = ruleKey(tenantId, null);
+    const from = createRuleKey(tenantId, null);
     // '0' follows '/' in ASCII, so the range contains the key `from` and all keys that begin with `from` and a slash.
     const rows = await this.#db.all(retentionQueries.list, { from, to: `${from}0` });
     return rows.map(({ key, value }) => ({

@@ -32,9 +32,9 @@ export class RetentionSweeper {
     clearTimeout(this.#timer);
   }
 
-  #schedule(from: string | null, delayMs: number): void {
+  #schedule(fromProjectKey: string | null, delayMs: number): void {
     if (!this.#ended) {
-      this.#timer = setTimeout(() => void this.#step(from), delayMs);
+      this.#timer = setTimeout(() => void this.#step(fromProjectKey), delayMs);
       this.#timer.unref();
     }
   }

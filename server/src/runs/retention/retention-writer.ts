@@ -1,7 +1,7 @@
 import { RequestError } from "../../model/errors.ts";
 import type { ExpiredRuns, RetentionRule, RetentionWrites, SweepStep } from "./retention.ts";
 import { retentionQueries } from "./retention-queries.ts";
-import { ruleKey, RetentionRules } from "./retention-rules.ts";
+import { createRuleKey, RetentionRules } from "./retention-rules.ts";
 import type { Database } from "../../storage/query.ts";
 import { idOf } from "../../storage/row-keys.ts";
 
@@ -29,21 +29,21 @@ export class RetentionWriter implements RetentionWrites {
       }
     }
     await this.#db.run(retentionQueries.set, {
-      key: ruleKey(tenantId, projectId),
+      key: createRuleKey(tenantId, projectId),
       value: days === null ? "" : String(days),
     });
   }
 
   async clear(tenantId: string, projectId: string | null): Promise<void> {
-    await this.#db.run(retentionQueries.clear, { key: ruleKey(tenantId, projectId) });
+    await this.#db.run(retentionQueries.clear, { key: createRuleKey(tenantId, projectId) });
   }
 
-  async sweep(nowMicros: number, from: string | null): Promise<SweepStep> {
+  async sweep(nowMicros: number, fromProjectKey: string | null): Promise<SweepStep> {
     if ((await this.#db.first(retentionQueries.anyRule, {})) === undefined) {
       return { deleted: 0, next: null };
     }
     const findDays = this.#createRuleLookup();
-    const page = { from: from ?? "", limit: projectsPerStep };
+    const page = { from: fromProjectKey ?? "", limit: projectsPerStep };
     const projects = await this.#db.all(retentionQueries.listProjects, page);
     for (const { id, tenant_id: tenantId } of projects) {
       const days = await findDays(tenantId, id);
@@ -60,13 +60,13 @@ export class RetentionWriter implements RetentionWrites {
   }
 
   #createRuleLookup(): (tenantId: string, projectKey: string) => Promise<number | null> {
-    const byTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
+    const rulesByTenant = new Map<string, ReadonlyMap<string | null, number | null>>();
     return async (tenantId, key) => {
       const projectId = idOf(key);
       const rules =
-        byTenant.get(tenantId) ??
+        rulesByTenant.get(tenantId) ??
         new Map((await this.#rules.list(tenantId)).map((rule) => [rule.projectId, rule.days]));
-      byTenant.set(tenantId, rules);
+      rulesByTenant.set(tenantId, rules);
       return rules.get(projectId) ?? (rules.has(projectId) ? null : (rules.get(null) ?? null));
     };
   }

@@ -17,7 +17,7 @@ const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
   inputs: createPreview,
   outputs: createPreview,
   error: createPreview,
-  tags: (json) => toList(parseIfShort(json)).slice(0, maxEntries).map(toShort),
+  tags: (json) => toList(parseIfShort(json)).slice(0, maxEntries).map(toShortText),
 };
 
 /** Selects what a list contains of its runs. */
@@ -88,12 +88,12 @@ function readMetadata(extra: Buffer | undefined): Readonly<Record<string, string
     ? Object.fromEntries(
         Object.entries(metadata)
           .slice(0, maxEntries)
-          .map(([key, entryValue]) => [toShort(key), toShort(entryValue)]),
+          .map(([key, entryValue]) => [toShortText(key), toShortText(entryValue)]),
       )
     : {};
 }
 
-const toShort = (value: unknown): string =>
+const toShortText = (value: unknown): string =>
   (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).slice(0, maxPreviewChars);
 
 const parseIfShort = (json: Buffer): unknown =>

@@ -1,7 +1,7 @@
 import type { TracePage, TraceRun } from "../trace.ts";
 
 /** Names and types, which may have any length, are cut off after this number of characters. */
-const nameChars = 300;
+const maxNameChars = 300;
 
 /**
  * Serializes a page of a trace as columns, so that member names are not repeated for up to 10,000 runs. Ids are
@@ -22,7 +22,7 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
   const parents = runs.map(({ parentRunId }) =>
     parentRunId === null
       ? -1
-      : (indexById.get(parentRunId) ?? runs.length + distantParents.indexOf(parentRunId)),
+      : (indexById.get(parentRunId) ?? runs.length + distantParents.findOrAddIndex(parentRunId)),
   );
   const toSparseColumn = (read: (run: TraceRun) => number | null): Record<number, number> =>
     Object.fromEntries(
@@ -39,9 +39,9 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
     ids: runs.map(({ id }) => id).join(""),
     parents,
     far: distantParents.texts.join(""),
-    name: runs.map(({ name }) => nameTable.indexOf(name.slice(0, nameChars))),
+    name: runs.map(({ name }) => nameTable.findOrAddIndex(name.slice(0, maxNameChars))),
     names: nameTable.texts,
-    type: runs.map(({ runType }) => typeTable.indexOf(runType.slice(0, nameChars))),
+    type: runs.map(({ runType }) => typeTable.findOrAddIndex(runType.slice(0, maxNameChars))),
     types: typeTable.texts,
     start: runs.map(({ startMicros }) => startMicros - baseMicros),
     end: runs.map(({ endMicros }) => (endMicros === null ? null : endMicros - baseMicros)),
@@ -59,7 +59,7 @@ class TextTable {
   readonly texts: string[] = [];
   readonly #indexes = new Map<string, number>();
 
-  indexOf(text: string): number {
+  findOrAddIndex(text: string): number {
     const existing = this.#indexes.get(text);
     if (existing !== undefined) {
       return existing;

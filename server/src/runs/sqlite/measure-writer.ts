@@ -22,11 +22,11 @@ export class MeasureWriter {
    * runs have no measures, and if the run had none before, the patch contains all of them.
    */
   add({ operation, measures }: RunRecord, previous: RunRow, row: RunRow): void {
-    const hadNone = previous.measures === "none";
-    if (hadNone && measures === undefined) {
+    const hadNoMeasures = previous.measures === "none";
+    if (hadNoMeasures && measures === undefined) {
       return;
     }
-    const isComplete = hadNone && operation === "patch";
+    const isComplete = hadNoMeasures && operation === "patch";
     const mergedMeasures = isComplete
       ? measures
       : readMeasures(mergePayloads(this.#payloads.read(row)));

@@ -114,12 +114,12 @@ class PostPacker {
 /** Converts a record to a row; `undefined` if that is not possible. */
 function toRow(record: RunRecord): RunRow | undefined {
   const { operation, dottedOrder, span, columns } = record;
-  const isRow =
+  const canBeRow =
     operation === "post" &&
     dottedOrder !== undefined &&
     span === undefined &&
     typeof columns.projectId !== "string";
-  const position = isRow ? resolvePosition(record, undefined, () => undefined) : undefined;
+  const position = canBeRow ? resolvePosition(record, undefined, () => undefined) : undefined;
   return position === undefined || "reason" in position
     ? undefined
     : // The time is not used: a record with a dotted order has a start.
@@ -130,26 +130,26 @@ function toRow(record: RunRecord): RunRow | undefined {
 export function unpackPost(posts: PostRows, index: number): RunRecord {
   const from = index * postColumns.length;
   const values = posts.values.slice(from, from + postColumns.length);
-  const text = (column: number): string => String(values[column]);
-  const textOrNull = (column: number): string | null =>
-    values[column] === null ? null : text(column);
+  const readText = (column: number): string => String(values[column]);
+  const readTextOrNull = (column: number): string | null =>
+    values[column] === null ? null : readText(column);
   const measures = valuesToMeasures(values, postIndexes.measures);
   const endMicros = values[postIndexes.endMicros];
   return {
     operation: "post",
-    id: text(postIndexes.id),
-    traceId: text(postIndexes.traceId),
-    dottedOrder: text(postIndexes.dottedOrder),
+    id: readText(postIndexes.id),
+    traceId: readText(postIndexes.traceId),
+    dottedOrder: readText(postIndexes.dottedOrder),
     digest: "",
     columns: {
-      projectName: textOrNull(postIndexes.project),
-      name: text(postIndexes.name),
-      runType: text(postIndexes.runType),
+      projectName: readTextOrNull(postIndexes.project),
+      name: readText(postIndexes.name),
+      runType: readText(postIndexes.runType),
       startMicros: Number(values[postIndexes.startMicros]),
       endMicros: endMicros === null ? null : Number(endMicros),
       hasError: values[postIndexes.hasError] === 1,
-      parentRunId: textOrNull(postIndexes.parentRunId),
-      referenceExampleId: textOrNull(postIndexes.referenceExampleId),
+      parentRunId: readTextOrNull(postIndexes.parentRunId),
+      referenceExampleId: readTextOrNull(postIndexes.referenceExampleId),
     },
     facets: posts.facetLists[posts.facetIndexes[index] ?? -1] ?? [],
     ...(measures === undefined ? {} : { measures }),

@@ -72,9 +72,9 @@ export class PostStatements {
 
 function createInsertSql({ indexes, sharesProject }: RowForm, count: number): string {
   const columns = indexes.map((index) => postColumns[index]).join(", ");
-  const shared = sharesProject ? "project_id, measured, " : "";
+  const sharedColumns = sharesProject ? "project_id, measured, " : "";
   // Only the shared parameter is numbered: for each numbered parameter, SQLite searches all other numbered ones.
   const row = `(${sharesProject ? `?1, ${unmeasured}, ` : ""}1, 0, ${indexes.map(() => "?").join(", ")})`;
   const rows = Array.from({ length: count }, () => row).join(", ");
-  return `INSERT INTO runs (${shared}posted, patched, ${columns}) VALUES ${rows}`;
+  return `INSERT INTO runs (${sharedColumns}posted, patched, ${columns}) VALUES ${rows}`;
 }

@@ -16,7 +16,7 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
  * times as long per row as one statement for 64 rows. Payloads are copied twice while they are inserted, so those of
  * one statement should fit into the processor's cache.
  */
-const rowsPerStatement = {
+const rowCountsPerStatement = {
   rows: [128, 64, 32, 16, 8, 4, 2, 1],
   payloads: [32, 16, 8, 4, 2, 1],
 } as const;
@@ -75,16 +75,16 @@ export class PostWriter {
     const counts = { accepted: 0, duplicates: 0 };
     const qualifiedIds = dependencies.findQualifiedIds(() => readIds(posts));
     for (const { form, indexes } of groupByForm(posts)) {
-      for (const part of splitByLengths(
+      for (const indexChunk of splitByLengths(
         removeQualified(posts, indexes, qualifiedIds),
-        rowsPerStatement.rows,
+        rowCountsPerStatement.rows,
       )) {
-        const accepted = this.#writeSome(posts, { form, indexes: part }, dependencies);
+        const accepted = this.#writeSome(posts, { form, indexes: indexChunk }, dependencies);
         if (accepted === undefined) {
-          part.forEach((index) => dependencies.applyRecord(unpackPost(posts, index)));
+          indexChunk.forEach((index) => dependencies.applyRecord(unpackPost(posts, index)));
         } else {
           counts.accepted += accepted;
-          counts.duplicates += part.length - accepted;
+          counts.duplicates += indexChunk.length - accepted;
         }
       }
     }
@@ -125,7 +125,7 @@ export class PostWriter {
       this.#activity.add(dependencies.tenantId, { previous: undefined, row, measures });
     }
     let accepted = 0;
-    for (const part of splitByLengths(group.indexes, rowsPerStatement.payloads)) {
+    for (const part of splitByLengths(group.indexes, rowCountsPerStatement.payloads)) {
       accepted += this.#writePayloads(posts, part, dependencies.bodies);
     }
     return accepted;
@@ -161,7 +161,7 @@ export class PostWriter {
       // Most runs have the same project as the run before.
       if (id === undefined || projectName !== name) {
         name = projectName;
-        id = this.#projects.findOrCreate(tenantId, textOrNull(name));
+        id = this.#projects.findOrCreate(tenantId, toTextOrNull(name));
       }
       return id;
     });
@@ -250,16 +250,16 @@ const readRow = (values: PostRows["values"], rowStart: number, projectId: string
   name: String(values[rowStart + postIndexes.name]),
   runType: String(values[rowStart + postIndexes.runType]),
   startMicros: Number(values[rowStart + postIndexes.startMicros]),
-  endMicros: numberOrNull(values[rowStart + postIndexes.endMicros]),
+  endMicros: toNumberOrNull(values[rowStart + postIndexes.endMicros]),
   hasError: values[rowStart + postIndexes.hasError] === 1,
-  parentRunId: textOrNull(values[rowStart + postIndexes.parentRunId]),
+  parentRunId: toTextOrNull(values[rowStart + postIndexes.parentRunId]),
 });
 
 const valuesPerRow = postColumns.length;
 
 type Value = string | number | null | undefined;
-const textOrNull = (value: Value): string | null => (typeof value === "string" ? value : null);
-const numberOrNull = (value: Value): number | null => (typeof value === "number" ? value : null);
+const toTextOrNull = (value: Value): string | null => (typeof value === "string" ? value : null);
+const toNumberOrNull = (value: Value): number | null => (typeof value === "number" ? value : null);
 
 /** Whether an insert failed because a run exists already. SQLite has then rolled back the whole statement. */
 const isConstraintError = (cause: unknown): boolean => isSqliteError(cause, "constraint");

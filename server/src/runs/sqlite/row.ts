@@ -26,13 +26,13 @@ export const runColumns = [
 ] as const;
 
 /** The columns that a row is parsed from, in the order of {@link parseRow}. */
-export const readColumns = [...runColumns, "measured"] as const;
+export const parsedColumns = [...runColumns, "measured"] as const;
 
 /**
- * Like {@link readColumns}, but reads texts of clients in full, also after a NUL. Required if the row is written
+ * Like {@link parsedColumns}, but reads texts of clients in full, also after a NUL. Required if the row is written
  * back.
  */
-export const wholeColumns = readColumns.map((name) =>
+export const wholeColumns = parsedColumns.map((name) =>
   name === "name" || name === "run_type" ? toWholeTextSql(name) : name,
 );
 
@@ -40,7 +40,7 @@ export const wholeColumns = readColumns.map((name) =>
 export const measureColumns = ["measured", ...measureNames] as const;
 
 /** The end of an `INSERT` for a run without measures; its parameters are the values of {@link runColumns}. */
-export const insertRunClause = `INTO runs (${readColumns.join(", ")}) VALUES (${createPlaceholders(runColumns)}, 1)`;
+export const insertRunClause = `INTO runs (${parsedColumns.join(", ")}) VALUES (${createPlaceholders(runColumns)}, 1)`;
 
 /**
  * The end of an `INSERT` for a run with measures. Its parameters are the values of {@link runColumns}, followed by
@@ -75,7 +75,7 @@ export const rowToValues = (row: RunRow): (string | number | null)[] => [
   row.dottedOrder,
   row.referenceExampleId,
   row.posted ? 1 : 0,
-  row.patched,
+  row.patchBits,
 ];
 
 export const measuresToValues = (measures: RunMeasures | undefined): readonly (number | null)[] =>
@@ -98,7 +98,7 @@ export const valuesToMeasures = (
       ) as RunMeasures)
     : undefined;
 
-/** Parses a database row with the columns of {@link readColumns}. */
+/** Parses a database row with the columns of {@link parsedColumns}. */
 export function parseRow(values: readonly unknown[]): RunRow {
   return {
     traceId: String(values[0]),
@@ -113,7 +113,7 @@ export function parseRow(values: readonly unknown[]): RunRow {
     dottedOrder: String(values[9]),
     referenceExampleId: textOrNull(values[10]),
     posted: values[11] === 1,
-    patched: Number(values[12]),
+    patchBits: Number(values[12]),
     measures: measureStates[Number(values[13])] ?? "unread",
   };
 }

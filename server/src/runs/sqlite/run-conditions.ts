@@ -5,7 +5,7 @@ import type { Sql } from "../../filter/sql.ts";
 import { toSearchTexts } from "../needles.ts";
 import type { RunFilter, RunPosition } from "../run-query.ts";
 
-import { withinDeadline, withinDeadlineEachTime } from "../../storage/sqlite/query-clock.ts";
+import { withinDeadlineSql, withinDeadlineEachTimeSql } from "../../storage/sqlite/query-clock.ts";
 import { qualifiedKeySql } from "../../storage/sqlite/tenant-keys.ts";
 import { createTextCondition, createTextsCondition } from "./text-index/text-index.ts";
 import type { RowRange } from "./text-index/text-index.ts";
@@ -38,35 +38,35 @@ export function toConditions(
   filter: RunFilter,
   options: ConditionOptions = {},
 ): Conditions {
-  const { sql, values } = toConditionsWithin(tenantId, filter, options);
+  const { sql, values } = toConditionsWithinTenant(tenantId, filter, options);
   // A run belongs to the tenant of its project; a tenant has few projects.
   return { sql: `r.${tenantCondition} AND ${sql}`, values: [tenantId, ...values] };
 }
 
 /** Like {@link toConditions}, for runs that are known to belong to the tenant. */
-export function toConditionsWithin(
+export function toConditionsWithinTenant(
   tenantId: string,
   filter: RunFilter,
   { after, hasTextIndex = false, range }: ConditionOptions = {},
 ): Conditions {
-  const selectSource = (run: "r" | "q"): FilterSource =>
+  const selectSource = (runAlias: "r" | "q"): FilterSource =>
     selectRunSource(
-      run,
+      runAlias,
       // The range applies to the query's own runs, not to other runs of their traces.
       hasTextIndex
-        ? (texts) => createTextsCondition(run, texts, run === "r" ? range : undefined)
+        ? (texts) => createTextsCondition(runAlias, texts, runAlias === "r" ? range : undefined)
         : undefined,
     );
-  const parts: { readonly sql: string; readonly values: readonly Value[] }[] = [];
-  const add = (sql: string, ...values: Value[]): unknown => parts.push({ sql, values });
+  const conditions: { readonly sql: string; readonly values: readonly Value[] }[] = [];
+  const add = (sql: string, ...values: Value[]): unknown => conditions.push({ sql, values });
   const addList = (column: string, list: readonly string[] | undefined): unknown =>
-    list !== undefined && parts.push(createListCondition(column, list));
+    list !== undefined && conditions.push(createListCondition(column, list));
 
   const payloadFilters = [filter.text, filter.runFilters, filter.rootFilter, filter.treeFilter];
   add(
-    payloadFilters.some((part) => part !== undefined)
-      ? withinDeadlineEachTime("r.rowid")
-      : withinDeadline("r.rowid"),
+    payloadFilters.some((payloadFilter) => payloadFilter !== undefined)
+      ? withinDeadlineEachTimeSql("r.rowid")
+      : withinDeadlineSql("r.rowid"),
   );
   addList("r.project_id", filter.projectIds);
   addList("r.id", filter.ids);
@@ -86,25 +86,25 @@ export function toConditionsWithin(
   if (filter.hasError !== undefined) {
     add("r.has_error = ?", filter.hasError ? 1 : 0);
   }
-  if (filter.startMicros !== undefined) {
-    add("r.start_us >= ?", filter.startMicros);
+  if (filter.earliestStartMicros !== undefined) {
+    add("r.start_us >= ?", filter.earliestStartMicros);
   }
-  if (filter.endMicros !== undefined) {
-    add("r.start_us <= ?", filter.endMicros);
+  if (filter.latestStartMicros !== undefined) {
+    add("r.start_us <= ?", filter.latestStartMicros);
   }
   if (filter.text !== undefined) {
     const { plain, escaped } = toSearchTexts(filter.text);
     const candidates = hasTextIndex ? createTextCondition("r", filter.text, range) : undefined;
-    parts.push({
+    conditions.push({
       sql: candidates === undefined ? textCondition : `(${candidates.sql}) AND ${textCondition}`,
       values: [...(candidates?.values ?? []), plain, escaped],
     });
   }
   for (const runFilter of filter.runFilters ?? []) {
-    parts.push(compileFilter(runFilter, selectSource("r")));
+    conditions.push(compileFilter(runFilter, selectSource("r")));
   }
   if (filter.rootFilter !== undefined) {
-    parts.push(
+    conditions.push(
       createTraceCondition(
         tenantId,
         createRootCondition(tenantId),
@@ -113,7 +113,7 @@ export function toConditionsWithin(
     );
   }
   if (filter.treeFilter !== undefined) {
-    parts.push(
+    conditions.push(
       createTraceCondition(
         tenantId,
         anyRunCondition,
@@ -126,8 +126,8 @@ export function toConditionsWithin(
     add(`(r.start_us, r.id) ${comparisonOperator} (?, ?)`, after.startMicros, after.id);
   }
   return {
-    sql: parts.length === 0 ? "1" : parts.map(({ sql }) => sql).join(" AND "),
-    values: parts.flatMap(({ values }) => values),
+    sql: conditions.length === 0 ? "1" : conditions.map(({ sql }) => sql).join(" AND "),
+    values: conditions.flatMap(({ values }) => values),
   };
 }
 
@@ -149,10 +149,14 @@ const createListCondition = (column: string, list: readonly string[]): Condition
 const tenantCondition = "project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 
 /** Creates the condition that some run of the same trace matches a filter. Runs of other tenants never match. */
-function createTraceCondition(tenantId: string, relative: Sql, { sql, values }: Sql): Conditions {
+function createTraceCondition(
+  tenantId: string,
+  relativeCondition: Sql,
+  { sql, values }: Sql,
+): Conditions {
   return {
-    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${relative.sql} AND q.${tenantCondition} AND ${withinDeadlineEachTime("q.rowid")} AND ${sql})`,
-    values: [...relative.values, tenantId, ...values],
+    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${relativeCondition.sql} AND q.${tenantCondition} AND ${withinDeadlineEachTimeSql("q.rowid")} AND ${sql})`,
+    values: [...relativeCondition.values, tenantId, ...values],
   };
 }
 

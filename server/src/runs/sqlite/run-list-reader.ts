@@ -6,7 +6,7 @@ import type {
   SearchSlice,
   SuggestionQuery,
 } from "../run-list.ts";
-import { countMicros } from "../run-list.ts";
+import { countIntervalMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { StoredRun } from "../run-row.ts";
 import { narrowByIndex } from "./index-lookups/narrow.ts";
@@ -22,7 +22,7 @@ import {
   createEndCondition,
   findRowRange,
   findSlice,
-  matchAll,
+  allRunsCondition,
   maxFirstRange,
   createOrderSql,
   createRangeCondition,
@@ -52,7 +52,7 @@ export class RunListReader implements RunListReads {
       filter.traceId !== undefined ||
       filter.referenceExampleIds !== undefined
     ) {
-      return this.#readPage(list, this.#findAmong(list, matchAll, "any"));
+      return this.#readPage(list, this.#findAmong(list, allRunsCondition, "any"));
     }
     const textLookups = this.#hasTextIndex ? listTextLookups(filter) : [];
     const firstSlice = textLookups.length === 0 ? undefined : this.#scanFirst(list);
@@ -84,9 +84,9 @@ export class RunListReader implements RunListReads {
     if (range.to - range.from > maxFirstRange) {
       return undefined;
     }
-    const found = this.#scan(list, count, range);
-    const isCommon = found.runs.length * commonTextDivisor >= limit;
-    return isCommon || found.next === undefined ? found : undefined;
+    const slice = this.#scan(list, count, range);
+    const isCommon = slice.runs.length * commonTextDivisor >= limit;
+    return isCommon || slice.next === undefined ? slice : undefined;
   }
 
   /** Scans the first `count` runs of the list, in its order. */
@@ -102,7 +102,7 @@ export class RunListReader implements RunListReads {
   }
 
   /** Searches the runs that an index lookup has found. */
-  #findAmong(list: List, candidates: Conditions, by: "rows" | "any"): readonly FoundRow[] {
+  #findAmong(list: List, candidates: Conditions, accessPath: "rows" | "any"): readonly FoundRow[] {
     const options = { hasTextIndex: this.#hasTextIndex };
     const conditions = toConditions(list.tenantId, list.filter, options);
     return this.#find(list, {
@@ -110,7 +110,7 @@ export class RunListReader implements RunListReads {
         sql: `${candidates.sql} AND ${conditions.sql}`,
         values: [...candidates.values, ...conditions.values],
       },
-      by,
+      by: accessPath,
     });
   }
 
@@ -140,23 +140,23 @@ export class RunListReader implements RunListReads {
 
   countRuns(tenantId: string, query: CountQuery): readonly RunCount[] {
     const { projectId, isRoot, fromMicros, toMicros, widthMicros } = query;
-    const blocks = Math.max(1, Math.round(widthMicros / countMicros));
+    const blocksPerInterval = Math.max(1, Math.round(widthMicros / countIntervalMicros));
     const rootCondition =
       isRoot === undefined ? "is_root IN (0, 1)" : `is_root = ${Number(isRoot)}`;
     const rows = this.#db
       .prepareRaw(
-        `SELECT block / ${blocks}, total(runs), total(errors) FROM run_counts
+        `SELECT block / ${blocksPerInterval}, total(runs), total(errors) FROM run_counts
          WHERE project_id = (SELECT id FROM projects WHERE id = ? AND tenant_id = ?) AND ${rootCondition}
            AND block >= ? AND block <= ? GROUP BY 1 HAVING total(runs) > 0 ORDER BY 1`,
       )
       .all([
         projectId,
         tenantId,
-        Math.floor(fromMicros / countMicros),
-        Math.floor(toMicros / countMicros),
+        Math.floor(fromMicros / countIntervalMicros),
+        Math.floor(toMicros / countIntervalMicros),
       ]);
     return parseRows(rows).map(([block, runs, errors]) => ({
-      startMicros: Number(block) * blocks * countMicros,
+      startMicros: Number(block) * blocksPerInterval * countIntervalMicros,
       runs: Number(runs),
       errors: Number(errors),
     }));
@@ -181,7 +181,8 @@ export class RunListReader implements RunListReads {
     const { conditions, end, by } = options;
     const range = createRangeCondition(search, listIndex);
     const indexHint = { order: `INDEXED BY ${listIndex.index}`, rows: "NOT INDEXED", any: "" }[by];
-    const endBound = end === undefined ? matchAll : createEndCondition(search, listIndex, end);
+    const endBound =
+      end === undefined ? allRunsCondition : createEndCondition(search, listIndex, end);
     const rows = this.#db
       .prepareRaw(
         `SELECT r.rowid, ${listIndex.key}, r.id FROM runs r ${indexHint}

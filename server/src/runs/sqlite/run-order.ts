@@ -27,16 +27,16 @@ export function findInOrder(db: Connection, runs: OrderedRuns): number[] {
   const { projectIds, conditions, order, limit } = runs;
   const statement = db.prepareRaw(createFirstRunsSql(conditions, order));
   const sign = order === "asc" ? 1 : -1;
-  let found: readonly FoundRow[] = [];
+  let foundRows: readonly FoundRow[] = [];
   for (const projectId of projectIds) {
-    const last = found.length < limit ? undefined : found.at(-1);
+    const last = foundRows.length < limit ? undefined : foundRows.at(-1);
     const bound = last?.startMicros ?? sign * Number.MAX_SAFE_INTEGER;
     const rows = parseRows(statement.all([projectId, bound, ...conditions.values, limit]));
-    found = [...found, ...rows.map(toFoundRow)]
+    foundRows = [...foundRows, ...rows.map(toFoundRow)]
       .toSorted((left, right) => sign * compare(left, right))
       .slice(0, limit);
   }
-  return found.map(({ row }) => row);
+  return foundRows.map(({ row }) => row);
 }
 
 interface FoundRow {

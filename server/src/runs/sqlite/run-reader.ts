@@ -19,13 +19,13 @@ import {
   createEndCondition,
   findRowRange,
   findSlice,
-  matchAll,
+  allRunsCondition,
   maxFirstRange,
 } from "./run-slices.ts";
 import type { RunOrder } from "./run-slices.ts";
 import { createShape } from "./run-shape.ts";
 import type { RunShape } from "./run-shape.ts";
-import { toConditions, toConditionsWithin } from "./run-conditions.ts";
+import { toConditions, toConditionsWithinTenant } from "./run-conditions.ts";
 import type { Conditions } from "./run-conditions.ts";
 import { readStatistics } from "./run-statistics.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
@@ -99,9 +99,9 @@ export class RunReader implements RunReads {
   }
 
   findShared(token: string): StoredRun | undefined {
-    const digest = [digestToken(token)];
-    const run = this.#toRun(this.#statements.findShared.all(digest));
-    const root = run ?? this.#toRun(this.#statements.findSharedRoot.all(digest));
+    const parameters = [digestToken(token)];
+    const run = this.#toRun(this.#statements.findShared.all(parameters));
+    const root = run ?? this.#toRun(this.#statements.findSharedRoot.all(parameters));
     // The holder of a trace's token must not learn the token of its root run, which may be valid for longer.
     return run === undefined && root !== undefined ? { ...root, shareToken: null } : root;
   }
@@ -141,18 +141,18 @@ export class RunReader implements RunReads {
   query(tenantId: string, query: RunQuery): RunPage {
     const { limit } = query;
     const shape = createShape(toParts(query));
-    const ordered = this.#findOrderedRows(tenantId, query);
-    const found =
-      (ordered && this.#selectAllRows(shape, ordered.rows)) ??
+    const orderedRows = this.#findOrderedRows(tenantId, query);
+    const foundRows =
+      (orderedRows && this.#selectAllRows(shape, orderedRows.rows)) ??
       this.#selectCommon(shape, tenantId, query) ??
       this.#select(shape, this.#findPageConditions(tenantId, query), query);
-    const runs = this.#details.readDetails(found.slice(0, limit).map(shape.toRun), query);
-    const last = found.length > runs.length ? runs.at(-1)?.row : undefined;
+    const runs = this.#details.readDetails(foundRows.slice(0, limit).map(shape.toRun), query);
+    const last = foundRows.length > runs.length ? runs.at(-1)?.row : undefined;
     if (last === undefined) {
       return { runs };
     }
     const next = { startMicros: last.startMicros, id: last.id };
-    ordered?.endAt(next, runs.length);
+    orderedRows?.endAt(next, runs.length);
     return { runs, next };
   }
 
@@ -163,10 +163,10 @@ export class RunReader implements RunReads {
   ): readonly (readonly unknown[])[] {
     const direction = order === "asc" ? "ASC" : "DESC";
     const names = columns.map((_column, index) => `c${index}`);
-    const selected = columns.map((column, index) => `${column} AS c${index}`);
+    const selectedColumns = columns.map((column, index) => `${column} AS c${index}`);
     return this.#selectJson(
       `SELECT json_group_array(json_array(${names.join(", ")})) FROM (
-         SELECT ${selected.join(", ")} FROM runs r ${joins} WHERE ${sql}
+         SELECT ${selectedColumns.join(", ")} FROM runs r ${joins} WHERE ${sql}
          ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?)`,
       [...values, limit + 1],
     );
@@ -194,21 +194,22 @@ export class RunReader implements RunReads {
       return undefined;
     }
     const position = after && { micros: after.startMicros, id: after.id };
-    const inOrder: RunOrder = {
+    const runOrder: RunOrder = {
       projectId,
       filter,
       order,
       sort: "start",
       ...(position && { after: position }),
     };
-    const index = chooseIndex(inOrder);
-    const firstRuns = { runs: inOrder, index, count: limit * firstScanPages };
+    const index = chooseIndex(runOrder);
+    const firstRuns = { runs: runOrder, index, count: limit * firstScanPages };
     const range = findRowRange(this.#db, firstRuns);
     if (range.to - range.from > maxFirstRange) {
       return undefined;
     }
     const { end } = findSlice(this.#db, firstRuns);
-    const endBound = end === undefined ? matchAll : createEndCondition(inOrder, index, end);
+    const endBound =
+      end === undefined ? allRunsCondition : createEndCondition(runOrder, index, end);
     const conditions = toConditions(tenantId, filter, {
       after: after && { ...after, order },
       hasTextIndex: true,
@@ -279,7 +280,7 @@ export class RunReader implements RunReads {
     const { projectIds: _ids, ...otherFilters } = filter;
     const rows = findInOrder(this.#db, {
       projectIds,
-      conditions: toConditionsWithin(tenantId, otherFilters, {
+      conditions: toConditionsWithinTenant(tenantId, otherFilters, {
         after: position,
         hasTextIndex: this.#hasTextIndex,
       }),
@@ -295,27 +296,29 @@ export class RunReader implements RunReads {
     filter: RunFilter,
     after?: RunPosition & { order: "asc" | "desc" },
   ): ResolvedFilter {
-    const ownProjects = new Set(
+    const ownProjectIds = new Set(
       parseRows(this.#statements.listProjects.all([tenantId])).map(([id]) => String(id)),
     );
     const projectIds =
       filter.projectIds === undefined
-        ? [...ownProjects]
-        : [...new Set(filter.projectIds)].filter((id) => ownProjects.has(id));
+        ? [...ownProjectIds]
+        : [...new Set(filter.projectIds)].filter((id) => ownProjectIds.has(id));
     const filterWithTrace = this.#addTraceId(tenantId, filter);
     // If the tenant has a single project, naming it lets an index return the runs in the order of their starts.
-    const servedFilter =
-      ownProjects.size === 1 ? { ...filterWithTrace, projectIds } : filterWithTrace;
-    const conditions = toConditions(tenantId, servedFilter, {
+    const effectiveFilter =
+      ownProjectIds.size === 1 ? { ...filterWithTrace, projectIds } : filterWithTrace;
+    const conditions = toConditions(tenantId, effectiveFilter, {
       after,
       hasTextIndex: this.#hasTextIndex,
     });
     const isSelectedById = selectsById(filterWithTrace);
-    const indexable = {
+    const indexableFilters = {
       filters: filter.runFilters ?? [],
       textLookups: this.#hasTextIndex ? listTextLookups(filter) : [],
     };
-    const candidates = isSelectedById ? undefined : narrowByIndex(this.#db, projectIds, indexable);
+    const candidates = isSelectedById
+      ? undefined
+      : narrowByIndex(this.#db, projectIds, indexableFilters);
     return {
       projectIds,
       isNarrow: isSelectedById || candidates !== undefined,

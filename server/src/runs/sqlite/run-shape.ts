@@ -1,5 +1,5 @@
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
-import { parseRow, readColumns } from "./row.ts";
+import { parseRow, parsedColumns } from "./row.ts";
 import { selectToken, tokenOwnerSql, toShareToken } from "../../storage/sqlite/token-keys.ts";
 
 /** A run's row, with the columns of joined tables. */
@@ -20,7 +20,7 @@ export interface RunShape {
   readonly toRun: (allValues: readonly unknown[]) => FoundRun;
 }
 
-/** The fields of a row in the order of {@link readColumns}. Each has the value that it gets if it is not read. */
+/** The fields of a row in the order of {@link parsedColumns}. Each has the value that it gets if it is not read. */
 const rowParts: readonly (readonly [keyof RunRow, string | number | null])[] = [
   ["traceId", ""],
   ["id", ""],
@@ -34,7 +34,7 @@ const rowParts: readonly (readonly [keyof RunRow, string | number | null])[] = [
   ["dottedOrder", ""],
   ["referenceExampleId", null],
   ["posted", 0],
-  ["patched", 0],
+  ["patchBits", 0],
   ["measures", 0],
 ];
 
@@ -51,7 +51,7 @@ interface Column {
 }
 
 const allColumns: readonly Column[] = [
-  ...rowParts.map(([part], index): Column => ({ part, sql: `r.${readColumns[index] ?? ""}` })),
+  ...rowParts.map(([part], index): Column => ({ part, sql: `r.${parsedColumns[index] ?? ""}` })),
   { part: joinedParts[0], sql: "p.tenant_id", join: projectJoin },
   { part: joinedParts[1], sql: "p.name_json", join: projectJoin },
   {
@@ -67,12 +67,12 @@ const emptyValues: readonly unknown[] = [
 ];
 
 /** The parts of a run that are always read, because the position of the last run of a page consists of them. */
-const alwaysRead: ReadonlySet<RunPart> = new Set<RunPart>(["id", "startMicros"]);
+const alwaysReadParts: ReadonlySet<RunPart> = new Set<RunPart>(["id", "startMicros"]);
 
 /** Returns the shape for reading these parts of runs; for all parts if `parts` is absent. */
 export function createShape(parts?: ReadonlySet<RunPart>): RunShape {
   const columns = allColumns.filter(
-    ({ part }) => parts === undefined || parts.has(part) || alwaysRead.has(part),
+    ({ part }) => parts === undefined || parts.has(part) || alwaysReadParts.has(part),
   );
   const columnIndexes = columns.map((column) => allColumns.indexOf(column));
   const joins = new Set(columns.map(({ join }) => join ?? ""));

@@ -18,7 +18,7 @@ export interface ListIndex {
 const startKey = "r.start_us";
 const latencyKey = "r.end_us - r.start_us";
 
-export const matchAll: Conditions = { sql: "1", values: [] };
+export const allRunsCondition: Conditions = { sql: "1", values: [] };
 
 /** Chooses the index with the fewest runs that contains the runs in the order of the list. */
 export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
@@ -28,7 +28,9 @@ export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
   const status =
     filter.hasError === true
       ? "error"
-      : (filter.runFilters ?? []).map(findRequiredStatus).find((found) => found !== undefined);
+      : (filter.runFilters ?? [])
+          .map(findRequiredStatus)
+          .find((requiredStatus) => requiredStatus !== undefined);
   if (status === "error") {
     return { index: "errors_by_start", key: startKey, condition: "r.has_error = 1" };
   }
@@ -50,10 +52,14 @@ export function createRangeCondition(
   { key }: ListIndex,
 ): Conditions {
   const comparisonOperator = order === "asc" ? ">" : "<";
-  const { startMicros, endMicros } = key === startKey ? filter : {};
+  const { earliestStartMicros, latestStartMicros } = key === startKey ? filter : {};
   const parts: Conditions[] = [
-    ...(startMicros === undefined ? [] : [{ sql: `${key} >= ?`, values: [startMicros] }]),
-    ...(endMicros === undefined ? [] : [{ sql: `${key} <= ?`, values: [endMicros] }]),
+    ...(earliestStartMicros === undefined
+      ? []
+      : [{ sql: `${key} >= ?`, values: [earliestStartMicros] }]),
+    ...(latestStartMicros === undefined
+      ? []
+      : [{ sql: `${key} <= ?`, values: [latestStartMicros] }]),
     // An index on an expression supports the first comparison, but not the comparison of the pair.
     ...(after === undefined
       ? []
@@ -65,7 +71,7 @@ export function createRangeCondition(
         ]),
   ];
   return parts.length === 0
-    ? matchAll
+    ? allRunsCondition
     : {
         sql: parts.map(({ sql }) => sql).join(" AND "),
         values: parts.flatMap(({ values }) => values),

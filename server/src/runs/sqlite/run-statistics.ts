@@ -1,4 +1,4 @@
-import { measureColumnSql } from "../run-filter-source.ts";
+import { createMeasureColumnSql } from "../run-filter-source.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
 import { usageNames } from "../usage-sources.ts";
 import type { UsageName } from "../usage-sources.ts";
@@ -8,22 +8,22 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 
 const quantities = ["latency", "firstToken", ...usageNames] as const;
 
-const columns = measureColumnSql("r");
+const columns = createMeasureColumnSql("r");
 
 /** Returns the SQL expression of a quantity over `runs r`. */
-const quantitySql = (name: (typeof quantities)[number]): string => {
+const createQuantitySql = (name: (typeof quantities)[number]): string => {
   switch (name) {
     case "latency":
       return "r.end_us - r.start_us";
     case "firstToken":
       return `${columns.first_token_us} - r.start_us`;
     default:
-      return usageSql(name);
+      return createUsageSql(name);
   }
 };
 
 /** Usage counts only for model calls: a chain repeats the usage of its children, which would then count twice. */
-const usageSql = (name: UsageName): string =>
+const createUsageSql = (name: UsageName): string =>
   `CASE r.run_type WHEN 'llm' THEN ${columns[name]} END`;
 
 /**
@@ -31,7 +31,9 @@ const usageSql = (name: UsageName): string =>
  * one text, because SQLite takes several times as long to sort numbers, or to return them row by row.
  */
 export function readStatistics(db: Connection, { sql, values }: Conditions): RunStatistics {
-  const selectedLists = quantities.map((name) => `group_concat(${quantitySql(name)})`).join(", ");
+  const selectedLists = quantities
+    .map((name) => `group_concat(${createQuantitySql(name)})`)
+    .join(", ");
   const [row = []] = parseRows(
     db
       .prepareRaw(

@@ -168,10 +168,14 @@ export class RunWriter implements RunWrites {
   }
 
   #applySpan(record: SpanRunRecord, scope: BatchScope): ApplyResult {
-    const placed = this.#spans.resolvePosition(scope.tenantId, record);
-    const result = this.#applyRecord(placed, scope);
+    const placedRecord = this.#spans.resolvePosition(scope.tenantId, record);
+    const result = this.#applyRecord(placedRecord, scope);
     if (result === "accepted") {
-      this.#spans.moveChildren(scope.tenantId, record, this.#keyOf(scope.tenantId, placed.id));
+      this.#spans.moveChildren(
+        scope.tenantId,
+        record,
+        this.#keyOf(scope.tenantId, placedRecord.id),
+      );
     }
     return result;
   }
@@ -243,8 +247,8 @@ export class RunWriter implements RunWrites {
       this.#changeTrace(row.id, row);
     }
     const body = scope.bodies.subarray(record.bodyStart, record.bodyEnd);
-    const payload = [row.traceId, row.id, record.digest, body, computeChecksum(body, row.id)];
-    if (insertPayload.run(payload).changes === 0) {
+    const payloadValues = [row.traceId, row.id, record.digest, body, computeChecksum(body, row.id)];
+    if (insertPayload.run(payloadValues).changes === 0) {
       return "duplicate";
     }
     if (previous !== undefined) {

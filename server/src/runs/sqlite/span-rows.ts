@@ -1,6 +1,6 @@
 import type { SpanRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
-import { insertRunClause, parseRow, readColumns, rowToValues, tablesWithRunRows } from "./row.ts";
+import { insertRunClause, parseRow, parsedColumns, rowToValues, tablesWithRunRows } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { changedChecksumSql, computeChecksumChange } from "../../storage/sqlite/checksum.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
@@ -20,7 +20,7 @@ export class SpanRows {
   readonly #statements;
 
   constructor(db: Connection) {
-    const columns = readColumns.map((name) => `r.${name}`).join(", ");
+    const columns = parsedColumns.map((name) => `r.${name}`).join(", ");
     const createSelect = (
       index: string,
     ) => `SELECT s.trace_id, s.id, s.parent_id, s.kind, s.has_project, ${columns}

@@ -179,7 +179,7 @@ export class SpanWriter {
       parentRunId: null,
       referenceExampleId: null,
       posted: false,
-      patched: 0,
+      patchBits: 0,
       measures: "none",
     };
     this.#rows.insertRun(placeholder);
@@ -268,10 +268,10 @@ function createChildPosition(
   { id, startMicros }: Pick<RunRow, "id" | "startMicros">,
 ): SpanTracePosition {
   const limit = serverLimits.spanDepth * (segmentLength + 1) - 1;
-  const newParent = parent.dottedOrder.slice(0, limit);
+  const newParentOrder = parent.dottedOrder.slice(0, limit);
   return {
     traceId: parent.traceId,
-    dottedOrder: `${newParent}.${microsToStamp(startMicros)}${idOf(id)}`,
-    parentRunId: newParent.slice(-36),
+    dottedOrder: `${newParentOrder}.${microsToStamp(startMicros)}${idOf(id)}`,
+    parentRunId: newParentOrder.slice(-36),
   };
 }

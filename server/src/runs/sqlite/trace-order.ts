@@ -11,8 +11,8 @@ const rowFilters: ReadonlySet<string> = new Set<keyof RunFilter>([
   "runType",
   "isRoot",
   "hasError",
-  "startMicros",
-  "endMicros",
+  "earliestStartMicros",
+  "latestStartMicros",
 ]);
 
 /** Maximum number of cached lists. */

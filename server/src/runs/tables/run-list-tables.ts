@@ -1,7 +1,7 @@
 import { anyFacet, blockMicros } from "../facets.ts";
-import { countMicros } from "../run-list.ts";
+import { countIntervalMicros } from "../run-list.ts";
 
-const blockSql = (row: string): string => `${row}.start_us / ${countMicros}`;
+const blockSql = (row: string): string => `${row}.start_us / ${countIntervalMicros}`;
 const isRootSql = (row: string): string => `${row}.parent_run_id IS NULL`;
 
 /** SQL that adds a run to the numbers of runs and errors in `run_counts`, or subtracts it. */
@@ -47,7 +47,7 @@ export const runListTables = `
  * SQL that subtracts runs from the counts when they are deleted one by one, for example by retention rules. The
  * existing counts may include deleted runs, so they are computed again.
  */
-export const runCountsOfDeleted = `
+export const runCountRepairs = `
   DELETE FROM run_counts;
   INSERT INTO run_counts SELECT project_id, ${isRootSql("r")}, ${blockSql("r")}, count(*), total(has_error)
     FROM runs r GROUP BY 1, 2, 3;

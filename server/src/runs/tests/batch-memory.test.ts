@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../../dist/store/sqlite-store.js";
 import { BatchBuilder } from "../ingest/batch-builder.ts";
 import { serverLimits } from "../../model/options.ts";
 import { BatchMemory } from "../batch-memory.ts";
-import { databaseFile } from "../../storage/sqlite/open-database.ts";
+import { databaseFileName } from "../../storage/sqlite/open-database.ts";
 import { openDatabase } from "../../storage/sqlite/connection.ts";
 import { temporaryFolder } from "../../../tests/support/running-server.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
@@ -120,7 +120,7 @@ describe("the memory of a request", () => {
     drain();
     const folder = await temporaryFolder();
     const store = await openSqliteStore(folder);
-    const beside = openDatabase(join(folder, databaseFile));
+    const beside = openDatabase(join(folder, databaseFileName));
     beside.exec(
       "CREATE TRIGGER refuse BEFORE INSERT ON payloads BEGIN SELECT RAISE(ABORT, 'not today'); END",
     );

@@ -24,7 +24,7 @@ const run = (): StoredRun => ({
     dottedOrder: "",
     referenceExampleId: null,
     posted: true,
-    patched: 0,
+    patchBits: 0,
     measures: "none",
   },
   tenantId: "",

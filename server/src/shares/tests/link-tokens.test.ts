@@ -5,7 +5,7 @@ import process from "node:process";
 import type { RunningServer } from "@millrace/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../../../dist/store/sqlite-store.js";
-import { formats, openWriter } from "../../store/schema.ts";
+import { formatMigrations, openWriter } from "../../store/schema.ts";
 import { openDatabase } from "../../storage/sqlite/connection.ts";
 import { TokenKeys } from "../../storage/sqlite/token-keys.ts";
 import { call, runServer, temporaryFolder, textOf } from "../../../tests/support/running-server.ts";
@@ -210,7 +210,9 @@ describe("a database of an older version", () => {
   ): Promise<{ readonly kept: readonly string[]; readonly runId: string }> {
     const living = join(await temporaryFolder(), "millrace.db");
     const db = openDatabase(living);
-    db.exec(`PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; ${formats.slice(0, 9).join("")}`);
+    db.exec(
+      `PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; ${formatMigrations.slice(0, 9).join("")}`,
+    );
     const [tenantId, projectId] = [randomUUID(), randomUUID()];
     db.prepare("INSERT INTO settings VALUES ('tenant_id', ?)").run([tenantId]);
     db.prepare(

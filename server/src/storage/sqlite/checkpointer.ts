@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../dist-files.ts";
+import { toDistFileUrl } from "../dist-files.ts";
 import { threadOptions } from "../threads.ts";
 import { eraseLog, targetLogPages, writeBack } from "./write-ahead-log.ts";
 import type { Connection } from "./connection.ts";
@@ -106,7 +106,7 @@ export class Checkpointer {
   }
 
   #startWorker(): Worker {
-    const worker = new Worker(distFile("checkpoint.worker.js"), {
+    const worker = new Worker(toDistFileUrl("checkpoint.worker.js"), {
       ...threadOptions,
       name: "millrace-checkpoint",
       workerData: this.#path,
@@ -126,7 +126,7 @@ export class Checkpointer {
    * SQLite reuses the log from its beginning only after all of it was written back. Commits add pages to the log
    * during a checkpoint, so these pages are written back here, between two commits.
    */
-  #onWrittenBack({ pages, isFarBehind }: WriteBackResult): void {
+  #onWrittenBack({ pageCount, isFarBehind }: WriteBackResult): void {
     this.#isRunning = false;
     if (this.#isClosed) {
       return; // The writer writes back the whole log when it closes.
@@ -139,7 +139,7 @@ export class Checkpointer {
         this.#startCheckpoint();
       }, retryMs);
     }
-    if (pages < targetLogPages && !this.#mustErase) {
+    if (pageCount < targetLogPages && !this.#mustErase) {
       return;
     }
     try {

@@ -103,9 +103,9 @@ function loadEngine(): { readonly engine: Engine; readonly engineName: string } 
 /** Whether a version of SQLite is at least the minimum version. */
 export function isSafeVersion(version: string | undefined): boolean {
   const parts = (version ?? "0").split(".").map(Number);
-  const differingPart = minSqliteVersion.findIndex((part, index) => (parts[index] ?? 0) !== part);
+  const differingIndex = minSqliteVersion.findIndex((part, index) => (parts[index] ?? 0) !== part);
   return (
-    differingPart === -1 || (parts[differingPart] ?? 0) > (minSqliteVersion[differingPart] ?? 0)
+    differingIndex === -1 || (parts[differingIndex] ?? 0) > (minSqliteVersion[differingIndex] ?? 0)
   );
 }
 
@@ -231,11 +231,11 @@ const toBytes = (value: unknown): unknown => (hasNul(value) ? Buffer.from(value)
 /** Changes a statement so that the parameters whose text contains a NUL can be passed as bytes. */
 export function castParameters(sql: string, values: readonly unknown[]): string {
   let count = 0;
-  return sql.replaceAll(/'(?:[^']|'')*'|\?(\d*)/g, (match: string, number?: string) => {
-    if (number === undefined) {
+  return sql.replaceAll(/'(?:[^']|'')*'|\?(\d*)/g, (match: string, digits?: string) => {
+    if (digits === undefined) {
       return match; // A string literal of the statement.
     }
-    const position = number === "" ? count + 1 : Number(number);
+    const position = digits === "" ? count + 1 : Number(digits);
     count = Math.max(count, position);
     return hasNul(values[position - 1]) ? `CAST(?${position} AS TEXT)` : `?${position}`;
   });

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { distFile } from "../dist-files.ts";
+import { toDistFileUrl } from "../dist-files.ts";
 import { cleanEnvironment } from "../threads.ts";
 import { isSqliteError } from "./connection.ts";
 import { checkLog } from "./log-check.ts";
@@ -28,10 +28,10 @@ export class DamageWatch {
    * Returns whether there is a log, which means that the server ended without closing the database.
    */
   checkLog(): boolean {
-    const { isEmpty, lostPages } = checkLog(this.#path);
-    if (lostPages > 0) {
+    const { isEmpty, lostPageCount } = checkLog(this.#path);
+    if (lostPageCount > 0) {
       process.emitWarning(
-        `${this.#path}-wal is damaged: its last ${lostPages} pages can't be read, and the data written with them is lost. ` +
+        `${this.#path}-wal is damaged: its last ${lostPageCount} pages can't be read, and the data written with them is lost. ` +
           "The cause is a power failure or the disk; restore missing data from a backup",
       );
     }
@@ -52,7 +52,7 @@ export class DamageWatch {
   }
 
   #startCheck(): void {
-    const checker = fork(fileURLToPath(distFile("check.worker.js")), [this.#path], {
+    const checker = fork(fileURLToPath(toDistFileUrl("check.worker.js")), [this.#path], {
       execArgv: [],
       env: cleanEnvironment,
       stdio: ["ignore", "ignore", "ignore", "ipc"],

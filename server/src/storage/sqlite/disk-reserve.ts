@@ -67,21 +67,26 @@ export class DiskReserve {
   /** Enlarges the reserve file. Returns false and changes nothing if there is not enough space. */
   grow(bytes: number): boolean {
     const previousBytes = this.bytes;
-    let file: number | undefined;
+    let fileDescriptor: number | undefined;
     try {
-      file = openSync(this.#path, "a", 0o600);
+      fileDescriptor = openSync(this.#path, "a", 0o600);
       for (let remaining = bytes; remaining > 0;) {
-        remaining -= writeSync(file, this.#randomBytes(), 0, Math.min(remaining, mebibyte));
+        remaining -= writeSync(
+          fileDescriptor,
+          this.#randomBytes(),
+          0,
+          Math.min(remaining, mebibyte),
+        );
       }
       return true;
     } catch {
-      if (file !== undefined) {
-        ftruncateSync(file, previousBytes);
+      if (fileDescriptor !== undefined) {
+        ftruncateSync(fileDescriptor, previousBytes);
       }
       return false;
     } finally {
-      if (file !== undefined) {
-        closeSync(file);
+      if (fileDescriptor !== undefined) {
+        closeSync(fileDescriptor);
       }
     }
   }

@@ -23,10 +23,10 @@ const retryAfterSeconds = 10;
 /** An estimate of what a transaction adds to the database: bytes of payloads, and rows. */
 export interface AddedSize {
   readonly bytes: number;
-  readonly rows: number;
+  readonly rowCount: number;
 }
 
-export const noAddedSize: AddedSize = { bytes: 0, rows: 0 };
+export const noAddedSize: AddedSize = { bytes: 0, rowCount: 0 };
 
 export interface DiskSpaceOptions {
   /**
@@ -169,7 +169,7 @@ export class DiskSpace {
       return false;
     }
     this.#isAmpleUntilMs = 0;
-    if (added.bytes + added.rows > 0) {
+    if (added.bytes + added.rowCount > 0) {
       this.#markFull(added);
       this.#retryAtMs = performance.now() + retryAfterSeconds * 1_000;
     }
@@ -262,11 +262,14 @@ export class DiskSpace {
     );
   }
 
-  #hasSpaceFor({ bytes, rows }: AddedSize, { usableBytes, spareBytes }: SpaceMeasurement): boolean {
+  #hasSpaceFor(
+    { bytes, rowCount }: AddedSize,
+    { usableBytes, spareBytes }: SpaceMeasurement,
+  ): boolean {
     // The write-ahead log contains each changed page as a whole: the pages of payloads, and about one page of an
     // index for every two rows.
-    const logBytes = bytes * 1.25 + (rows * this.#pageBytes) / 2;
-    const addedBytes = bytes * 1.1 + rows * 2_048;
+    const logBytes = bytes * 1.25 + (rowCount * this.#pageBytes) / 2;
+    const addedBytes = bytes * 1.1 + rowCount * 2_048;
     return (
       usableBytes >= this.#reserveMax / 4 &&
       usableBytes + spareBytes >= this.#reserveMax &&
@@ -277,7 +280,7 @@ export class DiskSpace {
   #markFull(added: AddedSize): void {
     this.#refusedSize = {
       bytes: Math.max(added.bytes, this.#refusedSize.bytes),
-      rows: Math.max(added.rows, this.#refusedSize.rows),
+      rowCount: Math.max(added.rowCount, this.#refusedSize.rowCount),
     };
     if (this.#reason === undefined) {
       this.#reason = this.#describe(this.#measure());
@@ -288,14 +291,14 @@ export class DiskSpace {
 
   #describe({ usableBytes, reserveBytes }: SpaceMeasurement): string {
     return (
-      `the disk of the server's data folder is full (${inMebibytes(usableBytes)} MiB are free, and ${inMebibytes(reserveBytes)} MiB reserved for deletions): ` +
+      `the disk of the server's data folder is full (${toMebibytes(usableBytes)} MiB are free, and ${toMebibytes(reserveBytes)} MiB reserved for deletions): ` +
       "only deletions are accepted. Delete projects, datasets or old runs, or free space on that disk; writes are accepted again as soon as there is space"
     );
   }
 
   #measure(): SpaceMeasurement {
-    const pages = readNumber(this.#statements.pages.all());
-    const growthBytes = Math.max(0, pages * this.#pageBytes - statSync(this.#path).size);
+    const pageCount = readNumber(this.#statements.pages.all());
+    const growthBytes = Math.max(0, pageCount * this.#pageBytes - statSync(this.#path).size);
     return {
       usableBytes: this.#readUse(this.#folder).freeBytes - growthBytes,
       growthBytes,
@@ -343,9 +346,11 @@ export class DiskSpace {
     // On a nearly full disk, leave some space for the files next to the database: the text index, and the shared
     // memory of the write-ahead log.
     const keptFreeBytes = this.#reason === undefined ? this.#reserveMax : this.#reserveMax / 8;
-    const missing = this.#computeReserveTarget(measurement) - measurement.reserveBytes;
-    const bytes = Math.floor(Math.min(missing, measurement.usableBytes - keptFreeBytes, stepBytes));
-    if (bytes > 0 && this.#reserve.grow(bytes) && bytes < missing) {
+    const missingBytes = this.#computeReserveTarget(measurement) - measurement.reserveBytes;
+    const bytes = Math.floor(
+      Math.min(missingBytes, measurement.usableBytes - keptFreeBytes, stepBytes),
+    );
+    if (bytes > 0 && this.#reserve.grow(bytes) && bytes < missingBytes) {
       this.#growTimer = setTimeout(() => this.#growReserve(growStepBytes), growStepMs).unref();
     }
   }
@@ -354,6 +359,6 @@ export class DiskSpace {
 const createRefusal = (reason: string): RequestError =>
   new RequestError(503, reason, retryAfterSeconds);
 
-const inMebibytes = (bytes: number): string => (Math.max(0, bytes) / mebibyte).toFixed(1);
+const toMebibytes = (bytes: number): string => (Math.max(0, bytes) / mebibyte).toFixed(1);
 
 const readNumber = (rows: readonly unknown[]): number => Number(parseRows(rows)[0]?.[0]);

@@ -7,7 +7,7 @@ export interface FolderLock {
   release(): void;
 }
 
-const lockFile = "millrace.lock";
+const lockFileName = "millrace.lock";
 /** Milliseconds to wait for another server that is about to release the lock. */
 const lockWaitMs = 250;
 
@@ -16,7 +16,7 @@ const lockWaitMs = 250;
  * the process ends. A file that contains a process id would remain after a crash.
  */
 export function lockFolder(folder: string): FolderLock {
-  const path = join(folder, lockFile);
+  const path = join(folder, lockFileName);
   try {
     const db = openDatabase(path, lockWaitMs);
     // Without a journal file nothing is written, so a full disk does not prevent locking.

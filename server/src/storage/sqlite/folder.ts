@@ -57,13 +57,13 @@ export function restrictFiles(path: string): void {
   if (isWindows) {
     return;
   }
-  for (const name of readdirSync(path).filter((entry) => serverFile.test(entry))) {
+  for (const name of readdirSync(path).filter((entry) => serverFilePattern.test(entry))) {
     restrictFile(join(path, name));
   }
 }
 
 /** The server's files: those next to the database, uploads in progress, and the key of share tokens. */
-const serverFile = /^(?:millrace\.|upload-|token\.key)/;
+const serverFilePattern = /^(?:millrace\.|upload-|token\.key)/;
 const isWindows = process.platform === "win32";
 
 function restrictFolder(path: string): void {
@@ -72,7 +72,7 @@ function restrictFolder(path: string): void {
     return;
   }
   const names = readdirSync(path);
-  const otherFile = names.find((name) => !serverFile.test(name));
+  const otherFile = names.find((name) => !serverFilePattern.test(name));
   // If the folder also contains files of other programs, as a home folder does, its permissions are not changed.
   if (otherFile === undefined) {
     chmodSync(path, 0o700);

@@ -7,7 +7,7 @@ export interface LogState {
   /**
    * Number of pages of commits after the first unreadable page. SQLite ignores these pages, so the commits are lost.
    */
-  readonly lostPages: number;
+  readonly lostPageCount: number;
 }
 
 const headerBytes = 32;
@@ -18,14 +18,14 @@ const frameHeaderBytes = 24;
  * before it. Later pages with the same salt were also written, but SQLite does not read them.
  */
 export function checkLog(databasePath: string): LogState {
-  const file = openIfExists(`${databasePath}-wal`);
-  if (file === undefined) {
-    return { isEmpty: true, lostPages: 0 };
+  const fileDescriptor = openIfExists(`${databasePath}-wal`);
+  if (fileDescriptor === undefined) {
+    return { isEmpty: true, lostPageCount: 0 };
   }
   try {
-    return readLog(file);
+    return readLog(fileDescriptor);
   } finally {
-    closeSync(file);
+    closeSync(fileDescriptor);
   }
 }
 
@@ -40,7 +40,7 @@ function openIfExists(path: string): number | undefined {
 function readLog(file: number): LogState {
   const header = Buffer.alloc(headerBytes);
   if (readSync(file, header, 0, headerBytes, 0) < headerBytes) {
-    return { isEmpty: true, lostPages: 0 };
+    return { isEmpty: true, lostPageCount: 0 };
   }
   const pageBytes = header.readUInt32BE(8);
   // The lowest bit of the magic number is the byte order of the checksums.
@@ -51,8 +51,8 @@ function readLog(file: number): LogState {
   );
   const frame = Buffer.alloc(frameHeaderBytes + pageBytes);
   let isReadable = true;
-  let unreadablePages = 0;
-  let lostPages = 0;
+  let unreadablePageCount = 0;
+  let lostPageCount = 0;
   for (
     let position = headerBytes;
     readSync(file, frame, 0, frame.length, position) === frame.length;
@@ -67,13 +67,13 @@ function readLog(file: number): LogState {
     }
     // The frame of a commit's last page contains the size of the database. Pages without such a frame after them
     // belong to no commit.
-    unreadablePages += isReadable ? 0 : 1;
+    unreadablePageCount += isReadable ? 0 : 1;
     if (!isReadable && frame.readUInt32BE(4) > 0) {
-      lostPages = unreadablePages;
+      lostPageCount = unreadablePageCount;
     }
     position += frame.length;
   }
-  return { isEmpty: false, lostPages };
+  return { isEmpty: false, lostPageCount };
 }
 
 /** The running checksum of a log, as SQLite computes it. */

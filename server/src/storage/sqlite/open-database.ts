@@ -4,7 +4,7 @@ import { defineTokenFunctions, TokenKeys } from "./token-keys.ts";
 import { openDatabase } from "./connection.ts";
 
 /** Name of the database file in the data folder. */
-export const databaseFile = "millrace.db";
+export const databaseFileName = "millrace.db";
 
 /** Size of SQLite's page cache for one connection. */
 export const cacheKibibytes = 65_536;

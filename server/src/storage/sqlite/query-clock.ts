@@ -17,14 +17,14 @@ export interface QueryLimit {
  * because calling the function costs 0.05 to 0.3 µs, but deciding whether to call it only 0.03 µs. A hash of the row
  * number decides, so that no regular pattern of row numbers skips all calls.
  */
-export const withinDeadline = (rowNumber: string): string =>
+export const withinDeadlineSql = (rowNumber: string): string =>
   `(((${rowNumber}) * 40503 >> 7) & 63 OR within_deadline())`;
 
 /**
- * Like {@link withinDeadline}, but reads the clock for each row. Use it in statements that read much data per row,
+ * Like {@link withinDeadlineSql}, but reads the clock for each row. Use it in statements that read much data per row,
  * such as payloads.
  */
-export const withinDeadlineEachTime = (rowNumber: string): string =>
+export const withinDeadlineEachTimeSql = (rowNumber: string): string =>
   `(${rowNumber} IS NULL OR within_deadline())`;
 
 /**

@@ -25,8 +25,8 @@ class RowStatement {
     const columns = (this.#columns ??= this.#statement.columns());
     return rows.map((row) => {
       const object: Record<string, unknown> = {};
-      for (let at = 0; at < columns.length; at += 1) {
-        object[columns[at] as string] = row[at];
+      for (let columnIndex = 0; columnIndex < columns.length; columnIndex += 1) {
+        object[columns[columnIndex] as string] = row[columnIndex];
       }
       return object;
     });

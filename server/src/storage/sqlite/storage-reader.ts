@@ -20,7 +20,7 @@ export class StorageReader implements StorageReads {
   measure(tenantId: string): StorageUse {
     const { pages, runAttachments, exampleAttachments } = this.#statements;
     const [[pageCount, size, free] = []] = parseRows(pages.all());
-    const attachments = [runAttachments, exampleAttachments].map((statement) => {
+    const attachmentCounts = [runAttachments, exampleAttachments].map((statement) => {
       const [[count, bytes, scanned] = []] = parseRows(statement.all([tenantId, maxAttachments]));
       return { count: Number(count), bytes: Number(bytes), scanned: Number(scanned) };
     });
@@ -28,9 +28,9 @@ export class StorageReader implements StorageReads {
       databaseBytes: Number(pageCount) * Number(size),
       freeBytes: Number(free) * Number(size),
       attachments: {
-        count: attachments.reduce((sum, file) => sum + file.count, 0),
-        bytes: attachments.reduce((sum, file) => sum + file.bytes, 0),
-        isComplete: attachments.every((file) => file.scanned < maxAttachments),
+        count: attachmentCounts.reduce((sum, tally) => sum + tally.count, 0),
+        bytes: attachmentCounts.reduce((sum, file) => sum + file.bytes, 0),
+        isComplete: attachmentCounts.every((file) => file.scanned < maxAttachments),
       },
     };
   }

@@ -17,7 +17,7 @@ import type { Connection } from "./connection.ts";
 /**
  * Name of the file in the data folder that contains one key per line. The first key encrypts; every key can decrypt.
  */
-export const tokenKeyFile = "token.key";
+export const tokenKeyFileName = "token.key";
 
 const algorithm = "aes-256-gcm";
 const keyBytes = 32;
@@ -61,12 +61,17 @@ export class TokenKeys implements TokenCipher {
   encrypt(token: string, owner: string): string {
     const [key] = this.#keys;
     if (key === undefined) {
-      throw new Error(`no key in ${tokenKeyFile}: restart the server, which creates one`);
+      throw new Error(`no key in ${tokenKeyFileName}: restart the server, which creates one`);
     }
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(owner));
-    const parts = [nonce, cipher.update(token, "utf8"), cipher.final(), cipher.getAuthTag()];
-    return Buffer.concat(parts).toString("base64url");
+    const encryptedChunks = [
+      nonce,
+      cipher.update(token, "utf8"),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ];
+    return Buffer.concat(encryptedChunks).toString("base64url");
   }
 
   /** Decrypts a token; `undefined` if none of the keys encrypted it for this row. */
@@ -100,7 +105,7 @@ const parseKeys = (text: string): readonly Buffer[] =>
     .map((line) => Buffer.from(line, "base64url"));
 
 function readKeyFile(folder: string): string {
-  const path = join(folder, tokenKeyFile);
+  const path = join(folder, tokenKeyFileName);
   return existsSync(path) ? readFileSync(path, "utf8") : "";
 }
 
@@ -109,15 +114,15 @@ function readKeyFile(folder: string): string {
  * file.
  */
 function writeKeyFile(folder: string, text: string): void {
-  const path = join(folder, tokenKeyFile);
+  const path = join(folder, tokenKeyFileName);
   const newPath = `${path}.new`;
   rmSync(newPath, { force: true });
-  const file = openSync(newPath, "wx", 0o600);
+  const fileDescriptor = openSync(newPath, "wx", 0o600);
   try {
-    writeSync(file, text);
-    fsyncSync(file);
+    writeSync(fileDescriptor, text);
+    fsyncSync(fileDescriptor);
   } finally {
-    closeSync(file);
+    closeSync(fileDescriptor);
   }
   renameSync(newPath, path);
 }
@@ -179,7 +184,7 @@ export function toShareToken(value: unknown): ShareToken {
  */
 export function hasHiddenTokens(db: Connection): boolean {
   const { run, trace, thread, dataset, feedback } = tokenOwnerSql;
-  const found = db
+  const sampleRows = db
     .prepare(
       `SELECT (SELECT open_token(sealed, ${run("id")}) FROM shares LIMIT 1),
          (SELECT open_token(sealed, ${trace("id")}) FROM trace_shares LIMIT 1),
@@ -189,5 +194,5 @@ export function hasHiddenTokens(db: Connection): boolean {
     )
     .raw()
     .all([Date.now() * 1_000]);
-  return found.flat().includes("");
+  return sampleRows.flat().includes("");
 }

@@ -10,7 +10,7 @@ export const targetLogPages = 4_096;
 /** Result of writing back a log. */
 export interface WriteBackResult {
   /** Number of pages in the write-ahead log. */
-  readonly pages: number;
+  readonly pageCount: number;
   /** Whether all pages of the log were written back to the database. */
   readonly isComplete: boolean;
   /** Whether many pages could not be written back, because a query was still reading an earlier state. */
@@ -25,7 +25,7 @@ export function writeBack(db: Connection): WriteBackResult {
   const rows = db.prepare("PRAGMA wal_checkpoint(PASSIVE)").raw().all() as readonly number[][];
   const [, pages = 0, writtenPages = 0] = rows[0] ?? [];
   return {
-    pages,
+    pageCount: pages,
     isComplete: pages === writtenPages,
     isFarBehind: pages - writtenPages > quickWritePages,
   };
@@ -39,13 +39,13 @@ export function writeBack(db: Connection): WriteBackResult {
  */
 export function writeBackRepeatedly(write: () => WriteBackResult): WriteBackResult {
   let result = write();
-  let previousPages = 0;
+  let previousPageCount = 0;
   const isBehind = (): boolean =>
     !result.isComplete &&
-    result.pages >= targetLogPages &&
-    result.pages - previousPages > quickWritePages;
+    result.pageCount >= targetLogPages &&
+    result.pageCount - previousPageCount > quickWritePages;
   for (let attempt = 1; attempt < maxAttempts && isBehind(); attempt += 1) {
-    previousPages = result.pages;
+    previousPageCount = result.pageCount;
     result = write();
   }
   return result;

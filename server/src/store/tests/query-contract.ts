@@ -46,8 +46,11 @@ export function describeQueries(open: () => Promise<StoreFixture>): void {
     expect(await fixture.query({ isRoot: false })).toEqual(["child"]);
     expect(await fixture.query({ hasError: true })).toEqual(["child"]);
     expect(await fixture.query({ hasError: false })).toEqual(["root", "other"]);
-    expect(await fixture.query({ startMicros: someMicros + 1 })).toEqual(["child", "other"]);
-    expect(await fixture.query({ endMicros: someMicros + 1 })).toEqual(["root", "child"]);
+    expect(await fixture.query({ earliestStartMicros: someMicros + 1 })).toEqual([
+      "child",
+      "other",
+    ]);
+    expect(await fixture.query({ latestStartMicros: someMicros + 1 })).toEqual(["root", "child"]);
     expect(
       await fixture.query({ projectIds: [p?.id ?? ""], isRoot: true, hasError: false }),
     ).toEqual(["root"]);

@@ -44,7 +44,12 @@ class ScriptedThread implements QueryThread {
   async close(): Promise<void> {}
 }
 
-const sizes = { threads: 4, longQueries: 3, longQueriesOfTenant: 2, waiting: 5 };
+const sizes = {
+  threadCount: 4,
+  maxLongQueries: 3,
+  maxLongQueriesOfTenant: 2,
+  maxWaitingQueries: 5,
+};
 
 function createPool(timeoutMs = 60_000) {
   ScriptedThread.all = [];
@@ -82,7 +87,7 @@ test("a tenant's long queries leave threads to quick ones and to another tenant"
   expect(running()).toEqual(["one readStatistics", "one readStatistics", "two readStatistics"]);
   void send("find", "one");
   expect(running().at(-1)).toBe("one find");
-  expect(ScriptedThread.all).toHaveLength(sizes.threads);
+  expect(ScriptedThread.all).toHaveLength(sizes.threadCount);
 });
 
 test("tenants take turns, however many queries one has waiting", async () => {
@@ -101,7 +106,7 @@ test("tenants take turns, however many queries one has waiting", async () => {
 
 test("a tenant with too many waiting queries gets 503 and Retry-After; others do not", async () => {
   const { send } = createPool();
-  for (let count = 0; count < 2 + sizes.waiting; count += 1) {
+  for (let count = 0; count < 2 + sizes.maxWaitingQueries; count += 1) {
     void send("readStatistics", "one");
   }
   await expect(send("readStatistics", "one")).rejects.toMatchObject({

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 // The writer thread is started from its built file, so the test uses the built engine.
 import { openSqliteStore } from "../../../dist/store/sqlite-store.js";
-import { formats } from "../schema.ts";
-import { databaseFile } from "../../storage/sqlite/open-database.ts";
+import { formatMigrations } from "../schema.ts";
+import { databaseFileName } from "../../storage/sqlite/open-database.ts";
 import type { Store } from "../store.ts";
 import { openDatabase } from "../../storage/sqlite/connection.ts";
 import { parseBatch } from "../../runs/ingest/parse-batch.ts";
@@ -70,15 +70,15 @@ test("the log is checkpointed and reused while the store is running, and nothing
     await store.ingest(store.defaultTenantId, batch);
     // Well before the commit at which SQLite itself would run a checkpoint.
     await expect
-      .poll(() => sizeOf(databaseFile), { timeout: 20_000 })
+      .poll(() => sizeOf(databaseFileName), { timeout: 20_000 })
       .toBeGreaterThan((from + 4) * 8 * mebibyte);
   }
-  expect(sizeOf(`${databaseFile}-wal`)).toBeLessThan(160 * mebibyte);
+  expect(sizeOf(`${databaseFileName}-wal`)).toBeLessThan(160 * mebibyte);
   await store.close();
   // No log remains once the store is closed.
-  expect(statSync(join(folder, `${databaseFile}-wal`), { throwIfNoEntry: false })?.size ?? 0).toBe(
-    0,
-  );
+  expect(
+    statSync(join(folder, `${databaseFileName}-wal`), { throwIfNoEntry: false })?.size ?? 0,
+  ).toBe(0);
   const again = await openSqliteStore(folder);
   for (const { id } of runs) {
     expect((await again.read.runs.find(again.defaultTenantId, id))?.row.id).toBe(id);
@@ -125,7 +125,7 @@ test("a database of a newer format is rejected with an error that names it", asy
   db.exec("PRAGMA user_version = 99");
   db.close();
   await expect(openSqliteStore(folder)).rejects.toThrow(
-    `format 99, but this server supports formats up to ${formats.length}`,
+    `format 99, but this server supports formats up to ${formatMigrations.length}`,
   );
 });
 
@@ -156,7 +156,7 @@ test.each([1, 2])("a database of format %i is migrated with its content", async 
   const { id, trace_id, dotted_order } = wireRun();
   const [tenantId, projectId] = [randomUUID(), randomUUID()];
   const db = openDatabase(join(folder, "millrace.db"));
-  db.exec(formats.slice(0, format).join(""));
+  db.exec(formatMigrations.slice(0, format).join(""));
   db.prepare("INSERT INTO settings VALUES ('tenant_id', ?)").run([tenantId]);
   db.prepare("INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES (?, ?, ?, ?)").run([
     projectId,

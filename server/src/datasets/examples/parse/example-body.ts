@@ -23,7 +23,7 @@ export const readMembers = (body: Buffer, label = "the body"): Map<string, Buffe
 /** @throws RequestError 422: `body` is not a JSON object. */
 export const assertObject = (body: Buffer, label: string): void =>
   readJson(body, label, (cursor) => {
-    cursor.readWhole();
+    cursor.assertOneValue();
     if (body[0] !== openBrace && !body.toString("latin1").trimStart().startsWith("{")) {
       throw new Error("not JSON: expected an object");
     }
@@ -82,23 +82,23 @@ export function parseExample(members: Members, context: ExampleContext): Receive
   if (datasetId === undefined) {
     throw new RequestError(422, `${label}: dataset_id is missing`);
   }
-  const useSourceRunIo = readValue(members, "use_source_run_io") === true;
+  const usesSourceRunIo = readValue(members, "use_source_run_io") === true;
   const inputs = readObjectText(members, "inputs", label) ?? null;
   const sourceRunId = readId(members, "source_run_id", label) ?? null;
   const runAttachments = readNames(members, "use_source_run_attachments", label);
-  if (inputs === null && !useSourceRunIo) {
+  if (inputs === null && !usesSourceRunIo) {
     throw new RequestError(422, `${label}: inputs are missing`);
   }
-  if (sourceRunId === null && (useSourceRunIo || runAttachments.length > 0)) {
+  if (sourceRunId === null && (usesSourceRunIo || runAttachments.length > 0)) {
     throw new RequestError(422, `${label}: source_run_id is missing`);
   }
   const createdMicros = readTime(members, "created_at", label);
   const splits = parseSplits(readValue(members, "split"), `${label}: split`);
   return {
-    useSourceRunIo,
+    useSourceRunIo: usesSourceRunIo,
     draft: {
       id: id ?? randomUUID(),
-      isNew: id === undefined,
+      hasGeneratedId: id === undefined,
       datasetId,
       sourceRunId,
       inputs: inputs ?? "{}",

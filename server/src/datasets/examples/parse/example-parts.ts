@@ -8,7 +8,7 @@ import { assertObject, readMembers } from "./example-body.ts";
 import type { Members } from "./example-body.ts";
 
 /** An example from a multipart form. */
-export interface ExampleParts {
+export interface FormExample {
   readonly id: string;
   readonly members: Members;
   readonly attachments: readonly AttachmentDraft[];
@@ -35,7 +35,7 @@ interface PendingExample {
 export function parseExampleParts(
   body: Buffer,
   contentType: string | undefined,
-): readonly ExampleParts[] {
+): readonly FormExample[] {
   const examples = new PendingExamples();
   // Browsers and `fetch` do not send the lengths of the parts.
   const parser = new MultipartParser(readBoundary(contentType), (part) => examples.add(part), {
@@ -57,18 +57,21 @@ class PendingExamples {
   /** @throws RequestError 422: the part's name does not name a part of an example. */
   add({ fault, ...part }: Part): void {
     const { name } = part;
-    const label = (): string => `part ${JSON.stringify(name.slice(0, 120))}`;
+    const createLabel = (): string => `part ${JSON.stringify(name.slice(0, 120))}`;
     if (fault !== undefined) {
-      throw new RequestError(422, `${label()} ${fault}`);
+      throw new RequestError(422, `${createLabel()} ${fault}`);
     }
     const separator = name.charAt(uuidLength);
     if (separator !== "" && separator !== ".") {
-      throw new RequestError(422, `${label()} does not begin with the id of an example`);
+      throw new RequestError(422, `${createLabel()} does not begin with the id of an example`);
     }
-    addPart(this.#findOrAdd(name.slice(0, uuidLength), label), { ...part, label });
+    addPart(this.#findOrAdd(name.slice(0, uuidLength), createLabel), {
+      ...part,
+      label: createLabel,
+    });
   }
 
-  finish(): readonly ExampleParts[] {
+  finish(): readonly FormExample[] {
     return Array.from(this.#byId.values(), ({ id, main, fields, attachments }) => {
       if (main === undefined) {
         throw new RequestError(
@@ -93,9 +96,14 @@ class PendingExamples {
     if (!isUuid(id)) {
       throw new RequestError(422, `${label()} does not begin with the id of an example`);
     }
-    const found = this.#byId.get(id) ?? { id, main: undefined, fields: [], attachments: undefined };
-    this.#byId.set(id, found);
-    return (this.#last = found);
+    const pendingExample = this.#byId.get(id) ?? {
+      id,
+      main: undefined,
+      fields: [],
+      attachments: undefined,
+    };
+    this.#byId.set(id, pendingExample);
+    return (this.#last = pendingExample);
   }
 }
 

@@ -9,7 +9,7 @@ import {
 import { parseExampleParts } from "./example-parts.ts";
 import { RequestError } from "../../../model/errors.ts";
 import { serverLimits } from "../../../model/options.ts";
-import type { ExampleChange, ExampleDraft, ExamplesWritten } from "../example.ts";
+import type { ExampleChange, ExampleDraft, ExampleWriteResult } from "../example.ts";
 import { pack, unpack } from "../large-examples.ts";
 import type { Packed, ReceivedExample } from "../large-examples.ts";
 import { listedMembers, toExampleJson, toJsonList } from "../example-json.ts";
@@ -175,13 +175,20 @@ export function serializeResponse({ responseForm, parts, written }: ExampleRespo
 /** Serializes the examples of a request as they are stored after the write. */
 export function toListJson(
   drafts: readonly ExampleDraft[],
-  { datasets, existing }: ExamplesWritten,
+  { datasets, existingTimes }: ExampleWriteResult,
 ): Buffer {
   const view = { select: listedMembers, link: () => "" };
   const toExample = (draft: ExampleDraft) => {
     const { name: datasetName = "", micros = 0 } = datasets[draft.datasetId] ?? {};
     const times = { createdMicros: draft.createdMicros ?? micros, modifiedMicros: micros };
-    return { ...draft, datasetName, position: 0, attachments: [], ...times, ...existing[draft.id] };
+    return {
+      ...draft,
+      datasetName,
+      position: 0,
+      attachments: [],
+      ...times,
+      ...existingTimes[draft.id],
+    };
   };
   return toJsonList(drafts.map((draft) => toExampleJson(toExample(draft), view)));
 }
@@ -189,7 +196,7 @@ export function toListJson(
 /** Serializes the ids of written examples, and the time of the version that contains them. */
 export function toWrittenJson(
   ids: readonly string[],
-  { datasets }: ExamplesWritten,
+  { datasets }: ExampleWriteResult,
 ): Readonly<Record<string, unknown>> {
   const micros = Math.max(0, ...Object.values(datasets).map((dataset) => dataset.micros));
   return { count: ids.length, example_ids: ids, as_of: toIso(micros) };
@@ -201,8 +208,8 @@ export function toWrittenJson(
  */
 export function toCreatedJson(
   ids: readonly string[],
-  written: ExamplesWritten,
+  written: ExampleWriteResult,
 ): Readonly<Record<string, unknown>> {
-  const created = new Set(ids.filter((id) => written.existing[id] === undefined));
+  const created = new Set(ids.filter((id) => written.existingTimes[id] === undefined));
   return { ...toWrittenJson(ids, written), existing_count: ids.length - created.size };
 }

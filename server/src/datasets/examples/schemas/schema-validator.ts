@@ -107,7 +107,8 @@ const schemaLimits = [
   {
     name: "references",
     max: serverLimits.schemaRefs,
-    isCounted: (part: object) => "$ref" in part || "$dynamicRef" in part || "$recursiveRef" in part,
+    isCounted: (subschema: object) =>
+      "$ref" in subschema || "$dynamicRef" in subschema || "$recursiveRef" in subschema,
   },
   {
     name: "patterns",

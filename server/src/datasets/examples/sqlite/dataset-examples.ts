@@ -1,19 +1,19 @@
 import { serverLimits } from "../../../model/options.ts";
 import type { LongWrite } from "../../../storage/long-write.ts";
 import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
-import type { Dataset, DatasetExamples, DatasetUpdate } from "../../dataset.ts";
+import type { Dataset, DatasetExamplesWriter, DatasetUpdate } from "../../dataset.ts";
 import { datasetDeletions, datasetQueries } from "../../dataset-queries.ts";
 import type { LargeExampleWriter } from "./large-example-writer.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 
 /** Writes to datasets that also write examples, in SQLite. */
-export class SqliteDatasetExamples implements DatasetExamples {
+export class SqliteDatasetExamplesWriter implements DatasetExamplesWriter {
   readonly #dependencies: DatasetWriteDependencies;
   readonly #examples: LargeExampleWriter;
 
-  constructor(dependencies: DatasetWriteDependencies, examples: LargeExampleWriter) {
+  constructor(dependencies: DatasetWriteDependencies, exampleWriter: LargeExampleWriter) {
     this.#dependencies = dependencies;
-    this.#examples = examples;
+    this.#examples = exampleWriter;
     this.#eraseIncomplete();
   }
 

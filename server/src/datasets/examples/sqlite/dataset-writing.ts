@@ -15,7 +15,7 @@ export interface DatasetWriteDependencies {
   readonly versions: SqliteDatasetVersions;
   readonly exampleRows: SqliteExampleRows;
   readonly textIndex: SqliteExampleTextIndex;
-  readonly schemas: SchemaChecks;
+  readonly schemaChecks: SchemaChecks;
 }
 
 export const createDatasetWriteDependencies = (
@@ -27,5 +27,5 @@ export const createDatasetWriteDependencies = (
   versions: new SqliteDatasetVersions(db),
   exampleRows: new SqliteExampleRows(db, keys),
   textIndex: new SqliteExampleTextIndex(db),
-  schemas: new SchemaChecks(),
+  schemaChecks: new SchemaChecks(),
 });

@@ -1,8 +1,8 @@
 /** SQL that computes the column `place` from an id: the six bytes that vary most in UUIDs of any version. */
-export const toPlaceSql = (id: string): string =>
-  `unhex(substr(${id}, 29, 8) || substr(${id}, 5, 4))`;
+export const toPlaceSql = (idSql: string): string =>
+  `unhex(substr(${idSql}, 29, 8) || substr(${idSql}, 5, 4))`;
 
-const columns =
+const columnsSql =
   "(place BLOB NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (place, key)) WITHOUT ROWID";
 
 /**
@@ -12,8 +12,8 @@ const columns =
  * small table, which is merged into the large one in sorted order.
  */
 export const examplePlaceTables = `
-  CREATE TABLE example_places ${columns};
-  CREATE TABLE example_places_new ${columns};
+  CREATE TABLE example_places ${columnsSql};
+  CREATE TABLE example_places_new ${columnsSql};
   INSERT INTO example_places SELECT ${toPlaceSql("id")}, key FROM examples ORDER BY 1, 2;
   DROP INDEX examples_by_id;
   CREATE TRIGGER example_places_gone AFTER DELETE ON examples

@@ -9,17 +9,19 @@ const selectFromBothTables = (select: (table: string) => string): string =>
   `${select("example_places")} UNION ALL ${select("example_places_new")}`;
 
 /** SQL that selects the keys of rows that may have the id in a parameter. The caller must also compare the whole id. */
-export const selectKeysOfId = (id: string): string =>
-  selectFromBothTables((table) => `SELECT key FROM ${table} WHERE place = ${toPlaceSql(id)}`);
+export const selectKeysOfId = (idParameter: string): string =>
+  selectFromBothTables(
+    (table) => `SELECT key FROM ${table} WHERE place = ${toPlaceSql(idParameter)}`,
+  );
 
 /**
  * SQL that selects the keys of rows that may have one of the ids in a parameter, which is a JSON list. The SQL contains
  * the parameter twice, so an unnumbered parameter must be bound twice.
  */
-export const selectKeysOfIds = (ids: string): string =>
+export const selectKeysOfIds = (idsParameter: string): string =>
   selectFromBothTables(
     (table) =>
-      `SELECT p.key FROM json_each(${ids}) i CROSS JOIN ${table} p ON p.place = ${toPlaceSql("i.value")}`,
+      `SELECT p.key FROM json_each(${idsParameter}) i CROSS JOIN ${table} p ON p.place = ${toPlaceSql("i.value")}`,
   );
 
 /** Adds entries to the index that maps example ids to rows; see `examplePlaceTables`. */

@@ -20,7 +20,7 @@ import type { CurrentExample, NewExampleRow } from "../example-rows.ts";
 import { ExampleIdIndex } from "./example-places.ts";
 
 /** A row that holds an example in some of its versions. */
-export interface FoundRow {
+export interface ExampleVersionRow {
   readonly id: string;
   readonly key: number;
   readonly datasetId: string;
@@ -118,16 +118,16 @@ export class SqliteExampleRows {
 
   /** Yields the examples in the newest version of a dataset, in groups of `limit`. */
   *listCurrent(datasetId: string, limit: number): Generator<readonly CurrentExample[]> {
-    for (let after = 0, isMore = true; isMore;) {
+    for (let after = 0, hasMore = true; hasMore;) {
       const rows = this.#queries.listCurrent.all({ datasetId, after, limit });
       yield rows.map(parseCurrentRow);
       after = rows.at(-1)?.position ?? after;
-      isMore = rows.length === limit;
+      hasMore = rows.length === limit;
     }
   }
 
   /** Finds the rows of all versions of these examples. */
-  findRows(tenantId: string, ids: readonly string[]): FoundRow[] {
+  findRows(tenantId: string, ids: readonly string[]): ExampleVersionRow[] {
     const rows = this.#queries.findRows.all({ tenantId, ids: JSON.stringify(ids) });
     return rows.map((row) => ({
       id: row.id,
@@ -195,8 +195,8 @@ export class SqliteExampleRows {
 
   /** Whether a draft equals the stored example, including the attachments. */
   isStored(stored: CurrentExample, draft: ExampleDraft): boolean {
-    const matches = compareWithStored(stored, draft);
-    return matches?.every(([{ blob }, bytes]) => this.#hasBytes(blob, bytes)) ?? false;
+    const fileComparisons = compareWithStored(stored, draft);
+    return fileComparisons?.every(([{ blob }, bytes]) => this.#hasBytes(blob, bytes)) ?? false;
   }
 
   #hasBytes(key: number, bytes: Uint8Array): boolean {

@@ -9,8 +9,8 @@ import { readSplits } from "../splits.ts";
 import type {
   ExampleChange,
   ExampleDraft,
-  ExamplesImported,
-  ExamplesWritten,
+  ExampleImportResult,
+  ExampleWriteResult,
   ExampleTimes,
   SplitChange,
 } from "../example.ts";
@@ -23,12 +23,12 @@ import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import { createChangedRow } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
-import { listFirstIds } from "../example-rows.ts";
+import { formatFirstIds } from "../example-rows.ts";
 import type { CurrentExample } from "../example-rows.ts";
 import type { SchemaChecks } from "../schemas/schema-checks.ts";
 import { idOf } from "../../../storage/row-keys.ts";
 
-type PackedResult = Packed<ExamplesWritten>;
+type PackedResult = Packed<ExampleWriteResult>;
 type WriteSteps<Result> = Generator<void, Result>;
 
 /** The version of a dataset that a write creates. */
@@ -66,7 +66,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     const listDraftParts = () =>
       parts.map((part) => () => unpack(part).map(({ draft }) => replaceDatasetId(draft)));
     return this.#startLongWrite((schemas, openStage) =>
-      this.#createInSteps({ tenantId, listDraftParts, schemas, openStage }),
+      this.#createInSteps({ tenantId, listDraftParts, schemaChecks: schemas, openStage }),
     );
   }
 
@@ -74,10 +74,10 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     tenantId: string,
     datasetId: string,
     parts: readonly Packed<readonly ReceivedExample[]>[],
-  ): Promise<LongWrite<ExamplesImported>> {
+  ): Promise<LongWrite<ExampleImportResult>> {
     const dataset = this.#dependencies.versions.readDataset(tenantId, datasetId);
     return this.#startLongWrite((schemas, openStage) =>
-      this.#importInSteps({ tenantId, dataset, parts, schemas, openStage }),
+      this.#importInSteps({ tenantId, dataset, parts, schemaChecks: schemas, openStage }),
     );
   }
 
@@ -92,7 +92,13 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
       return this.#resolveChanges(tenantId, changes);
     });
     return this.#startLongWrite((schemas, openStage) =>
-      this.#updateInSteps({ tenantId, parts: changeParts, schemas, openStage, datasetId }),
+      this.#updateInSteps({
+        tenantId,
+        parts: changeParts,
+        schemaChecks: schemas,
+        openStage,
+        datasetId,
+      }),
     );
   }
 
@@ -111,7 +117,10 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     const onChange = (id: string): void => void changedIds.push(id);
     const context = { tenantId, parts, datasetId, onChange };
     return this.#startLongWrite((schemas, openStage) =>
-      runAndReadResult(this.#updateInSteps({ ...context, schemas, openStage }), () => changedIds),
+      runAndReadResult(
+        this.#updateInSteps({ ...context, schemaChecks: schemas, openStage }),
+        () => changedIds,
+      ),
     );
   }
 
@@ -121,7 +130,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     const parts = splitIntoParts(changes).map((part) => () => this.#resolveChanges(tenantId, part));
     const context = { tenantId, parts, datasetId: dataset.id, datasetUpdate };
     return this.#startLongWrite((schemas, openStage) =>
-      runAndReadResult(this.#updateInSteps({ ...context, schemas, openStage }), () =>
+      runAndReadResult(this.#updateInSteps({ ...context, schemaChecks: schemas, openStage }), () =>
         this.#dependencies.versions.readDataset(tenantId, dataset.id),
       ),
     );
@@ -146,7 +155,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
   ): LongWrite<Result> {
     let stage: ExampleStage | undefined;
     const steps = createSteps(
-      this.#dependencies.schemas.copy(),
+      this.#dependencies.schemaChecks.copy(),
       () => (stage = this.#stages.begin()),
     );
     return new LongWrite(steps, function* undo() {
@@ -159,11 +168,15 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
   *#createInSteps({
     tenantId,
     listDraftParts,
-    schemas,
+    schemaChecks,
     openStage,
   }: CreateContext): WriteSteps<PackedResult> {
-    const classified = yield* this.#classifyDrafts({ tenantId, listDraftParts, schemas });
-    const { datasets, existing, newIds } = classified;
+    const classified = yield* this.#classifyDrafts({
+      tenantId,
+      listDraftParts,
+      schemaChecks: schemaChecks,
+    });
+    const { datasets, existingTimes, newIds } = classified;
     const versions = new Map<string, NewVersion>();
     for (const [id, micros] of classified.requestedMicros) {
       this.#beginVersion(versions, getDataset(datasets, id), micros);
@@ -174,9 +187,9 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
       for (const draft of part()) {
         const version = versions.get(draft.datasetId);
         // Drafts with the same id are identical, so only the first of them is stored.
-        if (version !== undefined && (draft.isNew || newIds.delete(draft.id))) {
+        if (version !== undefined && (draft.hasGeneratedId || newIds.delete(draft.id))) {
           const { createdMicros = version.micros, runAttachments: _names, ...row } = draft;
-          const { isNew: _isNew, attachments: _files, ...content } = row;
+          const { hasGeneratedId: _isGenerated, attachments: _attachments, ...content } = row;
           const key = stage.add({
             ...content,
             tenantId,
@@ -192,15 +205,15 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
       yield;
     }
     stage.publish();
-    return this.#addVersions(datasets, versions, existing);
+    return this.#addVersions(datasets, versions, existingTimes);
   }
 
   *#importInSteps({
     dataset,
     parts,
-    schemas,
+    schemaChecks,
     ...context
-  }: ImportContext): WriteSteps<ExamplesImported> {
+  }: ImportContext): WriteSteps<ExampleImportResult> {
     const rejected: Record<string, string> = {};
     let count = 0;
     const readPart = (part: Packed<readonly ReceivedExample[]>): readonly ExampleDraft[] =>
@@ -208,10 +221,10 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     for (const part of parts) {
       const drafts = readPart(part);
       count += drafts.length;
-      Object.assign(rejected, schemas.findErrors(dataset, drafts));
+      Object.assign(rejected, schemaChecks.findErrors(dataset, drafts));
       yield;
     }
-    schemas.assertNoneMissing();
+    schemaChecks.assertNoneMissing();
     const listDraftParts = () =>
       parts.map((part) => () => readPart(part).filter(({ id }) => rejected[id] === undefined));
     const written = unpack(yield* this.#createInSteps({ ...context, listDraftParts }));
@@ -222,10 +235,10 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
   *#classifyDrafts({
     tenantId,
     listDraftParts,
-    schemas,
+    schemaChecks,
   }: Omit<CreateContext, "openStage">): WriteSteps<ClassifiedDrafts> {
     const datasets = new Map<string, Dataset>();
-    const existing: Record<string, ExampleTimes> = {};
+    const existingTimes: Record<string, ExampleTimes> = {};
     const requestedMicros = new Map<string, number>();
     const digestsById = new Map<string, string>();
     const newIds = new Set<string>();
@@ -233,13 +246,15 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     for (const part of listDraftParts()) {
       const newDraftsByDataset = new Map<string, ExampleDraft[]>();
       const draftsOfPart = part();
-      const clientIds = draftsOfPart.filter(({ isNew }) => !isNew).map(({ id }) => id);
+      const clientIds = draftsOfPart
+        .filter(({ hasGeneratedId }) => !hasGeneratedId)
+        .map(({ id }) => id);
       const currentExamples = this.#dependencies.exampleRows.findCurrent(tenantId, clientIds);
       for (const draft of draftsOfPart) {
         const { id, datasetId, createdMicros = 0 } = draft;
         this.#cacheDataset(datasets, tenantId, datasetId);
-        const stored = draft.isNew ? undefined : currentExamples.get(id);
-        if (!draft.isNew) {
+        const stored = draft.hasGeneratedId ? undefined : currentExamples.get(id);
+        if (!draft.hasGeneratedId) {
           const digest = computeContentDigest(draft);
           const previousDigest = digestsById.get(id);
           if (previousDigest === undefined) {
@@ -252,7 +267,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
               createdMicros: stored.createdMicros,
               modifiedMicros: stored.modifiedMicros,
             };
-            existing[id] = times;
+            existingTimes[id] = times;
             if (!this.#dependencies.exampleRows.isStored(stored, draft)) {
               conflictingIds.push(id);
             }
@@ -271,18 +286,18 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
         newDraftsByDataset.set(datasetId, newDrafts);
       }
       newDraftsByDataset.forEach((newDrafts, id) =>
-        schemas?.requireValid(getDataset(datasets, id), newDrafts),
+        schemaChecks?.requireValid(getDataset(datasets, id), newDrafts),
       );
       yield;
     }
     if (conflictingIds.length > 0) {
       throw new RequestError(
         409,
-        `different examples with these ids already exist: ${listFirstIds(conflictingIds)}`,
+        `different examples with these ids already exist: ${formatFirstIds(conflictingIds)}`,
       );
     }
-    schemas?.assertNoneMissing();
-    return { datasets, existing, requestedMicros, newIds };
+    schemaChecks?.assertNoneMissing();
+    return { datasets, existingTimes, requestedMicros, newIds };
   }
 
   /** Validates those examples of the dataset that the update does not change. */
@@ -306,7 +321,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
   *#updateInSteps({
     tenantId,
     parts,
-    schemas,
+    schemaChecks,
     openStage,
     datasetId,
     datasetUpdate,
@@ -315,9 +330,9 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     const datasets = new Map<string, Dataset>();
     if (datasetUpdate !== undefined) {
       datasets.set(datasetUpdate.dataset.id, datasetUpdate.dataset);
-      schemas.requireValidSchemas(datasetUpdate.dataset);
+      schemaChecks.requireValidSchemas(datasetUpdate.dataset);
       if (datasetUpdate.mustCheck) {
-        yield* this.#checkOtherExamples(datasetUpdate, schemas);
+        yield* this.#checkOtherExamples(datasetUpdate, schemaChecks);
       }
     }
     const changedDatasetIds = new Set<string>();
@@ -347,13 +362,15 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
           rowsByDataset.set(targetDatasetId, list);
         }
       }
-      rowsByDataset.forEach((list, id) => schemas.requireValid(getDataset(datasets, id), list));
+      rowsByDataset.forEach((list, id) =>
+        schemaChecks.requireValid(getDataset(datasets, id), list),
+      );
       yield;
     }
     if (missingIds.length > 0) {
-      throw new RequestError(404, `Example not found: ${listFirstIds(missingIds)}`);
+      throw new RequestError(404, `Example not found: ${formatFirstIds(missingIds)}`);
     }
-    schemas.assertNoneMissing();
+    schemaChecks.assertNoneMissing();
     const versions = new Map<string, NewVersion>();
     changedDatasetIds.forEach((id) => this.#beginVersion(versions, getDataset(datasets, id)));
     const stage = openStage();
@@ -445,7 +462,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
   #addVersions(
     datasets: ReadonlyMap<string, Dataset>,
     versions: ReadonlyMap<string, NewVersion>,
-    existing: Readonly<Record<string, ExampleTimes>>,
+    existingTimes: Readonly<Record<string, ExampleTimes>>,
   ): PackedResult {
     for (const { dataset, micros, countChange } of versions.values()) {
       this.#dependencies.versions.addVersion(dataset, micros, countChange);
@@ -454,7 +471,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
       const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
       return [idOf(id), { name, micros }] as const;
     });
-    return pack({ datasets: Object.fromEntries(entries), existing });
+    return pack({ datasets: Object.fromEntries(entries), existingTimes });
   }
 }
 
@@ -466,18 +483,18 @@ interface CreateContext {
    */
   readonly listDraftParts: () => readonly (() => readonly ExampleDraft[])[];
   /** Omitted if the drafts were already checked. */
-  readonly schemas?: SchemaChecks | undefined;
+  readonly schemaChecks?: SchemaChecks | undefined;
   readonly openStage: () => ExampleStage;
 }
 
 interface ImportContext extends Omit<CreateContext, "listDraftParts"> {
-  readonly schemas: SchemaChecks;
+  readonly schemaChecks: SchemaChecks;
   readonly dataset: Dataset;
   readonly parts: readonly Packed<readonly ReceivedExample[]>[];
 }
 
 interface UpdateContext extends Omit<CreateContext, "listDraftParts"> {
-  readonly schemas: SchemaChecks;
+  readonly schemaChecks: SchemaChecks;
   readonly parts: readonly (() => ResolvedChanges)[];
   /** The dataset that must contain all of the examples. */
   readonly datasetId: string | undefined;
@@ -497,7 +514,7 @@ interface ResolvedChanges {
 interface ClassifiedDrafts {
   readonly datasets: ReadonlyMap<string, Dataset>;
   /** Times of the identical examples that already exist, by example id. */
-  readonly existing: Readonly<Record<string, ExampleTimes>>;
+  readonly existingTimes: Readonly<Record<string, ExampleTimes>>;
   /** The latest time that new examples request for their version, by dataset id. */
   readonly requestedMicros: ReadonlyMap<string, number>;
   /** The ids of new examples that the client has chosen. */

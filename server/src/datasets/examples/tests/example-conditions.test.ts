@@ -19,7 +19,7 @@ function openReader(metadata: Readonly<Record<string, string>>): ExampleReader {
     insert.run([id, json]);
   }
   const db = new SqliteDatabase(connection);
-  const engine = { tokens: tokenKeysOf(connection), search: new SqliteExampleSearch(db) };
+  const engine = { tokenCipher: tokenKeysOf(connection), search: new SqliteExampleSearch(db) };
   return new ExampleReader(db, engine);
 }
 

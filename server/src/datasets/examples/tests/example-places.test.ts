@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { ExampleIdIndex, selectKeysOfId, selectKeysOfIds } from "../sqlite/example-places.ts";
-import { formats, openWriter } from "../../../store/schema.ts";
+import { formatMigrations, openWriter } from "../../../store/schema.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { openSqliteStore } from "../../../../dist/store/sqlite-store.js";
@@ -43,7 +43,7 @@ test("examples of a database older than the index of ids are found by their ids"
   const folder = await temporaryFolder();
   const [tenantId, datasetId, id] = [randomUUID(), randomUUID(), randomUUID()];
   const db = openDatabase(`${folder}/millrace.db`);
-  db.exec(formats.slice(0, 6).join(""));
+  db.exec(formatMigrations.slice(0, 6).join(""));
   db.prepare("INSERT INTO settings VALUES ('tenant_id', ?)").run([tenantId]);
   db.prepare(
     `INSERT INTO datasets (id, tenant_id, name_json, created_us, modified_us, version_us, example_count, is_ready, body)

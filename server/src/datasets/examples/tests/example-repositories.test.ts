@@ -87,7 +87,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
   };
   const createReader = () =>
     new ExampleReader(engine.db, {
-      tokens: TokenKeys.createRandom(),
+      tokenCipher: TokenKeys.createRandom(),
       search: {
         compile: () => sql<boolean>`e.position > 1`,
         match: async (_scope, { terms }) => {
@@ -272,7 +272,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
 
   const draft = (rest: Partial<ExampleDraft> = {}): ExampleDraft => ({
     id: randomUUID(),
-    isNew: false,
+    hasGeneratedId: false,
     datasetId,
     sourceRunId: null,
     inputs: JSON.stringify({ text: strangeText }),
@@ -310,8 +310,8 @@ describe.each(engines)("examples on %s", (_engine, open) => {
       keyOf: (_kind: string, _tenantId: string, id: string) => id,
       assignQualifiedKey: async (_kind: string, owner: string, id: string) => `${id}/${owner}`,
     },
-    tokens: TokenKeys.createRandom(),
-    schemas,
+    tokenCipher: TokenKeys.createRandom(),
+    schemaChecks: schemas,
     engine: writeEngine,
   };
   const createWriter = () => new ExampleWriter(engine.db, parts);
@@ -328,16 +328,16 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     indexed.length = 0;
     const [first, second] = [
       draft(),
-      draft({ isNew: true, outputs: '{"o":1}', createdMicros: 500 }),
+      draft({ hasGeneratedId: true, outputs: '{"o":1}', createdMicros: 500 }),
     ];
-    const { datasets, existing } = await createWriter().create(tenantId, [
+    const { datasets, existingTimes } = await createWriter().create(tenantId, [
       first,
       { ...first },
       second,
     ]);
     const micros = datasets[datasetId]?.micros ?? 0;
     expect(micros).toBeGreaterThanOrEqual(500);
-    expect(existing).toEqual({});
+    expect(existingTimes).toEqual({});
     expect(indexed).toEqual([{ added: 2, removed: 0 }]);
     expect(await readSize()).toBe(2);
     expect(await findNewest(first.id)).toMatchObject({
@@ -351,7 +351,7 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     const again = await createWriter().create(tenantId, [{ ...first, metadata: " {} " }]);
     expect(again).toEqual({
       datasets: { [datasetId]: { name: "d", micros } },
-      existing: { [first.id]: { createdMicros: micros, modifiedMicros: micros } },
+      existingTimes: { [first.id]: { createdMicros: micros, modifiedMicros: micros } },
     });
     const other = { ...first, inputs: '{"text":"other"}' };
     await expect(createWriter().create(tenantId, [other])).rejects.toMatchObject({
@@ -379,8 +379,8 @@ describe.each(engines)("examples on %s", (_engine, open) => {
     ]);
     expect(Buffer.from((await createReader().findBlob(blob)) ?? []).toString()).toBe("one");
 
-    const { existing } = await createWriter().create(tenantId, [example]);
-    expect(Object.keys(existing)).toEqual([example.id]);
+    const { existingTimes } = await createWriter().create(tenantId, [example]);
+    expect(Object.keys(existingTimes)).toEqual([example.id]);
     const changed = { ...example, attachments: [{ ...file, bytes: Buffer.from("two") }] };
     await expect(createWriter().create(tenantId, [changed])).rejects.toMatchObject({ status: 409 });
     const missing = draft({ runAttachments: ["r"], sourceRunId: "unknown" });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { parseBatch, decodeBatch, walkBatch } from "../parse-batch.ts";
-import { limit } from "../walk-layout.ts";
+import { rowLimits } from "../walk-layout.ts";
 import { usageSources } from "../../usage-sources.ts";
 import { expectAsParsed } from "../../../../tests/support/batch-oracle.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
@@ -82,7 +82,7 @@ describe("a post", () => {
 
   test("that reports usage among more members than the module can handle is counted", () => {
     const wide = Object.fromEntries(
-      Array.from({ length: limit.members }, (_, at) => [`m${at}`, 1]),
+      Array.from({ length: rowLimits.members }, (_, at) => [`m${at}`, 1]),
     );
     const body = bodyOf([usual({ outputs: { ...wide, usage_metadata: { input_tokens: 3 } } })]);
     expectAsParsed(body);
@@ -173,10 +173,12 @@ test("bytes that are not UTF-8 are rejected", () => {
 });
 
 test("a body with more runs, members or bytes than the module can handle is still accepted", () => {
-  const many = Array.from({ length: limit.runs + 1 }, () => usual({ inputs: {}, outputs: {} }));
+  const many = Array.from({ length: rowLimits.runs + 1 }, () => usual({ inputs: {}, outputs: {} }));
   expect(isWalked(bodyOf(many))).toBe(false);
   expectAsParsed(bodyOf(many));
-  const wide = Object.fromEntries(Array.from({ length: limit.members }, (_, at) => [`m${at}`, 1]));
+  const wide = Object.fromEntries(
+    Array.from({ length: rowLimits.members }, (_, at) => [`m${at}`, 1]),
+  );
   expect(isWalked(bodyOf([usual(wide)]))).toBe(false);
   expectAsParsed(bodyOf([usual(wide)]));
   const large = bodyOf([usual({ inputs: { text: "a".repeat(5_000_000) } })]);

@@ -7,13 +7,13 @@ import { indexBatch } from "../batch-index.ts";
 import type { BatchIndex } from "../batch-index.ts";
 import { BatchWalk } from "../batch-walk.ts";
 import {
-  limit,
+  rowLimits,
   memberField,
-  memberWords,
+  wordsPerMember,
   notAnObject,
   runField,
-  runWords,
-  unknownName,
+  wordsPerRun,
+  unknownNameCode,
 } from "../walk-layout.ts";
 import { batchText, mutatedBatch } from "../../../../tests/support/batch-texts.ts";
 
@@ -31,15 +31,15 @@ function createWalk(): BatchWalk {
 /** The members of each run as names and positions; `null` for an item that is not an object. */
 function describeIndex({ body, names, runs, members, lists }: BatchIndex): unknown {
   const memberAt = (row: number) => {
-    const [code = unknownName, nameAt, nameEnd, from, to] = Array.from(
-      { length: memberWords },
-      (_, word) => members[row * memberWords + word],
+    const [code = unknownNameCode, nameAt, nameEnd, from, to] = Array.from(
+      { length: wordsPerMember },
+      (_, word) => members[row * wordsPerMember + word],
     );
     return [names[code] ?? decodeText(body.subarray(nameAt, nameEnd)), nameAt, from, to];
   };
   const runAt = (row: number) => {
-    const first = runs[row * runWords + runField.first] ?? notAnObject;
-    const end = runs[row * runWords + runField.end] ?? notAnObject;
+    const first = runs[row * wordsPerRun + runField.first] ?? notAnObject;
+    const end = runs[row * wordsPerRun + runField.end] ?? notAnObject;
     return first === notAnObject
       ? null
       : Array.from({ length: end - first }, (_, index) => memberAt(first + index));
@@ -62,22 +62,24 @@ test("the module indexes a batch as the TypeScript indexer does, or leaves it to
 
 test("the members of an object in a body are listed, unless there are too many", () => {
   const object = { usage: { a: 1 }, '\u0061"': [1, 2], inputs: null };
-  const wide = Object.fromEntries(Array.from({ length: limit.members }, (_, at) => [`m${at}`, 1]));
+  const wide = Object.fromEntries(
+    Array.from({ length: rowLimits.members }, (_, at) => [`m${at}`, 1]),
+  );
   const index = walk.walk([Buffer.from(JSON.stringify({ post: [{ object, wide }] }))]);
-  const [first = 0, second = 0] = [memberField.from, memberWords + memberField.from].map(
+  const [first = 0, second = 0] = [memberField.from, wordsPerMember + memberField.from].map(
     (word) => index?.members[word],
   );
-  const members = walk.membersOf(index?.body.subarray(first) ?? Buffer.alloc(0));
+  const members = walk.findMembers(index?.body.subarray(first) ?? Buffer.alloc(0));
   expect(
     [...(members ?? [])].map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),
   ).toEqual(Object.entries(object));
-  expect(walk.membersOf(index?.body.subarray(second) ?? Buffer.alloc(0))).toBeUndefined();
+  expect(walk.findMembers(index?.body.subarray(second) ?? Buffer.alloc(0))).toBeUndefined();
 });
 
 /** Whether the TypeScript parser accepts the text as JSON. */
 function isWhole(json: Buffer): boolean {
   try {
-    new JsonCursor(json).readWhole();
+    new JsonCursor(json).assertOneValue();
     return true;
   } catch (cause) {
     if (!(cause instanceof JsonError)) {

@@ -18,8 +18,8 @@ export class SqliteExpiredRuns implements ExpiredRuns {
   readonly #facets: FacetSweeper;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
-  constructor(db: Connection, steps = new StepSize()) {
-    this.#steps = steps;
+  constructor(db: Connection, stepSize = new StepSize()) {
+    this.#steps = stepSize;
     this.#payloads = new PayloadReader(db);
     this.#facets = new FacetSweeper(db);
     this.#statements = prepareStatements(db);

@@ -28,7 +28,7 @@ export function narrowByIndex(
   projectIds: readonly string[],
   { filters, textLookups = [] }: IndexableFilters,
 ): Conditions | undefined {
-  let best: { readonly runs: Conditions; readonly count: number } | undefined;
+  let best: { readonly lookup: Conditions; readonly count: number } | undefined;
   const hasFewProjects = projectIds.length > 0 && projectIds.length <= maxProjects;
   for (const runs of [
     ...(hasFewProjects ? listIndexLookups(projectIds, filters) : []),
@@ -43,8 +43,8 @@ export function narrowByIndex(
     );
     const count = Number(row[0]);
     if (count <= maxCount) {
-      best = { runs, count };
+      best = { lookup: runs, count };
     }
   }
-  return best && { sql: `r.rowid IN (${best.runs.sql})`, values: best.runs.values };
+  return best && { sql: `r.rowid IN (${best.lookup.sql})`, values: best.lookup.values };
 }

@@ -85,7 +85,7 @@ function findEntryFacets(parts: readonly CheckedFilter[]): readonly FacetAlterna
     if (findGroup(part) !== "metadata") {
       return [];
     }
-    const text = textOf(part);
+    const text = findComparedText(part);
     if (determineRole(part) === "key") {
       key = text !== undefined && !text.includes(".") ? text : undefined;
       return [];
@@ -97,7 +97,7 @@ function findEntryFacets(parts: readonly CheckedFilter[]): readonly FacetAlterna
 }
 
 /** Returns the text that a part of the filter compares with `eq`. */
-const textOf = (part: CheckedFilter): string | undefined => {
+const findComparedText = (part: CheckedFilter): string | undefined => {
   const [value] =
     part.kind === "comparison" && part.comparator === "eq" ? toValues(part.operand) : [];
   return typeof value === "string" ? value : undefined;

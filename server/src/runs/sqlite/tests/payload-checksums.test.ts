@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { openSqliteStore } from "../../../../dist/store/sqlite-store.js";
 import { messageOf } from "../../../model/errors.ts";
 import { toRunJson } from "../../serializers/run-json.ts";
-import { databaseFile } from "../../../storage/sqlite/open-database.ts";
+import { databaseFileName } from "../../../storage/sqlite/open-database.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import {
   call,
@@ -42,7 +42,7 @@ async function fill(count: number) {
     await fixture.send({ post, patch: ends.filter((_, at) => at % 2 === 0) });
   }
   await store.close();
-  return { folder, path: join(folder, databaseFile), runs };
+  return { folder, path: join(folder, databaseFileName), runs };
 }
 
 /** A sequence of pseudo-random numbers that depends only on the seed. */
@@ -146,11 +146,11 @@ test("flipped bits in the log of a killed server never return a wrong payload", 
   for (const run of runs.filter((_, n) => n % 2 === 1)) {
     await fixture.send({ patch: [patchOf(run, { outputs: { text: "later" } })] });
   }
-  for (const name of [databaseFile, `${databaseFile}-wal`]) {
+  for (const name of [databaseFileName, `${databaseFileName}-wal`]) {
     copyFileSync(join(folder, name), join(killed, name));
   }
   await store.close();
-  flipBits(join(killed, `${databaseFile}-wal`), 3, { seed: 1, from: 32 });
+  flipBits(join(killed, `${databaseFileName}-wal`), 3, { seed: 1, from: 32 });
   // Commits that SQLite could not recover are missing: runs are as `fill` posted them, or with the patch.
   const again = await openSqliteStore(killed);
   for (const [n, { id }] of runs.entries()) {
@@ -265,7 +265,7 @@ test("a damaged attachment is an error, of a run and of an example with a copy o
   };
   expect(await files(first)).toEqual(["attached text", "attached text"]);
   await first.close();
-  const path = join(folder, databaseFile);
+  const path = join(folder, databaseFileName);
   const damage = "SET bytes = CAST(replace(bytes, 'text', 'test') AS BLOB)";
   change(path, `UPDATE attachments ${damage}; UPDATE example_blobs ${damage}`);
   const [ofRun, ofExample] = await files(await runServer({ dataDir: folder }));

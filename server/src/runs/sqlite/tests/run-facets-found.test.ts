@@ -6,7 +6,7 @@ import { runFields } from "../../../filter/fields.ts";
 import { parseOneRun } from "../../ingest/parse-batch.ts";
 import { toBatch } from "../../../otlp/to-batch.ts";
 import { createReaders } from "../../../store/repositories.ts";
-import { formats, openWriter } from "../../../store/schema.ts";
+import { formatMigrations, openWriter } from "../../../store/schema.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import { missingFacets } from "../../../../tests/support/facet-oracle.ts";
 import { FilterFixture } from "../../../../tests/support/filter-fixture.ts";
@@ -112,7 +112,7 @@ test("runs that an older version failed to index are found again", async () => {
   const insert = (id: string, name: string, micros: number, posted: number) =>
     `INSERT INTO runs (trace_id, id, project_id, name, run_type, start_us, has_error, dotted_order, posted, patched)
      VALUES ('${id}', '${id}', '${projectId}', '${name}', 'chain', ${micros}, 0, '', ${posted}, 0);`;
-  old.exec(`${formats.slice(0, 7).join("")} PRAGMA user_version = 7;
+  old.exec(`${formatMigrations.slice(0, 7).join("")} PRAGMA user_version = 7;
     INSERT INTO settings VALUES ('tenant_id', '${tenantId}');
     INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES ('${projectId}', '${tenantId}', '"p"', 5);
     ${insert(standIn, "stand-in", someMicros, 0)} ${insert(moved, "moved", -150_000, 1)}

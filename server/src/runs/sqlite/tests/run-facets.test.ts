@@ -9,9 +9,9 @@ import { findRequiredFacets } from "../index-lookups/required-facets.ts";
 import { anyFacet, blockMicros, readPayloadFacets } from "../../facets.ts";
 import { narrowByIndex } from "../index-lookups/narrow.ts";
 import { createReaders } from "../../../store/repositories.ts";
-import { readColumns } from "../row.ts";
+import { parsedColumns } from "../row.ts";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
-import { formats, openWriter } from "../../../store/schema.ts";
+import { formatMigrations, openWriter } from "../../../store/schema.ts";
 import { readDefaultTenantId } from "../../../storage/sqlite/open-database.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import { FilterFixture } from "../../../../tests/support/filter-fixture.ts";
@@ -116,7 +116,7 @@ test("runs of an older database are found by their facets", async () => {
   const path = join(await temporaryFolder(), "old.db");
   const old = openDatabase(path);
   const [id, projectId, tenantId] = [randomUUID(), randomUUID(), randomUUID()];
-  old.exec(`${formats[0]} ${formats[1]} PRAGMA user_version = 2;
+  old.exec(`${formatMigrations[0]} ${formatMigrations[1]} PRAGMA user_version = 2;
     INSERT INTO settings VALUES ('tenant_id', '${tenantId}');
     INSERT INTO projects (id, tenant_id, name_json, start_us) VALUES ('${projectId}', '${tenantId}', '"p"', 5);
     INSERT INTO runs VALUES ('${id}', '${id}', '${projectId}', 'old', 'llm', ${someMicros}, NULL, 0, NULL, '', NULL, 1, 0);
@@ -139,7 +139,7 @@ test("rare facets are looked up in the index, common ones are found by scanning"
   fixture.send({ post: [rare] });
   fixture.db.exec(`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20001)
-    INSERT INTO runs (${readColumns.join(", ")})
+    INSERT INTO runs (${parsedColumns.join(", ")})
       SELECT 'x' || i, 'x' || i, r.project_id, 'common', 'llm', ${2 * blockMicros} + i, NULL, 0, NULL, '', NULL, 1, 0, 1
       FROM n, runs r WHERE r.id = '${rare.id}';
     INSERT INTO run_facets SELECT DISTINCT project_id, 'tcommon', start_us / ${blockMicros} FROM runs`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseRows } from "../../../storage/sqlite/rows.ts";
-import { toConditionsWithin } from "../run-conditions.ts";
+import { toConditionsWithinTenant } from "../run-conditions.ts";
 import { createFirstRunsSql } from "../run-order.ts";
 import type { RunFilter, RunPosition } from "../../run-query.ts";
 import { FilterFixture } from "../../../../tests/support/filter-fixture.ts";
@@ -92,7 +92,7 @@ describe("the latest runs of several projects", () => {
   ])("of each project are read in order: %s are not sorted", (_, filter) => {
     const fixture = fill();
     for (const order of ["asc", "desc"] as const) {
-      const conditions = toConditionsWithin(fixture.tenantId, filter);
+      const conditions = toConditionsWithinTenant(fixture.tenantId, filter);
       const plan = fixture.db
         .prepare(`EXPLAIN QUERY PLAN ${createFirstRunsSql(conditions, order)}`)
         .raw();

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { distFile } from "../../../storage/dist-files.ts";
+import { toDistFileUrl } from "../../../storage/dist-files.ts";
 import { messageOf } from "../../../model/errors.ts";
 import { serverLimits } from "../../../model/options.ts";
 import { endThread, threadOptions } from "../../../storage/threads.ts";
@@ -18,7 +18,7 @@ export type IndexerMessage =
   | { readonly kind: "idle" }
   | { readonly kind: "failed"; readonly reason: string };
 
-type Write = (method: TextIndexMethod, value: number) => Promise<unknown>;
+type WriteFunction = (method: TextIndexMethod, value: number) => Promise<unknown>;
 
 /**
  * Handle, in the main thread, of the thread that fills the text index. The thread starts some time after the server,
@@ -26,13 +26,13 @@ type Write = (method: TextIndexMethod, value: number) => Promise<unknown>;
  */
 export class TextIndexThread {
   readonly #path: string;
-  readonly #write: Write;
+  readonly #write: WriteFunction;
   readonly #timer: NodeJS.Timeout;
   #worker: Worker | undefined;
   #hasWarned = false;
   #isClosing = false;
 
-  constructor(path: string, write: Write) {
+  constructor(path: string, write: WriteFunction) {
     this.#path = path;
     this.#write = write;
     this.#timer = setTimeout(() => this.#start(), serverLimits.textIndexDelayMs);
@@ -50,7 +50,7 @@ export class TextIndexThread {
   }
 
   #start(): void {
-    const worker = new Worker(distFile("text-index.worker.js"), {
+    const worker = new Worker(toDistFileUrl("text-index.worker.js"), {
       ...threadOptions,
       name: "millrace-text-index",
       workerData: this.#path,

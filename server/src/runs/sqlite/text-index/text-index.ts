@@ -6,7 +6,7 @@ import { parseRows } from "../../../storage/sqlite/rows.ts";
 import { isDiskFull } from "../../../storage/sqlite/disk-reserve.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
-import { toMatch } from "./trigrams.ts";
+import { toMatchExpression } from "./trigrams.ts";
 
 /**
  * Name of the file of the text index, which stores the trigrams (three consecutive characters) of each run's texts,
@@ -14,17 +14,17 @@ import { toMatch } from "./trigrams.ts";
  * of its own, so that filling it never blocks the writer thread. It is created again if it is missing or belongs to
  * another database.
  */
-const textIndexFile = "millrace.search.db";
+const textIndexFileName = "millrace.search.db";
 
-export const textIndexPath = (databasePath: string): string =>
-  join(dirname(databasePath), textIndexFile);
+export const toTextIndexPath = (databasePath: string): string =>
+  join(dirname(databasePath), textIndexFileName);
 
 /** Version of the file's tables. A file of another version is replaced. */
 const textIndexFormat = 1;
 
 /** Creates the index if it is missing or belongs to another database. No connection may have it open. */
 export function prepareTextIndex(databasePath: string): void {
-  const path = textIndexPath(databasePath);
+  const path = toTextIndexPath(databasePath);
   const db = openDatabase(databasePath);
   const [claim = []] = parseRows(db.prepare("SELECT id, row FROM text_claim").raw().all());
   db.close();
@@ -47,7 +47,7 @@ export function prepareTextIndex(databasePath: string): void {
 /** Deletes the index. No connection may have it open. */
 export function removeTextIndex(databasePath: string): void {
   for (const ending of ["", "-wal", "-shm"]) {
-    rmSync(textIndexPath(databasePath) + ending, { force: true });
+    rmSync(toTextIndexPath(databasePath) + ending, { force: true });
   }
 }
 
@@ -55,7 +55,7 @@ export function removeTextIndex(databasePath: string): void {
  * Whether the index belongs to the database and does not contain newer runs. A database that was restored from a
  * backup has claimed fewer rows than the index contains.
  */
-function isOwned(path: string, owner: string, claimedRows: number): boolean {
+function isOwned(path: string, owner: string, lastClaimedRow: number): boolean {
   if (!existsSync(path)) {
     return false;
   }
@@ -66,7 +66,7 @@ function isOwned(path: string, owner: string, claimedRows: number): boolean {
       return false;
     }
     const [state = []] = parseRows(index.prepare("SELECT owner, indexed FROM state").raw().all());
-    return state[0] === owner && Number(state[1]) <= claimedRows;
+    return state[0] === owner && Number(state[1]) <= lastClaimedRow;
   } catch (cause) {
     if (isDiskFull(cause, dirname(path))) {
       throw cause;
@@ -79,7 +79,7 @@ function isOwned(path: string, owner: string, claimedRows: number): boolean {
 
 /** Attaches the index to a read-only connection. Without the index, queries read the runs themselves. */
 export function attachTextIndex(db: Connection, databasePath: string): void {
-  const path = textIndexPath(databasePath);
+  const path = toTextIndexPath(databasePath);
   if (!existsSync(path)) {
     return; // It could not be created because the disk was full.
   }
@@ -110,8 +110,8 @@ export interface RowRange {
  * For a range with fewer rows than this, only a few trigrams are looked up: finding the first row of a trigram takes
  * a quarter of a millisecond, which is as long as reading hundreds of rows.
  */
-const narrowRangeRows = 2_000;
-const trigramsInNarrowRange = 2;
+const maxNarrowRangeRows = 2_000;
+const maxNarrowRangeTrigrams = 2;
 
 /**
  * FTS5 (SQLite's full-text index) ignores a bound that is not an integer, and some engines bind each number as a
@@ -128,8 +128,8 @@ const rangeCondition = "rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)"
  * it finds.
  */
 export function createRowQuery(text: string, range?: RowRange): Sql | undefined {
-  const isNarrow = range !== undefined && range.to - range.from < narrowRangeRows;
-  const match = toMatch(text, isNarrow ? trigramsInNarrowRange : undefined);
+  const isNarrow = range !== undefined && range.to - range.from < maxNarrowRangeRows;
+  const match = toMatchExpression(text, isNarrow ? maxNarrowRangeTrigrams : undefined);
   if (match === undefined) {
     return undefined;
   }
@@ -146,21 +146,25 @@ export function createRowQuery(text: string, range?: RowRange): Sql | undefined 
 /** Like {@link createRowQuery}, for a text that occurs in a name, or in escaped form in the JSON of a payload. */
 export function createRowQueryForText(text: string, range?: RowRange): Sql | undefined {
   const { plain, escaped } = toSearchTexts(text);
-  const nameRows = createRowQuery(plain, range);
+  const nameRowQuery = createRowQuery(plain, range);
   const payloadRowQuery = createRowQuery(escaped, range);
-  if (nameRows === undefined || payloadRowQuery === undefined || plain === escaped) {
-    return plain === escaped ? nameRows : undefined;
+  if (nameRowQuery === undefined || payloadRowQuery === undefined || plain === escaped) {
+    return plain === escaped ? nameRowQuery : undefined;
   }
   return {
-    sql: `${nameRows.sql} UNION ALL ${payloadRowQuery.sql}`,
-    values: [...nameRows.values, ...payloadRowQuery.values],
+    sql: `${nameRowQuery.sql} UNION ALL ${payloadRowQuery.sql}`,
+    values: [...nameRowQuery.values, ...payloadRowQuery.values],
   };
 }
 
 /** Like {@link createRowQueryForText}, as a condition on a row of `runs`. */
-export function createTextCondition(run: string, text: string, range?: RowRange): Sql | undefined {
-  const rows = createRowQueryForText(text, range);
-  return rows && { sql: `+${run}.rowid IN (${rows.sql})`, values: rows.values };
+export function createTextCondition(
+  runAlias: string,
+  text: string,
+  range?: RowRange,
+): Sql | undefined {
+  const rowQuery = createRowQueryForText(text, range);
+  return rowQuery && { sql: `+${runAlias}.rowid IN (${rowQuery.sql})`, values: rowQuery.values };
 }
 
 /**
@@ -172,15 +176,15 @@ export function createTextsCondition(
   texts: readonly string[],
   range?: RowRange,
 ): Sql | undefined {
-  const parts = texts
+  const rowQueries = texts
     .map((text) => createRowQuery(text, range))
     .filter((rows) => rows !== undefined);
-  return parts.length === 0
+  return rowQueries.length === 0
     ? undefined
     : {
         // The unary plus prevents SQLite from finding rows by this condition, so that a list is still read in its own
         // order.
-        sql: parts.map(({ sql }) => `+${run}.rowid IN (${sql})`).join(" AND "),
-        values: parts.flatMap(({ values }) => values),
+        sql: rowQueries.map(({ sql }) => `+${run}.rowid IN (${sql})`).join(" AND "),
+        values: rowQueries.flatMap(({ values }) => values),
       };
 }

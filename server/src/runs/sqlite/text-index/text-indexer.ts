@@ -2,7 +2,7 @@ import { parseRows, toWholeTextSql } from "../../../storage/sqlite/rows.ts";
 import { openReader } from "../../../storage/sqlite/open-database.ts";
 import { openDatabase } from "../../../storage/sqlite/connection.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
-import { textIndexPath } from "./text-index.ts";
+import { toTextIndexPath } from "./text-index.ts";
 import { toIndexedText } from "./trigrams.ts";
 import { damagedBodies, PayloadReader, toBuffer } from "../payload-reader.ts";
 
@@ -34,7 +34,7 @@ export class TextIndexer {
   constructor(databasePath: string, writer: IndexerWrites) {
     this.#writer = writer;
     this.#db = openReader(databasePath);
-    this.#index = openDatabase(textIndexPath(databasePath));
+    this.#index = openDatabase(toTextIndexPath(databasePath));
     this.#index.exec("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;");
     this.#payloads = new PayloadReader(this.#db);
     this.#statements = {
@@ -66,12 +66,12 @@ export class TextIndexer {
 
   /** Indexes some of the new or changed runs. Returns whether there is more to do now. */
   async runStep({
-    indexesNewRuns = true,
-  }: { readonly indexesNewRuns?: boolean } = {}): Promise<boolean> {
+    shouldIndexNewRuns = true,
+  }: { readonly shouldIndexNewRuns?: boolean } = {}): Promise<boolean> {
     if (await this.#indexChanges()) {
       return true;
     }
-    if (!indexesNewRuns) {
+    if (!shouldIndexNewRuns) {
       return !this.#isPurged && this.#purge();
     }
     if (this.#indexNew()) {
@@ -146,7 +146,7 @@ export class TextIndexer {
       return false;
     }
     const docs: (readonly [row: number, text: string])[] = [];
-    let indexed = this.#claimed;
+    let lastIndexedRow = this.#claimed;
     this.#read(() => {
       let chars = 0;
       const rows = parseRows(
@@ -158,7 +158,7 @@ export class TextIndexer {
         chars += text.length;
         const isLast = index + 1 === rows.length;
         if (chars >= maxStepChars || (isLast && rows.length === maxStepRuns)) {
-          indexed = isLast && rows.length < maxStepRuns ? this.#claimed : Number(row[0]);
+          lastIndexedRow = isLast && rows.length < maxStepRuns ? this.#claimed : Number(row[0]);
           break;
         }
       }
@@ -167,9 +167,9 @@ export class TextIndexer {
       for (const [row, text] of docs) {
         this.#statements.insert.run([row, text]);
       }
-      this.#statements.advance.run([indexed]);
+      this.#statements.advance.run([lastIndexedRow]);
     });
-    this.#indexed = indexed;
+    this.#indexed = lastIndexedRow;
     return true;
   }
 
@@ -210,11 +210,11 @@ export class TextIndexer {
    * needed.
    */
   #purge(): boolean {
-    const changesBefore = this.#countChanges();
+    const changeCountBefore = this.#countChanges();
     // A negative number of pages begins a merge of the whole index; a positive number continues it.
     this.#statements.purge.run([this.#isPurging ? pagesPerPurge : -pagesPerPurge]);
     this.#isPurging = true;
-    if (this.#countChanges() - changesBefore >= 2) {
+    if (this.#countChanges() - changeCountBefore >= 2) {
       return true;
     }
     this.#isPurging = false;

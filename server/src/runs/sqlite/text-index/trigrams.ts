@@ -57,13 +57,13 @@ const differingCharactersPattern = /[\0\p{Surrogate}\uFFFD-\uFFFF]+/u;
  *
  * @param count - maximum number of trigrams in the query.
  */
-export function toMatch(text: string, count: number = maxTrigrams): string | undefined {
+export function toMatchExpression(text: string, count: number = maxTrigrams): string | undefined {
   const trigrams = new Set<string>();
   for (const segment of text.split(differingCharactersPattern)) {
     // Split the text by code points, as FTS5 does.
-    const points = Array.from(segment);
-    for (let start = 0; start + 3 <= points.length; start += 1) {
-      trigrams.add(points.slice(start, start + 3).join(""));
+    const codePoints = Array.from(segment);
+    for (let start = 0; start + 3 <= codePoints.length; start += 1) {
+      trigrams.add(codePoints.slice(start, start + 3).join(""));
     }
   }
   const allTrigrams = [...trigrams];

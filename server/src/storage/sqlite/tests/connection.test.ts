@@ -9,7 +9,7 @@ import {
   isSqliteError,
   openDatabase,
 } from "../connection.ts";
-import { withinDeadline, withinDeadlineEachTime } from "../query-clock.ts";
+import { withinDeadlineSql, withinDeadlineEachTimeSql } from "../query-clock.ts";
 import { temporaryFolder } from "../../../../tests/support/running-server.ts";
 
 describe("the SQLite engine", () => {
@@ -119,7 +119,7 @@ test("a repeated statement that was ended by its limit is not left running", asy
   });
   const read = (): Promise<unknown> =>
     db.runLimited({ durationMs: 60_000, cancelFlag }, () =>
-      db.prepareRaw(`SELECT x FROM t WHERE end_now() AND ${withinDeadlineEachTime("x")}`).all(),
+      db.prepareRaw(`SELECT x FROM t WHERE end_now() AND ${withinDeadlineEachTimeSql("x")}`).all(),
     );
   await expect(read()).rejects.toThrow("the query was canceled");
   writer.exec("INSERT INTO t VALUES (4)");
@@ -131,7 +131,7 @@ test("a repeated statement that was ended by its limit is not left running", asy
 
 describe("a query with a limit", () => {
   const rows = `WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1e9)`;
-  const long = `${rows} SELECT count(*) FROM n WHERE ${withinDeadline("n.x")}`;
+  const long = `${rows} SELECT count(*) FROM n WHERE ${withinDeadlineSql("n.x")}`;
 
   test("ends at its deadline, and the connection can still be used", async () => {
     const db = openDatabase(":memory:");
@@ -198,7 +198,7 @@ describe("a query with a limit", () => {
     const file = join(await temporaryFolder(), "t.db");
     const db = openDatabase(file);
     const sql = `WITH RECURSIVE n (x) AS (SELECT 0 UNION ALL SELECT x + ${step} FROM n LIMIT 20000)
-      SELECT count(*) FROM n WHERE NOT (${withinDeadline("n.x").replace("OR within_deadline()", "OR 0")})`;
+      SELECT count(*) FROM n WHERE NOT (${withinDeadlineSql("n.x").replace("OR within_deadline()", "OR 0")})`;
     const asked = Number(db.prepare(sql).raw().all().flat()[0]);
     expect(asked).toBeGreaterThan(150);
     expect(asked).toBeLessThan(900);

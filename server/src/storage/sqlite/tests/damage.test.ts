@@ -6,7 +6,7 @@ import { DamageWatch } from "../../../../dist/storage/sqlite/damage.js";
 import { openSqliteStore } from "../../../../dist/store/sqlite-store.js";
 import { checkLog } from "../log-check.ts";
 import { openWriter } from "../../../store/schema.ts";
-import { databaseFile } from "../open-database.ts";
+import { databaseFileName } from "../open-database.ts";
 import { openDatabase } from "../connection.ts";
 import { eraseLog, checkpointAndTruncate } from "../write-ahead-log.ts";
 import type { Connection } from "../connection.ts";
@@ -17,11 +17,11 @@ import { wireRun } from "../../../../tests/support/wire-runs.ts";
 /** The files of a server that was killed with 30 commits in its log. */
 async function killedFolder(): Promise<string> {
   const [from, to] = [await temporaryFolder(), await temporaryFolder()];
-  const db = openWriter(join(from, databaseFile));
+  const db = openWriter(join(from, databaseFileName));
   for (let i = 0; i < 30; i += 1) {
     db.prepare("INSERT INTO settings VALUES (?, ?)").run([`key ${i}`, "x".repeat(20_000)]);
   }
-  for (const name of [databaseFile, `${databaseFile}-wal`]) {
+  for (const name of [databaseFileName, `${databaseFileName}-wal`]) {
     writeFileSync(join(to, name), readFileSync(join(from, name)));
   }
   db.close();
@@ -39,22 +39,22 @@ function flip(path: string, at: number): void {
 
 describe("the log of a killed server", () => {
   test("can be read completely", async () => {
-    const path = join(await killedFolder(), databaseFile);
-    expect(checkLog(path)).toEqual({ isEmpty: false, lostPages: 0 });
+    const path = join(await killedFolder(), databaseFileName);
+    expect(checkLog(path)).toEqual({ isEmpty: false, lostPageCount: 0 });
   });
 
   test("is empty if the server closed it, or if there is none", async () => {
     const folder = await temporaryFolder();
     await (await openSqliteStore(folder)).close();
-    expect(checkLog(join(folder, databaseFile)).isEmpty).toBe(true);
-    expect(checkLog(join(folder, "none.db"))).toEqual({ isEmpty: true, lostPages: 0 });
+    expect(checkLog(join(folder, databaseFileName)).isEmpty).toBe(true);
+    expect(checkLog(join(folder, "none.db"))).toEqual({ isEmpty: true, lostPageCount: 0 });
   });
 
   test("with one flipped bit is reported to have lost everything after that bit", async () => {
-    const path = join(await killedFolder(), databaseFile);
+    const path = join(await killedFolder(), databaseFileName);
     const pages = Math.floor(readFileSync(`${path}-wal`).length / pageBytes);
     flip(`${path}-wal`, 32 + (pages - 20) * pageBytes + 500);
-    expect(checkLog(path)).toEqual({ isEmpty: false, lostPages: 20 });
+    expect(checkLog(path)).toEqual({ isEmpty: false, lostPageCount: 20 });
     // SQLite ignores the same commits, but without an error.
     const db = openDatabase(path);
     const [[kept] = []] = db
@@ -66,15 +66,15 @@ describe("the log of a killed server", () => {
   });
 
   test("that ends within a commit has lost nothing, because that commit was never acknowledged", async () => {
-    const path = join(await killedFolder(), databaseFile);
+    const path = join(await killedFolder(), databaseFileName);
     const log = readFileSync(`${path}-wal`);
     writeFileSync(`${path}-wal`, log.subarray(0, log.length - 2_000));
-    expect(checkLog(path).lostPages).toBe(0);
+    expect(checkLog(path).lostPageCount).toBe(0);
   });
 
   test("is reported when the server starts", async () => {
     const folder = await killedFolder();
-    const log = join(folder, `${databaseFile}-wal`);
+    const log = join(folder, `${databaseFileName}-wal`);
     const pages = Math.floor(readFileSync(log).length / pageBytes);
     flip(log, 32 + (pages - 20) * pageBytes + 500);
     const server = new URL("../../../../dist/index.js", import.meta.url).href;
@@ -90,7 +90,7 @@ describe("the log of a killed server", () => {
 describe("a damaged database", () => {
   test("is detected in the background after a server was killed, before a request reads the damage", async () => {
     const folder = await killedFolder();
-    const path = join(folder, databaseFile);
+    const path = join(folder, databaseFileName);
     const db = openWriter(path);
     db.exec("INSERT INTO shares VALUES ('digest', 'sealed', 't', 'r')");
     const root = rootOf(db, "comparatives");
@@ -100,11 +100,11 @@ describe("a damaged database", () => {
     // As after a killed server: a log file whose pages change nothing.
     const killed = openWriter(path);
     killed.exec("UPDATE shares SET trace_id = 'u'");
-    for (const name of [databaseFile, `${databaseFile}-wal`]) {
+    for (const name of [databaseFileName, `${databaseFileName}-wal`]) {
       writeFileSync(join(folder, `${name}.copy`), readFileSync(join(folder, name)));
     }
     killed.close();
-    for (const name of [databaseFile, `${databaseFile}-wal`]) {
+    for (const name of [databaseFileName, `${databaseFileName}-wal`]) {
       renameSync(join(folder, `${name}.copy`), join(folder, name));
     }
     const server = await runServer({ dataDir: folder });
@@ -116,7 +116,7 @@ describe("a damaged database", () => {
   });
 
   test("can be closed at once while it is being checked; the check then ends", async () => {
-    const path = join(await temporaryFolder(), databaseFile);
+    const path = join(await temporaryFolder(), databaseFileName);
     const db = openWriter(path);
     db.exec("CREATE TABLE large (text TEXT)");
     db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
@@ -146,7 +146,7 @@ describe("a damaged database", () => {
       await fixture.send({ post: [wireRun({ inputs: { text: "y".repeat(30_000) } })] });
     }
     await store.close();
-    const path = join(folder, databaseFile);
+    const path = join(folder, databaseFileName);
     const db = openDatabase(path);
     const root = rootOf(db, "runs_by_id");
     db.close();

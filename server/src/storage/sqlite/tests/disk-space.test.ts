@@ -4,16 +4,16 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { DiskReserve, isDiskFull, computeReserveBytes } from "../disk-reserve.ts";
 import { DiskSpace, noAddedSize } from "../disk-space.ts";
 import { openWriter } from "../../../store/schema.ts";
-import { databaseFile } from "../open-database.ts";
+import { databaseFileName } from "../open-database.ts";
 import { temporaryFolder } from "../../../../tests/support/running-server.ts";
 
 const mebibyte = 1_048_576;
 const gibibyte = 1_024 * mebibyte;
-const small = { bytes: mebibyte, rows: 100 };
+const small = { bytes: mebibyte, rowCount: 100 };
 
 /** A database on a disk of 100 GiB; the test decides how much of it is free. */
 async function openRoom(freeBytes: number) {
-  const path = join(await temporaryFolder(), databaseFile);
+  const path = join(await temporaryFolder(), databaseFileName);
   const db = openWriter(path);
   const disk = { freeBytes };
   const changes: (string | undefined)[] = [];
@@ -96,7 +96,7 @@ test("free pages in the database count as space: half of the reserve then serves
 
 test("a write that is too large for the free space is refused, and so are all others until it would fit", async () => {
   const { disk, room } = await openRoom(200 * mebibyte);
-  const large = { bytes: 150 * mebibyte, rows: 10 };
+  const large = { bytes: 150 * mebibyte, rowCount: 10 };
   expect(room.checkSpaceFor(small)).toBeUndefined();
   expect(room.checkSpaceFor(large)?.status).toBe(503);
   expect(room.checkSpaceFor(small)?.status).toBe(503);

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSecondWriter, openWriter } from "../../../store/schema.ts";
-import { databaseFile } from "../open-database.ts";
+import { databaseFileName } from "../open-database.ts";
 import { openDatabase } from "../connection.ts";
 import { writeBackRepeatedly, checkpointAndTruncate, writeBack } from "../write-ahead-log.ts";
 import { temporaryFolder } from "../../../../tests/support/running-server.ts";
@@ -19,20 +19,20 @@ describe("the log is checkpointed", () => {
     ["at most five times", [5_000, 7_000, 9_000, 11_000, 13_000, 15_000], 5],
   ])("%s", (_title, pages, count) => {
     let turn = 0;
-    const write = () => ({ pages: pages[(turn += 1) - 1] ?? 0, isComplete: false });
-    expect(writeBackRepeatedly(write).pages).toBe(pages[count - 1]);
+    const write = () => ({ pageCount: pages[(turn += 1) - 1] ?? 0, isComplete: false });
+    expect(writeBackRepeatedly(write).pageCount).toBe(pages[count - 1]);
     expect(turn).toBe(count);
   });
 
   test("only until all of it is in the database, however long the log is, because the next commit reuses it", () => {
     let turn = 0;
-    const write = () => ({ pages: 5_000 + 1_000 * turn, isComplete: (turn += 1) === 2 });
-    expect(writeBackRepeatedly(write).pages).toBe(6_000);
+    const write = () => ({ pageCount: 5_000 + 1_000 * turn, isComplete: (turn += 1) === 2 });
+    expect(writeBackRepeatedly(write).pageCount).toBe(6_000);
     expect(turn).toBe(2);
   });
 
   test("and the checkpoint returns whether pages are left", async () => {
-    const file = join(await temporaryFolder(), databaseFile);
+    const file = join(await temporaryFolder(), databaseFileName);
     const db = openWriter(file);
     const reader = openDatabase(file);
     const insert = db.prepare("INSERT INTO settings VALUES (?, 'x')");
@@ -42,14 +42,14 @@ describe("the log is checkpointed", () => {
     insert.run(["two"]);
     expect(writeBack(db).isComplete).toBe(false);
     reader.exec("COMMIT");
-    const { pages, isComplete } = writeBack(db);
-    expect([pages > 0, isComplete]).toEqual([true, true]);
+    const { pageCount, isComplete } = writeBack(db);
+    expect([pageCount > 0, isComplete]).toEqual([true, true]);
     reader.close();
     db.close();
   });
 
   test("never by a connection of a command that runs next to the server", async () => {
-    const file = join(await temporaryFolder(), databaseFile);
+    const file = join(await temporaryFolder(), databaseFileName);
     const db = openWriter(file);
     const second = openSecondWriter(file);
     expect(second.prepare("PRAGMA wal_autocheckpoint").raw().all()).toEqual([[0]]);
@@ -62,7 +62,7 @@ describe("a log that is moved into the database", () => {
   const insert = "INSERT INTO settings VALUES (?, 'x')";
 
   test("is empty, and all of it is in the database", async () => {
-    const file = join(await temporaryFolder(), databaseFile);
+    const file = join(await temporaryFolder(), databaseFileName);
     const db = openWriter(file);
     db.prepare(insert).run(["one"]);
     checkpointAndTruncate(db);
@@ -71,7 +71,7 @@ describe("a log that is moved into the database", () => {
   });
 
   test("waits at most a second for another reader, and loses nothing", async () => {
-    const file = join(await temporaryFolder(), databaseFile);
+    const file = join(await temporaryFolder(), databaseFileName);
     const db = openWriter(file);
     const reader = openDatabase(file);
     const count = (): unknown =>
