@@ -18,8 +18,8 @@ const usageErrorCode = 2;
 const partialSuccessCode = 3;
 
 /**
- * Creates the command line. `setExitCode` is called with the exit code of a command that completed only part of its
- * work.
+ * Creates the program with all of its commands. `setExitCode` is called if a command runs to its end but does not
+ * fully succeed: it completed only a part of its work, or `doctor` found a failure.
  */
 export function createProgram(
   env: NodeJS.ProcessEnv,
@@ -49,7 +49,7 @@ export function createProgram(
   return program;
 }
 
-/** Runs the command line. Resolves with the exit code once the command has completed. */
+/** Runs the command that `argv` names. Resolves with the exit code once the command has completed. */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   let exitCode = successCode;
   try {

@@ -10,7 +10,7 @@ import type { Store } from "./store/store.ts";
 import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
 
-// States: starting -> listening -> closing -> ended. A failed start ends the thread at once.
+// States of the server thread: starting -> listening -> closing -> ended. A failed start ends the thread at once.
 
 if (parentPort !== null) {
   await serve(parentPort, workerData as ServerThreadData);

@@ -221,8 +221,8 @@ export class AnnotationQueues {
   }
 
   /**
-   * Sends a request whose 404 can only mean that the queue does not exist, and replaces the server's message
-   * with that of LangSmith's client, with which programs may compare it.
+   * Sends a request whose 404 can only mean that the queue does not exist, and replaces the server's message with one
+   * that begins like that of LangSmith's client, because programs may check for that text.
    */
   async #callForQueue(name: EndpointName, id: string, init: CallInit): Promise<unknown> {
     assertUuid(id, "annotation queue id");

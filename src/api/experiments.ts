@@ -170,7 +170,7 @@ export class Experiments {
   }
 }
 
-/** Checks the ids of experiments. The message begins as that of LangSmith's client. */
+/** Checks the ids of experiments. The error message begins like that of LangSmith's client. */
 function assertExperiments(ids: readonly string[]): void {
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new ValidationError(

@@ -259,7 +259,10 @@ const toKey = ({
 }: ProjectKey & CallOptions): ProjectKey & CallOptions =>
   projectId === undefined ? { projectName, signal } : { projectId, signal };
 
-/** Checks the key. Programs may compare the messages, which are those of LangSmith's client. */
+/**
+ * Checks that exactly one of the project's id and name is given, and that it is valid. The messages about a missing or
+ * second one are those of LangSmith's client, because programs may compare them.
+ */
 function assertKey({ projectId, projectName }: ProjectKey): void {
   if (projectId !== undefined && projectName !== undefined) {
     throw new ValidationError("Must provide either projectName or projectId, not both");
@@ -281,8 +284,8 @@ function assertName(name: unknown): void {
 }
 
 /**
- * Creates the error for a missing project. Its message begins as that of LangSmith's client, with
- * which programs may compare it.
+ * Creates the error for a missing project. Its message begins like that of LangSmith's client, because programs may
+ * compare the beginning.
  */
 function createProjectNotFound(
   { projectId: id, projectName: name }: ProjectKey,

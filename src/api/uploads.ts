@@ -45,7 +45,7 @@ export type UploadExamples<Row> = DatasetKey &
 export interface UploadFeedback<Row> extends UploadSettings {
   /** Converts a row to feedback. If it throws, the row is rejected. @defaultValue the row itself is the feedback */
   readonly toFeedback?: ((row: Row, number: number) => CreateFeedback) | undefined;
-  /** As in {@link UploadExamples}. @defaultValue "content" */
+  /** How to recognize two rows as the same feedback, as in {@link UploadExamples}. @defaultValue "content" */
   readonly idFrom?: RowId<Row> | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface CountSources {
   readonly lastFailure: DeliveryFailure | undefined;
 }
 
-/** Collects the counts of a client in the form that `client.stats()` returns. */
+/** Collects a client's counts of records, requests and warnings in the form that `client.stats()` returns. */
 export function collectStats({
   ledger,
   traffic,

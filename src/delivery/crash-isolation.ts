@@ -8,13 +8,16 @@ import {
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
 
-/** A run is quarantined after this many workers crashed while they wrote it. */
+/** After this many crashes of workers while they wrote the same run, that run is quarantined. */
 const maxCrashesOfRun = 2;
-/** After this many unexplained crashes the tape is halved. */
+/**
+ * After this many crashes that no run explains, the range of the tape (the buffer of recorded runs) that is being sent
+ * is split into halves, which are sent one after the other.
+ */
 const maxCrashesOfRange = 2;
 /**
- * After this many unexplained crashes the tape is dropped: perhaps no worker can run on this
- * machine.
+ * After this many crashes that no run explains, the tape (the buffer of recorded runs) is dropped: perhaps no worker
+ * can run on this machine.
  */
 const maxCrashesOfTape = 24;
 
@@ -31,24 +34,24 @@ export interface CrashIsolationOptions {
   readonly hasEnded: () => boolean;
 }
 
-/** A range of bytes on the tape. */
+/** A range of bytes on a tape, the buffer of recorded runs. */
 interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Sends one tape and isolates the runs that crash workers. A worker marks on the tape which run it is
- * writing, so that the run is known after a crash. That run is sent once more, alone and last, and is
- * quarantined when a second worker crashes with it. After two crashes that no tape explains, this tape is
- * halved: reading all of it may need more memory than a worker has. Delivered records are never sent again.
+ * Sends one tape, a buffer of recorded runs, and isolates the runs that crash workers. A worker marks on the tape which
+ * run it is writing, so that the run is known after a crash. That run is sent once more, alone and last, and is
+ * quarantined when a second worker crashes with it. After two crashes at which no tape has such a mark, this tape is
+ * sent in two halves: reading all of it may need more memory than a worker has. Delivered records are never sent again.
  */
 export class CrashIsolation {
   readonly #tape: Tape;
   readonly #options: CrashIsolationOptions;
   readonly #crashesByRecord = new Map<number, number>();
   #unexplainedCrashes = 0;
-  /** Whether a worker crashed with the tape. The report of a later worker then does not cover the whole tape. */
+  /** Whether a worker crashed while it sent the tape. The report of a later worker then does not cover all of it. */
   hasSeenCrash = false;
 
   constructor(tape: Tape, options: CrashIsolationOptions) {
@@ -138,7 +141,7 @@ export class CrashIsolation {
   }
 }
 
-/** Combines the reports of two parts of a tape. */
+/** Combines the reports on two parts of a tape, the buffer of recorded runs. */
 function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
   const reason = second.reason ?? first.reason;
   const server = second.server ?? first.server;

@@ -39,8 +39,8 @@ export class DeliveryFailures {
   }
 
   /**
-   * Logs the last failure, at most once a minute for each kind. With `isEnd` the message does not
-   * say that sending continues.
+   * Logs the last failure, at most once per `logRepeatMs` for each kind. If the failure is temporary, the message says
+   * that the records are kept and sent later, except when the client ends.
    */
   log(reporter: Reporter, { isEnd = false } = {}): void {
     const failure = this.#traffic.lastFailure;

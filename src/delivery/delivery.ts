@@ -19,7 +19,7 @@ import type { Reporter } from "./reporter.ts";
 /** Options of {@link Delivery}. */
 export interface DeliveryOptions {
   /**
-   * Whether sending is allowed. If not, records are lost or spooled.
+   * Whether sending is allowed. If not, records are written to the spool on disk, or lost if there is none.
    * @defaultValue true
    */
   readonly isSendingAllowed?: boolean;
@@ -31,21 +31,21 @@ export interface DeliveryOptions {
   readonly deadLetters?: DeadLetters | undefined;
   /** Called before refused runs are logged individually. */
   readonly onRefused?: () => void;
-  /** Called when records were written to the spool. */
+  /** Called when records were written to the spool, which keeps undelivered records on disk. */
   readonly onSpooled?: () => void;
-  /** Called for each tape with the content of the server's `/info`. */
+  /** Called with the content of the server's `/info` whenever a worker reports it. */
   readonly onServer?: (server: ServerInfo) => void;
 }
 
-/** What is known about the records of a tape that were not delivered. */
+/** Why records of a tape (the buffer of recorded runs) were not delivered. */
 interface RefusalDetails {
-  /** The runs of the tape that the server refused, in all rounds. */
+  /** The runs that the server refused, in all rounds of attempts to send the tape. */
   readonly refused: readonly RefusedRun[];
-  /** The last failure's message. */
+  /** Message of the last failure. */
   readonly detail?: string | undefined;
 }
 
-/** What is known about a tape whose records all have an outcome. */
+/** What is known about a tape (the buffer of recorded runs) once the outcome of each of its records is known. */
 interface CompletionDetails extends RefusalDetails {
   /**
    * The report of the worker. It is present only if it covers the whole tape, that is, if the first attempt settled
@@ -70,16 +70,16 @@ interface OutcomeCounts {
 const maxLatencyMicros = 3_600_000_000;
 
 /**
- * Milliseconds between rounds of attempts while the server is unavailable: doubles from the first
- * to the longest.
+ * Milliseconds between two rounds of attempts while the server is unavailable. The pause doubles after each round, from
+ * the first to the longest.
  */
 const firstPauseMs = 1_000;
 const maxPauseMs = 30_000;
 
 /**
- * Sends tapes until the outcome of each record is known, and counts the outcomes. While the server
- * is unavailable, a tape is kept and sent again, round after round. Records are dropped only
- * because of the queue's limit, or at the end.
+ * Sends tapes, the buffers of recorded runs, until the outcome of each record is known, and counts the outcomes. While
+ * the server is unavailable, a tape is kept and sent again, round after round. Then its records are dropped only
+ * because the queue is full, or when the client ends.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -115,7 +115,7 @@ export class Delivery {
     }
   }
 
-  /** Tapes whose outcome is not known yet. */
+  /** Tapes (buffers of recorded runs) that are being sent: not all of their records have an outcome yet. */
   get tapesInFlight(): ReadonlySet<Tape> {
     return this.#tapesInFlight;
   }
@@ -175,7 +175,7 @@ export class Delivery {
     }
   }
 
-  /** Ends sending. From now on only {@link settleNow} counts tapes. */
+  /** Ends sending. The records of tapes that are still being sent are then counted only by {@link settleNow}. */
   end(): void {
     this.#hasEnded = true;
     this.#endSignal.abort();
@@ -195,7 +195,10 @@ export class Delivery {
     return this.#server;
   }
 
-  /** Time from the completion of a tape until its last response. */
+  /**
+   * Milliseconds from the moment when a tape (the buffer of recorded runs) gets no more records until the outcome of
+   * each of its records is known.
+   */
   get latency(): Quantiles {
     const histogram = this.#latencyHistogram;
     const readQuantileMs = (percentile: number): number =>
@@ -269,7 +272,7 @@ export class Delivery {
     return result;
   }
 
-  /** Stores refused records before the tape is reused. */
+  /** Stores the records that the server refused, before the tape's memory is reused. */
   #writeDeadLetter(tape: Tape, records: number, refused: readonly RefusedRun[]): void {
     const { deadLetters } = this.#options;
     if (deadLetters !== undefined && records > 0) {
@@ -331,7 +334,7 @@ export class Delivery {
       reporter.logLater("spoolUnwritable", `The spool can't be written: ${reason}`);
       return false;
     } finally {
-      // The journal does not contain all records, or some of them were delivered.
+      // The tape's journal (its own file on disk) can't be kept: it lacks records, or has some that were delivered.
       tape.journal?.discard();
     }
   }

@@ -55,8 +55,8 @@ function addSignalListeners(): void {
 }
 
 /**
- * Called when the event loop is empty, and again each time after it was kept busy. Waits once for
- * each client.
+ * Node calls this when the event loop is empty, and again each time the event loop becomes empty after more work. A
+ * client that still had pending records after one wait is not waited for again.
  */
 function onBeforeExit(): void {
   for (const endListener of endListeners) {

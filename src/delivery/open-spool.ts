@@ -21,8 +21,8 @@ type StorageOptions = Pick<
 >;
 
 /**
- * Opens a client's spool, and counts and logs its losses and faults. Returns `undefined` without
- * `spoolDir`.
+ * Opens a client's spool, which keeps undelivered records in the folder `spoolDir`. Counts the records that the spool
+ * loses, and counts and logs problems with its files. Returns `undefined` without `spoolDir`.
  */
 export function openSpool(
   options: StorageOptions,
@@ -44,7 +44,8 @@ export function openSpool(
       ledger.countWarning(kind);
       reporter.logLater(kind, `The spool: ${message}`);
     },
-    // A worker has masked most records already. Those are not searched again.
+    // A worker has masked most records already, and those are not searched again. What is masked in a copy is not
+    // counted here, because the worker that has the original records counts it.
     ...(redactor === undefined
       ? {}
       : {

@@ -7,11 +7,11 @@ import type { Delivery } from "./delivery.ts";
 
 /** Options of {@link PendingStore}. */
 export interface PendingStoreOptions {
-  /** Creates the file that stores the records of a tape on disk. */
+  /** Creates the file that stores the records of one tape (the buffer of recorded runs) on disk. */
   readonly openJournal: () => Journal;
   /** Returns the tapes that workers are sending. */
   readonly listInFlight: () => ReadonlySet<Tape>;
-  /** Tapes in flight for which an attempt failed. */
+  /** Returns those tapes that workers are sending and for which an attempt failed. */
   readonly listFailing: () => ReadonlySet<Tape>;
   /** Returns the tapes that are still queued. */
   readonly listWaiting: () => readonly Tape[];
@@ -28,9 +28,9 @@ const writeDelayMs = 500;
 const bytesPerTurn = 4_194_304;
 
 /**
- * While the server fails, copies the records that wait in memory to a file for each tape. The records
- * stay pending and are sent from memory. A file is deleted when the outcome of its records is known,
- * or kept if the client ends first. If the process is killed meanwhile, the next process sends them.
+ * While the server fails, copies the records that wait in memory to disk: one file for each tape, the buffer of
+ * recorded runs. The records stay pending and are sent from memory. A file is deleted when the outcome of its records
+ * is known, or kept if the client ends first. If the process is killed meanwhile, the next process sends the records.
  *
  * If every tape in flight has failed, the server is unavailable, and queued tapes are written as
  * well, twice a second. Without failures this costs nothing.
@@ -61,8 +61,7 @@ export class PendingStore {
   }
 
   /**
-   * Call it when an attempt to send a tape failed: tapes that still fail after a short delay are
-   * written.
+   * Call it when an attempt to send a tape failed: after a short delay, the tapes that still fail are written to disk.
    */
   scheduleWrite(): void {
     if (this.#timer === undefined && !this.#hasEnded) {
@@ -96,8 +95,8 @@ export class PendingStore {
   }
 
   /**
-   * Writes the tapes that `listTapes` returns. It is called again before each write, because a tape that was delivered
-   * meanwhile is reused for other records.
+   * Writes the tapes that `listTapes` returns. `listTapes` is called again before each write, because a tape that was
+   * delivered meanwhile is reused for other records.
    */
   async #writeTapes(listTapes: () => readonly Tape[]): Promise<void> {
     const triedTapes = new Set<Tape>();
@@ -125,7 +124,8 @@ export class PendingStore {
       tape.journaledBytes = 0;
     }
     const isCopy = this.#options.listInFlight().has(tape);
-    // A worker writes outcomes into its tape and masks it. So the records that a worker has are copied first.
+    // A worker changes the tape that it is sending: it writes outcomes and masks texts. So the records of such a tape
+    // are copied first.
     const body = isCopy
       ? copyUndeliveredRecords(tape, tape.journaledBytes)
       : tape.bytes.subarray(tape.journaledBytes, tape.usedBytes);
@@ -142,8 +142,7 @@ export class PendingStore {
 }
 
 /**
- * Whether a tape has records that are not on disk. Tapes that were read from the spool are there
- * already.
+ * Whether a tape has records that are not on disk. A tape that was read from the spool is on disk already.
  */
 const needsWrite = (tape: Tape): boolean =>
   !tape.isReplayed && (tape.journaledBytes < tape.usedBytes || tape.journal?.isComplete === false);

@@ -48,8 +48,8 @@ export async function waitWhileReachable<T>(
 }
 
 /**
- * Blocks until the outcome of each record is known, at most `timeoutMs`. Workers continue
- * meanwhile.
+ * Blocks until the outcome of each record on the tapes (the buffers of recorded runs) is known, at most `timeoutMs`.
+ * Workers continue meanwhile.
  */
 export function waitForTapes(
   tapes: readonly Tape[],

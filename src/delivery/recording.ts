@@ -31,7 +31,7 @@ import { truncationTexts, logFaults, Reporter } from "./reporter.ts";
 import { StatsReports } from "./stats-reports.ts";
 import { selectShippingOptions, createWorkerEnvironment } from "./shipping-options.ts";
 
-/** Settings of a client that are not options with an environment variable. */
+/** Settings of a client that can't be set by an environment variable. */
 export interface RecordingContext {
   readonly headers: Readonly<Record<string, string>>;
   readonly logger: Logger;
@@ -144,7 +144,7 @@ export class Recording implements Recorder, EndListener {
     this.#start(logger);
   }
 
-  /** Logs faults of the environment variables, and starts to send records of earlier processes. */
+  /** Logs invalid environment variables, and starts to send the records that earlier processes left on disk. */
   #start(logger: Logger): void {
     const { faults, logLevel, enabled } = this.#options;
     logFaults(faults, logger, logLevel);
@@ -187,13 +187,13 @@ export class Recording implements Recorder, EndListener {
 
   warn(kind: WarningKind, message: string): void {
     this.#ledger.countWarning(kind);
-    // Each unknown option is logged separately, even if several occur within a minute.
+    // Each unknown option is logged separately, even if several occur within `logRepeatMs`.
     this.#reporter.logLater(kind === "unknownOption" ? message : kind, message);
   }
 
   /**
-   * Sends everything that was recorded and waits for the outcomes, at most `timeoutMs`. The default is `drainTimeoutMs`,
-   * or less if the server was never reached.
+   * Sends everything that was recorded and waits for the outcomes, at most `timeoutMs`. The default is
+   * `drainTimeoutMs`, or less if the server was never reached.
    */
   async flush(timeoutMs?: number): Promise<FlushResult> {
     const result = await this.#flushTapes(timeoutMs);
@@ -267,9 +267,8 @@ export class Recording implements Recorder, EndListener {
   }
 
   /**
-   * Posts every queued tape to the workers and blocks until all outcomes are written or the time
-   * limit is reached. The workers continue while this thread is blocked in the event `exit` of the
-   * process.
+   * Posts every queued tape (a buffer of recorded runs) to the workers, and blocks until all outcomes are written or
+   * the time limit is reached. The workers continue while this thread is blocked in the event `exit` of the process.
    */
   onForcedEnd(): void {
     if (this.#batcher.pending === 0) {
@@ -292,7 +291,7 @@ export class Recording implements Recorder, EndListener {
     this.#settleAll(shipments);
   }
 
-  /** Counts all remaining records. Later records are not counted. */
+  /** Counts the outcome of each remaining record, and ends sending and storing. Later calls have no effect. */
   #settleAll(shipments: readonly Shipment[]): void {
     if (this.#hasEnded) {
       return;
@@ -333,7 +332,10 @@ export class Recording implements Recorder, EndListener {
     }
   }
 
-  /** Resolves when the spool is empty for the first time; `undefined` without a spool. */
+  /**
+   * Resolves when the spool, which keeps undelivered records on disk, is empty for the first time. `undefined` if the
+   * client has no spool.
+   */
   get caughtUp(): Promise<void> | undefined {
     return this.#replay?.caughtUp;
   }
@@ -354,9 +356,9 @@ export class Recording implements Recorder, EndListener {
 }
 
 /**
- * Computes the size of tapes and how many may be sent at the same time, so that tapes in flight
- * take at most half of the queue's memory. A small queue has small tapes, so that it also has
- * capacity for tapes that wait to be sent.
+ * Computes the size of the tapes (the buffers of recorded runs) and how many may be sent at the same time, so that
+ * tapes in flight take at most half of the queue's memory. A small queue has small tapes, so that it also has capacity
+ * for tapes that wait to be sent.
  */
 function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: ResolvedOptions): {
   readonly tapeBytes: number;

@@ -15,8 +15,8 @@ export interface ReplayOptions {
   readonly deadLetters: DeadLetters;
   readonly bytesPerSecond: number;
   /**
-   * Adds a tape to the queue. Resolves when the outcome of its records is known, or they were kept
-   * on disk.
+   * Adds a tape (a buffer of records) to the queue. Resolves when the outcome of its records is known, or they were
+   * kept on disk.
    */
   readonly enqueueReplayed: (tape: Tape) => Promise<TapeResult>;
   /** Whether the queue is at most half full: new records are sent before replayed ones. */
@@ -28,18 +28,18 @@ const claimIntervalMs = 30_000;
 /** Milliseconds between two checks whether the queue has capacity. */
 const capacityCheckMs = 100;
 /**
- * After this many failed rounds a tape becomes a dead letter, so that later tapes do not wait any
- * longer.
+ * After this many failed rounds of attempts, the records of a tape become a dead letter, which is not sent again by
+ * itself, so that later tapes do not wait any longer.
  */
 const maxRounds = 5;
-/** Milliseconds to wait after a failed round: doubles from the first to the longest. */
+/** Milliseconds to wait after a failed round. The pause doubles after each round, from the first to the longest. */
 const firstPauseMs = 30_000;
 const maxPauseMs = 600_000;
 
 /**
- * Sends spooled tapes in order, one at a time, and not faster than `bytesPerSecond`. While the server is
- * unavailable, the current tape waits for it like a newly recorded one. A tape stays on disk until its records were
- * delivered.
+ * Sends the tapes (buffers of records) that the spool stores on disk: in order, one at a time, and not faster than
+ * `bytesPerSecond`. While the server is unavailable, the current tape waits for it like a newly recorded one. A tape
+ * stays on disk until the outcome of its records is known.
  */
 export class Replay {
   readonly #options: ReplayOptions;
@@ -56,7 +56,7 @@ export class Replay {
     void this.#run();
   }
 
-  /** Resolves when the spool is empty for the first time. */
+  /** Resolves when the spool, which keeps undelivered records on disk, is empty for the first time. */
   get caughtUp(): Promise<void> {
     return this.#caughtUp.promise;
   }

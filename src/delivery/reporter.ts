@@ -12,7 +12,7 @@ import type { Logger, LossReason } from "../model/stats.ts";
 import type { TruncationReason } from "../tracing/queue/ledger.ts";
 import { NextTurn } from "../model/next-turn.ts";
 
-/** Outcomes, by the names of the diagnostics channels: `millrace:<name>`. */
+/** What the diagnostics channels report. The channel of each is named `millrace:<name>`. */
 export type OutcomeChannel = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
 
 /** Subscribe with node:diagnostics_channel to receive each outcome. */
@@ -107,7 +107,7 @@ export class Reporter {
     this.#unpublishedLosses.set(reason, (this.#unpublishedLosses.get(reason) ?? 0) + records);
   }
 
-  /** Reports that records were written to the spool, as {@link reportLoss} does. */
+  /** Reports, in the next turn of the event loop like {@link reportLoss}, that records were written to the spool. */
   reportSpooled(records: number): void {
     this.#reportTurn.request();
     this.#unreportedSpooled += records;
@@ -183,7 +183,7 @@ export class Reporter {
     logThrough(this.#logger, level, message());
   }
 
-  /** Reports what a worker did with a tape. Every delivery is logged at the level `debug`. */
+  /** Reports the results of sending one tape (a buffer of records). Every delivery is logged at the level `debug`. */
   reportShipment({ delivered, requests, retries, reason, server }: ShipReport): void {
     if (delivered > 0) {
       this.publish("delivered", { records: delivered });
@@ -221,12 +221,12 @@ export function logThrough(logger: Logger, level: MessageLevel, message: string)
   }
 }
 
-/** Faults of environment variables that were already logged, for each logger. */
+/** For each logger: the messages about invalid environment variables that it has already logged. */
 const reportedFaults = new WeakMap<Logger, Set<string>>();
 
 /**
- * Logs faults of environment variables. Each fault is logged once for a logger, even if several
- * clients read it.
+ * Logs the messages about invalid environment variables. A logger gets each message once, even if several clients read
+ * the variable.
  */
 export function logFaults(
   faults: readonly EnvironmentFault[],

@@ -20,8 +20,9 @@ export interface StatsReportsOptions {
 }
 
 /**
- * Reports the counts of this client to the server, for its UI: at most every five seconds, and only after changes. The timers
- * are unref'd. A failed report is not repeated: the next one has the newer counts.
+ * Reports to the server, for its UI, how many records this client has accepted, delivered, lost, spooled and not sent
+ * yet: at most every five seconds, and only after changes. The timers are unref'd. A failed report is not repeated: the
+ * next one has the newer counts.
  */
 export class StatsReports {
   readonly #options: StatsReportsOptions;
@@ -66,7 +67,7 @@ export class StatsReports {
     const { projectName, send } = this.#options;
     const project = projectName.slice(0, 1_024);
     const report = { id: this.#clientId, project, pid: process.pid, version };
-    // A report is not a record, so its failure is not counted.
+    // A failed report is ignored: only the outcomes of records are counted.
     send({ ...report, ...counts }).catch(() => undefined);
   }
 }

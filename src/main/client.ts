@@ -41,20 +41,22 @@ export interface TimeLimit {
   /**
    * Longest wait, in milliseconds.
    *
-   * @defaultValue the option `drainTimeoutMs`; about one second if that option is not set and the server was never reached
+   * @defaultValue the option `drainTimeoutMs`; about one second if that option is not set and the server was never
+   * reached
    */
   readonly timeoutMs?: number | undefined;
 }
 
 /** The resources of the client, such as {@link Resources.projects}, are its properties. */
-// The interface is merged with the class, so that a new resource needs no change here: the constructor assigns all of them.
-// oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-unsafe-declaration-merging -- see the line above
+// The interface is merged with the class, so that a new resource needs no change here: the constructor assigns all
+// resources.
+// oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-unsafe-declaration-merging -- see the comment above
 export interface Client extends Resources {}
 
 /**
- * Records runs and delivers them through worker threads. Recording never throws, never waits and never ends the program;
- * records that can't be delivered are counted in {@link (Client:class).stats}. Methods of its resources, such as
- * {@link Resources.projects}, send requests to the server, and throw an {@link SdkError} if they fail.
+ * Records runs and delivers them through worker threads. Recording never throws, never waits and never ends the
+ * program; records that can't be delivered are counted in {@link (Client:class).stats}. Methods of its resources, such
+ * as {@link Resources.projects}, send requests to the server, and throw an {@link SdkError} if they fail.
  *
  * @throws {@link OptionError} an option is unknown or has an invalid value.
  */
@@ -116,8 +118,8 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Records a run in wire format. Resolves at once and never rejects. A malformed run, or one without an id, is counted as
-   * lost with the reason `invalid`.
+   * Records a run in wire format. Resolves at once and never rejects. A malformed run, or one without an id, is counted
+   * as lost with the reason `invalid`.
    */
   createRun(run: WirePost): Promise<void> {
     try {
@@ -196,8 +198,8 @@ export class Client implements TracingClient {
 }
 
 /**
- * Flushes every open client of this process, as {@link (Client:class).flush} does for one, and sums the results. Use it where no
- * client is at hand, for example in a serverless function before it returns.
+ * Flushes every open client of this process, as {@link (Client:class).flush} does for one, and sums the results. Use it
+ * where no client is at hand, for example in a serverless function before it returns.
  */
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 

@@ -48,8 +48,8 @@ export interface SpoolFault {
 }
 
 /**
- * Lists the files in a spool's folder, the oldest first, without changing them. A file that is removed meanwhile is left
- * out.
+ * Lists the files in a spool's folder, the oldest first, without changing them. A file that is removed meanwhile is
+ * left out.
  *
  * @throws the file system's error if the folder can't be read.
  */
@@ -179,8 +179,8 @@ export async function replaySpool({
 }
 
 /**
- * Moves dead letters back into a writer directory of the spool. If the process crashes between copying and removing a
- * file, its records are sent twice.
+ * Moves dead letters, the records that the server refused, back to the records that the spool sends. If the process
+ * crashes between copying and removing a file, its records are sent twice.
  */
 async function requeueDeadLetters(folder: string): Promise<void> {
   const deadLetterPath = join(folder, deadLetterFolder);

@@ -218,8 +218,8 @@ export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
 ];
 
 /**
- * Whether a status is final, as LangSmith uses statuses: 400 to 407 and
- * 409 are final; 410 means that the address no longer exists. All other statuses may be temporary.
+ * Whether a status is final, as LangSmith uses statuses, so that sending the same request again is pointless: 400 to
+ * 407, 409, and 410, which means that the address no longer exists.
  */
 export const isFinalStatus = (status: number): boolean =>
   (status >= 400 && status <= 407) || status === 409 || status === 410;

@@ -74,7 +74,7 @@ export function checkKeys<Options>(
  * differ only in case, underscores or the plural need no entry.
  */
 const expectedNames: Readonly<Record<string, readonly string[]>> = {
-  // These names are options of the LangSmith client.
+  // Options of the LangSmith client, and our options for the same purpose.
   apiUrl: ["endpoint"],
   anonymizer: ["redact"],
   autoBatchTracing: ["batchLimit"],
@@ -91,7 +91,7 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   tracingEnabled: ["enabled"],
   tracingMode: ["enabled"],
   tracingSamplingRate: ["samplingRate"],
-  // These names belong to runs.
+  // Names that the LangSmith client uses in calls about runs and projects, and our names for the same.
   dataset: ["datasetName", "datasetNames"],
   execution_order: ["order"],
   extra: ["metadata"],
@@ -110,7 +110,7 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   sessionId: ["projectId", "projectIds"],
   sessionName: ["projectName", "projectNames"],
   parent_run: ["parent"],
-  // These names belong to datasets, examples, feedback and prompts.
+  // Names that it uses in calls about datasets, examples, feedback and prompts, and our names for the same.
   data_type: ["dataType"],
   datasetName: ["name"],
   exampleIds: ["ids"],

@@ -59,7 +59,7 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
     const hex = next.toString(16).padStart(12, "0");
     idBytes.write(hex.slice(0, 8), 0, "latin1");
     idBytes.write(hex.slice(8), 9, "latin1");
-    // The top bit stays clear, so that at least sixteen million steps are possible before the counter overflows.
+    // The top bit stays clear, so that at least eight million steps are possible before the counter overflows.
     counter = pool.readUInt32LE(usedPoolBytes) >>> 1;
     usedPoolBytes += 4;
     lastTimeMs = next;

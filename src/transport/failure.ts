@@ -94,7 +94,7 @@ function collectFacts(failure: unknown): FailureFacts {
   };
 }
 
-/** OpenSSL's messages list positions in its source. The useful text is in `reason`. */
+/** The message of an OpenSSL error lists positions in OpenSSL's source code. The useful text is in `reason`. */
 const readMessage = (error: Error): string =>
   "library" in error && "reason" in error ? String(error.reason) : error.message.trim();
 

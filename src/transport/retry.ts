@@ -41,8 +41,8 @@ export interface RetryConditions {
 }
 
 /**
- * Calls `attempt` until it resolves, fails for good, or has been called as often as the policy allows. Uploads, API calls
- * and the sending of runs all retry with this function and nothing else does, so that retries never multiply.
+ * Calls `attempt` until it resolves, fails for good, or has been called as often as the policy allows. Uploads, API
+ * calls and the sending of runs all retry with this function and nothing else does, so that retries never multiply.
  *
  * @param attempt - called with the number of the attempt, from 1
  * @throws what the last attempt threw, or the reason of the signal.

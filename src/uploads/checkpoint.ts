@@ -39,8 +39,9 @@ export interface CheckpointOptions {
 
 /**
  * The file of a checkpoint. It has two slots that are written alternately. So one slot holds a complete record whenever
- * the process ends, and no temporary file is left behind. At a clean end the last record is the only content of the file,
- * in the first slot. The file is written at most every {@link minWriteIntervalMs}, and never by two writes at the same time.
+ * the process ends, and no temporary file is left behind. At a clean end the last record is the only content of the
+ * file, in the first slot. The file is written at most every {@link minWriteIntervalMs}, and never by two writes at the
+ * same time.
  */
 export class CheckpointFile {
   /** The position that an earlier upload reached; `undefined` without one. */
@@ -134,8 +135,8 @@ export class CheckpointFile {
 const newline = Buffer.from("\n");
 
 /**
- * Size in bytes of one of the two slots of a checkpoint file. It must not change from record to record, so members whose
- * length varies are not measured: `variableBytes` is reserved for them.
+ * Size in bytes of one of the two slots of a checkpoint file. It must not change from record to record, so members
+ * whose length varies are not measured: `variableBytes` is reserved for them.
  */
 function measureSlot({ source = "" }: Checkpoint, target: string): number {
   const fixedBytes = Buffer.byteLength(JSON.stringify({ target, source })) + variableBytes;

@@ -7,7 +7,7 @@ export type ChunkTarget =
   | { readonly resource: "feedback" }
   | { readonly resource: "runs" };
 
-/** A tape of rows to upload. Its shared memory is passed to the worker by reference. */
+/** A tape, which is a shared buffer of encoded rows, to upload. Its memory is passed to the worker by reference. */
 export interface ChunkTask {
   readonly target: ChunkTarget;
   readonly memory: SharedArrayBuffer;
@@ -21,7 +21,7 @@ export interface ChunkReply extends Omit<ChunkReport, "failure"> {
   readonly failure?: PackedError;
 }
 
-/** Sends tapes of rows, in worker threads or on the current thread. */
+/** Sends tapes, the buffers of encoded rows, in worker threads or on the current thread. */
 export interface ChunkShipper {
   /** Sends a tape. The promise is rejected only if the worker crashed or the tape can't be read. */
   ship(task: ChunkTask): Promise<ChunkReply>;

@@ -19,14 +19,17 @@ import type { UploadWorkerData } from "./upload-pool.ts";
 /** Constructor arguments of {@link ChunkWork}. */
 export interface ChunkWorkInit {
   readonly call: Call;
-  /** Sends a tape of runs. */
+  /** Sends a tape, which is a buffer, of encoded runs. */
   readonly shipRuns: (task: ShipTask) => Promise<ShipReport>;
 }
 
-/** The API creates one feedback per request. This is the number of such requests in flight for a tape. */
+/** The API creates one feedback per request. This is the number of such requests in flight for one task. */
 const feedbackInFlight = 16;
 
-/** Sends tapes of rows as requests and marks the outcome of each row on the tape. It runs in a worker thread. */
+/**
+ * Sends tapes, which are buffers of encoded rows, as requests, and marks the outcome of each row in the buffer. It runs
+ * in a worker thread.
+ */
 export class ChunkWork implements ChunkShipper {
   readonly #init: ChunkWorkInit;
   readonly #examples: ExampleChunks;

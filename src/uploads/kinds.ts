@@ -55,8 +55,8 @@ export const createExampleEncoder =
   };
 
 /**
- * Returns a row without its key column, if that is not a field of the example or feedback itself. An `id` column that is
- * used as the key is also removed, because it need not be a UUID.
+ * Returns a row without its key column, if that is not a field of the example or feedback itself. An `id` column that
+ * is used as the key is also removed, because it need not be a UUID.
  */
 function removeKeyColumn<Row>(
   item: unknown,

@@ -1,6 +1,9 @@
 import { field } from "../model/records/tape-format.ts";
 
-/** The field codes of a row on a tape. They reuse the codes of run records, so that one reader handles both. */
+/**
+ * The field codes of a row on a tape, which is a buffer of encoded rows. They reuse the codes of recorded runs, so that
+ * one reader handles both.
+ */
 export const rowField = {
   /** Raw text; absent if the id is computed from the row's content. */
   id: field.id,

@@ -17,6 +17,8 @@ export const createContentPrefix = (namespace: string): Buffer =>
 /** Converts a UUID of any version to its 16 bytes. The package `uuid` would refuse the text of an unknown version. */
 const toUuidBytes = (id: string): Buffer => Buffer.from(id.replaceAll("-", ""), "hex");
 
-/** Creates a UUID of version 5. `bytes` is the namespace followed by the name, so that the caller need not divide them. */
+/**
+ * Creates a UUID of version 5. `bytes` is the namespace followed by the name, so that the caller need not divide them.
+ */
 export const createUuid5 = (bytes: Uint8Array): string =>
   v5(bytes.subarray(uuidSizeBytes), bytes.subarray(0, uuidSizeBytes));

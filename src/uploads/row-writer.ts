@@ -10,7 +10,7 @@ import { rowField } from "./row-format.ts";
 /** Writes one row. It begins the record; the caller ends it. */
 export type EncodeRow = (item: unknown, row: number) => void;
 
-/** A tape of rows, with the number and the digest of its last row. */
+/** A tape, which is a buffer of encoded rows, with the number and the digest of its last row. */
 export interface WrittenTape {
   readonly tape: Tape;
   readonly last: RecordedRow;
@@ -27,7 +27,10 @@ export interface RowWriterOptions {
   readonly onFull: (written: WrittenTape) => void;
 }
 
-/** Encodes rows onto tapes. A row is copied during the call, so later changes to the object have no effect. */
+/**
+ * Encodes rows onto tapes, which are buffers. A row is copied during the call, so later changes to the object have no
+ * effect.
+ */
 export class RowWriter {
   readonly #options: RowWriterOptions;
   readonly #pool: TapePool;

@@ -39,9 +39,9 @@ const encodedNames = new Map(
 );
 
 /**
- * Reads the examples of a tape that have no outcome yet. An example without an id gets one computed from its content.
- * The JSON of all rows is written into one buffer, each as `{"inputs":…,"outputs":…` after the prefix for ids. So the
- * content can be hashed and sent without copying it.
+ * Reads the examples of a tape, a buffer of encoded rows, that have no outcome yet. An example without an id gets one
+ * computed from its content. The JSON of all rows is written into one buffer: for each row the prefix that is hashed
+ * with its content, then `{"inputs":…,"outputs":…`. So the content can be hashed and sent without copying it.
  */
 export function readRows(reader: TapeReader, namespace: string): readonly TapeRow[] {
   const { bytes, view } = reader;

@@ -19,9 +19,9 @@ export interface UploadPoolOptions extends UploadWorkerData {
 }
 
 /**
- * Limit of V8's young generation in each worker, in megabytes. Everything that a worker allocates for a chunk is garbage
- * once the chunk is sent. With a larger young generation sent bodies stay in memory longer: an upload takes tens of
- * megabytes more and is not faster.
+ * Limit of V8's young generation in each worker, in megabytes. Everything that a worker allocates for a chunk is
+ * garbage once the chunk is sent. With a larger young generation sent bodies stay in memory longer: an upload takes
+ * tens of megabytes more and is not faster.
  */
 const youngGenerationMegabytes = 8;
 
@@ -51,7 +51,7 @@ export class UploadPool implements ChunkShipper {
         return reply;
       } catch (error) {
         if (this.#hasSucceeded) {
-          // A worker crashed. Piscina starts another one, and the rows without an outcome on the tape are sent again.
+          // A worker crashed. Piscina starts another one, and the rows that have no outcome yet are sent again.
           return createLostReply(error);
         }
       }

@@ -15,13 +15,13 @@ export interface BulkKind {
   readonly target: string;
   /** Creates the function that encodes rows. It throws a {@link ValidationError} for an invalid row. */
   readonly createEncoder: RowWriterOptions["createEncoder"];
-  /** Sends the rows of a tape. Rows with a known outcome are marked on the tape and are not sent again. */
+  /** Sends the rows of a tape, which is a buffer. Rows with a known outcome are marked there and are not sent again. */
   readonly sendTape: (tape: Tape) => Promise<ChunkReport>;
   /** Called with the number of completed rows from the beginning of the source. */
   readonly onDone?: (rows: number) => void;
 }
 
-/** The outcomes of the rows of one tape. */
+/** The outcomes of the rows that were sent together. */
 export interface ChunkReport {
   readonly created: number;
   readonly skipped: number;
@@ -31,7 +31,10 @@ export interface ChunkReport {
   readonly failure?: Error;
 }
 
-/** Consecutive rows of the source: the rows on one tape, and rejected rows between them that were not written to it. */
+/**
+ * Consecutive rows of the source: the rows that are sent together, and rejected rows between them, which were not
+ * encoded.
+ */
 interface Chunk {
   readonly lastRow: number;
   readonly last: RecordedRow;
@@ -44,7 +47,7 @@ const doNothing = (): void => undefined;
 
 /**
  * Uploads rows in chunks. States: open; failed, after which every call throws; ended. `add` waits while the maximum
- * number of chunks is in flight, so that memory use is bounded to a few tapes.
+ * number of chunks is in flight, so that memory use is bounded to a few chunks.
  */
 export class BulkUpload {
   readonly #kind: BulkKind;
@@ -81,7 +84,8 @@ export class BulkUpload {
       settings.onProgress?.(this.#readProgress()),
     );
     const { createEncoder } = kind;
-    // A tape is slightly larger than a chunk, because the row that reaches the limit of a chunk is still written to its tape.
+    // A tape, the buffer of a chunk, is slightly larger than the limit of a chunk, because the row that reaches the
+    // limit is still written to it.
     const tapeBytes = chunkBytes + 65_536;
     this.#writer = new RowWriter({
       tapeBytes,

@@ -30,7 +30,9 @@ import type { BulkKind, ChunkReport } from "./upload.ts";
 export interface UploadsInit {
   readonly call: Call;
   readonly datasets: Pick<Datasets, "create">;
-  /** Returns the shipper. It is called for each tape; worker threads start with the first one. */
+  /**
+   * Returns the object that sends rows. It is called for each buffer of rows; worker threads start with the first one.
+   */
   readonly getShipper: () => ChunkShipper;
   readonly filters: FilterOptions;
   /** Maximum size of one attachment of a run in bytes. */
@@ -139,7 +141,10 @@ export class Uploads implements Uploader {
     return { target: name, sendTape };
   }
 
-  /** Returns the dataset's id. Creates the dataset if requested; returns `undefined` if a dry run would have to create it. */
+  /**
+   * Returns the dataset's id. Creates the dataset if requested; returns `undefined` if a dry run would have to create
+   * it.
+   */
   async #findOrCreateDataset<Row>(
     request: UploadExamples<Row>,
     { signal, dryRun }: UploadSettings,
@@ -179,7 +184,7 @@ export function deleteRowsUpTo(rowNumbersById: Map<string, number>, rows: number
   }
 }
 
-/** Adds the outcomes that a crashed worker marked on the tape but could not report. */
+/** Adds the outcomes that a crashed worker marked in the buffer of rows but could not report. */
 function addUnreported(
   report: ChunkReport,
   countsBefore: OutcomeCounts,

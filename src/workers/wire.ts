@@ -3,7 +3,7 @@ import type { Operation, PayloadField } from "../model/run.ts";
 
 export { escapePartName } from "../model/records/part-name.ts";
 
-/** The content encodings of request bodies that the wire supports. */
+/** The content encodings of request bodies that the wire protocol supports. */
 export type ContentEncoding = "gzip" | "zstd";
 
 /** The content of one part of `POST /runs/multipart` (docs/wire.md). */
@@ -61,7 +61,7 @@ export function formatPartName(part: PartName): string {
 
 /**
  * Returns the length in bytes that a part declares: the parameter `length` of its content type, or
- * its Content-Length header. `undefined` if it declares none, which is an error on the wire.
+ * its Content-Length header. `undefined` if it declares none, which the wire format does not allow.
  */
 export function parsePartLength(
   contentType: string | undefined,

@@ -29,8 +29,8 @@ export class EventLoopMonitor {
   #longestBlockMicros = 0;
 
   /**
-   * `measuresBlocks` also measures the longest event-loop block. This reads the thread's CPU time every millisecond,
-   * which uses a few percent of the thread.
+   * With `measuresBlocks`, the monitor also measures the longest event-loop block. For this it reads the CPU time of
+   * the main thread every millisecond, which takes a few percent of the thread's CPU time.
    */
   constructor({ measuresBlocks }: { readonly measuresBlocks: boolean }) {
     this.#measuresBlocks = measuresBlocks;

@@ -10,7 +10,7 @@ interface CpuTimes {
  * `undefined` where neither provides it. Must be called on the main thread.
  *
  * The Linux kernel updates the CPU time of a running thread only every few milliseconds, but also whenever the
- * process reads its own CPU time. The function therefore reads that first.
+ * process reads its own CPU time. The function therefore reads the CPU time of the process first.
  */
 export function readMainCpuMicros(): number | undefined {
   process.cpuUsage();

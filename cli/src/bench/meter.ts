@@ -18,8 +18,8 @@ export interface LoadFigures {
   /** Megabytes of request bodies per second, as sent. */
   readonly megabytesPerSecond: number;
   /**
-   * CPU time of the main thread per run, in microseconds, including the command itself. Absent where it can't
-   * be read.
+   * CPU time of the main thread per run, in microseconds, including that of the command `bench` itself. Absent
+   * where it can't be read.
    */
   readonly mainCpuMicrosPerRun?: number;
   readonly eventLoop: EventLoopFigures;
@@ -51,7 +51,7 @@ export class Meter {
     this.#cpuMicrosAtStart = readMainCpuMicros();
   }
 
-  /** Stops measuring time. The client's counters continue to change. */
+  /** Stops measuring time. `figures` still reads the current numbers of runs from the client. */
   stop(): void {
     this.#endedAt = performance.now();
     this.#eventLoopMonitor.stop();

@@ -4,7 +4,7 @@ import type { Meter } from "./meter.ts";
 import { createPayloads, runsPerTree } from "./workload.ts";
 import type { Payload, SizeName } from "./workload.ts";
 
-/** Describes the load to record. */
+/** Which runs the benchmark records: their size and number, and how fast. */
 export interface LoadPlan {
   readonly size: SizeName;
   readonly runCount: number;

@@ -65,7 +65,7 @@ async function runBench(flags: BenchFlags): Promise<boolean> {
   const reportFile = flags.json === undefined ? undefined : await openReport(flags.json);
   try {
     return await withClient(flags, toClientOptions(flags, plan), async (client) => {
-      // If the server refuses the API key, this request fails before anything is recorded, and reports it only once.
+      // If the server refuses the API key, this request fails before anything is recorded, so it is reported only once.
       await client.projects.list({ limit: 1, signal }).toArray();
       const meter = new Meter(client);
       const display = showFigures(process.stderr, () => meter.figures);
@@ -98,7 +98,7 @@ async function runBench(flags: BenchFlags): Promise<boolean> {
   }
 }
 
-/** Client options that the load requires; all others come from the environment. */
+/** Client options that the benchmark requires; all others come from the environment. */
 const toClientOptions = (
   { project }: BenchFlags,
   { rate, workerCount }: LoadPlan,

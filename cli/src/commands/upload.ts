@@ -3,7 +3,7 @@ import { addHelpExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 import type { UploadFlags } from "../transfers/run-upload.ts";
 
-/** Adds `millrace upload`. `onPartial` is called if rows were rejected. */
+/** Adds `millrace upload`. `onPartialSuccess` is called if rows were rejected. */
 export function addUpload(program: Command, onPartialSuccess: () => void): void {
   const command = program
     .command("upload")

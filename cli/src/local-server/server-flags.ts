@@ -77,8 +77,8 @@ export const isId = (text: string): boolean =>
   /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i.test(text);
 
 /**
- * Returns a signal that SIGINT or SIGTERM aborts, so that the command ends cleanly. A second one ends the
- * process at once.
+ * Returns an abort signal that SIGINT or SIGTERM aborts, so that the command ends cleanly. The same process signal,
+ * received again, ends the process at once.
  */
 export function createInterruptSignal(): AbortSignal {
   const controller = new AbortController();

@@ -30,7 +30,7 @@ export function inferType(texts: Iterable<string>): CsvType {
 }
 
 /**
- * Parses the value of a cell; `undefined` if it is empty.
+ * Parses the value of a cell. An empty cell gives `undefined`, but in a text column the empty text.
  *
  * @throws Error if it is not a value of this type.
  */

@@ -5,7 +5,10 @@ import { omitUndefined } from "./omit-undefined.ts";
 import type { CsvType } from "./csv-types.ts";
 import type { SourceRow } from "./source-row.ts";
 
-/** The source of an object: either one column with the whole object as JSON, or a column for each field by name. */
+/**
+ * The columns that an object is read from: either the name of one column that contains the whole object, or a map from
+ * the name of each field to the name of its column.
+ */
 export type ObjectColumns = string | ReadonlyMap<string, string>;
 
 /** Which columns of a source become which parts of an example. */
@@ -32,8 +35,8 @@ export const standardColumns = [
 ] as const;
 
 /**
- * Adds the types that the mapping implies: text for split, id and time, JSON for columns that contain whole
- * objects.
+ * Returns the types of the columns: those that the user has set, and those that the mapping implies, which are text
+ * for split, id and time, and JSON for columns that contain whole objects.
  */
 export function completeTypes(
   mapping: Mapping,

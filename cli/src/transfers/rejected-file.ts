@@ -22,8 +22,8 @@ export class RejectedFile {
   }
 
   /**
-   * Prepares the file. Without `doneRows`, deletes the file of an earlier upload. With `doneRows`, this upload
-   * continues an interrupted one after that many rows, and appends to its file.
+   * Prepares the file. Without `doneRowCount`, deletes the file of an earlier upload. With `doneRowCount`, this
+   * upload continues an interrupted one after that many rows, and appends to its file.
    */
   async prepare(doneRowCount: number | undefined): Promise<void> {
     if (doneRowCount === undefined) {
@@ -55,7 +55,10 @@ export class RejectedFile {
   }
 }
 
-/** Reads the numbers of the rows after `doneRows` from a file. Truncates an incomplete line at its end. */
+/**
+ * Reads the numbers of the rejected rows that the file contains, except those of rows that are already done. Removes
+ * an incomplete line at the end of the file.
+ */
 async function readWrittenRows(path: string, doneRows: number): Promise<ReadonlySet<number>> {
   const rowNumbers = new Set<number>();
   let size = 0;

@@ -108,8 +108,8 @@ async function listExamples(
 }
 
 /**
- * Reads the latest version, to which the download is pinned: changes during the download would shift the pages.
- * A dataset that never changed has no version.
+ * Reads which version of the dataset is the latest. The download reads only this version, because changes that are
+ * made during the download would otherwise shift the pages. A dataset that never changed has no version.
  */
 async function readLatestVersion(
   client: Client,

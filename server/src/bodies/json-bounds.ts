@@ -2,9 +2,9 @@ import { RequestError } from "../model/errors.ts";
 
 /** Limits on the JSON in one body. */
 export interface JsonBounds {
-  /** Values of any kind. Names of members don't count. */
+  /** Maximum number of values of any kind. Names of members don't count. */
   readonly valuesMax: number;
-  /** Nesting of arrays and objects. */
+  /** Maximum number of arrays and objects that are nested in each other. */
   readonly depthMax: number;
 }
 
@@ -13,8 +13,8 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
 
 /**
  * Counts the values of a JSON text and their nesting while the text arrives, before it is parsed: a small body may
- * contain millions of values, each of which costs memory and time. It does not check the grammar, so for text that is
- * not JSON it may count too many values.
+ * contain millions of values, each of which costs memory and time. It does not parse the text, so it may count too
+ * many values: two for an empty array or object, and any number for text that is not JSON.
  */
 export class JsonBoundsCheck {
   readonly #bounds: JsonBounds;
@@ -49,7 +49,7 @@ export class JsonBoundsCheck {
     }
   }
 
-  /** Counts values up to the next quote. Every comma and every opening bracket precedes another value. */
+  /** Counts values up to the next quote: every comma and every opening bracket counts as one more value. */
   #countValues(bytes: Buffer, from: number): number {
     for (let position = from; position < bytes.length; position += 1) {
       switch (bytes[position]) {

@@ -64,7 +64,7 @@ export class JsonCursor {
   /**
    * Checks that the text is exactly one value.
    *
-   * @throws JsonError the text is anything else.
+   * @throws JsonError if the text is anything else.
    */
   assertOneValue(): void {
     this.walk((from) => this.skip(from));
@@ -114,7 +114,7 @@ export class JsonCursor {
   /**
    * Walks through the whole text, which is one value. `onValue` must return the position after that value.
    *
-   * @throws JsonError there is more text.
+   * @throws JsonError if there is more text.
    */
   walk(onValue: OnItem): void {
     const { bytes } = this.#text;
@@ -124,7 +124,10 @@ export class JsonCursor {
     }
   }
 
-  /** Returns the position after the value that begins at `from`. `outer` is the number of levels around the value. */
+  /**
+   * Returns the position after the value that begins at `from`. `outerDepth` is the number of arrays and objects that
+   * the value is nested in.
+   */
   skip(from: number, outerDepth = 0): number {
     return skipValue(this.#text, from, outerDepth);
   }

@@ -20,14 +20,14 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
 
-// Each of these functions takes the position at which a value or another part of the text begins, and returns the
+// Each `skip` function takes the position at which a value or another part of the text begins, and returns the
 // position after it. Positions are arguments and local variables instead of fields, mainly because that is faster.
 
 /**
  * Skips one value. This is a loop with a stack of its own, because recursion into a deeply nested text could exhaust
- * the thread's stack. `outer` is the number of levels around the value.
+ * the thread's stack. `outerDepth` is the number of arrays and objects that the value is nested in.
  *
- * @throws JsonError the text breaks the grammar (RFC 8259), or is nested too deeply.
+ * @throws JsonError if the text breaks the grammar (RFC 8259), or is nested too deeply.
  */
 export function skipValue(text: JsonText, from: number, outerDepth = 0): number {
   const { bytes } = text;
@@ -74,7 +74,7 @@ export function skipValue(text: JsonText, from: number, outerDepth = 0): number 
 /**
  * Whether there is a comma at the position.
  *
- * @throws JsonError there is neither a comma nor the closing bracket.
+ * @throws JsonError if there is neither a comma nor the closing bracket.
  */
 export function hasComma(text: JsonText, position: number, closingBracket: number): boolean {
   const byte = text.bytes[position];

@@ -60,7 +60,7 @@ export class MultipartParser {
   /**
    * Parses a chunk. Its memory belongs to the parser from then on.
    *
-   * @throws RequestError the body is malformed, so that the rest can't be parsed, or exceeds a limit.
+   * @throws RequestError if the body is malformed, so that the rest can't be parsed, or exceeds a limit.
    */
   push(chunk: Buffer): void {
     this.#pending.push(chunk);
@@ -73,7 +73,7 @@ export class MultipartParser {
   /**
    * Must be called at the end of the body.
    *
-   * @throws RequestError the body ended too early.
+   * @throws RequestError if the body ended too early.
    */
   end(): void {
     if (this.#state.kind === "body") {
@@ -88,7 +88,7 @@ export class MultipartParser {
   #parsePending(): void {
     const [first, ...laterChunks] = this.#pending;
     const joinedChunks = laterChunks.length === 0 ? first : Buffer.concat(this.#pending);
-    releaseChunks(laterChunks); // Parts may be slices of the first chunk.
+    releaseChunks(laterChunks); // Not the first chunk: parts may be slices of it.
     let position = 0;
     for (let next: number | undefined = 0; joinedChunks !== undefined && next !== undefined;) {
       position = next;

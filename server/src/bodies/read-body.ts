@@ -46,7 +46,7 @@ const defaultBounds: BodyBounds = {
  * and after decompression and stops at the limit, so that a small body that decompresses to a huge one does not fill
  * the memory.
  *
- * @throws RequestError the body is too large, too slow, can't be decompressed, or has an unknown encoding.
+ * @throws RequestError if the body is too large, arrives too slowly, can't be decompressed or has an unknown encoding.
  */
 export async function readChunks(
   request: IncomingMessage,

@@ -137,7 +137,7 @@ export const datasetQueries = {
         example_count: sql.lit(0),
       }),
   ),
-  // The time of the change must increase, even if the clock was set back.
+  // `modified_us` must increase with every update, even if the clock was set back.
   update: new Query((row: Parameters<Pick<DatasetTable, "id" | "modified_us"> & DatasetColumns>) =>
     builder
       .updateTable("datasets")
@@ -285,7 +285,7 @@ export const datasetDeletions = {
   examples: new Query(({ id }: Parameters<{ id: string }>) =>
     builder.deleteFrom("examples").where("dataset_id", "=", id),
   ),
-  // Comparisons of another tenant may be on a dataset with the same id. They must stay.
+  // Comparisons of another tenant may refer to a dataset with the same id. They must stay.
   comparedExperiments: new Query(({ id }: Parameters<{ id: string }>) =>
     builder.deleteFrom("comparative_experiments").where((eb) =>
       eb(

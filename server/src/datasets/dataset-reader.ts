@@ -43,7 +43,10 @@ export class DatasetReader implements DatasetReads {
     return row === undefined ? undefined : parseDatasetRow(row, this.#tokens);
   }
 
-  /** Compares metadata in JavaScript, not in SQL, because the order of its members does not matter. */
+  /**
+   * Lists the datasets that the query selects. Compares metadata in JavaScript, not in SQL, because the order of its
+   * members does not matter.
+   */
   async list(tenantId: string, query: DatasetQuery): Promise<readonly Dataset[]> {
     const { name, nameContains, ids, dataTypes, metadata, limit, offset } = query;
     const { order, isDescending } = query;

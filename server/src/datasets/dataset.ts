@@ -209,7 +209,7 @@ export interface DatasetWrites {
   ): Promise<IndexPosition | undefined>;
 }
 
-/** The change of a dataset and of some of its examples, as the engine stores it. */
+/** The change of a dataset and of some of its examples, as the database engine stores it. */
 export interface DatasetUpdate {
   /** The dataset after the change. */
   readonly dataset: Dataset;
@@ -218,14 +218,14 @@ export interface DatasetUpdate {
   readonly mustCheck: boolean;
 }
 
-/** Writes to datasets that also write examples, which each engine stores in its own way. */
+/** The writes to datasets that also write examples. Each database engine stores examples in its own way. */
 export interface DatasetExamplesWriter {
   updateDataset(tenantId: string, update: DatasetUpdate): LongWrite<Dataset>;
   /** Erases some rows of the examples of a dataset. Returns whether all are erased. */
   eraseSome(datasetId: string): boolean | Promise<boolean>;
 }
 
-/** The full-text index of the search of examples. An engine may return its results at once or as promises. */
+/** The full-text index of the example search. A database engine may return its results at once or as promises. */
 export interface ExampleTextIndex {
   /** Removes all rows of a dataset from the index. Returns the key of the last row that must be indexed. */
   begin(datasetId: string): number | Promise<number>;

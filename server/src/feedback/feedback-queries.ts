@@ -93,7 +93,7 @@ const feedbackSelection = joinedFeedback.select([
   "r.parent_run_id",
 ]);
 
-/** Maximum length of the JSON text of a value that counts as a category. Longer values are prose. */
+/** Maximum length of the JSON text of a feedback value that counts as a category. Longer values are taken for prose. */
 const maxValueChars = 256;
 
 /** SQL for the value of feedback; NULL if it is too long for a category. */

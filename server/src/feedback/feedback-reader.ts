@@ -18,7 +18,7 @@ import { aggregateStats } from "./feedback-stats.ts";
 
 type StatsByGroup = ReadonlyMap<string, FeedbackStats>;
 
-/** Queries feedback. Any number of ids is bound as one JSON list. */
+/** Queries feedback. A list of ids, however long, is bound to one SQL parameter, as a JSON array. */
 export class FeedbackReader implements FeedbackReads {
   readonly #db: Database;
   readonly #tokens: TokenCipher;

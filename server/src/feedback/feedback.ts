@@ -61,17 +61,17 @@ export interface FeedbackReads extends RunFeedbackReads {
   find(tenantId: string, id: string): Promise<Feedback | undefined>;
   /** Lists feedback, the latest first. */
   list(tenantId: string, query: FeedbackQuery): Promise<readonly Feedback[]>;
-  /** Statistics over the runs of each project; projects without feedback have no entry. */
+  /** Statistics of the feedback on the runs of each project; projects without such feedback have no entry. */
   statsOfProjectRuns(
     tenantId: string,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, FeedbackStats>>;
-  /** Statistics of feedback on the projects themselves; projects without feedback have no entry. */
+  /** Statistics of the feedback on the projects themselves; projects without such feedback have no entry. */
   statsOfProjects(
     tenantId: string,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, FeedbackStats>>;
-  /** Statistics of each comparison; comparisons without feedback have no entry. */
+  /** Statistics of the feedback that belongs to each comparison; comparisons without feedback have no entry. */
   statsOfComparatives(
     tenantId: string,
     ids: readonly string[],
@@ -83,8 +83,8 @@ export interface FeedbackReads extends RunFeedbackReads {
 }
 
 /**
- * Reads statistics of the feedback on the runs that a filter matches. Each engine implements it, because filters over
- * runs are SQL of the engine.
+ * Reads statistics of the feedback on the runs that a filter matches. Each database engine has its own implementation,
+ * because a filter of runs is compiled to the SQL of the engine.
  */
 export interface FilteredFeedback {
   readStats(tenantId: string, filter: RunFilter): FeedbackStats | Promise<FeedbackStats>;

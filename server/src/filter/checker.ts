@@ -134,7 +134,10 @@ function requireText(literal: Literal, { text }: CheckContext): string {
   throw new FilterError(text, { reason: "search takes a text that is not empty", ...literal });
 }
 
-/** Returns the group to which all fields of a filter belong; `undefined` if the fields differ or have no group. */
+/**
+ * Returns the group, such as `metadata` or `feedback`, to which all fields of a filter belong; `undefined` if their
+ * groups differ or they have no group.
+ */
 export function findGroup(filter: CheckedFilter): Group | undefined {
   switch (filter.kind) {
     case "search":

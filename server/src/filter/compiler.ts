@@ -125,10 +125,10 @@ const compileSearch = (text: string, { searchedColumns }: FilterSource): Sql =>
     "OR",
   );
 
-/** Whether a condition refers to the key of a group's entry, to its value, or to both. */
+/** Whether a condition refers to the key of an entry, such as a metadata entry, to its value, or to both. */
 type Role = "key" | "value" | "mixed";
 
-/** Conditions that one entry of a group must meet. */
+/** Conditions that a single entry of a group, such as one metadata entry, must meet. */
 interface EntryConditions {
   readonly group: Group;
   readonly parts: CheckedFilter[];
@@ -178,7 +178,7 @@ function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql 
 const isNegative = (filter: CheckedFilter): boolean =>
   filter.kind === "not" || (filter.kind === "comparison" && filter.comparator === "neq");
 
-/** Returns whether a filter of one group refers to keys, to values, or to both. */
+/** Returns whether a filter over the entries of one group refers to their keys, to their values, or to both. */
 export function determineRole(filter: CheckedFilter): Role {
   switch (filter.kind) {
     case "search":
@@ -278,7 +278,7 @@ const objectEntry: Entry = {
   findValue: () => entryValue,
 };
 
-/** Creates the condition that a single entry of a group meets all conditions. */
+/** Creates the condition that a single entry of a group, such as one metadata entry, meets all of `parts`. */
 function createGroupCondition(
   group: Group,
   parts: readonly CheckedFilter[],

@@ -53,7 +53,7 @@ export function createEntryCondition(
 /**
  * Creates the condition that a JSON object contains another one, that is, has all of its members with equal values.
  * Items of a list may be at any index. SQLite's parser allows little nesting, so nested objects become conditions at
- * the same level. Only objects within lists add a level; see `measureListNesting`.
+ * the same level. Only lists and objects within lists add a level; see `measureListNesting`.
  */
 export const createContainsObjectCondition = (
   object: string,

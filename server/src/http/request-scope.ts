@@ -10,8 +10,8 @@ export interface ScopedRequest {
 /** A store that runs queries for the server itself, and from which a store for one request can be created. */
 export interface RequestScoped<Store> {
   /**
-   * Returns the same store for one request: its queries take turns with those of other tenants, and are canceled when the
-   * client disconnects.
+   * Returns a store of the same data for one request: its queries take turns with those of other tenants, and are
+   * canceled when the client disconnects.
    */
   forRequest(request: ScopedRequest): Store;
 }
@@ -36,8 +36,8 @@ export interface ReadScope {
 }
 
 /**
- * The scope of a request. It is passed from the routes to the store, not found with an `AsyncLocalStorage`, because that
- * makes every promise of the thread slower on Node 20 and 22: it took a fifth of the CPU time of a small request.
+ * The scope of a request. It is passed from the routes to the store, not found with an `AsyncLocalStorage`, because
+ * that makes every promise of the thread slower on Node 20 and 22: it took a fifth of the CPU time of a small request.
  */
 export class RequestScope implements ReadScope {
   readonly tenantId: string;

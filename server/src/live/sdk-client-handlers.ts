@@ -22,7 +22,7 @@ export const sdkClientBody = Type.Object({
 
 export type SdkClientBody = Static<typeof sdkClientBody>;
 
-/** `POST /ui/senders`: stores the counts that an SDK client reports. */
+/** `POST /ui/senders`: stores how many records an SDK client reports as accepted, delivered, rejected and so on. */
 export async function reportSdkClient(
   clients: SdkClients,
   { tenantId, body }: FastifyRequest<{ Body: SdkClientBody }>,

@@ -4,9 +4,9 @@ import { defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
 
 const mebibyte = 1_048_576;
 
-/** All limits of the server. The unit of a name that ends with Bytes or Ms is in the name; all others are counts. */
+/** All limits of the server. The name contains the unit, such as Bytes or Ms, of a limit that is not a plain number. */
 export const serverLimits = {
-  /** Advertised limit: operations in one request. */
+  /** Advertised limit: operations in one request. An operation creates or updates a run, or adds feedback. */
   operations: 1_000,
   /**
    * Enforced limit: operations in one request. It is higher than the advertised limit, because clients may exceed that

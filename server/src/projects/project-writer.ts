@@ -14,7 +14,10 @@ import type {
 import { parseProjectRow, toProjectRow } from "./project-row.ts";
 import { projectQueries } from "./project-queries.ts";
 
-/** {@link ProjectWrites} as the writer thread calls it: deletions return a {@link LongWrite}, which runs in slices. */
+/**
+ * {@link ProjectWrites} as the writer thread calls it: deletions return a {@link LongWrite}, which is performed in
+ * slices between which other writes run.
+ */
 export type ProjectWriteSteps = WithLongWrites<ProjectWrites, "delete" | "deleteMany">;
 
 /** Writes projects. */

@@ -64,7 +64,7 @@ export interface ProjectWrites {
   /** @throws RequestError 404: no such project. 409: the new name is taken. */
   update(tenantId: string, id: string, changes: ProjectChanges): Promise<Project>;
   /**
-   * Deletes a project with its runs, in slices; the runs are deleted first.
+   * Deletes a project with its runs, in slices between which other writes run; the runs are deleted first.
    *
    * @throws RequestError 404: no such project.
    */
@@ -78,10 +78,10 @@ export interface ProjectWrites {
 }
 
 /**
- * The operations that the writer of projects needs from an engine, because each engine stores runs in its own way.
+ * What the writer of projects needs from a database engine, because each engine stores runs in its own way.
  */
 export interface ProjectRuns {
-  /** Deletes projects with their runs, in slices; the runs are deleted first. */
+  /** Deletes projects with their runs, in slices between which other writes run; the runs are deleted first. */
   deleteAll(tenantId: string, ids: readonly string[]): LongWrite<void>;
   /** Drops cached projects. Must be called after a project was changed. */
   clearCache(): void;

@@ -33,7 +33,7 @@ export class PromptReader implements PromptReads {
     return key === undefined ? undefined : this.read(tenantId, key.id);
   }
 
-  /** Reads a prompt that is known to exist. */
+  /** Reads a prompt by its id. Does not check whether the tenant may see it: the callers have done so. */
   async read(tenantId: string, id: string): Promise<Prompt> {
     const row = await this.#db.first(promptQueries.read, { tenantId, id });
     if (row === undefined) {

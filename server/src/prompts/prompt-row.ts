@@ -43,7 +43,7 @@ export const parseTagRow = (row: TagRow): PromptTag => ({
   updatedMicros: row.updated_us,
 });
 
-/** Normalizes a text for searching: in lower case, without characters that an engine's text type can't store. */
+/** Normalizes a text for searching: in lower case, without characters that a database engine can't store in texts. */
 export const toSearchText = (text: string): string =>
   // The conversion to UTF-8 replaces lone surrogates by U+FFFD.
   Buffer.from(text).toString().replaceAll("\0", "\ufffd").toLowerCase();

@@ -19,7 +19,7 @@ interface QueueTable {
 
 interface EntryTable {
   /**
-   * The row number, which the engine assigns in ascending order. It orders entries that were added at the same time.
+   * The row number, which the database assigns in ascending order. It orders entries that were added at the same time.
    */
   readonly place: Generated<number>;
   readonly tenant_id: string;
@@ -66,7 +66,7 @@ type TenantEntryKey = EntryKey & { readonly tenantId: string };
 type QueueKey = Omit<TenantEntryKey, "entryId">;
 type NewEntry = Pick<EntryTable, "tenant_id" | "queue_id" | "id" | "run_id" | "added_us">;
 
-/** Selects queues `q` with their sizes. */
+/** Selects the queues of a tenant, under the alias `q`, with the number of runs in each. */
 export const selectQueues = (tenantId: Id) =>
   queueBuilder
     .selectFrom("annotation_queues as q")
@@ -89,7 +89,7 @@ export const selectQueues = (tenantId: Id) =>
     )
     .where("q.tenant_id", "=", tenantId);
 
-/** Selects from the entries `e` of a queue. */
+/** Begins a query of the entries of a queue, whose table has the alias `e`. */
 export const selectFromEntries = ({ tenantId, queueId }: Readonly<Record<keyof QueueKey, Id>>) =>
   queueBuilder
     .selectFrom("annotation_queue_runs as e")

@@ -32,7 +32,7 @@ export const claimBody = Type.Object({
   before: Maybe(Type.String()),
 });
 
-/** Body of requests about an entry that the reviewer has claimed. */
+/** Body of the requests that release, finish or reopen an entry. */
 export const reviewBody = Type.Object({ reviewer: Reviewer, skipped: Maybe(Type.Boolean()) });
 
 export type ClaimBody = Static<typeof claimBody>;

@@ -85,7 +85,7 @@ const selectNearest = (
     .limit(1);
 };
 
-/** Claims an entry or releases it. A claim keeps the stored time at which the reviewer has skipped the entry. */
+/** Claims an entry or releases it. A claim keeps the stored time at which the reviewer skipped the entry. */
 const writeReview = (review: Parameters<ReviewState>, kind: "claim" | "release") =>
   queueBuilder
     .insertInto("annotation_queue_reviews")

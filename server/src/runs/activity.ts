@@ -1,4 +1,4 @@
-/** Counts of what was stored for one project since the last call of `ActivityCounter.take`. */
+/** Counts of what was stored for one project since the last call of `ActivityCounter.takeCounts`. */
 export interface ActivityCounts {
   /** Runs stored for the first time. */
   readonly runs: number;

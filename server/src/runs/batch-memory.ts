@@ -17,8 +17,8 @@ interface PooledBuffer {
 
 /**
  * Pool of buffers for the payloads of requests. Allocating a megabyte for each request would cost page faults and
- * major garbage collections on both threads. Buffers are not cleared: a caller must only read the bytes that it has
- * written itself.
+ * major garbage collections, both on this thread and on the writer thread, to which the buffers are transferred.
+ * Buffers are not cleared: a caller must only read the bytes that it has written itself.
  */
 export class BatchMemory {
   /** The unused buffers; the most recently returned one is last. */
@@ -52,7 +52,7 @@ export class BatchMemory {
     return Buffer.from(entry.buffer);
   }
 
-  /** Returns a buffer that is no longer used to the pool. */
+  /** Gives a buffer back to the pool. The caller must not use it any more. */
   release(buffer: ArrayBuffer): void {
     const { byteLength } = buffer;
     if (byteLength < minPooledBytes || byteLength > maxPooledBytes) {
@@ -85,8 +85,8 @@ export class BatchMemory {
 }
 
 /**
- * Rounds up to a quarter of a power of two. The requests of one program differ in size by a few bytes, so rounding
- * lets them share buffers.
+ * Rounds up to a multiple of a quarter of the largest power of two that does not exceed `bytes`. The requests of one
+ * program differ in size by a few bytes, so rounding lets them share buffers.
  */
 function roundUp(bytes: number): number {
   const step = 2 ** (Math.floor(Math.log2(bytes)) - 2);

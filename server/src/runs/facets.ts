@@ -108,7 +108,7 @@ const toObject = (value: unknown): Readonly<Record<string, unknown>> =>
     ? (value as Readonly<Record<string, unknown>>)
     : {};
 
-/** Lists are read down to this nesting. Filters do not search as deep. */
+/** Maximum nesting of the lists whose strings become facets. Filters do not search that deep. */
 const nestingMax = 100;
 
 /** Collects the strings of a list and of its nested lists. */

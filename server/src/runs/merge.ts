@@ -60,9 +60,9 @@ export const patchUnit = 65_536;
 const maxPatches = 32_767;
 
 /**
- * Returns the run after one more record. A value from a patch (an update) takes precedence over one from the post
- * (the creation), whichever arrives first; among patches, the later one takes precedence. The caller must make sure
- * that the record is not a duplicate.
+ * Returns the row of a run after one more record was merged into it. A value from a patch (an update) takes precedence
+ * over one from the post (the creation), whichever arrives first; among patches, the later one takes precedence. The
+ * caller must make sure that the record is not a duplicate.
  */
 export function mergeRecord(
   row: RunRow | undefined,

@@ -2,8 +2,9 @@ import { JsonCursor } from "../bodies/json-cursor.ts";
 import type { NameCache } from "../bodies/json-cursor.ts";
 
 /**
- * Merges the payloads of a run. They are JSON objects in ascending precedence: a later payload replaces whole
- * members. With `wanted`, only these members are read. `names` may be shared by the runs of a page.
+ * Merges the payloads of a run, which are JSON objects in ascending precedence: a member of a later payload replaces
+ * the whole member of the same name in earlier ones. If `wanted` is given, only the members with these names are read.
+ * `names` is a cache of member names, which the runs of a page may share.
  */
 export function mergePayloads(
   bodies: readonly Uint8Array[],

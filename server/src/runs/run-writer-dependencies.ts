@@ -7,23 +7,23 @@ export type NamedProject = Pick<RunColumns, "projectId" | "projectName">;
 /** The operations on projects that the writer of runs needs. */
 export interface RunProjects {
   /**
-   * Returns the key of the project that a run names; `undefined` if the run names no project, or the reason why the
-   * project can't be used.
+   * Returns the database key of the project that a run names; `undefined` if the run names no project, or the reason
+   * why the project can't be used.
    */
   resolve(
     tenantId: string,
     project: NamedProject,
   ): string | undefined | { readonly reason: string };
-  /** Returns the key of the default project for a run that names no project; an empty text if the run names one. */
+  /** Returns the database key of the default project; an empty text if the run names a project. */
   resolveDefault(tenantId: string, namedProject: NamedProject): string;
   /**
-   * Returns the key of the project with this name, or of the default project if the name is `null`. Creates a missing
-   * project.
+   * Returns the database key of the project with this name, or of the default project if the name is `null`. Creates a
+   * missing project.
    */
   findOrCreate(tenantId: string, projectName: string | null): string;
   /** Whether a project belongs to the tenant. */
   belongsTo(tenantId: string, id: string): boolean;
-  /** Drops cached keys. Must be called after a transaction was rolled back. */
+  /** Drops the cached keys of projects. Must be called after a transaction was rolled back. */
   clearCache(): void;
 }
 

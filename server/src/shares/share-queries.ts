@@ -36,7 +36,7 @@ interface ShareTables {
 
 const builder = createQueryBuilder<ShareTables>();
 
-/** SQL for the id of a key, like `idOf`. */
+/** SQL for the id with which a row's key begins; `idOf` does the same in TypeScript. */
 const selectId = (key: Expression<string>): Expression<string> =>
   sql`substr(${key}, 1, ${sql.lit(idLength)})`;
 

@@ -6,7 +6,7 @@ import type { ShareToken, TokenCipher } from "../storage/share-token.ts";
 import type { ShareReads, SharedScope, SharedThread } from "./share.ts";
 import { shareQueries } from "./share-queries.ts";
 
-/** Queries shares. */
+/** Finds what a share token gives access to, and the tokens of shared traces and threads. */
 export class ShareReader implements ShareReads {
   readonly #db: Database;
   readonly #tokens: TokenCipher;

@@ -9,11 +9,11 @@ import {
 import type { Expression, OperationNode, OperationNodeSource, RootOperationNode } from "kysely";
 import { withinDeadlineSql } from "./sqlite/query-clock.ts";
 
-// The SQL that SQLite and PostgreSQL write differently. All other SQL is written once, with the query builder.
+// The SQL that differs between SQLite and PostgreSQL. All other SQL is written once, with the query builder.
 
 export type EngineName = "sqlite" | "postgres";
 
-/** A part of a query that each engine writes in its own way. */
+/** A part of a query whose SQL differs between the database engines. */
 interface EngineNode extends RawNode {
   readonly byEngine: Readonly<Record<EngineName, OperationNode>>;
 }
@@ -53,8 +53,8 @@ export function compileFor(
 type EngineExpression<Value> = ExpressionWrapper<never, never, Value>;
 
 /**
- * An expression that each engine writes in its own way. Helpers of this file use it; elsewhere it is for columns and
- * tables that only one engine has.
+ * Creates an expression whose SQL differs between the database engines. The functions below use it; other files use
+ * it for columns and tables that only one engine has.
  */
 export function perEngine<Value>(
   byEngine: Readonly<Record<EngineName, Expression<Value>>>,
@@ -70,7 +70,8 @@ export function perEngine<Value>(
 }
 
 /**
- * SQL in which each `?` stands for a value or an expression, in their order; it contains no other question mark.
+ * Creates an expression from SQL in which each `?` stands for the value or expression at the same position of
+ * `operands`. The SQL must not contain any other question mark.
  */
 export const fillPlaceholders = <Value>(
   text: string,

@@ -88,12 +88,12 @@ export const columnsOf = <Row, Name extends keyof Row>(
 ): Pick<Parameters<Row>, Name> =>
   Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Parameters<Row>, Name>;
 
-/** The rows of the queries that a function builds. */
+/** The type of a row of the query that a function of type `Build` returns. */
 export type RowOfBuilt<Build> = Build extends (...args: never) => Compilable<infer Row>
   ? Row
   : never;
 
-/** The rows of a query. */
+/** The type of a row of a query. */
 export type RowOf<Selected> = Selected extends Query<infer Row, infer _Values> ? Row : never;
 
 /**

@@ -92,8 +92,8 @@ export class LongWrites {
   }
 
   /**
-   * Aborts all long writes and returns their replies, because the server is closing. The next start erases what
-   * these writes have already committed.
+   * Aborts all long writes and returns their replies, because the server is closing. When the server starts again, it
+   * erases what these writes have already committed.
    */
   abortAll(): readonly ThreadReply[] {
     clearImmediate(this.#turn);
@@ -151,7 +151,8 @@ export class LongWrites {
       return;
     }
     if (failure !== undefined && !canRetry) {
-      // The undo failed as well, for example on a full disk. The next start erases what the write has committed.
+      // The undo failed as well, for example on a full disk. What the write has committed is erased when the server
+      // starts again.
       this.#finish(active, undefined);
       return;
     }

@@ -16,7 +16,8 @@ interface PoolSizes {
    */
   readonly maxLongQueries: number;
   /**
-   * Long queries of one tenant that may run at once. Fewer than `maxLongQueries`, so that no tenant can use all of them.
+   * Long queries of one tenant that may run at once. Fewer than `maxLongQueries`, so that no tenant can use all of
+   * them.
    */
   readonly maxLongQueriesOfTenant: number;
   /** How many queries of one tenant and weight may wait; further ones are refused. */

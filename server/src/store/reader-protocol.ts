@@ -97,8 +97,8 @@ export function determineWeight({ resource, method, args }: ResourceCall<Readers
 }
 
 /**
- * Queries that run on the calling thread: each reads one row through a unique index, and a request is not authorized
- * before its result is known. Calling another thread would take ten times as long.
+ * Queries that run on the calling thread: each reads at most one row, and a request is not authorized before the result
+ * is known. Calling another thread would take ten times as long.
  */
 const immediateQueries: readonly (keyof TenantReads)[] = ["find", "findByKey", "hasKeys"];
 

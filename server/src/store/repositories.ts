@@ -222,7 +222,7 @@ export function createWriters(db: Connection) {
       keys,
     }),
   } satisfies WriteSteps;
-  // These writers are internal: no request can call them.
+  // The members that are added here are internal: no request can call them.
   return {
     ...requestableWriters,
     textIndex: new TextIndexWriter(db),

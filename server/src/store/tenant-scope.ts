@@ -56,13 +56,13 @@ export const unchanged = <Args>(args: Args): Args => args;
 /** For calls with a share token: the arguments contain no tenant id, but the result does. */
 export const scopedByToken = <Args>(args: Args): Args => args;
 
-/** For arguments that begin with a tenant and the id of a run. */
+/** Replaces the run's id by its key, in arguments that begin with a tenant and the id of a run. */
 export const withRunKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.toRunKey(id), ...rest];
 
-/** For arguments that begin with a tenant and the id of a project. */
+/** Replaces the project's id by its key, in arguments that begin with a tenant and the id of a project. */
 export const withProjectKey = <Rest extends readonly unknown[]>(
   [tenantId, id, ...rest]: readonly [string, string, ...Rest],
   keys: TenantIdMapper,
@@ -74,7 +74,7 @@ export const withDatasetKey = <Rest extends readonly unknown[]>(
   keys: TenantIdMapper,
 ): [string, string, ...Rest] => [tenantId, keys.toDatasetKey(id), ...rest];
 
-/** For arguments that are a tenant and a thread of a project. */
+/** Replaces the project's id by its key, in arguments that are a tenant and a thread of that project. */
 export const withThreadKey = (
   [tenantId, thread]: [tenantId: string, thread: SharedThread],
   { toProjectKey }: TenantIdMapper,

@@ -41,6 +41,6 @@ export type WriterMessage =
       /** Counts of the runs that these requests stored. */
       readonly activity: readonly Activity[];
       readonly replies: readonly ThreadReply[];
-      /** The buffers of their payloads, which the main thread can use again. */
+      /** The buffers that contained the payloads of these requests; the main thread can use them again. */
       readonly buffers: readonly ArrayBuffer[];
     };

@@ -84,7 +84,10 @@ export async function readV2PublicRun(
   return sendV2Run(dependencies, viewer, { reply, run, selects });
 }
 
-/** The scope of a share token, and the request for which runs are serialized. */
+/**
+ * What a share token gives access to, the selected fields of its runs, and the tenant and the server's address, with
+ * which these runs are read and links in them are created.
+ */
 interface ShareAccess {
   readonly dependencies: WithLinks<Store>;
   readonly viewer: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;

@@ -3,7 +3,7 @@ import { createMembers } from "../runs/serializers/run-json.ts";
 import type { RunView } from "../runs/serializers/run-json.ts";
 import { toIso } from "../http/wire-text.ts";
 
-/** How a field is computed from members of the run in the first version of the API. */
+/** How a field of a run is computed from the members that the run has in the first version of the API. */
 interface Field {
   readonly sources: readonly string[];
   /** Returns `undefined` if the run has no such field. */

@@ -138,7 +138,7 @@ export const v2ThreadPageSchema = createStreamedSchema(
 
 const { latency_seconds: _, ...turnFields } = runFields;
 
-/** The traces of a thread. Their latency has another name than that of runs. */
+/** A page of the traces of a thread. Their latency is named `latency`, while that of runs is `latency_seconds`. */
 export const v2ThreadTracesSchema = createPageSchema(
   Type.Object(
     { ...turnFields, latency: OptionalAmount, turn_number: OptionalCount },
@@ -146,7 +146,7 @@ export const v2ThreadTracesSchema = createPageSchema(
   ),
 );
 
-/** The statistics that one thread and all threads have in common. A request selects some of them. */
+/** The statistics that are reported both for one thread and for all threads. A request selects some of them. */
 const totalMembers = {
   latency_p50_seconds: OptionalAmount,
   latency_p99_seconds: OptionalAmount,

@@ -158,8 +158,8 @@ export async function listV2ThreadTraces(
 ): Promise<unknown> {
   const query = readQuery(request);
   const requestedFields = allValues(query, "selects") ?? [];
-  // The field `OP` exists only in the hosted service, so it is ignored. In a turn, latency has another name than in a
-  // run.
+  // The field `OP` exists only in the hosted service, so it is ignored. The latency of a turn is named `LATENCY`, while
+  // that of a run is `LATENCY_SECONDS`.
   const runFields = requestedFields.filter((name) => name !== "OP" && name !== "TURN_NUMBER");
   const selects = parseSelects(
     runFields.map((name) => (name === "LATENCY" ? "LATENCY_SECONDS" : name)),
@@ -239,7 +239,7 @@ function toV1ThreadQuery(
 }
 
 /**
- * Reads root runs by start time.
+ * Reads the turns of threads, which are root runs, in the order of their start times.
  *
  * @throws RequestError 422: there are more root runs than can be grouped.
  */

@@ -36,7 +36,7 @@ const detailNames = [
   "completion_cost_details",
 ] as const;
 
-/** The names of the fields of {@link Turn} in a request. */
+/** The names by which a request selects the fields of {@link Turn}. */
 export const turnFields = [
   "TRACE_ID",
   "THREAD_ID",
@@ -124,7 +124,7 @@ export function computeOverallStats(
   };
 }
 
-/** Computes the statistics that a single thread and all threads have in common. */
+/** Computes the statistics that are reported both for a single thread and for all threads. */
 function computeTotals(turns: readonly Turn[]): Readonly<Record<string, unknown>> {
   const latencies = sortLatencies(turns);
   return {

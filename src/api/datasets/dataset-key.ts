@@ -14,8 +14,8 @@ export type DatasetKey =
 export type VersionKey = Date | string;
 
 /**
- * Requires exactly one of id and name. The messages are those of LangSmith's client, with which programs may
- * compare them.
+ * Requires exactly one of id and name. The messages are the same as those of LangSmith's client, because programs may
+ * check for them.
  *
  * @throws {@link ValidationError} not exactly one of id and name is given, or the id is not a UUID.
  */
@@ -89,7 +89,7 @@ export async function translateDatasetNotFound(
   }
 }
 
-/** Creates the error for a missing dataset. Its message begins as that of LangSmith's client. */
+/** Creates the error for a missing dataset. Its message begins like that of LangSmith's client. */
 function createDatasetNotFoundError(
   { datasetId: id, datasetName: name }: DatasetKey,
   cause?: NotFoundError,

@@ -37,6 +37,9 @@ export function toExampleQuery(filter: ListExamples): Readonly<Record<string, Qu
   };
 }
 
-/** Whether the filter selects nothing: an empty list of ids or splits. In a query string it would not filter at all. */
+/**
+ * Whether the filter selects nothing, because its list of ids or splits is empty. In a query string, an empty list
+ * would not filter at all.
+ */
 export const isEmptyFilter = ({ ids, splits }: FilterExamples): boolean =>
   ids?.length === 0 || splits?.length === 0;

@@ -150,7 +150,10 @@ function serializeObject(action: string, name: string, value: unknown): string {
   return json;
 }
 
-/** Creates a JSON body with one example or a list of them. `ids` are further members, such as the id of the dataset. */
+/**
+ * Creates a JSON body with one example or a list of them. `idMembers` are added to each example, such as the id of the
+ * dataset.
+ */
 export const createJsonBody = (
   drafts: ExampleDraft | readonly ExampleDraft[],
   idMembers: Readonly<Record<string, string>> = {},

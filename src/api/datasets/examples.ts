@@ -129,8 +129,8 @@ export class Examples {
    *
    * @throws {@link ValidationError} if a setting is invalid, or the checkpoint belongs to another upload.
    * @throws {@link NotFoundError} if the dataset does not exist, and `createDataset` is false.
-   * @throws {@link UploadError} if the upload ended before the end of the source. `result` has the counts so far,
-   * `cause` the reason.
+   * @throws {@link UploadError} if the upload ended before the end of the source. Its `result` has the numbers of rows
+   * that were created, skipped and rejected until then, its `cause` the reason.
    */
   async upload<Row = NewExample>(
     source: UploadSource<Row>,
@@ -151,7 +151,8 @@ export class Examples {
     return this.create({ ...example, ...toChat(messages, answer) });
   }
 
-  /** Reads an example.
+  /**
+   * Reads an example.
    *
    * @throws {@link ValidationError} if `id` is not a UUID.
    * @throws {@link NotFoundError} if there is no such example, or it is not in that version.

@@ -59,7 +59,7 @@ export function toSharedExampleQuery({
   return { metadata: metadata && toJson("list shared examples", metadata), filter };
 }
 
-/** Creates the error message for a failed request. It begins as that of LangSmith's client. */
+/** Creates the error message for a failed request. It begins like that of LangSmith's client. */
 function createErrorMessage({ status, body }: HttpErrorResponse): string {
   const lines = extractDetailLines(body);
   return lines.length === 0

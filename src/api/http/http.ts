@@ -34,7 +34,7 @@ export type Call = (name: EndpointName, init?: CallInit) => Promise<unknown>;
 /** Calls an endpoint of the endpoint table and streams the body of the response. */
 export type Download = (name: EndpointName, init?: CallInit) => AsyncIterable<Uint8Array>;
 
-/** How the resources send requests. {@link Http} implements it. */
+/** Sends the requests of the API resources, such as projects and runs. {@link Http} implements it. */
 export interface ApiTransport {
   readonly call: Call;
   readonly download: Download;

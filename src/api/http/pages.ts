@@ -91,8 +91,8 @@ export const splitIntoChunks = <Item>(
   );
 
 /**
- * Splits ids by request, without duplicates. Returns `[undefined]`, one request without a filter by id, if
- * `ids` is `undefined`.
+ * Splits ids, without duplicates, into groups that each fit into one request. If `ids` is `undefined`, returns
+ * `[undefined]`, which stands for one request without a filter by id.
  */
 export const groupIdsByRequest = (
   ids: readonly string[] | undefined,

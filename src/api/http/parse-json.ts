@@ -23,9 +23,9 @@ interface JsonBounds {
 }
 
 /**
- * The limit of values bounds memory: if every value is an empty object, that many take 0.7 GB. The limit of members
- * bounds blocking: in an object of more than a million members, adding one would block the event loop each time V8
- * enlarges the object's hash table.
+ * The limit on values bounds memory: that many empty objects take 0.7 GB. The limit on members bounds how long the
+ * event loop is blocked: in an object of more than a million members, adding one would block it each time V8 enlarges
+ * the object's hash table.
  */
 const responseBounds: JsonBounds = { values: 16_777_216, depth: 10_000, members: 1_048_576 };
 
@@ -286,7 +286,7 @@ class SegmentParser {
     return this.#bytes.subarray(lastComma + 1, from).includes(":");
   }
 
-  /** Treats open containers that began more than a segment ago as large from now on. */
+  /** Treats open lists and objects as large from now on if they began more than `segmentBytes` before `position`. */
   #enterLargeContainers(position: number): void {
     while (this.#largeContainers.length < this.#openStarts.length) {
       const start = this.#openStarts[this.#largeContainers.length] ?? 0;
@@ -313,7 +313,10 @@ class SegmentParser {
     });
   }
 
-  /** Adds the segment before a large value to its parent, and reads the member name of the value. */
+  /**
+   * Called at the start of a large value: adds the values before it to the list or object that contains it, and reads
+   * the member name of the large value.
+   */
   #beginLargeValue(start: number): void {
     const parent = this.#largeContainers.at(-1);
     if (parent === undefined) {

@@ -20,7 +20,7 @@ export interface HttpErrorResponse {
   readonly body: string;
 }
 
-/** Arguments of one call of the endpoint table. */
+/** Arguments of one call to an endpoint of the endpoint table. */
 export interface CallInit {
   /** A value for each `:name` in the endpoint's path. */
   readonly path?: Readonly<Record<string, string>>;

@@ -136,7 +136,10 @@ export class PromptCommits {
     }
   }
 
-  /** Finds the id of a commit. Only lists of commits and tags contain it. */
+  /**
+   * Finds the id of a commit, which reading the commit does not return: looks for it in the tags and in the list of
+   * commits.
+   */
   async findCommitId(reference: PromptReference, { signal }: CallOptions): Promise<string> {
     const { commit } = reference;
     const tag = await this.#findTag(reference, { signal });

@@ -19,7 +19,7 @@ export const toListQuery = (filter: ListPrompts): Readonly<Record<string, QueryV
   };
 };
 
-/** Converts the fields that are given to their wire form. */
+/** Returns the wire form of the fields that are not `undefined`. */
 export const toWireFields = (fields: UpdatePrompt) =>
   omitUndefined({
     description: fields.description,
@@ -37,15 +37,15 @@ export const pickPromptFields = ({
   isPublic,
 }: PromptFields): PromptFields => omitUndefined({ description, readme, tags, isPublic });
 
-/** The message of LangSmith's client, with which programs may compare it. */
+/** The message of LangSmith's client for a prompt that does not exist; programs may compare messages with it. */
 export const mustExistText = "Prompt does not exist, you must create it first.";
 
 export const createNotFoundText = ({ owner, repo }: PromptPath): string =>
   `Prompt[${owner}/${repo}] not found. Create it with client.prompts.create, or check the owner, the endpoint and the tenant of the key`;
 
 /**
- * Returns the response of a request. If the prompt does not exist, throws a {@link NotFoundError} with this
- * message.
+ * Returns the response of a request. If the prompt does not exist, throws a {@link NotFoundError} with the given
+ * `message`.
  */
 export async function requestOrNotFound<Response>(
   message: string,

@@ -24,7 +24,7 @@ export interface RunFilter {
   readonly filter?: string | undefined;
   /** Condition that the root run of the trace must match, in the filter language. */
   readonly traceFilter?: string | undefined;
-  /** Condition that any run of the trace must match, in the filter language. */
+  /** Condition that at least one run of the trace must match, in the filter language. */
   readonly treeFilter?: string | undefined;
 }
 

@@ -139,7 +139,10 @@ const createTransferError = (description: string, cause?: unknown): ValidationEr
     cause === undefined ? {} : { cause },
   );
 
-/** Whether the structured clone copies the value unchanged. A File becomes a Blob, which {@link restoreTypes} converts back. */
+/**
+ * Whether the structured clone copies the value unchanged. A File becomes a Blob, which {@link restoreTypes} converts
+ * back.
+ */
 const isClonedByStructuredClone = (value: object): boolean =>
   types.isDate(value) ||
   types.isRegExp(value) ||

@@ -34,7 +34,7 @@ export class ReplyChannel {
   }
 }
 
-/** Makes a call, which is aborted with the signal. */
+/** Makes a call. It is aborted when `signal` is. */
 export type MakeCall = (call: ResourceCall, signal: AbortSignal) => Promise<unknown>;
 
 /** Makes the calls that are requested over the channel, and sends back their results. */

@@ -1,8 +1,8 @@
 /** How to connect to the server, derived from the options. Can be passed to a worker. */
 export interface Connection {
   /**
-   * Why nothing may be sent: the environment variable of the endpoint or of the key is invalid.
-   * Absent if sending is allowed.
+   * Why nothing may be sent: an environment variable that determines the server, the proxy or the credentials is
+   * invalid. Absent if sending is allowed.
    */
   readonly refusal?: string;
   /** Base address without a trailing slash. */

@@ -27,9 +27,9 @@ export const chunkCode = {
   /** A reference to a remembered text or item: only its digest. */
   reference: 0x53,
   /**
-   * The digest of a list, whose text is `[` and its items, joined by commas. {@link emptyListDigest} is the
-   * empty list. Items that directly follow belong to the list. Each of them makes a longer list,
-   * which is remembered too.
+   * A reference to a remembered list: only its digest, or {@link emptyListDigest} for a list without items. It stands
+   * for the text `[` and the items of that list, joined by commas. The chunks `item` and `itemReference` that directly
+   * follow append items, and the server remembers the longer list after each of them.
    */
   list: 0x4c,
   /** The text of another item. A comma precedes it unless it is the first. */

@@ -46,7 +46,8 @@ export const keepingOptionRows: { readonly [Name in keyof KeepingOptions]: Optio
   },
   maxQueueBytes: {
     kind: "number",
-    // A burst of 15,000 runs of 5.5 kB, recorded before the first response, takes 83 MB on tapes (bench/RESULTS.md).
+    // A burst of 15,000 runs of 5.5 kB, recorded before the first response, takes 83 MB of the queue
+    // (bench/RESULTS.md).
     fallback: 128 * mebibyte,
     min: 65_536,
     max: 65_536 * mebibyte,

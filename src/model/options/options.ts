@@ -8,7 +8,7 @@ import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
 import { chooseProxy, parseProxy } from "./proxy.ts";
 
-/** The effective options, and faults of environment variables. */
+/** The effective options, and the environment variables that are invalid. */
 export interface ResolvedOptions extends PlainOptions {
   readonly faults: readonly EnvironmentFault[];
   /**
@@ -27,7 +27,7 @@ export type ExplicitOptions = {
  * Computes the effective options: explicit values, else environment variables, else defaults. An
  * invalid variable is recorded as a fault, and the default is used. If the default would leak a
  * payload or use the wrong server, payloads are withheld, or nothing is sent ({@link
- * sendsNothing}).
+ * findSendingProblem}).
  *
  * @throws {@link OptionError} if an explicit value is invalid. The message names the option, its
  * allowed values, and the value unless it is a secret.
@@ -76,8 +76,8 @@ export function resolveOptions(
 }
 
 /**
- * Why nothing may be sent: the environment variable of the endpoint or of the key is invalid.
- * `undefined` if sending is allowed.
+ * Returns why nothing may be sent: an environment variable that determines the server, the proxy or the credentials is
+ * invalid. Returns `undefined` if sending is allowed.
  */
 export const findSendingProblem = ({
   faults,
@@ -113,8 +113,8 @@ export const findOptionProblem = (name: keyof PlainOptions, value: unknown): str
   findProblem(optionTable[name], value)?.allowed;
 
 /**
- * Throws for an explicit value. For a value from the environment it records the fault and restores
- * the default.
+ * Reports that the value of an option is invalid. Throws for an explicit value; for a value from the environment,
+ * records the problem as a fault and restores the default.
  */
 type ReportProblem = (name: keyof PlainOptions, problem: string) => void;
 

@@ -1,4 +1,4 @@
-/** What a rule searches in texts. */
+/** What a redaction rule searches for in texts. */
 export interface RedactionSearch {
   readonly name: string;
   /** The pattern to search for. It has the flag `g`. */
@@ -27,6 +27,6 @@ export interface RedactionPlan {
    * rules were applied.
    */
   readonly mark: number;
-  /** The rules are unknown, so everything that they could search is masked. */
+  /** Set if the rules are unknown: everything that they might apply to is then masked. */
   readonly masksEverything?: true;
 }

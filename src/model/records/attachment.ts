@@ -29,7 +29,7 @@ export const longestAttachmentName = 128;
 /** Name prefix of attachments that are created from binary data inside values. */
 export const extractedAttachmentPrefix = "millrace_";
 
-/** MIME type of a marker that replaces an attachment. */
+/** MIME type of a marker: a text that is sent in place of an attachment and says why the attachment is missing. */
 export const markerMimeType = "text/plain; charset=utf-8";
 
 /** Whether a text is a valid attachment name: see {@link RunAttachments}. */

@@ -96,7 +96,10 @@ export class SharedTraffic {
     return this.connections === 0 && (isOverdue || this.failures > 0);
   }
 
-  /** Counts a tape whose outcomes are all written, and wakes {@link SharedTraffic.waitForTape}. */
+  /**
+   * Counts a tape (a buffer of records) as finished, because the outcome of each of its records is written. Wakes
+   * {@link SharedTraffic.waitForTape}.
+   */
   countFinishedTape(): void {
     Atomics.add(this.#counters, counterIndex.finished, 1);
     Atomics.notify(this.#counters, counterIndex.finished);
@@ -106,7 +109,7 @@ export class SharedTraffic {
     return Atomics.load(this.#counters, counterIndex.finished);
   }
 
-  /** Blocks until more than `finishedBefore` tapes are finished, at most `timeoutMs`. */
+  /** Blocks until more tapes are finished than the number that is passed, at most `timeoutMs`. */
   waitForTape(finishedBefore: number, timeoutMs: number): void {
     Atomics.wait(this.#counters, counterIndex.finished, finishedBefore, timeoutMs);
   }

@@ -12,7 +12,7 @@ export interface ShippingOptions {
   /** Largest response, in bytes, that an API call reads as a whole. */
   readonly maxResponseBytes: number;
   readonly runtime: RuntimeFacts;
-  /** Rules for masking each tape before it is read; absent if there are none. */
+  /** Rules by which a worker masks recorded runs before it sends them; absent if there are none. */
   readonly redaction?: RedactionPlan;
   readonly files: FileRules;
   /**
@@ -44,7 +44,7 @@ export interface RuntimeFacts {
   readonly platform: string;
 }
 
-/** A tape, passed to a worker by reference. */
+/** A tape (the buffer of recorded runs) that a worker is to send. Its memory is shared, not copied. */
 export interface ShipTask {
   /** Identifies the tape in a {@link FailureNotice}. */
   readonly tapeId?: number;
@@ -74,6 +74,7 @@ export interface FailureNotice {
 /** One run that the server refused permanently. */
 export interface RefusedRun {
   readonly runId: string;
+  /** Number of the run's records that were refused. */
   readonly records: number;
   readonly code: ErrorCode;
   readonly status?: number;
@@ -89,8 +90,8 @@ export interface RedactionCounts {
 }
 
 /**
- * The result of sending a tape. The outcome of each record is also stored in the record's head, on
- * the tape.
+ * The result of sending a tape, the buffer of recorded runs. The outcome of each record is also stored in the record's
+ * head, on the tape.
  */
 export interface ShipReport {
   readonly delivered: number;

@@ -1,6 +1,6 @@
 /** Several records that are written to disk together. */
 export interface StoredRecords {
-  /** A sequence of records, as on a tape. */
+  /** A sequence of records in the byte format of `tape-format.ts`. */
   readonly body: Uint8Array;
   readonly count: number;
   /**

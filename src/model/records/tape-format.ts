@@ -1,6 +1,6 @@
 /**
- * Byte format of a tape. Written by `tracing/tape` and read by `workers/json/tape-reader.ts`; both
- * use the constants of this file.
+ * Byte format of a tape, the buffer of recorded runs. Written by `tracing/tape` and read by
+ * `workers/json/tape-reader.ts`; both use the constants of this file.
  *
  * A tape is a sequence of records. A record is a head of {@link recordHeadBytes} bytes (u32 length of
  * the whole record, u8 operation, u8 outcome, u8 number of withheld payloads, u8 redaction),
@@ -19,6 +19,7 @@ export const headOffset = {
   operation: 4,
   outcome: 5,
   withheld: 6,
+  /** The same byte as `withheld`, as long as the record is not delivered: a {@link writingCode}. */
   beingWritten: 6,
   redaction: 7,
 } as const;

@@ -22,8 +22,9 @@ import type { Ledger } from "./ledger.ts";
 const localUncountedLosses = uncountedLosses;
 
 /**
- * The queue of records. Records are appended to one open tape, a shared buffer. A tape that is cut gets no more records:
- * it waits until it can be sent. At most `maxTapesInFlight` tapes are in flight, which means sent but without a known outcome.
+ * The queue of records. Records are appended to one open tape, a shared buffer. A tape that is cut gets no more
+ * records: it waits until it can be sent. At most `maxTapesInFlight` tapes are in flight, which means sent but without
+ * a known outcome.
  *
  * A tape is cut when it is full; when its first record has waited `firstDelayMs` after a quiet time,
  * or `aggregationDelayMs` in traffic (a timer that no later record pushes back); or at the next turn
@@ -81,7 +82,8 @@ export class Batcher {
   }
 
   /**
-   * Bytes of the waiting tapes. A cut tape counts with its whole buffer, the open tape with the bytes written so far.
+   * Bytes of the tapes that wait to be sent, each counted with its whole buffer, and the bytes that are written to the
+   * open tape, to which records are still appended.
    */
   get queuedBytes(): number {
     return this.#queue.waitingBytes + (this.#openTape?.usedBytes ?? 0);
@@ -135,7 +137,7 @@ export class Batcher {
 
   /**
    * Ships all records that were recorded before the call and waits for their outcomes, at most `timeoutMs` or
-   * until `unreachable` resolves. With `which: "recorded"` it does not wait for records that were read from the
+   * until `unreachable` resolves. With the selection `recorded` it does not wait for records that were read from the
    * spool. The result also counts the records whose outcome became known since the previous flush. The
    * timer is not unref'd: it keeps the process alive, so an awaited flush always returns.
    */
@@ -149,7 +151,8 @@ export class Batcher {
       shipment.waitingFlushes += 1;
     }
     const counts = this.#takeUnreportedCounts();
-    // Continue in a microtask, which begins with an empty stack: the program may call `flush` when its own is exhausted.
+    // Continue in a microtask, which begins with an empty stack: the program may call `flush` when its own stack is
+    // exhausted.
     await Promise.resolve();
     this.#sendDueTapes();
     const awaitedShipments = await awaitShipments(shipments, timeoutMs, unreachable);
@@ -159,7 +162,10 @@ export class Batcher {
     return counts.toResult(awaitedShipments.waiting);
   }
 
-  /** Tapes that were recorded by this client and not handed to a worker yet: cut tapes and the open tape. */
+  /**
+   * Tapes with records of this client that no worker has yet: those that wait to be sent and, unless a record is being
+   * written, the open tape.
+   */
   get waitingTapes(): readonly Tape[] {
     const open = this.#openTape;
     const isQuiet = open !== undefined && open.records > 0 && !this.#isEncoding;
@@ -174,7 +180,10 @@ export class Batcher {
     shipment.settlement?.resolve(count);
   }
 
-  /** Returns the counts of the records whose outcome became known since the last flush. Call it only when none is pending. */
+  /**
+   * Returns the counts of the records whose outcome became known since the last flush. Call it only when no record is
+   * pending.
+   */
   takeResult(): FlushResult {
     return this.#takeUnreportedCounts().toResult([]);
   }
@@ -187,8 +196,8 @@ export class Batcher {
 
   /**
    * Resolves to true as soon as the queue has capacity for another tape, to false after `timeoutMs`. A caller
-   * waits only with the overflow policy `block`. The other policies never wait: at the bound they drop or
-   * spool records.
+   * waits only with the overflow policy `block`. The other policies never wait: when the queue is full, they drop
+   * records or write them to disk.
    */
   waitForCapacity(timeoutMs: number): Promise<boolean> {
     if (this.#isRefusing) {
@@ -199,7 +208,7 @@ export class Batcher {
       : Promise.resolve(true);
   }
 
-  /** Queues a tape that was read from the spool. The caller must count its records as accepted. */
+  /** Queues a tape whose records were read from the spool on disk. The caller must count them as accepted. */
   enqueueReplayed(tape: Tape): Promise<TapeResult> {
     this.#pendingRecords += tape.records;
     tape.isReplayed = true;
@@ -230,8 +239,8 @@ export class Batcher {
   }
 
   /**
-   * Evicts the oldest waiting tape to make room at the queue's bound. Returns false if the overflow policy
-   * does not allow that, or if no tape can be evicted.
+   * Evicts the oldest waiting tape to make room in a full queue. Returns false if the overflow policy does not allow
+   * that, or if no tape can be evicted.
    */
   #evictOldest(): boolean {
     const { overflow, spoolTape, ledger } = this.#options;
@@ -251,7 +260,7 @@ export class Batcher {
       this.#tapePool.recycle(shipment.tape);
       return true;
     }
-    // No cut tape is waiting: cut the open tape and evict it.
+    // No tape is waiting: cut the open tape, so that it gets no more records, and evict it.
     return this.#cutOpenTape() && this.#evictOldest();
   }
 
@@ -313,7 +322,10 @@ export class Batcher {
     return undefined;
   }
 
-  /** Called when the open tape is full in the middle of a record: cuts it and returns an empty tape. */
+  /**
+   * Called when the open tape (the buffer to which records are appended) is full in the middle of a record: queues it
+   * and returns an empty tape.
+   */
   #replaceFullTape(...size: Parameters<ProvideTape>): Tape {
     const next = this.#allocateTape(...size);
     const fullTape = this.#openTape;
@@ -330,8 +342,8 @@ export class Batcher {
   }
 
   /**
-   * Takes a tape with capacity for a record of `atLeast` bytes. Evicts waiting tapes where the policy allows it;
-   * throws {@link CapacityExceeded} if the queue's bound would still be exceeded.
+   * Takes a tape with capacity for a record of `atLeast` bytes. Evicts waiting tapes if the overflow policy allows it;
+   * throws {@link CapacityExceeded} if `maxQueueBytes` would still be exceeded.
    */
   #allocateTape(...[atLeast, isExact]: Parameters<ProvideTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
@@ -373,7 +385,10 @@ export class Batcher {
     ledger.countUncountedLosses();
   }
 
-  /** Cuts the open tape now, even if the maximum number of tapes is in flight. Returns false if there is nothing to cut. */
+  /**
+   * Cuts the open tape now, so that it gets no more records, even if the maximum number of tapes is in flight. Returns
+   * false if it has no records, or if one is being written.
+   */
   #cutOpenTape(): boolean {
     const tape = this.#openTape;
     if (tape === undefined || tape.records === 0 || this.#isEncoding) {
@@ -383,7 +398,10 @@ export class Batcher {
     return true;
   }
 
-  /** Queues the open tape and continues on `next`. If it throws, the tape is still open. */
+  /**
+   * Queues the open tape (the buffer to which records are appended) and makes `next` the open tape. If it throws, the
+   * old tape stays open.
+   */
   #cut(open: Tape, next: Tape | undefined): void {
     this.#cutTimer.restart();
     const now = performance.now();
@@ -423,21 +441,24 @@ export interface BatcherOptions {
   readonly tapeBytes: number;
   readonly maxQueueBytes: number;
   readonly maxQueueRecords: number;
-  /** Largest size of one field of a record, in bytes. A longer field is cut. */
+  /** Largest size of one field of a record, in bytes. A longer field is truncated. */
   readonly fieldBytes: number;
   readonly batchLimit: number;
   readonly firstDelayMs: number;
   readonly aggregationDelayMs: number;
-  /** Maximum number of tapes in flight. */
+  /** Maximum number of tapes (buffers of records) in flight: sent, but without a known outcome. */
   readonly maxTapesInFlight: number;
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
   readonly ledger: Ledger;
-  /** Decides which records are evicted or refused at the queue's bound. */
+  /** Decides which records are evicted or refused when the queue is full. */
   readonly overflow: OverflowPolicy;
-  /** Writes a waiting tape to the spool and counts its records. Used with the overflow policy `spool`. */
+  /** Writes the records of a waiting tape to disk and counts them. Used with the overflow policy `spool`. */
   readonly spoolTape: (tape: Tape) => void;
-  /** Opens a journal for a tape. If present, each record is on disk before the call that recorded it returns. */
+  /**
+   * Opens a journal, the file on disk to which the records of a tape are written. If present, each record is on disk
+   * before the call that recorded it returns.
+   */
   readonly openJournal?: () => Journal;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly sendTape: (tape: Tape) => Promise<TapeResult>;

@@ -7,7 +7,7 @@ interface Waiter {
 /**
  * Callers that wait until the queue has capacity, first come, first served. One caller is admitted per
  * turn of the event loop, so that each has recorded before the next is admitted. Otherwise a thousand
- * callers would share the capacity for one tape.
+ * callers would share the capacity for one tape, the buffer of recorded runs.
  */
 export class CapacityWaiters {
   readonly #hasCapacity: () => boolean;
@@ -33,7 +33,7 @@ export class CapacityWaiters {
     });
   }
 
-  /** Call this after a tape left the queue: it admits the first waiter if there is capacity. */
+  /** Call this after records left the queue: it admits the first waiter if there is capacity. */
   admitIfCapacity(): void {
     if (this.#waiters.size > 0 && this.#turn === undefined && this.#hasCapacity()) {
       this.#turn = setImmediate(() => this.#admitNext());

@@ -1,8 +1,9 @@
 import { NextTurn } from "../../model/next-turn.ts";
 
 /**
- * Schedules the cut of the open tape. A recording call only requests a turn of the event loop, and that turn sets the
- * timer. The timer is unref'd: an idle program may end, and `delivery/lifecycle.ts` then flushes what is pending.
+ * Schedules when the open tape (the buffer to which records are appended) is cut: it then gets no more records and is
+ * sent. A recording call only requests a turn of the event loop, and that turn sets the timer. The timer is unref'd: an
+ * idle program may end, and `delivery/lifecycle.ts` then flushes what is pending.
  */
 export class CutTimer {
   readonly #turn: NextTurn;
@@ -17,12 +18,12 @@ export class CutTimer {
     this.#onDue = onDue;
   }
 
-  /** Whether the open tape is to be cut as soon as it can be sent. */
+  /** Whether the open tape, to which records are appended, is to be cut and sent as soon as possible. */
   get isDue(): boolean {
     return this.#isDue;
   }
 
-  /** Whether the open tape has a timer, or is due. */
+  /** Whether the timer of the open tape (the one to which records are appended) was started, or the tape is due. */
   get isSet(): boolean {
     return this.#isSet;
   }
@@ -31,7 +32,7 @@ export class CutTimer {
     this.#turn.request();
   }
 
-  /** Sets the timer of the open tape, and clears that of an earlier tape. */
+  /** Starts the timer after which the open tape is due to be sent, and clears the timer of an earlier tape. */
   setAfter(delayMs: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#makeDue(), delayMs);
@@ -39,13 +40,13 @@ export class CutTimer {
     this.#isSet = true;
   }
 
-  /** Makes the open tape due now, so that it is cut as soon as it can be sent. */
+  /** Makes the open tape due now: as soon as possible, it gets no more records and is sent. */
   setDue(): void {
     this.#isSet = true;
     this.#isDue = true;
   }
 
-  /** Call it when a new tape is opened. The timer of the earlier tape may still run, but it has no effect. */
+  /** Call it when records go to a new tape from now on. The timer of the earlier tape may still run, without effect. */
   restart(): void {
     this.#isSet = false;
     this.#isDue = false;

@@ -3,7 +3,7 @@ import type { TapeCount, TapeResult } from "./shipment.ts";
 import { countDeliveredStarts } from "../tape/tally.ts";
 import type { Tape } from "../tape/tape.ts";
 
-/** Adds the counts of runs to a tape's counts of records. Call it once the outcome of each record is known. */
+/** Completes the counts of a tape's records with counts of its runs. Call it once all records have an outcome. */
 export function toTapeCount(tape: Tape, { delivered, lost }: TapeResult): TapeCount {
   // Most tapes are delivered completely, and then their records need not be iterated.
   const runsDelivered = delivered === tape.records ? tape.starts : countDeliveredStarts(tape);

@@ -3,8 +3,8 @@ import type { LossReason } from "../../model/stats.ts";
 import type { Tape } from "../tape/tape.ts";
 
 /**
- * What was lost in calls that the program made when its call stack was exhausted. A plain object, because incrementing a
- * field is all that is still possible there. One of the process's clients adds it to its own counts later.
+ * What was lost in calls that the program made when its call stack was exhausted. A plain object, because incrementing
+ * a field is all that is still possible there. One of the process's clients adds it to its own counts later.
  */
 export const uncountedLosses = {
   /** How many starts and ends of runs were lost. */
@@ -79,7 +79,7 @@ export class Ledger {
     this.spooled -= records;
   }
 
-  /** Discards a whole tape because the queue is full, and counts its records as lost. */
+  /** Discards a whole tape (a buffer of records) because the queue is full, and counts its records as lost. */
   dropTape({ records, journal }: Tape): void {
     journal?.discard();
     this.countLost("queueFull", records);

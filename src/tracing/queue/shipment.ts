@@ -1,7 +1,7 @@
 import { Deferred } from "../../model/deferred.ts";
 import type { Tape } from "../tape/tape.ts";
 
-/** How many of a tape's records were delivered and how many were lost. */
+/** How many records of a tape (a buffer of recorded runs) were delivered and how many were lost. */
 export interface TapeResult {
   readonly delivered: number;
   readonly lost: number;
@@ -13,7 +13,7 @@ export interface TapeCount extends TapeResult {
   readonly runsLost: number;
 }
 
-/** A cut tape, tracked until the outcome of each of its records is known. */
+/** A tape that gets no more records, tracked until the outcome of each of its records is known. */
 export interface Shipment {
   readonly tape: Tape;
   /** How many running flushes wait for this tape. They include its counts in their results. */

@@ -4,7 +4,7 @@ import type { Tape } from "../tape/tape.ts";
 
 /** Options of {@link TapeQueue}. */
 export interface TapeQueueOptions {
-  /** Maximum number of tapes in flight. */
+  /** Maximum number of tapes (buffers of records) in flight: sent, but without a known outcome. */
   readonly maxTapesInFlight: number;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly sendTape: (tape: Tape) => Promise<TapeResult>;
@@ -18,7 +18,10 @@ export interface SettledShipment {
   readonly count: TapeCount;
 }
 
-/** Queue of cut tapes: tapes that wait to be sent, oldest first, and tapes in flight. */
+/**
+ * Queue of the tapes (buffers of records) that get no more records: those that wait to be sent, oldest first, and those
+ * in flight, which means sent but without a known outcome.
+ */
 export class TapeQueue {
   readonly #options: TapeQueueOptions;
   #waiting: Shipment[] = [];
@@ -59,7 +62,7 @@ export class TapeQueue {
     return which === "all" ? allShipments : allShipments.filter(({ tape }) => !tape.isReplayed);
   }
 
-  /** Appends a tape, and marks it as cut at the time `now`. */
+  /** Appends a tape, and stores `now` as the time from which on it gets no more records. */
   push(tape: Tape, now: number): Shipment {
     const { capacity } = tape;
     const shipment = { tape, waitingFlushes: 0, count: undefined, settlement: undefined };
@@ -123,7 +126,7 @@ export class TapeQueue {
     const { tape } = shipment;
     const result = await this.#options.sendTape(tape);
     if (!this.#inFlight.delete(shipment)) {
-      // `takeAll` removed it, and its caller counts the records.
+      // `takeAll` has removed the shipment, and the caller of `takeAll` counts its records.
       return;
     }
     this.#inFlightBytes -= tape.capacity;

@@ -1,7 +1,9 @@
 import type { KeyValues } from "../../model/run.ts";
 import { isPlainObject } from "../tape/payload.ts";
 
-/** Attributes of a run that its headers carry in addition to its position in the trace. */
+/**
+ * Attributes of a run that request headers carry to another process, in addition to the run's position in its trace.
+ */
 export interface Baggage {
   readonly tags: readonly string[] | undefined;
   readonly metadata: KeyValues | undefined;
@@ -96,7 +98,7 @@ function parseEntries(header: string): { key: string; value: string; text: strin
 }
 
 // Every reader of the header splits the list of tags at commas. So a comma inside a tag is escaped, and so is the
-// percent sign that escapes it. Tags without these characters are unchanged for readers without this escape.
+// percent sign that escapes it. Tags without these characters are the same to readers that do not know this escape.
 const escapeTag = (tag: string): string => tag.replaceAll("%", "%25").replaceAll(",", "%2C");
 const unescapeTag = (tag: string): string =>
   tag.replaceAll(/%(25|2C)/gi, (_, code: string) => (code === "25" ? "%" : ","));

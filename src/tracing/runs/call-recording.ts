@@ -5,7 +5,11 @@ import type { TracingClient } from "../tape/recorder.ts";
 import type { RunTree } from "./run-tree.ts";
 import { uncountedLosses } from "../queue/ledger.ts";
 
-/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+/**
+ * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
+ * stack.
+ */
 const localUncountedLosses = uncountedLosses;
 
 /**

@@ -11,7 +11,11 @@ import { RunTree } from "./run-tree.ts";
 import { uncountedLosses } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+/**
+ * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
+ * stack.
+ */
 const localUncountedLosses = uncountedLosses;
 
 /** Options of `client.startRun`: those of the run, and its parent. */
@@ -62,9 +66,9 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
   return fn();
 }
 
-/** Whether a context was entered before. Entering the first one enables the storage, which takes Node several steps. */
+/** Whether a run was made current before. The first time, Node enables the `AsyncLocalStorage`, in several steps. */
 let isStorageEnabled = false;
-/** Whether an exhausted stack may have interrupted Node while it enabled the storage. */
+/** Whether an exhausted stack may have interrupted Node while it enabled the `AsyncLocalStorage`. */
 let isEnablingInterrupted = false;
 
 /** Captures the caller's context. The returned function calls a callback in that context, wherever it is called. */
@@ -107,7 +111,9 @@ function chooseParent(client: TracingClient, options: StartOptions): RunTree | u
   return parent === null ? undefined : findRun(findSharedStorage().getStore(), client);
 }
 
-/** Returns the run that a context store represents. If another library started the run, only that library records it. */
+/**
+ * Returns the run that a context store represents. If another library started the run, only that library records it.
+ */
 function findRun(store: unknown, client: TracingClient | undefined): RunTree | undefined {
   if (store === undefined) {
     return undefined;

@@ -41,7 +41,8 @@ interface BridgeInit {
  * getters, because these libraries copy the object by spreading it.
  *
  * There are two kinds. The first represents a run that Millrace records; its `postRun` and `patchRun` do nothing. The
- * second, a guest, is created by `createChild`: the library sets its fields and decides when to record it.
+ * second represents a run of the library, which creates it with `createChild`, sets its fields and decides when to
+ * record it.
  */
 export class LangsmithBridge {
   readonly [runSymbol]: RunTree;
@@ -225,7 +226,9 @@ export class LangsmithBridge {
     }
   }
 
-  /** Returns the run in wire format. It includes the tags, metadata and events that were added through the Millrace run. */
+  /**
+   * Returns the run in wire format. It includes the tags, metadata and events that were added through the Millrace run.
+   */
   #toWire(payloads: { readonly inputs?: unknown; readonly attachments?: unknown }): WireRun {
     const { [runSymbol]: run, extra, events } = this;
     const wireRun: Record<string, unknown> = {

@@ -19,8 +19,8 @@ let isCreatingImplicit = false;
 
 /**
  * Registers an open client. Call the returned function to unregister it; a second call has no effect. When the program
- * creates its first client, that client replaces the implicit one. The implicit client is flushed at once and stays
- * open, because it must still record the ends of runs that it started.
+ * creates its first client, that client replaces the implicit one, which was created automatically. The implicit client
+ * is flushed at once and stays open, because it must still record the ends of runs that it started.
  */
 export function registerClient(client: TracingClient, flush: FlushFunction): () => void {
   openClients.set(client, flush);
@@ -41,8 +41,9 @@ export function registerClient(client: TracingClient, flush: FlushFunction): () 
 }
 
 /**
- * Sets the function that creates the implicit client. Only `main/client.ts` calls this, once. If the factory returns
- * `undefined`, because the environment configures no client, it is not called again: the environment is read once.
+ * Sets the function that creates a client automatically when the program has created none. Only `main/client.ts` calls
+ * this, once. If the factory returns `undefined`, because the environment configures no client, it is not called again:
+ * the environment is read once.
  */
 export function setClientFactory(create: () => TracingClient | undefined): void {
   clientFactory = create;
@@ -64,14 +65,15 @@ export function setDefaultClient(client: TracingClient | undefined): void {
 }
 
 /**
- * The client set by {@link setDefaultClient}, else the program's first open client, else the implicit one if it exists.
+ * The client set by {@link setDefaultClient}, else the program's first open client, else the one that was created
+ * automatically, if it exists.
  */
 export const findClient = (): TracingClient | undefined =>
   defaultClient ?? programClients.values().next().value ?? implicitClient;
 
 /**
- * As {@link findClient}, but creates the implicit client if there is none. `undefined` if the environment configures
- * none.
+ * As {@link findClient}, but if there is no client, creates one from the environment's settings. `undefined` if the
+ * environment configures none.
  */
 export const findOrCreateClient = (): TracingClient | undefined =>
   findClient() ?? createImplicitClient();

@@ -9,7 +9,7 @@ import { watchReadable } from "./streams.ts";
 /**
  * Records the result of a traced call and returns the value to hand to the caller. A result that continues after the
  * call (a promise, a generator, a stream) is replaced by an observed one that behaves the same. Any other value is
- * returned unchanged. Throws only what the traced function's own value throws.
+ * returned unchanged. Never throws, unless the call stack is exhausted.
  */
 export function watchResult(result: unknown, recording: CallRecording): unknown {
   try {

@@ -33,7 +33,11 @@ import type { RunEnd, EndOptions, RunOptions } from "./run-options.ts";
 import { Trace } from "./trace.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+/**
+ * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
+ * stack.
+ */
 const localUncountedLosses = uncountedLosses;
 
 /** Internal constructor arguments of a run, in addition to its options. */
@@ -85,6 +89,7 @@ export class RunTree implements RecordedRun {
   #attachments: unknown;
   #tags: readonly string[] | undefined;
   #metadata: KeyValues | undefined;
+  /** Whether tags or metadata were added after the run's start was recorded. */
   #detailsChanged = false;
 
   /** For internal use. Programs create runs with `new RunTree()` of new-run-tree.ts, `client.startRun` and the like. */
@@ -185,8 +190,8 @@ export class RunTree implements RecordedRun {
   }
 
   /**
-   * Attaches binary data, which is copied during the call and sent with the run's end. It replaces an earlier attachment
-   * of the same name. Ignored after the run ended.
+   * Attaches binary data, which is copied during the call and sent with the run's end. It replaces an earlier
+   * attachment of the same name. Ignored after the run ended.
    */
   addAttachment(name: string, attachment: RunAttachment): void {
     try {
@@ -255,7 +260,10 @@ export class RunTree implements RecordedRun {
     return writeHeaders(this, existing, warnMalformed(this.#client[recorder]));
   }
 
-  /** Sortable ancestry: `<start><id>` segments joined by dots; a child's begins with its parent's. */
+  /**
+   * The run's ancestry as a sortable text: a segment `<start time><id>` for each run from the root to this one, joined
+   * by dots. A child's text begins with its parent's.
+   */
   get dottedOrder(): string {
     return this.#computeOrder().text;
   }
@@ -360,7 +368,7 @@ export class RunTree implements RecordedRun {
       this.#attachments = readAttachments(this.#attachments, options);
       this.#client[recorder].recordEnd(this);
     }
-    // The payloads are on a tape now. Release them: the program may keep a reference to the run.
+    // If the run is recorded, its payloads were copied by `recordEnd`. Release them: the program may keep the run.
     this.#inputs = undefined;
     this.#outputs = undefined;
     this.#events = undefined;

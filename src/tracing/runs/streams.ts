@@ -3,8 +3,8 @@ import { withRun } from "./context.ts";
 import { isObject } from "../tape/placeholder.ts";
 
 /**
- * Observes a web stream. Returns a stream of the same kind that reads the source only when it is read itself, and passes
- * on chunks, cancellation and errors unchanged.
+ * Observes a web stream. Returns a stream of the same kind that reads the source only when it is read itself, and
+ * passes on chunks, cancellation and errors unchanged.
  */
 export function watchReadable(
   source: ReadableStream<unknown>,
@@ -13,7 +13,8 @@ export function watchReadable(
   const watched = isByteStream(source)
     ? watchBytes(source, recording)
     : watchValues(source, recording);
-  // The returned stream gets the methods of a subclass, but not the state that its constructor created.
+  // If the source belongs to a subclass of ReadableStream, the returned stream gets the methods of that subclass, but
+  // not the state that the subclass's constructor created.
   const prototype: unknown = Object.getPrototypeOf(source);
   if (prototype !== ReadableStream.prototype && isObject(prototype)) {
     Object.setPrototypeOf(watched, prototype);

@@ -12,7 +12,11 @@ import { watchResult } from "./results.ts";
 import { uncountedLosses } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
-/** A local copy, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
+/**
+ * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
+ * stack.
+ */
 const localUncountedLosses = uncountedLosses;
 
 /** Options of {@link traceable}: how the runs of a traced function are recorded. */
@@ -143,8 +147,8 @@ function beginRecording(fn: TraceableFunction, call: TracedCall): CallRecording 
     );
     return new CallRecording(run, options);
   } catch (error) {
-    // Creating the implicit client failed, which was already logged, or the stack is exhausted. The call continues
-    // unrecorded.
+    // Creating a client from the environment failed, which was already logged, or the stack is exhausted. The call
+    // continues unrecorded.
     localUncountedLosses.records += error instanceof RangeError ? 1 : 0;
     return undefined;
   }

@@ -4,8 +4,8 @@ import type { Recorder } from "../tape/recorder.ts";
 
 /**
  * The first {@link alwaysChecked} option objects of a process are all checked, and then only every
- * {@link checkInterval}th. A program that misspells an option does so repeatedly, and a check for every run would take a
- * few percent of the time to record a small run.
+ * {@link checkInterval}th. A program that misspells an option does so repeatedly, and a check for every run would take
+ * a few percent of the time to record a small run.
  */
 let checkCount = 0;
 const alwaysChecked = 4_096;

@@ -73,7 +73,7 @@ export function writeAttachments(out: TapeWriter, attachments: readonly CheckedA
   }
 }
 
-/** Upper bound of the bytes that an attachment takes on the tape. */
+/** Upper bound of the bytes that an attachment takes in its record. */
 function estimateSize({ name, mimeType, content }: CheckedAttachment): number {
   const texts = [name, mimeType, typeof content === "string" ? content : ""];
   const bytes = texts.reduce(

@@ -4,7 +4,7 @@ import type { LossReason } from "../../model/stats.ts";
 /** Thrown while a record is encoded and the queue has no capacity for it. The record is dropped and counted. */
 export class CapacityExceeded extends Error {}
 
-/** Thrown when the field of the value being encoded is full. The part written so far stays in the record. */
+/** Thrown when a value does not fit into the rest of its field. The part written so far stays in the record. */
 export class FieldFull extends CapacityExceeded {
   /** Whether an object's key did not fit. If a value did not fit, a marker was already written in its place. */
   readonly isAtKey: boolean;

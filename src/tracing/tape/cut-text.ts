@@ -5,7 +5,8 @@ const probeCount = 8;
 
 /**
  * Estimates from a few evenly spaced UTF-16 units whether a long text contains characters outside Latin-1. Such a text
- * is copied to the tape as UTF-16. Encoding it as UTF-8 needs a branch for each unit and is therefore left to a worker.
+ * is copied into its record as UTF-16. Encoding it as UTF-8 needs a branch for each unit and is therefore left to a
+ * worker.
  */
 export function isProbablyWide(text: string): boolean {
   if (text.length <= probedLength) {

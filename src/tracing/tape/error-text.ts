@@ -8,8 +8,8 @@ const valueLimit = 10_000;
 const causeLimit = 8;
 
 /**
- * Converts a thrown value to text: name, message and stack, then its causes. Never throws: a property that can't be read
- * is left out. `onCut` is called once if any text was cut.
+ * Converts a thrown value to text: name, message and stack, then its causes. Never throws: a property that can't be
+ * read is left out. `onCut` is called once if any text was cut.
  */
 export function formatError(thrown: unknown, onCut: () => void): string {
   const truncate = (text: string): string => {

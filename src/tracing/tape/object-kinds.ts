@@ -69,19 +69,27 @@ const isOpaque = (value: object): boolean =>
   value instanceof AbortSignal ||
   (value instanceof Object && "pipe" in value && typeof value.pipe === "function");
 
-/** Returns the name of a built-in type, such as `Uint16Array`. A custom `Symbol.toStringTag` is cut to 32 characters. */
+/**
+ * Returns the name of a built-in type, such as `Uint16Array`. A custom `Symbol.toStringTag` is cut to 32 characters.
+ */
 export const typeNameOf = (value: object): string =>
   Buffer.isBuffer(value)
     ? "Buffer"
     : Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 32);
 
-/** Returns the same as {@link typeNameOf}, but the class name for an object without a built-in type, such as a Node stream. */
+/**
+ * Returns the same as {@link typeNameOf}, but the class name for an object without a built-in type, such as a Node
+ * stream.
+ */
 function opaqueNameOf(value: object): string {
   const name = typeNameOf(value);
   return name === "Object" ? nameOf(value.constructor) || name : name;
 }
 
-/** Returns a function's name; empty if it has none, or if `name` is not a string (a class may have a static method `name`). */
+/**
+ * Returns a function's name; empty if it has none, or if `name` is not a string (a class may have a static method
+ * `name`).
+ */
 function nameOf(value: object): string {
   const name = asRecord(value)["name"];
   return typeof name === "string" ? name : "";

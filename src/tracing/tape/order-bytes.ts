@@ -12,15 +12,15 @@ const wordBytes = 8;
 const dot = 0x2e;
 
 /**
- * The dotted order of a run that has children, as bytes. Each child's dotted order begins with these bytes. Writing them
- * eight at a time through a DataView is much faster than writing a string, which is a call into the runtime.
+ * The dotted order of a run that has children, as bytes. Each child's dotted order begins with these bytes. Writing
+ * them eight at a time through a DataView is much faster than writing a string, which is a call into the runtime.
  */
 export class OrderBytes {
   /** Length of the dotted order in bytes. */
   readonly length: number;
   /**
-   * The bytes as little-endian 64-bit floats, the last one padded with zeros. The text is ASCII, so none of the floats is
-   * a NaN, whose bits could change on the way through a JavaScript number.
+   * The bytes as little-endian 64-bit floats, the last one padded with zeros. The text is ASCII, so none of the floats
+   * is a NaN, whose bits could change on the way through a JavaScript number.
    */
   readonly #words: readonly number[];
   #text: string | undefined;
@@ -81,7 +81,7 @@ export interface TracePosition {
 export const measureOrder = ({ parentOrder }: TracePosition): number =>
   (parentOrder === undefined ? 0 : parentOrder.length + 1) + stampLength + uuidLength;
 
-/** Writes a run's dotted order into {@link measureOrder} bytes. */
+/** Writes a run's dotted order at byte `start`. It takes as many bytes as {@link measureOrder} returns. */
 export function writeOrder(
   { bytes, view }: ByteTarget,
   start: number,

@@ -39,7 +39,7 @@ export class PayloadFilters {
     return this.#apply("metadata", this.#options.hideMetadata, value);
   }
 
-  /** Filters the metadata inside a whole `extra` of the wire format. */
+  /** Filters the metadata inside `extra`, a member of a run in wire format. */
   filterExtra(value: unknown): unknown {
     if (this.#options.hideMetadata === false || !isKeyValues(value)) {
       return value;

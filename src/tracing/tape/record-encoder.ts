@@ -27,7 +27,7 @@ export interface EncoderOptions {
   readonly attachments: AttachmentRules;
 }
 
-/** Encodes runs as records on a tape. Each payload is traversed once, during the call. */
+/** Encodes runs as records on a tape, which is a buffer. Each payload is traversed once, during the call. */
 export class RecordEncoder {
   readonly writer: TapeWriter;
   readonly #valueWriter: ValueWriter;

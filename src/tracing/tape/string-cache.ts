@@ -1,7 +1,8 @@
 import { tag } from "../../model/records/tape-format.ts";
 
 /**
- * Longest text whose encoded bytes are cached, in UTF-16 units. With its tag it is copied in two moves of eight bytes.
+ * Longest text whose encoded bytes are cached, in UTF-16 units. With its tag, the byte that precedes the text, it is
+ * copied in two moves of eight bytes.
  */
 export const longestCachedText = 15;
 /** Longer keys are not cached, so that the cache stays small. In UTF-16 units. */
@@ -24,8 +25,8 @@ export class CachedString {
   /** Length of the encoded text with its tag, bytes; 0 if the bytes are not cached. */
   readonly size: number;
   /**
-   * The encoded bytes 0 to 7 as a little-endian 64-bit float. A cached text is ASCII, so neither this float nor the next
-   * one is a NaN, whose bits could change on the way through a JavaScript number.
+   * The encoded bytes 0 to 7 as a little-endian 64-bit float. A cached text is ASCII, so neither this float nor the
+   * next one is a NaN, whose bits could change on the way through a JavaScript number.
    */
   readonly firstEightBytes: number;
   /** The encoded bytes 8 to 15. */
@@ -61,7 +62,8 @@ export class CachedString {
 
 /**
  * Returns the internalized copy of a string. V8 internalizes property names, so two equal ones are the same string and
- * compare in one step. A copy is also needed because a substring would keep the longer text that it comes from in memory.
+ * compare in one step. A copy is also needed because a substring would keep the longer text that it comes from in
+ * memory.
  */
 const internText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? text;
 
@@ -83,7 +85,9 @@ export class KeyCache {
     return (this.#parentKeysByShape[shapeId] ??= new CachedString(""));
   }
 
-  /** Looks up a key, and expects it from now on after the key `previous`, or as the first key of `parentKey`'s value. */
+  /**
+   * Looks up a key, and expects it from now on after the key `previous`, or as the first key of `parentKey`'s value.
+   */
   addFollowing(
     key: string,
     parentKey: CachedString,

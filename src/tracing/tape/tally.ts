@@ -6,7 +6,7 @@ import {
 } from "../../model/records/tape-format.ts";
 import type { Tape } from "./tape.ts";
 
-/** The number of records on a tape for each outcome. */
+/** The number of records on a tape (a buffer of encoded records) for each outcome. */
 export interface OutcomeCounts {
   readonly pending: number;
   readonly delivered: number;
@@ -54,18 +54,18 @@ export function hasAllOutcomes(tape: Tape): boolean {
   return true;
 }
 
-/** Copies the records whose outcome is not known, concatenated in the format of a tape. */
+/** Copies the records whose outcome is not known yet into one buffer, one after the other, as they are on the tape. */
 export const copyPendingRecords = (tape: Tape): Buffer =>
   copyRecords(tape, (outcome) => outcome === outcomeCode.pending);
 
 /**
- * Copies the undelivered records from byte `from` on. They include refused records, because these are
- * counted and stored as dead letters only when the outcome of their whole tape is known.
+ * Copies the undelivered records from byte `from` on. They include rejected and quarantined records, because these are
+ * counted and stored as dead letters only when the outcomes of all records of their tape are known.
  */
 export const copyUndeliveredRecords = (tape: Tape, from: number): Buffer =>
   copyRecords(tape, (outcome, offset) => outcome !== outcomeCode.delivered && offset >= from);
 
-/** Counts the records in a buffer that has the format of a tape. */
+/** Counts the records in a buffer that contains them one after the other, as a tape does. */
 export function countRecords(records: Buffer): number {
   let count = 0;
   for (
@@ -82,7 +82,7 @@ export function countRecords(records: Buffer): number {
 export const copyDeadRecords = (tape: Tape, outcomeName: "rejected" | "quarantined"): Buffer =>
   copyRecords(tape, (outcome) => outcome === outcomeCode[outcomeName]);
 
-/** Returns the offsets of the records that a worker is writing, or was writing when it crashed. */
+/** Returns the offsets of the records that a worker is converting to JSON, or was converting when it crashed. */
 export function findRecordsBeingWritten(tape: Tape): readonly number[] {
   const offsets: number[] = [];
   for (const [offset, outcome] of readHeads(tape)) {
@@ -94,7 +94,7 @@ export function findRecordsBeingWritten(tape: Tape): readonly number[] {
   return offsets;
 }
 
-/** Clears the marks of the records that a crashed worker was writing. */
+/** Clears the marks of the records that a crashed worker was converting to JSON. */
 export function clearWritingMarks(tape: Tape): void {
   for (const offset of findRecordsBeingWritten(tape)) {
     tape.bytes[offset + headOffset.beingWritten] = writingCode.no;

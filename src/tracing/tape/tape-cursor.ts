@@ -9,9 +9,9 @@ import type { ProvideTape, Tape } from "./tape.ts";
 import { unlimited } from "./write-sizes.ts";
 
 /**
- * The position at which a writer appends to a tape, and the capacity that is left there. It tracks records, fields and
- * their limits. A record that does not fit is moved to the next tape in the middle of writing. Offsets that a caller
- * keeps are therefore relative to the record ({@link position}).
+ * The position at which a writer appends to a tape (a buffer of records), and the capacity that is left there. It
+ * tracks records, fields and their limits. A record that does not fit is moved to the next tape in the middle of
+ * writing. Offsets that a caller keeps are therefore relative to the record ({@link position}).
  *
  * The limit of a field and the end of the tape are combined in one bound (`limit`), so that a write compares only once.
  * The writer extends this class instead of holding a cursor, because it accesses these fields for every byte.
@@ -70,7 +70,7 @@ export abstract class TapeCursor {
     this.offset += recordHeadBytes;
   }
 
-  /** Completes the record, so that it is part of the tape. */
+  /** Completes the record, so that it is part of the tape. Returns the record's length in bytes. */
   endRecord(): number {
     const length = this.closeRecord();
     this.commitRecord(length);

@@ -17,8 +17,8 @@ import {
 } from "./write-sizes.ts";
 
 /**
- * Appends records to a tape: heads, fields and primitive tagged values. A text that exceeds the limit of its field is
- * cut; other values throw {@link FieldFull}.
+ * Appends records to a tape, which is a buffer: heads, fields and primitive values. A value begins with a tag that
+ * states its type. A text that exceeds the limit of its field is cut; other values throw {@link FieldFull}.
  */
 export class TapeWriter extends TapeCursor {
   /** Writes a complete field: an ASCII text without a tag. */
@@ -43,8 +43,8 @@ export class TapeWriter extends TapeCursor {
   }
 
   /**
-   * Writes a complete field with a cached text. Returns false, without writing, if it can't; see {@link
-   * TapeWriter.cached}.
+   * Writes a complete field with a cached text. Returns false, without writing, if the text's bytes are not cached or
+   * may not fit.
    */
   writeCachedField(code: number, text: CachedString): boolean {
     if (text.size === 0 || this.offset + fieldHeadBytes + cachedBytes > this.limit) {
@@ -110,8 +110,8 @@ export class TapeWriter extends TapeCursor {
   }
 
   /**
-   * Writes a tagged text as UTF-8. It uses UTF-16 for long texts that are not Latin-1, because that is a plain copy, and
-   * for texts that are not well-formed Unicode, because UTF-8 can't represent them.
+   * Writes a tagged text as UTF-8. It uses UTF-16 for long texts that are not Latin-1, because that is a plain copy,
+   * and for texts that are not well-formed Unicode, because UTF-8 can't represent them.
    */
   writeText(text: string): void {
     const length = text.length;

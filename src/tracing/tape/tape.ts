@@ -2,12 +2,16 @@ import type { StoredRecords } from "../../model/records/stored-records.ts";
 import { headOffset, operationCode, recordHeadBytes } from "../../model/records/tape-format.ts";
 import { CapacityExceeded } from "./capacity-exceeded.ts";
 
-/** Size of the largest tape in bytes. A record's length is a 32-bit number, and a record must fit on one tape. */
+/**
+ * Size of the largest tape, a buffer of records, in bytes. A record's length is a 32-bit number, and a record must fit
+ * on one tape.
+ */
 const maxTapeBytes = 0xffff_ffff;
 
 /**
- * Called when a record does not fit on its tape. Returns a tape with capacity for `atLeast` bytes, to which the record is
- * moved; throws {@link CapacityExceeded} if there is none. `isExact` states that the record will not grow beyond `atLeast`.
+ * Called when a record does not fit on its tape. Returns a tape with capacity for `atLeast` bytes, to which the record
+ * is moved; throws {@link CapacityExceeded} if there is none. `isExact` states that the record will not grow beyond
+ * `atLeast`.
  */
 export type ProvideTape = (atLeast: number, isExact: boolean) => Tape;
 
@@ -19,7 +23,7 @@ export interface Journal {
   appendAll(records: StoredRecords): void;
   /** Whether every record passed to this journal is on disk. */
   readonly isComplete: boolean;
-  /** Completes the journal, because the tape was cut and no record follows. */
+  /** Completes the journal: its tape gets no more records. */
   seal(): void;
   /** Removes the records from disk, because their outcome is known. */
   discard(): void;
@@ -110,9 +114,9 @@ export class Tape {
 }
 
 /**
- * Keeps tapes of the usual size for reuse, so that recording allocates nothing once the pool has enough tapes. A new tape
- * is expensive: each megabyte costs 256 page faults, and shared memory is freed only after the garbage collectors of both
- * threads have run.
+ * Keeps tapes, which are shared buffers, of the usual size for reuse, so that recording allocates nothing once the pool
+ * has enough tapes. A new tape is expensive: each megabyte costs 256 page faults, and shared memory is freed only after
+ * the garbage collectors of both threads have run.
  */
 export class TapePool {
   readonly #tapeBytes: number;
@@ -156,8 +160,8 @@ export class TapePool {
   }
 
   /**
-   * Returns a tape to the pool as {@link recycle} does, and releases unneeded tapes after a while. A call that records a
-   * run must not call this, because it sets a timer.
+   * Returns a tape to the pool as {@link recycle} does, and releases unneeded tapes after a while. A call that records
+   * a run must not call this, because it sets a timer.
    */
   release(tape: Tape): void {
     this.recycle(tape);

@@ -22,9 +22,9 @@ export const depthLimit = 500;
 const lengthLimit = 5_000_000;
 
 /**
- * Writes any JavaScript value to a tape in a single traversal, as it is during the call. docs/values.md lists how each
- * kind of value is recorded. A value that can't be recorded is replaced by a marker with the reason; the values around
- * it are still recorded.
+ * Writes any JavaScript value to a tape, which is a buffer, in a single traversal and in the state that the value has
+ * during the call. docs/values.md lists how each kind of value is recorded. A value that can't be recorded is replaced
+ * by a marker with the reason; the values around it are still recorded.
  */
 export class ValueWriter {
   readonly #tapeWriter: TapeWriter;
@@ -41,8 +41,8 @@ export class ValueWriter {
   }
 
   /**
-   * Writes one value, and truncates it if its field is full. Throws only {@link CapacityExceeded}. Values written with the
-   * same `shapeId` are expected to have the same shape.
+   * Writes one value, and truncates it if its field is full. Throws only {@link CapacityExceeded}. Values written with
+   * the same `shapeId` are expected to have the same shape.
    */
   write(value: unknown, shapeId = 0): void {
     if (this.#mustReset) {
@@ -149,8 +149,8 @@ export class ValueWriter {
       return;
     }
     if (Array.isArray(value) && asRecord(value)["toJSON"] === undefined) {
-      // `toJSON` of arrays is read in a separate statement, because V8 optimizes a property access that reads only the
-      // few kinds of arrays.
+      // `toJSON` of arrays is read in a separate statement, because V8 optimizes a property access that reads from few
+      // kinds of objects, and there are few kinds of arrays.
       this.#writeArray(value, depth, parentKey);
       return;
     }
@@ -384,15 +384,16 @@ class TruncationMarkers {
     this.#tapeWriter = out;
   }
 
-  /** Resets the counts. Call this before the next value is written. */
+  /** Resets the number of markers. Call this before the next value is written. */
   reset(): void {
     this.#markerCount = 0;
   }
 
   /**
-   * Closes an array or an object that `error` interrupted after `doneCount` elements, with a marker for the number of missing
-   * ones. Always throws. Pass values, not a closure: variables captured by a closure are kept in memory instead of
-   * registers, which slows down the traversal even if nothing fails.
+   * Closes an array or an object that `error` interrupted after `doneCount` elements, with a marker for the number of
+   * missing ones. `container` is the length of the array, or the object whose keys were written. Always throws. Pass
+   * values, not a closure: variables captured by a closure are kept in memory instead of registers, which slows down
+   * the traversal even if nothing fails.
    */
   closeAndRethrow(error: unknown, container: number | object, doneCount: number): never {
     if (!(error instanceof FieldFull)) {

@@ -9,8 +9,8 @@ export const shortTextUnits = Math.floor(longestShortText / utf8BytesPerUnit);
 /** Bytes of tag and length before a text that is not short. */
 export const textHeadBytes = 5;
 /**
- * Capacity required to copy a cached text without a further check. `TapeWriter.writeKey` never requires more for such a
- * text.
+ * The capacity that must be left before a cached text is copied. `TapeWriter.writeKey` never requires more for a text
+ * of that length, so no further check is needed.
  */
 export const cachedBytes = textHeadBytes + utf8BytesPerUnit * (16 + loopUnits);
 /** Used as the limit of a field that has none. */

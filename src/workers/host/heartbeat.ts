@@ -1,6 +1,6 @@
 /**
- * Layout of the shared memory in 32-bit integers: the number of threads that started, then one pair for each thread: its
- * id and its number of beats.
+ * Layout of the shared memory in 32-bit integers: the number of threads that started, then one pair for each thread:
+ * its id and its number of beats.
  */
 const headLength = 1;
 const integersPerThread = 2;

@@ -13,7 +13,7 @@ import { findWorkerFile } from "./worker-file.ts";
 
 /** Options of {@link WorkerPool}. */
 export interface PoolOptions {
-  /** Number of worker threads. With 0 this thread sends the tapes itself. */
+  /** Number of worker threads. With 0 this thread sends the tapes, the buffers of recorded runs, itself. */
   readonly threads: number;
   readonly shipping: ShippingOptions;
   /** Milliseconds for which a worker's event loop may be blocked before the worker is ended. */
@@ -35,11 +35,11 @@ export interface PoolOptions {
 }
 
 /**
- * Each task type has its own function in the worker. Only the function for tapes returns a report.
+ * A worker has one function for each of the two types of task. Only that for {@link ShipTask} returns a report.
  */
 type Pool = Piscina<ShipTask | StatsReport, ShipReport>;
 
-/** Sends tapes in worker threads, or on this thread if no worker can run. */
+/** Sends tapes, the buffers of recorded runs, in worker threads, or on this thread if no worker can run. */
 export interface TapeShipper {
   /**
    * Whether {@link ship} hands the tape to another thread immediately, so that this thread may
@@ -65,7 +65,7 @@ const maxQueuedTasks = 65_536;
 const maxFailedStarts = 2;
 const minuteMs = 60_000;
 
-/** The worker threads that turn tapes into requests. They start with the first tape. */
+/** The worker threads that send tapes, the buffers of recorded runs. They start with the first tape. */
 export class WorkerPool implements TapeShipper {
   readonly #options: PoolOptions;
   #piscina: Pool | undefined;
@@ -154,8 +154,8 @@ export class WorkerPool implements TapeShipper {
   }
 
   /**
-   * Makes a worker report the client's counts to the server. Does nothing if no worker runs, because the main thread
-   * must not spend time on reports.
+   * Makes a worker report to the server how many records the client accepted, delivered, rejected, dropped and so on.
+   * Does nothing if no worker runs, because the main thread must not spend time on reports.
    */
   async report(report: StatsReport): Promise<void> {
     const pool = this.#isClosed || !this.isThreaded ? undefined : this.#piscina;

@@ -11,8 +11,7 @@ import type { HeartbeatOptions } from "./heartbeat.ts";
 import { Shipper } from "./shipper.ts";
 
 /**
- * The data that the pool passes to each of its threads. Piscina wraps it in an object with its own
- * data.
+ * The data that the pool passes to each of its threads as `workerData`.
  */
 export interface ShipData {
   readonly options: ShippingOptions;
@@ -25,10 +24,13 @@ const shipper = new Shipper(options, (failedTape) => {
 });
 startHeartbeat(heartbeat, threadId);
 
-/** Sends one tape. This is the main task of a worker. */
+/** Sends one tape, which is a buffer of recorded runs. This is the main task of a worker. */
 export default function ship(task: ShipTask): Promise<ShipReport> {
   return shipper.ship(task);
 }
 
-/** Reports the client's counts to the server. The pool requests this task by its name, `report`. */
+/**
+ * Reports to the server how many records the client accepted, delivered, rejected, dropped and so on. The pool requests
+ * this task by its name, `report`.
+ */
 export const report = (counts: StatsReport): Promise<void> => shipper.report(counts);

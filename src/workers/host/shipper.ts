@@ -27,7 +27,7 @@ import type { TapeBatch } from "../sinks/tape-batch.ts";
 import { TapeReader } from "../json/tape-reader.ts";
 import { WasmJson } from "../json/wasm-json.ts";
 
-/** Largest response body that is read. A response to ingest has a few hundred bytes. */
+/** Largest response body that is read, in bytes. A response to a request with runs has a few hundred bytes. */
 const maxResponseBytes = 4_194_304;
 /** Milliseconds after a failed request to `/info` before the next one. */
 const infoRetryMs = 30_000;
@@ -38,8 +38,8 @@ const infoRetryMs = 30_000;
 const infoWaitMs = 500;
 
 /**
- * Ships tapes: reads the records, joins them to runs, cuts batches, sends them, and writes each
- * record's outcome into the tape.
+ * Ships tapes, the buffers of recorded runs: reads the records, joins them to runs, divides these into batches, sends
+ * the batches, and writes each record's outcome into the tape.
  */
 export class Shipper {
   readonly #options: ShippingOptions;
@@ -84,7 +84,7 @@ export class Shipper {
     setMaxListeners(0, this.#closing.signal);
   }
 
-  /** Ships one tape. Throws only if the tape can't be read. */
+  /** Ships one tape, which is a buffer of recorded runs. Throws only if the tape can't be read. */
   async ship({
     tapeId = 0,
     memory,
@@ -198,7 +198,10 @@ export class Shipper {
     }
   }
 
-  /** Sends the client's counts to the server, once. Rejects if there is no response. */
+  /**
+   * Reports to the server how many records the client accepted, delivered, rejected, dropped and so on. Sends the
+   * report once. Rejects if there is no response.
+   */
   report(report: StatsReport): Promise<void> {
     return this.#httpSink.report(report, this.#closing.signal);
   }
@@ -210,7 +213,7 @@ export class Shipper {
   }
 
   /**
-   * Aborts the request to `/info` until the next tape: on the main thread an open request would
+   * Aborts the request to `/info`; it is repeated when the next runs are sent. On the main thread an open request would
    * keep the process alive.
    */
   abortInfoRequest(): void {

@@ -17,16 +17,16 @@ export interface Attachment {
    * {@link Attachment.openContent} returns the marker.
    */
   readonly omittedReason?: string;
-  /** Reads the content in chunks that do not share memory with the tape. Can be called repeatedly. */
+  /** Reads the content in chunks that do not share memory with the recorded run. Can be called repeatedly. */
   openContent(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** Bytes of one chunk that is copied out of a tape. */
+/** Bytes of one chunk of an attachment that is in memory. */
 const chunkBytes = 262_144;
 
 /**
- * Reads the attachments of the runs from the tape and adds them to the runs. Never rejects because of a file: a marker
- * text replaces a file that can't be read.
+ * Reads the attachments of the runs from the buffer in which they were recorded, and adds them to the runs. Never
+ * rejects because of a file: a marker text replaces a file that can't be read.
  */
 export async function addAttachments<Run extends { readonly records: readonly number[] }>(
   reader: TapeReader,
@@ -66,7 +66,7 @@ async function readAttachments(
   return [...byName.values()].toReversed();
 }
 
-/** The position of an attachment on the tape: the index of the record, and the name, which the content follows. */
+/** Where an attachment was recorded, and the rules for reading it. In the record, the content follows the name. */
 interface AttachmentPosition {
   readonly record: number;
   readonly name: ReadText;
@@ -92,7 +92,7 @@ async function readAttachmentAt(
 /** An attachment without its content. */
 type AttachmentHead = Pick<Attachment, "name" | "mimeType" | "record">;
 
-/** Creates an attachment whose bytes are on the tape. */
+/** Creates an attachment whose bytes are in memory. */
 export const createMemoryAttachment = (head: AttachmentHead, bytes: Buffer): Attachment => ({
   ...head,
   sizeBytes: bytes.length,
@@ -168,10 +168,10 @@ const readErrorCode = (error: unknown): string =>
     ? String(error.code)
     : "unreadable";
 
-/** A text that was read from a tape. */
+/** A text that was read from the buffer of recorded runs. */
 interface ReadText {
   readonly text: string;
-  /** Offset on the tape of the next value. */
+  /** Offset of the next value in the buffer. */
   readonly end: number;
 }
 

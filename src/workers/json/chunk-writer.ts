@@ -109,8 +109,8 @@ class PayloadChunks {
   readonly #view: DataView;
   readonly #scan: TapeScan;
   /**
-   * Position in the output where the current chunk of plain text begins, which is text that the server does not remember;
-   * -1 outside of such a chunk.
+   * Position in the output where the current chunk of plain text begins, which is text that the server does not
+   * remember; -1 outside of such a chunk.
    */
   #plainTextStart = -1;
 

@@ -14,7 +14,7 @@ const listsPerTrace = 4;
 const maxMisses = 3;
 const missRecovery = 0.1;
 
-/** A list that was sent: its items in the format of the tape, and its digest. */
+/** A list that was sent: its items, encoded as in the recorded run, and its digest. */
 export interface SentList {
   readonly items: Buffer;
   readonly digest: string;
@@ -167,7 +167,7 @@ export class TraceDraft {
     return this.#sentContent?.digests.has(digest) === true || this.digests.has(digest);
   }
 
-  /** Finds the longest sent list that is a prefix of the items at `start` of a tape. */
+  /** Finds the longest sent list that is a prefix of the items at `start` of `tape`, the buffer of recorded runs. */
   findLongestPrefix(tape: Buffer, start: number): SentList | undefined {
     let longest: SentList | undefined;
     for (const lists of [this.lists, this.#sentContent?.lists ?? []]) {

@@ -25,9 +25,9 @@ const maxJsonBytesPerWideByte = 3;
  * concatenated.
  */
 const base64StepBytes = 49_152;
-/** From this size on, a built-in copies faster than a loop. */
+/** From this size in bytes on, a built-in function copies faster than a loop. */
 const builtInCopyBytes = 512;
-/** Up to this length a loop writes a text faster than a built-in. */
+/** Up to this length a loop writes a text faster than a built-in function. */
 const maxLoopLength = 24;
 const comma = 0x2c;
 const colon = 0x3a;

@@ -25,8 +25,8 @@ export interface RunOperation {
 }
 
 /**
- * Joins the records of each run on the tape: a start and its ends become one post, several ends one
- * patch. Posts come first, as the wire format requires (docs/wire.md).
+ * Joins the records of each run on the tape, a buffer of records: a start and its ends become one post, several ends
+ * one patch. Posts come first, as the wire format requires (docs/wire.md).
  */
 export function joinRecords(reader: TapeReader): readonly RunOperation[] {
   const runIndex = new RunIndex(reader);

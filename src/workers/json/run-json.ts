@@ -12,7 +12,7 @@ import type { WasmJson } from "./wasm-json.ts";
 import fastJson from "fast-json-stringify";
 import type { RuntimeFacts } from "../../model/records/shipping.ts";
 
-/** Envelope fields that are tagged values, and their keys on the wire. */
+/** Fields other than payloads that are encoded as tagged values, each with its key in the JSON of a run. */
 const envelopeValues: readonly (readonly [number, DataView])[] = [
   [field.name, toView(',"name":')],
   [field.runType, toView(',"run_type":')],
@@ -55,7 +55,7 @@ export interface RunJsonOptions {
   readonly wasm?: WasmJson | undefined;
 }
 
-/** Writes the JSON of the runs of one tape. */
+/** Writes the JSON of the runs on one tape, which is a buffer of records. */
 export class RunJson {
   readonly attachBytesFrom: number;
   readonly wasm: WasmJson | undefined;
@@ -126,8 +126,8 @@ export class RunJson {
   }
 
   /**
-   * Finds the largest payload field that has not been replaced by a marker yet. Ignores fields that are too small to make
-   * a run too large.
+   * Finds the largest payload field that has not been replaced by a marker yet. Ignores fields that are too small to
+   * make a run too large.
    */
   findLargestPayload(run: RunOperation): PayloadField | undefined {
     let largest: PayloadField | undefined;
@@ -332,8 +332,8 @@ function writeIsoTimestamp(out: JsonWriter, source: DataView, offset: number): v
 }
 
 /**
- * Creates the JSON of the marker that replaces a payload which the server would not accept. The marker has the JSON type
- * that the wire format requires for the field.
+ * Creates the JSON of the marker that replaces a payload which the server would not accept. The marker has the JSON
+ * type that the wire format requires for the field.
  */
 function createMarkerJson(name: PayloadField, bytes: number): string {
   const reason = `"${bytes} bytes, left out because the run exceeds the server's size limit"`;
@@ -350,9 +350,9 @@ function createMarkerJson(name: PayloadField, bytes: number): string {
 const text = { type: "string" } as const;
 
 /**
- * Serializes the runtime facts, the only object of a run with a fixed schema: exactly these keys,
- * each a string. It is created once in a worker and copied into each run. Free-form fields are
- * never written this way.
+ * Serializes the runtime facts: the SDK, the runtime, their versions and the platform. They are the only object of a
+ * run with a fixed schema: exactly these keys, each a string. A worker serializes them once and copies the text into
+ * each run. Free-form fields are never written this way.
  */
 export const stringifyRuntime: (facts: RuntimeFacts) => string = fastJson({
   type: "object",

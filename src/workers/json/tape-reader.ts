@@ -21,7 +21,7 @@ const numbersPerRecord = numbersPerFieldIndex;
 /** The outcome of a record, such as `delivered`. The head of the record stores it as a number. */
 export type RecordOutcome = keyof typeof outcomeCode;
 
-/** Finds the records of one tape in one pass, and reads them in place. */
+/** Finds the records of one tape, which is a buffer of records, in one pass, and reads them in place. */
 export class TapeReader {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -162,12 +162,14 @@ export class TapeReader {
     return { from: this.#findHead(first), to };
   }
 
-  /** Marks these records as being written. After a crash of this thread the main thread reads the marks. */
+  /**
+   * Marks these records while their JSON is written. After a crash of this thread the main thread reads the marks.
+   */
   markBeingWritten(records: readonly number[]): void {
     this.#mark(records, writingCode.yes);
   }
 
-  /** Removes the marks after the records were written. */
+  /** Removes the marks after the JSON of the records was written. */
   clearBeingWritten(records: readonly number[]): void {
     this.#mark(records, writingCode.no);
   }

@@ -5,7 +5,7 @@ import type { RunOperation } from "./operations.ts";
 import type { TapeReader } from "./tape-reader.ts";
 
 /**
- * Maximum number of bytes of a tape that are copied into the module's memory, which never shrinks.
+ * Maximum number of bytes of recorded runs that are copied into the module's memory, which never shrinks.
  */
 const maxTapeBytes = 4_194_304;
 const pageBytes = 65_536;
@@ -16,7 +16,11 @@ const wordBytes = 4;
  */
 const copyAlignment = 8;
 
-/** The exports of the module (wasm/run.ts). Addresses refer to the module's memory. */
+/**
+ * The exports of the module (wasm/run.ts). `headsAt`, `runtimeAt` and `tapeAt` are addresses in the module's memory.
+ * `mostRecords` is the maximum number of records of one run, `mostRuntime` that of bytes of the runtime facts. `run`
+ * and `valueAt` write JSON to the module's output; `flushed` copies that output out of the module.
+ */
 interface WasmExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   readonly headsAt: { readonly value: number };
@@ -161,7 +165,7 @@ export class WasmJson {
     this.#exports.flushed();
   }
 
-  /** Releases the output and the tape. Must also be called after a failure. */
+  /** Releases the output and the reader. Must also be called after a failure. */
   end(): void {
     this.#out = undefined;
     this.#reader = undefined;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * Minimum length of a run of base64 characters that is decoded: a shorter one can't contain even
+ * Minimum length of a sequence of base64 characters that is decoded: a shorter one can't contain even
  * `password=abcd`.
  */
 const minRunLength = 18;
@@ -32,7 +32,7 @@ export function visitEncodedText(
   text: string,
   onText: (decoded: string, from: number, to: number) => void,
 ): void {
-  // Checking every `minRunLength`-th character is enough: a run of at least that length contains one of them.
+  // Checking every `minRunLength`-th character is enough: a sequence of at least that length contains one of them.
   for (let index = minRunLength - 1; index < text.length; index += minRunLength) {
     if (isBase64Unit[text.charCodeAt(index)] === 1) {
       const from = findRunStart(text, index);

@@ -72,7 +72,7 @@ const failureMaskName = "redaction-failed";
  */
 const maxCachedKeys = 4_096;
 /**
- * Masks the matches of the rules in place on a tape. A mask is as long as the text that it covers,
+ * Masks the matches of the rules in place in a buffer of records. A mask is as long as the text that it covers,
  * so that no other bytes move. Redaction fails closed: everything in a record is masked if a rule
  * throws on it, or if an earlier redaction of the record did not complete. In the latter case the thread that redacted
  * it crashed or hung, and a second attempt would do the same.
@@ -325,7 +325,7 @@ export class Redactor {
     return end;
   }
 
-  /** Replaces a masked number by a short text of the same size. */
+  /** If the number must be masked, replaces it by a text of asterisks that takes as many bytes. */
   #redactNumber(offset: number, end: number, isMasked: boolean): number {
     if (isMasked) {
       this.#bytes[offset] = tag.shortText | (end - offset - 1);

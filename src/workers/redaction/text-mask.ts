@@ -1,10 +1,10 @@
 import { findCardLength, findNextGroup } from "../../model/options/card-number.ts";
 import type { RedactionSearch } from "../../model/options/redaction-search.ts";
 
-/** Encoding of a text on a tape. */
+/** Encoding of a text in a buffer of records. */
 export type Encoding = "utf8" | "utf16le" | "latin1";
 
-/** Byte range of a text on a tape, and its encoding. */
+/** Byte range of a text in a buffer of records, and its encoding. */
 export interface TextPosition {
   readonly start: number;
   readonly end: number;
@@ -33,8 +33,8 @@ export function maskText(
 }
 
 /**
- * Returns a function that maps an index in a string to the byte offset on the tape. It is fast if
- * indexes ascend.
+ * Returns a function that maps an index in `text` to the offset of that character in the buffer that contains the
+ * encoded text. It is fast if indexes ascend.
  */
 export function createByteOffsetMapper(
   text: string,

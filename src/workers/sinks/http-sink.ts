@@ -150,8 +150,8 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Sends the counts of this client to the server, whose UI shows them. A failed request is not repeated, and the
-   * response is not evaluated.
+   * Reports to the server how many records this client accepted, delivered, rejected, dropped and so on; the server's
+   * UI shows these numbers. A failed request is not repeated, and the response is not evaluated.
    *
    * @throws the reason why there is no response.
    */

@@ -11,7 +11,10 @@ import type { RunJson } from "../json/run-json.ts";
 import type { Batch } from "./sink.ts";
 import type { TapeReader } from "../json/tape-reader.ts";
 
-/** Approximate bytes that keys, part heads and runtime facts add to a run's contents. */
+/**
+ * Approximate bytes that JSON keys, multipart headers, and the names and versions of the SDK and the runtime add to a
+ * run's contents.
+ */
 const overheadBytes = 1_200;
 
 /**
@@ -21,7 +24,10 @@ const overheadBytes = 1_200;
  */
 const smallRunBytes = 8_192;
 
-/** A batch of runs from one tape. The request body is written anew from the tape each time the batch is sent. */
+/**
+ * A batch of runs from one tape, which is a buffer of recorded runs. The request body is written anew from the tape
+ * each time the batch is sent.
+ */
 export class TapeBatch implements Batch {
   readonly runs: readonly RunOperation[];
   readonly #reader: TapeReader;
@@ -151,11 +157,11 @@ function sizeWithAttachments(reader: TapeReader, run: RunOperation): number {
 export interface BatchLimits {
   readonly runs: number;
   readonly bytes: number;
-  /** Offsets on the tape of the records that a worker was writing when it crashed. */
+  /** Offsets, on the tape (the buffer of recorded runs), of the records that a worker was writing when it crashed. */
   readonly suspectRecords: readonly number[];
 }
 
-/** The batches into which the runs of a tape are divided. */
+/** The batches into which the recorded runs are divided. */
 export interface BatchPlan {
   readonly batches: readonly TapeBatch[];
   /**
@@ -166,9 +172,9 @@ export interface BatchPlan {
 }
 
 /**
- * Divides the runs of a tape into batches within the limits. A run that can't be sent together with others gets a batch
- * of its own. Runs with attachments are sent separately, so that the others can be compressed and need not wait for
- * files.
+ * Divides the runs of a tape (a buffer of recorded runs) into batches within the limits. A run that can't be sent
+ * together with others gets a batch of its own. Runs with attachments are sent separately, so that the others can be
+ * compressed and need not wait for files.
  */
 // oxlint-disable-next-line max-params -- called once per tape, and no two parameters belong together elsewhere
 export function cutBatches(

@@ -28,8 +28,8 @@ const segmentBytes = 1_048_576;
 const sequenceLimit = 100_000_000;
 
 /**
- * Stores records that the server refused, with its reasons. They are kept for inspection and sent
- * again only by `millrace replay`. Every process writes its own segments. No method throws.
+ * Stores records that the server refused or that were abandoned, with the reasons. They are kept for inspection and
+ * sent again only by `millrace replay`. Every process writes its own files, called segments. No method throws.
  */
 export class DeadLetters {
   readonly #folder: QuarantineFolder;
@@ -48,7 +48,7 @@ export class DeadLetters {
     this.#onFault = onFault;
   }
 
-  /** Stores a sequence of records. */
+  /** Stores the sequence of records in `body`, together with the reason why they became dead letters. */
   write(body: Uint8Array, records: number, note: DeadLetterReason): void {
     const text = Buffer.from(JSON.stringify(note));
     const head = Buffer.alloc(4);

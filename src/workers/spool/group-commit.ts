@@ -18,7 +18,7 @@ export interface GroupCommitOptions {
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #unflushedSegments = new Set<OpenSegment>();
-  /** Sets the timer in the next turn, because the call that records a run must not start timers. */
+  /** Sets the timer in the next turn of the event loop, because the call that records a run must not start timers. */
   readonly #turn = new NextTurn(() => this.#setTimer());
   #timer: NodeJS.Timeout | undefined;
 
@@ -52,7 +52,7 @@ export class GroupCommit {
   #setTimer(): void {
     if (this.#timer === undefined) {
       this.#timer = setTimeout(() => this.#commit(), this.#options.intervalMs);
-      // The timer is unref'd, because a process that ends commits in `close`.
+      // The timer does not keep the process alive: when the process ends, `close` commits what is left.
       this.#timer.unref();
     }
   }

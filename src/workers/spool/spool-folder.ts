@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, statSync } from "node:fs";
 import type { Stats } from "node:fs";
 
-/** Only the owner may read: spooled runs are as private as the runs themselves. */
+/** The mode of the spool's folders. Only the owner has access, because recorded runs can contain private data. */
 export const folderMode = 0o700;
 
 const otherUsersCanWrite = 0o002;

@@ -19,11 +19,11 @@ const oldestVersion = 1;
 
 /** What the body of a frame contains. */
 export const frameKind = {
-  /** A sequence of records, as on a tape. */
+  /** A sequence of records, in the same format as in memory. */
   records: 1,
   /** The length (u32) of a JSON text with the reason, the text itself, then a sequence of records. */
   refused: 2,
-  /** One record, written when it was recorded. Consecutive frames of this kind form one tape. */
+  /** One record, written as soon as it was recorded. A reader joins the records of such frames into sequences. */
   journal: 3,
 } as const;
 

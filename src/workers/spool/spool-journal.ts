@@ -23,7 +23,7 @@ export interface JournalFunctions {
    * @throws the same errors as {@link JournalFunctions.writeRecord}.
    */
   readonly writeRecords: (segment: OpenSegment, records: StoredRecords) => void;
-  /** Keeps the segment in the spool, from which a later process sends it. */
+  /** Keeps the segment in the spool, so that its records are sent later. */
   readonly keepSegment: (segment: OpenSegment) => void;
   /** Deletes the segment. */
   readonly deleteSegment: (segment: OpenSegment) => void;
@@ -31,10 +31,11 @@ export interface JournalFunctions {
 }
 
 /**
- * Keeps one tape's records on disk while their outcome is unknown. The records are written either
- * before the tape is sent, so that a record survives the process once the call that recorded it
- * returned, or when a first attempt to send failed. No method throws. A record that can't be
- * written is still in memory, as without a journal.
+ * Keeps the records of one tape, which is a buffer of recorded runs, on disk while it is not known
+ * whether they are delivered. The records are written either before the tape is sent, so that a
+ * record survives the process once the call that recorded it returned, or when a first attempt to
+ * send failed. No method throws. A record that can't be written is still in memory, as without a
+ * journal.
  *
  * A journal is empty until its first write and broken after a failed one. It ends with `keepSpooled` or `discard`.
  */
@@ -80,7 +81,7 @@ export class SpoolJournal {
     this.#segment?.seal();
   }
 
-  /** Deletes the records from disk. Call it when their outcome is known. */
+  /** Deletes the records from disk. Call it when none of them is to be sent from this journal any more. */
   discard(): void {
     if (this.#segment !== undefined) {
       this.#functions.deleteSegment(this.#segment);
@@ -88,8 +89,8 @@ export class SpoolJournal {
   }
 
   /**
-   * Leaves the tape's records on disk as spooled. `records` is their number. Returns false if the segment does not
-   * contain all of them.
+   * Leaves the records on disk in the spool, so that they are sent later. `records` is the number of records that are
+   * still to be sent. Returns false unless the segment contains exactly that many.
    */
   keepSpooled(records: number): boolean {
     const segment = this.#segment;

@@ -25,9 +25,9 @@ export interface SpoolOptions {
 export interface SpoolLoss {
   /** `evicted`: deleted because of the quota. `gone`: the file disappeared or can't be read. */
   readonly cause: "evicted" | "gone";
-  /** Records of this process, which it counted as spooled. */
+  /** Number of removed records that this process wrote and counted as spooled. */
   readonly ownRecords: number;
-  /** Records of earlier processes, which this process has not counted yet. */
+  /** Number of removed records that earlier processes wrote and that this process has not counted yet. */
   readonly inheritedRecords: number;
 }
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { frameKind, readSegment, parseSalt } from "./spool-format.ts";
 import type { Segment } from "./spool-segment.ts";
 
-/** A tape that was read from disk. */
+/** A tape, which is a buffer of recorded runs, that was read from disk. */
 export interface StoredTape {
-  /** A sequence of records, as on a tape. */
+  /** A sequence of records, in the same format as in memory. */
   readonly body: Uint8Array;
   readonly records: number;
 }
@@ -31,7 +31,7 @@ export interface SegmentContent {
 
 /** Maximum bytes of a segment file. A longer file was not written by a spool. */
 const maxFileBytes = 2_147_483_647;
-/** Bytes at which a tape that is built from single records is complete. */
+/** Records that were written one by one are joined into tapes (buffers of records) of about this many bytes. */
 const tapeBytes = 1_048_576;
 
 /**

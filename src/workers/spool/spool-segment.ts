@@ -9,7 +9,7 @@ export type SpoolFileSystem = Pick<
   "openSync" | "writevSync" | "fsync" | "fsyncSync"
 >;
 
-/** Only the owner may read: spooled runs are as private as the runs themselves. */
+/** The mode of the spool's files. Only the owner has access, because recorded runs can contain private data. */
 const fileMode = 0o600;
 
 /** A file of the spool with records, written by this process or an earlier one. */

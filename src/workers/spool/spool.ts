@@ -12,7 +12,7 @@ import { OpenSegment } from "./spool-segment.ts";
 import type { FrameDescription, Segment, SpoolFileSystem } from "./spool-segment.ts";
 import { QuarantineFolder } from "./quarantine-folder.ts";
 
-/** A tape that was read from the spool. */
+/** A tape, which is a buffer of recorded runs, that was read from the spool. */
 export interface SpooledTape extends StoredTape {
   /** Whether this process wrote the records and counts them as spooled. */
   readonly isOwn: boolean;
@@ -37,9 +37,9 @@ const segmentsInQuota = 8;
 export const quarantineFolderName = "aside";
 
 /**
- * Stores tapes on disk. They are appended to segments in the writer directory of this process, and
- * read back in order of age, tapes of ended processes first. A write blocks while the operating
- * system copies the bytes. Only the group commit waits for the disk, and it is asynchronous.
+ * Stores tapes, the buffers of recorded runs, on disk. They are appended to files, called segments, in the writer
+ * directory of this process, and read back in order of age, tapes of ended processes first. A write blocks while the
+ * operating system copies the bytes. Only the group commit waits for the disk, and it is asynchronous.
  */
 export class Spool {
   readonly #options: SpoolOptions;
@@ -104,7 +104,7 @@ export class Spool {
   }
 
   /**
-   * Creates a journal for one tape, which keeps its records on disk until their outcome is known.
+   * Creates a journal, which keeps the records of one tape on disk while it is not known whether they are delivered.
    */
   createJournal(): SpoolJournal {
     return new SpoolJournal({
@@ -142,7 +142,7 @@ export class Spool {
   }
 
   /**
-   * Call it when the outcome of the tape from {@link readNextTape} is known. After the last tape of a
+   * Call it when the tape from {@link readNextTape} need not be sent again. After the last tape of a
    * segment its file is deleted.
    */
   completeTape(): void {

@@ -147,8 +147,8 @@ export class WriterDirectories {
         join(this.#folder, toFreeDirectoryName(path.slice(this.#folder.length + 1))),
       );
     } catch {
-      // Either the directory was deleted, or it still has this process's name. Then another process takes it over when
-      // this process has ended.
+      // Either the directory was deleted, or it keeps the name that marks it as owned by this process. In the second
+      // case another process takes it over after this process has ended.
     }
   }
 

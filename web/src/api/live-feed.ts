@@ -17,7 +17,10 @@ const liveQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** The live report and the last error of its stream. The stream reconnects by itself. */
+/**
+ * The live report (the activity of the last five minutes) and the last error of the event stream that updates it. The
+ * stream reconnects by itself.
+ */
 export function useLiveReport(): {
   readonly live: LiveReport | undefined;
   readonly error: Error | undefined;

@@ -13,7 +13,10 @@ import {
 import type { Parameters } from "../../storage/query.ts";
 import { hasOneOfIds } from "./example-ids.ts";
 
-/** Values of the conditions that a query contains at most once. A built query can be run again with other values. */
+/**
+ * The values of those conditions that a query on examples contains at most once each. Once such a query is built, it
+ * can be run again with other values.
+ */
 export interface ScopeValues {
   readonly tenantId: string;
   /** Time of the version to read; the newest version if omitted. */
@@ -38,7 +41,7 @@ export function createScopeConditions(values: Parameters<ScopeValues>): Expressi
   const conditions: Expression<boolean>[] = [
     isWithinTimeLimit("e.key"),
     sql`${tenantId} = ${values.tenantId}`,
-    // The index on rows of the newest version requires exactly this condition.
+    // SQLite uses its index on the rows of the newest version only if the query contains exactly this condition.
     versionTime === undefined
       ? sql`${endMicros} IS NULL`
       : sql`e.from_us <= ${versionTime} AND (${endMicros} IS NULL OR ${endMicros} > ${versionTime})`,

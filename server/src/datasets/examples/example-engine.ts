@@ -31,7 +31,10 @@ export interface ExampleTextSearch {
   ): Promise<readonly ExampleRow[]>;
 }
 
-/** Writes to examples that each engine implements itself. An engine may return its results at once or as promises. */
+/**
+ * The writes to examples that each database engine implements itself. An engine may return its results at once or as
+ * promises.
+ */
 export interface ExampleWriteEngine {
   /** Assigns consecutive keys to new rows, and returns the first key. Keys are never reused. */
   assignKeys(count: number): number | Promise<number>;

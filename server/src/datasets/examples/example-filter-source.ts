@@ -5,7 +5,7 @@ import { objectSql } from "../../filter/json-sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 
 /**
- * Compiles a filter expression over the fields `exampleFields` into a condition on the row `e` of `examples`.
+ * Compiles a filter expression over the fields `exampleFields` into a condition on the row `e` of the table `examples`.
  */
 export const compileExampleFilter = (filter: CheckedFilter): Sql =>
   compileFilter(filter, createExampleSource("e"));

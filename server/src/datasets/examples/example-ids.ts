@@ -38,8 +38,8 @@ export interface ExampleTables {
 }
 
 /**
- * Whether the row `e` has an id. For SQLite, an index of our own finds rows that may have the id, so the id is compared
- * too.
+ * Whether the row `e` has an id. For SQLite, a table that the server keeps as an index finds the rows that may have the
+ * id, so the id itself is compared, too.
  */
 const hasId = (id: Expression<string>): Expression<boolean> =>
   perEngine<boolean>({
@@ -61,6 +61,6 @@ export const hasOneOfIds = (ids: Expression<string>): Expression<boolean> =>
 const fillEachPlaceholder = (text: string, operand: Expression<string>): Expression<boolean> =>
   fillPlaceholders(text, Array<Expression<string>>(text.split("?").length - 1).fill(operand));
 
-/** Selects from the rows `e` of all versions of an example. */
+/** Starts a query that selects from the rows of all versions of an example. The rows have the alias `e`. */
 export const selectRowsOfExample = (id: Expression<string>) =>
   createQueryBuilder<ExampleTables>().selectFrom("examples as e").where(hasId(id));

@@ -9,7 +9,7 @@ import type { ScopeValues } from "./example-conditions.ts";
 import { hasOneOfIds, selectRowsOfExample } from "./example-ids.ts";
 import type { ExampleFileTable, ExampleTables } from "./example-ids.ts";
 
-/** `to_us` of a row that is not published yet. It is before the row's `from_us`, so the row is in no version. */
+/** The `to_us` of a row that is not published yet. It is before the row's `from_us`, so the row is in no version. */
 export const stagedMicros = 0;
 
 interface ExampleQueryTables extends ExampleTables {
@@ -201,7 +201,7 @@ export const exampleQueries = {
 export interface ExampleListValues extends ScopeValues {
   /** The list contains only examples after this position. */
   readonly after?: number | undefined;
-  /** Determines the order if it is `random`. */
+  /** Determines the order of a list in random order. */
   readonly seed?: number | undefined;
   readonly limit: number;
   readonly offset: number;

@@ -203,7 +203,10 @@ export class ExampleReader implements ExampleReads {
     return location.position;
   }
 
-  /** Creates the conditions that require a query to be built for each call; see `exampleLists`. */
+  /**
+   * Creates the conditions for metadata, texts and a filter expression. A query that contains any of them is built anew
+   * for each call.
+   */
   #toConditions({ metadata, texts = [], condition }: ExampleFilter): Expression<boolean>[] {
     return [
       ...(metadata === undefined ? [] : [hasMetadata(metadata)]),
@@ -212,7 +215,7 @@ export class ExampleReader implements ExampleReads {
     ];
   }
 
-  /** Replaces a time at or after the newest version by `null`, because the newest version has a faster index. */
+  /** Replaces a time at or after the newest version by `null`: rows of the newest version have a faster index. */
   async #preferNewest<Filter extends ExampleFilter>(
     tenantId: string,
     filter: Filter,

@@ -13,7 +13,7 @@ export interface NewExampleRow {
   readonly tenantId: string;
   readonly datasetId: string;
   readonly id: string;
-  /** The position of the row that this one replaces; defaults to the row's key. */
+  /** The position of the row that this one replaces; defaults to the key of the new row. */
   readonly position?: number;
   readonly createdMicros: number;
   /** Time of the version from which on the row is valid. */
@@ -113,7 +113,7 @@ export const toFileColumns = (
   checksum: computeChecksum(bytes, id),
 });
 
-/** Converts an attachment whose bytes were inserted into the database. */
+/** Describes an attachment whose bytes were inserted into the database as `insertedRow`. */
 export function toAttachment(
   { name, mimeType }: Pick<AttachmentDraft, "name" | "mimeType">,
   insertedRow: { readonly key: number } | undefined,

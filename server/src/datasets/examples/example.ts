@@ -113,7 +113,7 @@ export interface ExampleQuery {
   readonly filter: ExampleFilter;
   readonly order: ExampleOrder;
   readonly isDescending: boolean;
-  /** Determines the order if it is `random`. */
+  /** Determines the order of the list if `order` is `random`. */
   readonly seed: number;
   /** For the order `written`: the id of the example after which the list continues. */
   readonly after?: string;
@@ -186,7 +186,7 @@ export interface ExampleReads {
   page(tenantId: string, query: ExamplePageQuery): Promise<readonly Example[]>;
   /** Finds the dataset that contains an example, or contained it before it was deleted. */
   findDatasetId(tenantId: string, exampleId: string): Promise<string | undefined>;
-  /** Returns the ids of those runs from which an existing example was created. */
+  /** Returns those of `runIds` whose run is the source of an existing example. */
   listSources(tenantId: string, runIds: readonly string[]): Promise<readonly string[]>;
   listSplits(
     tenantId: string,

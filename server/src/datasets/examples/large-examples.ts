@@ -9,6 +9,7 @@ import type {
 
 /**
  * A value that is serialized for a transfer between threads. A thread that only forwards it need not deserialize it.
+ * `unpackedType` is never set: it only lets the compiler know the type of the value.
  */
 export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly unpackedType?: Value };
 

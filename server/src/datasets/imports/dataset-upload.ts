@@ -19,7 +19,7 @@ import type { UploadForm } from "./upload-form.ts";
 
 type FormFields = UploadForm["fields"];
 
-/** `POST /datasets/upload`: creates a dataset from a CSV file. Reads return the dataset only when it is complete. */
+/** `POST /datasets/upload`: creates a dataset from a CSV file. Clients can see the dataset only when it is complete. */
 export async function uploadDataset(
   { store, folder }: { readonly store: DatasetStore; readonly folder: string },
   request: FastifyRequest,

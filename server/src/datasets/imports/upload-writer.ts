@@ -22,7 +22,7 @@ interface UploadWriterDependencies {
 }
 
 /**
- * Writes datasets that are uploaded in several writes. All of their examples belong to one version, whose time is the
+ * Stores datasets that are uploaded in several steps. All of their examples belong to one version, whose time is the
  * beginning of the upload. After a crash, incomplete datasets are deleted at the next start.
  */
 export class UploadWriter implements UploadWrites {

@@ -7,7 +7,7 @@ export interface UploadRow {
   readonly metadata: string;
 }
 
-/** Writes of a dataset that is uploaded in several writes. It becomes visible when it is complete. */
+/** The steps in which a dataset is uploaded. The dataset becomes visible when it is complete. */
 export interface UploadWrites {
   /**
    * Creates an empty dataset, which is not visible yet.

@@ -12,7 +12,7 @@ import {
   toFeedbackRow,
 } from "../feedback-row.ts";
 
-/** Adds the feedback that arrives in the same request as runs. It is synchronous, as ingest is. */
+/** Adds the feedback that arrives in the same request as runs. It is synchronous, like the code that stores runs. */
 export class SqliteRunFeedback implements RunFeedback {
   readonly #keys: TenantKeyWriter;
   readonly #queries;

@@ -11,7 +11,7 @@ import type { TenantKeyWriter } from "../../storage/sqlite/tenant-keys.ts";
 
 /**
  * The projects of runs in SQLite. Creates a project when a run first names it, and deletes projects with their runs.
- * It is synchronous, because ingest is. Projects are cached: there are few, and every run names one.
+ * It is synchronous, like the code that stores the runs. Projects are cached: there are few, and every run names one.
  */
 export class SqliteRunProjects implements RunProjects, ProjectRuns {
   readonly #statements;
@@ -100,7 +100,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
     return new LongWrite(this.#deleteAll(tenantId, ids));
   }
 
-  /** Deletes runs in slices; each project is deleted after its last run. */
+  /** Deletes runs in slices, each of which ends with `yield`. Each project is deleted after its last run. */
   *#deleteAll(tenantId: string, ids: readonly string[]): Generator<void, void> {
     const { listRuns, deleteRuns, deleteFacets, deleteStatements } = this.#statements;
     for (const id of ids) {

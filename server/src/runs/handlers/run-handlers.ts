@@ -60,7 +60,7 @@ export async function readRunStats(
   return toStatsJson(statistics, feedbackStats);
 }
 
-/** `GET /runs/{id}/share`: returns the share, or null. */
+/** `GET /runs/{id}/share`: returns the run's id and share token; null if the run is not shared. */
 export async function readRunShare(
   store: RunStore,
   request: FastifyRequest,
@@ -82,7 +82,7 @@ export async function shareRun(store: RunStore, request: FastifyRequest): Promis
   return { run_id: id, share_token: token };
 }
 
-/** `DELETE /runs/{id}/share`: revokes the share. */
+/** `DELETE /runs/{id}/share`: stops sharing a run, so that its token is no longer valid. */
 export async function unshareRun(
   store: RunStore,
   request: FastifyRequest,
@@ -92,7 +92,7 @@ export async function unshareRun(
   return reply.type(jsonType).send("null");
 }
 
-/** `GET /public/{share_token}/run`: returns a shared run; needs no key. */
+/** `GET /public/{share_token}/run`: returns a shared run. The request needs no access key. */
 export async function readSharedRun(
   { store, links }: WithLinks<RunStore>,
   request: FastifyRequest,

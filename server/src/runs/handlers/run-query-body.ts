@@ -89,7 +89,7 @@ function parseFilter(body: RunQueryBody): RunFilter {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
-/** `search_filter` is a second filter on the run itself; both must match. */
+/** Parses `filter` and `search_filter`, which both apply to the run itself. A run must match both. */
 function parseRunFilters(body: RunQueryBody): readonly CheckedFilter[] | undefined {
   const filters = (["filter", "search_filter"] as const)
     .map((name) => readFilter(runFields, name, body[name]))

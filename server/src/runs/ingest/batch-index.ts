@@ -8,8 +8,8 @@ import { columnNames } from "./run-members.ts";
 import { wordsPerMember, notAnObject, wordsPerRun } from "./walk-layout.ts";
 
 /**
- * The positions of the runs of a batch and of their members. The columns of both tables are described in
- * `walk-layout.ts`.
+ * The positions of the runs of a batch and of their members in its body. `runs` and `members` are tables whose numbers
+ * are stored row by row; `walk-layout.ts` describes their columns.
  */
 export interface BatchIndex {
   readonly body: Buffer;
@@ -26,7 +26,7 @@ export interface RunRange {
   readonly count: number;
 }
 
-/** The names whose codes are the same in every index. */
+/** The member names that have the same code (index in `names`) for every batch. */
 export const knownNames: readonly string[] = [...columnNames, ...payloadFields, "tags"];
 
 /**

@@ -125,7 +125,7 @@ export class BatchWalk {
   }
 
   /**
-   * Whether a UTF-8 text is one JSON value. Returns false also if the text is too short or too long for the module.
+   * Whether a UTF-8 text is one JSON value. Also returns false if the text is too short or too long for the module.
    */
   isJson(text: Buffer): boolean {
     const { length } = text;

@@ -29,12 +29,12 @@ const comma = Buffer.from(",");
 const openBracket = Buffer.from("[");
 
 /**
- * Joins the fields of one request that were sent in chunks (`model/options/content-deduplication`), within one size
- * limit for all of them.
+ * Joins the fields of one request that were sent in chunks (see `model/options/content-deduplication`), within one
+ * size limit for all of them.
  */
 export class ChunkReader {
   readonly #source: TenantContent | undefined;
-  /** Total size that the fields of this request that are joined from now on may have. */
+  /** How many more bytes may be joined for the fields of this request. */
   #remainingBytes: number = serverLimits.bodyBytesMax;
 
   constructor(source: TenantContent | undefined) {
@@ -43,7 +43,7 @@ export class ChunkReader {
 
   /**
    * Returns the part with its chunks joined, or with a fault if they can't be joined. A part that was not sent in
-   * chunks is returned unchanged. `traceId` returns the trace id that the run contains.
+   * chunks is returned unchanged. `findTraceId` returns the trace id that the run contains.
    *
    * @throws RequestError 413: the joined fields of this request exceed the body size limit.
    */

@@ -12,7 +12,7 @@ export interface ReceivedList {
   readonly sizeBytes: number;
 }
 
-/** Thrown if the chunks of a field can't be joined. The message continues a sentence whose subject is the part. */
+/** Thrown if the chunks of a field can't be joined. The message continues a sentence that begins with the part name. */
 export class ChunkError extends Error {}
 
 /** Approximate memory of a text or a list in addition to its bytes. */

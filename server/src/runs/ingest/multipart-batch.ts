@@ -139,8 +139,8 @@ export class MultipartBatch {
       this.#chunkReader.joinPart(part, () => readValue(run.mainPart ?? noMembers, "trace_id")),
       (json) => {
         if (getBatchWalk()?.isJson(json) !== true) {
-          // The module does not describe the error, so the cursor parses the text again and throws an error that
-          // does.
+          // The WebAssembly module can't describe the error, so the cursor parses the text again and throws an error
+          // with a description.
           new JsonCursor(json).assertOneValue();
         }
         run.fields.set(name.field, json);

@@ -12,7 +12,7 @@ const defaultTimes: SweeperTimes = { sweepIntervalMs: 60_000, stepPauseMs: 100 }
 
 /**
  * Deletes the runs that have expired under the retention rules. It works in small steps with pauses between them, and
- * each step is a write like any other. The timer does not keep the process alive. The server calls `end` when it
+ * each step is a write like any other. The timer does not keep the process alive. The server calls `close` when it
  * closes.
  */
 export class RetentionSweeper {

@@ -28,7 +28,7 @@ export interface RunView {
   readonly feedbackStats?: FeedbackStats | undefined;
   /** Creates the URL of an attachment. If absent, the response contains no attachments. */
   readonly link?: ((file: RunFile) => string) | undefined;
-  /** The names of the payloads' members, which are the same in most runs of a page. */
+  /** Cache of the names of the payloads' members, which are the same in most runs of a page. */
   readonly names?: NameCache | undefined;
 }
 

@@ -27,7 +27,7 @@ export interface ListView {
   readonly needed: ReadonlySet<string>;
   /** The parts of a run that must be read. */
   readonly parts: ReadonlySet<RunPart>;
-  /** The names of the payloads' members, which are the same in most runs of a list. */
+  /** Cache of the names of the payloads' members, which are the same in most runs of a list. */
   readonly names: NameCache;
 }
 
@@ -103,7 +103,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Nested too deeply, or a string that was cut: the caller shows the raw text.
+    return undefined; // The JSON is nested too deeply, or the text of a preview was cut off within an escape.
   }
 }
 

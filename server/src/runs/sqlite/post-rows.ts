@@ -122,7 +122,7 @@ function toRow(record: RunRecord): RunRow | undefined {
   const position = canBeRow ? resolvePosition(record, undefined, () => undefined) : undefined;
   return position === undefined || "reason" in position
     ? undefined
-    : // The time is not used: a record with a dotted order has a start.
+    : // `nowMicros` is not used: if a record names no start time, its dotted order contains one.
       mergeRecord(undefined, record, { position, defaultProjectId: "", nowMicros: 0 });
 }
 

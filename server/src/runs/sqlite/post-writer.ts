@@ -26,7 +26,7 @@ interface BatchDependencies {
   readonly bodies: Uint8Array;
   /**
    * Applies one new run by itself. Called if the statement that inserts this run and others failed because one of them
-   * exists already, or if the run has a qualified key.
+   * exists already, or if the run has a qualified key: its id and the tenant id.
    */
   readonly applyRecord: (record: RunRecord) => void;
   /** Returns those of the tenant's run ids that have a qualified key (`tenant-keys.ts`). */

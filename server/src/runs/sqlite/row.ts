@@ -29,7 +29,7 @@ export const runColumns = [
 export const parsedColumns = [...runColumns, "measured"] as const;
 
 /**
- * Like {@link parsedColumns}, but reads texts of clients in full, also after a NUL. Required if the row is written
+ * Like {@link parsedColumns}, but reads texts in full, even if they contain a NUL. Required if the row is written
  * back.
  */
 export const wholeColumns = parsedColumns.map((name) =>

@@ -161,7 +161,8 @@ function createTraceCondition(
 }
 
 /**
- * Creates the condition for the root of a trace: its id is the trace id, and its key is that id or the qualified key.
+ * Creates the condition for the root of a trace: its id is the trace id, and its database key is that id, or the id
+ * qualified by the tenant id.
  */
 const createRootCondition = (tenantId: string): Sql => ({
   sql: `q.id IN (r.trace_id, ${qualifiedKeySql("r.trace_id", "?")})`,

@@ -360,7 +360,7 @@ const createRowsCondition = (rows: readonly number[]): Conditions => ({
   values: [JSON.stringify(rows)],
 });
 
-/** Adds the parts by which descendants are found, if they are requested. */
+/** Adds the parts of a run that are needed to find its descendants, if the query requests descendants. */
 const toParts = ({ parts, withChildren }: RunQuery): RunQuery["parts"] =>
   parts !== undefined && withChildren
     ? new Set([...parts, "traceId", "dottedOrder", "tenantId"] as const)

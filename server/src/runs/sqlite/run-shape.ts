@@ -11,7 +11,7 @@ export interface FoundRun extends Pick<
   readonly rowId: number;
 }
 
-/** The columns to read of runs, and how to create a run from their values. */
+/** The columns to read for each run, and how to create a run from their values. */
 export interface RunShape {
   /** Columns of `runs r` and of the joined tables. */
   readonly columns: readonly string[];

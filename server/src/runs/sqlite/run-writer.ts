@@ -261,7 +261,7 @@ export class RunWriter implements RunWrites {
     return "accepted";
   }
 
-  /** Moves a run whose trace id was only assumed to its actual trace. */
+  /** Moves a run to its actual trace. Until now, its trace id was only assumed. */
   #changeTrace(id: string, { traceId }: Pick<TracePosition, "traceId">): void {
     for (const updateTraceId of this.#statements.updateTraceIds) {
       updateTraceId.run([traceId, id]);
@@ -319,7 +319,10 @@ interface OwnRun {
   readonly previous: RunRow | undefined;
 }
 
-/** Returns the row with the run's key in place of its id. The ids of its position in the trace are not replaced. */
+/**
+ * Returns the row with the run's database key in place of its id. The ids of its position in the trace are not
+ * replaced.
+ */
 const replaceIdByKey = (row: RunRow, key: string): RunRow =>
   row.id === key ? row : { ...row, id: key };
 

@@ -97,8 +97,8 @@ export class SpanRows {
   }
 
   /**
-   * Whether another span directly below a trace's placeholder could also become the trace's top run: a root span, or,
-   * if this span is an entry span, another entry span.
+   * Whether another span directly below `top`, the placeholder at the top of a trace, could also become the trace's top
+   * run: a root span, or, if this span is an entry span, another entry span.
    */
   hasCompetitor(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
     return (

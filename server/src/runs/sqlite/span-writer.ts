@@ -45,8 +45,8 @@ export class SpanWriter {
   }
 
   /**
-   * Returns the record with its key in place of the id, and with the position that follows from the spans received so
-   * far.
+   * Returns the record with the run's database key in place of its id, and with the position that follows from the
+   * spans received so far.
    */
   resolvePosition(tenantId: string, record: SpanRunRecord): RunRecord {
     const { span } = record;
@@ -227,8 +227,8 @@ export class SpanWriter {
   }
 
   /**
-   * Returns the key of a run of the tenant, whether the run exists or not. Assigns a qualified key if the id belongs
-   * to another tenant's run.
+   * Returns the database key of a run of the tenant, whether the run exists or not. If the id belongs to another
+   * tenant's run, assigns a key that contains the tenant id, too.
    */
   #findOrAssignKey(tenantId: string, id: string): string {
     const key = this.#keys.keyOf("run", tenantId, id);

@@ -35,8 +35,8 @@ export class TraceReader implements TraceReads {
   }
 
   readPage(tenantId: string, { traceId, limit, afterId = "", since }: TraceQuery): TracePage {
-    // Read the mark first: if a run changes between the two queries, it is returned now, and again by a query since
-    // this mark.
+    // Read the mark before the runs: a run that changes between the two queries is then returned twice, now and by the
+    // next query with this mark as `since`. Otherwise the next query would miss the change.
     const mark = Number(parseRows(this.#statements.mark.all())[0]?.[0] ?? 0);
     if (since !== undefined && since === mark) {
       return { runs: [], mark };

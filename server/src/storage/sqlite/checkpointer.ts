@@ -11,8 +11,8 @@ const checkpointBytes = 33_554_432;
 /** Milliseconds to wait after a deletion, so that the data of successive deletions is erased together. */
 const eraseDelayMs = 500;
 /**
- * Milliseconds until a checkpoint is repeated that could not write back all pages, because a query was still reading
- * an earlier state of the database.
+ * Milliseconds to wait before a checkpoint is repeated, if it could not write back all pages because a query was still
+ * reading an earlier state of the database.
  */
 const retryMs = 1_000;
 
@@ -43,7 +43,7 @@ export class Checkpointer {
     this.#path = path;
   }
 
-  /** Must be called after each commit, with the bytes of payloads that it stored. */
+  /** Must be called after each commit, with the number of payload bytes that the commit stored. */
   addBytes(bytes: number): void {
     this.#bytesSinceCheckpoint += bytes;
     if (this.#bytesSinceCheckpoint >= checkpointBytes) {
@@ -112,7 +112,7 @@ export class Checkpointer {
       workerData: this.#path,
     });
     worker.on("message", (result: WriteBackResult) => this.#onWrittenBack(result));
-    // An exit event follows each error.
+    // An `exit` event follows each error and is handled below.
     worker.on("error", () => undefined);
     worker.once("exit", () => {
       this.#worker = undefined;

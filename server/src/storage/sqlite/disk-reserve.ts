@@ -64,7 +64,7 @@ export class DiskReserve {
     return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Enlarges the reserve file. Returns false and changes nothing if there is not enough space. */
+  /** Enlarges the reserve file by `bytes`. Returns false and changes nothing if there is not enough space. */
   grow(bytes: number): boolean {
     const previousBytes = this.bytes;
     let fileDescriptor: number | undefined;

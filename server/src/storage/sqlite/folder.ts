@@ -62,7 +62,7 @@ export function restrictFiles(path: string): void {
   }
 }
 
-/** The server's files: those next to the database, uploads in progress, and the key of share tokens. */
+/** Names of the server's files: the database and the files next to it, uploads in progress, and the token keys. */
 const serverFilePattern = /^(?:millrace\.|upload-|token\.key)/;
 const isWindows = process.platform === "win32";
 

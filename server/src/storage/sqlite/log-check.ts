@@ -14,8 +14,9 @@ const headerBytes = 32;
 const frameHeaderBytes = 24;
 
 /**
- * Reads a write-ahead log as SQLite does for recovery: up to the first page whose checksum does not match all pages
- * before it. Later pages with the same salt were also written, but SQLite does not read them.
+ * Reads a write-ahead log as SQLite does for recovery: up to the first page whose checksum, which also covers all pages
+ * before it, does not match. Later pages with the salt of the log's header were also written, but SQLite does not read
+ * them.
  */
 export function checkLog(databasePath: string): LogState {
   const fileDescriptor = openIfExists(`${databasePath}-wal`);

@@ -18,7 +18,7 @@ const defaultDelayMs = 250;
  * that the writer thread can continue.
  *
  * This class opens the log with a file descriptor of its own. Closing the descriptor releases no lock of SQLite,
- * because SQLite locks only the two other files.
+ * because SQLite never locks the log, only the database file and its shared-memory file.
  */
 export class LogSync {
   readonly #path: string;
@@ -45,7 +45,7 @@ export class LogSync {
     const nowMs = performance.now();
     this.#dirtySinceMs ??= nowMs;
     if (nowMs - this.#dirtySinceMs >= this.#delayMs) {
-      // While commits follow each other without a pause, no timer fires.
+      // Start the sync here, because no timer fires while commits follow each other without a pause.
       this.#startSync();
     } else {
       this.#timer ??= setTimeout(() => this.#startSync(), this.#delayMs);

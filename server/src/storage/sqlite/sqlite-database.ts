@@ -38,8 +38,8 @@ class RowStatement {
 }
 
 /**
- * Maximum number of cached statements of queries that are built for each call. The least recently used statements are
- * dropped.
+ * Maximum number of cached statements for queries that are built anew for each call. The least recently used statements
+ * are dropped.
  */
 const maxStatements = 100;
 

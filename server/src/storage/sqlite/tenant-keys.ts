@@ -3,10 +3,10 @@ import type { KeyKind, RowKeys } from "../row-keys.ts";
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
-/** Like `idOf`, as an SQL expression. */
+/** An SQL expression for the id of a row: the beginning of the row's key. `key` is an SQL expression, too. */
 export const idSql = (key: string): string => `substr(${key}, 1, ${idLength})`;
 
-/** Like `createQualifiedKey`, as an SQL expression. */
+/** An SQL expression for a qualified key: the id, a slash and the tenant id. Both ids are SQL expressions, too. */
 export const qualifiedKeySql = (id: string, tenantId: string): string =>
   `(${id} || '/' || ${tenantId})`;
 

@@ -32,7 +32,7 @@ export function writeBack(db: Connection): WriteBackResult {
 }
 
 /**
- * Calls `write` repeatedly, until only few pages were added to the write-ahead log during the last call. The
+ * Calls `write` repeatedly, until only a few pages were added to the write-ahead log during the last call. The
  * remaining pages can then be written back in a moment between two commits. Returns the last result.
  *
  * A log that was written back completely is not truncated: the next commit reuses it from its beginning.

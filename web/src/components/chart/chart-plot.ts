@@ -7,7 +7,7 @@ export interface PlotOptions {
   readonly scale: "time" | "number";
   readonly height: number;
   readonly format: (value: number) => string;
-  /** Called with the index under the pointer, or `undefined` when the pointer leaves the plot. */
+  /** Called with the index of the position under the pointer, or `undefined` when the pointer leaves the plot. */
   readonly onPoint: (index: number | undefined) => void;
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect: ((from: number, to: number) => void) | undefined;

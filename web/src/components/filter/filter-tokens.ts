@@ -1,5 +1,6 @@
 /** A token of a filter that the user is typing. The last text token may lack its closing quote. */
 export interface FilterToken {
+  /** `mark` is a parenthesis, a bracket or a comma; `other` is any other character. */
   readonly kind: "name" | "text" | "number" | "mark" | "other";
   /** Offsets in the filter: the first character, and the one after the last. */
   readonly from: number;

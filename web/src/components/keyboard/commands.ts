@@ -4,7 +4,7 @@ import { useEffect } from "react";
 export interface Command {
   readonly id: string;
   readonly label: string;
-  /** The heading under which it is listed: `Pages`, `Projects` or `This page`. */
+  /** The group that the command palette shows next to the label, such as `Pages`, `Project` or `This page`. */
   readonly group: string;
   /** The shortcut, such as `g h` or `?`. */
   readonly keys?: string;

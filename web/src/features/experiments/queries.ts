@@ -35,7 +35,7 @@ export const createExperimentsQuery = (datasetId: string) =>
       page.length < experimentPageSize ? undefined : pages.length * experimentPageSize,
   });
 
-/** The names of experiments by id, even of those on pages of the list that are not loaded. */
+/** The names of experiments by id. Also finds experiments on pages of the experiment list that are not loaded. */
 export const createExperimentNamesQuery = (ids: readonly string[]) =>
   queryOptions({
     queryKey: ["experiment-names", ids],
@@ -122,7 +122,7 @@ export const createComparisonQuery = (
     placeholderData: keepPreviousData,
   });
 
-/** One complete run of an experiment. */
+/** One run of an experiment, with its whole outputs; a comparison contains only their beginning. */
 export interface ExampleRun {
   readonly id: string;
   readonly traceId: string;
@@ -131,7 +131,7 @@ export interface ExampleRun {
   readonly error: string | undefined;
 }
 
-/** The complete runs of experiments on one example, with its inputs and reference outputs. */
+/** The runs of experiments on one example, with their whole outputs and the example's inputs and reference outputs. */
 export const createExampleRunsQuery = (
   datasetId: string,
   {

@@ -24,7 +24,7 @@ export interface FeedbackTrend {
   readonly isComplete: boolean;
   readonly fromMs: number;
   readonly toMs: number;
-  /** All keys of the project, with the count `n` of their feedback. */
+  /** The keys of the project's feedback in the time range, each with its number `n` of entries and their mean score. */
   readonly keys: readonly {
     readonly key: string;
     readonly n: number;
@@ -41,7 +41,7 @@ export interface FeedbackTrend {
   }[];
   /** Number of scores in equal steps from the lowest to the highest score. */
   readonly histogram: readonly { readonly from: number; readonly to: number; readonly n: number }[];
-  /** The most frequent values. */
+  /** The most frequent values in the feedback with this key. */
   readonly values: readonly string[];
 }
 

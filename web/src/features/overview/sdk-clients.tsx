@@ -5,7 +5,7 @@ import { Ago } from "../../components/time/ago.tsx";
 
 const countNames = ["accepted", "delivered", "pending", "spooled", "rejected", "dropped"] as const;
 
-/** The record counts that SDK clients reported in the last minute. */
+/** A table of the SDK clients that sent a report in the last minute, with the numbers of records from their reports. */
 export const SdkClients = ({ senders }: { readonly senders: readonly SdkClient[] }) => (
   <section className="table-section">
     <h2>SDK clients</h2>

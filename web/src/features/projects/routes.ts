@@ -21,8 +21,8 @@ interface ProjectsSearch {
 }
 
 /**
- * Parses the search parameters of a URL. A name that is a number is converted to a text; any other name that is not a
- * text is left out.
+ * Parses the search parameters of a URL. A name that is a number is converted to a string; any other name that is not
+ * a string is left out.
  */
 export function parseProjectsSearch(search: Readonly<Record<string, unknown>>): ProjectsSearch {
   const { name } = search;

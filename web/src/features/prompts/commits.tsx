@@ -23,7 +23,7 @@ import type { PromptAddress } from "./queries.ts";
 interface CommitsProps {
   readonly prompt: Prompt;
   readonly address: PromptAddress;
-  /** Hash of the commit that the URL names; `undefined` for the latest commit. */
+  /** The commit in the URL: a hash, the beginning of a hash, or a tag; `undefined` for the latest commit. */
   readonly commit: string | undefined;
   /** Hash of the commit to compare with; `undefined` for the parent. */
   readonly against: string | undefined;

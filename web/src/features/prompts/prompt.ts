@@ -54,7 +54,7 @@ export interface CommitTag {
   readonly hash: string;
 }
 
-/** Shortens a hash for display. The server finds a commit by this beginning of its hash. */
+/** Returns the beginning of a hash, for display and for links. The server also finds the commit by this beginning. */
 export const shortenHash = (hash: string): string => hash.slice(0, 8);
 
 /** @throws TypeError `value` is not a prompt. */

@@ -149,8 +149,10 @@ function fillSegment(segment: Segment, stack: readonly unknown[]): string {
 }
 
 /**
- * Renders Mustache segments. A section renders once for each item of a list, and once for any other value that is not
- * empty, with the value as the innermost context. An inverted section renders once if its value is empty.
+ * Replaces variables and sections in the segments of a Mustache template. `stack` contains the contexts in which names
+ * are looked up, the innermost last. A section renders once for each item of a list, with the item as the innermost
+ * context, and once for any other value that is not empty, with that value as the innermost context. An inverted
+ * section renders once if its value is empty.
  */
 function fillBlock(segments: readonly Segment[], stack: readonly unknown[]): string {
   let filledText = "";

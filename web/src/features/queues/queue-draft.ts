@@ -106,7 +106,10 @@ const formatChoice = ({ label, score }: Choice): string =>
 export const parseNumber = (value: number | string): number | undefined =>
   value === "" || Number.isNaN(Number(value)) ? undefined : Number(value);
 
-/** Parses one choice per line. A number at the start of a line is the score; otherwise the score is the line's index. */
+/**
+ * Parses one choice per line: a score and a label (`2 = good`), only a score (`2`), or only a label (`good`). The score
+ * of a choice without one is its index among the choices.
+ */
 export function parseChoices(text: string): readonly Choice[] {
   const lines = text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
   return lines.map((line, index): Choice => {

@@ -5,7 +5,7 @@ import type { QuickFilterProps } from "./pair-menu.tsx";
 import { useRunValues } from "./queries.ts";
 import { findQuickValue, setQuickFilter } from "./quick-filters.ts";
 
-/** Frequently used conditions, which are added to the filter. */
+/** Menus that set frequently used conditions of the filter. */
 export const QuickFilterBar = (props: QuickFilterProps) => (
   <>
     <ValueMenu {...props} label="Status" field="status" comparator="eq" values={statuses} />

@@ -10,7 +10,7 @@ export interface RunItem {
   readonly runType: string;
   readonly status: RunStatus;
   readonly startMs: number;
-  /** Absent while the run is open. */
+  /** Absent while the run has not ended. */
   readonly endMs: number | undefined;
   readonly firstTokenMs: number | undefined;
   readonly tokens: number | undefined;

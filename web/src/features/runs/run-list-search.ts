@@ -8,7 +8,7 @@ export interface RunListSearch {
   readonly filter?: string;
   /** Present when all runs are listed. @defaultValue root runs only */
   readonly all?: true;
-  /** A time range that ends now. Excludes `from` and `to`. */
+  /** A time range that ends now. If it is present, `from` and `to` are left out. */
   readonly last?: TimePreset;
   /** Start and end of a fixed time range, ISO 8601. */
   readonly from?: string;
@@ -25,7 +25,7 @@ export const listSorts = ["start-asc", "latency-desc", "latency-asc"] as const;
 export type ListSort = (typeof listSorts)[number];
 
 const maxFilterLength = 10_000;
-/** The maximum number of selected ids in the URL. A larger selection would make the URL too long and is stored in memory. */
+/** The maximum number of selected ids in the URL. More would make the URL too long; they are kept in memory instead. */
 export const maxUrlSelection = 100;
 
 /** Parses the list's part of the URL's query. Invalid values are left out. */

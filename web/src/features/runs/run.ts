@@ -11,7 +11,7 @@ export interface RunSummary {
   readonly runType: string;
   readonly status: RunStatus;
   readonly startMs: number;
-  /** Absent while the run is open. */
+  /** Absent while the run has not ended. */
   readonly endMs: number | undefined;
   /** The first line of the error, at most 300 characters; `undefined` if the request did not select the error. */
   readonly errorLine: string | undefined;

@@ -20,7 +20,7 @@ export interface TimeSelection {
   readonly to?: string | undefined;
 }
 
-/** A time range, in milliseconds since the Unix epoch. A missing end is unlimited. */
+/** A time range, in milliseconds since the Unix epoch. Without `fromMs` or `toMs`, it is unlimited on that side. */
 export interface TimeRange {
   readonly fromMs?: number;
   readonly toMs?: number;

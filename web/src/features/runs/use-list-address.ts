@@ -13,7 +13,7 @@ export type ListChanges = {
   readonly [Name in keyof RunListSearch]: RunListSearch[Name] | undefined;
 };
 
-/** Removes the time range from the URL. */
+/** The changes that remove the time range from the URL. */
 export const removedTimeRange: ListChanges = { last: undefined, from: undefined, to: undefined };
 
 /** Converts a column and an order to the `sort` parameter of the URL; `undefined` for the default, newest first. */

@@ -8,7 +8,7 @@ import { parseSharedDataset } from "../datasets/dataset.ts";
 import { parseExamples } from "../datasets/examples/example.ts";
 import type { Example } from "../datasets/examples/example.ts";
 
-/** This page size is smaller than that of a tenant's own datasets, because shared examples are sent unshortened. */
+/** This page size is smaller than that of a tenant's own datasets, because shared examples are sent in full. */
 const pageSize = 50;
 
 export const createSharedDatasetQuery = (token: string) =>

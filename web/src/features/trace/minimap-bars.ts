@@ -21,8 +21,7 @@ export function countLanes({ depths }: TraceModel): number {
 /**
  * The bars of a minimap of the given width, with one lane for each depth; the deepest runs share the last lane. Of
  * several runs that would cover the same pixels only one is drawn, so the number of bars depends on the pixels, not on
- * the number of runs.
- * Errors come last and are drawn over the others.
+ * the number of runs. The bars of failed runs come last, so that they are drawn over the others.
  */
 export function toMinimapBars(
   model: TraceModel,
@@ -35,7 +34,7 @@ export function toMinimapBars(
     readonly fullRange: TimeWindow;
     readonly width: number;
     readonly lanes: number;
-    /** The end of open runs, in microseconds since the trace's base. */
+    /** The time at which the bars of runs that have not ended stop, in microseconds since the model's `baseMicros`. */
     readonly now: number;
   },
 ): readonly MinimapBar[] {

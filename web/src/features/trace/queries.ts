@@ -13,11 +13,11 @@ import type { TraceModel } from "./trace-model.ts";
 
 const queryPath = toEndpointPath("/runs/query");
 
-/** How often a trace with open runs is queried again. */
+/** How often a trace is queried again while any of its runs has not ended. */
 const refreshMs = 1_000;
 /**
- * How often a trace of more than {@link largeTraceRuns} runs is queried again while it has open runs: its layout
- * takes longer to compute.
+ * How often a trace of more than {@link largeTraceRuns} runs is queried again while any of them has not ended: its
+ * layout takes longer to compute.
  */
 const largeTraceRefreshMs = 3_000;
 const largeTraceRuns = 10_000;
@@ -37,7 +37,7 @@ export interface LoadedTrace {
   readonly readMs: number;
 }
 
-/** All runs of a trace, without their payloads. While a run is open, the query polls for the runs that changed. */
+/** All runs of a trace, without their payloads. While any run has not ended, the query polls for changed runs. */
 export const createTraceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ["trace", traceId],
@@ -102,7 +102,7 @@ export interface TraceRunDetails extends RunDetails {
   readonly tenantId: string | undefined;
 }
 
-/** How often an open run is queried again. */
+/** How often a run is queried again while it has not ended. */
 const openRunRefreshMs = 2_000;
 
 export const createTraceRunQuery = (id: string) =>

@@ -1,4 +1,4 @@
-/** A visible time window, in microseconds since the trace's base. */
+/** A visible time window, in microseconds since the `baseMicros` of the trace's model. */
 export interface TimeWindow {
   readonly from: number;
   readonly to: number;
@@ -7,7 +7,7 @@ export interface TimeWindow {
 /** The length of the shortest time window: one microsecond, the resolution of run times. */
 const minWindowMicros = 1;
 
-/** The window from a trace's first start to its last end; open runs end at `now`. */
+/** The window from a trace's first start to its last end; `now` is the end of runs that have not ended. */
 export function computeFullRange(
   { starts, ends, count }: { starts: Float64Array; ends: Float64Array; count: number },
   now: number,
@@ -102,8 +102,8 @@ const clockSteps = [
 ];
 
 /**
- * Returns the smallest round distance between ticks of at least `least`: 1, 2 or 5 times a power of ten, or above one
- * second a distance such as 15 s or 6 h.
+ * Returns the smallest round distance between ticks that is not less than `least`, in microseconds: 1, 2 or 5 times a
+ * power of ten or, above one second, a distance such as 15 s or 6 h.
  */
 function toRoundStep(least: number): number {
   if (least > microsPerSecond) {

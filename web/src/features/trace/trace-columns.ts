@@ -22,7 +22,7 @@ export interface TraceColumns {
   readonly type: readonly number[];
   readonly types: readonly string[];
   readonly start: readonly number[];
-  /** `null` for an open run. */
+  /** `null` for a run that has not ended. */
   readonly end: readonly (number | null)[];
   /** Indexes of the failed runs. */
   readonly errors: readonly number[];

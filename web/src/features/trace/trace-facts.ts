@@ -1,7 +1,7 @@
 import { computeEnd, statusCodes } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
-/** A time interval within one run, in microseconds since the trace's base. */
+/** A time interval within one run, in microseconds since the model's `baseMicros`. */
 export interface Interval {
   /** The index of the run. */
   readonly run: number;

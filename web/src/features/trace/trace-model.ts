@@ -17,7 +17,7 @@ export interface TraceModel {
   readonly names: readonly string[];
   readonly types: readonly string[];
   readonly starts: Float64Array;
-  /** NaN while the run is open. */
+  /** NaN while the run has not ended. */
   readonly ends: Float64Array;
   readonly statuses: Uint8Array;
   /** Tokens by run index; `costs` and `firstTokens` have the same keys. */
@@ -56,8 +56,8 @@ interface TraceDraft {
 const drafts = new WeakMap<TraceModel, TraceDraft>();
 
 /**
- * Adds the runs of further pages to a trace: new runs at the end, changed runs at their existing index. It takes time
- * in proportion to all runs of the trace. Returns the same model if the pages contain no runs.
+ * Adds the runs of further pages to a trace: new runs at the end, changed runs at their existing index. The time it
+ * takes is proportional to the number of all runs of the trace. Returns the same model if the pages contain no runs.
  */
 export function growTrace(
   model: TraceModel | undefined,
@@ -78,8 +78,8 @@ export const readStatus = (model: TraceModel, run: number): TraceStatus =>
   statusNames[model.statuses[run] ?? 0] ?? "success";
 
 /**
- * Returns the end of a run's bar: `now` for an open run. If clock skew puts the end before the start, the bar ends at
- * the start.
+ * Returns the end of a run's bar: `now` for a run that has not ended. If clock skew puts the end before the start, the
+ * bar ends at the start.
  */
 export function computeEnd({ starts, ends }: TraceModel, run: number, now: number): number {
   const start = starts[run] ?? 0;
@@ -91,7 +91,7 @@ export function computeEnd({ starts, ends }: TraceModel, run: number, now: numbe
 export const isBackwards = ({ starts, ends }: TraceModel, run: number): boolean =>
   (ends[run] ?? Number.NaN) < (starts[run] ?? 0);
 
-/** Whether any run is open. */
+/** Whether any run is still running, so that the trace can change. */
 export const isGrowing = ({ statuses }: TraceModel): boolean =>
   statuses.includes(statusCodes.pending);
 

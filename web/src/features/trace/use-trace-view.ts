@@ -44,7 +44,7 @@ export interface TraceView {
   readonly fullRange: TimeWindow;
   /** The visible part of the whole time range. */
   readonly window: TimeWindow;
-  /** The moment at which the bars of open runs end, in microseconds since the trace's base. */
+  /** The moment at which the bars of runs that have not ended stop, in microseconds since the model's `baseMicros`. */
   readonly now: number;
 }
 

@@ -1,7 +1,7 @@
 import { omitUndefined, requireItems, requireText, toRecord, toText } from "../../api/parse.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-/** A saved filter of a project's runs. Conditions are in the filter language; an absent one matches every run. */
+/** A saved filter of a project's runs. Conditions are in the filter language; an absent condition matches every run. */
 export interface View {
   readonly id: string;
   readonly name: string;

@@ -30,7 +30,7 @@ interface PendingExample {
 /**
  * Parses the examples of a multipart form. They are returned in the order of their first parts.
  *
- * @throws RequestError the body is malformed.
+ * @throws RequestError if the body is malformed.
  */
 export function parseExampleParts(
   body: Buffer,

@@ -26,7 +26,7 @@ import type {
 /**
  * Parses the examples in a request body.
  *
- * @throws RequestError the body does not contain valid examples.
+ * @throws RequestError if the body does not contain valid examples.
  */
 export function readExamples({
   body,
@@ -56,7 +56,7 @@ export function readExamples({
 /**
  * Parses the changes to examples in a request body.
  *
- * @throws RequestError the body does not contain valid changes.
+ * @throws RequestError if the body does not contain valid changes.
  */
 export function readChanges({ body, format }: ExamplesBody): readonly ExampleChange[] {
   switch (format.kind) {
@@ -74,7 +74,10 @@ export function readChanges({ body, format }: ExamplesBody): readonly ExampleCha
   }
 }
 
-/** Parses a large body into parts that are serialized for the writer thread, each small enough for one slice. */
+/**
+ * Parses a large body into parts that are serialized for the writer thread. Each part is small enough to be written
+ * without blocking other writes for long.
+ */
 export function parseExamplesTask(task: ExamplesTask, body: Buffer): ParsedExamples {
   const { operation, format, datasetId } = task;
   const parsedBody = { body, format, ...(datasetId !== undefined && { datasetId }) };

@@ -63,7 +63,7 @@ export class SchemaChecks {
     return checks;
   }
 
-  /** @throws MissingChecksError a required check has no result yet. */
+  /** @throws MissingChecksError if a required check has no result yet. */
   assertNoneMissing(): void {
     if (this.#missing.length > 0) {
       throw new MissingChecksError(this.#missing);

@@ -169,8 +169,8 @@ function compileSchema(schema: JsonObject): ValidateFunction {
 }
 
 /**
- * Creates a validator for a version of JSON Schema, which the `$schema` member of the schema names; without it, for
- * version 2020-12.
+ * Creates an Ajv instance for the version of JSON Schema that the `$schema` member of a schema names, or for version
+ * 2020-12 if it is absent or names an unknown version.
  */
 function createAjv(schemaVersion: unknown): Ajv {
   const name = typeof schemaVersion === "string" ? schemaVersion : "";

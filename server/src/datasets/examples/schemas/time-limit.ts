@@ -8,7 +8,7 @@ const script = new Script("work()");
  * limit, even inside a regular expression. The interrupted work can't close what it has opened, so it must not open
  * files or connections.
  *
- * @throws TimeLimitError the work took longer than the limit.
+ * @throws TimeLimitError if the work took longer than the limit.
  */
 export function runWithin<Result>(limitMs: number, work: () => Result): Result {
   context["work"] = work;

@@ -6,7 +6,7 @@ import { datasetDeletions, datasetQueries } from "../../dataset-queries.ts";
 import type { LargeExampleWriter } from "./large-example-writer.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 
-/** Writes to datasets that also write examples, in SQLite. */
+/** The writes to datasets that also write examples, for SQLite. */
 export class SqliteDatasetExamplesWriter implements DatasetExamplesWriter {
   readonly #dependencies: DatasetWriteDependencies;
   readonly #examples: LargeExampleWriter;
@@ -21,7 +21,10 @@ export class SqliteDatasetExamplesWriter implements DatasetExamplesWriter {
     return this.#examples.updateWith(tenantId, update);
   }
 
-  /** Erases rows for about as long as a slice of a long write takes. */
+  /**
+   * Erases rows of a dataset for `writeSliceMs`, so that other writes can run between two calls. Returns whether all
+   * rows are erased.
+   */
   eraseSome(datasetId: string): boolean {
     const { exampleRows, textIndex } = this.#dependencies;
     const endMs = performance.now() + serverLimits.writeSliceMs;

@@ -7,8 +7,8 @@ import { datasetQueries } from "../../dataset-queries.ts";
 import { parseDatasetRow } from "../../dataset-row.ts";
 
 /**
- * Does for long writes what `DatasetVersions` does for other writes. The methods are synchronous, because each slice of
- * a long write runs synchronously.
+ * Does for long writes, which run in slices, what `DatasetVersions` does for other writes. The methods are synchronous,
+ * because each slice runs synchronously.
  */
 export class SqliteDatasetVersions {
   readonly #tokens;

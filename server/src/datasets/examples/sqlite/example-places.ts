@@ -2,7 +2,10 @@ import { parseRows } from "../../../storage/sqlite/rows.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import { toPlaceSql } from "./example-place-tables.ts";
 
-/** The new entries are merged into the large table when there are this many, about 2 MB. */
+/**
+ * When the table `example_places_new` has this many entries, about 2 MB, they are merged into the large table
+ * `example_places`.
+ */
 const defaultMergeThreshold = 131_072;
 
 const selectFromBothTables = (select: (table: string) => string): string =>
@@ -28,7 +31,10 @@ export const selectKeysOfIds = (idsParameter: string): string =>
 export class ExampleIdIndex {
   readonly #statements;
   readonly #mergeThreshold: number;
-  /** Undefined until the first use. Includes entries of writes that were rolled back, so a merge may come early. */
+  /**
+   * Number of entries in the table `example_places_new`; `undefined` until the first use. Includes entries of writes
+   * that were rolled back, so a merge may come early.
+   */
   #newEntryCount: number | undefined;
 
   constructor(db: Connection, mergeThreshold: number = defaultMergeThreshold) {

@@ -7,7 +7,7 @@ import { chooseVersionTime } from "../../dataset-version.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
 import type { Attachment } from "../example.ts";
 
-/** Does in SQLite what `ExampleWriter` can't do in the same way in every engine. */
+/** Implements for SQLite the writes to examples that each database engine implements itself. */
 export class SqliteExampleWriteEngine implements ExampleWriteEngine {
   readonly #dependencies: DatasetWriteDependencies;
 
@@ -91,7 +91,7 @@ export class SqliteExampleWriteEngine implements ExampleWriteEngine {
   }
 }
 
-/** Yields parts small enough for one slice, even if the examples have large attachments. */
+/** Splits items into parts. Each is small enough for one slice, even if the examples have large attachments. */
 function* splitIntoParts<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let start = 0; start < items.length; start += serverLimits.erasedPart) {
     yield items.slice(start, start + serverLimits.erasedPart);

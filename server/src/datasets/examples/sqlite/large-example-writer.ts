@@ -39,7 +39,10 @@ interface NewVersion {
   countChange: number;
 }
 
-/** {@link LargeExampleWrites} as the writer thread calls it: each method is a long write, which runs in slices. */
+/**
+ * {@link LargeExampleWrites} as the writer thread calls it: each method returns a {@link LongWrite}, which is performed
+ * in slices.
+ */
 export type LargeExampleWriteSteps = WithLongWrites<LargeExampleWrites, keyof LargeExampleWrites>;
 
 /**
@@ -414,7 +417,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     );
     stage.publish();
     const written = this.#addVersions(datasets, versions, {});
-    // A search ignores rows that have ended, so their entries in the text index can be removed after the write.
+    // A search ignores the rows that the new ones replace, so their entries in the text index can be removed last.
     for (const [{ dataset }, keys] of endedKeysByVersion) {
       for (let start = 0; start < keys.length; start += serverLimits.examplesPart) {
         yield;
@@ -517,7 +520,7 @@ interface ClassifiedDrafts {
   readonly existingTimes: Readonly<Record<string, ExampleTimes>>;
   /** The latest time that new examples request for their version, by dataset id. */
   readonly requestedMicros: ReadonlyMap<string, number>;
-  /** The ids of new examples that the client has chosen. */
+  /** The ids of the new examples whose ids the client has chosen; ids that the server generated are left out. */
   readonly newIds: Set<string>;
 }
 
@@ -538,7 +541,7 @@ function splitIntoParts<Item>(items: readonly Item[]): readonly (readonly Item[]
   return parts;
 }
 
-/** Creates the change that adds an example to a split or removes it; an empty change if the splits stay the same. */
+/** Creates the change that adds an example to a split, or takes it out of one; an empty change if nothing changes. */
 function toSplitChange(
   id: string,
   example: CurrentExample | undefined,

@@ -114,8 +114,8 @@ const maxNarrowRangeRows = 2_000;
 const maxNarrowRangeTrigrams = 2;
 
 /**
- * FTS5 (SQLite's full-text index) ignores a bound that is not an integer, and some engines bind each number as a
- * floating-point number.
+ * FTS5 (SQLite's full-text index) ignores a bound that is not an integer, and some SQLite libraries bind each number as
+ * a floating-point number.
  */
 const rangeCondition = "rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)";
 

@@ -104,7 +104,7 @@ export interface NamedDataset {
   readonly name: string;
 }
 
-/** Datasets to choose from: the 100 that changed last. */
+/** At most 100 datasets to choose from: first those with the latest experiments, then those created last. */
 export const datasetNamesQuery = queryOptions({
   queryKey: ["datasets", "names"],
   queryFn: async ({ signal }): Promise<readonly NamedDataset[]> =>

@@ -91,7 +91,7 @@ const ReviewButtons = ({
   lastDone,
 }: {
   readonly actions: ReviewActions;
-  /** Whether the review can be submitted. It can't until the feedback that was submitted earlier has been loaded. */
+  /** Whether the review can be submitted; `false` while feedback that was submitted earlier is loading. */
   readonly isReady: boolean;
   readonly lastDone: string | undefined;
 }) => (

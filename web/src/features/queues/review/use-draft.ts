@@ -11,7 +11,7 @@ export interface DraftState {
   readonly draft: ReviewDraft;
   /** Whether this browser has stored the draft; if `false`, a reload would lose it. */
   readonly isStored: boolean;
-  /** Whether the draft includes the feedback that the server already has. */
+  /** `false` while the reviewer's earlier feedback is loading, from which the draft is restored. */
   readonly isReady: boolean;
   readonly change: (draft: ReviewDraft) => void;
   /** Deletes the draft from this browser. */

@@ -165,7 +165,10 @@ export function useReview({
   };
 }
 
-/** Returns the JSON text of a payload, which a worker may have to provide; `{}` if no payload was recorded. */
+/**
+ * Returns the whole JSON text of a payload; `{}` if no payload was recorded. A large payload is in the memory of a
+ * worker, which provides the text.
+ */
 const toWholeText = async (value: unknown): Promise<string> =>
   value === undefined ? "{}" : toSource(value).readJson();
 
