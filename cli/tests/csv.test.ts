@@ -18,7 +18,11 @@ async function* parts(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<B
 const cellsOf = async (text: string, sizes: readonly number[]): Promise<unknown[]> => {
   const rows: unknown[] = [];
   for await (const lines of parseCsvLines(parts(Buffer.from(text), sizes), ",")) {
-    rows.push(...lines.map(({ cells, fault }) => (fault === undefined ? cells : fault)));
+    rows.push(
+      ...lines.map(({ cells, errorMessage }) =>
+        errorMessage === undefined ? cells : errorMessage,
+      ),
+    );
   }
   return rows;
 };

@@ -5,7 +5,7 @@ import { openReader } from "./storage/sqlite/open-database.ts";
 // The program of a child process that checks the whole database after a server ended without closing it.
 
 /** Describes the first inconsistency; `undefined` if there is none. */
-function findFault(path: string): string | undefined {
+function findInconsistency(path: string): string | undefined {
   try {
     const db = openReader(path);
     const [[result] = []] = db.prepare("PRAGMA quick_check(1)").raw().all() as readonly unknown[][];
@@ -16,7 +16,7 @@ function findFault(path: string): string | undefined {
   }
 }
 
-const fault = findFault(process.argv[2] ?? "");
+const fault = findInconsistency(process.argv[2] ?? "");
 if (fault !== undefined) {
   process.send?.(fault);
 }

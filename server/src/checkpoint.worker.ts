@@ -12,8 +12,8 @@ if (parentPort !== null) {
 
 function start(port: MessagePort, path: string): void {
   const db = openCheckpointer(path);
-  port.on("message", (call: "checkpoint" | "close") => {
-    if (call === "close") {
+  port.on("message", (request: "checkpoint" | "close") => {
+    if (request === "close") {
       db.close();
       port.close();
       return;

@@ -42,9 +42,9 @@ function start(port: MessagePort, { path, cancelFlag }: ReaderData): void {
       port.close();
     };
     // A connection has one deadline at a time, so the queries of a thread must not overlap.
-    const queries = new TaskQueue();
+    const queryQueue = new TaskQueue();
     port.on("message", (call: ReaderCall | "close") =>
-      queries.add(() => (call === "close" ? close() : runQuery(call))),
+      queryQueue.add(() => (call === "close" ? close() : runQuery(call))),
     );
     post({ kind: "ready" });
   } catch (cause) {
@@ -66,11 +66,11 @@ function findTransferable(message: ReaderMessage): ArrayBuffer[] {
   if (message.kind !== "result") {
     return [];
   }
-  const found = new Set<ArrayBuffer>();
+  const foundBuffers = new Set<ArrayBuffer>();
   const collect = (value: unknown, depth: number): void => {
     if (value instanceof Uint8Array) {
       if (value.buffer instanceof ArrayBuffer && value.buffer.byteLength >= minTransferBytes) {
-        found.add(value.buffer);
+        foundBuffers.add(value.buffer);
       }
     } else if (depth > 0 && typeof value === "object" && value !== null) {
       const members = Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value);
@@ -80,7 +80,7 @@ function findTransferable(message: ReaderMessage): ArrayBuffer[] {
     }
   };
   collect(message.value, maxDepth);
-  return [...found];
+  return [...foundBuffers];
 }
 
 /**

@@ -46,8 +46,9 @@ function start(port: MessagePort, path: string): void {
       post({ kind: "write", request });
     });
   const indexer = new TextIndexer(path, {
-    claimRuns: (row) => write({ method: "claimRuns", value: row }),
-    deleteChanges: (seq) => write({ method: "deleteChanges", value: seq }),
+    claimRuns: (lastRowNumber) => write({ method: "claimRuns", argument: lastRowNumber }),
+    deleteChanges: (lastSequenceNumber) =>
+      write({ method: "deleteChanges", argument: lastSequenceNumber }),
   });
   let timer: NodeJS.Timeout | undefined;
   const closeThread = (): void => {

@@ -127,17 +127,20 @@ function parseRuns(task: RunsTask): DecodedRuns {
     }
     case "spans": {
       const body = Buffer.concat(chunks);
-      const { spans, faults } = decodeSpans(body, task.encoding);
+      const { spans, spanErrors } = decodeSpans(body, task.encoding);
       const batch = toBatch(spans, { project: task.project, expectedBytes: body.length });
       return packRuns(
         batch,
-        faults.map(({ reason }) => reason),
+        spanErrors.map(({ reason }) => reason),
       );
     }
   }
 }
 
-function packRuns({ batch, rejected }: ParsedBatch, faults: readonly string[]): DecodedRuns {
+function packRuns(
+  { batch, rejected }: ParsedBatch,
+  parseErrorMessages: readonly string[],
+): DecodedRuns {
   const { records, attachments, feedback } = batch;
   const count = records.length + attachments.length + feedback.length;
   const { bodies, ...content } = packPosts(batch);
@@ -145,7 +148,7 @@ function packRuns({ batch, rejected }: ParsedBatch, faults: readonly string[]): 
     packed: count === 0 ? undefined : copyToOwnBuffer(serialize(content)),
     bodies,
     rejected,
-    faults,
+    spanErrorMessages: parseErrorMessages,
   };
 }
 

@@ -206,13 +206,13 @@ function takeGroup(port: MessagePort, arrivedCalls: WriterCall[]): readonly Writ
   const group: WriterCall[] = [];
   let bytes = 0;
   while (bytes < serverLimits.groupBytes) {
-    const next =
+    const nextCall =
       arrivedCalls.shift() ?? (receiveMessageOnPort(port)?.message as WriterCall | undefined);
-    if (next === undefined) {
+    if (nextCall === undefined) {
       break;
     }
-    group.push(next);
-    bytes += sizeOf(next);
+    group.push(nextCall);
+    bytes += sizeOf(nextCall);
   }
   return group;
 }

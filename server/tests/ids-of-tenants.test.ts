@@ -246,7 +246,7 @@ test("a batch in which some ids belong to another tenant is accepted completely"
       ...(after === undefined ? {} : { after }),
     });
     pages.push(...page.runs.map(({ row }) => row.name));
-    after = page.next;
+    after = page.nextPosition;
     expect(after?.id ?? runs[0]?.id).toHaveLength(36);
   } while (after !== undefined);
   expect(pages).toEqual(names.toReversed());

@@ -93,8 +93,8 @@ export class AnnotationQueues {
       name_contains: filter.nameContains,
       dataset_id: validateId(filter.defaultDatasetId, "dataset id"),
     };
-    return listByIds(filter.ids, limit, (chunkOfIds, remaining) =>
-      listByOffset(remaining, async (page) => {
+    return listByIds(filter.ids, limit, (chunkOfIds, remainingLimit) =>
+      listByOffset(remainingLimit, async (page) => {
         const init = { query: { ids: chunkOfIds, ...query, ...page }, signal };
         const response = await this.#call("listAnnotationQueues", init);
         return parseList(response, "annotation queues", parseAnnotationQueue);

@@ -111,8 +111,8 @@ export class Experiments {
     validateIds(ids, "comparative experiment id");
     const query = { name, name_contains: nameContains };
     let datasetId: string | undefined;
-    return listByIds(ids, limit, (chunkOfIds, remaining) =>
-      listByOffset(remaining, async (page) => {
+    return listByIds(ids, limit, (chunkOfIds, remainingLimit) =>
+      listByOffset(remainingLimit, async (page) => {
         datasetId ??= await resolveDatasetId(this.#call, filter, { signal });
         const init = {
           path: { id: datasetId },

@@ -85,8 +85,8 @@ export class Feedbacks {
       return listByOffset(limit, async () => []);
     }
     return listByIds(projectIds, limit, (projectIdChunk, limitLeft) =>
-      listByIds(runIds, limitLeft, (runIdChunk, remaining) =>
-        listByOffset(remaining, async (page) => {
+      listByIds(runIds, limitLeft, (runIdChunk, remainingLimit) =>
+        listByOffset(remainingLimit, async (page) => {
           const init = {
             query: { run: runIdChunk, session: projectIdChunk, ...query, ...page },
             signal,

@@ -119,7 +119,7 @@ export class Projects {
    * @throws {@link NotFoundError} if there is no such project: `Project[...] not found`.
    */
   async read(key: ReadProject): Promise<Project> {
-    assertKey(key);
+    assertProjectKey(key);
     const { projectId: id, projectName: name, includeStats, signal } = key;
     if (id !== undefined) {
       return parseProject(
@@ -185,7 +185,7 @@ export class Projects {
    * @throws {@link ConflictError} if the new name is taken.
    */
   async update(changes: UpdateProject): Promise<Project> {
-    assertKey(changes);
+    assertProjectKey(changes);
     const { name, description, endTime, signal } = changes;
     if (name !== undefined) {
       assertName(name);
@@ -247,12 +247,12 @@ export async function resolveProjectId(
   projects: Pick<Projects, "read">,
   key: ProjectKey & CallOptions,
 ): Promise<string> {
-  assertKey(key);
-  return key.projectId ?? (await projects.read(toKey(key))).id;
+  assertProjectKey(key);
+  return key.projectId ?? (await projects.read(toProjectKey(key))).id;
 }
 
 /** Copies only the project's key and the signal from options that may have more fields. */
-const toKey = ({
+const toProjectKey = ({
   projectId,
   projectName,
   signal,
@@ -263,7 +263,7 @@ const toKey = ({
  * Checks that exactly one of the project's id and name is given, and that it is valid. The messages about a missing or
  * second one are those of LangSmith's client, because programs may compare them.
  */
-function assertKey({ projectId, projectName }: ProjectKey): void {
+function assertProjectKey({ projectId, projectName }: ProjectKey): void {
   if (projectId !== undefined && projectName !== undefined) {
     throw new ValidationError("Must provide either projectName or projectId, not both");
   }

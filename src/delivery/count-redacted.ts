@@ -4,15 +4,15 @@ import type { Reporter } from "./reporter.ts";
 
 /** Counts the matches that redaction rules masked, and a warning for each record on which a rule failed. */
 export function countRedacted(
-  { masked, failed }: RedactionCounts,
+  { maskedMatches, failedRecords }: RedactionCounts,
   ledger: Ledger,
   reporter: Reporter,
 ): void {
-  ledger.redacted += masked;
-  for (let record = 0; record < failed; record++) {
+  ledger.redacted += maskedMatches;
+  for (let record = 0; record < failedRecords; record++) {
     ledger.countWarning("redactionFailure");
   }
-  if (failed > 0) {
+  if (failedRecords > 0) {
     reporter.logLater(
       "redactionFailure",
       "A rule of the option redact failed: the affected records were masked completely.",

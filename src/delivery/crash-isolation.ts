@@ -69,7 +69,7 @@ export class CrashIsolation {
   async #send(part: ByteRange): Promise<ShipReport | undefined> {
     const { shipper, tapeId, pause, hasEnded } = this.#options;
     const { memory } = this.#tape;
-    let crashes = 0;
+    let rangeCrashes = 0;
     for (;;) {
       const suspectRecords = [...this.#crashesByRecord.keys()];
       try {
@@ -88,7 +88,7 @@ export class CrashIsolation {
         return undefined;
       }
       if (!this.#recordCrash() && !this.#isExplainedByOtherTape()) {
-        crashes += 1;
+        rangeCrashes += 1;
         this.#unexplainedCrashes += 1;
       }
       await pause();
@@ -96,7 +96,7 @@ export class CrashIsolation {
       if (hasEnded() || this.#unexplainedCrashes >= maxCrashesOfTape) {
         return undefined;
       }
-      if (crashes >= maxCrashesOfRange) {
+      if (rangeCrashes >= maxCrashesOfRange) {
         return this.#sendHalves(part);
       }
     }
@@ -162,8 +162,10 @@ function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
       ? {}
       : {
           redacted: {
-            masked: (first.redacted?.masked ?? 0) + (second.redacted?.masked ?? 0),
-            failed: (first.redacted?.failed ?? 0) + (second.redacted?.failed ?? 0),
+            maskedMatches:
+              (first.redacted?.maskedMatches ?? 0) + (second.redacted?.maskedMatches ?? 0),
+            failedRecords:
+              (first.redacted?.failedRecords ?? 0) + (second.redacted?.failedRecords ?? 0),
           },
         }),
     ...(reason === undefined ? {} : { reason }),

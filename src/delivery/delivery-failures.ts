@@ -42,7 +42,7 @@ export class DeliveryFailures {
    * Logs the last failure, at most once per `logRepeatMs` for each kind. If the failure is temporary, the message says
    * that the records are kept and sent later, except when the client ends.
    */
-  log(reporter: Reporter, { isEnd = false } = {}): void {
+  log(reporter: Reporter, { isEnd: isClosing = false } = {}): void {
     const failure = this.#traffic.lastFailure;
     if (failure === undefined) {
       return;
@@ -55,7 +55,7 @@ export class DeliveryFailures {
     }
     const { endpoint, spoolDir } = this.#context;
     const location = spoolDir === undefined ? "in memory" : `in memory and in ${spoolDir}`;
-    if (!isEnd) {
+    if (!isClosing) {
       sentences.push(`Records are kept ${location} and sent when ${endpoint} accepts them`);
     }
     reporter.log("serverUnavailable", () => joinSentences(sentences));

@@ -34,7 +34,7 @@ export interface DeliveryOptions {
   /** Called when records were written to the spool, which keeps undelivered records on disk. */
   readonly onSpooled?: () => void;
   /** Called with the content of the server's `/info` whenever a worker reports it. */
-  readonly onServer?: (server: ServerInfo) => void;
+  readonly onServerInfo?: (server: ServerInfo) => void;
 }
 
 /** Why records of a tape (the buffer of recorded runs) were not delivered. */
@@ -142,7 +142,7 @@ export class Delivery {
       hasEnded: () => this.#hasEnded,
     });
     const refused: RefusedRun[] = [];
-    let rounds = 0;
+    let failedRounds = 0;
     for (;;) {
       const report = await shipment.send();
       if (this.#hasEnded) {
@@ -156,7 +156,7 @@ export class Delivery {
       refused.push(...report.refused);
       if (report.undelivered === 0) {
         const isReportComplete =
-          rounds === 0 && !shipment.hasSeenCrash && report.quarantined === undefined;
+          failedRounds === 0 && !shipment.hasSeenCrash && report.quarantined === undefined;
         return this.#settleComplete(tape, {
           report: isReportComplete ? report : undefined,
           refused,
@@ -170,8 +170,8 @@ export class Delivery {
         "serverUnavailable",
         () => `Keeping ${undelivered} undelivered records: ${reason}`,
       );
-      rounds += 1;
-      await this.#pause(Math.min(firstPauseMs * 2 ** (rounds - 1), maxPauseMs));
+      failedRounds += 1;
+      await this.#pause(Math.min(firstPauseMs * 2 ** (failedRounds - 1), maxPauseMs));
     }
   }
 
@@ -191,7 +191,7 @@ export class Delivery {
   }
 
   /** The content of `/info`, once it was read. */
-  get server(): ServerInfo | undefined {
+  get serverInfo(): ServerInfo | undefined {
     return this.#server;
   }
 
@@ -221,7 +221,7 @@ export class Delivery {
     }
     if (report.server !== undefined) {
       this.#server = report.server;
-      this.#options.onServer?.(report.server);
+      this.#options.onServerInfo?.(report.server);
     }
     if (report.refused.length > 0) {
       this.#options.onRefused?.();
@@ -273,11 +273,11 @@ export class Delivery {
   }
 
   /** Stores the records that the server refused, before the tape's memory is reused. */
-  #writeDeadLetter(tape: Tape, records: number, refused: readonly RefusedRun[]): void {
+  #writeDeadLetter(tape: Tape, recordCount: number, refused: readonly RefusedRun[]): void {
     const { deadLetters } = this.#options;
-    if (deadLetters !== undefined && records > 0) {
+    if (deadLetters !== undefined && recordCount > 0) {
       const defaultReason = refused.length > 0 ? {} : { reason: "the server refused them" };
-      deadLetters.write(copyDeadRecords(tape, "rejected"), records, {
+      deadLetters.write(copyDeadRecords(tape, "rejected"), recordCount, {
         at: Date.now(),
         refused,
         ...defaultReason,

@@ -58,11 +58,11 @@ export function waitForTapes(
 ): void {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const finishedBefore = traffic.finishedTapes;
+    const finishedTapesBefore = traffic.finishedTapes;
     const remainingMs = deadline - performance.now();
     if (remainingMs <= 0 || tapes.every(hasAllOutcomes)) {
       return;
     }
-    traffic.waitForTape(finishedBefore, remainingMs);
+    traffic.waitForTape(finishedTapesBefore, remainingMs);
   }
 }

@@ -68,7 +68,7 @@ export class Recording implements Recorder, EndListener {
     this.#options = options;
     this.projectName = options.projectName;
     this.recursionLimit = options.recursionLimit;
-    this.attachmentBytes = computeAttachmentBytes(options);
+    this.attachmentBytes = computeMaxAttachmentBytes(options);
     this.#isSampledTrace = createSampler(options.samplingRate);
     this.#failures = new DeliveryFailures(this.#traffic, options);
     this.#reporter = new Reporter(logger, Date.now, {
@@ -116,7 +116,7 @@ export class Recording implements Recorder, EndListener {
       // reported as refused.
       onRefused: () => this.#failures.log(this.#reporter),
       onSpooled: () => this.#replayWakeTurn.request(),
-      onServer: ({ senderStats }) => {
+      onServerInfo: ({ senderStats }) => {
         if (senderStats && options.reportStats) {
           this.#statsReports.start();
         }
@@ -203,13 +203,13 @@ export class Recording implements Recorder, EndListener {
     return result;
   }
 
-  #flushTapes(timeoutMs?: number, which: "all" | "recorded" = "all"): Promise<FlushResult> {
+  #flushTapes(timeoutMs?: number, tapeSelection: "all" | "recorded" = "all"): Promise<FlushResult> {
     const { drainTimeoutMs, sources } = this.#options;
     if (timeoutMs !== undefined || sources.has("drainTimeoutMs")) {
-      return this.#batcher.flush(timeoutMs ?? drainTimeoutMs, { which });
+      return this.#batcher.flush(timeoutMs ?? drainTimeoutMs, { tapeSelection });
     }
     return waitWhileReachable(this.#traffic, (unreachable) =>
-      this.#batcher.flush(drainTimeoutMs, { which, unreachable }),
+      this.#batcher.flush(drainTimeoutMs, { tapeSelection, unreachable }),
     );
   }
 
@@ -231,8 +231,8 @@ export class Recording implements Recorder, EndListener {
     const { delivered, lost, runs } = await this.drain(timeoutMs);
     this.#settleAll([]);
     await this.#workerPool.close();
-    const inTime = { delivered, lost, pending: 0, runs: { ...runs, pending: 0 } };
-    return sumResults([inTime, this.#batcher.takeResult()]);
+    const drainedResult = { delivered, lost, pending: 0, runs: { ...runs, pending: 0 } };
+    return sumResults([drainedResult, this.#batcher.takeResult()]);
   }
 
   stats(): ClientStats {
@@ -242,7 +242,7 @@ export class Recording implements Recorder, EndListener {
       traffic: this.#traffic,
       pending: this.#batcher.pending,
       deliveryMs: this.#delivery.latency,
-      server: this.#delivery.server,
+      server: this.#delivery.serverInfo,
       lastFailure: this.#failures.lastFailure,
     });
   }
@@ -380,8 +380,10 @@ const minTapeBytes = 4_096;
  * Limits attachments to half of the queue. Otherwise a large attachment would cause the loss of its
  * record.
  */
-const computeAttachmentBytes = ({ maxAttachmentBytes, maxQueueBytes }: ResolvedOptions): number =>
-  Math.min(maxAttachmentBytes, Math.floor(maxQueueBytes / 2));
+const computeMaxAttachmentBytes = ({
+  maxAttachmentBytes,
+  maxQueueBytes,
+}: ResolvedOptions): number => Math.min(maxAttachmentBytes, Math.floor(maxQueueBytes / 2));
 
 const toJournalOption = (spool: Spool | undefined): { readonly openJournal?: () => Journal } =>
   spool === undefined ? {} : { openJournal: () => spool.createJournal() };

@@ -212,10 +212,12 @@ const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, log
 
 /** Returns a rejected promise if a call has unknown options, and `undefined` otherwise. */
 function rejectUnknownOptions(call: string, otherOptions: object): Promise<never> | undefined {
-  const [unknown] = unknownKeysOf(otherOptions, ["timeoutMs"]);
-  return unknown === undefined
+  const [unknownOption] = unknownKeysOf(otherOptions, ["timeoutMs"]);
+  return unknownOption === undefined
     ? undefined
-    : Promise.reject(new ValidationError(`client.${call}: ${unknownKeyText("option", unknown)}`));
+    : Promise.reject(
+        new ValidationError(`client.${call}: ${unknownKeyText("option", unknownOption)}`),
+      );
 }
 
 /** Returns the run's `id`. A JavaScript caller may pass anything as a run. */

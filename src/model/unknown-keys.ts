@@ -62,9 +62,9 @@ export function checkKeys<Options>(
   known: KeyTable<Options>,
   { subject, kind = "option", error }: KeyCheck,
 ): void {
-  const [unknown] = unknownKeysOf(value, Object.keys(known));
-  if (unknown !== undefined) {
-    throw new error(`${subject}: ${unknownKeyText(kind, unknown)}`);
+  const [unknownKey] = unknownKeysOf(value, Object.keys(known));
+  if (unknownKey !== undefined) {
+    throw new error(`${subject}: ${unknownKeyText(kind, unknownKey)}`);
   }
 }
 
@@ -133,9 +133,9 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 function findNearest(name: string, known: readonly string[]): string | undefined {
-  const alias = (Object.hasOwn(expectedNames, name) ? expectedNames[name] : undefined) ?? [];
+  const aliases = (Object.hasOwn(expectedNames, name) ? expectedNames[name] : undefined) ?? [];
   return (
-    alias.find((candidate) => known.includes(candidate)) ??
+    aliases.find((candidate) => known.includes(candidate)) ??
     known.find((candidate) => normalize(candidate) === normalize(name)) ??
     findClosest(name, known)
   );

@@ -55,25 +55,25 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
   let lastTimeMs = -1;
   let counter = 0;
 
-  const startMillisecond = (next: number): void => {
-    const hex = next.toString(16).padStart(12, "0");
+  const startMillisecond = (nextTimeMs: number): void => {
+    const hex = nextTimeMs.toString(16).padStart(12, "0");
     idBytes.write(hex.slice(0, 8), 0, "latin1");
     idBytes.write(hex.slice(8), 9, "latin1");
     // The top bit stays clear, so that at least eight million steps are possible before the counter overflows.
     counter = pool.readUInt32LE(usedPoolBytes) >>> 1;
     usedPoolBytes += 4;
-    lastTimeMs = next;
+    lastTimeMs = nextTimeMs;
   };
 
   const writeHexPair = (offset: number, byte: number): void => {
     idView.setUint16(offset, hexPairs[byte] ?? 0, true);
   };
 
-  const create = (offset = now()): string => {
+  const create = (timeMs = now()): string => {
     // Clear `lastId` first: if an exhausted stack interrupts this call, `idBytes` is not the text of any id, and
     // `write` must not copy it.
     lastId = "";
-    const time = Math.floor(offset);
+    const time = Math.floor(timeMs);
     if (usedPoolBytes + bytesPerId > poolBytes) {
       random(pool);
       usedPoolBytes = 0;

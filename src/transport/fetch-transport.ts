@@ -89,15 +89,15 @@ function createFetchOptions(connection: Connection): BunRequestInit {
 }
 
 function toTransportResponse(response: Response, limits: ResponseLimits): TransportResponse {
-  const chunks = (): AsyncGenerator<Uint8Array, void> => readBody(response, limits);
+  const readChunks = (): AsyncGenerator<Uint8Array, void> => readBody(response, limits);
   return {
     statusCode: response.status,
     headers: Object.fromEntries(response.headers),
     body: {
-      [Symbol.asyncIterator]: chunks,
+      [Symbol.asyncIterator]: readChunks,
       async text() {
         const parts: Uint8Array[] = [];
-        for await (const chunk of chunks()) {
+        for await (const chunk of readChunks()) {
           parts.push(chunk);
         }
         return Buffer.concat(parts).toString();

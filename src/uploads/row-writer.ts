@@ -44,7 +44,7 @@ export class RowWriter {
     this.#options = options;
     this.#pool = new TapePool(tapeBytes, tapes);
     this.#tape = this.#pool.take(0);
-    this.#writer = new TapeWriter(this.#tape, (atLeast) => this.#replaceFullTape(atLeast));
+    this.#writer = new TapeWriter(this.#tape, (minBytes) => this.#replaceFullTape(minBytes));
     this.#encode = createEncoder(this.#writer);
   }
 
@@ -96,16 +96,16 @@ export class RowWriter {
   }
 
   #describeLastRow(tape: Tape): RecordedRow {
-    let last = 0;
+    let lastRecordOffset = 0;
     for (
       let offset = 0;
       offset < tape.usedBytes;
       offset += tape.view.getUint32(offset + headOffset.length, true)
     ) {
-      last = offset;
+      lastRecordOffset = offset;
     }
     // The record's head is left out of the digest, because outcomes are written into it.
-    const fields = tape.bytes.subarray(last + recordHeadBytes, tape.usedBytes);
+    const fields = tape.bytes.subarray(lastRecordOffset + recordHeadBytes, tape.usedBytes);
     const digest = createHash("sha256").update(fields).digest("base64url").slice(0, 22);
     return { row: this.#lastRow, digest };
   }

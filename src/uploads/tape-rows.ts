@@ -103,17 +103,17 @@ const appendAttachments = (content: Buffer, attachments: readonly RowAttachment[
  * name of the data's type, the length of the data and the data.
  */
 function readAttachment({ bytes, view }: TapeReader, start: number): RowAttachment {
-  const json = (offset: number): Buffer => {
+  const readJson = (offset: number): Buffer => {
     const out = new JsonWriter(Buffer.allocUnsafe(256));
     out.writeValue(bytes, view, offset);
     return out.bytes.subarray(0, out.length);
   };
-  const name = JSON.parse(json(start).toString()) as string;
-  const typeAt = findTextEnd(bytes, view, start) + 1;
-  const mimeType = JSON.parse(json(typeAt).toString()) as string;
-  const lengthAt = findTextEnd(bytes, view, findTextEnd(bytes, view, typeAt) + 1);
-  const length = view.getUint32(lengthAt, true);
-  return { name, mimeType, data: bytes.subarray(lengthAt + 4, lengthAt + 4 + length) };
+  const name = JSON.parse(readJson(start).toString()) as string;
+  const typeOffset = findTextEnd(bytes, view, start) + 1;
+  const mimeType = JSON.parse(readJson(typeOffset).toString()) as string;
+  const lengthOffset = findTextEnd(bytes, view, findTextEnd(bytes, view, typeOffset) + 1);
+  const length = view.getUint32(lengthOffset, true);
+  return { name, mimeType, data: bytes.subarray(lengthOffset + 4, lengthOffset + 4 + length) };
 }
 
 function findTextEnd(bytes: Buffer, view: DataView, offset: number): number {

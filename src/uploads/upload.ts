@@ -36,8 +36,8 @@ export interface ChunkReport {
  * encoded.
  */
 interface Chunk {
-  readonly lastRow: number;
-  readonly last: RecordedRow;
+  readonly lastRowNumber: number;
+  readonly lastEncodedRow: RecordedRow;
   isDone: boolean;
 }
 
@@ -214,7 +214,7 @@ export class BulkUpload {
   #startChunk({ tape, last }: WrittenTape, lastRowNumber: number): void {
     this.#lastWritten = last;
     this.#firstRow ??= last;
-    const chunk: Chunk = { lastRow: lastRowNumber, last, isDone: false };
+    const chunk: Chunk = { lastRowNumber, lastEncodedRow: last, isDone: false };
     this.#chunks.push(chunk);
     const work = this.#send(tape, chunk)
       .catch((error: unknown) => this.#fail(error))
@@ -282,9 +282,13 @@ export class BulkUpload {
       lastDone = this.#chunks.shift();
     }
     if (lastDone !== undefined && this.#firstRow !== undefined) {
-      const { lastRow, last } = lastDone;
-      this.#checkpoint?.recordPosition({ rows: lastRow, first: this.#firstRow, last });
-      this.#kind.onDone?.(lastRow);
+      const { lastRowNumber, lastEncodedRow } = lastDone;
+      this.#checkpoint?.recordPosition({
+        rows: lastRowNumber,
+        first: this.#firstRow,
+        last: lastEncodedRow,
+      });
+      this.#kind.onDone?.(lastRowNumber);
     }
     this.#progressReporter.reportIfDue();
   }

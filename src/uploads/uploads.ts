@@ -190,13 +190,13 @@ function addUnreported(
   countsBefore: OutcomeCounts,
   countsAfter: OutcomeCounts,
 ): ChunkReport {
-  const unreported =
+  const unreportedCount =
     countsAfter.delivered - countsBefore.delivered - report.created - report.skipped;
   const refusedCount = countsAfter.rejected - countsBefore.rejected - report.rejected.length;
   const reason = "refused by the server; row and reason are unknown because the worker crashed";
   return {
     ...report,
-    created: report.created + Math.max(0, unreported),
+    created: report.created + Math.max(0, unreportedCount),
     rejected: [
       ...report.rejected,
       ...Array.from({ length: Math.max(0, refusedCount) }, () => ({ row: 0, reason })),

@@ -153,7 +153,7 @@ test("the report of a tape that was sent in halves counts both, and has what eit
   const server = parseServerInfo({ version: "1.0.0" });
   const halves: readonly Partial<ShipReport>[] = [
     { truncated: 2, quarantined: 1, server },
-    { truncated: 3, redacted: { masked: 1, failed: 0 } },
+    { truncated: 3, redacted: { maskedMatches: 1, failedRecords: 0 } },
   ];
   let calls = 0;
   const isolation = new CrashIsolation(tape, {

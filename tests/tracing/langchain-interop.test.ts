@@ -246,6 +246,6 @@ describe("toRunnableConfig", () => {
     for (let count = 0; count < 600; count += 1) {
       await chain.invoke(count, config);
     }
-    expect(handler.openRuns).toBeLessThan(300);
+    expect(handler.rememberedRunCount).toBeLessThan(300);
   });
 });

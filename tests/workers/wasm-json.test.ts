@@ -63,13 +63,13 @@ test(
       field,
       tag,
       headOffset,
-      singleFieldCodes,
+      singleFieldCodeLimit,
       fieldHeadBytes,
       recordHeadBytes,
       longestShortText,
     } = tape;
     const numbers = {
-      fieldCodes: singleFieldCodes,
+      fieldCodes: singleFieldCodeLimit,
       fieldHead: fieldHeadBytes,
       recordHead: recordHeadBytes,
       longestShortText,

@@ -33,7 +33,7 @@ const bytesPerMebibyte = 1_048_576;
 
 /** Measures this process while it records a load. */
 export class Meter {
-  recorded = 0;
+  recordedRunCount = 0;
   readonly #client: Client;
   readonly #eventLoopMonitor = new EventLoopMonitor({ measuresBlocks: false });
   #startedAt = 0;
@@ -65,7 +65,7 @@ export class Meter {
     const cpuMicros = readMainCpuMicros();
     const cpuSpentMicros = (cpuMicros ?? Number.NaN) - (this.#cpuMicrosAtStart ?? Number.NaN);
     return {
-      recorded: this.recorded,
+      recorded: this.recordedRunCount,
       acknowledged,
       pending: pendingRuns,
       dropped: Math.ceil((accepted - delivered - pending) / recordsPerRun),
@@ -75,7 +75,7 @@ export class Meter {
       megabytesPerSecond: divideOrZero(bytes.sent / 1e6, seconds),
       ...(Number.isNaN(cpuSpentMicros)
         ? {}
-        : { mainCpuMicrosPerRun: divideOrZero(cpuSpentMicros, this.recorded) }),
+        : { mainCpuMicrosPerRun: divideOrZero(cpuSpentMicros, this.recordedRunCount) }),
       eventLoop: this.#eventLoopMonitor.figures,
       rssMb: process.memoryUsage.rss() / bytesPerMebibyte,
       peakRssMb: process.resourceUsage().maxRSS / 1_024,

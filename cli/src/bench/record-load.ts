@@ -33,22 +33,22 @@ export async function recordLoad(client: Client, load: Load): Promise<void> {
   const nextPayload = cycle(createPayloads(size));
   meter.start();
   const startedAt = performance.now();
-  let recorded = 0;
+  let recordedCount = 0;
   const hasEnded = (): boolean =>
-    recorded >= runCount || signal.aborted || performance.now() - startedAt >= durationMs;
+    recordedCount >= runCount || signal.aborted || performance.now() - startedAt >= durationMs;
   while (!hasEnded()) {
     const dueCount =
       rate === undefined
         ? runCount
         : Math.min(runCount, ((performance.now() - startedAt) / 1_000) * rate);
-    while (recorded < dueCount && !hasEnded()) {
+    while (recordedCount < dueCount && !hasEnded()) {
       if (rate === undefined && !(await client.waitForCapacity({ timeoutMs: capacityTimeoutMs }))) {
         continue;
       }
-      const count = Math.min(runsPerTree, runCount - recorded);
+      const count = Math.min(runsPerTree, runCount - recordedCount);
       recordTree(client, count, nextPayload);
-      recorded += count;
-      meter.recorded = recorded;
+      recordedCount += count;
+      meter.recordedRunCount = recordedCount;
       // Yields to the event loop, as a program does between two traces.
       await nextTurn();
     }

@@ -8,7 +8,7 @@ import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
 import type { Settings } from "./settings.ts";
 
-const timeoutMs = 5_000;
+const tlsTimeoutMs = 5_000;
 const dayMs = 86_400_000;
 /** A certificate that expires within this many days causes a warning. */
 const expiryWarningDays = 14;
@@ -124,7 +124,7 @@ export async function checkTls(settings: Settings): Promise<Check> {
     ...(settings.socketPath === undefined ? {} : { path: settings.socketPath.value }),
   });
   try {
-    await once(socket, "secureConnect", { signal: AbortSignal.timeout(timeoutMs) });
+    await once(socket, "secureConnect", { signal: AbortSignal.timeout(tlsTimeoutMs) });
     const { valid_to: end } = socket.getPeerCertificate();
     const days = Math.floor((Date.parse(end) - Date.now()) / dayMs);
     const expiresSoon = days < expiryWarningDays;

@@ -1,11 +1,11 @@
-import { setTimeout as timer } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Client, NotFoundError } from "millrace";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
 import { readErrorMessage } from "./network-checks.ts";
 import type { Settings } from "./settings.ts";
 
-const timeoutMs = 8_000;
+const runCheckTimeoutMs = 8_000;
 const pollIntervalMs = 100;
 
 /** Records a run as a program would, and reads it back. */
@@ -33,12 +33,12 @@ export async function checkRun(
       enabled: true,
       samplingRate: 1,
       attempts: 2,
-      timeoutMs: timeoutMs / 2,
+      timeoutMs: runCheckTimeoutMs / 2,
       logger: { warn: (message) => void warnings.push(message) },
     });
     const run = client.startRun({ name: "millrace doctor", inputs: { question: "ping" } });
     run.end({ answer: "pong" });
-    await client.flush({ timeoutMs: timeoutMs });
+    await client.flush({ timeoutMs: runCheckTimeoutMs });
     await readBack(client, run.id);
     const durationMs = Math.round(performance.now() - startedAt);
     return {
@@ -66,7 +66,7 @@ export async function checkRun(
 }
 
 async function readBack(client: Client, id: string): Promise<void> {
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.timeout(runCheckTimeoutMs);
   for (;;) {
     try {
       await client.runs.read(id, { signal });
@@ -76,7 +76,7 @@ async function readBack(client: Client, id: string): Promise<void> {
         throw error;
       }
     }
-    await timer(pollIntervalMs, undefined, { signal });
+    await sleep(pollIntervalMs, undefined, { signal });
   }
 }
 

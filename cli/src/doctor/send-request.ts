@@ -15,7 +15,7 @@ export interface DoctorResponse {
   readonly respondedAtMs: number;
 }
 
-const timeoutMs = 5_000;
+const requestTimeoutMs = 5_000;
 const maxBodyBytes = 262_144;
 
 /**
@@ -27,7 +27,7 @@ export async function sendRequest(
   path: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<DoctorResponse> {
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.timeout(requestTimeoutMs);
   const url = new URL(settings.endpoint.value.replace(/\/+$/, "") + path);
   const socketPath = settings.socketPath?.value;
   const proxy = resolveProxy(settings);
@@ -39,18 +39,18 @@ export async function sendRequest(
     const socketOptions = socketPath === undefined ? {} : { socketPath };
     return readResponse(send(url, { ...commonOptions, ...tlsOptions, ...socketOptions }));
   }
-  const authorization =
+  const authorizationHeaders =
     proxy.authorization === undefined ? {} : { "proxy-authorization": proxy.authorization };
   const proxyUrl = new URL(proxy.origin);
   if (url.protocol === "http:") {
     const proxiedOptions = {
       ...commonOptions,
-      headers: { ...commonOptions.headers, ...authorization },
+      headers: { ...commonOptions.headers, ...authorizationHeaders },
     };
     const send = proxyUrl.protocol === "https:" ? https.request : http.request;
     return readResponse(send(proxyUrl, { ...proxiedOptions, path: url.href }));
   }
-  const socket = await openTunnel(url, proxyUrl, { headers: authorization, signal });
+  const socket = await openTunnel(url, proxyUrl, { headers: authorizationHeaders, signal });
   const secureSocket = tls.connect({ socket, servername: url.hostname, ...tlsOptions });
   try {
     await once(secureSocket, "secureConnect", { signal });

@@ -1,4 +1,4 @@
-import { setTimeout as timer } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "millrace";
 import { NetworkError, TimeoutError } from "millrace";
 
@@ -38,7 +38,7 @@ export async function waitForServer(
           `no response from ${endpoint}: ${reason}; retrying for ${retryTimeoutMs / 1_000} s\n`,
         );
       }
-      await timer(retryIntervalMs, undefined, { signal });
+      await sleep(retryIntervalMs, undefined, { signal });
     }
   }
 }

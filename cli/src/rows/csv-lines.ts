@@ -4,7 +4,7 @@ import { SourceError, maxRowLength } from "./source-row.ts";
 /** The cells of one row, and the parser's error message if the row is malformed. */
 export interface CsvLine {
   readonly cells: readonly string[];
-  readonly fault?: string;
+  readonly errorMessage?: string;
 }
 
 interface PapaResult {
@@ -44,8 +44,8 @@ export async function* parseCsvLines(
       text = text.slice(meta.cursor);
       minParseLength = 0;
     }
-    const faults = new Map(errors.map(({ row = 0, message }) => [row, message]));
-    return data.flatMap((cells, index) => toLine(cells, faults.get(index)));
+    const errorMessagesByRow = new Map(errors.map(({ row = 0, message }) => [row, message]));
+    return data.flatMap((cells, index) => toLine(cells, errorMessagesByRow.get(index)));
   };
   for await (const chunk of bytes) {
     text += decode(chunk);
@@ -67,7 +67,7 @@ export async function* parseCsvLines(
 
 const toLine = (cells: readonly string[], fault: string | undefined): CsvLine[] => {
   if (fault !== undefined) {
-    return [{ cells, fault }];
+    return [{ cells, errorMessage: fault }];
   }
   return cells.length === 1 && cells[0] === "" ? [] : [{ cells }];
 };

@@ -36,18 +36,18 @@ export async function openCsv(
   { delimiter, chooseTypes }: CsvOptions,
 ): Promise<RowSource> {
   const lineBatches = parseCsvLines(bytes, delimiter);
-  const sample: CsvLine[] = [];
+  const sampleLines: CsvLine[] = [];
   let charCount = 0;
   let hasMore = true;
-  while (hasMore && sample.length <= maxSampleRows && charCount < maxSampleChars) {
+  while (hasMore && sampleLines.length <= maxSampleRows && charCount < maxSampleChars) {
     const next = await lineBatches.next();
     hasMore = next.done !== true;
     for (const line of next.done === true ? [] : next.value) {
-      sample.push(line);
+      sampleLines.push(line);
       charCount += line.cells.reduce((sum, cell) => sum + cell.length, 0);
     }
   }
-  const [header, ...firstRows] = sample;
+  const [header, ...firstRows] = sampleLines;
   if (header === undefined) {
     throw new SourceError("the file is empty; its first row must contain the column names");
   }
@@ -85,23 +85,25 @@ export async function openCsv(
   return { columns: names, rows: readRows(), getFractionRead, close };
 }
 
-function parseColumnNames({ cells, fault }: CsvLine): readonly string[] {
+function parseColumnNames({ cells, errorMessage }: CsvLine): readonly string[] {
   const duplicate = cells.find((cell, index) => cells.indexOf(cell) !== index);
   const namelessIndex = cells.findIndex((cell) => cell === "");
-  if (fault !== undefined || duplicate !== undefined || namelessIndex !== -1) {
+  if (errorMessage !== undefined || duplicate !== undefined || namelessIndex !== -1) {
     const reason =
       duplicate === undefined
         ? `column ${namelessIndex + 1} has no name`
         : `two columns are named ${duplicate}`;
-    throw new SourceError(`the first row does not contain valid column names: ${fault ?? reason}`);
+    throw new SourceError(
+      `the first row does not contain valid column names: ${errorMessage ?? reason}`,
+    );
   }
   return cells.map(unescapeFormula);
 }
 
-function toRow({ cells, fault }: CsvLine, columns: readonly Column[]): SourceRow | BadRow {
+function toRow({ cells, errorMessage }: CsvLine, columns: readonly Column[]): SourceRow | BadRow {
   const hasWrongLength = cells.length !== columns.length;
   const reason =
-    fault ??
+    errorMessage ??
     (hasWrongLength &&
       `the row has ${cells.length} cells, but the first row names ${columns.length} columns`);
   if (reason !== false) {

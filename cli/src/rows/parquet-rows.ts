@@ -34,7 +34,7 @@ export async function openParquet(path: string, name: string = path): Promise<Ro
   const rowCount = Number(metadata.num_rows);
   let rowsRead = 0;
   const readRows = async function* readRows(): AsyncGenerator<SourceRow> {
-    for (const { rowStart, rowEnd } of splitGroups(metadata)) {
+    for (const { rowStart, rowEnd } of splitRowGroups(metadata)) {
       const partRows = await parquetReadObjects({
         file,
         metadata,
@@ -76,7 +76,7 @@ function toAsyncBuffer(handle: FileHandle, byteLength: number): AsyncBuffer {
   };
 }
 
-function* splitGroups({
+function* splitRowGroups({
   row_groups: groups,
 }: FileMetaData): Generator<{ rowStart: number; rowEnd: number }> {
   let groupStart = 0;

@@ -109,11 +109,11 @@ export class ProgressMeter {
         : { seconds, fractionDone: fractionRead ?? 0 };
     const elapsedSeconds = seconds - this.#start.seconds;
     const rate = elapsedSeconds > 0 ? (read - (firstRow - 1)) / elapsedSeconds : 0;
-    const ownFraction = (fractionRead ?? 0) - this.#start.fractionDone;
+    const fractionReadSinceStart = (fractionRead ?? 0) - this.#start.fractionDone;
     const remainingSeconds =
-      fractionRead === undefined || ownFraction <= 0
+      fractionRead === undefined || fractionReadSinceStart <= 0
         ? undefined
-        : (elapsedSeconds / ownFraction) * (1 - fractionRead);
+        : (elapsedSeconds / fractionReadSinceStart) * (1 - fractionRead);
     return [
       ...(fractionRead === undefined ? [] : [`${Math.floor(fractionRead * 100)}%`]),
       `${read.toLocaleString("en")} rows`,

@@ -1,5 +1,5 @@
 import { readFile, rm, stat } from "node:fs/promises";
-import { resolve as absolute } from "node:path";
+import { resolve as toAbsolutePath } from "node:path";
 import { ValidationError } from "millrace";
 import type {
   Client,
@@ -77,7 +77,7 @@ export async function uploadFile(
       await rejectedRowsFile.prepare(checkpoint && (await readDoneRowCount(checkpoint.path)));
     }
     let lastItem: InputRow | undefined;
-    const read = (item: InputRow): SourceRow => {
+    const unwrapRow = (item: InputRow): SourceRow => {
       lastItem = item;
       if (item instanceof BadRow) {
         throw new ValidationError(item.reason);
@@ -93,7 +93,7 @@ export async function uploadFile(
     const { signal } = plan;
     const onProgress = progressDisplay.update;
     const result = await send(
-      { client, source, plan, read },
+      { client, source, plan, read: unwrapRow },
       {
         ...settings,
         signal,
@@ -128,12 +128,12 @@ interface UploadRequest {
 }
 
 function send(
-  { client, source, plan, read }: UploadRequest,
+  { client, source, plan, read: unwrapRow }: UploadRequest,
   settings: UploadSettings,
 ): Promise<UploadResult> {
   const { mapping, rowKind, dataset, createDataset, project } = plan;
   const builder = new ExampleBuilder(mapping, source.columns);
-  const readRowId = (item: InputRow): string | undefined => builder.readKey(read(item));
+  const readRowId = (item: InputRow): string | undefined => builder.readKey(unwrapRow(item));
   switch (rowKind) {
     case "examples":
       return client.examples.upload(source.rows, {
@@ -141,18 +141,18 @@ function send(
         ...dataset,
         createDataset,
         idFrom: readRowId,
-        toExample: (item): NewExample => builder.build(read(item)),
+        toExample: (item): NewExample => builder.build(unwrapRow(item)),
       });
     case "feedback":
       return client.feedback.upload(source.rows, {
         ...settings,
-        toFeedback: (item): CreateFeedback => toFeedback(read(item)),
+        toFeedback: (item): CreateFeedback => toFeedback(unwrapRow(item)),
       });
     case "runs":
       return client.runs.upload(source.rows, {
         ...settings,
         projectName: project,
-        toRun: (item): WirePost => read(item) as unknown as WirePost,
+        toRun: (item): WirePost => unwrapRow(item) as unknown as WirePost,
       });
   }
 }
@@ -183,7 +183,7 @@ async function createFingerprint(path: string, mapping: Mapping): Promise<string
   }
   const { size, mtimeMs } = await stat(path);
   const time = new Date(mtimeMs).toISOString();
-  return `${absolute(path)} of ${size} bytes, changed ${time}, columns ${columnsJson}`;
+  return `${toAbsolutePath(path)} of ${size} bytes, changed ${time}, columns ${columnsJson}`;
 }
 
 /** Reads the number of finished rows from a checkpoint; `undefined` if there is no checkpoint. */

@@ -2,7 +2,7 @@ import swagger from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { apiVersion } from "../model/options.ts";
 import { readDocsFile } from "./api-docs-page.ts";
-import { describeOperation, nameComponents } from "./api-operation.ts";
+import { describeOperation, moveSchemasToComponents } from "./api-operation.ts";
 import { tags } from "../http/route.ts";
 
 /** Path of the page that shows the API documentation. */
@@ -44,7 +44,9 @@ export function addApiDocs(app: FastifyInstance): void {
       url,
     }),
     transformObject: (document) =>
-      "openapiObject" in document ? nameComponents(document.openapiObject) : document.swaggerObject,
+      "openapiObject" in document
+        ? moveSchemasToComponents(document.openapiObject)
+        : document.swaggerObject,
   });
   app.register(async (docsScope: FastifyInstance) => {
     docsScope.get("/openapi.json", async () => docsScope.swagger());

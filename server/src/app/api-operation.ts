@@ -65,9 +65,11 @@ interface BodySchema {
  * Moves each schema that has a title to the components of the document, and replaces it by a reference. A schema is
  * then described once, however many operations use it.
  */
-export function nameComponents<Document extends ApiDocument>(document: Document): Document {
+export function moveSchemasToComponents<Document extends ApiDocument>(
+  document: Document,
+): Document {
   const components = new Map<string, unknown>();
-  const paths = nameSchemas(document.paths, components) as Paths;
+  const paths = replaceTitledSchemas(document.paths, components) as Paths;
   Object.values(paths)
     .flatMap(Object.values<Operation>)
     .forEach(markOptionalBody);
@@ -75,9 +77,9 @@ export function nameComponents<Document extends ApiDocument>(document: Document)
   return { ...document, paths, components: { ...document.components, schemas } };
 }
 
-function nameSchemas(value: unknown, components: Map<string, unknown>): unknown {
+function replaceTitledSchemas(value: unknown, components: Map<string, unknown>): unknown {
   if (Array.isArray(value)) {
-    return value.map((item) => nameSchemas(item, components));
+    return value.map((item) => replaceTitledSchemas(item, components));
   }
   if (typeof value !== "object" || value === null) {
     return value;
@@ -87,7 +89,7 @@ function nameSchemas(value: unknown, components: Map<string, unknown>): unknown 
   const mappedSchema = Object.fromEntries(
     Object.entries(isNamed ? schemaWithoutTitle : value).map(([name, member]) => [
       name,
-      nameSchemas(member, components),
+      replaceTitledSchemas(member, components),
     ]),
   );
   if (!isNamed) {

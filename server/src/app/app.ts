@@ -58,7 +58,7 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(store: Store, settings: ServerSettings) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
-  const work = new WorkThreads();
+  const workThreads = new WorkThreads();
   const dependencies = { store, links: new SignedLinks() };
   const runExports = new RunExports(store);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
@@ -102,7 +102,7 @@ export function createApp(store: Store, settings: ServerSettings) {
       closeUnread(raw);
     }
   });
-  app.addHook("onClose", () => work.close());
+  app.addHook("onClose", () => workThreads.close());
   const sendPageNotFound = addWebPages(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     sendError(cause, reply),
@@ -135,10 +135,10 @@ export function createApp(store: Store, settings: ServerSettings) {
     ingestApp.addHook("onRequest", checkKey);
     // The handlers read the body themselves, as it arrives.
     ingestApp.addContentTypeParser("*", (_request, _payload, done) => done(null));
-    addStreamRoutes(ingestApp, { store, work });
-    addExampleWriteRoutes(ingestApp, { ...dependencies, work });
+    addStreamRoutes(ingestApp, { store, workThreads });
+    addExampleWriteRoutes(ingestApp, { ...dependencies, work: workThreads });
     addUploadRoutes(ingestApp, { store, folder: uploadFolder });
-    addUiImportRoutes(ingestApp, { store, work });
+    addUiImportRoutes(ingestApp, { store, work: workThreads });
   });
   app.register(async (authenticatedApp: FastifyInstance) => {
     authenticatedApp.addHook("onRequest", checkKey);

@@ -54,11 +54,11 @@ export class JsonCursor {
   readonly #text: JsonText;
   readonly #names: NameCache;
 
-  /** @param names - a cache that several texts with similar objects share. */
-  constructor(bytes: Buffer, depthMax: number = serverLimits.jsonDepth, names: NameCache = []) {
+  /** @param nameCache - a cache that several texts with similar objects share. */
+  constructor(bytes: Buffer, depthMax: number = serverLimits.jsonDepth, nameCache: NameCache = []) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#text = { bytes, view, depthMax };
-    this.#names = names;
+    this.#names = nameCache;
   }
 
   /**

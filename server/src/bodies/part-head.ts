@@ -35,8 +35,8 @@ export function parsePartHead(text: string): PartHead {
   if (sdkHead === null) {
     return parseHeaderLines(text);
   }
-  const [, name = "", contentType = "", parameter, header] = sdkHead;
-  const length = parameter ?? header;
+  const [, name = "", contentType = "", lengthParameter, contentLengthHeader] = sdkHead;
+  const length = lengthParameter ?? contentLengthHeader;
   return {
     name,
     contentType: contentType.trim(),

@@ -152,7 +152,7 @@ export class DatasetWriter implements DatasetWriteSteps {
     const dataset = await this.#versions.readDataset(tenantId, id);
     const versionTime = dataset.index?.micros ?? null;
     const range = { afterKey, lastKey, versionTime, limit: maxRowsPerIndexCall };
-    const next = await this.#dependencies.index.extend(id, range);
-    return next === undefined ? undefined : { afterKey: next, lastKey };
+    const lastIndexedKey = await this.#dependencies.index.extend(id, range);
+    return lastIndexedKey === undefined ? undefined : { afterKey: lastIndexedKey, lastKey };
   }
 }

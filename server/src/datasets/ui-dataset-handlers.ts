@@ -111,9 +111,9 @@ export async function importExamples(
     ? await work.run<ExampleImportTask>(tenantId, { kind: "exampleImport", chunks, datasetId })
     : parseImport(datasetId, joinChunks(chunks));
   const result = await store.write.largeExamples.import(tenantId, datasetId, parsed.parts);
-  const indexes = new Map(parsed.rowIndexes);
+  const rowIndexesById = new Map(parsed.rowIndexes);
   const invalidRows = Object.entries(result.rejected).map(([id, reason]) => ({
-    index: indexes.get(id) ?? 0,
+    index: rowIndexesById.get(id) ?? 0,
     reason,
   }));
   const micros = result.datasets[datasetId]?.micros;

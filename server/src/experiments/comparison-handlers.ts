@@ -72,7 +72,7 @@ export async function compareExperiments(
   });
   const { examples } = comparison;
   const previews = await readPreviews(store, request, { datasetId, examples });
-  const runs = await readRuns(store, request, { ids, examples, comparativeId });
+  const runs = await readRuns(store, request, { experimentIds: ids, examples, comparativeId });
   return {
     total: comparison.exampleCount,
     matching: comparison.matchingCount,
@@ -146,14 +146,17 @@ async function readRuns(
   store: ExperimentStore,
   { tenantId }: FastifyRequest,
   {
-    ids,
+    experimentIds,
     examples,
     comparativeId,
-  }: ExamplePage & { readonly ids: readonly string[]; readonly comparativeId: string | undefined },
+  }: ExamplePage & {
+    readonly experimentIds: readonly string[];
+    readonly comparativeId: string | undefined;
+  },
 ): Promise<ReadonlyMap<string, readonly unknown[]>> {
   const groups = new Map<string, unknown[]>();
   const referenceExampleIds = examples.map(({ exampleId }) => exampleId);
-  for (const experimentId of ids) {
+  for (const experimentId of experimentIds) {
     // Read one experiment after the other, so that the payloads of one can be freed before those of the next are read.
     const { runs } = await store.read.runs.query(tenantId, {
       filter: { projectIds: [experimentId], referenceExampleIds, isRoot: true },

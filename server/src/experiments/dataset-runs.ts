@@ -106,7 +106,7 @@ async function readAllRuns(
       ...(after === undefined ? {} : { after }),
     });
     found.push(...page.runs);
-    after = page.next;
+    after = page.nextPosition;
   } while (after !== undefined);
   return found;
 }

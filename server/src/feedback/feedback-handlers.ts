@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { toDraft } from "../runs/ingest/parse-feedback.ts";
+import { toFeedbackDraft } from "../runs/ingest/parse-feedback.ts";
 import type { FeedbackBody, FeedbackPatchBody } from "../runs/ingest/parse-feedback.ts";
 import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
 import type { FeedbackQuery } from "./feedback.ts";
@@ -21,7 +21,7 @@ export async function createFeedback(
   store: FeedbackStore,
   { body, tenantId }: FastifyRequest<{ Body: FeedbackBody }>,
 ): Promise<unknown> {
-  return toFeedbackJson(await store.write.feedback.create(tenantId, toDraft(body)));
+  return toFeedbackJson(await store.write.feedback.create(tenantId, toFeedbackDraft(body)));
 }
 
 /** Handles `GET /feedback/{id}`. */

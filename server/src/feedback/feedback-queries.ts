@@ -100,9 +100,9 @@ const maxValueChars = 256;
 export const categoryColumn = `CASE WHEN length(f.value_json) <= ${maxValueChars} THEN f.value_json END`;
 
 /** Selects the columns that {@link aggregateStats} combines: the sums of each group, key and category. */
-const selectSums = (group: string) =>
+const selectSums = (groupColumn: string) =>
   [
-    sql.ref<string>(group).as("group_id"),
+    sql.ref<string>(groupColumn).as("group_id"),
     sql.ref<string>("f.key_json").as("key_json"),
     sql.raw<string | null>(categoryColumn).as("category"),
     sql<number>`count(*)`.as("n"),
@@ -111,11 +111,11 @@ const selectSums = (group: string) =>
   ] as const;
 const groupByColumns = sql`1, 2, 3`;
 
-type TenantList = { readonly tenantId: string; readonly ids: string };
+type StatsQueryValues = { readonly tenantId: string; readonly ids: string };
 
 const sumByColumn = (
   column: "f.run_id" | "f.project_id" | "f.comparative_id",
-  { tenantId, ids }: Parameters<TenantList>,
+  { tenantId, ids }: Parameters<StatsQueryValues>,
 ) =>
   builder
     .selectFrom("feedback as f")
@@ -186,21 +186,21 @@ export const feedbackQueries = {
       .where("tenant_id", "=", tenantId)
       .where("id", "=", id),
   ),
-  sumByRun: new Query((list: Parameters<TenantList>) => sumByColumn("f.run_id", list)),
+  sumByRun: new Query((list: Parameters<StatsQueryValues>) => sumByColumn("f.run_id", list)),
   sumByComparedRun: new Query(
-    (values: Parameters<TenantList & { readonly comparativeId: string }>) =>
+    (values: Parameters<StatsQueryValues & { readonly comparativeId: string }>) =>
       sumByColumn("f.run_id", values).where((eb) =>
         eb(withoutIndex(eb.ref("f.comparative_id")), "=", values.comparativeId),
       ),
   ),
-  sumByProject: new Query((list: Parameters<TenantList>) =>
+  sumByProject: new Query((list: Parameters<StatsQueryValues>) =>
     sumByColumn("f.project_id", list).where("f.run_id", "is", null),
   ),
-  sumByComparative: new Query((list: Parameters<TenantList>) =>
+  sumByComparative: new Query((list: Parameters<StatsQueryValues>) =>
     sumByColumn("f.comparative_id", list),
   ),
   // CROSS JOIN makes SQLite read the tables in this order: there is less feedback than there are runs.
-  sumByProjectOfRun: new Query(({ tenantId, ids }: Parameters<TenantList>) =>
+  sumByProjectOfRun: new Query(({ tenantId, ids }: Parameters<StatsQueryValues>) =>
     builder
       .selectFrom("feedback as f")
       .crossJoin("runs as r")
@@ -308,13 +308,13 @@ export const feedbackLists = new QueryForms(
       list = list.where((eb) => isInList(eb.ref("f.source_type_json"), sourceTypes));
     }
     if (level !== undefined) {
-      list = list.where("f.run_id", isPresent(level === "run"), null);
+      list = list.where("f.run_id", toNullOperator(level === "run"), null);
     }
     if (hasScore !== undefined) {
-      list = list.where("f.score_json", isPresent(hasScore), null);
+      list = list.where("f.score_json", toNullOperator(hasScore), null);
     }
     if (hasComment !== undefined) {
-      list = list.where("f.comment_json", isPresent(hasComment), null);
+      list = list.where("f.comment_json", toNullOperator(hasComment), null);
     }
     if (comparativeId !== undefined) {
       list = list.where("f.comparative_id", "=", comparativeId);
@@ -333,7 +333,7 @@ export const feedbackLists = new QueryForms(
   },
 );
 
-const isPresent = (flag: boolean) => (flag ? "is not" : "is");
+const toNullOperator = (mustBePresent: boolean) => (mustBePresent ? "is not" : "is");
 
 const selectTokens = () =>
   builder

@@ -24,9 +24,9 @@ export class FeedbackReader implements FeedbackReads {
   readonly #tokens: TokenCipher;
   readonly #filtered: FilteredFeedback;
 
-  constructor(db: Database, tokens: TokenCipher, filteredFeedback: FilteredFeedback) {
+  constructor(db: Database, tokenCipher: TokenCipher, filteredFeedback: FilteredFeedback) {
     this.#db = db;
-    this.#tokens = tokens;
+    this.#tokens = tokenCipher;
     this.#filtered = filteredFeedback;
   }
 
@@ -55,11 +55,11 @@ export class FeedbackReader implements FeedbackReads {
     comparativeId?: string,
   ): Promise<StatsByGroup> {
     const { sumByRun, sumByComparedRun } = feedbackQueries;
-    const list = { tenantId, ids: JSON.stringify(runIds) };
+    const queryValues = { tenantId, ids: JSON.stringify(runIds) };
     return aggregateStats(
       comparativeId === undefined
-        ? await this.#db.all(sumByRun, list)
-        : await this.#db.all(sumByComparedRun, { ...list, comparativeId }),
+        ? await this.#db.all(sumByRun, queryValues)
+        : await this.#db.all(sumByComparedRun, { ...queryValues, comparativeId }),
     );
   }
 
@@ -75,8 +75,8 @@ export class FeedbackReader implements FeedbackReads {
     return this.#readStats(feedbackQueries.sumByProject, tenantId, ids);
   }
 
-  statsOfComparatives(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
-    return this.#readStats(feedbackQueries.sumByComparative, tenantId, ids);
+  statsOfComparatives(tenantId: string, comparativeIds: readonly string[]): Promise<StatsByGroup> {
+    return this.#readStats(feedbackQueries.sumByComparative, tenantId, comparativeIds);
   }
 
   async findToken(token: string): Promise<FeedbackToken | undefined> {

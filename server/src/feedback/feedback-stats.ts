@@ -15,11 +15,11 @@ interface KeySums {
 export function aggregateStats(rows: readonly SumRow[]): ReadonlyMap<string, FeedbackStats> {
   const groups = new Map<string, Map<string, KeySums>>();
   for (const row of rows) {
-    const keys = groups.get(row.group_id) ?? new Map<string, KeySums>();
-    groups.set(row.group_id, keys);
+    const sumsByKey = groups.get(row.group_id) ?? new Map<string, KeySums>();
+    groups.set(row.group_id, sumsByKey);
     const key = String(JSON.parse(row.key_json));
-    const sums = keys.get(key) ?? { n: 0, scored: 0, sum: 0, values: [] };
-    keys.set(key, sums);
+    const sums = sumsByKey.get(key) ?? { n: 0, scored: 0, sum: 0, values: [] };
+    sumsByKey.set(key, sums);
     sums.n += row.n;
     sums.scored += row.scored;
     sums.sum += row.sum ?? 0;

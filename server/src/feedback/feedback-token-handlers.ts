@@ -79,7 +79,7 @@ export async function giveFeedback(
   store: FeedbackStore,
   request: FastifyRequest<{ Body: SubmittedFeedbackBody }>,
 ): Promise<unknown> {
-  return storeSubmitted(store, request, {
+  return storeSubmittedFeedback(store, request, {
     ...toJudgement(request.body, undefined),
     metadata: request.body.metadata ?? null,
   });
@@ -91,7 +91,7 @@ export async function giveFeedbackByLink(
   request: FastifyRequest,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  return storeSubmitted(store, request, {
+  return storeSubmittedFeedback(store, request, {
     score: parseScore(firstValue(query, "score")),
     value: firstValue(query, "value") ?? null,
     comment: firstValue(query, "comment") ?? null,
@@ -105,7 +105,7 @@ type SubmittedFeedback = Judgement & {
   readonly metadata: Readonly<Record<string, unknown>> | null;
 };
 
-async function storeSubmitted(
+async function storeSubmittedFeedback(
   store: FeedbackStore,
   request: FastifyRequest,
   { metadata, ...judgement }: SubmittedFeedback,
@@ -164,11 +164,11 @@ function computeExpiry(
   { expires_at: expiresAt, expires_in: duration }: TokenRequest,
   now: number,
 ): number {
-  const hasTime = expiresAt !== undefined && expiresAt !== null;
-  if (hasTime && duration !== undefined && duration !== null) {
+  const hasExpiryTime = expiresAt !== undefined && expiresAt !== null;
+  if (hasExpiryTime && duration !== undefined && duration !== null) {
     throw new RequestError(422, "Only one of expires_at or expires_in can be provided");
   }
-  if (hasTime) {
+  if (hasExpiryTime) {
     return parseOptionalTime(expiresAt, "expires_at") ?? now;
   }
   // Three hours is the default of the LangSmith API.

@@ -30,10 +30,10 @@ export class FeedbackWriter implements FeedbackWrites {
   readonly #keys: RowKeys;
   readonly #tokens: TokenCipher;
 
-  constructor(db: Database, keys: RowKeys, tokens: TokenCipher) {
+  constructor(db: Database, keys: RowKeys, tokenCipher: TokenCipher) {
     this.#db = db;
     this.#keys = keys;
-    this.#tokens = tokens;
+    this.#tokens = tokenCipher;
   }
 
   async create(tenantId: string, draft: FeedbackDraft): Promise<Feedback> {

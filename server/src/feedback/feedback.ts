@@ -74,7 +74,7 @@ export interface FeedbackReads extends RunFeedbackReads {
   /** Statistics of the feedback that belongs to each comparison; comparisons without feedback have no entry. */
   statsOfComparatives(
     tenantId: string,
-    ids: readonly string[],
+    comparativeIds: readonly string[],
   ): Promise<ReadonlyMap<string, FeedbackStats>>;
   /** Finds a token. There is no tenant argument, because the token itself authorizes its holder. */
   findToken(token: string): Promise<FeedbackToken | undefined>;

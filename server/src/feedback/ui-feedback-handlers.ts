@@ -25,11 +25,11 @@ export async function readFeedbackSummary(
   if (fromMicros >= toMicros) {
     throw new RequestError(422, "from must be before to");
   }
-  const count = parseCount(query, "buckets", { fallback: 48, min: 1, max: maxBuckets });
+  const bucketCount = parseCount(query, "buckets", { fallback: 48, min: 1, max: maxBuckets });
   const trendQuery = { projectId, fromMicros, toMicros, limit: maxPoints };
   const { points, isComplete } = await store.read.feedbackTrend.read(request.tenantId, trendQuery);
   const key = firstValue(query, "key") ?? points[0]?.key ?? "";
-  const trend = toTrend(points, { key, fromMicros, toMicros, count });
+  const trend = toTrend(points, { key, fromMicros, toMicros, count: bucketCount });
   return { key, is_complete: isComplete, from: toIso(fromMicros), to: toIso(toMicros), ...trend };
 }
 

@@ -95,15 +95,15 @@ function checkEntry(
     const subpath = String(toSingleValue(test.operand));
     return { ...test, field: object, operand: { kind: "scalar", value: `${path}.${subpath}` } };
   }
-  const hasKey: CheckedComparison = {
+  const keyComparison: CheckedComparison = {
     kind: "comparison",
     comparator: "eq",
     field: key,
     operand: { kind: "scalar", value: path },
   };
   return test.comparator === "neq"
-    ? { kind: "not", part: { kind: "and", parts: [hasKey, { ...test, comparator: "eq" }] } }
-    : { kind: "and", parts: [hasKey, test] };
+    ? { kind: "not", part: { kind: "and", parts: [keyComparison, { ...test, comparator: "eq" }] } }
+    : { kind: "and", parts: [keyComparison, test] };
 }
 
 function checkField(

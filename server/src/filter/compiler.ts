@@ -232,17 +232,17 @@ function compileErrorComparison(
   { comparator, operand }: ValueComparison,
   source: FilterSource,
 ): Sql {
-  const hasError = source.conditions["error"] ?? "0";
+  const errorCondition = source.conditions["error"] ?? "0";
   if (comparator === "neq") {
     return negateCondition(compileErrorComparison({ comparator: "eq", operand }, source));
   }
   const parts = toValues(operand).map((value) => {
     if (typeof value !== "string") {
-      return value === true ? sql`${hasError}` : sql`NOT ${hasError}`;
+      return value === true ? sql`${errorCondition}` : sql`NOT ${errorCondition}`;
     }
     const textComparator = comparator === "in" ? "eq" : comparator;
     const test = { comparator: textComparator, operand: { kind: "scalar", value } } as const;
-    return sql`(${hasError} AND ${compileColumnComparison(source.columns["error"] ?? "NULL", test)})`;
+    return sql`(${errorCondition} AND ${compileColumnComparison(source.columns["error"] ?? "NULL", test)})`;
   });
   return joinConditions(parts, "OR");
 }

@@ -114,10 +114,10 @@ function createEqualityCondition({ type, atom }: JsonValue, expected: Scalar): S
   if (expected === "true" || expected === "false") {
     return sql`(${type} = '${expected}' OR ${type} = 'text' AND ${atom} = ${bind(expected)})`;
   }
-  const isText = sql`${type} = 'text' AND ${atom} = ${bind(expected)}`;
+  const textCondition = sql`${type} = 'text' AND ${atom} = ${bind(expected)}`;
   return /^-?\d/.test(expected)
-    ? sql`(${isText} OR ${type} IN ('integer', 'real') AND CAST(${atom} AS TEXT) = ${bind(expected)})`
-    : isText;
+    ? sql`(${textCondition} OR ${type} IN ('integer', 'real') AND CAST(${atom} AS TEXT) = ${bind(expected)})`
+    : textCondition;
 }
 
 /**
@@ -131,19 +131,19 @@ function createPatternCondition(text: string, pattern: string): Sql {
     return sql`${text} GLOB ${bind(glob)}`;
   }
   // Compare simple patterns byte by byte, because GLOB ends a text at its first NUL.
-  const [, head = "", middle = "", tail = ""] = simplePattern;
+  const [, leadingWildcard = "", middle = "", trailingWildcard = ""] = simplePattern;
   const part = bindBytes(middle);
   const blob = `CAST(${text} AS BLOB)`;
   if (middle === "") {
-    return head + tail === "" ? sql`${text} = ''` : sql`${text} IS NOT NULL`;
+    return leadingWildcard + trailingWildcard === "" ? sql`${text} = ''` : sql`${text} IS NOT NULL`;
   }
-  if (head !== "" && tail !== "") {
+  if (leadingWildcard !== "" && trailingWildcard !== "") {
     return sql`instr(${blob}, ${part}) > 0`;
   }
-  if (tail !== "") {
+  if (trailingWildcard !== "") {
     return sql`substr(${blob}, 1, ${String(part.length)}) = ${part}`;
   }
-  return head === ""
+  return leadingWildcard === ""
     ? sql`${blob} = ${part}`
     : sql`substr(${blob}, -${String(part.length)}) = ${part}`;
 }

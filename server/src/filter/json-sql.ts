@@ -77,9 +77,13 @@ function createConditionsAt(position: JsonPosition, expected: unknown): Sql[] {
   const row = `e${position.nesting}_${position.keys.length}`;
   if (Array.isArray(expected) && expected.length > 0) {
     const item = `i${position.nesting}`;
-    const items = sql`json_each(CASE ${row}.type WHEN 'array' THEN ${row}.value END) ${item}`;
+    const itemTable = sql`json_each(CASE ${row}.type WHEN 'array' THEN ${row}.value END) ${item}`;
     return expected.map((element: unknown) =>
-      createExistsCondition(position, createMatchCondition(item, element, position.nesting), items),
+      createExistsCondition(
+        position,
+        createMatchCondition(item, element, position.nesting),
+        itemTable,
+      ),
     );
   }
   if (isJsonObject(expected) && (Object.keys(expected).length > 0 || position.keys.length === 0)) {
@@ -101,17 +105,17 @@ function createExistsCondition(
   condition: Sql,
   joined?: Sql,
 ): Sql {
-  const rows = keys.map((_key, index) => {
+  const memberTables = keys.map((_key, index) => {
     const parentRow = `e${nesting}_${index}`;
     const source =
       index === 0 ? object : `CASE ${parentRow}.type WHEN 'object' THEN ${parentRow}.value END`;
     return `json_each(${source}) e${nesting}_${index + 1}`;
   });
-  const steps = keys.map(
+  const keyConditions = keys.map(
     (key, index) => sql`e${String(nesting)}_${String(index + 1)}.key = ${bind(key)}`,
   );
   const joinedSql = joined === undefined ? sql`` : sql`, ${joined}`;
-  return sql`EXISTS (SELECT 1 FROM ${rows.join(", ")}${joinedSql} WHERE ${joinConditions([...steps, condition], "AND")})`;
+  return sql`EXISTS (SELECT 1 FROM ${memberTables.join(", ")}${joinedSql} WHERE ${joinConditions([...keyConditions, condition], "AND")})`;
 }
 
 /** Creates the condition that a row of `json_each` equals a value or contains it. */
@@ -125,16 +129,16 @@ function createMatchCondition(row: string, value: unknown, nesting: number): Sql
   if (Array.isArray(value)) {
     const item = `i${nesting + 1}`;
     const inner = `json_each(CASE ${row}.type WHEN 'array' THEN ${row}.value END) ${item}`;
-    const items = value.map(
+    const itemConditions = value.map(
       (element: unknown) =>
         sql`EXISTS (SELECT 1 FROM ${inner} WHERE ${createMatchCondition(item, element, nesting + 1)})`,
     );
-    return joinConditions([sql`${row}.type = 'array'`, ...items], "AND");
+    return joinConditions([sql`${row}.type = 'array'`, ...itemConditions], "AND");
   }
   if (isJsonObject(value)) {
     const object = `CASE ${row}.type WHEN 'object' THEN ${row}.value END`;
-    const members = createConditionsAt({ object, keys: [], nesting: nesting + 1 }, value);
-    return joinConditions([sql`${row}.type = 'object'`, ...members], "AND");
+    const memberConditions = createConditionsAt({ object, keys: [], nesting: nesting + 1 }, value);
+    return joinConditions([sql`${row}.type = 'object'`, ...memberConditions], "AND");
   }
   // Here the value is true, false or null.
   return sql`${row}.type = '${JSON.stringify(value ?? null)}'`;

@@ -5,7 +5,7 @@ import type { Span } from "./filter-error.ts";
 export type Token = Span &
   (
     | { readonly kind: "name"; readonly name: string }
-    | { readonly kind: "text"; readonly text: string; readonly raw?: string }
+    | { readonly kind: "text"; readonly text: string; readonly rawSource?: string }
     | { readonly kind: "number"; readonly number: number }
     | { readonly kind: "mark"; readonly mark: PunctuationMark }
     | { readonly kind: "end" }
@@ -108,7 +108,7 @@ function readText(text: string, offset: number): Token {
       return {
         kind: "text",
         text: parts.join(""),
-        ...(quote === "'" && source.includes("\\") ? { raw: source } : {}),
+        ...(quote === "'" && source.includes("\\") ? { rawSource: source } : {}),
         offset,
         length: specialPosition + 1 - offset,
       };

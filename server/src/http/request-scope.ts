@@ -63,9 +63,9 @@ const listenersBySocket = new WeakMap<Socket, Set<() => void>>();
 
 /** Listens once to each socket, which may send many requests, each with many queries. */
 function listenForClose(socket: Socket): Set<() => void> {
-  const known = listenersBySocket.get(socket);
-  if (known !== undefined) {
-    return known;
+  const existingListeners = listenersBySocket.get(socket);
+  if (existingListeners !== undefined) {
+    return existingListeners;
   }
   const listeners = new Set<() => void>();
   listenersBySocket.set(socket, listeners);

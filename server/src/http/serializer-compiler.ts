@@ -81,8 +81,8 @@ function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema
 
 function toWriterSchemaOfUnion(schemas: readonly WriterSchema[]): WriterSchema {
   const [schema, ...otherSchemas] = schemas.filter(({ type }) => type !== "null");
-  const isNullable = otherSchemas.length + 1 < schemas.length ? { nullable: true } : {};
+  const nullableKeyword = otherSchemas.length + 1 < schemas.length ? { nullable: true } : {};
   return schema === undefined || otherSchemas.length > 0
-    ? isNullable
-    : { ...schema, ...isNullable };
+    ? nullableKeyword
+    : { ...schema, ...nullableKeyword };
 }

@@ -70,13 +70,13 @@ let cachedMicros = 0;
 
 /** Matches `2026-11-21T10:11:12.345678Z`, which is how the Millrace SDK writes times. */
 const sdkTimePattern = /^.{16}:\d\d\.\d{6}Z$/s;
-const secondLength = 19;
+const lengthUpToSecond = 19;
 
 function parseIso(value: unknown): number | undefined {
   if (typeof value !== "string" || !sdkTimePattern.test(value)) {
     return parseAnyIso(value);
   }
-  const second = value.slice(0, secondLength);
+  const second = value.slice(0, lengthUpToSecond);
   if (second !== cachedSecond) {
     const micros = parseAnyIso(`${second}Z`);
     if (micros === undefined) {
@@ -85,7 +85,7 @@ function parseIso(value: unknown): number | undefined {
     cachedSecond = second;
     cachedMicros = micros;
   }
-  return cachedMicros + Number(value.slice(secondLength + 1, -1));
+  return cachedMicros + Number(value.slice(lengthUpToSecond + 1, -1));
 }
 
 function parseAnyIso(value: unknown): number | undefined {
@@ -108,11 +108,12 @@ function parseAnyIso(value: unknown): number | undefined {
   ) {
     return undefined;
   }
-  const seconds = Number(hour) * 3_600 + Number(minute) * 60 + Number(second) - zoneSeconds(zone);
+  const seconds =
+    Number(hour) * 3_600 + Number(minute) * 60 + Number(second) - parseZoneOffsetSeconds(zone);
   return (dayStart / 1_000 + seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, "0"));
 }
 
-function zoneSeconds(zone: string | undefined): number {
+function parseZoneOffsetSeconds(zone: string | undefined): number {
   if (zone === undefined || zone === "Z" || zone === "z") {
     return 0;
   }

@@ -3,7 +3,7 @@ import { messageOf, RequestError } from "../model/errors.ts";
 import { JsonCursor } from "../bodies/json-cursor.ts";
 import { serverLimits } from "../model/options.ts";
 import { traceRequest } from "./proto-types.ts";
-import type { Attributes, DecodedSpans, Span, SpanEvent, SpanFault, SpanLink } from "./span.ts";
+import type { Attributes, DecodedSpans, Span, SpanEvent, SpanError, SpanLink } from "./span.ts";
 import {
   readAttributes,
   readHexId,
@@ -33,7 +33,7 @@ interface SpanGroup {
 export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
   const request = encoding === "json" ? parseJson(body) : parseProtobuf(body);
   const spans: Span[] = [];
-  const faults: SpanFault[] = [];
+  const faults: SpanError[] = [];
   for (const resourceGroup of readItems(request, "resourceSpans")) {
     const resource = catchFault(() => readAttributes(readMember(resourceGroup, "resource")));
     for (const scopeGroup of readItems(resourceGroup, "scopeSpans")) {
@@ -56,7 +56,7 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
       }
     }
   }
-  return { spans, faults };
+  return { spans, spanErrors: faults };
 }
 
 function catchFault<Value>(read: () => Value): Value | ValueFault {

@@ -32,14 +32,14 @@ export function toJson(value: unknown): string {
 /** Returns the members of a text that is a JSON object, unchanged; `undefined` for any other text. */
 export const readMembers = (text: string): ReadonlyMap<string, JsonText> | undefined =>
   text.trimStart().startsWith("{")
-    ? read(text, (cursor) => toTexts(cursor.readMembers()))
+    ? readWithCursor(text, (cursor) => toTexts(cursor.readMembers()))
     : undefined;
 
 /** Returns the text as JSON if it is JSON of any kind; otherwise `undefined`. */
 export const readJson = (text: string): JsonText | undefined =>
-  read(text, (cursor) => {
+  readWithCursor(text, (cursor) => {
     cursor.assertOneValue();
-    return new JsonText(wellFormed(text));
+    return new JsonText(escapeLoneSurrogates(text));
   });
 
 /** Maximum nesting of a value that is parsed. A text with more levels is not parsed. */
@@ -71,9 +71,12 @@ function isShallow(value: unknown): boolean {
 const toTexts = (members: ReadonlyMap<string, Buffer>): ReadonlyMap<string, JsonText> =>
   new Map([...members].map(([name, raw]) => [name, new JsonText(raw.toString("utf8"))]));
 
-function read<Value>(text: string, use: (cursor: JsonCursor) => Value): Value | undefined {
+function readWithCursor<Value>(
+  text: string,
+  readValue: (cursor: JsonCursor) => Value,
+): Value | undefined {
   try {
-    return use(new JsonCursor(Buffer.from(wellFormed(text))));
+    return readValue(new JsonCursor(Buffer.from(escapeLoneSurrogates(text))));
   } catch (cause) {
     if (cause instanceof JsonError) {
       return undefined;
@@ -83,7 +86,7 @@ function read<Value>(text: string, use: (cursor: JsonCursor) => Value): Value | 
 }
 
 /** Escapes lone surrogates, which can't be encoded in UTF-8. In JSON, an escape means the same character. */
-const wellFormed = (text: string): string =>
+const escapeLoneSurrogates = (text: string): string =>
   text.isWellFormed()
     ? text
     : text.replaceAll(

@@ -68,10 +68,10 @@ function toTimes({ startNanos, endNanos }: Span): Members {
 function takeProject(span: Span, bag: AttributeBag, project: string | undefined): Members {
   const id = takeUuid(bag, "langsmith.trace.session_id");
   const name = bag.takeText("langsmith.trace.session_name") ?? project;
-  const shared = ["langsmith.trace.session_name", "openinference.project.name"]
+  const sharedName = ["langsmith.trace.session_name", "openinference.project.name"]
     .map((key) => span.resource.get(key))
     .find((value) => typeof value === "string" && value !== "");
-  return id === undefined ? { session_name: name ?? shared } : { session_id: id };
+  return id === undefined ? { session_name: name ?? sharedName } : { session_id: id };
 }
 
 function takePayload(span: Span, bag: AttributeBag): Members {

@@ -20,8 +20,11 @@ export async function receiveSpans(
 ): Promise<unknown> {
   const chunks = await readBodyChunks(request.raw);
   const encoding = determineEncoding(request, chunks[0]);
-  const { result, faults } = await ingestSpans(dependencies, request, { chunks, encoding });
-  const reasons = [...faults, ...result.rejected.map(({ reason }) => reason)];
+  const { result, spanErrorMessages } = await ingestSpans(dependencies, request, {
+    chunks,
+    encoding,
+  });
+  const reasons = [...spanErrorMessages, ...result.rejected.map(({ reason }) => reason)];
   if (reasons.length > 0 && result.accepted + result.duplicates === 0) {
     throw new RequestError(400, describeRejections(reasons));
   }
@@ -36,27 +39,30 @@ interface ReceivedSpans {
 }
 
 async function ingestSpans(
-  { store, work }: IngestDependencies,
+  { store, workThreads }: IngestDependencies,
   request: FastifyRequest,
   { chunks, encoding }: ReceivedSpans,
-): Promise<{ readonly result: IngestResult; readonly faults: readonly string[] }> {
+): Promise<{ readonly result: IngestResult; readonly spanErrorMessages: readonly string[] }> {
   const { tenantId } = request;
   const project = readProject(request);
   if (isLarge(chunks, serverLimits.largeSpansBytes)) {
-    const decoded = await work.run<SpansTask>(tenantId, {
+    const decoded = await workThreads.run<SpansTask>(tenantId, {
       kind: "spans",
       chunks,
       encoding,
       project,
     });
-    return { result: await ingestDecoded(store, tenantId, decoded), faults: decoded.faults };
+    return {
+      result: await ingestDecoded(store, tenantId, decoded),
+      spanErrorMessages: decoded.spanErrorMessages,
+    };
   }
   const body = joinChunks(chunks);
-  const { spans, faults } = decodeSpans(body, encoding);
+  const { spans, spanErrors } = decodeSpans(body, encoding);
   const batch = toBatch(spans, { project, expectedBytes: body.length });
   return {
     result: await ingest(store, tenantId, batch),
-    faults: faults.map(({ reason }) => reason),
+    spanErrorMessages: spanErrors.map(({ reason }) => reason),
   };
 }
 

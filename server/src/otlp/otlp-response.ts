@@ -39,9 +39,9 @@ export function encodeFailure(encoding: Encoding, status: number, message: strin
 const reasonLimit = 5;
 
 export const describeRejections = (reasons: readonly string[]): string => {
-  const shown = [...new Set(reasons)].slice(0, reasonLimit).join("; ");
-  const count = reasons.length === 1 ? "1 span was" : `${reasons.length} spans were`;
-  return reasons.length === 0 ? "" : `${count} rejected: ${shown}`;
+  const shownReasons = [...new Set(reasons)].slice(0, reasonLimit).join("; ");
+  const rejectedSpansText = reasons.length === 1 ? "1 span was" : `${reasons.length} spans were`;
+  return reasons.length === 0 ? "" : `${rejectedSpansText} rejected: ${shownReasons}`;
 };
 
 /** google.rpc.Code by HTTP status. */

@@ -13,10 +13,10 @@ interface PayloadSource {
   readonly wholeAttributes: readonly string[];
   /** The event of older conventions that contains all inputs or outputs, and the name of its attribute. */
   readonly wholeEvent: readonly [string, string];
-  readonly messages: string;
-  readonly indexedMessages: readonly string[];
-  readonly messageEvents: readonly string[];
-  readonly documents: readonly string[];
+  readonly messagesAttribute: string;
+  readonly indexedMessagePrefixes: readonly string[];
+  readonly messageEventNames: readonly string[];
+  readonly documentPrefixes: readonly string[];
   /** The member of the run's inputs or outputs for a value that is not an object. */
   readonly member: "input" | "output";
 }
@@ -29,15 +29,15 @@ const inputSource: PayloadSource = {
     "gen_ai.tool.call.arguments",
   ],
   wholeEvent: ["gen_ai.content.prompt", "gen_ai.prompt"],
-  messages: "gen_ai.input.messages",
-  indexedMessages: ["gen_ai.prompt", "llm.input_messages"],
-  messageEvents: [
+  messagesAttribute: "gen_ai.input.messages",
+  indexedMessagePrefixes: ["gen_ai.prompt", "llm.input_messages"],
+  messageEventNames: [
     "gen_ai.system.message",
     "gen_ai.user.message",
     "gen_ai.assistant.message",
     "gen_ai.tool.message",
   ],
-  documents: ["reranker.input_documents"],
+  documentPrefixes: ["reranker.input_documents"],
   member: "input",
 };
 
@@ -49,10 +49,10 @@ const outputSource: PayloadSource = {
     "gen_ai.tool.call.result",
   ],
   wholeEvent: ["gen_ai.content.completion", "gen_ai.completion"],
-  messages: "gen_ai.output.messages",
-  indexedMessages: ["gen_ai.completion", "llm.output_messages"],
-  messageEvents: ["gen_ai.choice"],
-  documents: ["retrieval.documents", "reranker.output_documents"],
+  messagesAttribute: "gen_ai.output.messages",
+  indexedMessagePrefixes: ["gen_ai.completion", "llm.output_messages"],
+  messageEventNames: ["gen_ai.choice"],
+  documentPrefixes: ["retrieval.documents", "reranker.output_documents"],
   member: "output",
 };
 
@@ -66,14 +66,14 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
     bag,
     events,
     source: inputSource,
-    system,
+    systemMessages: system,
     otherMembers: query === undefined ? {} : { query },
   });
 }
 
 /** Takes the outputs of a span; `undefined` if it has none. */
 export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
-  takeContent({ bag, events, source: outputSource, system: [], otherMembers: {} });
+  takeContent({ bag, events, source: outputSource, systemMessages: [], otherMembers: {} });
 
 /** Takes the embeddings of OpenInference: the texts are inputs, the vectors are outputs. */
 export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: Content } {
@@ -92,7 +92,7 @@ interface ContentOptions {
   readonly bag: AttributeBag;
   readonly events: readonly SpanEvent[];
   readonly source: PayloadSource;
-  readonly system: readonly Message[];
+  readonly systemMessages: readonly Message[];
   readonly otherMembers: Content;
 }
 
@@ -100,7 +100,7 @@ function takeContent({
   bag,
   events,
   source,
-  system,
+  systemMessages,
   otherMembers,
 }: ContentOptions): Content | undefined {
   const [eventName, eventAttribute] = source.wholeEvent;
@@ -108,8 +108,10 @@ function takeContent({
     bag.take(...source.wholeAttributes) ??
     events.find(({ name }) => name === eventName)?.attributes.get(eventAttribute);
   const mimeType = bag.takeText(`${source.member}.mime_type`);
-  const messages = [...system, ...takeMessages(bag, events, source)];
-  const documents = source.documents.flatMap((prefix) => bag.takeList(prefix)).map(toDocument);
+  const messages = [...systemMessages, ...takeMessages(bag, events, source)];
+  const documents = source.documentPrefixes
+    .flatMap((prefix) => bag.takeList(prefix))
+    .map(toDocument);
   const content = {
     ...(wholeValue === undefined ? {} : toContent(wholeValue, { mimeType, member: source.member })),
     ...(messages.length === 0 ? {} : { messages }),
@@ -146,18 +148,18 @@ function takeMessages(
   events: readonly SpanEvent[],
   source: PayloadSource,
 ): readonly Message[] {
-  const messageParts = toParts(takeAttribute(bag, events, source.messages));
+  const messageParts = toParts(takeAttribute(bag, events, source.messagesAttribute));
   if (messageParts !== undefined) {
     return toMessages(messageParts);
   }
-  for (const prefix of source.indexedMessages) {
+  for (const prefix of source.indexedMessagePrefixes) {
     const list = bag.takeList(prefix);
     if (list.length > 0) {
       return toMessages(list);
     }
   }
   return toMessages(
-    events.filter(({ name }) => source.messageEvents.includes(name)).map(toEventMessage),
+    events.filter(({ name }) => source.messageEventNames.includes(name)).map(toEventMessage),
   );
 }
 

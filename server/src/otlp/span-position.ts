@@ -20,10 +20,10 @@ export interface SpanPosition {
 export function takePosition(span: Span, bag: AttributeBag): SpanPosition {
   const id = toSpanUuid(span.traceId, span.spanId);
   const commonMembers = { traceId: toTraceUuid(span.traceId), id };
-  const supplied = takeSuppliedPosition(bag);
-  if (supplied !== undefined) {
+  const suppliedMembers = takeSuppliedPosition(bag);
+  if (suppliedMembers !== undefined) {
     return {
-      members: { ...supplied, id: supplied["id"] ?? id },
+      members: { ...suppliedMembers, id: suppliedMembers["id"] ?? id },
       span: { ...commonMembers, kind: "placed", parentId: null },
     };
   }
@@ -43,9 +43,9 @@ export function takePosition(span: Span, bag: AttributeBag): SpanPosition {
 
 function takeSuppliedPosition(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const parentId = bag.peekText("langsmith.span.parent_id");
-  const order = readOrder(bag.peekText("langsmith.span.dotted_order"));
+  const dottedOrder = readDottedOrder(bag.peekText("langsmith.span.dotted_order"));
   const parentRunId = isUuid(parentId) && toSpanId(parentId) === undefined ? parentId : undefined;
-  if (order === undefined && parentRunId === undefined) {
+  if (dottedOrder === undefined && parentRunId === undefined) {
     return undefined;
   }
   const [id, traceId] = ["langsmith.span.id", "langsmith.trace.id"].map((name) => {
@@ -54,17 +54,17 @@ function takeSuppliedPosition(bag: AttributeBag): Readonly<Record<string, unknow
   });
   bag.take("langsmith.span.parent_id");
   bag.take("langsmith.span.dotted_order");
-  return order === undefined
+  return dottedOrder === undefined
     ? { id, trace_id: traceId, parent_run_id: parentRunId }
     : {
-        id: order.runId,
-        trace_id: order.traceId,
-        dotted_order: order.text,
-        parent_run_id: order.parentRunId,
+        id: dottedOrder.runId,
+        trace_id: dottedOrder.traceId,
+        dotted_order: dottedOrder.text,
+        parent_run_id: dottedOrder.parentRunId,
       };
 }
 
-function readOrder(text: string | undefined) {
+function readDottedOrder(text: string | undefined) {
   if (text === undefined) {
     return undefined;
   }

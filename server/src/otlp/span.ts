@@ -53,12 +53,12 @@ export interface Span {
 }
 
 /** Why a span was rejected. */
-export interface SpanFault {
+export interface SpanError {
   readonly reason: string;
 }
 
 /** The decoded spans of one request. */
 export interface DecodedSpans {
   readonly spans: readonly Span[];
-  readonly faults: readonly SpanFault[];
+  readonly spanErrors: readonly SpanError[];
 }

@@ -56,8 +56,8 @@ export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> 
   if (input !== undefined && output !== undefined) {
     usage["total_tokens"] ??= Number(toJson(input)) + Number(toJson(output));
   }
-  for (const [name, parts] of Object.entries(detailAttributes)) {
-    usage[name] ??= takeDetails(bag, name, parts);
+  for (const [name, attributeNamesByDetail] of Object.entries(detailAttributes)) {
+    usage[name] ??= takeDetails(bag, name, attributeNamesByDetail);
   }
   const reported = Object.entries(usage).filter(([, value]) => value !== undefined);
   return reported.length === 0 ? undefined : Object.fromEntries(reported);
@@ -73,7 +73,7 @@ function takeDetails(
     return reportedDetails;
   }
   const found = Object.entries(parts)
-    .map(([part, attributeNames]) => [part, takeCount(bag, attributeNames)] as const)
+    .map(([detail, attributeNames]) => [detail, takeCount(bag, attributeNames)] as const)
     .filter(([, count]) => count !== undefined);
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }

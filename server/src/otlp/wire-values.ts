@@ -64,11 +64,13 @@ export function readEnumOrNumber(
  *
  * @throws ValueFault the length is wrong.
  */
-export function readHexId(message: unknown, name: string, bytes: number): string {
+export function readHexId(message: unknown, name: string, byteCount: number): string {
   const value = readMember(message, name) ?? "";
-  const hex = toHex(value, bytes);
+  const hex = toHex(value, byteCount);
   if (hex === undefined) {
-    throw new ValueFault(`${name} is not ${bytes} bytes: ${JSON.stringify(value).slice(0, 80)}`);
+    throw new ValueFault(
+      `${name} is not ${byteCount} bytes: ${JSON.stringify(value).slice(0, 80)}`,
+    );
   }
   return /^0*$/.test(hex) ? "" : hex;
 }

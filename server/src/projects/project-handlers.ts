@@ -44,7 +44,7 @@ export async function listProjects(store: ProjectStore, request: FastifyRequest)
   const query = request.query as QueryString;
   const projects = await store.read.projects.list(request.tenantId, parseProjectQuery(query));
   return parseBoolean(query, "include_stats") === true
-    ? withStats(store, request.tenantId, projects)
+    ? addStats(store, request.tenantId, projects)
     : projects.map(toProjectJson);
 }
 
@@ -54,9 +54,9 @@ export async function readProject(store: ProjectStore, request: FastifyRequest):
   if (project === undefined) {
     throw new RequestError(404, "Session not found");
   }
-  const hasStats = parseBoolean(request.query as QueryString, "include_stats") === true;
-  return hasStats
-    ? (await withStats(store, request.tenantId, [project]))[0]
+  const shouldIncludeStats = parseBoolean(request.query as QueryString, "include_stats") === true;
+  return shouldIncludeStats
+    ? (await addStats(store, request.tenantId, [project]))[0]
     : toProjectJson(project);
 }
 
@@ -126,7 +126,7 @@ const toChanges = (body: ProjectPatchBody): ProjectChanges => ({
   endMicros: parseOptionalTime(body.end_time, "end_time"),
 });
 
-export async function withStats(
+export async function addStats(
   store: ProjectStore,
   tenantId: string,
   projects: readonly Project[],

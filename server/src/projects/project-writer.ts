@@ -57,9 +57,9 @@ export class ProjectWriter implements ProjectWriteSteps {
 
   async update(tenantId: string, id: string, changes: ProjectChanges): Promise<Project> {
     const project = changeProject(await this.#read(tenantId, id), changes);
-    const other =
+    const sameNameProjectId =
       changes.name === null ? undefined : await this.#findByName(tenantId, changes.name);
-    if (other !== undefined && other !== id) {
+    if (sameNameProjectId !== undefined && sameNameProjectId !== id) {
       throw createConflictError("name");
     }
     await this.#db.run(projectQueries.update, toProjectRow(project));

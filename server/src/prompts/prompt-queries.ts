@@ -166,8 +166,8 @@ const createCountQueries = (counter: Counter) => ({
       .where("id", "=", commitId),
   ),
 });
-const downloadCounts = createCountQueries("downloads");
-const viewCounts = createCountQueries("views");
+const downloadCountQueries = createCountQueries("downloads");
+const viewCountQueries = createCountQueries("views");
 
 export const promptQueries = {
   find: new Query(({ ownerId, handle }: Parameters<{ ownerId: string; handle: string }>) =>
@@ -278,7 +278,7 @@ export const promptQueries = {
   findTaggedCommit: new Query((tagged: Parameters<{ promptId: string; tag: string }>) =>
     selectCommits(tagged.promptId).where("id", "=", selectTaggedCommitId(tagged)),
   ),
-  commits: new Query(({ promptId, limit, offset }: Parameters<CommitPageRange>) =>
+  listCommits: new Query(({ promptId, limit, offset }: Parameters<CommitPageRange>) =>
     selectCommits(promptId).orderBy("number", "desc").limit(limit).offset(offset),
   ),
   countCommits: new Query(({ promptId }: Parameters<{ promptId: string }>) =>
@@ -290,7 +290,7 @@ export const promptQueries = {
   findCommit: new Query(({ id, promptId }: Parameters<{ id: string; promptId: string }>) =>
     selectCommits(promptId).where("id", "=", id),
   ),
-  manifest: new Query(({ id }: Parameters<{ id: string }>) =>
+  readManifest: new Query(({ id }: Parameters<{ id: string }>) =>
     builder.selectFrom("prompt_commits").select(["manifest", "number"]).where("id", "=", id),
   ),
   insertCommit: new Query((row: Parameters<PromptCommitTable>) =>
@@ -320,10 +320,10 @@ export const promptQueries = {
         }))
         .where("id", "=", id),
   ),
-  tags: new Query(({ promptId }: Parameters<{ promptId: string }>) =>
+  listTags: new Query(({ promptId }: Parameters<{ promptId: string }>) =>
     selectTags(promptId).orderBy("g.name"),
   ),
-  tag: new Query(({ promptId, name }: Parameters<{ promptId: string; name: string }>) =>
+  findTag: new Query(({ promptId, name }: Parameters<{ promptId: string; name: string }>) =>
     selectTags(promptId).where("g.name", "=", name),
   ),
   writeTag: new Query((row: Parameters<PromptTagTable>) =>
@@ -347,12 +347,12 @@ export const promptQueries = {
   deleteTag: new Query(({ promptId, name }: Parameters<{ promptId: string; name: string }>) =>
     builder.deleteFrom("prompt_tags").where("prompt_id", "=", promptId).where("name", "=", name),
   ),
-  countDownload: downloadCounts.prompt,
-  countCommitDownload: downloadCounts.commit,
-  countView: viewCounts.prompt,
-  countCommitView: viewCounts.commit,
+  countDownload: downloadCountQueries.prompt,
+  countCommitDownload: downloadCountQueries.commit,
+  countView: viewCountQueries.prompt,
+  countCommitView: viewCountQueries.commit,
 };
 
 export type PromptRow = RowOf<typeof promptQueries.read>;
 export type CommitRow = RowOf<typeof promptQueries.findLatestCommit>;
-export type TagRow = RowOf<typeof promptQueries.tag>;
+export type TagRow = RowOf<typeof promptQueries.findTag>;

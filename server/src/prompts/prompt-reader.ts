@@ -74,7 +74,7 @@ export class PromptReader implements PromptReads {
         total: found.length,
       };
     }
-    const rows = await this.#db.all(promptQueries.commits, { promptId, limit, offset });
+    const rows = await this.#db.all(promptQueries.listCommits, { promptId, limit, offset });
     const countRow = await this.#db.first(promptQueries.countCommits, { promptId });
     return { commits: rows.map(parseCommitRow), total: countRow?.count ?? 0 };
   }
@@ -89,18 +89,18 @@ export class PromptReader implements PromptReads {
         hasNoCommits ? "No commits found: push one first" : "Commit not found",
       );
     }
-    const row = await this.#db.first(promptQueries.manifest, { id: commit.id });
+    const row = await this.#db.first(promptQueries.readManifest, { id: commit.id });
     return { commit, manifest: String(row?.manifest) };
   }
 
   async listTags(tenantId: string, location: PromptLocation): Promise<readonly PromptTag[]> {
     const { id } = await this.#access.read(tenantId, location);
-    return (await this.#db.all(promptQueries.tags, { promptId: id })).map(parseTagRow);
+    return (await this.#db.all(promptQueries.listTags, { promptId: id })).map(parseTagRow);
   }
 
   async readTag(tenantId: string, location: PromptLocation, name: string): Promise<PromptTag> {
     const { id } = await this.#access.read(tenantId, location);
-    const row = await this.#db.first(promptQueries.tag, { promptId: id, name });
+    const row = await this.#db.first(promptQueries.findTag, { promptId: id, name });
     if (row === undefined) {
       throw new RequestError(404, "Tag not found");
     }

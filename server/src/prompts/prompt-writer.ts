@@ -119,9 +119,9 @@ export class PromptWriter implements PromptWrites {
     return ownedIds;
   }
 
-  async like(tenantId: string, location: PromptLocation, isLiked: boolean): Promise<number> {
+  async like(tenantId: string, location: PromptLocation, shouldLike: boolean): Promise<number> {
     const { id } = await this.#access.read(tenantId, location);
-    await this.#db.run(isLiked ? promptQueries.like : promptQueries.unlike, { id, tenantId });
+    await this.#db.run(shouldLike ? promptQueries.like : promptQueries.unlike, { id, tenantId });
     await this.#db.run(promptQueries.countLikes, { id });
     return (await this.#reader.read(tenantId, id)).likes;
   }
@@ -137,7 +137,7 @@ export class PromptWriter implements PromptWrites {
     const previous =
       latest === undefined
         ? undefined
-        : await this.#db.first(promptQueries.manifest, { id: latest.id });
+        : await this.#db.first(promptQueries.readManifest, { id: latest.id });
     if (previous !== undefined && isSameJson(previous.manifest, draft.manifest)) {
       throw new RequestError(409, "Nothing to commit: prompt has not changed since latest commit");
     }

@@ -186,7 +186,7 @@ export interface PromptWrites {
   /** Deletes those of the prompts that the tenant owns, and returns their ids. */
   deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /** Adds or removes the tenant's like, and returns the number of likes. Repeating the call changes nothing. */
-  like(tenantId: string, location: PromptLocation, isLiked: boolean): Promise<number>;
+  like(tenantId: string, location: PromptLocation, shouldLike: boolean): Promise<number>;
   /**
    * Commits a manifest.
    *

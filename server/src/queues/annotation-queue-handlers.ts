@@ -200,21 +200,21 @@ const maxQueuesPerDeletion = 100;
  */
 export function parseQueueQuery(query: QueryString): QueueQuery {
   const datasetId = firstValue(query, "dataset_id");
-  const parsed = {
+  const parsedFilters = {
     ids: parseIds(query, "ids"),
     name: firstValue(query, "name"),
     nameContains: firstValue(query, "name_contains"),
     defaultDatasetId: datasetId === undefined ? undefined : parseId(datasetId, "dataset_id"),
   };
   return {
-    ...Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(parsedFilters).filter(([, value]) => value !== undefined)),
     ...parsePage(query),
-    sortBy: parseColumn(firstValue(query, "sort_by") ?? "created_at"),
+    sortBy: parseSortColumn(firstValue(query, "sort_by") ?? "created_at"),
     isDescending: parseBoolean(query, "sort_by_desc") ?? true,
   };
 }
 
-function parseColumn(text: string): QueueQuery["sortBy"] {
+function parseSortColumn(text: string): QueueQuery["sortBy"] {
   if (text !== "name" && text !== "created_at" && text !== "updated_at") {
     const quoted = JSON.stringify(text.slice(0, 64));
     throw new RequestError(422, `sort_by must be name, created_at or updated_at, not ${quoted}`);

@@ -231,10 +231,10 @@ export const annotationQueueQueries = {
   findEntryOfRun: new Query((key: Parameters<QueueKey & { runId: string }>) =>
     addEntryColumns(selectFromEntries(key)).where("e.run_id", "=", key.runId),
   ),
-  readLast: new Query((queue: Parameters<QueueKey>) =>
+  readLastAddedTime: new Query((queue: Parameters<QueueKey>) =>
     selectFromEntries(queue).select((eb) => eb.fn.max<number | null>("e.added_us").as("added_us")),
   ),
-  readLastAdded: new Query(
+  readLastAddedTimes: new Query(
     ({ tenantId, ids: idsJson }: Parameters<{ tenantId: string; ids: string }>) =>
       queueBuilder
         .selectFrom("annotation_queue_runs")

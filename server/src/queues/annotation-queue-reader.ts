@@ -70,7 +70,7 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
     runIds: readonly string[],
   ): Promise<ReadonlyMap<string, number>> {
     const runIdsJson = JSON.stringify(runIds);
-    const rows = await this.#db.all(annotationQueueQueries.readLastAdded, {
+    const rows = await this.#db.all(annotationQueueQueries.readLastAddedTimes, {
       tenantId,
       ids: runIdsJson,
     });

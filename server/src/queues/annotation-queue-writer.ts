@@ -105,7 +105,10 @@ export class AnnotationQueueWriter implements AnnotationQueueWrites {
   ): Promise<readonly QueueEntry[]> {
     await this.#access.read(tenantId, queueId);
     await this.#assertRunsExist(tenantId, keys);
-    const lastEntry = await this.#db.first(annotationQueueQueries.readLast, { tenantId, queueId });
+    const lastEntry = await this.#db.first(annotationQueueQueries.readLastAddedTime, {
+      tenantId,
+      queueId,
+    });
     const nowMicros = this.#clock();
     // The new entries must be at the end of the queue, even if the clock was set back.
     const addedMicros = Math.max(nowMicros, lastEntry?.added_us ?? 0);

@@ -41,7 +41,10 @@ export class QueueReviewReader implements QueueReviewReads {
   async readProgress(tenantId: string, queueId: string, reviewer: string): Promise<QueueProgress> {
     const queue = { tenantId, queueId };
     const sizes = await this.#db.first(queueReviewQueries.readSizes, queue);
-    const last = await this.#db.first(queueReviewQueries.findLastDone, { ...queue, reviewer });
+    const lastFinishedEntry = await this.#db.first(queueReviewQueries.findLastDone, {
+      ...queue,
+      reviewer,
+    });
     const nowMicros = this.#clock();
     const reviewers = await this.#db.all(queueReviewQueries.listReviewers, { ...queue, nowMicros });
     const total = sizes?.total ?? 0;
@@ -49,7 +52,7 @@ export class QueueReviewReader implements QueueReviewReads {
       total,
       completed: total - (sizes?.open ?? 0),
       reviewers: reviewers.map(({ reviewer: name, done, claimed }) => ({ name, done, claimed })),
-      lastDoneId: last?.id ?? null,
+      lastDoneId: lastFinishedEntry?.id ?? null,
     };
   }
 }

@@ -88,8 +88,8 @@ export class QueueReviewWriter implements QueueReviewWrites {
     { claimMicros }: ReviewRules,
   ): Promise<ClaimedRun> {
     const untilMicros = claimMicros === undefined ? null : this.#clock() + claimMicros;
-    const state = { ...key, tenantId, untilMicros, skippedMicros: null };
-    await this.#db.run(queueReviewQueries.claim, state);
+    const reviewState = { ...key, tenantId, untilMicros, skippedMicros: null };
+    await this.#db.run(queueReviewQueries.claim, reviewState);
     return this.#toClaimed(tenantId, await this.#access.readEntry(tenantId, key), untilMicros);
   }
 

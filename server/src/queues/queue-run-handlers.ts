@@ -94,14 +94,16 @@ export async function updateQueueRun(
   store: QueueStore,
   request: FastifyRequest<{ Body: QueueRunPatchBody }>,
 ): Promise<unknown> {
-  const { last_reviewed_time: reviewed, added_at: added } = request.body;
+  const { last_reviewed_time: reviewedTime, added_at: addedTime } = request.body;
   const entry = await store.write.annotationQueues.updateRun(
     request.tenantId,
     readEntryKey(request),
     {
       reviewedMicros:
-        reviewed === undefined ? undefined : parseOptionalTime(reviewed, "last_reviewed_time"),
-      addedMicros: parseOptionalTime(added, "added_at") ?? undefined,
+        reviewedTime === undefined
+          ? undefined
+          : parseOptionalTime(reviewedTime, "last_reviewed_time"),
+      addedMicros: parseOptionalTime(addedTime, "added_at") ?? undefined,
     },
   );
   return toEntryJson(entry);

@@ -73,14 +73,14 @@ export function mergeRecord(
     return createRow(record, context);
   }
   const isPost = record.operation === "post";
-  const received = selectReceivedColumns(record, context);
+  const receivedColumns = selectReceivedColumns(record, context);
   const previous = row ?? createEmptyRow(record.id, context);
   const values: Mutable<ColumnValues> = pickColumns(previous);
   let { patchBits } = previous;
   let bit = 1;
   for (const name of columnNames) {
-    if (isPost ? (patchBits & bit) === 0 : received[name] !== undefined) {
-      setColumn(values, name, received[name] ?? defaultValues[name](context));
+    if (isPost ? (patchBits & bit) === 0 : receivedColumns[name] !== undefined) {
+      setColumn(values, name, receivedColumns[name] ?? defaultValues[name](context));
       patchBits |= isPost ? 0 : bit;
     }
     bit <<= 1;
@@ -94,8 +94,8 @@ export function mergeRecord(
     traceId: context.position.traceId,
     dottedOrder: context.position.dottedOrder,
     posted: isPost || previous.posted,
-    patchBits: patchBits,
-    measures: previous.measures,
+    patchBits,
+    measureState: previous.measureState,
   };
 }
 
@@ -116,7 +116,7 @@ function createRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
     referenceExampleId: columns.referenceExampleId ?? null,
     posted: true,
     patchBits: 0,
-    measures: "none",
+    measureState: "none",
   };
 }
 
@@ -177,7 +177,7 @@ const createEmptyRow = (id: string, context: MergeContext): RunRow => ({
   dottedOrder: context.position.dottedOrder,
   posted: false,
   patchBits: 0,
-  measures: "none",
+  measureState: "none",
 });
 
 /** Returns the start time in the last segment of a dotted order. */

@@ -33,7 +33,7 @@ export interface RunSearch {
 export interface SearchSlice<Run> {
   readonly runs: readonly Run[];
   /** Where the next step continues; absent at the end of the list. */
-  readonly next?: ListPosition;
+  readonly nextPosition?: ListPosition;
 }
 
 /** Numbers of runs that began in an interval. */

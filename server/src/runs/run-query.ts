@@ -57,7 +57,7 @@ export interface RunQuery {
 export interface RunPage {
   readonly runs: readonly StoredRun[];
   /** Absent on the last page. */
-  readonly next?: RunPosition;
+  readonly nextPosition?: RunPosition;
 }
 
 /** Statistics of a quantity, such as latency, over the runs that report it. */

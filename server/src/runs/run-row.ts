@@ -25,7 +25,7 @@ export interface RunRow {
    * Whether the run has measures (`run-measures.ts`). "unread": the row was stored before measures had columns, so
    * they must be read from the payload.
    */
-  readonly measures: "unread" | "none" | "some";
+  readonly measureState: "unread" | "none" | "some";
 }
 
 /** Ids of a run's descendants and of its direct children, in execution order; `null` if they were not requested. */

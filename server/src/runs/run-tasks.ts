@@ -25,5 +25,5 @@ export interface DecodedRuns {
   readonly bodies: Uint8Array<ArrayBuffer>;
   readonly rejected: readonly Rejection[];
   /** Errors of spans that could not be converted to runs. */
-  readonly faults: readonly string[];
+  readonly spanErrorMessages: readonly string[];
 }

@@ -95,14 +95,14 @@ export const shareQueries = {
   listTraces: new Query(
     ({
       tenantId,
-      traceIds,
-      ids,
+      traceIds: traceIdsJson,
+      ids: rootKeysJson,
     }: Parameters<{ tenantId: string; traceIds: string; ids: string }>) =>
       selectFromTraceShares()
         .select(["s.id", "s.sealed"])
         .where((eb) => eb(withoutIndex(eb.ref("p.tenant_id")), "=", tenantId))
-        .where((eb) => isInList(eb.ref("s.trace_id"), traceIds))
-        .where((eb) => isInList(withoutIndex(eb.ref("s.id")), ids)),
+        .where((eb) => isInList(eb.ref("s.trace_id"), traceIdsJson))
+        .where((eb) => isInList(withoutIndex(eb.ref("s.id")), rootKeysJson)),
   ),
   findRoot: new Query(({ id, tenantId }: Parameters<{ id: string; tenantId: string }>) =>
     builder

@@ -152,9 +152,9 @@ const createParameters = <Values>(given?: readonly string[]): Parameters<Values>
 
 /** The parameters of a compiled query, with values in place of names. */
 export function bindValues(parameters: readonly unknown[], values: object): unknown[] {
-  const byName = values as Readonly<Record<string, unknown>>;
+  const valuesByName = values as Readonly<Record<string, unknown>>;
   return parameters.map((parameter) =>
-    parameter instanceof ParameterName ? byName[parameter.name] : parameter,
+    parameter instanceof ParameterName ? valuesByName[parameter.name] : parameter,
   );
 }
 

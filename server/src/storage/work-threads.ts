@@ -4,7 +4,7 @@ import { messageOf, RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage } from "./threads.ts";
 
-declare const resultOf: unique symbol;
+declare const resultTypeMarker: unique symbol;
 
 /**
  * A task for a worker thread, sent to it as a message. Each resource defines its own tasks; `Result` is the type of a
@@ -15,7 +15,7 @@ export interface WorkTask<Result = unknown> {
   /** The request body, in chunks. Memory that belongs to one chunk alone is transferred to the thread. */
   readonly chunks?: readonly Uint8Array[];
   /** Never set; it lets TypeScript infer the type of the result. */
-  readonly [resultOf]?: Result;
+  readonly [resultTypeMarker]?: Result;
 }
 
 /** The result type of a task. */

@@ -56,19 +56,19 @@ export async function queryV2ExperimentRuns(
   });
   const examples = listedExamples.slice(0, size);
   const ids = examples.map(({ id }) => id);
-  const runs = new Map<string, string[]>();
+  const runJsonByExample = new Map<string, string[]>();
   for (const experiment of new Set(body.experiment_ids)) {
     await addRuns(dependencies, request, {
       experimentId: experiment,
       exampleIds: ids,
       selects,
-      runs,
+      runs: runJsonByExample,
     });
   }
   const view = { select: allMembers, link: createAttachmentLinker(dependencies.links, request) };
   const items = examples.map((example) => {
     const json = toExampleJson(example, view).slice(0, -1);
-    return Buffer.from(`${json},"runs":[${(runs.get(example.id) ?? []).join(",")}]}`);
+    return Buffer.from(`${json},"runs":[${(runJsonByExample.get(example.id) ?? []).join(",")}]}`);
   });
   return sendPage(request, reply, {
     items,
@@ -101,8 +101,8 @@ async function listExamples(
       limit,
       offset: from,
     });
-  const key = body.sort?.by?.replace(/^feedback\./, "");
-  if (key === undefined) {
+  const feedbackKey = body.sort?.by?.replace(/^feedback\./, "");
+  if (feedbackKey === undefined) {
     return readExamples(requestedIds, offset);
   }
   const [baselineId, ...otherIds] = body.experiment_ids.map((id) => parseId(id, "experiment_ids"));
@@ -115,7 +115,7 @@ async function listExamples(
   const { examples } = await store.read.experiments.compare(tenantId, {
     experimentIds: [baselineId],
     baselineId,
-    key,
+    key: feedbackKey,
     comparativeId: readComparativeId(body),
     lowerIsBetter: new Set(),
     order: "run",
@@ -126,7 +126,10 @@ async function listExamples(
   const sign = body.sort?.order?.toUpperCase() === "ASC" ? 1 : -1;
   const sortedIds = examples
     .filter(({ exampleId }) => requestedIds?.includes(exampleId) ?? true)
-    .map(({ exampleId, scores }) => ({ exampleId, score: scores.get(baselineId)?.get(key) }))
+    .map(({ exampleId, scores }) => ({
+      exampleId,
+      score: scores.get(baselineId)?.get(feedbackKey),
+    }))
     // Examples without a score come last, whether the order is ascending or descending.
     .toSorted(({ score: a }, { score: b }) =>
       a === undefined || b === undefined
@@ -135,8 +138,10 @@ async function listExamples(
     )
     .slice(offset, offset + limit)
     .map(({ exampleId }) => exampleId);
-  const byId = new Map((await readExamples(sortedIds, 0)).map((example) => [example.id, example]));
-  return sortedIds.flatMap((id) => byId.get(id) ?? []);
+  const examplesById = new Map(
+    (await readExamples(sortedIds, 0)).map((example) => [example.id, example]),
+  );
+  return sortedIds.flatMap((id) => examplesById.get(id) ?? []);
 }
 
 interface AddRunsOptions {

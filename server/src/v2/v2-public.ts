@@ -44,7 +44,7 @@ export async function queryV2PublicRuns(
   const { body, protocol, host } = request;
   const selects = parseSelects(body.selects ?? [], v2PublicFields);
   const scope = await findScope(dependencies, request);
-  const viewer = { tenantId: scope.tenantId, protocol, host };
+  const readContext = { tenantId: scope.tenantId, protocol, host };
   const size = body.page_size ?? maxRuns;
   const readRunsPage = scope.kind === "thread" ? readThreadRuns : readRuns;
   const items: Buffer[] = [];
@@ -52,7 +52,10 @@ export async function queryV2PublicRuns(
   let cursor: string | null = body.cursor ?? null;
   do {
     const limit = Math.min(size - items.length, maxReadRuns);
-    const page = await readRunsPage({ dependencies, viewer, scope, selects }, { limit, cursor });
+    const page = await readRunsPage(
+      { dependencies, viewer: readContext, scope, selects },
+      { limit, cursor },
+    );
     items.push(...page.items);
     bytes += page.items.reduce((sum, { length }) => sum + length, 0);
     cursor = page.next;

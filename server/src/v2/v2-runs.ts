@@ -83,9 +83,9 @@ async function toV1Query(
         offset: 0,
       }),
     ).then((projects) => projects.map(({ id }) => id));
-  const session = [...(projectIds ?? (await findProjectIds()))];
+  const resolvedProjectIds = [...(projectIds ?? (await findProjectIds()))];
   return {
-    session,
+    session: resolvedProjectIds,
     id: body.ids,
     trace: body.trace_id,
     run_type: body.run_type?.toLowerCase(),
@@ -129,7 +129,7 @@ export async function readV2Runs(
   const { tenantId } = request;
   const definedMembers = Object.entries(v1Query).filter(([, value]) => value !== undefined);
   const { query } = parseRunQuery(Object.fromEntries(definedMembers) as RunQueryBody);
-  const { runs, next } = await store.read.runs.query(tenantId, {
+  const { runs, nextPosition } = await store.read.runs.query(tenantId, {
     ...query,
     parts: new Set([...findRequiredParts(findRequiredMembers(["ID", ...selects])), ...parts]),
   });
@@ -147,7 +147,11 @@ export async function readV2Runs(
       ...findExtras(run.row.id),
     }),
   );
-  return { items, runs, next: next === undefined ? null : toCursor(next, query.order) };
+  return {
+    items,
+    runs,
+    next: nextPosition === undefined ? null : toCursor(nextPosition, query.order),
+  };
 }
 
 /** Data about a run from other tables. A member is present if it was selected. */
@@ -179,10 +183,10 @@ async function readRunExtras(
     sourceIds.length === 0 ? [] : examples.listSources(tenantId, sourceIds),
     sharedIds.length === 0 ? undefined : shares.findTraceTokens(tenantId, sharedIds),
   ]);
-  const sourceSet = new Set(sources);
+  const sourceRunIds = new Set(sources);
   return (id) => ({
     lastQueuedMicros: queued?.get(id),
-    isSource: sourceSet.has(id),
+    isSource: sourceRunIds.has(id),
     traceToken: toVisibleToken(tokens?.get(id) ?? null) ?? undefined,
   });
 }

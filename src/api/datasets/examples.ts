@@ -191,12 +191,12 @@ export class Examples {
     const { call } = this.#transport;
     let dataset: string | undefined;
     return listByIds(ids, limit, (idChunk, remainingLimit) =>
-      listByOffset(remainingLimit, async (page, last?: Example) => {
+      listByOffset(remainingLimit, async (page, lastExample?: Example) => {
         dataset ??= await resolveDatasetId(call, filter, { signal });
         const range = await this.#createPageQuery(
           filter,
           { ...page, offset: first + page.offset },
-          last,
+          lastExample,
         );
         const init = { query: { ...query, dataset, id: idChunk, ...range }, signal };
         return parseList(await call("listExamples", init), "examples", parseExample);

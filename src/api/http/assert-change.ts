@@ -3,12 +3,14 @@ import { ValidationError } from "../../model/errors.ts";
 /**
  * Refuses an update that changes nothing.
  *
- * @param options - names of the options, for the message.
+ * @param optionNames - names of the options, for the message.
  * @throws {@link ValidationError} if `changes` has no members.
  */
-export function assertChange(changes: object, options: readonly string[]): void {
+export function assertChange(changes: object, optionNames: readonly string[]): void {
   if (Object.keys(changes).length === 0) {
-    const names = `${options.slice(0, -1).join(", ")} or ${options.at(-1)}`;
-    throw new ValidationError(`No valid update options provided: give at least one of ${names}`);
+    const optionNamesText = `${optionNames.slice(0, -1).join(", ")} or ${optionNames.at(-1)}`;
+    throw new ValidationError(
+      `No valid update options provided: give at least one of ${optionNamesText}`,
+    );
   }
 }

@@ -143,12 +143,12 @@ const adviceByStatus: ReadonlyMap<number, string> = new Map([
   [404, "Check the id or name, the endpoint and the tenant of the key"],
 ]);
 
-function createHttpError(facts: HttpErrorInit): HttpError {
-  const { action, status, body } = facts;
+function createHttpError(errorInit: HttpErrorInit): HttpError {
+  const { action, status, body } = errorInit;
   const advice = adviceByStatus.get(status);
   const reason = `${status} ${extractDetail(body)}`.trimEnd().replace(/\.$/, "");
   const message = advice === undefined ? undefined : `Failed to ${action}: ${reason}. ${advice}`;
-  const init = { ...facts, message: facts.message ?? message };
+  const init = { ...errorInit, message: errorInit.message ?? message };
   if (init.status === 404) {
     return new NotFoundError(init);
   }

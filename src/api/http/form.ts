@@ -72,8 +72,8 @@ function buildPartHeaders(
       `Not a MIME type: ${JSON.stringify(type.slice(0, 100))}. Give a type and a subtype, such as image/png`,
     );
   }
-  const length = sizeBytes === undefined ? "" : `; length=${sizeBytes}`;
-  return `${disposition}${lineEnd}Content-Type: ${type}${length}`;
+  const lengthParameter = sizeBytes === undefined ? "" : `; length=${sizeBytes}`;
+  return `${disposition}${lineEnd}Content-Type: ${type}${lengthParameter}`;
 }
 
 function escapeHeaderValue(text: string, label: string): string {

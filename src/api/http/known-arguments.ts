@@ -54,26 +54,26 @@ export function refuseUnknownKeys<Resources extends object>(
   resources: Resources,
   tables: CallTables<Resources>,
 ): Resources {
-  const checked = new Map<string, object>(Object.entries(resources));
-  for (const [name, calls] of Object.entries(tables)) {
-    const resource = checked.get(name);
+  const checkedResources = new Map<string, object>(Object.entries(resources));
+  for (const [name, callTable] of Object.entries(tables)) {
+    const resource = checkedResources.get(name);
     if (resource !== undefined) {
-      checked.set(name, wrapResource(name, resource, calls as object));
+      checkedResources.set(name, wrapResource(name, resource, callTable as object));
     }
   }
-  return Object.fromEntries(checked) as Resources;
+  return Object.fromEntries(checkedResources) as Resources;
 }
 
 /** Returns an object of the same class whose methods check their arguments and then call those of `resource`. */
 function wrapResource(name: string, resource: object, callTable: object): object {
   const wrapper = Object.create(Object.getPrototypeOf(resource) as object) as object;
-  for (const [method, { args: keys, throws }] of Object.entries(callTable) as [
+  for (const [method, { args: argumentKeys, throws }] of Object.entries(callTable) as [
     string,
     CallKeys,
   ][]) {
     const original = Reflect.get(resource, method) as (...args: unknown[]) => unknown;
-    const checked = (...args: unknown[]): unknown => {
-      const error = findProblem(`${name}.${method}`, args, keys);
+    const checkedMethod = (...args: unknown[]): unknown => {
+      const error = findProblem(`${name}.${method}`, args, argumentKeys);
       if (error === undefined) {
         return Reflect.apply(original, resource, args);
       }
@@ -82,11 +82,11 @@ function wrapResource(name: string, resource: object, callTable: object): object
       }
       return Promise.reject(error);
     };
-    Object.defineProperty(checked, "name", { value: method });
+    Object.defineProperty(checkedMethod, "name", { value: method });
     // The method is not enumerable, like methods of a class, so code that lists the object's keys does not see it.
     // It is writable, so that tests can replace it.
     Object.defineProperty(wrapper, method, {
-      value: checked,
+      value: checkedMethod,
       configurable: true,
       writable: true,
       enumerable: false,
@@ -168,10 +168,12 @@ export function checkValue(
   if (!hasCheckedKeys(value, path) || typeof allowed !== "object" || allowed === null) {
     return;
   }
-  const [unknown] = unknownKeysOf(value, Object.keys(allowed));
-  if (unknown !== undefined) {
+  const [unknownKey] = unknownKeysOf(value, Object.keys(allowed));
+  if (unknownKey !== undefined) {
     const location = path === "" ? "" : ` (in ${path.replace(/^\./, "")})`;
-    throw new ValidationError(`${call}: ${unknownKeyText(nameKeyKind(call), unknown)}${location}`);
+    throw new ValidationError(
+      `${call}: ${unknownKeyText(nameKeyKind(call), unknownKey)}${location}`,
+    );
   }
   for (const [name, nested] of Object.entries(allowed)) {
     if (typeof nested === "object" && nested !== null) {

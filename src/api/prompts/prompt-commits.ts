@@ -20,7 +20,7 @@ import type { KeyValues } from "../../model/run.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 import { listByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
-import { mustExistText, requestOrNotFound } from "./prompt-fields.ts";
+import { promptMustExistMessage, requestOrNotFound } from "./prompt-fields.ts";
 import type { ListCommits, PullPrompt } from "./prompt-options.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 
@@ -161,7 +161,7 @@ export class PromptCommits {
   async #create({ owner, repo }: PromptPath, draft: CommitDraft): Promise<PromptCommit> {
     const { manifest, parentCommit = "latest", description, signal } = draft;
     const findLatest = (): Promise<PromptCommit | undefined> =>
-      requestOrNotFound(mustExistText, () => this.findLatest({ owner, repo }, { signal }));
+      requestOrNotFound(promptMustExistMessage, () => this.findLatest({ owner, repo }, { signal }));
     const parent = parentCommit === "latest" ? (await findLatest())?.commitHash : parentCommit;
     const json = omitUndefined({ manifest, parent_commit: parent, description });
     try {
@@ -286,8 +286,12 @@ function explainConflict(
   { parent, latest }: { readonly parent: string | undefined; readonly latest: string | undefined },
 ): ConflictError {
   // Only the server can resolve a tag, so a tag can't be compared with the latest hash.
-  const isHash = parent === undefined || isCommitHash(parent);
-  if (latest === undefined || !isHash || (parent !== undefined && latest.startsWith(parent))) {
+  const isParentComparable = parent === undefined || isCommitHash(parent);
+  if (
+    latest === undefined ||
+    !isParentComparable ||
+    (parent !== undefined && latest.startsWith(parent))
+  ) {
     return cause;
   }
   const { status, detail, requestId } = cause;

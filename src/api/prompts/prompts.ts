@@ -23,7 +23,7 @@ import {
   pickPromptFields,
   toListQuery,
   copyManifest,
-  mustExistText,
+  promptMustExistMessage,
   createNotFoundText,
   requestOrNotFound,
   toWireFields,
@@ -147,7 +147,7 @@ export class Prompts {
     await ownership.assertOwn("update a prompt", owner);
     await ownership.assertPublishable(isPublic);
     return parseRepo(
-      await requestOrNotFound(mustExistText, () =>
+      await requestOrNotFound(promptMustExistMessage, () =>
         this.#call("updatePrompt", { path: { owner, repo }, json, signal }),
       ),
     );

@@ -141,12 +141,16 @@ export class Runs {
       select: select && toWireSelect(select),
       order,
     });
-    let session: readonly string[] | undefined;
+    let resolvedProjectIds: readonly string[] | undefined;
     return listByCursor(limit, async (page) => {
       if (page.cursor === undefined) {
-        session = await this.#resolveProjectIds(filter.projectIds, projectNames, signal);
+        resolvedProjectIds = await this.#resolveProjectIds(filter.projectIds, projectNames, signal);
       }
-      const json = { ...wireFilter, ...(session && { session }), ...page };
+      const json = {
+        ...wireFilter,
+        ...(resolvedProjectIds && { session: resolvedProjectIds }),
+        ...page,
+      };
       const response = await this.#call("queryRuns", { json, signal });
       const fields = new Fields(response, "page of runs");
       const next = new Fields(fields.readObject("cursors"), "cursor").readOptionalText("next");
@@ -234,9 +238,9 @@ export class Runs {
 /** @throws {@link ValidationError} if a name is not a field of a run. */
 function toWireSelect(select: readonly RunField[]): readonly string[] {
   const selected = Object.fromEntries(select.map((name) => [name, true]));
-  const [unknown] = unknownKeysOf(selected, Object.keys(runFields));
-  if (unknown !== undefined) {
-    throw new ValidationError(`runs.list: select has an ${unknownKeyText("field", unknown)}`);
+  const [unknownField] = unknownKeysOf(selected, Object.keys(runFields));
+  if (unknownField !== undefined) {
+    throw new ValidationError(`runs.list: select has an ${unknownKeyText("field", unknownField)}`);
   }
   return select.map((name) => runFields[name]);
 }

@@ -30,7 +30,7 @@ export function packError(thrown: unknown, depth = 0): PackedError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const isSdkError = error instanceof SdkError;
   const members = Object.entries(error).filter(([, value]) => canBeCloned(value));
-  const inner: unknown = error instanceof AggregateError ? error.errors : undefined;
+  const innerErrors: unknown = error instanceof AggregateError ? error.errors : undefined;
   return {
     className: isSdkError ? error.name : error.constructor.name,
     isSdkError,
@@ -38,7 +38,9 @@ export function packError(thrown: unknown, depth = 0): PackedError {
     stack: error.stack ?? String(error),
     members: { name: error.name, ...Object.fromEntries(members) },
     ...("cause" in error && { cause: packCause(error.cause, depth) }),
-    ...(Array.isArray(inner) && { errors: inner.map((item) => packCause(item, depth)) }),
+    ...(Array.isArray(innerErrors) && {
+      errors: innerErrors.map((item) => packCause(item, depth)),
+    }),
   };
 }
 
@@ -70,12 +72,12 @@ export function unpackError({
   members,
   cause,
   errors,
-  ...type
+  ...errorType
 }: PackedError): Error {
   // This does not call the class's own constructor, which may derive the message from other arguments.
-  const error: Error = Reflect.construct(Error, [message], findErrorClass(type));
+  const error: Error = Reflect.construct(Error, [message], findErrorClass(errorType));
   for (const [name, value] of Object.entries(members)) {
-    defineProperty(error, name, { value, enumerable: name !== "name" || type.isSdkError });
+    defineProperty(error, name, { value, enumerable: name !== "name" || errorType.isSdkError });
   }
   defineProperty(error, "stack", { value: stack });
   if (cause !== undefined) {

@@ -1,5 +1,5 @@
 /** Prefixes and lengths of card numbers, from ISO/IEC 7812-1 and the issuers' documentation. */
-const issuers =
+const cardNumberPattern =
   /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}|35\d{14}|3(?:0[0-5]|[68]\d)\d{11})$/;
 
 /**
@@ -8,7 +8,7 @@ const issuers =
  */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/[ -]/g, "");
-  if (!issuers.test(digits)) {
+  if (!cardNumberPattern.test(digits)) {
     return false;
   }
   let sum = 0;

@@ -59,8 +59,8 @@ const listDigestInput = Buffer.alloc(1 + 2 * digestBytes, "L");
  * Computes the digest of a list after another item was added. The hashed bytes can't be mistaken
  * for JSON text, because they begin differently.
  */
-export function listDigest(list: string, item: string): string {
-  listDigestInput.write(list, 1, "latin1");
-  listDigestInput.write(item, 1 + digestBytes, "latin1");
+export function listDigest(previousListDigest: string, itemDigest: string): string {
+  listDigestInput.write(previousListDigest, 1, "latin1");
+  listDigestInput.write(itemDigest, 1 + digestBytes, "latin1");
   return textDigest(listDigestInput);
 }

@@ -143,7 +143,7 @@ const withheldSubjects: { readonly [Name in keyof PlainOptions]?: string } = {
   hideMetadata: "Metadata is",
 };
 
-const switches: Readonly<Record<string, boolean>> = {
+const switchValues: Readonly<Record<string, boolean>> = {
   true: true,
   yes: true,
   on: true,
@@ -165,7 +165,7 @@ function parseText(row: OptionRow, text: string): unknown {
       return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text;
     case "switch":
     case "hide":
-      return Object.hasOwn(switches, lower) ? switches[lower] : text;
+      return Object.hasOwn(switchValues, lower) ? switchValues[lower] : text;
     case "rules":
       return parseRuleNames(text);
     case "choice":

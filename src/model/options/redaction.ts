@@ -120,10 +120,10 @@ const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/
  * different marks.
  */
 function computeMark(
-  parts: readonly { readonly name: string; readonly pattern: RegExp }[],
+  namedPatterns: readonly { readonly name: string; readonly pattern: RegExp }[],
 ): number {
   let hash = 7;
-  for (const { name, pattern } of parts) {
+  for (const { name, pattern } of namedPatterns) {
     for (const unit of `${name}${pattern.source}/${pattern.flags}`) {
       hash = (hash * 31 + (unit.codePointAt(0) ?? 0)) % 65_521;
     }

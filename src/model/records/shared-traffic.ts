@@ -110,8 +110,8 @@ export class SharedTraffic {
   }
 
   /** Blocks until more tapes are finished than the number that is passed, at most `timeoutMs`. */
-  waitForTape(finishedBefore: number, timeoutMs: number): void {
-    Atomics.wait(this.#counters, counterIndex.finished, finishedBefore, timeoutMs);
+  waitForTape(finishedTapesBefore: number, timeoutMs: number): void {
+    Atomics.wait(this.#counters, counterIndex.finished, finishedTapesBefore, timeoutMs);
   }
 
   get requests(): number {

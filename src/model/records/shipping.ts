@@ -68,7 +68,7 @@ export interface ShipTask {
  * for the failure is in the memory of `SharedTraffic`.
  */
 export interface FailureNotice {
-  readonly failedTape: number;
+  readonly failedTapeId: number;
 }
 
 /** One run that the server refused permanently. */
@@ -84,9 +84,9 @@ export interface RefusedRun {
 /** Results of the redaction rules. */
 export interface RedactionCounts {
   /** Number of masked matches. */
-  readonly masked: number;
+  readonly maskedMatches: number;
   /** Number of records that were masked completely because a rule failed on them. */
-  readonly failed: number;
+  readonly failedRecords: number;
 }
 
 /**

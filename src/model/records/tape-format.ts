@@ -82,7 +82,7 @@ export const field = {
 } as const;
 
 /** Fields that a record contains at most once have codes below this number. */
-export const singleFieldCodes = field.other;
+export const singleFieldCodeLimit = field.other;
 
 /** The first byte of a tagged value. From {@link tag.shortText} on, the low 7 bits are a text's length. */
 export const tag = {

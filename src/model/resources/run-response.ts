@@ -104,7 +104,7 @@ export const runFields: { readonly [Name in RunField]: string } = {
   appPath: "app_path",
 };
 
-const members = Object.entries(runFields);
+const runFieldEntries = Object.entries(runFields);
 
 /**
  * Converts a run from the wire format.
@@ -114,7 +114,7 @@ const members = Object.entries(runFields);
 export function parseRun(value: unknown): Run {
   const fields = new Fields(value, "run");
   const run: Record<string, unknown> = { id: fields.readText("id") };
-  for (const [name, wireName] of members) {
+  for (const [name, wireName] of runFieldEntries) {
     const member = fields.readValue(wireName);
     if (member !== undefined && member !== null) {
       run[name] = member;

@@ -67,7 +67,7 @@ export class Batcher {
     this.#openTape = tape;
     this.#writer = new TapeWriter(
       tape,
-      (...size) => this.#replaceFullTape(...size),
+      (...sizeArguments) => this.#replaceFullTape(...sizeArguments),
       options.fieldBytes,
     );
     this.#encoder = new RecordEncoder(this.#writer, options);
@@ -123,11 +123,11 @@ export class Batcher {
 
   #countLost<Source>(reason: LossReason, encode: EncodeFunction<Source>, source: Source): void {
     const { ledger } = this.#options;
-    const starts = isStart(encode, source) ? 1 : 0;
+    const lostStarts = isStart(encode, source) ? 1 : 0;
     ledger.countLost(reason, 1);
     ledger.accepted += 1;
     this.#unreportedCounts.lost += 1;
-    this.#unreportedCounts.runsLost += starts;
+    this.#unreportedCounts.runsLost += lostStarts;
   }
 
   /** Refuses all later records: each is counted as lost with the reason `closed`. */
@@ -143,10 +143,10 @@ export class Batcher {
    */
   async flush(
     timeoutMs: number,
-    { which = "all", unreachable }: FlushLimits = {},
+    { tapeSelection: tapeSelection = "all", unreachable }: FlushLimits = {},
   ): Promise<FlushResult> {
     this.#cutOpenTape();
-    const shipments = this.#queue.listShipments(which);
+    const shipments = this.#queue.listShipments(tapeSelection);
     for (const shipment of shipments) {
       shipment.waitingFlushes += 1;
     }
@@ -168,8 +168,8 @@ export class Batcher {
    */
   get waitingTapes(): readonly Tape[] {
     const open = this.#openTape;
-    const isQuiet = open !== undefined && open.records > 0 && !this.#isEncoding;
-    return isQuiet ? [...this.#queue.waitingTapes, open] : this.#queue.waitingTapes;
+    const shouldIncludeOpenTape = open !== undefined && open.records > 0 && !this.#isEncoding;
+    return shouldIncludeOpenTape ? [...this.#queue.waitingTapes, open] : this.#queue.waitingTapes;
   }
 
   /** Counts the outcome of a tape that {@link takeAll} removed from the queue. */
@@ -285,7 +285,11 @@ export class Batcher {
   #recordNested<Source>(encode: EncodeFunction<Source>, source: Source): LossReason | undefined {
     const { tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
-    const writer = new TapeWriter(tape, (...size) => this.#allocateTape(...size), fieldBytes);
+    const writer = new TapeWriter(
+      tape,
+      (...sizeArguments) => this.#allocateTape(...sizeArguments),
+      fieldBytes,
+    );
     this.#cutTimer.requestTurn();
     return this.#encodeWith(new RecordEncoder(writer, this.#options), encode, source);
   }
@@ -305,11 +309,11 @@ export class Batcher {
     } catch (error) {
       return lossReasonOf(error);
     }
-    const { tape, cutFields } = writer;
+    const { tape, cutFieldCount: truncatedFieldCount } = writer;
     if (openJournal !== undefined) {
       tape.writeToJournal(length, openJournal);
     }
-    ledger.countTruncated("field", cutFields);
+    ledger.countTruncated("field", truncatedFieldCount);
     writer.commitRecord(length);
     if (writer !== this.#writer) {
       tape.sealJournal();
@@ -326,8 +330,8 @@ export class Batcher {
    * Called when the open tape (the buffer to which records are appended) is full in the middle of a record: queues it
    * and returns an empty tape.
    */
-  #replaceFullTape(...size: Parameters<ProvideTape>): Tape {
-    const next = this.#allocateTape(...size);
+  #replaceFullTape(...sizeArguments: Parameters<ProvideTape>): Tape {
+    const next = this.#allocateTape(...sizeArguments);
     const fullTape = this.#openTape;
     if (fullTape !== undefined && fullTape.records > 0) {
       this.#cutTimer.requestTurn();
@@ -402,14 +406,14 @@ export class Batcher {
    * Queues the open tape (the buffer to which records are appended) and makes `next` the open tape. If it throws, the
    * old tape stays open.
    */
-  #cut(open: Tape, next: Tape | undefined): void {
+  #cut(tapeToCut: Tape, next: Tape | undefined): void {
     this.#cutTimer.restart();
     const now = performance.now();
-    this.#queue.push(open, now);
+    this.#queue.push(tapeToCut, now);
     // Keep this next to the push: an interruption between them would leave a queued tape open for writing.
     this.#openTape = next;
     this.#lastCutAt = now;
-    open.sealJournal();
+    tapeToCut.sealJournal();
   }
 
   /**
@@ -467,7 +471,7 @@ export interface BatcherOptions {
 /** Which tapes a flush waits for, and when it stops waiting early. */
 interface FlushLimits {
   /** `recorded` leaves out the tapes that were read from the spool. @defaultValue `all` */
-  readonly which?: "all" | "recorded";
+  readonly tapeSelection?: "all" | "recorded";
   /** Resolves when waiting longer is pointless, because the server was never reached. */
   readonly unreachable?: Promise<void> | undefined;
 }

@@ -59,16 +59,16 @@ export async function awaitShipments(
       counts.push(count);
     }
   });
-  let deadline: NodeJS.Timeout | undefined;
+  let timeoutTimer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
-    deadline = setTimeout(resolve, timeoutMs);
+    timeoutTimer = setTimeout(resolve, timeoutMs);
   });
   await Promise.race([
     Promise.all(settlements),
     timeout,
     ...(unreachable === undefined ? [] : [unreachable]),
   ]);
-  clearTimeout(deadline);
+  clearTimeout(timeoutTimer);
   const unsettled = [...waiting];
   waiting.clear();
   for (const shipment of unsettled) {

@@ -57,9 +57,11 @@ export class TapeQueue {
   }
 
   /** Returns the waiting tapes and those in flight; with `recorded`, without tapes that were read from the spool. */
-  listShipments(which: "recorded" | "all"): readonly Shipment[] {
+  listShipments(tapeSelection: "recorded" | "all"): readonly Shipment[] {
     const allShipments = [...this.#waiting, ...this.#inFlight];
-    return which === "all" ? allShipments : allShipments.filter(({ tape }) => !tape.isReplayed);
+    return tapeSelection === "all"
+      ? allShipments
+      : allShipments.filter(({ tape }) => !tape.isReplayed);
   }
 
   /** Appends a tape, and stores `now` as the time from which on it gets no more records. */

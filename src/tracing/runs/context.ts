@@ -42,7 +42,7 @@ export function currentRun(): RunTree | undefined {
  */
 export function withRun<Result>(run: RunTree, fn: () => Result): Result {
   let isEntered = false;
-  const inside = (): Result => {
+  const callInContext = (): Result => {
     isEntered = true;
     isStorageEnabled = true;
     return fn();
@@ -54,7 +54,7 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
       isEnablingInterrupted = false;
     }
     const storage = findSharedStorage();
-    return storage.run(createStore(run, storage.getStore()), inside);
+    return storage.run(createStore(run, storage.getStore()), callInContext);
   } catch (error) {
     if (isEntered) {
       throw error;

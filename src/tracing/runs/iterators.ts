@@ -24,10 +24,10 @@ export function watchIterator<Target extends object>(
   recording: CallRecording,
 ): Target {
   const iterator = target as Target & AnyIterator;
-  const advance = { recording, isLeaving: false };
-  const endingCall = { recording, isLeaving: true };
+  const advancingCall = { recording, isEnding: false };
+  const endingCall = { recording, isEnding: true };
   const replacements: Replacements = new Map<PropertyKey, Method>([
-    ["next", (...sent) => callAndRecord(() => iterator.next(...sent), advance)],
+    ["next", (...sent) => callAndRecord(() => iterator.next(...sent), advancingCall)],
     ["return", (...sent) => callAndRecord(() => iterator.return?.(...sent), endingCall)],
     ["throw", (...sent) => callAndRecord(() => iterator.throw?.(...sent), endingCall)],
     [Symbol.dispose, () => callAndRecord(() => iterator[Symbol.dispose]?.(), endingCall)],
@@ -56,13 +56,13 @@ export function watchIterable<Target extends object>(
 interface IteratorCall {
   readonly recording: CallRecording;
   /** Whether the call ends the iteration, as `return` and `throw` do. */
-  readonly isLeaving: boolean;
+  readonly isEnding: boolean;
 }
 
 /** Calls a method of the iterator within the run and records its result. */
-function callAndRecord(advance: () => unknown, { recording, isLeaving }: IteratorCall): unknown {
+function callAndRecord(callMethod: () => unknown, { recording, isEnding }: IteratorCall): unknown {
   const handleResult = (result: unknown): unknown => {
-    recordResult(result, { recording, isLeaving });
+    recordResult(result, { recording, isEnding });
     return result;
   };
   const handleError = (error: unknown): never => {
@@ -71,19 +71,19 @@ function callAndRecord(advance: () => unknown, { recording, isLeaving }: Iterato
   };
   let result: unknown;
   try {
-    result = withRun(recording.run, advance);
+    result = withRun(recording.run, callMethod);
   } catch (error) {
     return handleError(error);
   }
   return isThenable(result) ? result.then(handleResult, handleError) : handleResult(result);
 }
 
-function recordResult(result: unknown, { recording, isLeaving }: IteratorCall): void {
+function recordResult(result: unknown, { recording, isEnding }: IteratorCall): void {
   try {
-    const { done, value } = isObject(result) ? result : { done: isLeaving, value: undefined };
+    const { done, value } = isObject(result) ? result : { done: isEnding, value: undefined };
     if (!done) {
       recording.recordChunk(value);
-    } else if (isLeaving) {
+    } else if (isEnding) {
       recording.recordCancellation();
     } else {
       recording.recordStreamEnd(value);

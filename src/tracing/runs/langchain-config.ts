@@ -9,7 +9,7 @@ export const contextVariablesKey = Symbol.for("lc:context_variables");
 type Fields = Readonly<Record<PropertyKey, unknown>>;
 
 /** The fields that LangChain's tracer reads from the parent run of a runnable. */
-interface NestedRun {
+interface ParentRunFields {
   readonly id: string;
   readonly client: unknown;
   readonly project_name: string;
@@ -20,8 +20,8 @@ interface NestedRun {
  * that run as the parent, and the tracer among the callbacks adds the run to its map of runs. `bridge` represents the
  * run to LangChain.
  */
-export function nestConfig(config: unknown, bridge: NestedRun): unknown {
-  if (!isObject(config) || !isManager(config["callbacks"])) {
+export function nestConfig(config: unknown, bridge: ParentRunFields): unknown {
+  if (!isObject(config) || !isCallbackManager(config["callbacks"])) {
     return config;
   }
   const callbacks: unknown = config["callbacks"].copy();
@@ -44,7 +44,7 @@ export function nestConfig(config: unknown, bridge: NestedRun): unknown {
   return { ...config, callbacks };
 }
 
-const isManager = (value: unknown): value is Fields & { copy(): unknown } =>
+const isCallbackManager = (value: unknown): value is Fields & { copy(): unknown } =>
   isObject(value) && typeof value["copy"] === "function" && Array.isArray(value["handlers"]);
 
 const isTracer = (value: unknown): value is Fields & { updateFromRunTree(run: unknown): void } =>

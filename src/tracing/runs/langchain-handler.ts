@@ -101,7 +101,7 @@ export class LangchainHandler {
   }
 
   /** @internal Number of remembered runs: open ones, and some that ended recently. */
-  get openRuns(): number {
+  get rememberedRunCount(): number {
     return this.#openBridges.size;
   }
 

@@ -54,8 +54,8 @@ function hash36(input: Buffer): bigint {
     high = ((high + mixBlocks(input, second, key + 16)) & mask64) ^ sumBlocks(input, first);
   }
   const last = low * prime1 + high * prime4 + BigInt(idLength) * prime2;
-  const upper = -mixBits(last & mask64) & mask64;
-  return (upper << 64n) | mixBits((low + high) & mask64);
+  const upperHalf = -mixBits(last & mask64) & mask64;
+  return (upperHalf << 64n) | mixBits((low + high) & mask64);
 }
 
 function mixBlocks(input: Buffer, offset: number, key: number): bigint {

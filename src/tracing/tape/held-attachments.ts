@@ -30,7 +30,7 @@ export class HeldAttachments {
     const bytes = data?.byteLength ?? 0;
     const entry =
       otherBytes + bytes <= this.#limitBytes
-        ? { attachment: withCopy(attachment, data), bytes }
+        ? { attachment: copyAttachment(attachment, data), bytes }
         : { attachment: new OversizedAttachment(bytes), bytes: 0 };
     this.#held.set(name, entry);
     this.#bytes = otherBytes + entry.bytes;
@@ -74,7 +74,10 @@ function readData(attachment: unknown): ArrayBufferView | ArrayBuffer | undefine
   return ArrayBuffer.isView(data) || data instanceof ArrayBuffer ? data : undefined;
 }
 
-function withCopy(attachment: unknown, data: ArrayBufferView | ArrayBuffer | undefined): unknown {
+function copyAttachment(
+  attachment: unknown,
+  data: ArrayBufferView | ArrayBuffer | undefined,
+): unknown {
   if (typeof attachment !== "object" || attachment === null) {
     return attachment;
   }

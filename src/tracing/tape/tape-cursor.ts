@@ -29,19 +29,19 @@ export abstract class TapeCursor {
   #fieldEnd = unlimited;
   protected isFieldCut = false;
   /** How many fields of the current record were truncated. */
-  cutFields = 0;
+  cutFieldCount = 0;
 
   /**
    * `maxFieldBytes` is the maximum size of a field's content in bytes. Markers at the end of a truncated field may
    * exceed it.
    */
-  constructor(tape: Tape, nextTape: ProvideTape, maxFieldBytes: number = unlimited) {
+  constructor(tape: Tape, provideNextTape: ProvideTape, maxFieldBytes: number = unlimited) {
     this.#tape = tape;
     this.bytes = tape.bytes;
     this.view = tape.view;
     this.limit = tape.capacity;
     this.offset = tape.usedBytes;
-    this.#nextTape = nextTape;
+    this.#nextTape = provideNextTape;
     this.fieldBytes = maxFieldBytes;
   }
 
@@ -62,7 +62,7 @@ export abstract class TapeCursor {
 
   beginRecord(operation: Operation): void {
     this.continueOn(this.#tape);
-    this.cutFields = 0;
+    this.cutFieldCount = 0;
     this.ensureCapacity(recordHeadBytes);
     // This 32-bit write sets the operation and clears the rest of the head; 0 is the outcome `pending`.
     const code = operation === "post" ? operationCode.post : operationCode.patch;
@@ -116,7 +116,7 @@ export abstract class TapeCursor {
       true,
     );
     this.setFieldEnd(unlimited);
-    this.cutFields += this.isFieldCut ? 1 : 0;
+    this.cutFieldCount += this.isFieldCut ? 1 : 0;
   }
 
   /** Returns the position of the next byte, relative to the record. */

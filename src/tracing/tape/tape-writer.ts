@@ -7,8 +7,8 @@ import { TapeCursor } from "./tape-cursor.ts";
 import { measureOrder, writeOrder } from "./order-bytes.ts";
 import type { TracePosition } from "./order-bytes.ts";
 import {
-  cachedBytes,
-  loopUnits,
+  cachedTextCapacity,
+  maxLoopUnits,
   maxMarkerBytes,
   unlimited,
   shortTextUnits,
@@ -47,7 +47,7 @@ export class TapeWriter extends TapeCursor {
    * may not fit.
    */
   writeCachedField(code: number, text: CachedString): boolean {
-    if (text.size === 0 || this.offset + fieldHeadBytes + cachedBytes > this.limit) {
+    if (text.size === 0 || this.offset + fieldHeadBytes + cachedTextCapacity > this.limit) {
       return false;
     }
     this.beginSizedField(code, text.size);
@@ -71,7 +71,7 @@ export class TapeWriter extends TapeCursor {
 
   /** Writes an object's key. A key that does not fit into the field is never cut: the field ends before it. */
   writeKey(text: string): void {
-    const maxBytes = textHeadBytes + utf8BytesPerUnit * (text.length + loopUnits);
+    const maxBytes = textHeadBytes + utf8BytesPerUnit * (text.length + maxLoopUnits);
     if (this.offset + maxBytes > this.limit && this.isBeyondField(maxBytes)) {
       this.endFullField(true);
     }
@@ -82,7 +82,7 @@ export class TapeWriter extends TapeCursor {
   writeCached(text: CachedString): boolean {
     const { size } = text;
     const offset = this.offset;
-    if (size === 0 || offset + cachedBytes > this.limit) {
+    if (size === 0 || offset + cachedTextCapacity > this.limit) {
       return false;
     }
     const view = this.view;
@@ -115,8 +115,8 @@ export class TapeWriter extends TapeCursor {
    */
   writeText(text: string): void {
     const length = text.length;
-    if (length <= loopUnits) {
-      this.ensureCapacity(textHeadBytes + utf8BytesPerUnit * loopUnits);
+    if (length <= maxLoopUnits) {
+      this.ensureCapacity(textHeadBytes + utf8BytesPerUnit * maxLoopUnits);
       const bytes = this.bytes;
       const offset = this.offset + 1;
       let i = 0;
@@ -144,16 +144,16 @@ export class TapeWriter extends TapeCursor {
       }
       this.ensureCapacity(size);
     }
-    const head = length <= shortTextUnits ? 1 : textHeadBytes;
-    const written = writeUtf8(this.bytes, text, this.offset + head);
+    const headBytes = length <= shortTextUnits ? 1 : textHeadBytes;
+    const written = writeUtf8(this.bytes, text, this.offset + headBytes);
     if (written !== length && !text.isWellFormed()) {
       this.#writeWideText(text);
     } else {
-      this.bytes[this.offset] = head === 1 ? tag.shortText | written : tag.text;
-      if (head > 1) {
+      this.bytes[this.offset] = headBytes === 1 ? tag.shortText | written : tag.text;
+      if (headBytes > 1) {
         this.view.setUint32(this.offset + 1, written, true);
       }
-      this.offset += head + written;
+      this.offset += headBytes + written;
     }
   }
 

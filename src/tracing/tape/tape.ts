@@ -13,7 +13,7 @@ const maxTapeBytes = 0xffff_ffff;
  * is moved; throws {@link CapacityExceeded} if there is none. `isExact` states that the record will not grow beyond
  * `atLeast`.
  */
-export type ProvideTape = (atLeast: number, isExact: boolean) => Tape;
+export type ProvideTape = (minBytes: number, isExact: boolean) => Tape;
 
 /** The file that holds the records of a tape on disk before they are delivered. No method throws. */
 export interface Journal {

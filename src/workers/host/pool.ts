@@ -111,8 +111,8 @@ export class WorkerPool implements TapeShipper {
   async ship(task: ShipTask): Promise<ShipReport> {
     this.#leaveInlineModeIfDue();
     while (this.isThreaded) {
-      const failedBefore = this.#failedStarts;
-      const endedBefore = this.#endedCount;
+      const failedStartsBefore = this.#failedStarts;
+      const endedCountBefore = this.#endedCount;
       const stopWatching = this.#watchdog.watch();
       try {
         const report = await this.#runInWorker(task);
@@ -120,11 +120,15 @@ export class WorkerPool implements TapeShipper {
         this.#hasSentTape = true;
         return report;
       } catch (error) {
-        if (!this.#hasSentTape && this.#endedCount === endedBefore && isUnrelatedToTape(error)) {
+        if (
+          !this.#hasSentTape &&
+          this.#endedCount === endedCountBefore &&
+          isUnrelatedToTape(error)
+        ) {
           // The thread runs but can't do its work, for example because a bundler split the task's file.
           this.#failedToCreateCount += 1;
         }
-        if (this.#isClosed || this.#failedStarts <= failedBefore) {
+        if (this.#isClosed || this.#failedStarts <= failedStartsBefore) {
           // The thread had started before it crashed. The caller determines whether this tape made it crash.
           throw error;
         }
@@ -218,7 +222,9 @@ export class WorkerPool implements TapeShipper {
     });
     // Without a listener a late error of a worker would end the program. The promises of its tapes reject anyway.
     pool.on("error", () => undefined);
-    pool.on("message", ({ failedTape }: FailureNotice) => this.#options.onFailure?.(failedTape));
+    pool.on("message", ({ failedTapeId }: FailureNotice) =>
+      this.#options.onFailure?.(failedTapeId),
+    );
     pool.on("workerCreate", (thread: object) => {
       this.#threadHandles.add(findThreadHandle(thread));
     });

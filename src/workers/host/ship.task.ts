@@ -20,7 +20,7 @@ export interface ShipData {
 
 const { options, heartbeat } = workerData as ShipData;
 const shipper = new Shipper(options, (failedTape) => {
-  parentPort?.postMessage({ failedTape } satisfies FailureNotice);
+  parentPort?.postMessage({ failedTapeId: failedTape } satisfies FailureNotice);
 });
 startHeartbeat(heartbeat, threadId);
 

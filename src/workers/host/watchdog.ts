@@ -78,8 +78,8 @@ export class Watchdog {
     }
     for (const thread of runningThreads) {
       const beats = heartbeats.readBeats(thread.threadId);
-      const last = this.#stalls.get(thread.threadId);
-      const missedBeats = last?.beats === beats ? last.missedBeats + 1 : 0;
+      const lastCheck = this.#stalls.get(thread.threadId);
+      const missedBeats = lastCheck?.beats === beats ? lastCheck.missedBeats + 1 : 0;
       this.#stalls.set(thread.threadId, { beats, missedBeats });
       const limitMs = beats === 0 ? Math.max(stallMs, minStartMs) : stallMs;
       if (missedBeats * toCheckIntervalMs(stallMs) >= limitMs) {

@@ -137,8 +137,8 @@ class RunIndex {
   findOrAdd(record: number, nextIndex: number): number {
     const { view } = this.#reader;
     const offset = this.#reader.findIdStart(record);
-    const last = this.#runs.length - 1;
-    for (let slot = hashIdAt(view, offset) & last; ; slot = (slot + 1) & last) {
+    const slotMask = this.#runs.length - 1;
+    for (let slot = hashIdAt(view, offset) & slotMask; ; slot = (slot + 1) & slotMask) {
       const run = this.#runs[slot] ?? emptySlot;
       if (run === emptySlot) {
         this.#runs[slot] = nextIndex;

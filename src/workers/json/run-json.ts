@@ -189,12 +189,12 @@ export class RunJson {
       const end = dottedOrderStart + this.#findLength(run, field.dottedOrder);
       writeIsoTimestamp(out, view, end - uuidLength - stampLength);
     }
-    const endStart = this.#findStart(run, field.endMicros);
-    if (endStart === 0) {
+    const endTimeOffset = this.#findStart(run, field.endMicros);
+    if (endTimeOffset === 0) {
       this.#writeKeyed(out, run, field.endTime, keyLiterals.endTime);
     } else {
       out.writeLiteral(keyLiterals.endTime);
-      out.writeIsoMicros(view.getFloat64(endStart, true));
+      out.writeIsoMicros(view.getFloat64(endTimeOffset, true));
     }
   }
 
@@ -210,12 +210,12 @@ export class RunJson {
     const seen = new Set<string>();
     for (const record of run.records) {
       for (const start of this.#reader.listUnknownFields(record)) {
-        const before = out.length;
+        const entryStart = out.length;
         out.writeByte(0x2c);
         const valueAt = out.writeValue(bytes, view, start);
-        const key = out.bytes.toString("utf8", before + 1, out.length);
+        const key = out.bytes.toString("utf8", entryStart + 1, out.length);
         if (seen.has(key)) {
-          out.length = before;
+          out.length = entryStart;
           continue;
         }
         seen.add(key);

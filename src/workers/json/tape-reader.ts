@@ -2,7 +2,7 @@ import { uuidLength } from "../../model/dotted-order.ts";
 import type { Operation } from "../../model/run.ts";
 import {
   field,
-  singleFieldCodes,
+  singleFieldCodeLimit,
   fieldHeadBytes,
   headOffset,
   writingCode,
@@ -15,7 +15,7 @@ import {
  * How many numbers the field index of one record has. Each field code has two: the offset of the field, which is 0 if
  * the field is absent, and its length.
  */
-export const numbersPerFieldIndex = 2 * singleFieldCodes;
+export const numbersPerFieldIndex = 2 * singleFieldCodeLimit;
 const numbersPerRecord = numbersPerFieldIndex;
 
 /** The outcome of a record, such as `delivered`. The head of the record stores it as a number. */
@@ -239,7 +239,7 @@ export class TapeReader {
         const code = this.bytes[offset] ?? 0;
         const length = this.view.getUint32(offset + 1, true);
         const start = offset + fieldHeadBytes;
-        if (code < singleFieldCodes) {
+        if (code < singleFieldCodeLimit) {
           fields[base + 2 * code] = start;
           fields[base + 2 * code + 1] = length;
         }

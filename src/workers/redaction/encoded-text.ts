@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
  * Minimum length of a sequence of base64 characters that is decoded: a shorter one can't contain even
  * `password=abcd`.
  */
-const minRunLength = 18;
+const minSequenceLength = 18;
 /**
  * Indexed by UTF-16 code unit: 1 for characters of the standard or URL-safe base64 alphabet,
  * without padding.
@@ -19,7 +19,7 @@ for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
  */
 const sampleLength = 64;
 /** Maximum number of characters of one base64 sequence that are decoded. */
-const maxRunLength = 1_048_576;
+const maxSequenceLength = 1_048_576;
 /**
  * ASCII control characters other than tab, line feed and carriage return. Text does not contain
  * them.
@@ -33,18 +33,18 @@ export function visitEncodedText(
   onText: (decoded: string, from: number, to: number) => void,
 ): void {
   // Checking every `minRunLength`-th character is enough: a sequence of at least that length contains one of them.
-  for (let index = minRunLength - 1; index < text.length; index += minRunLength) {
+  for (let index = minSequenceLength - 1; index < text.length; index += minSequenceLength) {
     if (isBase64Unit[text.charCodeAt(index)] === 1) {
-      const from = findRunStart(text, index);
-      index = findRunEnd(text, index);
-      if (index - from >= minRunLength) {
-        decodeRun(text, from, index, onText);
+      const from = findSequenceStart(text, index);
+      index = findSequenceEnd(text, index);
+      if (index - from >= minSequenceLength) {
+        decodeSequence(text, from, index, onText);
       }
     }
   }
 }
 
-function findRunStart(text: string, innerIndex: number): number {
+function findSequenceStart(text: string, innerIndex: number): number {
   let index = innerIndex;
   while (index > 0 && isBase64Unit[text.charCodeAt(index - 1)] === 1) {
     index -= 1;
@@ -52,7 +52,7 @@ function findRunStart(text: string, innerIndex: number): number {
   return index;
 }
 
-function findRunEnd(text: string, innerIndex: number): number {
+function findSequenceEnd(text: string, innerIndex: number): number {
   let index = innerIndex + 1;
   while (index < text.length && isBase64Unit[text.charCodeAt(index)] === 1) {
     index += 1;
@@ -61,7 +61,7 @@ function findRunEnd(text: string, innerIndex: number): number {
 }
 
 // oxlint-disable-next-line max-params -- called for many words of each text; an object would create garbage
-function decodeRun(
+function decodeSequence(
   text: string,
   from: number,
   to: number,
@@ -69,7 +69,7 @@ function decodeRun(
 ): void {
   const sample = Buffer.from(text.slice(from, Math.min(to, from + sampleLength)), "base64");
   if (isText(sample, to - from > sampleLength)) {
-    const run = text.slice(from, Math.min(to, from + maxRunLength));
+    const run = text.slice(from, Math.min(to, from + maxSequenceLength));
     onText(Buffer.from(run, "base64").toString("utf8"), from, to);
   }
 }

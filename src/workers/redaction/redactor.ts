@@ -111,7 +111,7 @@ export class Redactor {
       failed += this.#redactRecord(offset, offset + length) ? 0 : 1;
       offset += length;
     }
-    return { masked: this.#maskedCount, failed };
+    return { maskedMatches: this.#maskedCount, failedRecords: failed };
   }
 
   /** Redacts one record. Returns false if everything in it had to be masked. */
@@ -121,22 +121,22 @@ export class Redactor {
     if (state === this.#plan.mark) {
       return true;
     }
-    let isClean = state !== redactionState.inProgress && this.#plan.masksEverything !== true;
+    let canApplyRules = state !== redactionState.inProgress && this.#plan.masksEverything !== true;
     bytes[start + headOffset.redaction] = redactionState.inProgress;
-    if (isClean) {
+    if (canApplyRules) {
       try {
         this.#redactFields(start, end, undefined);
       } catch {
         // The error is dropped, because its message may contain the text to be masked. The caller
         // counts the record as failed.
-        isClean = false;
+        canApplyRules = false;
       }
     }
-    if (!isClean) {
+    if (!canApplyRules) {
       this.#redactFields(start, end, failureMaskName);
     }
     bytes[start + headOffset.redaction] = this.#plan.mark;
-    return isClean;
+    return canApplyRules;
   }
 
   /** Redacts the fields of a record. If `maskName` is set, everything is masked with that name. */
@@ -262,25 +262,28 @@ export class Redactor {
     if (name === undefined) {
       return this.#redactArray(start, undefined, false);
     }
-    const second = this.#skipText(start);
+    const secondOffset = this.#skipText(start);
     const end = this.#redactArray(start, undefined, false);
     // Redaction moves no bytes, so `second` is still correct. If the array ends after it, the first element names it.
-    if (this.#bytes[second] !== tag.end && this.#redactValue(second, undefined) === end - 1) {
-      this.#redactValue(second, name);
+    if (
+      this.#bytes[secondOffset] !== tag.end &&
+      this.#redactValue(secondOffset, undefined) === end - 1
+    ) {
+      this.#redactValue(secondOffset, name);
     }
     return end;
   }
 
   #redactObject(start: number, maskName: string | undefined): number {
     const bytes = this.#bytes;
-    const searchesNames = maskName === undefined && this.#plan.keys.length > 0;
+    const shouldReadNames = maskName === undefined && this.#plan.keys.length > 0;
     let nameRule: string | undefined;
     let namedValueAt = 0;
     let offset = start;
     while (bytes[offset] !== tag.end) {
       const keyAt = offset;
       const valueMaskName = maskName ?? this.#findKeyRule(keyAt);
-      const key = searchesNames ? this.#readName(keyAt) : undefined;
+      const key = shouldReadNames ? this.#readName(keyAt) : undefined;
       const valueAt = this.#redactKey(keyAt, maskName);
       if (key !== undefined && nameKeys.has(key)) {
         nameRule ??= this.#findNameRule(valueAt);
@@ -326,8 +329,8 @@ export class Redactor {
   }
 
   /** If the number must be masked, replaces it by a text of asterisks that takes as many bytes. */
-  #redactNumber(offset: number, end: number, isMasked: boolean): number {
-    if (isMasked) {
+  #redactNumber(offset: number, end: number, shouldMask: boolean): number {
+    if (shouldMask) {
       this.#bytes[offset] = tag.shortText | (end - offset - 1);
       this.#bytes.fill("*", offset + 1, end);
       this.#maskedCount += 1;

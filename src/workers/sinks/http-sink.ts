@@ -191,9 +191,9 @@ export class HttpSink implements Sink {
       return result.outcome;
     }
     const batch = result.batch.withRuns(runs);
-    const retried = await this.#send(batch, { signal, hasFullPayloads: true });
+    const retriedOutcome = await this.#send(batch, { signal, hasFullPayloads: true });
     const otherParts = parts.filter((part) => !refused.includes(part));
-    return { kind: "mixed", parts: [...otherParts, { batch, outcome: retried }] };
+    return { kind: "mixed", parts: [...otherParts, { batch, outcome: retriedOutcome }] };
   }
 
   async #sendOneByOne(batch: Batch, signal: AbortSignal): Promise<Outcome> {

@@ -23,9 +23,9 @@ export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
     async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
       const settledResults: BatchResult[] = [];
       let remaining = batch;
-      let last: RetryOutcome | undefined = untriedOutcome;
-      const sendRemaining = async (count: number): Promise<void> => {
-        if (count > 1) {
+      let lastFailure: RetryOutcome | undefined = untriedOutcome;
+      const sendRemaining = async (attemptNumber: number): Promise<void> => {
+        if (attemptNumber > 1) {
           policy.onRetry();
         }
         const results = flattenResult({
@@ -34,17 +34,17 @@ export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
         });
         const failed = results.filter(isFailed);
         settledResults.push(...results.filter((part) => !isFailed(part)));
-        last = failed.length === 0 ? undefined : combineFailures(failed);
-        if (last !== undefined) {
+        lastFailure = failed.length === 0 ? undefined : combineFailures(failed);
+        if (lastFailure !== undefined) {
           if (!signal.aborted) {
-            policy.onFailedAttempt(last);
+            policy.onFailedAttempt(lastFailure);
           }
           // If the whole batch failed, the same batch is sent again.
           remaining =
             results.length === 1
               ? remaining
               : batch.withRuns(failed.flatMap((part) => part.batch.runs));
-          throw new RetryRequested(last.reason);
+          throw new RetryRequested(lastFailure.reason);
         }
       };
       try {
@@ -56,7 +56,7 @@ export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
           {
             signal,
             canRetry: (error) => error instanceof RetryRequested,
-            requestedWaitMs: () => last?.retryAfterMs,
+            requestedWaitMs: () => lastFailure?.retryAfterMs,
           },
         );
       } catch (error) {
@@ -66,7 +66,7 @@ export function createRetryingSink(inner: Sink, policy: SinkRetryPolicy): Sink {
       }
       return combineResults(
         settledResults,
-        last === undefined ? [] : [{ batch: remaining, outcome: last }],
+        lastFailure === undefined ? [] : [{ batch: remaining, outcome: lastFailure }],
       );
     },
   };

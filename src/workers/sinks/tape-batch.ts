@@ -56,9 +56,9 @@ export class TapeBatch implements Batch {
   }
 
   get isSmall(): boolean {
-    const mayHaveExtractedData = this.#largestBytes >= this.#json.attachBytesFrom;
+    const mayExtractAttachments = this.#largestBytes >= this.#json.attachBytesFrom;
     const isLarge = this.#contentBytes > this.runs.length * smallRunBytes;
-    return !isLarge && !mayHaveExtractedData && !this.runs.some(hasAttachments);
+    return !isLarge && !mayExtractAttachments && !this.runs.some(hasAttachments);
   }
 
   withRuns(runs: readonly RunOperation[]): TapeBatch {
@@ -79,12 +79,12 @@ export class TapeBatch implements Batch {
       const reason = `${attachment.sizeBytes} bytes exceed the server's size limit`;
       return [this.withRuns([{ ...run, attachments: [createMarker(attachment, reason)] }])];
     }
-    const largestBytes =
+    const largestPayload =
       run.hasOnlyAttachments === true ? undefined : this.#json.findLargestPayload(run);
     const withheld = run.withheldFields ?? [];
-    return largestBytes === undefined
+    return largestPayload === undefined
       ? []
-      : [this.withRuns([{ ...run, withheldFields: [...withheld, largestBytes] }])];
+      : [this.withRuns([{ ...run, withheldFields: [...withheld, largestPayload] }])];
   }
 
   separateAttachments(): readonly TapeBatch[] {
@@ -106,11 +106,11 @@ export class TapeBatch implements Batch {
   }
 
   combineBatches(batches: readonly Batch[]): TapeBatch {
-    const parts = batches.flatMap(({ runs }) => runs);
-    const [run = this.runs[0]] = parts.filter(
+    const partialRuns = batches.flatMap(({ runs }) => runs);
+    const [run = this.runs[0]] = partialRuns.filter(
       ({ hasOnlyAttachments }) => hasOnlyAttachments !== true,
     );
-    const attachments = parts.flatMap((part) => part.attachments ?? []);
+    const attachments = partialRuns.flatMap((partialRun) => partialRun.attachments ?? []);
     return run === undefined ? this : this.withRuns([{ ...run, attachments }]);
   }
 
@@ -146,7 +146,7 @@ const toMarker = (attachment: Attachment): Attachment =>
 const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !== undefined;
 
 /** Returns the number of bytes of a run including its attachments. */
-function sizeWithAttachments(reader: TapeReader, run: RunOperation): number {
+function measureWithAttachments(reader: TapeReader, run: RunOperation): number {
   const size = measureRun(reader, run);
   return run.attachments === undefined
     ? size
@@ -208,7 +208,7 @@ export function cutBatches(
       batches.push(new TapeBatch(reader, json, [run]));
       continue;
     }
-    const size = sizeWithAttachments(reader, run) + overheadBytes;
+    const size = measureWithAttachments(reader, run) + overheadBytes;
     if (current.length >= limits.runs || bytes + size > limits.bytes) {
       cut();
     }
@@ -235,8 +235,8 @@ function createSuspectCheck(
   reader: TapeReader,
   suspectRecords: readonly number[],
 ): (run: RunOperation) => boolean {
-  const heads = new Set(suspectRecords);
-  return heads.size === 0
+  const suspectHeads = new Set(suspectRecords);
+  return suspectHeads.size === 0
     ? () => false
-    : ({ records }) => records.some((record) => heads.has(reader.findHead(record)));
+    : ({ records }) => records.some((record) => suspectHeads.has(reader.findHead(record)));
 }

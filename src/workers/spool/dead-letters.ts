@@ -49,7 +49,7 @@ export class DeadLetters {
   }
 
   /** Stores the sequence of records in `body`, together with the reason why they became dead letters. */
-  write(body: Uint8Array, records: number, note: DeadLetterReason): void {
+  write(body: Uint8Array, recordCount: number, note: DeadLetterReason): void {
     const text = Buffer.from(JSON.stringify(note));
     const head = Buffer.alloc(4);
     head.writeUInt32LE(text.length);
@@ -60,7 +60,7 @@ export class DeadLetters {
       }
       this.#segment ??= this.#open();
       const deadLetter = Buffer.concat([head, text, body]);
-      this.#segment.append(deadLetter, { records, kind: frameKind.refused });
+      this.#segment.append(deadLetter, { records: recordCount, kind: frameKind.refused });
       this.#segment.flush((error) => this.#onFault("spoolUnsynced", error.message));
       if (this.#segment.bytes >= segmentBytes) {
         this.#seal();

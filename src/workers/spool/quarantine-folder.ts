@@ -12,9 +12,9 @@ export class QuarantineFolder {
   readonly #spoolFolder: string;
   readonly #quotaBytes: number;
 
-  constructor(spool: string, name: string, quotaBytes: number) {
-    this.#spoolFolder = spool;
-    this.folder = join(spool, name);
+  constructor(spoolPath: string, name: string, quotaBytes: number) {
+    this.#spoolFolder = spoolPath;
+    this.folder = join(spoolPath, name);
     this.#quotaBytes = quotaBytes;
   }
 

@@ -4,7 +4,7 @@ import type { Stats } from "node:fs";
 /** The mode of the spool's folders. Only the owner has access, because recorded runs can contain private data. */
 export const folderMode = 0o700;
 
-const otherUsersCanWrite = 0o002;
+const otherUsersWriteBit = 0o002;
 
 /**
  * The folder belongs to another user, or every user can write to it. Its files may come from
@@ -30,7 +30,7 @@ export function openFolder(folder: string): void {
   if (!isOwnedByUser(stat)) {
     throw new UnsafeFolder(folder, `belongs to another user (uid ${stat.uid})`);
   }
-  if (hasOwners() && (stat.mode & otherUsersCanWrite) !== 0) {
+  if (hasOwners() && (stat.mode & otherUsersWriteBit) !== 0) {
     throw new UnsafeFolder(
       folder,
       "is writable by every user: remove that permission (chmod o-w), or set another folder as spoolDir",

@@ -48,7 +48,7 @@ export async function readTapes(
   }
   const file = await readFile(join(folder, name));
   const tapes: StoredTape[] = [];
-  const journal: Buffer[] = [];
+  const journalRecords: Buffer[] = [];
   let mustKeep = false;
   for (const part of readSegment(file, parseSalt(name) ?? 0)) {
     if (part.is === "newer") {
@@ -58,12 +58,12 @@ export async function readTapes(
       mustKeep ||= part.is === "damaged";
       onFault("spoolDamaged", `${name}: ${part.bytes} bytes at ${part.at} are ${part.is}`);
     } else if (part.kind === frameKind.journal) {
-      journal.push(part.body);
+      journalRecords.push(part.body);
     } else if (part.kind === frameKind.records) {
       tapes.push({ body: part.body, records: part.records });
     }
   }
-  tapes.push(...joinJournal(journal));
+  tapes.push(...joinJournal(journalRecords));
   return { tapes, mustKeep };
 }
 
@@ -74,8 +74,8 @@ function* joinJournal(records: readonly Buffer[]): Generator<StoredTape> {
   for (const [index, record] of records.entries()) {
     bytes += record.length;
     if (bytes >= tapeBytes || index === records.length - 1) {
-      const parts = records.slice(from, index + 1);
-      yield { body: Buffer.concat(parts), records: parts.length };
+      const tapeRecords = records.slice(from, index + 1);
+      yield { body: Buffer.concat(tapeRecords), records: tapeRecords.length };
       from = index + 1;
       bytes = 0;
     }

@@ -19,7 +19,7 @@ export interface SpooledTape extends StoredTape {
 }
 
 /** The segment that is being read, and those of its tapes that were not sent yet. */
-interface ReadSegment extends SegmentContent {
+interface SegmentBeingRead extends SegmentContent {
   readonly segment: Segment;
 }
 
@@ -51,7 +51,7 @@ export class Spool {
   readonly #groupCommit: GroupCommit;
   #openSegment: OpenSegment | undefined;
   /** The segment that is being read. The quota never evicts it. */
-  #readSegment: ReadSegment | undefined;
+  #readSegment: SegmentBeingRead | undefined;
   readonly #maxSegmentBytes: number;
   #bytesOnDisk = 0;
   #sequence = 0;
@@ -91,13 +91,13 @@ export class Spool {
    * @throws {@link SpoolFull} if the records alone exceed the quota.
    * @throws the file system's error, such as a full disk.
    */
-  append(body: Uint8Array, records: number): void {
+  append(body: Uint8Array, recordCount: number): void {
     if (this.#openSegment?.isGone === true) {
       // The folder was deleted by another process, and the segment's records with it.
       this.#abandonSegment(this.#openSegment);
     }
     const segment = this.#getOpenSegment();
-    this.#write(segment, body, { records, kind: frameKind.records });
+    this.#write(segment, body, { records: recordCount, kind: frameKind.records });
     if (segment.bytes >= this.#maxSegmentBytes) {
       this.#seal();
     }
@@ -209,15 +209,19 @@ export class Spool {
       if (oldest === undefined) {
         throw new SpoolFull(bytes, quotaBytes);
       }
-      const ownRecords = oldest.records;
-      const inheritedRecords =
+      const ownRecordCount = oldest.records;
+      const inheritedRecordCount =
         oldest instanceof OpenSegment ? 0 : this.#directories.countRecords(oldest);
       this.#deleteSegment(oldest);
-      onLost({ cause: "evicted", ownRecords, inheritedRecords });
+      onLost({
+        cause: "evicted",
+        ownRecords: ownRecordCount,
+        inheritedRecords: inheritedRecordCount,
+      });
     }
   }
 
-  async #readOldest(): Promise<ReadSegment | undefined> {
+  async #readOldest(): Promise<SegmentBeingRead | undefined> {
     for (;;) {
       const [segment] = this.#segments;
       if (segment === undefined) {
@@ -226,14 +230,14 @@ export class Spool {
       if (segment === this.#openSegment) {
         this.#seal();
       }
-      const reading = await this.#tryRead(segment);
-      if (reading !== undefined) {
-        return reading;
+      const segmentBeingRead = await this.#tryRead(segment);
+      if (segmentBeingRead !== undefined) {
+        return segmentBeingRead;
       }
     }
   }
 
-  async #tryRead(segment: Segment): Promise<ReadSegment | undefined> {
+  async #tryRead(segment: Segment): Promise<SegmentBeingRead | undefined> {
     const { onLost, onFault } = this.#options;
     let content: SegmentContent;
     try {
@@ -255,7 +259,7 @@ export class Spool {
     return { ...content, segment };
   }
 
-  #finishReading({ segment, mustKeep }: ReadSegment): void {
+  #finishReading({ segment, mustKeep }: SegmentBeingRead): void {
     this.#readSegment = undefined;
     if (mustKeep) {
       try {

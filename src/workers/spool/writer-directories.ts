@@ -50,7 +50,7 @@ export class WriterDirectories {
     const segments: Segment[] = [];
     for (const name of await this.#listDirectoryNames()) {
       const path = join(this.#folder, name);
-      const claimed = join(this.#folder, createOwnDirectoryName(parseCreatedMs(name)));
+      const claimedPath = join(this.#folder, createOwnDirectoryName(parseCreatedMs(name)));
       try {
         // Do not await anything between this check and the rename: a client that closes in between must not take over a
         // directory.
@@ -61,13 +61,13 @@ export class WriterDirectories {
           this.#onFault("spoolRefused", `${path} does not belong to this user and is ignored`);
           continue;
         }
-        renameSync(path, claimed);
+        renameSync(path, claimedPath);
       } catch {
         // Another process was faster and sends the segments.
         continue;
       }
-      this.#addOwned(claimed);
-      segments.push(...(await this.#listSegments(claimed)));
+      this.#addOwned(claimedPath);
+      segments.push(...(await this.#listSegments(claimedPath)));
     }
     return segments;
   }

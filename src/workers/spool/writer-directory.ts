@@ -20,7 +20,7 @@ const ownerTimeoutMs = 60_000;
 
 /** Returns a name for a directory of this process that was created at `createdMs`, by default now. */
 export const createOwnDirectoryName = (createdMs: number = createUniqueMs()): string =>
-  `${formatMs(createdMs)}-${host}-${process.pid}-${readStartTicks(process.pid) ?? 0}-${createRandomHex()}`;
+  `${formatMs(createdMs)}-${hostId}-${process.pid}-${readStartTicks(process.pid) ?? 0}-${createRandomHex()}`;
 
 /** Returns the name of a directory after its release. */
 export const toFreeDirectoryName = (name: string): string =>
@@ -41,14 +41,14 @@ export const parseCreatedMs = (name: string): number =>
  * another machine or container only the heartbeat is visible: the folder's modification time.
  */
 export function isAbandoned(path: string, name: string): boolean {
-  const [, , owner, pid, start] = directoryPattern.exec(name) ?? [];
-  if (owner === undefined) {
+  const [, , ownerHostId, pid, ownerStartTicks] = directoryPattern.exec(name) ?? [];
+  if (ownerHostId === undefined) {
     return true;
   }
-  if (owner === host) {
-    const startNow = readStartTicks(Number(pid));
-    if (startNow !== undefined) {
-      return startNow !== start;
+  if (ownerHostId === hostId) {
+    const currentStartTicks = readStartTicks(Number(pid));
+    if (currentStartTicks !== undefined) {
+      return currentStartTicks !== ownerStartTicks;
     }
     if (!isAlive(Number(pid))) {
       return true;
@@ -76,7 +76,7 @@ const createRandomHex = (): string => randomBytes(4).toString("hex");
  * Identifies the machine and the pid namespace: two containers may have the same host name, but
  * have different process tables.
  */
-const host = createHash("sha256")
+const hostId = createHash("sha256")
   .update(`${hostname()} ${readPidNamespace()}`)
   .digest("hex")
   .slice(0, 8);

@@ -91,10 +91,10 @@ export async function* streamEvents(
   const init = { method: "GET", signal, accept: "text/event-stream" } as const;
   const response = await send(path, init);
   const reader = new EventStreamReader();
-  const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const chunkReader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     // Sequential: a stream can be read only one chunk at a time.
-    const chunk = await readNextChunk(chunks, signal);
+    const chunk = await readNextChunk(chunkReader, signal);
     if (chunk === undefined) {
       return;
     }

@@ -22,7 +22,7 @@ const liveQuery = queryOptions({
  * stream reconnects by itself.
  */
 export function useLiveReport(): {
-  readonly live: LiveReport | undefined;
+  readonly liveReport: LiveReport | undefined;
   readonly error: Error | undefined;
 } {
   const queryClient = useQueryClient();
@@ -46,7 +46,7 @@ export function useLiveReport(): {
     enabled: false,
     staleTime: Infinity,
   });
-  return { live: data, error: error ?? undefined };
+  return { liveReport: data, error: error ?? undefined };
 }
 
 const errorQueryKey = ["live", "error"];

@@ -54,7 +54,7 @@ export interface LiveSummary {
 }
 
 /** The length of the activity history, in seconds. The server's history has the same length. */
-const liveSeconds = 300;
+const historySeconds = 300;
 /** The ratio of the upper bounds of two adjacent latency buckets. */
 const bucketGrowth = 1.05;
 
@@ -81,17 +81,21 @@ export function parseLiveReport(text: string): LiveReport {
 export function mergeReports(previous: LiveReport, latest: LiveReport): LiveReport {
   const firstSecond = latest.seconds[0]?.at ?? latest.now;
   const olderSeconds = previous.seconds.filter(
-    ({ at }) => at >= latest.now - liveSeconds && at < firstSecond,
+    ({ at }) => at >= latest.now - historySeconds && at < firstSecond,
   );
   return { ...latest, seconds: [...olderSeconds, ...latest.seconds] };
 }
 
 /** Summarizes the last seconds, of one project or of all projects. */
-export function summarize(live: LiveReport, lastSeconds: number, projectId?: string): LiveSummary {
-  const since = live.now - lastSeconds;
+export function summarize(
+  liveReport: LiveReport,
+  lastSeconds: number,
+  projectId?: string,
+): LiveSummary {
+  const since = liveReport.now - lastSeconds;
   return summarizeCounts(
     selectCounts(
-      live.seconds.filter(({ at }) => at >= since),
+      liveReport.seconds.filter(({ at }) => at >= since),
       projectId,
     ),
     lastSeconds,
@@ -100,13 +104,16 @@ export function summarize(live: LiveReport, lastSeconds: number, projectId?: str
 
 /** The ids of projects with activity, sorted by the runs of the last minute, the busiest first. */
 export function listActiveProjects(live: LiveReport): readonly string[] {
-  const runs = new Map<string, number>();
+  const runsByProjectId = new Map<string, number>();
   for (const { at, projects } of live.seconds) {
     for (const [id, counts] of Object.entries(projects)) {
-      runs.set(id, (runs.get(id) ?? 0) + (at >= live.now - 60 ? counts.runs : 0));
+      runsByProjectId.set(
+        id,
+        (runsByProjectId.get(id) ?? 0) + (at >= live.now - 60 ? counts.runs : 0),
+      );
     }
   }
-  return [...runs].toSorted(([, a], [, b]) => b - a).map(([id]) => id);
+  return [...runsByProjectId].toSorted(([, a], [, b]) => b - a).map(([id]) => id);
 }
 
 export interface LiveSeries {
@@ -118,7 +125,7 @@ export interface LiveSeries {
 /** Divides the last five minutes into steps and summarizes each, including empty ones. */
 export function toSeries(live: LiveReport, stepSeconds: number): LiveSeries {
   const end = Math.floor(live.now / stepSeconds) * stepSeconds;
-  const count = Math.floor(liveSeconds / stepSeconds);
+  const count = Math.floor(historySeconds / stepSeconds);
   const steps: LiveSecond[][] = Array.from({ length: count }, () => []);
   for (const second of live.seconds) {
     steps[Math.floor((second.at - end) / stepSeconds) + count]?.push(second);

@@ -28,7 +28,7 @@ export interface ScopeValues {
   readonly splits?: string | undefined;
 }
 
-const [tenantId, datasetId, endMicros, metadata] = [
+const [tenantIdColumn, datasetIdColumn, endMicrosColumn, metadataColumn] = [
   sql.ref<string>("e.tenant_id"),
   sql.ref<string>("e.dataset_id"),
   sql.ref<number | null>("e.to_us"),
@@ -40,18 +40,18 @@ export function createScopeConditions(values: Parameters<ScopeValues>): Expressi
   const { versionTime, ids, splits } = values;
   const conditions: Expression<boolean>[] = [
     isWithinTimeLimit("e.key"),
-    sql`${tenantId} = ${values.tenantId}`,
+    sql`${tenantIdColumn} = ${values.tenantId}`,
     // SQLite uses its index on the rows of the newest version only if the query contains exactly this condition.
     versionTime === undefined
-      ? sql`${endMicros} IS NULL`
-      : sql`e.from_us <= ${versionTime} AND (${endMicros} IS NULL OR ${endMicros} > ${versionTime})`,
+      ? sql`${endMicrosColumn} IS NULL`
+      : sql`e.from_us <= ${versionTime} AND (${endMicrosColumn} IS NULL OR ${endMicrosColumn} > ${versionTime})`,
   ];
   if (ids !== undefined) {
     conditions.push(hasOneOfIds(ids));
   }
   if (values.datasetId !== undefined) {
     // The index on ids selects fewer rows than the index on the dataset, which may contain millions of examples.
-    const column = ids === undefined ? datasetId : withoutIndex(datasetId);
+    const column = ids === undefined ? datasetIdColumn : withoutIndex(datasetIdColumn);
     conditions.push(sql`${column} = ${values.datasetId}`);
   }
   if (splits !== undefined) {
@@ -63,7 +63,7 @@ export function createScopeConditions(values: Parameters<ScopeValues>): Expressi
 /** SQL for the splits of the row `e`, as the JSON text of a list; null if the row has no splits. */
 export const splitsColumn = perEngine<string | null>({
   sqlite: sql.raw(`(${objectSql("e.metadata")} -> '$.dataset_split')`),
-  postgres: sql`(${toReadableJson(metadata)} -> 'dataset_split')::text`,
+  postgres: sql`(${toReadableJson(metadataColumn)} -> 'dataset_split')::text`,
 });
 
 /**
@@ -76,7 +76,7 @@ const isInSplit = (names: Expression<string>): Expression<boolean> =>
     sqlite: sql`EXISTS (SELECT 1 FROM json_each(${names}) n
       WHERE instr(${splitsColumn}, '[' || n.value) > 0 OR instr(${splitsColumn}, ',' || n.value) > 0)`,
     postgres: sql`EXISTS (SELECT 1 FROM jsonb_array_elements_text(${toReadableJson(names)}) n (value)
-      WHERE ${toReadableJson(metadata)} -> 'dataset_split' @> ${toReadableJson(sql.ref("n.value"))})`,
+      WHERE ${toReadableJson(metadataColumn)} -> 'dataset_split' @> ${toReadableJson(sql.ref("n.value"))})`,
   });
 
 /** Whether the metadata of the row `e` contains these members; see `createContainsObjectCondition`. */
@@ -85,7 +85,7 @@ export function hasMetadata(expected: Readonly<Record<string, unknown>>): Expres
   const json = sql<string>`${JSON.stringify(expected)}`;
   return perEngine<boolean>({
     sqlite: fillPlaceholders(condition.sql, condition.values),
-    postgres: sql`${toReadableJson(metadata)} @> ${toReadableJson(json)}`,
+    postgres: sql`${toReadableJson(metadataColumn)} @> ${toReadableJson(json)}`,
   });
 }
 

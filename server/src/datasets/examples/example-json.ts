@@ -32,7 +32,10 @@ export interface ExampleView {
  * Serializes an example. Its payloads are copied as text, not parsed, so clients get them back exactly as they sent
  * them.
  */
-export function toExampleJson(example: Example, { select, link }: ExampleView): string {
+export function toExampleJson(
+  example: Example,
+  { select, link: createAttachmentUrl }: ExampleView,
+): string {
   const members: readonly (readonly [string, () => string])[] = [
     ["id", () => JSON.stringify(example.id)],
     ["name", () => JSON.stringify(`#${example.id.slice(0, 4)} @ ${example.datasetName}`)],
@@ -43,7 +46,7 @@ export function toExampleJson(example: Example, { select, link }: ExampleView): 
     ["metadata", () => example.metadata],
     ["created_at", () => JSON.stringify(toIso(example.createdMicros))],
     ["modified_at", () => JSON.stringify(toIso(example.modifiedMicros))],
-    ["attachment_urls", () => toAttachmentUrls(example.attachments, link)],
+    ["attachment_urls", () => toAttachmentUrls(example.attachments, createAttachmentUrl)],
   ];
   const texts = members
     .filter(([name]) => fixedMembers.has(name) || select.has(name))

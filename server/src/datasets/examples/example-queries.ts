@@ -55,7 +55,7 @@ const exampleColumns = [
 ] as const;
 
 /** Selects examples with the keys of their rows. */
-const currentExamples = readyExamples.select(exampleColumns).select("e.key");
+const examplesWithKeys = readyExamples.select(exampleColumns).select("e.key");
 
 const exampleTableColumns = [
   "key",
@@ -90,7 +90,7 @@ export const exampleQueries = {
       .limit(sql.lit(1)),
   ),
   // Use the index on source runs instead of the index on datasets, because few examples have a source run.
-  listSources: new Query(
+  listSourceRunIds: new Query(
     ({ tenantId, runIds: runIdsJson }: Parameters<{ tenantId: string; runIds: string }>) =>
       builder
         .selectFrom("examples as e")
@@ -110,7 +110,7 @@ export const exampleQueries = {
   ),
   findCurrent: new Query(
     ({ tenantId, ids: idsJson }: Parameters<{ tenantId: string; ids: string }>) =>
-      currentExamples
+      examplesWithKeys
         .where(hasOneOfIds(idsJson))
         .where("e.tenant_id", "=", tenantId)
         .where((eb) => eb(withoutIndex(eb.ref("e.to_us")), "is", null)),
@@ -121,7 +121,7 @@ export const exampleQueries = {
       after,
       limit,
     }: Parameters<{ datasetId: string; after: number; limit: number }>) =>
-      currentExamples
+      examplesWithKeys
         .where("e.dataset_id", "=", datasetId)
         .where("e.position", ">", after)
         .where("e.to_us", "is", null)

@@ -50,7 +50,7 @@ export class ExampleReader implements ExampleReads {
   }
 
   async find(tenantId: string, id: string, versionTime: VersionTime): Promise<Example | undefined> {
-    const values = toScope(tenantId, { ids: [id], versionTime });
+    const values = toScopeValues(tenantId, { ids: [id], versionTime });
     const row = await this.#db.first(exampleLookupQueries.select(values), values);
     return row && parseExampleRow(row);
   }
@@ -79,7 +79,7 @@ export class ExampleReader implements ExampleReads {
   }
 
   async count(tenantId: string, filter: ExampleFilter): Promise<number> {
-    const values = toScope(tenantId, filter);
+    const values = toScopeValues(tenantId, filter);
     const conditions = this.#toConditions(filter);
     const row =
       conditions.length === 0
@@ -92,7 +92,7 @@ export class ExampleReader implements ExampleReads {
     tenantId: string,
     { after, limit, bytesMax, ...filter }: ExamplePageQuery,
   ): Promise<readonly Example[]> {
-    const scope = toScope(tenantId, await this.#preferNewest(tenantId, filter));
+    const scope = toScopeValues(tenantId, await this.#preferNewest(tenantId, filter));
     const values = { ...scope, after, limit, bytesMax };
     const rows = await this.#db.all(examplePageQueries.select(values), values);
     return rows.map(parseExampleRow);
@@ -100,7 +100,7 @@ export class ExampleReader implements ExampleReads {
 
   async listSources(tenantId: string, runIds: readonly string[]): Promise<readonly string[]> {
     const values = { tenantId, runIds: JSON.stringify(runIds) };
-    const rows = await this.#db.all(exampleQueries.listSources, values);
+    const rows = await this.#db.all(exampleQueries.listSourceRunIds, values);
     return rows.flatMap(({ source_run_id: id }) => id ?? []);
   }
 
@@ -113,7 +113,7 @@ export class ExampleReader implements ExampleReads {
     datasetId: string,
     versionTime: VersionTime,
   ): Promise<readonly string[]> {
-    const values = toScope(tenantId, { datasetId, versionTime });
+    const values = toScopeValues(tenantId, { datasetId, versionTime });
     const rows = await this.#db.all(splitListQueries.select(values), values);
     const names = rows.flatMap(({ splits }) => (splits === null ? [] : parseSplitList(splits)));
     return [...new Set(names)].toSorted();
@@ -160,7 +160,7 @@ export class ExampleReader implements ExampleReads {
     filter: ExampleFilter,
     { terms, limit }: Pick<ExampleSearch, "terms" | "limit">,
   ): Promise<readonly Example[]> {
-    const scope = toScope(tenantId, await this.#preferNewest(tenantId, filter));
+    const scope = toScopeValues(tenantId, await this.#preferNewest(tenantId, filter));
     const conditions = this.#toConditions(filter);
     const rows = await this.#search.match(scope, { conditions, terms, limit });
     return rows.map(parseExampleRow);
@@ -171,7 +171,7 @@ export class ExampleReader implements ExampleReads {
     const filter = await this.#preferNewest(tenantId, query.filter);
     return {
       values: {
-        ...toScope(tenantId, filter),
+        ...toScopeValues(tenantId, filter),
         after: await this.#findPosition(tenantId, query),
         seed: order === "random" ? query.seed : undefined,
         limit,
@@ -232,7 +232,10 @@ export class ExampleReader implements ExampleReads {
   }
 }
 
-const toScope = (tenantId: string, { datasetId, versionTime, ids, splits }: ExampleFilter) => ({
+const toScopeValues = (
+  tenantId: string,
+  { datasetId, versionTime, ids, splits }: ExampleFilter,
+) => ({
   tenantId,
   versionTime: versionTime ?? undefined,
   datasetId,

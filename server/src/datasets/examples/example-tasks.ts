@@ -46,7 +46,7 @@ export interface ExampleResponseTask extends WorkTask<JsonBytes> {
   readonly kind: "exampleResponse";
   readonly responseForm: "list" | "created" | "written";
   readonly parts: ParsedExamples["parts"];
-  readonly written: Packed<ExampleWriteResult>;
+  readonly packedResult: Packed<ExampleWriteResult>;
 }
 
 /** Validates the schemas of a dataset, and examples against them. */
@@ -67,7 +67,7 @@ export interface ParsedExamples {
     | readonly Packed<readonly ExampleChange[]>[];
   readonly count: number;
   /** Whether inputs, outputs or attachments of an example must be copied from its source run. */
-  readonly needsRun: boolean;
+  readonly needsSourceRun: boolean;
 }
 
 /** The examples of an import. */

@@ -112,7 +112,7 @@ export async function uploadExamples(
  * errors of the invalid ones by id. Stores nothing.
  */
 export async function checkExamples(
-  { store, work }: ExampleWriteDependencies,
+  { store, work: workThreads }: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -122,7 +122,7 @@ export async function checkExamples(
   if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
     const schemas = { inputsSchema, outputsSchema };
     const task: ExampleCheckTask = { kind: "exampleCheck", chunks, datasetId, schemas };
-    return sendJson(reply, Buffer.from(await work.run(tenantId, task)));
+    return sendJson(reply, Buffer.from(await workThreads.run(tenantId, task)));
   }
   const body = joinChunks(chunks);
   const drafts = readExamples({ body, format: { kind: "list" }, datasetId }).map(
@@ -168,7 +168,7 @@ interface CreateResult {
 
 /** Creates the examples in a request body. A large body is parsed, and its response serialized, on a worker thread. */
 async function create(
-  { store, work }: ExampleWriteDependencies,
+  { store, work: workThreads }: ExampleWriteDependencies,
   { request, reply }: Exchange,
   { format, responseForm, datasetId }: CreateOptions,
 ): Promise<CreateResult> {
@@ -179,17 +179,17 @@ async function create(
   if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
     disableIdleTimeout(request, reply);
     const task: ExamplesTask = { kind: "examples", operation: "create", chunks, format, ...scope };
-    const parsedExamples = await work.run(tenantId, task);
+    const parsedExamples = await workThreads.run(tenantId, task);
     const parts = parsedExamples.parts as readonly Packed<readonly ReceivedExample[]>[];
-    if (!parsedExamples.needsRun) {
+    if (!parsedExamples.needsSourceRun) {
       const written = await store.write.largeExamples.create(tenantId, parts);
       const responseTask: ExampleResponseTask = {
         kind: "exampleResponse",
         responseForm,
         parts,
-        written,
+        packedResult: written,
       };
-      return { responseJson: Buffer.from((await work.run(tenantId, responseTask)).buffer) };
+      return { responseJson: Buffer.from((await workThreads.run(tenantId, responseTask)).buffer) };
     }
     assertCountWithRuns(parsedExamples.count);
     received = parts.flatMap(unpack);
@@ -210,7 +210,7 @@ async function create(
 
 /** Updates the examples that a request body names; returns the response as JSON. */
 async function update(
-  { store, work }: ExampleWriteDependencies,
+  { store, work: workThreads }: ExampleWriteDependencies,
   { request, reply }: Exchange,
   { format, datasetId }: Pick<CreateOptions, "format" | "datasetId">,
 ): Promise<Buffer> {
@@ -218,7 +218,7 @@ async function update(
   const chunks = await readBodyChunks(request.raw);
   if (isLarge(chunks, serverLimits.largeExamplesBytes)) {
     disableIdleTimeout(request, reply);
-    const parsed = await work.run<ExamplesTask>(tenantId, {
+    const parsed = await workThreads.run<ExamplesTask>(tenantId, {
       kind: "examples",
       operation: "update",
       chunks,
@@ -230,9 +230,9 @@ async function update(
       kind: "exampleResponse",
       responseForm: "written",
       parts,
-      written,
+      packedResult: written,
     };
-    return Buffer.from((await work.run(tenantId, task)).buffer);
+    return Buffer.from((await workThreads.run(tenantId, task)).buffer);
   }
   const changes = readChanges({ body: joinChunks(chunks), format });
   const written = await store.write.examples.update(tenantId, changes, datasetId);

@@ -69,7 +69,7 @@ export class ExampleWriter implements ExampleWriteSteps {
         );
         const version = this.#beginVersion(dataset, requestedMicros);
         versions.set(id, version);
-        await version.addAll(await this.#toRows(tenantId, datasetDrafts, version.micros));
+        await version.addAll(await this.#toRows(tenantId, datasetDrafts, version.timeMicros));
       }
     }
     return this.#finishVersions(datasets, versions, existing);
@@ -163,10 +163,10 @@ export class ExampleWriter implements ExampleWriteSteps {
       await version.finish();
     }
     const entries = [...datasets].map(([id, { name, versionMicros, createdMicros }]) => {
-      const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
+      const micros = versions.get(id)?.timeMicros ?? versionMicros ?? createdMicros;
       return [id, { name, micros }] as const;
     });
-    return { datasets: Object.fromEntries(entries), existingTimes: existingTimes };
+    return { datasets: Object.fromEntries(entries), existingTimes };
   }
 
   /** @throws RequestError 404: the tenant has no such dataset. */

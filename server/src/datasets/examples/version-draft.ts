@@ -15,7 +15,7 @@ interface VersionDraftDependencies {
  * are no longer valid.
  */
 export class VersionDraft {
-  readonly micros: number;
+  readonly timeMicros: number;
   readonly #dependencies: VersionDraftDependencies;
   readonly #dataset: Dataset;
   readonly #addedKeys: number[] = [];
@@ -24,14 +24,14 @@ export class VersionDraft {
   constructor(dependencies: VersionDraftDependencies, dataset: Dataset, requestedMicros?: number) {
     this.#dependencies = dependencies;
     this.#dataset = dataset;
-    this.micros = chooseVersionTime(dataset.versionMicros, requestedMicros);
+    this.timeMicros = chooseVersionTime(dataset.versionMicros, requestedMicros);
   }
 
   /** Inserts rows that are valid from this version on, and returns the examples that they contain. */
   async addAll(
     rows: readonly Omit<NewExampleRow, "fromMicros">[],
   ): Promise<readonly CurrentExample[]> {
-    const newRows = rows.map((row) => ({ ...row, fromMicros: this.micros }));
+    const newRows = rows.map((row) => ({ ...row, fromMicros: this.timeMicros }));
     const firstKey = await this.#dependencies.rows.insertAll(newRows);
     return rows.map((row, index) => {
       const key = firstKey + index;
@@ -40,7 +40,7 @@ export class VersionDraft {
         ...row,
         key,
         position: row.position ?? key,
-        modifiedMicros: this.micros,
+        modifiedMicros: this.timeMicros,
         datasetName: this.#dataset.name,
       };
     });
@@ -48,7 +48,7 @@ export class VersionDraft {
 
   /** Ends the row with this key: from this version on, it is no longer valid. */
   async end(key: number): Promise<void> {
-    await this.#dependencies.rows.end(key, this.micros);
+    await this.#dependencies.rows.end(key, this.timeMicros);
     this.#removedKeys.push(key);
   }
 
@@ -58,6 +58,6 @@ export class VersionDraft {
     const [added, removed] = [this.#addedKeys, this.#removedKeys];
     await engine.indexNewIds();
     await engine.updateTextIndex(this.#dataset, { added, removed });
-    await versions.addVersion(this.#dataset, this.micros, added.length - removed.length);
+    await versions.addVersion(this.#dataset, this.timeMicros, added.length - removed.length);
   }
 }

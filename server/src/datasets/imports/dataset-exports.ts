@@ -112,19 +112,19 @@ async function createPageReader(store: DatasetStore, request: FastifyRequest): P
   const versionTime = (await findVersionTime(store, dataset, asOf)) ?? dataset.versionMicros ?? 0;
   const pageLimits = { limit: serverLimits.examplesStep, bytesMax: serverLimits.exportBytes };
   return async function* readPages() {
-    for (let after = 0, isMore = true; isMore;) {
+    for (let afterPosition = 0, hasMore = true; hasMore;) {
       const page = await store.read.examples.page(request.tenantId, {
         datasetId: dataset.id,
         versionTime,
-        after,
+        after: afterPosition,
         ...pageLimits,
         ...(splits === undefined ? {} : { splits }),
       });
       if (page.length > 0) {
         yield page;
       }
-      after = page.at(-1)?.position ?? after;
-      isMore = page.length > 0;
+      afterPosition = page.at(-1)?.position ?? afterPosition;
+      hasMore = page.length > 0;
       await setImmediate(); // Let other requests run before the next page.
     }
   };

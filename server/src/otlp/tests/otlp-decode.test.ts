@@ -14,8 +14,8 @@ import {
 const json = (request: unknown) => Buffer.from(JSON.stringify(request));
 
 function only(request: unknown): Span {
-  const { spans, faults } = decodeSpans(json(request), "json");
-  expect(faults).toEqual([]);
+  const { spans, spanErrors } = decodeSpans(json(request), "json");
+  expect(spanErrors).toEqual([]);
   expect(spans).toHaveLength(1);
   return spans[0]!;
 }
@@ -26,7 +26,7 @@ const valueOf = (value: unknown): unknown =>
   );
 
 const reasons = (span: object): readonly string[] =>
-  decodeSpans(json(otlpRequest([span])), "json").faults.map(({ reason }) => reason);
+  decodeSpans(json(otlpRequest([span])), "json").spanErrors.map(({ reason }) => reason);
 
 describe("JSON", () => {
   test("a span is returned with its resource and its scope", () => {
@@ -126,9 +126,9 @@ describe("JSON", () => {
       value = { arrayValue: { values: [value] } };
     }
     const deep = otlpSpan({ id: 2, rest: { attributes: [{ key: "a", value }] } });
-    const { spans, faults } = decodeSpans(json(otlpRequest([deep, otlpSpan()])), "json");
+    const { spans, spanErrors } = decodeSpans(json(otlpRequest([deep, otlpSpan()])), "json");
     expect(spans).toHaveLength(1);
-    expect(faults).toEqual([{ reason: "an attribute has more than 32 levels" }]);
+    expect(spanErrors).toEqual([{ reason: "an attribute has more than 32 levels" }]);
   });
 
   test.each([["{"], ["[]"], ["5"], ['"a"'], [""]])("%j is rejected", (body) => {

@@ -21,11 +21,11 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   readonly #idsByName = new Map<string, string>();
   readonly #tenantsById = new Map<string, string>();
 
-  constructor(db: Connection, keys: TenantKeyWriter, steps = new StepSize()) {
+  constructor(db: Connection, keys: TenantKeyWriter, stepSize = new StepSize()) {
     this.#keys = keys;
-    this.#steps = steps;
+    this.#steps = stepSize;
     this.#statements = {
-      deleteStatements: projectDeletions.map((sql) => db.prepare(sql)),
+      deleteProject: projectDeletions.map((sql) => db.prepare(sql)),
       listRuns: db
         .prepare(
           `SELECT trace_id, id,
@@ -102,7 +102,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
 
   /** Deletes runs in slices, each of which ends with `yield`. Each project is deleted after its last run. */
   *#deleteAll(tenantId: string, ids: readonly string[]): Generator<void, void> {
-    const { listRuns, deleteRuns, deleteFacets, deleteStatements } = this.#statements;
+    const { listRuns, deleteRuns, deleteFacets, deleteProject } = this.#statements;
     for (const id of ids) {
       for (let hasMore = true; hasMore;) {
         const runs = parseRows(listRuns.all([id, this.#steps.limitRows(runsPerStep)]));
@@ -114,7 +114,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
       while (deleteFacets.run([id, this.#steps.limitRows(facetsPerStep)]).changes > 0) {
         yield;
       }
-      deleteStatements.forEach((statement) => statement.run([id]));
+      deleteProject.forEach((statement) => statement.run([id]));
       this.clearCache();
       yield;
     }

@@ -38,21 +38,21 @@ export async function updateRun(
 
 /** `POST /runs/batch`: stores runs and updates of runs. */
 export async function createBatch(
-  { store, work }: IngestDependencies,
+  { store, workThreads }: IngestDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { tenantId } = request;
   const chunks = await readBodyChunks(request.raw);
-  const parsed = isLarge(chunks, serverLimits.largeRunsBytes) ? undefined : walkBatch(chunks);
-  if (parsed !== undefined) {
-    return replyToMany(reply, await ingest(store, tenantId, parsed));
+  const parsedBatch = isLarge(chunks, serverLimits.largeRunsBytes) ? undefined : walkBatch(chunks);
+  if (parsedBatch !== undefined) {
+    return replyToMany(reply, await ingest(store, tenantId, parsedBatch));
   }
   const result = isLarge(chunks, serverLimits.unusualRunsBytes)
     ? await ingestDecoded(
         store,
         tenantId,
-        await work.run<BatchTask>(tenantId, { kind: "batch", chunks }),
+        await workThreads.run<BatchTask>(tenantId, { kind: "batch", chunks }),
       )
     : await ingest(store, tenantId, parseBatch(joinChunks(chunks)));
   return replyToMany(reply, result);
@@ -61,7 +61,7 @@ export async function createBatch(
 /** Dependencies of the handlers that ingest runs. */
 export interface IngestDependencies {
   readonly store: RunStore;
-  readonly work: WorkThreads;
+  readonly workThreads: WorkThreads;
 }
 
 /** Stores runs that a worker thread has decoded. */
@@ -78,17 +78,17 @@ export async function ingestDecoded(
 }
 
 async function ingestOne(
-  { store, work }: IngestDependencies,
+  { store, workThreads }: IngestDependencies,
   { raw, tenantId }: FastifyRequest,
   { operation, pathId }: { readonly operation: Operation; readonly pathId?: string },
 ): Promise<IngestResult> {
   const chunks = await readBodyChunks(raw);
-  const pathRule = pathId === undefined ? {} : { pathId };
+  const pathIdRule = pathId === undefined ? {} : { pathId };
   if (isLarge(chunks, serverLimits.largeRunsBytes)) {
-    const task: RunTask = { kind: "run", chunks, operation, ...pathRule };
-    return ingestDecoded(store, tenantId, await work.run(tenantId, task));
+    const task: RunTask = { kind: "run", chunks, operation, ...pathIdRule };
+    return ingestDecoded(store, tenantId, await workThreads.run(tenantId, task));
   }
-  const rules = { position: "optional", ...pathRule } as const;
+  const rules = { position: "optional", ...pathIdRule } as const;
   return ingest(store, tenantId, parseOneRun(joinChunks(chunks), operation, rules));
 }
 
@@ -131,9 +131,9 @@ export async function ingest(
 }
 
 function replyToOne(reply: FastifyReply, result: IngestResult): unknown {
-  const [fault] = result.rejected;
-  if (fault !== undefined) {
-    throw new RequestError(400, fault.reason);
+  const [firstRejection] = result.rejected;
+  if (firstRejection !== undefined) {
+    throw new RequestError(400, firstRejection.reason);
   }
   if (result.duplicates > 0) {
     return reply.code(409).send({

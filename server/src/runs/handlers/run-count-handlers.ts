@@ -30,7 +30,7 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
   if (fromMicros === undefined || toMicros === undefined || toMicros < fromMicros) {
     return { from: null, to: null, width_ms: countIntervalMicros / 1_000, buckets: [] };
   }
-  const widthInBlocks = Math.max(
+  const widthInIntervals = Math.max(
     1,
     Math.ceil((toMicros - fromMicros) / bucketCount / countIntervalMicros),
   );
@@ -39,12 +39,12 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
     isRoot: parseBoolean(query, "is_root"),
     fromMicros,
     toMicros,
-    widthMicros: widthInBlocks * countIntervalMicros,
+    widthMicros: widthInIntervals * countIntervalMicros,
   });
   return {
     from: toIso(fromMicros),
     to: toIso(toMicros),
-    width_ms: (widthInBlocks * countIntervalMicros) / 1_000,
+    width_ms: (widthInIntervals * countIntervalMicros) / 1_000,
     buckets: counts.map(({ startMicros, runs, errors }) => ({
       start: toIso(startMicros),
       runs,

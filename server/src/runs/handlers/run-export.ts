@@ -103,10 +103,10 @@ export class RunExports {
     do {
       const pageSearch = { ...search, ...(after === undefined ? {} : { after }) };
       // Read the pages one after the other: each page begins where the previous one ended.
-      const { runs, next } = await searchWithin(pageSearch, stepMs, (step) =>
-        store.read.runLists.search(tenantId, step),
+      const { runs, nextPosition } = await searchWithin(pageSearch, stepMs, (stepSearch) =>
+        store.read.runLists.search(tenantId, stepSearch),
       );
-      after = next;
+      after = nextPosition;
       if (runs.length > 0) {
         yield format === "csv" ? toCsv(runs) : toJsonLines(runs);
       }

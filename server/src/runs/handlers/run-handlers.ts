@@ -31,8 +31,8 @@ export async function readRun(
   const id = readRunId(request);
   const run = await store.read.runs.find(tenantId, id);
   const feedbackStats = await store.read.feedback.readStatsOfRuns(tenantId, [id]);
-  const link = createFileLinker(links, request);
-  return sendRun(reply, run, { feedbackStats: feedbackStats.get(id), link });
+  const createFileUrl = createFileLinker(links, request);
+  return sendRun(reply, run, { feedbackStats: feedbackStats.get(id), link: createFileUrl });
 }
 
 /** `POST /runs/query`: returns a page of the runs that match a filter. */

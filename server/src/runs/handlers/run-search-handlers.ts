@@ -49,19 +49,19 @@ export async function searchRuns(
 ): Promise<unknown> {
   const search = parseSearch(body);
   const select = new Set(body.select ?? defaultMembers);
-  const { runs, next } = await searchWithin(search, searchMs, (step) =>
-    store.read.runPages.search(tenantId, step, select),
+  const { runs, nextPosition } = await searchWithin(search, searchMs, (stepSearch) =>
+    store.read.runPages.search(tenantId, stepSearch, select),
   );
-  const isIncomplete = next !== undefined && runs.length < search.limit;
-  const tail = {
-    cursors: { next: next === undefined ? null : toCursor(search, next) },
+  const isIncomplete = nextPosition !== undefined && runs.length < search.limit;
+  const otherMembers = {
+    cursors: { next: nextPosition === undefined ? null : toCursor(search, nextPosition) },
     // The start time down to which runs have been searched, if the time ran out before the page was full.
-    searched_to: isIncomplete && search.sort === "start" ? toIso(next.micros) : null,
+    searched_to: isIncomplete && search.sort === "start" ? toIso(nextPosition.micros) : null,
     is_short: isIncomplete,
   };
   return reply
     .type("application/json; charset=utf-8")
-    .send(`{"runs":[${runs.join(",")}],${JSON.stringify(tail).slice(1)}`);
+    .send(`{"runs":[${runs.join(",")}],${JSON.stringify(otherMembers).slice(1)}`);
 }
 
 /**
@@ -87,12 +87,12 @@ export async function searchWithin<Run>(
       scanLimit,
     });
     runs.push(...slice.runs);
-    after = slice.next;
+    after = slice.nextPosition;
     if (after === undefined) {
       return { runs };
     }
     if (runs.length >= search.limit || performance.now() - startedMs > withinMs) {
-      return { runs, next: after };
+      return { runs, nextPosition: after };
     }
     // Steps that read no payloads are quick, so later steps can scan many more runs.
     const isQuick = performance.now() - stepStartedMs < withinMs / 10;

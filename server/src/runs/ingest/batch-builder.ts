@@ -41,24 +41,24 @@ export class BatchBuilder {
     const bodyStart = this.#size;
     try {
       const { operation, rawMembers, span } = run;
-      const parsed = parseRun(run, rules);
+      const parsedRun = parseRun(run, rules);
       if (rawMembers === undefined) {
-        this.#writeObject(parsed.payload);
+        this.#writeObject(parsedRun.payload);
       } else {
         this.#writeRawMembers(rawMembers);
       }
       const bodyEnd = this.#size;
       const digest =
-        operation === "post" ? "" : parsed.digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
+        operation === "post" ? "" : parsedRun.digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
       const record: RunRecord = {
         operation,
-        id: parsed.id,
-        traceId: parsed.traceId,
-        dottedOrder: parsed.dottedOrder,
+        id: parsedRun.id,
+        traceId: parsedRun.traceId,
+        dottedOrder: parsedRun.dottedOrder,
         digest,
-        columns: parsed.columns,
-        facets: parsed.facets,
-        measures: parsed.measures,
+        columns: parsedRun.columns,
+        facets: parsedRun.facets,
+        measures: parsedRun.measures,
         span,
         bodyStart,
         bodyEnd,
@@ -134,10 +134,10 @@ export class BatchBuilder {
   #reserve(bytes: number): void {
     const neededBytes = this.#size + bytes;
     if (neededBytes > this.#bodies.length) {
-      const larger = batchMemory.acquire(Math.max(neededBytes, this.#bodies.length * 2));
-      this.#bodies.copy(larger, 0, 0, this.#size);
+      const largerBuffer = batchMemory.acquire(Math.max(neededBytes, this.#bodies.length * 2));
+      this.#bodies.copy(largerBuffer, 0, 0, this.#size);
       batchMemory.release(this.#bodies.buffer);
-      this.#bodies = larger;
+      this.#bodies = largerBuffer;
     }
   }
 }

@@ -37,29 +37,29 @@ export const knownNames: readonly string[] = [...columnNames, ...payloadFields, 
  */
 export function indexBatch(body: Buffer): BatchIndex {
   const table = new IndexTable(body);
-  const faults = new Map<string, RequestError>();
+  const errorsByListName = new Map<string, RequestError>();
   readJson(body, (cursor) => {
     cursor.walk((start) =>
-      cursor.walkObject(start, (name, from) => {
+      cursor.walkObject(start, (name, valueStart) => {
         if (name !== "post" && name !== "patch") {
-          return cursor.skip(from);
+          return cursor.skip(valueStart);
         }
         // A later member replaces an earlier member of the same name.
-        faults.delete(name);
+        errorsByListName.delete(name);
         table.beginList(name);
-        if (body[from] === openBracket) {
-          return table.addList(cursor, name, from);
+        if (body[valueStart] === openBracket) {
+          return table.addList(cursor, name, valueStart);
         }
-        const to = cursor.skip(from);
-        if (!body.subarray(from, to).equals(nullJson)) {
-          faults.set(name, new RequestError(422, `${name} must be an array of runs`));
+        const valueEnd = cursor.skip(valueStart);
+        if (!body.subarray(valueStart, valueEnd).equals(nullJson)) {
+          errorsByListName.set(name, new RequestError(422, `${name} must be an array of runs`));
         }
-        return to;
+        return valueEnd;
       }),
     );
   });
-  for (const fault of faults.values()) {
-    throw fault;
+  for (const listError of errorsByListName.values()) {
+    throw listError;
   }
   return table;
 }
@@ -86,9 +86,9 @@ class IndexTable implements BatchIndex {
 
   /** Adds the runs of the list at `listStart`. Returns the position after the list. */
   addList(cursor: JsonCursor, name: Operation, listStart: number): number {
-    const first = this.runs.length / wordsPerRun;
+    const firstRunRow = this.runs.length / wordsPerRun;
     let count = 0;
-    const to = cursor.walkArray(listStart, (start) => {
+    const listEnd = cursor.walkArray(listStart, (start) => {
       // Check before adding the run: a small body may contain millions of items.
       if (count === serverLimits.operationsMax) {
         throw createTooManyItemsError(serverLimits.operationsMax);
@@ -100,20 +100,20 @@ class IndexTable implements BatchIndex {
       this.runs.push(notAnObject, notAnObject);
       return cursor.skip(start, levelsAroundRun);
     });
-    this.lists[name] = { first, count };
-    return to;
+    this.lists[name] = { first: firstRunRow, count };
+    return listEnd;
   }
 
   #addRun(cursor: JsonCursor, start: number): number {
-    const first = this.members.length / wordsPerMember;
-    const end = cursor.walkObject(start, (name, from, nameStart) => {
+    const firstMemberRow = this.members.length / wordsPerMember;
+    const runEnd = cursor.walkObject(start, (name, from, nameStart) => {
       const to = cursor.skip(from, levelsAroundValue);
       // The code already identifies the name, so the position where the name ends is not needed.
       this.members.push(this.#assignCode(name), nameStart, nameStart, from, to);
       return to;
     });
-    this.runs.push(first, this.members.length / wordsPerMember);
-    return end;
+    this.runs.push(firstMemberRow, this.members.length / wordsPerMember);
+    return runEnd;
   }
 
   #assignCode(name: string): number {

@@ -147,8 +147,8 @@ export class BatchWalk {
       return undefined;
     }
     const members = new Map<string, Buffer>();
-    const first = this.#module.membersTold();
-    for (let row = first; row < first + count; row += 1) {
+    const firstRow = this.#module.membersTold();
+    for (let row = firstRow; row < firstRow + count; row += 1) {
       const code = this.#members[row * wordsPerMember + memberField.code] ?? 0;
       const name =
         knownNames[code] ?? decodeText(this.#slice(row, memberField.nameAt, memberField.nameEnd));
@@ -157,9 +157,12 @@ export class BatchWalk {
     return members;
   }
 
-  #slice(row: number, from: number, to: number): Buffer {
-    const at = row * wordsPerMember;
-    return this.#body.subarray(this.#members[at + from], this.#members[at + to]);
+  #slice(row: number, startColumn: number, endColumn: number): Buffer {
+    const rowStart = row * wordsPerMember;
+    return this.#body.subarray(
+      this.#members[rowStart + startColumn],
+      this.#members[rowStart + endColumn],
+    );
   }
 
   /**

@@ -53,26 +53,26 @@ export class MultipartBatch {
    * @throws RequestError 413: the request contains more operations than are allowed.
    */
   add(part: Part): void {
-    const name = parsePartName(part.name);
-    if (name === undefined) {
-      const expected =
+    const partName = parsePartName(part.name);
+    if (partName === undefined) {
+      const expectedNames =
         "post|patch.<run id>, post|patch.<run id>.<field>, attachment.<run id>.<name>, feedback.<run id>";
-      const reason = part.fault ?? `has an unknown name; expected ${expected}`;
+      const reason = part.fault ?? `has an unknown name; expected ${expectedNames}`;
       this.#builder.reject({ id: null, operation: null, reason: describePart(part, reason) });
       return;
     }
-    switch (name.kind) {
+    switch (partName.kind) {
       case "run":
-        this.#addMainPart(name, part);
+        this.#addMainPart(partName, part);
         break;
       case "field":
-        this.#addFieldPart(name, part);
+        this.#addFieldPart(partName, part);
         break;
       case "attachment":
-        this.#addAttachment(name, part);
+        this.#addAttachment(partName, part);
         break;
       case "feedback":
-        this.#addFeedback(name, part);
+        this.#addFeedback(partName, part);
     }
   }
 
@@ -98,12 +98,12 @@ export class MultipartBatch {
   }
 
   #parseNext(): void {
-    const next = this.#runs[this.#parsedCount];
+    const nextRun = this.#runs[this.#parsedCount];
     this.#parsedCount += 1;
-    if (next === undefined) {
+    if (nextRun === undefined) {
       return;
     }
-    const { operation, runId, mainPart, fields, fault } = next;
+    const { operation, runId, mainPart, fields, fault } = nextRun;
     if (fault !== undefined) {
       this.#builder.reject({ id: runId, operation, reason: fault });
     } else if (mainPart === undefined) {
@@ -118,10 +118,12 @@ export class MultipartBatch {
   }
 
   #addMainPart(name: Extract<PartName, { kind: "run" }>, part: Part): void {
-    const existing = this.#latest.get(createKey(name));
+    const latestRun = this.#latest.get(createKey(name));
     // A repeated part of the same run is a second operation; the field parts that follow belong to it.
     const run =
-      existing === undefined || existing.mainPart !== undefined ? this.#addOpenRun(name) : existing;
+      latestRun === undefined || latestRun.mainPart !== undefined
+        ? this.#addOpenRun(name)
+        : latestRun;
     run.mainPart = noMembers;
     this.#readPart(run, part, (json) => {
       const values = readColumnValues(json);

@@ -27,24 +27,24 @@ export const decodeBatch = (chunks: readonly Buffer[]): ParsedBatch =>
  * `undefined` and the chunks can still be read.
  */
 export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
-  const walk = getBatchWalk();
-  const index = walk?.walk(chunks);
-  if (walk === undefined || index === undefined) {
+  const batchWalk = getBatchWalk();
+  const index = batchWalk?.walk(chunks);
+  if (batchWalk === undefined || index === undefined) {
     return undefined;
   }
   releaseChunks(chunks); // The module has its own copy.
   // The next walk overwrites the index, so parse the runs before other requests are handled.
-  return parseRuns(index, (json) => walk.findMembers(json));
+  return parseRuns(index, (json) => batchWalk.findMembers(json));
 }
 
 /** Parses the body of `POST /runs/batch` in TypeScript only. @throws RequestError see {@link decodeBatch}. */
 export function parseBatch(body: Buffer): ParsedBatch {
   const index = indexBatch(body);
-  const count = index.lists.post.count + index.lists.patch.count;
-  if (count > serverLimits.operationsMax) {
+  const operationCount = index.lists.post.count + index.lists.patch.count;
+  if (operationCount > serverLimits.operationsMax) {
     throw new RequestError(
       413,
-      `${count} operations in one request; at most ${serverLimits.operationsMax} are allowed: send fewer per request`,
+      `${operationCount} operations in one request; at most ${serverLimits.operationsMax} are allowed: send fewer per request`,
     );
   }
   return parseRuns(index);
@@ -58,11 +58,11 @@ function parseRuns(index: BatchIndex, findMembers?: FindMembers): ParsedBatch {
     const { first, count } = index.lists[operation];
     for (let row = first; row < first + count; row += 1) {
       const firstMember = index.runs[row * wordsPerRun + runField.first] ?? notAnObject;
-      const end = index.runs[row * wordsPerRun + runField.end] ?? notAnObject;
+      const membersEnd = index.runs[row * wordsPerRun + runField.end] ?? notAnObject;
       if (firstMember === notAnObject) {
         builder.reject({ id: null, operation, reason: "a run must be a JSON object" });
       } else {
-        builder.addRun(splitter.split(operation, firstMember, end), batchRules);
+        builder.addRun(splitter.split(operation, firstMember, membersEnd), batchRules);
       }
     }
   }

@@ -75,7 +75,7 @@ export type SubmittedFeedbackBody = Static<typeof submittedFeedbackBody>;
  * @throws RequestError 422: the body contains neither a run id nor a project id, an id is not a UUID, or the time is
  * invalid.
  */
-export function toDraft(body: FeedbackBody): FeedbackDraft {
+export function toFeedbackDraft(body: FeedbackBody): FeedbackDraft {
   const runId = parseOptionalId(body.run_id, "run_id");
   const projectId = parseOptionalId(body.session_id, "session_id");
   if (runId === null && projectId === null) {
@@ -122,11 +122,11 @@ export function parseFeedbackPart(json: Buffer, id: string): FeedbackDraft {
   }
   const body: unknown = JSON.parse(json.toString("utf8"));
   if (!Value.Check(feedbackBody, body)) {
-    const [fault] = Value.Errors(feedbackBody, body);
-    const path = fault?.instancePath === "" ? "it" : fault?.instancePath;
-    throw new RequestError(422, `is not valid feedback: ${path} ${fault?.message}`);
+    const [firstError] = Value.Errors(feedbackBody, body);
+    const path = firstError?.instancePath === "" ? "it" : firstError?.instancePath;
+    throw new RequestError(422, `is not valid feedback: ${path} ${firstError?.message}`);
   }
-  const draft = toDraft({ ...body, run_id: body.run_id ?? id });
+  const draft = toFeedbackDraft({ ...body, run_id: body.run_id ?? id });
   const matchesPartName = [draft.runId, draft.id].includes(id.toLowerCase());
   if (!matchesPartName) {
     throw new RequestError(422, `is for run ${draft.runId}, but the part's name has another id`);

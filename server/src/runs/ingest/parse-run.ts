@@ -85,7 +85,7 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
       measures: readMeasures(members, run.findMembers),
       facets: readPayloadFacets(members),
       payload: run.values === undefined ? selectPayload(members) : members,
-      digestOf: (body) => digestOf(JSON.stringify([columns, position]), body),
+      digestOf: (body) => computeDigest(JSON.stringify([columns, position]), body),
     };
   } catch (cause) {
     throw cause instanceof InvalidRunError ? cause : new InvalidRunError(id, messageOf(cause));
@@ -100,7 +100,7 @@ function parseId(run: MemberValues, pathId: string | undefined): string {
   if (!isUuid(id)) {
     throw new InvalidRunError(
       null,
-      id === undefined ? "id is missing" : `id is not a UUID: ${excerpt(id)}`,
+      id === undefined ? "id is missing" : `id is not a UUID: ${toExcerpt(id)}`,
     );
   }
   if (pathId !== undefined && id.toLowerCase() !== pathId) {
@@ -255,13 +255,13 @@ function readSegment(text: string): DottedOrder | undefined {
   }
 }
 
-const digestOf = (head: string, body: Buffer): string =>
-  createHash("sha256").update(head).update(body).digest("base64url");
+const computeDigest = (columnsJson: string, body: Buffer): string =>
+  createHash("sha256").update(columnsJson).update(body).digest("base64url");
 
 function parseText(run: MemberValues, name: string): string | null | undefined {
   const value = readValue(run, name);
   if (value !== undefined && value !== null && typeof value !== "string") {
-    throw new ValidationError(`${name} must be a string, not ${excerpt(value)}`);
+    throw new ValidationError(`${name} must be a string, not ${toExcerpt(value)}`);
   }
   return value;
 }
@@ -276,7 +276,7 @@ function parseUuid(run: MemberValues, name: string): string | null | undefined {
     return cached.uuid;
   }
   if (!isUuid(value)) {
-    throw new ValidationError(`${name} is not a UUID: ${excerpt(value)}`);
+    throw new ValidationError(`${name} is not a UUID: ${toExcerpt(value)}`);
   }
   const uuid = value.toLowerCase();
   cachedUuids.set(name, { text: value, uuid });
@@ -293,7 +293,7 @@ function parseMicros(run: MemberValues, name: string): number | null | undefined
   }
   const micros = parseTime(value);
   if (micros === undefined) {
-    throw new ValidationError(`${name} ${describeInvalidTime(value)}: ${excerpt(value)}`);
+    throw new ValidationError(`${name} ${describeInvalidTime(value)}: ${toExcerpt(value)}`);
   }
   return micros;
 }
@@ -304,4 +304,4 @@ export function readValue({ members, values }: MemberValues, name: string): unkn
   return raw === undefined ? values?.[name] : parseScalar(raw);
 }
 
-const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 80);
+const toExcerpt = (value: unknown): string => JSON.stringify(value).slice(0, 80);

@@ -59,39 +59,40 @@ export class RunSplitter {
    * payload. A later member replaces an earlier member of the same name.
    */
   split(operation: Operation, first: number, end: number): ReceivedRun {
-    const { body, names, members: table } = this.#index;
+    const { body, names, members: memberTable } = this.#index;
     const values = createEmptyValues();
     const members = new Map<string, Buffer>();
-    let isAdjacent = true;
-    let payloadFrom = 0;
-    let payloadTo = 0;
+    let isPayloadContiguous = true;
+    let payloadStart = 0;
+    let payloadEnd = 0;
     let lastPayloadRow = -1;
     for (let row = first; row < end; row += 1) {
       const rowStart = row * wordsPerMember;
-      const code = table[rowStart + memberField.code] ?? unknownNameCode;
-      const from = table[rowStart + memberField.from] ?? 0;
-      const to = table[rowStart + memberField.to] ?? 0;
+      const code = memberTable[rowStart + memberField.code] ?? unknownNameCode;
+      const valueStart = memberTable[rowStart + memberField.from] ?? 0;
+      const valueEnd = memberTable[rowStart + memberField.to] ?? 0;
       const name = names[code] ?? this.#readName(rowStart);
       if (columnMembers.has(name)) {
-        values[name] = this.#valueAt(code, from, to);
+        values[name] = this.#valueAt(code, valueStart, valueEnd);
         if (name !== "name") {
           continue;
         }
-        isAdjacent = !members.delete(name) && isAdjacent;
+        isPayloadContiguous = !members.delete(name) && isPayloadContiguous;
       }
-      const raw = body.subarray(from, to);
+      const raw = body.subarray(valueStart, valueEnd);
       if (name === "name" && !isPayloadMember(name, raw)) {
         continue;
       }
-      const nameStart = table[rowStart + memberField.nameAt] ?? 0;
-      payloadFrom = lastPayloadRow === -1 ? nameStart : payloadFrom;
-      isAdjacent &&= (lastPayloadRow === -1 || lastPayloadRow === row - 1) && !members.has(name);
+      const nameStart = memberTable[rowStart + memberField.nameAt] ?? 0;
+      payloadStart = lastPayloadRow === -1 ? nameStart : payloadStart;
+      isPayloadContiguous &&=
+        (lastPayloadRow === -1 || lastPayloadRow === row - 1) && !members.has(name);
       lastPayloadRow = row;
-      payloadTo = to;
+      payloadEnd = valueEnd;
       members.set(name, raw);
     }
     const rawMembers =
-      isAdjacent && members.size > 0 ? body.subarray(payloadFrom, payloadTo) : undefined;
+      isPayloadContiguous && members.size > 0 ? body.subarray(payloadStart, payloadEnd) : undefined;
     return { operation, members, values, rawMembers, findMembers: this.#findMembers };
   }
 

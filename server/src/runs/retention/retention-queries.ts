@@ -23,7 +23,7 @@ export const retentionQueries = {
       .where("key", "<", to)
       .orderBy("key"),
   ),
-  anyRule: new Query(() =>
+  findAnyRule: new Query(() =>
     builder
       .selectFrom("settings")
       .select("key")

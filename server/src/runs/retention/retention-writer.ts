@@ -39,7 +39,7 @@ export class RetentionWriter implements RetentionWrites {
   }
 
   async sweep(nowMicros: number, fromProjectKey: string | null): Promise<SweepStep> {
-    if ((await this.#db.first(retentionQueries.anyRule, {})) === undefined) {
+    if ((await this.#db.first(retentionQueries.findAnyRule, {})) === undefined) {
       return { deleted: 0, next: null };
     }
     const findDays = this.#createRuleLookup();
@@ -48,15 +48,18 @@ export class RetentionWriter implements RetentionWrites {
     for (const { id, tenant_id: tenantId } of projects) {
       const days = await findDays(tenantId, id);
       const beforeMicros = days === null ? null : nowMicros - days * dayMicros;
-      const deleted =
+      const deletedCount =
         beforeMicros === null ? 0 : await this.#runs.deleteSome(tenantId, id, beforeMicros);
-      if (deleted > 0) {
+      if (deletedCount > 0) {
         // The next step continues with this project, which may have more expired runs.
-        return { deleted, next: id };
+        return { deleted: deletedCount, next: id };
       }
     }
-    const last = projects.length < projectsPerStep ? undefined : projects.at(-1);
-    return { deleted: 0, next: last === undefined ? null : `${last.id}${afterKeySuffix}` };
+    const lastProject = projects.length < projectsPerStep ? undefined : projects.at(-1);
+    return {
+      deleted: 0,
+      next: lastProject === undefined ? null : `${lastProject.id}${afterKeySuffix}`,
+    };
   }
 
   #createRuleLookup(): (tenantId: string, projectKey: string) => Promise<number | null> {

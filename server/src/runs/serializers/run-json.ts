@@ -77,11 +77,11 @@ export function toPageJson(
 }
 
 function addRun(builder: JsonBuilder, run: StoredRun, view: RunView): void {
-  let start = "{";
+  let prefix = "{";
   forEachMember(run, view, (name, json) => {
-    builder.add(start + findJsonKey(name));
+    builder.add(prefix + findJsonKey(name));
     builder.addJson(json);
-    start = ",";
+    prefix = ",";
   });
   builder.add("}");
 }

@@ -30,7 +30,7 @@ export class RunPageReader implements RunPageReads {
     query: RunQuery,
     { select, signer }: PageView,
   ): Promise<Uint8Array> {
-    const { runs, next } = this.#readers.runs.query(tenantId, {
+    const { runs, nextPosition } = this.#readers.runs.query(tenantId, {
       ...query,
       ...(select === undefined ? {} : { parts: findRequiredParts(select) }),
     });
@@ -48,7 +48,7 @@ export class RunPageReader implements RunPageReads {
         const feedbackStats = feedbackStatsByRun.get(row.id);
         return feedbackStats === undefined ? view : { ...view, feedbackStats };
       },
-      next: next === undefined ? null : toCursor(next, query.order),
+      next: nextPosition === undefined ? null : toCursor(nextPosition, query.order),
       checkLimit: this.#checkLimit,
     });
   }

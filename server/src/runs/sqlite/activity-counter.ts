@@ -47,7 +47,7 @@ export class ActivityCounter {
     }
     // Only runs of type `llm` are counted, because a chain repeats the usage of its children. Each run is counted
     // only once.
-    if (measures !== undefined && row.runType === "llm" && previous?.measures !== "some") {
+    if (measures !== undefined && row.runType === "llm" && previous?.measureState !== "some") {
       counter.tokens += measures.total_tokens ?? 0;
       counter.cost += measures.total_cost ?? 0;
     }

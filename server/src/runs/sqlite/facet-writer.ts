@@ -31,30 +31,32 @@ export class FacetWriter {
   /** Adds the facets of a run's name and type, and those of its payload. */
   add({ projectId, startMicros, name, runType }: FacetedRow, facets: readonly string[]): void {
     const block = Math.floor(startMicros / blockMicros);
-    const last = this.#last;
+    const lastRun = this.#last;
     if (
-      last !== undefined &&
-      last.block === block &&
-      last.facets === facets &&
-      last.name === name &&
-      last.runType === runType &&
-      last.projectId === projectId
+      lastRun !== undefined &&
+      lastRun.block === block &&
+      lastRun.facets === facets &&
+      lastRun.name === name &&
+      lastRun.runType === runType &&
+      lastRun.projectId === projectId
     ) {
       return;
     }
     this.#last = { block, facets, name, runType, projectId };
     const key = `${block} ${projectId}`;
-    const written = this.#written.get(key) ?? { lists: new Set(), facets: new Set() };
-    this.#written.set(key, written);
+    const writtenFacets = this.#written.get(key) ?? { facetLists: new Set(), facets: new Set() };
+    this.#written.set(key, writtenFacets);
     const rowFacets = createRowFacets({ name, runType });
     // Skip a list that was written already: runs of one program often share one array of facets.
-    for (const facet of written.lists.has(facets) ? rowFacets : [...rowFacets, ...facets]) {
-      if (!written.facets.has(facet)) {
-        written.facets.add(facet);
+    for (const facet of writtenFacets.facetLists.has(facets)
+      ? rowFacets
+      : [...rowFacets, ...facets]) {
+      if (!writtenFacets.facets.has(facet)) {
+        writtenFacets.facets.add(facet);
         this.#insert.run([projectId, facet, block]);
       }
     }
-    written.lists.add(facets);
+    writtenFacets.facetLists.add(facets);
   }
 }
 
@@ -64,6 +66,6 @@ interface FacetedRun extends Omit<FacetedRow, "startMicros"> {
 }
 
 interface WrittenFacets {
-  readonly lists: Set<readonly string[]>;
+  readonly facetLists: Set<readonly string[]>;
   readonly facets: Set<string>;
 }

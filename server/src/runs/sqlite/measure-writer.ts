@@ -22,7 +22,7 @@ export class MeasureWriter {
    * runs have no measures, and if the run had none before, the patch contains all of them.
    */
   add({ operation, measures }: RunRecord, previous: RunRow, row: RunRow): void {
-    const hadNoMeasures = previous.measures === "none";
+    const hadNoMeasures = previous.measureState === "none";
     if (hadNoMeasures && measures === undefined) {
       return;
     }

@@ -92,34 +92,41 @@ export class PayloadReader {
     bytesMax: number = Number.POSITIVE_INFINITY,
   ): (readonly Buffer[])[] {
     const rowIds = JSON.stringify(references.map(({ rowId }) => rowId));
-    const [[json, short] = []] = parseRows(this.#selectMany.all([rowIds]));
-    const rows = JSON.parse(String(json)) as PayloadPosition[];
+    const [[positionsJson, shortBodies] = []] = parseRows(this.#selectMany.all([rowIds]));
+    const rows = JSON.parse(String(positionsJson)) as PayloadPosition[];
     const runs = references.slice(0, countRunsWithin(rows, bytesMax));
-    const found: Payload[][] = runs.map(() => []);
-    const expected = runs.map((): ExpectedPayloads => ({ id: undefined, posted: 0, patched: 0 }));
-    const bytes = short === null ? Buffer.alloc(0) : toBuffer(short);
+    const payloadsByRun: Payload[][] = runs.map(() => []);
+    const expectedByRun = runs.map((): ExpectedPayloads => ({
+      id: undefined,
+      posted: 0,
+      patched: 0,
+    }));
+    const shortBytes = shortBodies === null ? Buffer.alloc(0) : toBuffer(shortBodies);
     let offset = 0;
     for (const position of rows) {
       const [key, id, posted, patched, isPatch, row, size, checksum] = position;
       if (key >= runs.length) {
         break;
       }
-      expected[key] = { id, posted, patched };
+      expectedByRun[key] = { id, posted, patched };
       if (row === null || size === null) {
         continue;
       }
       const isShort = size <= maxShortBytes;
-      const bodies = isShort ? [bytes.subarray(offset, offset + size)] : this.#readLong(row);
+      const bodies = isShort ? [shortBytes.subarray(offset, offset + size)] : this.#readLong(row);
       offset += isShort ? size : 0;
-      found[key]?.push(...bodies.map((body) => ({ isPatch, row, checksum, body })));
+      payloadsByRun[key]?.push(...bodies.map((body) => ({ isPatch, row, checksum, body })));
     }
     return runs.map(({ id }, index) => {
-      const payloads = found[index] ?? [];
-      const row = expected[index];
-      if (row?.id === undefined || (row.id !== id && !this.#isIndexedAt(runs[index]))) {
+      const payloads = payloadsByRun[index] ?? [];
+      const expectedPayloads = expectedByRun[index];
+      if (
+        expectedPayloads?.id === undefined ||
+        (expectedPayloads.id !== id && !this.#isIndexedAt(runs[index]))
+      ) {
         return []; // The run was deleted or got another id meanwhile, and its row may belong to another run.
       }
-      if (row.id !== id || !isComplete(id, payloads, row)) {
+      if (expectedPayloads.id !== id || !isComplete(id, payloads, expectedPayloads)) {
         reportDamage(`run ${id}`);
         return damagedBodies;
       }
@@ -164,12 +171,12 @@ function countRunsWithin(
   bytesMax: number,
 ): number | undefined {
   let bytes = 0;
-  let last = 0;
+  let lastKey = 0;
   for (const [key, , , , , , size] of positions) {
-    if (key !== last && bytes > bytesMax) {
+    if (key !== lastKey && bytes > bytesMax) {
       return key;
     }
-    last = key;
+    lastKey = key;
     bytes += size ?? 0;
   }
   return undefined;

@@ -128,8 +128,8 @@ function toRow(record: RunRecord): RunRow | undefined {
 
 /** Restores the record of a new run from its row. */
 export function unpackPost(posts: PostRows, index: number): RunRecord {
-  const from = index * postColumns.length;
-  const values = posts.values.slice(from, from + postColumns.length);
+  const rowStart = index * postColumns.length;
+  const values = posts.values.slice(rowStart, rowStart + postColumns.length);
   const readText = (column: number): string => String(values[column]);
   const readTextOrNull = (column: number): string | null =>
     values[column] === null ? null : readText(column);

@@ -52,9 +52,9 @@ export class PostStatements {
    * Prepares the statement that inserts payloads. Parameters of each payload: trace id, run id, payload and checksum.
    */
   preparePayloads(count: number): Statement {
-    const row = "(?, ?, '', CAST(? AS TEXT), ?)";
+    const rowPlaceholders = "(?, ?, '', CAST(? AS TEXT), ?)";
     return this.#prepare(`payloads ${count}`, () => {
-      const rows = Array.from({ length: count }, () => row).join(", ");
+      const rows = Array.from({ length: count }, () => rowPlaceholders).join(", ");
       return `INSERT OR IGNORE INTO payloads (trace_id, id, digest, body, checksum) VALUES ${rows}`;
     });
   }

@@ -79,12 +79,12 @@ export class PostWriter {
         removeQualified(posts, indexes, qualifiedIds),
         rowCountsPerStatement.rows,
       )) {
-        const accepted = this.#writeSome(posts, { form, indexes: indexChunk }, dependencies);
-        if (accepted === undefined) {
+        const acceptedCount = this.#writeSome(posts, { form, indexes: indexChunk }, dependencies);
+        if (acceptedCount === undefined) {
           indexChunk.forEach((index) => dependencies.applyRecord(unpackPost(posts, index)));
         } else {
-          counts.accepted += accepted;
-          counts.duplicates += indexChunk.length - accepted;
+          counts.accepted += acceptedCount;
+          counts.duplicates += indexChunk.length - acceptedCount;
         }
       }
     }
@@ -154,16 +154,16 @@ export class PostWriter {
 
   /** Returns the id of each run's project, which replaces the project's name. */
   #projectIdsOf({ values }: PostRows, { indexes }: PostGroup, tenantId: string): string[] {
-    let name: Value;
-    let id: string | undefined;
+    let lastProjectName: Value;
+    let lastProjectId: string | undefined;
     return indexes.map((index) => {
       const projectName = values[index * valuesPerRow + postIndexes.project];
       // Most runs have the same project as the run before.
-      if (id === undefined || projectName !== name) {
-        name = projectName;
-        id = this.#projects.findOrCreate(tenantId, toTextOrNull(name));
+      if (lastProjectId === undefined || projectName !== lastProjectName) {
+        lastProjectName = projectName;
+        lastProjectId = this.#projects.findOrCreate(tenantId, toTextOrNull(lastProjectName));
       }
-      return id;
+      return lastProjectId;
     });
   }
 }
@@ -188,22 +188,26 @@ const removeQualified = (
  * order.
  */
 function groupByForm(posts: PostRows): readonly PostGroup[] {
-  const usual: number[] = [];
-  const others: number[] = [];
-  const all = posts.facetIndexes.map((_facets, index) => {
-    (isUsual(posts.values, index * valuesPerRow) ? usual : others).push(index);
+  const usualIndexes: number[] = [];
+  const otherIndexes: number[] = [];
+  const allIndexes = posts.facetIndexes.map((_facets, index) => {
+    (isUsual(posts.values, index * valuesPerRow) ? usualIndexes : otherIndexes).push(index);
     return index;
   });
-  if (usual.length === 0 || others.length === 0) {
-    return all.length === 0 ? [] : [{ form: usual.length === 0 ? "any" : "usual", indexes: all }];
+  if (usualIndexes.length === 0 || otherIndexes.length === 0) {
+    return allIndexes.length === 0
+      ? []
+      : [{ form: usualIndexes.length === 0 ? "any" : "usual", indexes: allIndexes }];
   }
-  const ids = new Set(all.map((index) => posts.values[index * valuesPerRow + postIndexes.id]));
-  if (ids.size < all.length) {
-    return [{ form: "any", indexes: all }];
+  const ids = new Set(
+    allIndexes.map((index) => posts.values[index * valuesPerRow + postIndexes.id]),
+  );
+  if (ids.size < allIndexes.length) {
+    return [{ form: "any", indexes: allIndexes }];
   }
   return [
-    { form: "usual", indexes: usual },
-    { form: "any", indexes: others },
+    { form: "usual", indexes: usualIndexes },
+    { form: "any", indexes: otherIndexes },
   ];
 }
 
@@ -221,11 +225,11 @@ function createParameters(
 ): Value[] {
   const { indexes, sharesProject } = postForms[group.form];
   const parameters: Value[] = sharesProject ? [projectIds[0]] : [];
-  for (const [row, index] of group.indexes.entries()) {
+  for (const [position, index] of group.indexes.entries()) {
     const rowStart = index * valuesPerRow;
     for (const valueIndex of indexes) {
       parameters.push(
-        valueIndex === postIndexes.project ? projectIds[row] : values[rowStart + valueIndex],
+        valueIndex === postIndexes.project ? projectIds[position] : values[rowStart + valueIndex],
       );
     }
   }

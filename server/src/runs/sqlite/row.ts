@@ -114,6 +114,6 @@ export function parseRow(values: readonly unknown[]): RunRow {
     referenceExampleId: textOrNull(values[10]),
     posted: values[11] === 1,
     patchBits: Number(values[12]),
-    measures: measureStates[Number(values[13])] ?? "unread",
+    measureState: measureStates[Number(values[13])] ?? "unread",
   };
 }

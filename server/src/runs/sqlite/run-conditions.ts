@@ -151,12 +151,12 @@ const tenantCondition = "project_id IN (SELECT id FROM projects WHERE tenant_id 
 /** Creates the condition that some run of the same trace matches a filter. Runs of other tenants never match. */
 function createTraceCondition(
   tenantId: string,
-  relativeCondition: Sql,
+  relatedRunCondition: Sql,
   { sql, values }: Sql,
 ): Conditions {
   return {
-    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${relativeCondition.sql} AND q.${tenantCondition} AND ${withinDeadlineEachTimeSql("q.rowid")} AND ${sql})`,
-    values: [...relativeCondition.values, tenantId, ...values],
+    sql: `EXISTS (SELECT 1 FROM runs q WHERE q.trace_id = r.trace_id AND ${relatedRunCondition.sql} AND q.${tenantCondition} AND ${withinDeadlineEachTimeSql("q.rowid")} AND ${sql})`,
+    values: [...relatedRunCondition.values, tenantId, ...values],
   };
 }
 

@@ -42,10 +42,10 @@ export class RunDetailsReader {
             runs.map(({ rowId, row }) => ({ rowId, id: row.id })),
             bytesMax,
           );
-    const rows = runs.slice(0, bodies?.length);
-    const rowIds = rows.map(({ rowId }) => rowId);
+    const returnedRuns = runs.slice(0, bodies?.length);
+    const rowIds = returnedRuns.map(({ rowId }) => rowId);
     const files = parts?.has("attachments") === false ? noFiles : this.#listFiles(rowIds);
-    return rows.map(({ rowId, row, tenantId, projectName, shareToken }, index) => {
+    return returnedRuns.map(({ rowId, row, tenantId, projectName, shareToken }, index) => {
       const { childRunIds, directChildRunIds } = withChildren
         ? this.#readChildren({ row, tenantId })
         : noChildren;

@@ -86,7 +86,7 @@ export class RunListReader implements RunListReads {
     }
     const slice = this.#scan(list, count, range);
     const isCommon = slice.runs.length * commonTextDivisor >= limit;
-    return isCommon || slice.next === undefined ? slice : undefined;
+    return isCommon || slice.nextPosition === undefined ? slice : undefined;
   }
 
   /** Scans the first `count` runs of the list, in its order. */
@@ -95,7 +95,7 @@ export class RunListReader implements RunListReads {
     const { end } = findSlice(this.#db, selectFirstRuns(list, count));
     const options = { hasTextIndex: this.#hasTextIndex, range };
     const conditions = toConditions(tenantId, filter, options);
-    const rows = this.#find(list, { conditions, end, by: "order" });
+    const rows = this.#find(list, { conditions, end, accessPath: "order" });
     return rows.length > search.limit
       ? this.#readPage(list, rows)
       : { runs: this.#read(search, rows), ...toNextPosition(end) };
@@ -110,7 +110,7 @@ export class RunListReader implements RunListReads {
         sql: `${candidates.sql} AND ${conditions.sql}`,
         values: [...candidates.values, ...conditions.values],
       },
-      by: accessPath,
+      accessPath,
     });
   }
 
@@ -175,17 +175,19 @@ export class RunListReader implements RunListReads {
        * How rows are found: by the index in list order, by the row numbers from another index, or by any index that
        * SQLite chooses.
        */
-      readonly by: "order" | "rows" | "any";
+      readonly accessPath: "order" | "rows" | "any";
     },
   ): FoundRow[] {
-    const { conditions, end, by } = options;
+    const { conditions, end, accessPath } = options;
     const range = createRangeCondition(search, listIndex);
-    const indexHint = { order: `INDEXED BY ${listIndex.index}`, rows: "NOT INDEXED", any: "" }[by];
+    const indexHint = { order: `INDEXED BY ${listIndex.index}`, rows: "NOT INDEXED", any: "" }[
+      accessPath
+    ];
     const endBound =
       end === undefined ? allRunsCondition : createEndCondition(search, listIndex, end);
     const rows = this.#db
       .prepareRaw(
-        `SELECT r.rowid, ${listIndex.key}, r.id FROM runs r ${indexHint}
+        `SELECT r.rowid, ${listIndex.sortKey}, r.id FROM runs r ${indexHint}
          WHERE r.project_id = ? AND ${listIndex.condition} AND ${range.sql} AND ${endBound.sql} AND ${conditions.sql}
          ORDER BY ${createOrderSql(search, listIndex)} LIMIT ?`,
       )
@@ -227,5 +229,5 @@ const firstScanDivisor = 5;
 /** A text is common if the first scan finds at least as many runs as fit on a page, divided by this number. */
 const commonTextDivisor = 20;
 
-const toNextPosition = (last: FoundRow | undefined): Pick<SearchSlice<StoredRun>, "next"> =>
-  last === undefined ? {} : { next: { micros: last.micros, id: last.id } };
+const toNextPosition = (last: FoundRow | undefined): Pick<SearchSlice<StoredRun>, "nextPosition"> =>
+  last === undefined ? {} : { nextPosition: { micros: last.micros, id: last.id } };

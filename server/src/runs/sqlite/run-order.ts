@@ -13,8 +13,8 @@ export interface OrderedRuns {
 
 /** SQL that selects the first runs of one project. An index returns them in order. */
 export function createFirstRunsSql({ sql }: Conditions, order: "asc" | "desc"): string {
-  const [direction, sign] = order === "asc" ? ["ASC", "<="] : ["DESC", ">="];
-  return `SELECT r.rowid, r.start_us, r.id FROM runs r WHERE r.project_id = ? AND r.start_us ${sign} ? AND ${sql}
+  const [direction, comparisonOperator] = order === "asc" ? ["ASC", "<="] : ["DESC", ">="];
+  return `SELECT r.rowid, r.start_us, r.id FROM runs r WHERE r.project_id = ? AND r.start_us ${comparisonOperator} ? AND ${sql}
     ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?`;
 }
 
@@ -29,24 +29,24 @@ export function findInOrder(db: Connection, runs: OrderedRuns): number[] {
   const sign = order === "asc" ? 1 : -1;
   let foundRows: readonly FoundRow[] = [];
   for (const projectId of projectIds) {
-    const last = foundRows.length < limit ? undefined : foundRows.at(-1);
-    const bound = last?.startMicros ?? sign * Number.MAX_SAFE_INTEGER;
+    const lastRow = foundRows.length < limit ? undefined : foundRows.at(-1);
+    const bound = lastRow?.startMicros ?? sign * Number.MAX_SAFE_INTEGER;
     const rows = parseRows(statement.all([projectId, bound, ...conditions.values, limit]));
     foundRows = [...foundRows, ...rows.map(toFoundRow)]
-      .toSorted((left, right) => sign * compare(left, right))
+      .toSorted((left, right) => sign * comparePositions(left, right))
       .slice(0, limit);
   }
-  return foundRows.map(({ row }) => row);
+  return foundRows.map(({ rowId }) => rowId);
 }
 
 interface FoundRow {
-  readonly row: number;
+  readonly rowId: number;
   readonly startMicros: number;
   readonly id: string;
 }
 
 const toFoundRow = ([row, startMicros, id]: readonly unknown[]): FoundRow => ({
-  row: Number(row),
+  rowId: Number(row),
   startMicros: Number(startMicros),
   id: String(id),
 });
@@ -55,7 +55,7 @@ const toFoundRow = ([row, startMicros, id]: readonly unknown[]): FoundRow => ({
  * Compares the positions of two runs. Ids are lowercase hexadecimal, so SQLite and JavaScript sort them in the same
  * order.
  */
-function compare(left: FoundRow, right: FoundRow): number {
+function comparePositions(left: FoundRow, right: FoundRow): number {
   const byId = left.id < right.id ? -1 : 1;
   return left.startMicros === right.startMicros ? byId : left.startMicros - right.startMicros;
 }

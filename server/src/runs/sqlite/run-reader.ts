@@ -147,13 +147,13 @@ export class RunReader implements RunReads {
       this.#selectCommon(shape, tenantId, query) ??
       this.#select(shape, this.#findPageConditions(tenantId, query), query);
     const runs = this.#details.readDetails(foundRows.slice(0, limit).map(shape.toRun), query);
-    const last = foundRows.length > runs.length ? runs.at(-1)?.row : undefined;
-    if (last === undefined) {
+    const lastRow = foundRows.length > runs.length ? runs.at(-1)?.row : undefined;
+    if (lastRow === undefined) {
       return { runs };
     }
-    const next = { startMicros: last.startMicros, id: last.id };
+    const next = { startMicros: lastRow.startMicros, id: lastRow.id };
     orderedRows?.endAt(next, runs.length);
-    return { runs, next };
+    return { runs, nextPosition: next };
   }
 
   #select(
@@ -162,10 +162,10 @@ export class RunReader implements RunReads {
     { order, limit }: RunQuery,
   ): readonly (readonly unknown[])[] {
     const direction = order === "asc" ? "ASC" : "DESC";
-    const names = columns.map((_column, index) => `c${index}`);
+    const columnAliases = columns.map((_column, index) => `c${index}`);
     const selectedColumns = columns.map((column, index) => `${column} AS c${index}`);
     return this.#selectJson(
-      `SELECT json_group_array(json_array(${names.join(", ")})) FROM (
+      `SELECT json_group_array(json_array(${columnAliases.join(", ")})) FROM (
          SELECT ${selectedColumns.join(", ")} FROM runs r ${joins} WHERE ${sql}
          ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ?)`,
       [...values, limit + 1],
@@ -182,11 +182,11 @@ export class RunReader implements RunReads {
     query: RunQuery,
   ): readonly (readonly unknown[])[] | undefined {
     const { filter, order, limit, after } = query;
-    const [projectId, ...otherIds] = filter.projectIds ?? [];
+    const [projectId, ...otherProjectIds] = filter.projectIds ?? [];
     if (
       !this.#hasTextIndex ||
       projectId === undefined ||
-      otherIds.length > 0 ||
+      otherProjectIds.length > 0 ||
       selectsById(filter) ||
       filter.parentRunId !== undefined ||
       listTextLookups(filter).length === 0

@@ -35,7 +35,7 @@ const rowParts: readonly (readonly [keyof RunRow, string | number | null])[] = [
   ["referenceExampleId", null],
   ["posted", 0],
   ["patchBits", 0],
-  ["measures", 0],
+  ["measureState", 0],
 ];
 
 const joinedParts = ["tenantId", "projectName", "shareToken"] as const;

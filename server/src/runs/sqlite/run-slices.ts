@@ -11,7 +11,7 @@ export type RunOrder = Pick<RunSearch, "projectId" | "filter" | "sort" | "order"
 /** An index that contains runs in the order of a list, and the condition that runs in this index meet. */
 export interface ListIndex {
   readonly index: string;
-  readonly key: string;
+  readonly sortKey: string;
   readonly condition: string;
 }
 
@@ -23,7 +23,7 @@ export const allRunsCondition: Conditions = { sql: "1", values: [] };
 /** Chooses the index with the fewest runs that contains the runs in the order of the list. */
 export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
   if (sort === "latency") {
-    return { index: "runs_by_latency", key: latencyKey, condition: "r.end_us IS NOT NULL" };
+    return { index: "runs_by_latency", sortKey: latencyKey, condition: "r.end_us IS NOT NULL" };
   }
   const status =
     filter.hasError === true
@@ -32,40 +32,40 @@ export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
           .map(findRequiredStatus)
           .find((requiredStatus) => requiredStatus !== undefined);
   if (status === "error") {
-    return { index: "errors_by_start", key: startKey, condition: "r.has_error = 1" };
+    return { index: "errors_by_start", sortKey: startKey, condition: "r.has_error = 1" };
   }
   if (status === "pending") {
     const condition = "r.end_us IS NULL AND r.has_error = 0";
-    return { index: "open_by_start", key: startKey, condition };
+    return { index: "open_by_start", sortKey: startKey, condition };
   }
   return filter.isRoot === true
-    ? { index: "roots_by_start", key: startKey, condition: "r.parent_run_id IS NULL" }
-    : { index: "runs_by_start", key: startKey, condition: "1" };
+    ? { index: "roots_by_start", sortKey: startKey, condition: "r.parent_run_id IS NULL" }
+    : { index: "runs_by_start", sortKey: startKey, condition: "1" };
 }
 
-export const createOrderSql = ({ order }: RunOrder, { key }: ListIndex): string =>
-  order === "asc" ? `${key} ASC, r.id ASC` : `${key} DESC, r.id DESC`;
+export const createOrderSql = ({ order }: RunOrder, { sortKey }: ListIndex): string =>
+  order === "asc" ? `${sortKey} ASC, r.id ASC` : `${sortKey} DESC, r.id DESC`;
 
 /** Creates the condition for the runs after a position and within the requested times. */
 export function createRangeCondition(
   { after, order, filter }: RunOrder,
-  { key }: ListIndex,
+  { sortKey }: ListIndex,
 ): Conditions {
   const comparisonOperator = order === "asc" ? ">" : "<";
-  const { earliestStartMicros, latestStartMicros } = key === startKey ? filter : {};
+  const { earliestStartMicros, latestStartMicros } = sortKey === startKey ? filter : {};
   const parts: Conditions[] = [
     ...(earliestStartMicros === undefined
       ? []
-      : [{ sql: `${key} >= ?`, values: [earliestStartMicros] }]),
+      : [{ sql: `${sortKey} >= ?`, values: [earliestStartMicros] }]),
     ...(latestStartMicros === undefined
       ? []
-      : [{ sql: `${key} <= ?`, values: [latestStartMicros] }]),
+      : [{ sql: `${sortKey} <= ?`, values: [latestStartMicros] }]),
     // An index on an expression supports the first comparison, but not the comparison of the pair.
     ...(after === undefined
       ? []
       : [
           {
-            sql: `${key} ${comparisonOperator}= ? AND (${key}, r.id) ${comparisonOperator} (?, ?)`,
+            sql: `${sortKey} ${comparisonOperator}= ? AND (${sortKey}, r.id) ${comparisonOperator} (?, ?)`,
             values: [after.micros, after.micros, after.id],
           },
         ]),
@@ -81,12 +81,12 @@ export function createRangeCondition(
 /** Creates the condition for the runs up to a position, including it. */
 export function createEndCondition(
   { order }: RunOrder,
-  { key }: ListIndex,
+  { sortKey }: ListIndex,
   { micros, id }: ListPosition,
 ): Conditions {
   const comparisonOperator = order === "asc" ? "<" : ">";
   return {
-    sql: `${key} ${comparisonOperator}= ? AND (${key}, r.id) ${comparisonOperator}= (?, ?)`,
+    sql: `${sortKey} ${comparisonOperator}= ? AND (${sortKey}, r.id) ${comparisonOperator}= (?, ?)`,
     values: [micros, micros, id],
   };
 }
@@ -119,7 +119,7 @@ export function findSlice(db: Connection, { runs, index, count }: FirstRuns): Sl
   const { sql, values } = createOrderedQuery(runs, index);
   const [end] = parseRows(
     db
-      .prepareRaw(`SELECT r.rowid, ${index.key}, r.id ${sql} LIMIT 1 OFFSET ?`)
+      .prepareRaw(`SELECT r.rowid, ${index.sortKey}, r.id ${sql} LIMIT 1 OFFSET ?`)
       .all([...values, count - 1]),
   );
   return end === undefined ? {} : { end: toFoundRow(end) };
@@ -139,11 +139,11 @@ export function findRowRange(db: Connection, { runs, index, count }: FirstRuns):
   return { from: Number(from ?? 0), to: Number(to ?? 0) };
 }
 
-function createOrderedQuery(runs: RunOrder, index: ListIndex): Conditions {
-  const { sql, values } = createRangeCondition(runs, index);
+function createOrderedQuery(runOrder: RunOrder, index: ListIndex): Conditions {
+  const { sql, values } = createRangeCondition(runOrder, index);
   return {
-    sql: `FROM runs r INDEXED BY ${index.index} WHERE r.project_id = ? AND ${index.condition} AND ${sql} ORDER BY ${createOrderSql(runs, index)}`,
-    values: [runs.projectId, ...values],
+    sql: `FROM runs r INDEXED BY ${index.index} WHERE r.project_id = ? AND ${index.condition} AND ${sql} ORDER BY ${createOrderSql(runOrder, index)}`,
+    values: [runOrder.projectId, ...values],
   };
 }
 

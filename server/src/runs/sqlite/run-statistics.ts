@@ -8,7 +8,7 @@ import type { Connection } from "../../storage/sqlite/connection.ts";
 
 const quantities = ["latency", "firstToken", ...usageNames] as const;
 
-const columns = createMeasureColumnSql("r");
+const measureSql = createMeasureColumnSql("r");
 
 /** Returns the SQL expression of a quantity over `runs r`. */
 const createQuantitySql = (name: (typeof quantities)[number]): string => {
@@ -16,7 +16,7 @@ const createQuantitySql = (name: (typeof quantities)[number]): string => {
     case "latency":
       return "r.end_us - r.start_us";
     case "firstToken":
-      return `${columns.first_token_us} - r.start_us`;
+      return `${measureSql.first_token_us} - r.start_us`;
     default:
       return createUsageSql(name);
   }
@@ -24,7 +24,7 @@ const createQuantitySql = (name: (typeof quantities)[number]): string => {
 
 /** Usage counts only for model calls: a chain repeats the usage of its children, which would then count twice. */
 const createUsageSql = (name: UsageName): string =>
-  `CASE r.run_type WHEN 'llm' THEN ${columns[name]} END`;
+  `CASE r.run_type WHEN 'llm' THEN ${measureSql[name]} END`;
 
 /**
  * Computes statistics of the runs that meet the conditions. All runs are read once, and each quantity is returned as
@@ -41,9 +41,9 @@ export function readStatistics(db: Connection, { sql, values }: Conditions): Run
       )
       .all([...values]),
   );
-  const [runCount, errorCount, lastStart, ...texts] = row;
+  const [runCount, errorCount, lastStart, ...numberLists] = row;
   const distributions = quantities.map(
-    (name, index) => [name, computeDistribution(texts[index])] as const,
+    (name, index) => [name, computeDistribution(numberLists[index])] as const,
   );
   return {
     runCount: Number(runCount),

@@ -63,7 +63,7 @@ export class SpanRows {
           `UPDATE ${table} SET id = ?1, checksum = ${changedChecksumSql("?4")} WHERE trace_id = ?2 AND id = ?3`,
         ),
       ),
-      renameSpan: db.prepare("UPDATE spans SET run_id = ? WHERE run_id = ?"),
+      changeRunOfSpan: db.prepare("UPDATE spans SET run_id = ? WHERE run_id = ?"),
       extendTimes: db.prepare(
         "UPDATE runs SET start_us = min(start_us, ?), end_us = max(coalesce(end_us, 0), ?) WHERE id = ? AND posted = 0",
       ),
@@ -141,11 +141,11 @@ export class SpanRows {
   /** Changes the id of a run in all tables. */
   changeRunId({ traceId, id }: RunRow, newId: string): void {
     this.#statements.updateIds.forEach((statement) => statement.run([newId, traceId, id]));
-    const change = computeChecksumChange([id], [newId]);
+    const checksumChange = computeChecksumChange([id], [newId]);
     this.#statements.updateIdsAndChecksums.forEach((statement) =>
-      statement.run([newId, traceId, id, change]),
+      statement.run([newId, traceId, id, checksumChange]),
     );
-    this.#statements.renameSpan.run([newId, id]);
+    this.#statements.changeRunOfSpan.run([newId, id]);
   }
 
   /** Extends the times of a placeholder to include those of a run below it. */

@@ -180,7 +180,7 @@ export class SpanWriter {
       referenceExampleId: null,
       posted: false,
       patchBits: 0,
-      measures: "none",
+      measureState: "none",
     };
     this.#rows.insertRun(placeholder);
     this.#facets.add(placeholder, noPayloadFacets);
@@ -207,20 +207,20 @@ export class SpanWriter {
 
   /** Moves a run and its descendants below another run. Runs whose position does not change are not written. */
   #moveBelow(tenantId: string, row: SpanRow, parent: RunRow): void {
-    const pending: [SpanRow, RunRow][] = [[row, parent]];
-    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      const [{ run, hasProject, span }, newParent] = next;
+    const pendingMoves: [SpanRow, RunRow][] = [[row, parent]];
+    for (let nextMove = pendingMoves.pop(); nextMove !== undefined; nextMove = pendingMoves.pop()) {
+      const [{ run, hasProject, span }, newParent] = nextMove;
       const position = createChildPosition(newParent, run);
-      const moved = {
+      const movedRun = {
         ...run,
         ...position,
         projectId: hasProject ? run.projectId : newParent.projectId,
       };
       // If spans name each other as parents in a cycle, they are not moved.
-      if (!newParent.dottedOrder.includes(idOf(run.id)) && hasMoved(run, moved)) {
-        this.#rows.placeRun(run, moved);
+      if (!newParent.dottedOrder.includes(idOf(run.id)) && hasMoved(run, movedRun)) {
+        this.#rows.placeRun(run, movedRun);
         for (const child of this.#rows.listChildren(tenantId, span)) {
-          pending.push([child, moved]);
+          pendingMoves.push([child, movedRun]);
         }
       }
     }
@@ -267,8 +267,8 @@ function createChildPosition(
   parent: RunRow,
   { id, startMicros }: Pick<RunRow, "id" | "startMicros">,
 ): SpanTracePosition {
-  const limit = serverLimits.spanDepth * (segmentLength + 1) - 1;
-  const newParentOrder = parent.dottedOrder.slice(0, limit);
+  const maxParentOrderLength = serverLimits.spanDepth * (segmentLength + 1) - 1;
+  const newParentOrder = parent.dottedOrder.slice(0, maxParentOrderLength);
   return {
     traceId: parent.traceId,
     dottedOrder: `${newParentOrder}.${microsToStamp(startMicros)}${idOf(id)}`,

@@ -77,13 +77,13 @@ export class TraceOrder {
     const { filter, after, limit } = query;
     const key = JSON.stringify([query.tenantId, filter, query.order]);
     const list = this.#findList(query, key);
-    const from = after === undefined ? 0 : list?.ends.get(toKey(after));
-    if (list === undefined || from === undefined) {
+    const pageStart = after === undefined ? 0 : list?.ends.get(toKey(after));
+    if (list === undefined || pageStart === undefined) {
       return undefined;
     }
     return {
-      rows: [...list.rows.subarray(from, from + limit + 1)],
-      endAt: (last, count) => list.ends.set(toKey(last), from + count),
+      rows: [...list.rows.subarray(pageStart, pageStart + limit + 1)],
+      endAt: (last, count) => list.ends.set(toKey(last), pageStart + count),
     };
   }
 
@@ -105,8 +105,8 @@ export class TraceOrder {
     list.version = version;
     if (list.rows.length > query.limit && list.rows.length <= maxRows) {
       this.#lists.set(key, list);
-      const [first] = this.#lists.size > maxLists ? this.#lists.keys() : [];
-      this.#lists.delete(first ?? "");
+      const [oldestKey] = this.#lists.size > maxLists ? this.#lists.keys() : [];
+      this.#lists.delete(oldestKey ?? "");
     }
     return list;
   }

@@ -18,13 +18,13 @@ export class TraceReader implements TraceReads {
 
   constructor(db: Connection) {
     this.#statements = {
-      page: db
+      listPage: db
         .prepare(
           `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${tenantCondition} ${orderAndLimit}`,
         )
         .raw(),
       // Every change of a run adds a payload. The subquery reads only the index of the payloads.
-      changed: db
+      listChanged: db
         .prepare(
           `SELECT ${columns} FROM runs WHERE trace_id = ? AND id > ? AND ${tenantCondition}
              AND id IN (SELECT id FROM payloads WHERE trace_id = ? AND rowid > ?) ${orderAndLimit}`,
@@ -44,8 +44,8 @@ export class TraceReader implements TraceReads {
     const parameters = [traceId, afterId, tenantId];
     const rows = parseRows(
       since === undefined
-        ? this.#statements.page.all([...parameters, limit + 1])
-        : this.#statements.changed.all([...parameters, traceId, since, limit + 1]),
+        ? this.#statements.listPage.all([...parameters, limit + 1])
+        : this.#statements.listChanged.all([...parameters, traceId, since, limit + 1]),
     );
     const runs = rows.slice(0, limit).map(toTraceRun);
     const next = rows.length > limit ? runs.at(-1)?.id : undefined;

@@ -25,7 +25,7 @@ const run = (): StoredRun => ({
     referenceExampleId: null,
     posted: true,
     patchBits: 0,
-    measures: "none",
+    measureState: "none",
   },
   tenantId: "",
   projectName: "",
@@ -105,7 +105,7 @@ test("a reader thread returns a page as JSON, with the runs as they are returned
       error: row.hasError ? "failed" : null,
     })),
   );
-  expect(slice.next).toBeDefined();
+  expect(slice.nextPosition).toBeDefined();
   await store.close();
 });
 

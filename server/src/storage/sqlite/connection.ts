@@ -230,13 +230,13 @@ const toBytes = (value: unknown): unknown => (hasNul(value) ? Buffer.from(value)
 
 /** Changes a statement so that the parameters whose text contains a NUL can be passed as bytes. */
 export function castParameters(sql: string, values: readonly unknown[]): string {
-  let count = 0;
+  let highestPosition = 0;
   return sql.replaceAll(/'(?:[^']|'')*'|\?(\d*)/g, (match: string, digits?: string) => {
     if (digits === undefined) {
       return match; // A string literal of the statement.
     }
-    const position = digits === "" ? count + 1 : Number(digits);
-    count = Math.max(count, position);
+    const position = digits === "" ? highestPosition + 1 : Number(digits);
+    highestPosition = Math.max(highestPosition, position);
     return hasNul(values[position - 1]) ? `CAST(?${position} AS TEXT)` : `?${position}`;
   });
 }

@@ -83,10 +83,10 @@ class LogChecksum {
   #first: number;
   #second: number;
 
-  constructor(isBigEndian: boolean, first: number, second: number) {
+  constructor(isBigEndian: boolean, firstSum: number, secondSum: number) {
     this.#isBigEndian = isBigEndian;
-    this.#first = first;
-    this.#second = second;
+    this.#first = firstSum;
+    this.#second = secondSum;
   }
 
   add(bytes: Buffer, from: number, to: number): void {

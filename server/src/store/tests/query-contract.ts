@@ -90,7 +90,7 @@ export function describeQueries(open: () => Promise<StoreFixture>): void {
           ...(after === undefined ? {} : { after }),
         });
         seen.push(...page.runs.map(({ row }) => row.name));
-        after = page.next;
+        after = page.nextPosition;
       } while (after !== undefined);
       expect(seen.toSorted()).toEqual(names.toSorted());
       const all = await fixture.query({}, { order });
@@ -107,7 +107,7 @@ export function describeQueries(open: () => Promise<StoreFixture>): void {
       withChildren: false,
     });
     expect(page.runs).toHaveLength(2);
-    expect(page.next).toBeUndefined();
+    expect(page.nextPosition).toBeUndefined();
   });
 
   test("statistics count runs, and use latencies of ended runs only", async () => {

@@ -21,18 +21,22 @@ export const createSearchQuery = (text: string) =>
         const query = new URLSearchParams({ name_contains: text, limit: String(maxResults) });
         return getJson(`${path}?${query}`, signal);
       };
-      const prompts = new URLSearchParams({ query: text, limit: String(maxResults) });
-      const [projects, datasets, queues, hub] = await Promise.all([
+      const promptParameters = new URLSearchParams({ query: text, limit: String(maxResults) });
+      const [projects, datasets, queues, promptsResponse] = await Promise.all([
         searchByName(toEndpointPath("/sessions")),
         searchByName(toEndpointPath("/datasets")),
         searchByName(toEndpointPath("/annotation-queues")),
-        getJson(`${toEndpointPath("/repos")}?${prompts}`, signal),
+        getJson(`${toEndpointPath("/repos")}?${promptParameters}`, signal),
       ]);
       return [
         ...toSearchResults("project", projects),
         ...toSearchResults("dataset", datasets),
         ...toSearchResults("queue", queues),
-        ...toSearchResults("prompt", (hub as { readonly repos?: unknown }).repos, "repo_handle"),
+        ...toSearchResults(
+          "prompt",
+          (promptsResponse as { readonly repos?: unknown }).repos,
+          "repo_handle",
+        ),
       ];
     },
     staleTime: 10_000,

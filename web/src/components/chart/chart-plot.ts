@@ -102,7 +102,7 @@ function toOptions(
       { ...axis, space: 70, size: 28, ...(scale === "time" ? { values: formatTimeLabels } : {}) },
       { ...axis, space: 30, size: 52, values: (_, ticks) => ticks.map(format) },
     ],
-    series: [{}, ...seriesOptions.map((line) => toSeries(line, readColor))],
+    series: [{}, ...seriesOptions.map((seriesOption) => toSeries(seriesOption, readColor))],
     hooks: {
       setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)],
       setSelect: [
@@ -140,10 +140,12 @@ function toSeries(
 }
 
 /** The indexes of values without a neighbor. No line reaches them, so they are drawn as points. */
-function findIsolatedIndexes(plot: uPlot, index: number): number[] {
-  const values = plot.data[index] ?? [];
+function findIsolatedIndexes(plot: uPlot, seriesIndex: number): number[] {
+  const values = plot.data[seriesIndex] ?? [];
   const hasValue = (position: number): boolean => typeof values[position] === "number";
-  return [...values.keys()].filter((at) => hasValue(at) && !hasValue(at - 1) && !hasValue(at + 1));
+  return [...values.keys()].filter(
+    (valueIndex) => hasValue(valueIndex) && !hasValue(valueIndex - 1) && !hasValue(valueIndex + 1),
+  );
 }
 
 /** Widens the range of a single position, which would have no width. */

@@ -25,7 +25,7 @@ const maxPlainLength = 50_000;
 /** The diff of two texts, unified or side by side. Unchanged lines are collapsed. */
 export const TextDiff = (props: TextDiffProps) => {
   const { before, after, label } = props;
-  const [preferred, setPreferred] = useLocalStorage<"unified" | "split">({
+  const [preferredLayout, setPreferredLayout] = useLocalStorage<"unified" | "split">({
     key: "millrace.diff",
     defaultValue: "unified",
     getInitialValueInEffect: false,
@@ -39,7 +39,7 @@ export const TextDiff = (props: TextDiffProps) => {
   if (!isDiffable(before, after)) {
     return <PlainTexts {...props} />;
   }
-  const layout = isNarrow ? "unified" : preferred;
+  const layout = isNarrow ? "unified" : preferredLayout;
   return (
     <div className="code text-diff">
       <div className="text-diff-bar">
@@ -52,7 +52,7 @@ export const TextDiff = (props: TextDiffProps) => {
             <Button
               size="compact-xs"
               variant="subtle"
-              onClick={() => setPreferred(layout === "split" ? "unified" : "split")}
+              onClick={() => setPreferredLayout(layout === "split" ? "unified" : "split")}
             >
               {layout === "split" ? "Unified" : "Side by side"}
             </Button>

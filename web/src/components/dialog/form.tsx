@@ -10,16 +10,16 @@ export const FormError = ({ error }: { readonly error?: string | undefined }) =>
 /** A group of fields with a title and a description. */
 export const FormSection = ({
   title,
-  about,
+  description,
   children,
 }: {
   readonly title: string;
-  readonly about?: ReactNode;
+  readonly description?: ReactNode;
   readonly children: ReactNode;
 }) => (
   <section className="form-section">
     <h2>{title}</h2>
-    {about !== undefined && <p className="form-about">{about}</p>}
+    {description !== undefined && <p className="form-about">{description}</p>}
     {children}
   </section>
 );

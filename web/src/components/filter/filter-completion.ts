@@ -90,10 +90,10 @@ function findOpenCall(tokens: readonly FilterToken[]): OpenCall | undefined {
       const name = tokens[index - 1]?.text ?? "";
       openCalls.push({ name, argumentIndex: 0, field: undefined, key: undefined });
     } else if (token.kind === "mark" && token.text === ")") {
-      const closed = openCalls.pop();
-      const above = openCalls.at(-1);
-      if (above !== undefined && closed?.key !== undefined) {
-        above.key = closed.key;
+      const closedCall = openCalls.pop();
+      const enclosingCall = openCalls.at(-1);
+      if (enclosingCall !== undefined && closedCall?.key !== undefined) {
+        enclosingCall.key = closedCall.key;
       }
     } else if (openCall === undefined) {
       // Outside of all function calls there are no arguments.
@@ -105,8 +105,8 @@ function findOpenCall(tokens: readonly FilterToken[]): OpenCall | undefined {
       openCall.key = token.text;
     }
   });
-  const [last, above] = [openCalls.at(-1), openCalls.at(-2)];
-  return last && { ...last, key: last.key ?? above?.key };
+  const [innermostCall, enclosingCall] = [openCalls.at(-1), openCalls.at(-2)];
+  return innermostCall && { ...innermostCall, key: innermostCall.key ?? enclosingCall?.key };
 }
 
 /** The range that a suggestion replaces. */

@@ -10,24 +10,24 @@ export function splitConditions(filter: string): readonly string[] {
   }
   const conditions: string[] = [];
   let depth = 0;
-  let from = open.to;
-  for (const { kind, text: mark, from: at, to } of tokens) {
+  let conditionStart = open.to;
+  for (const { kind, text: markText, from: markStart, to } of tokens) {
     if (kind !== "mark") {
       continue;
     }
-    if (mark === "(" || mark === "[") {
+    if (markText === "(" || markText === "[") {
       depth += 1;
-    } else if (mark === ")" || mark === "]") {
+    } else if (markText === ")" || markText === "]") {
       depth -= 1;
       if (depth === 0) {
         if (to !== text.length) {
           return [text]; // Text follows the `and`, so the filter is incomplete and can't be split.
         }
-        conditions.push(text.slice(from, at).trim());
+        conditions.push(text.slice(conditionStart, markStart).trim());
       }
     } else if (depth === 1) {
-      conditions.push(text.slice(from, at).trim());
-      from = to;
+      conditions.push(text.slice(conditionStart, markStart).trim());
+      conditionStart = to;
     }
   }
   return depth === 0 ? conditions.filter((part) => part !== "") : [text];

@@ -36,7 +36,7 @@ export function toChatMessages(value: unknown): readonly ChatMessage[] | undefin
 }
 
 /** Members that can contain messages, in the order in which they are searched. */
-const listMembers = ["messages", "prompt", "input", "output", "chat_history"] as const;
+const messageListMembers = ["messages", "prompt", "input", "output", "chat_history"] as const;
 /** The deepest level of nesting that is searched. */
 const maxNesting = 3;
 
@@ -59,7 +59,7 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
   if (responses !== undefined) {
     return responses;
   }
-  for (const member of listMembers) {
+  for (const member of messageListMembers) {
     const inner = fields[member];
     const messages = typeof inner === "object" ? findMessages(inner, depth + 1) : undefined;
     if (messages !== undefined) {
@@ -74,12 +74,14 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
 
 function parseList(items: readonly unknown[], depth: number): ChatMessage[] | undefined {
   const [first] = items;
-  if (Array.isArray(first) && !isTuple(first)) {
+  if (Array.isArray(first) && !isMessageTuple(first)) {
     return findMessages(first, depth + 1);
   }
   const messages: ChatMessage[] = [];
   for (const item of items.slice(0, maxMessages)) {
-    const message = isTuple(item) ? parseTuple(item) : toMessage(toFields(item) ?? {});
+    const message = isMessageTuple(item)
+      ? parseMessageTuple(item)
+      : toMessage(toFields(item) ?? {});
     if (message === undefined) {
       return undefined;
     }
@@ -121,7 +123,7 @@ function parseGenerations({ generations }: Fields): ChatMessage[] | undefined {
   return messages.length === 0 ? undefined : messages;
 }
 
-const roles: Readonly<Record<string, string>> = {
+const rolesByRecordedName: Readonly<Record<string, string>> = {
   human: "user",
   HumanMessage: "user",
   HumanMessageChunk: "user",
@@ -148,7 +150,7 @@ function toMessage(fields: Fields, fallbackRole?: string): ChatMessage | undefin
   const hasContent = "content" in fields || "tool_calls" in fields || "parts" in fields;
   return roleName === undefined || !hasContent
     ? undefined
-    : buildMessage(roles[roleName] ?? roleName, fields);
+    : buildMessage(rolesByRecordedName[roleName] ?? roleName, fields);
 }
 
 /** Converts LangChain's formats: `{ lc: 1, id: [..., "HumanMessage"], kwargs }`, `{ type: "human", data }` and `{ type: "human", content }`. */
@@ -157,10 +159,13 @@ function parseLangChainMessage(fields: Fields): ChatMessage | undefined {
   const className: unknown = Array.isArray(id) ? id.at(-1) : undefined;
   const kwargsFields = toFields(kwargs);
   if (fields["lc"] !== undefined && typeof className === "string" && kwargsFields !== undefined) {
-    const role = roles[className];
+    const role = rolesByRecordedName[className];
     return role === undefined ? undefined : buildMessage(role, kwargsFields);
   }
-  const role = typeof type === "string" && fields["role"] === undefined ? roles[type] : undefined;
+  const role =
+    typeof type === "string" && fields["role"] === undefined
+      ? rolesByRecordedName[type]
+      : undefined;
   const messageFields = toFields(data) ?? fields;
   return role !== undefined && "content" in messageFields
     ? buildMessage(role, messageFields)
@@ -211,16 +216,16 @@ const createTextMessage = (role: string, text: string): ChatMessage => ({
 });
 
 /** A message as `[role, text]`, which LangChain accepts. */
-type Tuple = readonly [string, string];
+type MessageTuple = readonly [string, string];
 
-const isTuple = (value: unknown): value is Tuple =>
+const isMessageTuple = (value: unknown): value is MessageTuple =>
   Array.isArray(value) &&
   value.length === 2 &&
   value.every((item) => typeof item === "string") &&
   /^(human|user|ai|assistant|system|tool|placeholder)$/.test(String(value[0]));
 
-const parseTuple = ([role, text]: Tuple): ChatMessage =>
-  createTextMessage(roles[role] ?? role, text);
+const parseMessageTuple = ([role, text]: MessageTuple): ChatMessage =>
+  createTextMessage(rolesByRecordedName[role] ?? role, text);
 
 function toParts(content: unknown): ChatPart[] {
   if (content === null || content === undefined || content === "") {

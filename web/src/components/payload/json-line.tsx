@@ -16,7 +16,7 @@ export const JsonLine = memo(
     row,
     query,
     isCurrent,
-    start,
+    offsetTop,
     measure,
   }: {
     readonly id: string;
@@ -24,7 +24,7 @@ export const JsonLine = memo(
     readonly row: JsonRow | undefined;
     readonly query: string;
     readonly isCurrent: boolean;
-    readonly start: number;
+    readonly offsetTop: number;
     readonly measure: (element: HTMLElement | null) => void;
   }) => (
     <div
@@ -37,7 +37,7 @@ export const JsonLine = memo(
       aria-selected={isCurrent}
       aria-expanded={row?.isOpen}
       style={{
-        transform: `translateY(${start}px)`,
+        transform: `translateY(${offsetTop}px)`,
         paddingLeft: 16 + Math.min(row?.depth ?? 0, maxIndentLevels) * indentPixels,
       }}
     >

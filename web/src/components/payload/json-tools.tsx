@@ -7,7 +7,7 @@ import type { PayloadSource } from "./payload-source.ts";
 /** The toolbar of a JSON value: search, expand, collapse and copy. */
 export const JsonTools = ({
   source,
-  current,
+  currentIndex,
   searchRef,
   onChange,
   onFound,
@@ -15,7 +15,7 @@ export const JsonTools = ({
 }: {
   readonly source: PayloadSource;
   /** The index of the current line, which the copy buttons copy. */
-  readonly current: number;
+  readonly currentIndex: number;
   readonly searchRef: RefObject<HTMLInputElement | null>;
   /** Called after lines were expanded or collapsed. */
   readonly onChange: () => void;
@@ -24,8 +24,12 @@ export const JsonTools = ({
   readonly onQuery: (query: string) => void;
 }) => {
   const { copy, copied } = useClipboard();
-  const [matches, setMatches] = useState<{ query: string; count: number; at: number }>();
-  const goTo = async (matchIndex: number): Promise<void> => {
+  const [matches, setMatches] = useState<{
+    query: string;
+    count: number;
+    currentMatchIndex: number;
+  }>();
+  const goToMatch = async (matchIndex: number): Promise<void> => {
     const index = await source.reveal(matchIndex);
     onChange();
     onFound(index);
@@ -33,16 +37,16 @@ export const JsonTools = ({
   const onSearch = async (query: string): Promise<void> => {
     onQuery(query);
     const count = await source.search(query);
-    setMatches(query === "" ? undefined : { query, count, at: 0 });
+    setMatches(query === "" ? undefined : { query, count, currentMatchIndex: 0 });
     if (count > 0) {
-      await goTo(0);
+      await goToMatch(0);
     }
   };
   const moveToMatch = (offset: number): void => {
     if (matches !== undefined && matches.count > 0) {
-      const at = (matches.at + offset + matches.count) % matches.count;
-      setMatches({ ...matches, at });
-      void goTo(at);
+      const at = (matches.currentMatchIndex + offset + matches.count) % matches.count;
+      setMatches({ ...matches, currentMatchIndex: at });
+      void goToMatch(at);
     }
   };
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
@@ -77,7 +81,7 @@ export const JsonTools = ({
         <output>
           {matches.count === 0
             ? "No matches"
-            : `${matches.at + 1} of ${matches.count.toLocaleString()}`}
+            : `${matches.currentMatchIndex + 1} of ${matches.count.toLocaleString()}`}
         </output>
       )}
       <span className="json-buttons">
@@ -85,11 +89,11 @@ export const JsonTools = ({
         <Tool name="Collapse all" onClick={() => void foldAll("collapseAll")} />
         <Tool
           name="Copy path"
-          onClick={() => void Promise.resolve(source.readPath(current)).then(copy)}
+          onClick={() => void Promise.resolve(source.readPath(currentIndex)).then(copy)}
         />
         <Tool
           name={copied ? "Copied" : "Copy value"}
-          onClick={() => void Promise.resolve(source.readText(current)).then(copy)}
+          onClick={() => void Promise.resolve(source.readText(currentIndex)).then(copy)}
         />
       </span>
     </div>

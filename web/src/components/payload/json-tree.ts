@@ -94,13 +94,13 @@ export class JsonTree {
 
   /** Searches keys and values for a text, ignoring case. Returns the number of matches, at most {@link maxMatches}. */
   search(text: string): number {
-    this.#matches = text === "" ? [] : findPaths(this.#root.value, text.toLowerCase());
+    this.#matches = text === "" ? [] : findMatchingPaths(this.#root.value, text.toLowerCase());
     return this.#matches.length;
   }
 
   /** Expands the ancestors of a match. Returns the index of its line. */
-  reveal(match: number): number {
-    const path = this.#matches[match] ?? [];
+  reveal(matchIndex: number): number {
+    const path = this.#matches[matchIndex] ?? [];
     let index = isContainer(this.#root.value) ? -1 : 0;
     for (const [step, key] of path.entries()) {
       if (step > 0) {
@@ -262,11 +262,11 @@ interface SearchItem {
 }
 
 /** Returns the paths of matching keys and values in display order. It is not recursive, because deeply nested values would overflow the call stack. */
-function findPaths(root: unknown, text: string): (readonly (string | number)[])[] {
+function findMatchingPaths(root: unknown, text: string): (readonly (string | number)[])[] {
   const matches: (readonly (string | number)[])[] = [];
   const stack: SearchItem[] = [{ value: root, path: [] }];
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    const { value, path } = next;
+  for (let searchItem = stack.pop(); searchItem !== undefined; searchItem = stack.pop()) {
+    const { value, path } = searchItem;
     const key = path.at(-1);
     const isMatch =
       (typeof key === "string" && key.toLowerCase().includes(text)) ||

@@ -43,7 +43,7 @@ const SourceView = ({
 }) => {
   const scroller = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
-  const [current, setCurrent] = useState(0);
+  const [currentIndex, setCurrentIndex] = useState(0);
   const [query, setQuery] = useState("");
   const rows = useJsonRows(source);
   const id = useId();
@@ -62,26 +62,26 @@ const SourceView = ({
   useEffect(() => onView(first, last), [first, last, onView]);
   // Scrolling to a newly revealed line works only after the line count has been updated.
   useEffect(() => {
-    if (current < rows.count) {
-      virtualizer.scrollToIndex(current, { align: "auto" });
+    if (currentIndex < rows.count) {
+      virtualizer.scrollToIndex(currentIndex, { align: "auto" });
     }
-  }, [current, rows.count, virtualizer]);
+  }, [currentIndex, rows.count, virtualizer]);
   const onToggle = async (index: number): Promise<void> => {
     await source.toggle(index);
     onChange();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const position = { current, count: rows.count, pageSize: rowsPerPage };
-    const next = findNextRow(event.key, position);
-    const isOpen = rows.getRow(current)?.isOpen;
+    const position = { current: currentIndex, count: rows.count, pageSize: rowsPerPage };
+    const nextIndex = findNextRow(event.key, position);
+    const isOpen = rows.getRow(currentIndex)?.isOpen;
     const isToggle =
       (event.key === "Enter" && isOpen !== undefined) ||
       (event.key === "ArrowRight" && isOpen === false) ||
       (event.key === "ArrowLeft" && isOpen === true);
-    if (next !== undefined) {
-      setCurrent(next);
+    if (nextIndex !== undefined) {
+      setCurrentIndex(nextIndex);
     } else if (isToggle) {
-      void onToggle(current);
+      void onToggle(currentIndex);
     } else if (event.key === "/") {
       search.current?.focus();
     } else {
@@ -94,7 +94,7 @@ const SourceView = ({
     const element = target instanceof Element ? target : undefined;
     const index = Number(element?.closest<HTMLElement>("[data-index]")?.dataset["index"]);
     if (Number.isInteger(index)) {
-      setCurrent(index);
+      setCurrentIndex(index);
       if (element?.closest("[data-toggle]") !== null && rows.getRow(index)?.isOpen !== undefined) {
         void onToggle(index);
       }
@@ -104,10 +104,10 @@ const SourceView = ({
     <div className="json-view">
       <JsonTools
         source={source}
-        current={current}
+        currentIndex={currentIndex}
         searchRef={search}
         onChange={onChange}
-        onFound={setCurrent}
+        onFound={setCurrentIndex}
         onQuery={setQuery}
       />
       {rows.error !== undefined && <p className="json-failure">{rows.error.message}</p>}
@@ -116,7 +116,7 @@ const SourceView = ({
         ref={scroller}
         role="tree"
         aria-label={label}
-        aria-activedescendant={`${id}-${current}`}
+        aria-activedescendant={`${id}-${currentIndex}`}
         tabIndex={0}
         style={{ maxHeight }}
         onKeyDown={onKeyDown}
@@ -130,8 +130,8 @@ const SourceView = ({
               index={index}
               row={rows.getRow(index)}
               query={query}
-              isCurrent={index === current}
-              start={start}
+              isCurrent={index === currentIndex}
+              offsetTop={start}
               measure={virtualizer.measureElement}
             />
           ))}

@@ -37,10 +37,10 @@ class LargePayload implements PayloadSource {
   readonly sizeChars: number;
   readonly #document: number;
 
-  constructor(document: number, sizeChars: number) {
-    this.#document = document;
+  constructor(documentNumber: number, sizeChars: number) {
+    this.#document = documentNumber;
     this.sizeChars = sizeChars;
-    finalizers.register(this, document);
+    finalizers.register(this, documentNumber);
   }
 
   async listModes(): Promise<readonly PayloadMode[]> {
@@ -83,8 +83,8 @@ class LargePayload implements PayloadSource {
     return this.#call("search", text) as Promise<number>;
   }
 
-  async reveal(match: number): Promise<number> {
-    return this.#call("reveal", match) as Promise<number>;
+  async reveal(matchIndex: number): Promise<number> {
+    return this.#call("reveal", matchIndex) as Promise<number>;
   }
 
   async readPath(index: number): Promise<string> {
@@ -113,17 +113,17 @@ interface PendingRequest {
 
 const pendingRequests = new Map<number, PendingRequest>();
 let worker: Worker | undefined;
-let lastCall = 0;
+let lastCallNumber = 0;
 
 async function sendRequest(
   request: Exclude<PayloadRequest, { kind: "close" }>,
   transfer: Transferable[] = [],
 ): Promise<unknown> {
-  lastCall += 1;
-  const call = lastCall;
+  lastCallNumber += 1;
+  const callNumber = lastCallNumber;
   return new Promise((resolve, reject) => {
-    pendingRequests.set(call, { resolve, reject });
-    postToWorker({ ...request, call }, transfer);
+    pendingRequests.set(callNumber, { resolve, reject });
+    postToWorker({ ...request, call: callNumber }, transfer);
   });
 }
 

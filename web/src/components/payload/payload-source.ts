@@ -28,7 +28,7 @@ export interface PayloadSource {
   expandAll(): MaybePromise<number>;
   collapseAll(): MaybePromise<number>;
   search(text: string): MaybePromise<number>;
-  reveal(match: number): MaybePromise<number>;
+  reveal(matchIndex: number): MaybePromise<number>;
   readPath(index: number): MaybePromise<string>;
   readText(index: number): MaybePromise<string>;
 }
@@ -168,8 +168,8 @@ export class PayloadStore {
   }
 
   /** @throws Error the member is no longer stored. */
-  call(document: number, method: PayloadMethod, args: readonly unknown[]): unknown {
-    const payload = this.#documents.get(document);
+  call(documentNumber: number, method: PayloadMethod, args: readonly unknown[]): unknown {
+    const payload = this.#documents.get(documentNumber);
     if (payload === undefined) {
       throw new Error("This value is no longer loaded. Open the run again.");
     }

@@ -45,8 +45,8 @@ export function toColumnOrder(ids: readonly string[], { order }: ColumnLayout): 
   const existing = order.filter((id) => ids.includes(id));
   return ids.reduce<string[]>((ordered, id, index) => {
     if (!ordered.includes(id)) {
-      const predecessor = ordered.indexOf(ids[index - 1] ?? "");
-      ordered.splice(predecessor + 1, 0, id);
+      const predecessorIndex = ordered.indexOf(ids[index - 1] ?? "");
+      ordered.splice(predecessorIndex + 1, 0, id);
     }
     return ordered;
   }, existing);

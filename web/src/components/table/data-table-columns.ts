@@ -20,7 +20,7 @@ export interface Column<Row> {
   /** Whether the column can't be hidden. */
   readonly isFixed?: boolean;
   /** Whether the column is shown on narrow screens. */
-  readonly isNarrow?: boolean;
+  readonly isShownWhenNarrow?: boolean;
 }
 
 /** The column and order by which the rows are sorted. */
@@ -56,13 +56,13 @@ export function toTracks<Row extends object>(
     };
   });
   const selectionTrackWidth = hasSelection ? selectionWidth : 0;
-  const text = [
+  const trackTexts = [
     ...(hasSelection ? [`${selectionTrackWidth}px`] : []),
     ...tracks.map((track) => track.text),
   ];
   const totalMinWidth = tracks.reduce((sum, track) => sum + track.minWidth, selectionTrackWidth);
   return {
-    ["--tracks" as string]: `${text.join(" ")} minmax(0, ${text.some((track) => track.endsWith("fr)")) ? 0 : 1}fr)`,
+    ["--tracks" as string]: `${trackTexts.join(" ")} minmax(0, ${trackTexts.some((track) => track.endsWith("fr)")) ? 0 : 1}fr)`,
     minWidth: totalMinWidth,
   };
 }

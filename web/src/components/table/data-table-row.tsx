@@ -15,7 +15,7 @@ interface DataTableRowProps<Row> {
   /** The distance in pixels from the top of the first row to the top of this row. */
   readonly offsetTop: number;
   readonly columns: readonly Column<Row>[];
-  readonly renderLink: ((row: Row, part: RowLinkProps) => ReactNode) | undefined;
+  readonly renderLink: ((row: Row, linkProps: RowLinkProps) => ReactNode) | undefined;
   readonly isCurrent: boolean;
   readonly isOpen: boolean;
   readonly onFocus: () => void;

@@ -118,7 +118,7 @@ const FilledTable = <Row extends object>(
     features: enabledFeatures,
     data: rows,
     columns: useTableColumns(columns),
-    getRowId: getRowId,
+    getRowId,
     state: {
       columnOrder: toColumnOrder(
         columns.map(({ id }) => id),
@@ -133,7 +133,7 @@ const FilledTable = <Row extends object>(
   });
   const byId = new Map(columns.map((column) => [column.id, column]));
   const visibleColumns = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
-  const [current, setCurrent] = useState<number>();
+  const [currentIndex, setCurrentIndex] = useState<number>();
   const scroller = useRef<HTMLDivElement>(null);
   // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
@@ -148,13 +148,13 @@ const FilledTable = <Row extends object>(
     scrollPaddingStart: rowHeight,
   });
   useTableKeys(scroller, (event) => {
-    const step = handleTableKey(event, { current, count: rows.length, rowHeight });
-    if (step.kind === "move") {
-      virtualizer.scrollToIndex(step.to);
-      focusRow(scroller.current, step.to);
-      setCurrent(step.to);
+    const action = handleTableKey(event, { current: currentIndex, count: rows.length, rowHeight });
+    if (action.kind === "move") {
+      virtualizer.scrollToIndex(action.to);
+      focusRow(scroller.current, action.to);
+      setCurrentIndex(action.to);
     }
-    selection.onKey(step, { current, ids: () => rows.map(getRowId) });
+    selection.onKey(action, { current: currentIndex, ids: () => rows.map(getRowId) });
   });
   const virtualItems = virtualizer.getVirtualItems();
   useScrollEnds({
@@ -188,9 +188,9 @@ const FilledTable = <Row extends object>(
                 offsetTop={start}
                 columns={visibleColumns}
                 renderLink={props.renderLink}
-                isCurrent={index === (current ?? 0)}
+                isCurrent={index === (currentIndex ?? 0)}
                 isOpen={props.openId !== undefined && props.openId === row.id}
-                onFocus={() => setCurrent(index)}
+                onFocus={() => setCurrentIndex(index)}
                 selection={
                   selection.isEnabled
                     ? {
@@ -223,17 +223,17 @@ function isColumnShown<Row extends object>(
   isNarrow: boolean,
 ): boolean {
   if (isNarrow) {
-    return column.isNarrow === true;
+    return column.isShownWhenNarrow === true;
   }
   return column.isFixed === true || (layout.shown[column.id] ?? column.isShown !== false);
 }
 
 /** Returns the column definitions for the table library: the same array as long as `columns` is the same array. */
 function useTableColumns<Row extends object>(columns: readonly Column<Row>[]) {
-  const [cached, setMemo] = useState(() => ({ columns, definitions: toDefinitions(columns) }));
+  const [cached, setCached] = useState(() => ({ columns, definitions: toDefinitions(columns) }));
   if (cached.columns !== columns) {
     const next = { columns, definitions: toDefinitions(columns) };
-    setMemo(next);
+    setCached(next);
     return next.definitions;
   }
   return cached.definitions;

@@ -51,7 +51,7 @@ export interface RowSelection {
     options: { readonly isRange: boolean; readonly ids: () => readonly string[] },
   ) => void;
   readonly onKey: (
-    step: TableAction,
+    action: TableAction,
     position: { readonly current: number | undefined; readonly ids: () => readonly string[] },
   ) => void;
   readonly set: (ids: ReadonlySet<string>) => void;
@@ -91,9 +91,9 @@ export function useRowSelection({
         return;
       }
       if (step.isRange) {
-        const next = ids()[step.to];
-        set(new Set([...selection, ...[id, next].filter((rowId) => rowId !== undefined)]));
-        anchor.current = next;
+        const nextRowId = ids()[step.to];
+        set(new Set([...selection, ...[id, nextRowId].filter((rowId) => rowId !== undefined)]));
+        anchor.current = nextRowId;
       }
     },
   };

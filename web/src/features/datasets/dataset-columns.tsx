@@ -12,7 +12,7 @@ export const datasetColumns: readonly Column<Dataset>[] = [
     grow: 3,
     sort: "asc",
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
   },
   {
@@ -31,7 +31,7 @@ export const datasetColumns: readonly Column<Dataset>[] = [
     width: 100,
     align: "end",
     sort: "desc",
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ exampleCount }) => exampleCount.toLocaleString("en"),
   },
   {

@@ -74,7 +74,7 @@ export const parseDatasetSearch = (search: JsonMembers): DatasetSearch =>
     tab: parseChoice(search["tab"], datasetTabs),
     q: toSearchText(search["q"]),
     split: toSearchText(search["split"]),
-    metadata: toMetadata(search["metadata"]),
+    metadata: toMetadataFilter(search["metadata"]),
     asOf: toSearchText(search["asOf"]),
     by: parseChoice(search["by"], exampleOrders),
     order: parseChoice(search["order"], ["asc", "desc"] as const),
@@ -95,14 +95,14 @@ export const parseSharedSearch = (search: JsonMembers): SharedSearch => {
 };
 
 /** Parses a metadata filter in the URL, as text or as an object: the router itself parses JSON objects. */
-function toMetadata(value: unknown): string | undefined {
+function toMetadataFilter(value: unknown): string | undefined {
   const isObject = typeof value === "object" && value !== null;
   const json = isObject ? JSON.stringify(value) : toSearchText(value);
-  return json !== undefined && isMetadata(json) ? json : undefined;
+  return json !== undefined && isMetadataFilter(json) ? json : undefined;
 }
 
 /** Whether `json` is a JSON object with at least one entry, as a metadata filter must be. */
-export function isMetadata(json: string): boolean {
+export function isMetadataFilter(json: string): boolean {
   try {
     const value: unknown = JSON.parse(json);
     return Object.keys(toRecord(value)).length > 0;

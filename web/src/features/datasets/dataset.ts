@@ -42,8 +42,8 @@ export function parseSharedDataset(value: unknown): SharedDataset {
     dataType: toText(members["data_type"]) ?? "kv",
     exampleCount: toNumber(members["example_count"]) ?? 0,
     createdMs: parseTimeMs(members["created_at"]) ?? 0,
-    inputsSchema: toSchema(members["inputs_schema_definition"]),
-    outputsSchema: toSchema(members["outputs_schema_definition"]),
+    inputsSchema: toOptionalRecord(members["inputs_schema_definition"]),
+    outputsSchema: toOptionalRecord(members["outputs_schema_definition"]),
   };
 }
 
@@ -56,7 +56,7 @@ export function parseDataset(value: unknown): Dataset {
     modifiedMs: parseTimeMs(members["modified_at"]) ?? shared.createdMs,
     experimentCount: toNumber(members["session_count"]) ?? 0,
     lastExperimentMs: parseTimeMs(members["last_session_start_time"]),
-    metadata: toSchema(members["metadata"]),
+    metadata: toOptionalRecord(members["metadata"]),
   };
 }
 
@@ -72,5 +72,5 @@ export const parseVersions = (value: unknown): readonly DatasetVersion[] =>
     return { asOf, atMs: parseTimeMs(asOf) ?? 0, tags: toTexts(members["tags"]) };
   });
 
-const toSchema = (value: unknown): JsonMembers | undefined =>
+const toOptionalRecord = (value: unknown): JsonMembers | undefined =>
   typeof value === "object" && value !== null ? toRecord(value) : undefined;

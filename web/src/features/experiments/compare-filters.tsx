@@ -39,14 +39,14 @@ export const CompareFilters = ({
   const navigate = route.useNavigate();
   const changeSearch = (changes: CompareSearch): void =>
     void navigate({ search: (current) => ({ ...current, ...changes }), replace: true });
-  const otherExperiments = experiments.filter(({ id }) => !context.ids.includes(id));
+  const otherExperiments = experiments.filter(({ id }) => !context.experimentIds.includes(id));
   return (
     <search className="example-filters">
       <NativeSelect
         size="xs"
         aria-label="Baseline"
         value={context.baselineId}
-        data={context.ids.map((id) => ({
+        data={context.experimentIds.map((id) => ({
           value: id,
           label: `Baseline: ${getExperimentName(context, id)}`,
         }))}
@@ -98,7 +98,7 @@ export const CompareFilters = ({
             ...otherExperiments.map(({ id, name }) => ({ value: id, label: toVisibleText(name) })),
           ]}
           onChange={({ currentTarget }) =>
-            changeSearch({ experiments: [...context.ids, currentTarget.value].join(",") })
+            changeSearch({ experiments: [...context.experimentIds, currentTarget.value].join(",") })
           }
         />
       )}

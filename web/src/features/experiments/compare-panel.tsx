@@ -26,7 +26,7 @@ export const ComparePanel = ({
 }) => {
   const { against = "baseline" } = route.useSearch();
   const navigate = route.useNavigate();
-  const { ids: experiments } = context;
+  const { experimentIds: experiments } = context;
   const { data, error, refetch } = useQuery(
     createExampleRunsQuery(datasetId, { experiments, exampleId }),
   );
@@ -67,7 +67,7 @@ export const ComparePanel = ({
             <h2>Inputs</h2>
             <Code label="Inputs" language="json" readOnly value={formatJson(data.inputs ?? {})} />
           </section>
-          {context.ids.flatMap((id) =>
+          {context.experimentIds.flatMap((id) =>
             data.runs
               .filter(({ experimentId }) => experimentId === id)
               .map((run, index) => (

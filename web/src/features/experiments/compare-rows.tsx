@@ -45,18 +45,21 @@ export const CompareRows = ({
   if (rows.length === 0) {
     return <Empty title="No matching examples" />;
   }
-  const tracks = `minmax(220px, 1fr) repeat(${context.ids.length}, minmax(220px, 1fr))`;
+  const tracks = `minmax(220px, 1fr) repeat(${context.experimentIds.length}, minmax(220px, 1fr))`;
   return (
     <div className="compare-rows" ref={scroller}>
       <table
         aria-label="Compared examples"
         aria-rowcount={hasMore ? -1 : rows.length + 1}
-        style={{ ["--tracks" as string]: tracks, minWidth: 220 * (context.ids.length + 1) }}
+        style={{
+          ["--tracks" as string]: tracks,
+          minWidth: 220 * (context.experimentIds.length + 1),
+        }}
       >
         <thead>
           <tr className="compare-row">
             <th scope="col">Inputs and reference outputs</th>
-            {context.ids.map((id) => (
+            {context.experimentIds.map((id) => (
               <th key={id} scope="col">
                 <span
                   className="experiment-label"
@@ -96,9 +99,9 @@ export const CompareRows = ({
                     <PayloadText preview={row.example?.outputs} />
                   </div>
                 </td>
-                {context.ids.map((id) => (
+                {context.experimentIds.map((id) => (
                   <td key={id}>
-                    <ComparedOutput context={context} row={row} id={id} />
+                    <ComparedOutput context={context} row={row} experimentId={id} />
                   </td>
                 ))}
               </tr>

@@ -29,11 +29,11 @@ export interface CompareSearch {
 
 export const parseCompareSearch = (search: JsonMembers): CompareSearch => {
   // LangSmith clients print links to `?selectedSessions=`.
-  const ids = parseIds(toSearchText(search["experiments"] ?? search["selectedSessions"]));
+  const experimentIds = parseIds(toSearchText(search["experiments"] ?? search["selectedSessions"]));
   const { baseline, comparative, example } = search;
   return omitUndefined({
-    experiments: ids.length === 0 ? undefined : ids.join(","),
-    baseline: isId(baseline) && ids.includes(baseline) ? baseline : undefined,
+    experiments: experimentIds.length === 0 ? undefined : experimentIds.join(","),
+    baseline: isId(baseline) && experimentIds.includes(baseline) ? baseline : undefined,
     key: toSearchText(search["key"]),
     lower: toSearchText(search["lower"]),
     order: parseChoice(search["order"], comparisonOrders),

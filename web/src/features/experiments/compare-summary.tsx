@@ -39,8 +39,8 @@ export const CompareSummary = ({
             </tr>
           </thead>
           <tbody>
-            {context.ids.map((id) => (
-              <TotalsRow key={id} id={id} context={context} page={page} />
+            {context.experimentIds.map((id) => (
+              <TotalsRow key={id} experimentId={id} context={context} page={page} />
             ))}
           </tbody>
         </table>
@@ -53,29 +53,29 @@ export const CompareSummary = ({
 };
 
 const TotalsRow = ({
-  id,
+  experimentId,
   context,
   page,
 }: {
-  readonly id: string;
+  readonly experimentId: string;
   readonly context: ComparisonContext;
   readonly page: ComparisonPage;
 }) => {
-  const totals = page.experiments.find((experiment) => experiment.id === id);
-  const isBaseline = id === context.baselineId;
+  const totals = page.experiments.find((experiment) => experiment.id === experimentId);
+  const isBaseline = experimentId === context.baselineId;
   return (
     <tr>
       <th scope="row">
         <span
           className="experiment-label"
-          style={{ borderColor: `var(${getExperimentColor(context, id)})` }}
+          style={{ borderColor: `var(${getExperimentColor(context, experimentId)})` }}
         >
-          {getExperimentName(context, id)}
+          {getExperimentName(context, experimentId)}
         </span>
         {isBaseline && <span className="tag">baseline</span>}
       </th>
       {page.keys.map(({ key, experiments }) => {
-        const summary = experiments[id];
+        const summary = experiments[experimentId];
         return (
           <td key={key}>
             <ScoreMark
@@ -127,14 +127,14 @@ const ScoreDistribution = ({
         scale="number"
         height={120}
         format={formatScore}
-        series={context.ids.map((id) => ({
+        series={context.experimentIds.map((id) => ({
           label: getExperimentName(context, id),
           color: getExperimentColor(context, id),
           values: experiments[id]?.bins ?? [],
         }))}
       />
       <p className="unseen">
-        {context.ids
+        {context.experimentIds
           .map(
             (id) =>
               `${getExperimentName(context, id)}: ${pluralize(experiments[id]?.count ?? 0, "score")}`,

@@ -26,18 +26,18 @@ export const ExperimentComparison = () => {
   const { tenantId, datasetId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const ids = parseIds(search.experiments);
+  const experimentIds = parseIds(search.experiments);
   const dataset = useQuery(createDatasetQuery(datasetId));
   const listedExperiments = useInfiniteQuery(createExperimentsQuery(datasetId));
-  const names = useQuery(createExperimentNamesQuery(ids));
+  const names = useQuery(createExperimentNamesQuery(experimentIds));
   const pages = useInfiniteQuery({
     ...createComparisonQuery(datasetId, search),
-    enabled: ids.length > 0,
+    enabled: experimentIds.length > 0,
   });
   const firstPage = pages.data?.pages[0];
   const context: ComparisonContext = {
-    ids,
-    baselineId: search.baseline ?? ids[0] ?? "",
+    experimentIds,
+    baselineId: search.baseline ?? experimentIds[0] ?? "",
     names: new Map([...(names.data ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
     lowerIsBetterKeys: new Set(parseKeys(search.lower)),
     tenantId,
@@ -74,7 +74,7 @@ export const ExperimentComparison = () => {
           <h1>{title}</h1>
         </div>
       </div>
-      {ids.length === 0 && (
+      {experimentIds.length === 0 && (
         <Empty title="No experiments selected">
           <Link
             to="/o/$tenantId/datasets/$datasetId"
@@ -85,7 +85,7 @@ export const ExperimentComparison = () => {
           </Link>
         </Empty>
       )}
-      {ids.length > 0 && firstPage === undefined && pages.error === null && (
+      {experimentIds.length > 0 && firstPage === undefined && pages.error === null && (
         <Loading resourceName="the comparison" />
       )}
       {firstPage === undefined && pages.error !== null && (

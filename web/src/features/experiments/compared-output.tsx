@@ -12,18 +12,18 @@ import { ScoreMark } from "./score-mark.tsx";
 export const ComparedOutput = ({
   context,
   row,
-  id,
+  experimentId,
 }: {
   readonly context: ComparisonContext;
   readonly row: ComparedRow;
-  readonly id: string;
+  readonly experimentId: string;
 }) => {
-  const runs = row.runs[id] ?? [];
+  const runs = row.runs[experimentId] ?? [];
   const [firstRun] = runs;
   if (firstRun === undefined) {
     return <span className="quiet">Not run</span>;
   }
-  const isBaseline = id === context.baselineId;
+  const isBaseline = experimentId === context.baselineId;
   return (
     <>
       <div className="compare-output">
@@ -34,7 +34,7 @@ export const ComparedOutput = ({
         )}
       </div>
       <div className="compare-scores">
-        {Object.entries(row.scores[id] ?? {}).map(([key, score]) => (
+        {Object.entries(row.scores[experimentId] ?? {}).map(([key, score]) => (
           <ScoreMark
             key={key}
             name={key}
@@ -49,7 +49,7 @@ export const ComparedOutput = ({
         {runs.length > 1 && <span>{pluralize(runs.length, "run")} (mean scores)</span>}
         <Link
           to="/o/$tenantId/projects/p/$projectId"
-          params={{ tenantId: context.tenantId, projectId: id }}
+          params={{ tenantId: context.tenantId, projectId: experimentId }}
           search={{ trace: firstRun.traceId, run: firstRun.id }}
         >
           Open trace

@@ -1,7 +1,7 @@
 /** The experiments of a comparison, and how their scores are compared. */
 export interface ComparisonContext {
   /** Ids of the experiments, in the order of the columns. */
-  readonly ids: readonly string[];
+  readonly experimentIds: readonly string[];
   readonly baselineId: string;
   /** Experiment names by id. */
   readonly names: ReadonlyMap<string, string>;
@@ -21,8 +21,8 @@ const colors = [
 ] as const;
 
 /** Returns the color of an experiment. It depends on the column, so that adding experiments does not change it. */
-export const getExperimentColor = ({ ids }: ComparisonContext, id: string): string =>
-  colors[ids.indexOf(id) % colors.length] ?? colors[0];
+export const getExperimentColor = ({ experimentIds }: ComparisonContext, id: string): string =>
+  colors[experimentIds.indexOf(id) % colors.length] ?? colors[0];
 
 export const getExperimentName = ({ names }: ComparisonContext, id: string): string =>
   names.get(id) ?? id.slice(0, 8);

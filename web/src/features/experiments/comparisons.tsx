@@ -71,7 +71,7 @@ const columns: readonly Column<PairwiseComparison>[] = [
     width: 180,
     grow: 1,
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ name }) => <bdi>{toVisibleText(name)}</bdi>,
   },
   {
@@ -79,7 +79,7 @@ const columns: readonly Column<PairwiseComparison>[] = [
     title: "Experiments",
     width: 240,
     grow: 2,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ experiments }) => experiments.map(({ name }) => toVisibleText(name)).join(" · "),
   },
   {

@@ -21,7 +21,7 @@ export function toExperimentColumns(
       width: 200,
       grow: 2,
       isFixed: true,
-      isNarrow: true,
+      isShownWhenNarrow: true,
       renderCell: ({ id, name }) => (
         <>
           <bdi>{toVisibleText(name)}</bdi>
@@ -33,7 +33,7 @@ export function toExperimentColumns(
       id: `score ${key}`,
       title: toVisibleText(key),
       width: 132,
-      isNarrow: index === 0,
+      isShownWhenNarrow: index === 0,
       renderCell: ({ id, scores }) => (
         <ScoreMark
           score={scores[key]}

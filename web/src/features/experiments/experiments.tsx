@@ -34,7 +34,7 @@ export const Experiments = ({
     [experiments, baseline],
   );
   // The comparison uses the first experiment as its baseline.
-  const ids = [...selection].toSorted((id) => (id === baselineId ? -1 : 0));
+  const comparedIds = [...selection].toSorted((id) => (id === baselineId ? -1 : 0));
   return (
     <div className="dataset-list">
       <div className="example-filters">
@@ -58,7 +58,7 @@ export const Experiments = ({
               <Link
                 to="/o/$tenantId/datasets/$datasetId/compare"
                 params={{ tenantId, datasetId }}
-                search={{ experiments: ids.join(",") }}
+                search={{ experiments: comparedIds.join(",") }}
                 {...props}
               />
             )}
@@ -97,7 +97,7 @@ export const Experiments = ({
         <NewComparison
           datasetId={datasetId}
           tenantId={tenantId}
-          experiments={ids.map((id) => ({
+          experiments={comparedIds.map((id) => ({
             id,
             name: experiments?.find((experiment) => experiment.id === id)?.name ?? id,
           }))}

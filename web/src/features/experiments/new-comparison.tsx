@@ -25,7 +25,7 @@ export const NewComparison = ({
   readonly experiments: readonly NamedExperiment[];
   readonly onClose: () => void;
 }) => {
-  const [id] = useState(() => crypto.randomUUID());
+  const [comparisonId] = useState(() => crypto.randomUUID());
   const [name, setName] = useState(() => proposeName(experiments));
   const [description, setDescription] = useState("");
   const queryClient = useQueryClient();
@@ -34,7 +34,7 @@ export const NewComparison = ({
   const creation = useMutation({
     mutationFn: async () =>
       createComparison({
-        id,
+        id: comparisonId,
         name: name.trim(),
         description: description.trim(),
         datasetId,
@@ -45,7 +45,7 @@ export const NewComparison = ({
       await navigate({
         to: "/o/$tenantId/datasets/$datasetId/compare",
         params: { tenantId, datasetId },
-        search: { experiments: experimentIds.join(","), comparative: id },
+        search: { experiments: experimentIds.join(","), comparative: comparisonId },
       });
     },
   });

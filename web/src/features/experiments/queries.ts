@@ -11,7 +11,7 @@ import { parseExperiments, parsePairwise } from "./experiment.ts";
 import type { Experiment, PairwiseComparison } from "./experiment.ts";
 
 const projectsPath = toEndpointPath("/sessions");
-const createPath = toEndpointPath("/datasets/comparative");
+const comparisonsPath = toEndpointPath("/datasets/comparative");
 const examplePageSize = 25;
 const experimentPageSize = 50;
 const pairwisePageSize = 100;
@@ -78,7 +78,7 @@ export interface ComparisonDraft {
 
 /** Creates a pairwise comparison of experiments on one dataset. */
 export const createComparison = async (draft: ComparisonDraft): Promise<unknown> =>
-  postJson(createPath, {
+  postJson(comparisonsPath, {
     id: draft.id,
     name: draft.name,
     ...(draft.description === "" ? {} : { description: draft.description }),

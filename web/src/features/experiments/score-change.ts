@@ -35,7 +35,7 @@ export function toScoreChange(
 }
 
 /** Formats the percentage of better scores among those that differ from the baseline; `–` if no score differs. */
-export function formatWinRate(better: number, worse: number): string {
-  const differingCount = better + worse;
-  return differingCount === 0 ? "–" : `${((better / differingCount) * 100).toFixed(0)} %`;
+export function formatWinRate(betterCount: number, worseCount: number): string {
+  const differingCount = betterCount + worseCount;
+  return differingCount === 0 ? "–" : `${((betterCount / differingCount) * 100).toFixed(0)} %`;
 }

@@ -19,14 +19,14 @@ const valueColors = [
 
 /** Charts for one feedback key: mean, p10 and p90 of its scores over time, their distribution, and counts of its values. */
 export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
-  const { at, range, scores, values } = useMemo(() => toCharts(trend), [trend]);
+  const { bucketCentersMs, range, scores, values } = useMemo(() => toCharts(trend), [trend]);
   return (
     <div className="feedback-charts">
       {scores !== undefined && (
         <>
           <Chart
             label={`Scores: ${toVisibleText(trend.key)}`}
-            positions={at}
+            positions={bucketCentersMs}
             range={range}
             series={scores}
           />
@@ -36,7 +36,7 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
       {values !== undefined && (
         <Chart
           label={`Values: ${toVisibleText(trend.key)}`}
-          positions={at}
+          positions={bucketCentersMs}
           range={range}
           series={values}
         />
@@ -69,7 +69,7 @@ function toCharts({ fromMs, toMs, buckets, values, histogram }: FeedbackTrend) {
     values: buckets.map((bucket) => bucket.values[value] ?? 0),
   }));
   return {
-    at: buckets.map((_, index) => fromMs + stepMs * (index + 0.5)),
+    bucketCentersMs: buckets.map((_, index) => fromMs + stepMs * (index + 0.5)),
     range: [fromMs, toMs] as const,
     scores: histogram.length === 0 ? undefined : scores,
     values: valueSeries.length === 0 ? undefined : valueSeries,

@@ -22,7 +22,7 @@ import "./overview.css";
 /** The view of `/`: current activity, or the first steps while no project exists. */
 export const Overview = () => {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
-  const { live, error: liveError } = useLiveReport();
+  const { liveReport, error: liveError } = useLiveReport();
   if (projects === undefined) {
     return (
       <AbsentView title="Overview" resourceName="the projects" error={error} onRetry={refetch} />
@@ -37,14 +37,16 @@ export const Overview = () => {
         <>
           <div className="page-head">
             <h1>Overview</h1>
-            <LiveStatus isLive={live !== undefined} error={liveError} />
+            <LiveStatus isLive={liveReport !== undefined} error={liveError} />
           </div>
-          <LiveTiles live={live ?? emptyReport} />
-          <LiveCharts live={live ?? emptyReport} />
-          <ProjectTable title="Projects" projects={projects} live={live} />
+          <LiveTiles live={liveReport ?? emptyReport} />
+          <LiveCharts live={liveReport ?? emptyReport} />
+          <ProjectTable title="Projects" projects={projects} live={liveReport} />
         </>
       )}
-      {live !== undefined && live.senders.length > 0 && <SdkClients senders={live.senders} />}
+      {liveReport !== undefined && liveReport.senders.length > 0 && (
+        <SdkClients senders={liveReport.senders} />
+      )}
     </div>
   );
 };
@@ -101,10 +103,10 @@ const stepSeconds = 5;
 
 /** Charts of the throughput and the trace latency in the last five minutes. */
 export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
-  const { at, rate, latency } = useMemo(() => {
+  const { stepStarts, rate, latency } = useMemo(() => {
     const series = toSeries(live, stepSeconds);
     return {
-      at: series.stepStarts,
+      stepStarts: series.stepStarts,
       rate: [
         {
           label: "runs/s",
@@ -132,8 +134,13 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   }, [live]);
   return (
     <div className="overview-charts">
-      <Chart label="Throughput" positions={at} series={rate} format={formatCount} />
-      <Chart label="Trace latency" positions={at} series={latency} format={formatDuration} />
+      <Chart label="Throughput" positions={stepStarts} series={rate} format={formatCount} />
+      <Chart
+        label="Trace latency"
+        positions={stepStarts}
+        series={latency}
+        format={formatDuration}
+      />
     </div>
   );
 };

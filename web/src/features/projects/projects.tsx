@@ -14,7 +14,7 @@ export const Projects = () => {
   const { name = "" } = route.useSearch();
   const { tenantId } = route.useParams();
   const navigate = useNavigate();
-  const { live } = useLiveReport();
+  const { liveReport } = useLiveReport();
   const searchField = useSearchShortcut("Search projects by name");
   const result = useQuery({ ...createProjectSearchQuery(name), placeholderData: keepPreviousData });
   const { data: projects, error, refetch } = result;
@@ -52,7 +52,7 @@ export const Projects = () => {
         <ProjectTable
           title={projects.length === 1 ? "1 project" : `${projects.length} projects`}
           projects={projects}
-          live={live}
+          live={liveReport}
         />
       )}
       {projects?.length === maxProjects && (

@@ -17,7 +17,7 @@ import type { PromptAddress } from "./queries.ts";
 export const CommitEditor = ({
   address,
   manifest,
-  parent,
+  parent: parentHash,
   onClose,
 }: {
   readonly address: PromptAddress;
@@ -47,7 +47,7 @@ export const CommitEditor = ({
     try {
       await commitManifest(address, {
         manifest: manifestText === undefined ? buildManifest() : parseObject(manifestText),
-        ...(parent === undefined ? {} : { parent_commit: parent }),
+        ...(parentHash === undefined ? {} : { parent_commit: parentHash }),
         ...(description === "" ? {} : { description }),
       });
       await client.invalidateQueries({ queryKey: ["prompts"] });
@@ -66,9 +66,9 @@ export const CommitEditor = ({
       }}
     >
       <p className="note">
-        {parent === undefined
+        {parentHash === undefined
           ? `First commit of ${toVisibleText(address.repo)}.`
-          : `Based on ${shortenHash(parent)}.`}{" "}
+          : `Based on ${shortenHash(parentHash)}.`}{" "}
         {initialDraft !== undefined && (
           <Button
             size="compact-xs"

@@ -53,37 +53,43 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
   return (
     <div className="hub-history">
       <ol className="hub-commits" aria-label="Commits">
-        {commits.map((listed) => (
-          <li key={listed.hash} data-open={listed === shownCommit}>
+        {commits.map((listedCommit) => (
+          <li key={listedCommit.hash} data-open={listedCommit === shownCommit}>
             <span className="hub-commit">
               <PromptLink
-                commit={shortenHash(listed.hash)}
+                commit={shortenHash(listedCommit.hash)}
                 search={{ tab: "commits" }}
-                isCurrent={listed === shownCommit}
+                isCurrent={listedCommit === shownCommit}
               >
-                <code>{shortenHash(listed.hash)}</code>
+                <code>{shortenHash(listedCommit.hash)}</code>
               </PromptLink>
               {tags
-                .filter(({ hash }) => hash === listed.hash)
+                .filter(({ hash }) => hash === listedCommit.hash)
                 .map(({ name }) => (
                   <span key={name} className="tag">
                     {toVisibleText(name)}
                   </span>
                 ))}
-              {listed.createdMs !== undefined && <Ago timeMs={listed.createdMs} />}
+              {listedCommit.createdMs !== undefined && <Ago timeMs={listedCommit.createdMs} />}
             </span>
-            {listed.description !== "" && <span>{toVisibleText(listed.description)}</span>}
+            {listedCommit.description !== "" && (
+              <span>{toVisibleText(listedCommit.description)}</span>
+            )}
             <span className="hub-commit-end">
-              {shownCommit !== undefined && listed !== shownCommit && (
+              {shownCommit !== undefined && listedCommit !== shownCommit && (
                 <PromptLink
                   commit={shortenHash(shownCommit.hash)}
-                  search={{ tab: "commits", against: shortenHash(listed.hash) }}
+                  search={{ tab: "commits", against: shortenHash(listedCommit.hash) }}
                 >
                   Compare with open commit
                 </PromptLink>
               )}
               {isOwner && (
-                <Button size="compact-xs" variant="subtle" onClick={() => setCommitToTag(listed)}>
+                <Button
+                  size="compact-xs"
+                  variant="subtle"
+                  onClick={() => setCommitToTag(listedCommit)}
+                >
                   Edit tags
                 </Button>
               )}
@@ -125,18 +131,18 @@ const CommitDiff = ({
   /** Hash of the commit to compare with; `undefined` if `commit` is the first one. */
   readonly baseHash: string | undefined;
 }) => {
-  const after = useQuery(createCommitQuery(address, commit));
-  const base = useQuery({
+  const commitResult = useQuery(createCommitQuery(address, commit));
+  const baseResult = useQuery({
     ...createCommitQuery(address, baseHash ?? "latest"),
     enabled: baseHash !== undefined,
   });
-  const error = after.error ?? base.error;
+  const error = commitResult.error ?? baseResult.error;
   if (error !== null) {
     return (
       <Failure
         resourceName="the commits"
         error={error}
-        onRetry={async () => Promise.all([after.refetch(), base.refetch()])}
+        onRetry={async () => Promise.all([commitResult.refetch(), baseResult.refetch()])}
         isSingleResource
       >
         <PromptLink commit={undefined} search={{ tab: "commits" }}>
@@ -145,19 +151,22 @@ const CommitDiff = ({
       </Failure>
     );
   }
-  if (after.data === undefined || (baseHash !== undefined && base.data === undefined)) {
+  if (
+    commitResult.data === undefined ||
+    (baseHash !== undefined && baseResult.data === undefined)
+  ) {
     return <Loading resourceName="the changes" />;
   }
   const label =
-    base.data === undefined || baseHash === undefined
-      ? `${shortenHash(after.data.hash)} (first commit)`
-      : `${shortenHash(base.data.hash)} → ${shortenHash(after.data.hash)}`;
+    baseResult.data === undefined || baseHash === undefined
+      ? `${shortenHash(commitResult.data.hash)} (first commit)`
+      : `${shortenHash(baseResult.data.hash)} → ${shortenHash(commitResult.data.hash)}`;
   return (
     <section className="hub-diff" aria-label="Changes in this commit">
       <TextDiff
         label={label}
-        before={baseHash === undefined ? "" : toDiffText(base.data?.manifest)}
-        after={toDiffText(after.data.manifest)}
+        before={baseHash === undefined ? "" : toDiffText(baseResult.data?.manifest)}
+        after={toDiffText(commitResult.data.manifest)}
       />
     </section>
   );

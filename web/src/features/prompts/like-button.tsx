@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { pluralize } from "../../components/text/quantity.ts";
 import type { Prompt } from "./prompt.ts";
-import { likePrompt } from "./queries.ts";
+import { setPromptLike } from "./queries.ts";
 
 /** Shows the number of likes of a prompt; a click adds or removes the like of the current tenant. */
 export const LikeButton = ({ prompt }: { readonly prompt: Prompt }) => {
   const client = useQueryClient();
   const { owner = "-", repo, isLiked, likes } = prompt;
   const like = useMutation({
-    mutationFn: async () => likePrompt({ owner, repo }, !isLiked),
+    mutationFn: async () => setPromptLike({ owner, repo }, !isLiked),
     onSuccess: async () => client.invalidateQueries({ queryKey: ["prompts"] }),
   });
   return (

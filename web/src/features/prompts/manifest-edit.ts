@@ -70,9 +70,9 @@ function toDraftMessage(message: PromptMessage, index: number): DraftMessage | u
  */
 export function applyDraft(manifest: unknown, draft: PromptDraft): JsonMembers {
   const node = toRecord(manifest);
-  const name: unknown = Array.isArray(node["id"]) ? node["id"].at(-1) : undefined;
+  const className: unknown = Array.isArray(node["id"]) ? node["id"].at(-1) : undefined;
   const kwargs = toRecord(node["kwargs"]);
-  if (name === "RunnableSequence") {
+  if (className === "RunnableSequence") {
     return { ...node, kwargs: { ...kwargs, first: applyDraft(kwargs["first"], draft) } };
   }
   const newManifest = toManifest(draft);

@@ -16,7 +16,7 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
     grow: 1,
     sort: "asc",
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
   },
   {
     id: "description",
@@ -74,11 +74,11 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
     renderCell: (prompt) => <LikeButton prompt={prompt} />,
     width: 84,
     sort: "desc",
-    isNarrow: true,
+    isShownWhenNarrow: true,
   },
 ];
 
-const toLink = (isHub: boolean) =>
+const createLinkRenderer = (isHub: boolean) =>
   function renderLink({ owner, repo }: Prompt, linkProps: RowLinkProps) {
     return isHub && owner !== undefined ? (
       <Link to="/hub/$owner/$repo" params={{ owner, repo }} {...linkProps} />
@@ -114,6 +114,6 @@ export const PromptTable = ({
     onSort={(next) => onSort(next.column as PromptSortField, next.order)}
     hasMore={hasMore}
     onLoadMore={onMore}
-    renderLink={toLink(isHub)}
+    renderLink={createLinkRenderer(isHub)}
   />
 );

@@ -107,8 +107,11 @@ export const updatePrompt = async (
 export const deletePrompt = async (address: PromptAddress): Promise<unknown> =>
   deleteJson(toEndpointPath("/repos/:owner/:repo", address));
 
-export const likePrompt = async (address: PromptAddress, isLiked: boolean): Promise<unknown> =>
-  postJson(toEndpointPath("/likes/:owner/:repo", address), { like: isLiked });
+export const setPromptLike = async (
+  address: PromptAddress,
+  shouldLike: boolean,
+): Promise<unknown> =>
+  postJson(toEndpointPath("/likes/:owner/:repo", address), { like: shouldLike });
 
 /** @throws ApiError 409: the parent is not the latest commit, or nothing changed. */
 export const commitManifest = async (

@@ -20,30 +20,30 @@ export const Readme = ({
   readonly isOwner: boolean;
 }) => {
   const client = useQueryClient();
-  const [text, setText] = useState<string>();
+  const [editedReadme, setEditedReadme] = useState<string>();
   const [error, setError] = useState<string>();
   const save = async (readme: string): Promise<void> => {
     try {
       await updatePrompt(address, { readme });
       await client.invalidateQueries({ queryKey: ["prompts"] });
-      setText(undefined);
+      setEditedReadme(undefined);
       setError(undefined);
     } catch (cause) {
       setError(cause instanceof Error ? cause.message : String(cause));
     }
   };
-  if (text === undefined) {
-    const edit = isOwner && (
-      <Button size="xs" variant="default" onClick={() => setText(prompt.readme)}>
+  if (editedReadme === undefined) {
+    const editButton = isOwner && (
+      <Button size="xs" variant="default" onClick={() => setEditedReadme(prompt.readme)}>
         {prompt.readme === "" ? "Write README" : "Edit"}
       </Button>
     );
     return prompt.readme === "" ? (
-      <Empty title="No README yet">{edit}</Empty>
+      <Empty title="No README yet">{editButton}</Empty>
     ) : (
       <section className="hub-readme" aria-label="README">
         <Markdown text={prompt.readme} />
-        {edit}
+        {editButton}
       </section>
     );
   }
@@ -52,19 +52,19 @@ export const Readme = ({
       className="form hub-readme"
       onSubmit={(event) => {
         event.preventDefault();
-        void save(text);
+        void save(editedReadme);
       }}
     >
       <Code
         label="README (Markdown)"
         language="markdown"
-        value={text}
+        value={editedReadme}
         minHeight={200}
-        onChange={setText}
+        onChange={setEditedReadme}
       />
       <FormError error={error} />
       <div className="dialog-end">
-        <Button variant="default" onClick={() => setText(undefined)}>
+        <Button variant="default" onClick={() => setEditedReadme(undefined)}>
           Cancel
         </Button>
         <Button type="submit">Save</Button>

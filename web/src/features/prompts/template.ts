@@ -65,13 +65,13 @@ function splitByPattern(
   toSegment: (source: string, groups: MatchGroups) => Segment,
 ): Segment[] {
   const segments: Segment[] = [];
-  let end = 0;
+  let lastMatchEnd = 0;
   for (const match of template.matchAll(pattern)) {
-    segments.push({ kind: "text", text: template.slice(end, match.index) });
+    segments.push({ kind: "text", text: template.slice(lastMatchEnd, match.index) });
     segments.push(toSegment(match[0], match.slice(1)));
-    end = match.index + match[0].length;
+    lastMatchEnd = match.index + match[0].length;
   }
-  segments.push({ kind: "text", text: template.slice(end) });
+  segments.push({ kind: "text", text: template.slice(lastMatchEnd) });
   return segments;
 }
 
@@ -215,9 +215,9 @@ function findValue(name: string, stack: readonly unknown[]): unknown {
   }
   const [firstName = "", ...innerNames] = name.split(".");
   for (let index = stack.length - 1; index >= 0; index -= 1) {
-    const found = getMember(stack[index], firstName);
-    if (found !== undefined) {
-      return innerNames.reduce(getMember, found);
+    const firstValue = getMember(stack[index], firstName);
+    if (firstValue !== undefined) {
+      return innerNames.reduce(getMember, firstValue);
     }
   }
   return undefined;

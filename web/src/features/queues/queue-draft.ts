@@ -41,7 +41,7 @@ export interface QueueDraft {
   readonly datasetId: string;
   /** `undefined` while the field is empty. */
   readonly reviewersPerRun: number | undefined;
-  readonly hasClaims: boolean;
+  readonly shouldClaimRuns: boolean;
   /** `undefined` while the field is empty. */
   readonly claimMinutes: number | undefined;
   readonly questions: readonly QuestionDraft[];
@@ -72,7 +72,7 @@ export const createQueueDraft = (queue: Queue | undefined): QueueDraft => ({
   instructions: queue?.instructions ?? "",
   datasetId: queue?.defaultDatasetId ?? "",
   reviewersPerRun: queue?.reviewersPerRun ?? 1,
-  hasClaims: queue === undefined || queue.claimMinutes !== undefined,
+  shouldClaimRuns: queue === undefined || queue.claimMinutes !== undefined,
   claimMinutes: queue?.claimMinutes ?? defaultClaimMinutes,
   questions: queue?.questions.map(toQuestionDraft) ?? [createQuestion("0", "correct")],
 });
@@ -126,14 +126,14 @@ export function parseChoices(text: string): readonly Choice[] {
 
 /** Returns an error message for an invalid form, or `undefined` if the form is valid. */
 export function validateQueueDraft(draft: QueueDraft): string | undefined {
-  const { name, questions, reviewersPerRun, hasClaims, claimMinutes } = draft;
+  const { name, questions, reviewersPerRun, shouldClaimRuns, claimMinutes } = draft;
   if (name.trim() === "") {
     return "Enter a name for the queue.";
   }
   if (!isWholeNumber(reviewersPerRun, maxReviewersPerRun)) {
     return `Enter the number of reviews per run, from 1 to ${maxReviewersPerRun}.`;
   }
-  if (hasClaims && !isWholeNumber(claimMinutes, maxClaimMinutes)) {
+  if (shouldClaimRuns && !isWholeNumber(claimMinutes, maxClaimMinutes)) {
     return `Enter the claim timeout in minutes, from 1 to ${maxClaimMinutes.toLocaleString("en")}.`;
   }
   const keys = questions.map(({ key }) => key.trim());
@@ -184,7 +184,7 @@ export const toQueueFields = (draft: QueueDraft): QueueFields => ({
   rubric_items: draft.questions.map((question) => toRubricItem(toQuestion(question))),
   default_dataset: draft.datasetId === "" ? null : draft.datasetId,
   num_reviewers_per_item: draft.reviewersPerRun,
-  enable_reservations: draft.hasClaims,
+  enable_reservations: draft.shouldClaimRuns,
   reservation_minutes: draft.claimMinutes,
 });
 

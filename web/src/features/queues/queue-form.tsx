@@ -132,7 +132,7 @@ const QueueFormFields = ({
           min={1}
           max={maxClaimMinutes}
           allowDecimal={false}
-          disabled={!draft.hasClaims}
+          disabled={!draft.shouldClaimRuns}
           value={draft.claimMinutes ?? ""}
           onChange={(value) => change({ claimMinutes: parseNumber(value) })}
         />
@@ -140,8 +140,8 @@ const QueueFormFields = ({
       <Switch
         label="Prevent duplicate reviews"
         description="Claims a run for the reviewer who opens it."
-        checked={draft.hasClaims}
-        onChange={({ currentTarget }) => change({ hasClaims: currentTarget.checked })}
+        checked={draft.shouldClaimRuns}
+        onChange={({ currentTarget }) => change({ shouldClaimRuns: currentTarget.checked })}
       />
     </>
   );

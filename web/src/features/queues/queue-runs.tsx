@@ -29,7 +29,7 @@ const columns: readonly Column<QueuedRun>[] = [
     width: 160,
     grow: 2,
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
   },
   {
     id: "type",
@@ -48,7 +48,7 @@ const columns: readonly Column<QueuedRun>[] = [
     title: "Review",
     renderCell: ({ isCompleted }) => (isCompleted ? "Done" : "Open"),
     width: 76,
-    isNarrow: true,
+    isShownWhenNarrow: true,
   },
   {
     id: "by",
@@ -73,7 +73,7 @@ const columns: readonly Column<QueuedRun>[] = [
 ];
 
 /** Links a row to the review of its run. */
-const toLink = (tenantId: string, queueId: string) =>
+const createLinkRenderer = (tenantId: string, queueId: string) =>
   function renderLink({ id }: QueuedRun, linkProps: RowLinkProps) {
     return (
       <Link
@@ -99,11 +99,11 @@ export const QueueRuns = ({
   const [dialog, setDialog] = useState<"add" | "remove">();
   const refresh = async (): Promise<void> =>
     client.invalidateQueries({ queryKey: ["queues", queue.id] });
-  const selectedRuns = pluralize(selection.size, "run");
+  const selectedRunsText = pluralize(selection.size, "run");
   return (
     <>
       <div className="heading">
-        <span>{selection.size === 0 ? "" : `${selectedRuns} selected`}</span>
+        <span>{selection.size === 0 ? "" : `${selectedRunsText} selected`}</span>
         <div className="tools">
           <Button
             size="xs"
@@ -129,7 +129,7 @@ export const QueueRuns = ({
         onLoadMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
         selection={selection}
         onSelection={setSelection}
-        renderLink={toLink(tenantId, queue.id)}
+        renderLink={createLinkRenderer(tenantId, queue.id)}
         emptyState={<Empty title="No runs in this queue yet" />}
       />
       {dialog === "add" && (
@@ -137,8 +137,8 @@ export const QueueRuns = ({
       )}
       {dialog === "remove" && (
         <Confirm
-          title={`Remove ${selectedRuns} from the queue?`}
-          action={`Remove ${selectedRuns}`}
+          title={`Remove ${selectedRunsText} from the queue?`}
+          action={`Remove ${selectedRunsText}`}
           onClose={() => setDialog(undefined)}
           onConfirm={async () => {
             await Promise.all([...selection].map(async (id) => removeQueueRun(queue.id, id)));
@@ -164,14 +164,14 @@ const AddRuns = ({
   readonly onClose: () => void;
 }) => {
   const [text, setText] = useState("");
-  const ids = parseRunIds(text);
+  const runIds = parseRunIds(text);
   return (
     <DialogForm
       title="Add runs"
-      action={`Add ${pluralize(ids.length, "run")}`}
-      isDisabled={ids.length === 0}
+      action={`Add ${pluralize(runIds.length, "run")}`}
+      isDisabled={runIds.length === 0}
       onSubmit={async () => {
-        await addQueueRuns(queueId, ids);
+        await addQueueRuns(queueId, runIds);
         await onAdded();
       }}
       onClose={onClose}

@@ -19,7 +19,7 @@ export interface QueueProgress {
   readonly completed: number;
   /** Runs that the requesting reviewer has reviewed. */
   readonly mine: number;
-  readonly claimedByOthers: number;
+  readonly claimedByOthersCount: number;
   /** Id of the queue position that the requesting reviewer completed last. */
   readonly lastReviewedId: string | undefined;
   readonly reviewers: readonly Reviewer[];
@@ -116,7 +116,7 @@ export function parseProgress(value: unknown): QueueProgress {
     total: Number(progress["total"] ?? 0),
     completed: Number(progress["completed"] ?? 0),
     mine: Number(progress["mine"] ?? 0),
-    claimedByOthers: Number(progress["claimed_by_others"] ?? 0),
+    claimedByOthersCount: Number(progress["claimed_by_others"] ?? 0),
     lastReviewedId: toText(progress["last_done"]),
     reviewers: toItems(progress["reviewers"])
       .map(toRecord)
@@ -147,12 +147,12 @@ export function parseQueuedRuns(value: unknown): readonly QueuedRun[] {
     .map(toRecord)
     .map((run) => {
       const endMs = parseTimeMs(run["end_time"]);
-      const ended = run["has_error"] === true ? "error" : "success";
+      const endedStatus = run["has_error"] === true ? "error" : "success";
       return {
         ...parsePosition(run),
         name: toText(run["name"]) ?? "",
         runType: toText(run["run_type"]) ?? "",
-        status: endMs === undefined ? "pending" : ended,
+        status: endMs === undefined ? "pending" : endedStatus,
         startMs: parseTimeMs(run["start_time"]),
         endMs,
       };

@@ -26,7 +26,7 @@ const columns: readonly Column<ListedQueue>[] = [
     width: 180,
     grow: 2,
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
   },
   {
     id: "progress",
@@ -42,7 +42,7 @@ const columns: readonly Column<ListedQueue>[] = [
       `${completed.toLocaleString("en")} / ${total.toLocaleString("en")}`,
     width: 96,
     align: "end",
-    isNarrow: true,
+    isShownWhenNarrow: true,
   },
   {
     id: "mine",
@@ -71,7 +71,7 @@ const columns: readonly Column<ListedQueue>[] = [
 ];
 
 /** Links a row to its queue. */
-const toLink = (tenantId: string) =>
+const createLinkRenderer = (tenantId: string) =>
   function renderLink({ id }: ListedQueue, linkProps: RowLinkProps) {
     return (
       <Link
@@ -126,7 +126,7 @@ export const Queues = () => {
         onRetry={pages.refetch}
         hasMore={pages.hasNextPage}
         onLoadMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
-        renderLink={toLink(tenantId)}
+        renderLink={createLinkRenderer(tenantId)}
         emptyState={<NoQueues isSearched={name !== undefined} />}
       />
       {isFormOpen && (

@@ -2,7 +2,7 @@ import { Button, NativeSelect, NumberInput, Switch, Textarea, TextInput } from "
 import { createQuestion, parseNumber } from "./queue-draft.ts";
 import type { QuestionDraft } from "./queue-draft.ts";
 
-const kinds = [
+const answerKinds = [
   { value: "yesno", label: "Yes or no" },
   { value: "categorical", label: "Choices" },
   { value: "continuous", label: "Number" },
@@ -64,9 +64,9 @@ const Question = (props: QuestionProps) => {
         <NativeSelect
           label="Answer type"
           value={question.kind}
-          data={kinds.map((kind) => ({ ...kind }))}
+          data={answerKinds.map((kind) => ({ ...kind }))}
           onChange={({ currentTarget }) => {
-            const kind = kinds.find(({ value }) => value === currentTarget.value)?.value;
+            const kind = answerKinds.find(({ value }) => value === currentTarget.value)?.value;
             onChange(kind === undefined ? {} : { kind });
           }}
         />

@@ -108,7 +108,7 @@ function parseFeedbackConfig(config: JsonMembers, item: JsonMembers): FeedbackCo
 }
 
 function parseDescribedChoices(item: JsonMembers): readonly Choice[] {
-  const scores = Object.entries(toRecord(item["score_descriptions"]))
+  const scoredChoices = Object.entries(toRecord(item["score_descriptions"]))
     .filter(([score]) => score.trim() !== "" && Number.isFinite(Number(score)))
     .map(([score, description]): Choice => ({
       label: score,
@@ -116,8 +116,8 @@ function parseDescribedChoices(item: JsonMembers): readonly Choice[] {
       description: String(description),
     }))
     .toSorted((left, right) => (left.score ?? 0) - (right.score ?? 0));
-  return scores.length > 0
-    ? scores
+  return scoredChoices.length > 0
+    ? scoredChoices
     : Object.entries(toRecord(item["value_descriptions"])).map(([value, description]) => ({
         label: value,
         value,

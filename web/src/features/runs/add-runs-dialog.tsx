@@ -52,7 +52,7 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
   const [state, setState] = useState<{
     readonly isBusy: boolean;
     readonly error?: string;
-    readonly done?: Target;
+    readonly finishedTarget?: Target;
   }>({ isBusy: false });
   const { data: matches = [], error } = useQuery(createTargetsQuery(searchText.trim()));
   const name = searchText.trim();
@@ -62,17 +62,17 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
     try {
       const target = matches.find(({ id }) => id === selectedId) ?? (await onCreate(name));
       await onAdd(target);
-      setState({ isBusy: false, done: target });
+      setState({ isBusy: false, finishedTarget: target });
     } catch (cause) {
       setState({ isBusy: false, error: cause instanceof Error ? cause.message : String(cause) });
     }
   };
-  if (state.done !== undefined) {
+  if (state.finishedTarget !== undefined) {
     return (
       <Dialog title={title} onClose={onClose}>
         <p>
           {count.toLocaleString()} {count === 1 ? "run" : "runs"} added to{" "}
-          {renderTarget(state.done)}.
+          {renderTarget(state.finishedTarget)}.
         </p>
         <div className="dialog-end">
           <Button onClick={onClose}>Close</Button>
@@ -129,23 +129,25 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
 /** The dialog that creates examples from runs: from their inputs and, if selected, their outputs as reference. */
 export const AddToDataset = ({
   address,
-  ids,
+  runIds,
   onClose,
 }: {
   readonly address: ProjectAddress;
-  readonly ids: readonly string[];
+  readonly runIds: readonly string[];
   readonly onClose: () => void;
 }) => {
-  const [includesOutputs, setHasOutputs] = useState(true);
+  const [includesOutputs, setIncludesOutputs] = useState(true);
   const [split, setSplit] = useState("");
   return (
     <AddRunsDialog
       title="Add to dataset"
       resource="dataset"
-      count={ids.length}
+      count={runIds.length}
       createTargetsQuery={createDatasetTargetsQuery}
       onCreate={createTargetDataset}
-      onAdd={async ({ id }) => addRunsToDataset(id, ids, { includesOutputs, split: split.trim() })}
+      onAdd={async ({ id }) =>
+        addRunsToDataset(id, runIds, { includesOutputs, split: split.trim() })
+      }
       renderTarget={({ id, name }) => (
         <Link
           to="/o/$tenantId/datasets/$datasetId"
@@ -160,7 +162,7 @@ export const AddToDataset = ({
         <input
           type="checkbox"
           checked={includesOutputs}
-          onChange={({ target }) => setHasOutputs(target.checked)}
+          onChange={({ target }) => setIncludesOutputs(target.checked)}
         />
         Use outputs as reference
       </label>
@@ -176,19 +178,19 @@ export const AddToDataset = ({
 
 /** The dialog that adds runs to the end of an annotation queue. */
 export const AddToQueue = ({
-  ids,
+  runIds,
   onClose,
 }: {
-  readonly ids: readonly string[];
+  readonly runIds: readonly string[];
   readonly onClose: () => void;
 }) => (
   <AddRunsDialog
     title="Add to annotation queue"
     resource="queue"
-    count={ids.length}
+    count={runIds.length}
     createTargetsQuery={createQueueTargetsQuery}
     onCreate={createTargetQueue}
-    onAdd={async ({ id }) => addRunsToQueue(id, ids)}
+    onAdd={async ({ id }) => addRunsToQueue(id, runIds)}
     renderTarget={({ name }) => <b>{toVisibleText(name)}</b>}
     onClose={onClose}
   />

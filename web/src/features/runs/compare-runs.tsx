@@ -15,14 +15,14 @@ import type { RunDetails } from "./run.ts";
 /** Two runs side by side, and the differences of their inputs, outputs and metadata. */
 export const CompareRuns = ({
   address,
-  ids,
+  runIds,
   onClose,
 }: {
   readonly address: ProjectAddress;
-  readonly ids: readonly string[];
+  readonly runIds: readonly string[];
   readonly onClose: () => void;
 }) => {
-  const results = useQueries({ queries: ids.map(createComparedRunQuery) });
+  const results = useQueries({ queries: runIds.map(createComparedRunQuery) });
   const failedResult = results.find(({ error }) => error !== null);
   const [before, after] = results.map(({ data }) => data);
   return (

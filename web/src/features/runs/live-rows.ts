@@ -26,32 +26,35 @@ export interface LiveRows<Item> {
  */
 export function toLiveRows<Item extends Row>({
   pages,
-  newest,
-  paused,
+  latestPoll,
+  pausedView,
 }: {
   readonly pages: readonly (readonly Item[])[];
   /** The result of the latest poll; `undefined` for a list in any other order, which is not polled. */
-  readonly newest: { readonly items: readonly Item[]; readonly hasMore: boolean } | undefined;
-  readonly paused: PausedView | undefined;
+  readonly latestPoll: { readonly items: readonly Item[]; readonly hasMore: boolean } | undefined;
+  readonly pausedView: PausedView | undefined;
 }): LiveRows<Item> {
   const loadedRows = pages.flat();
-  if (newest === undefined) {
+  if (latestPoll === undefined) {
     return { rows: dropRepeated(loadedRows), newCount: 0, hasGap: false };
   }
-  const ids = new Set(newest.items.map(({ id }) => id));
-  const olderRows = dropRepeated(loadedRows).filter(({ id }) => !ids.has(id));
-  const hasGap = newest.hasMore && loadedRows.length > 0 && olderRows.length === loadedRows.length;
-  const allRows = [...newest.items, ...olderRows].toSorted(compareNewestFirst);
-  if (paused === undefined) {
+  const polledIds = new Set(latestPoll.items.map(({ id }) => id));
+  const olderRows = dropRepeated(loadedRows).filter(({ id }) => !polledIds.has(id));
+  const hasGap =
+    latestPoll.hasMore && loadedRows.length > 0 && olderRows.length === loadedRows.length;
+  const allRows = [...latestPoll.items, ...olderRows].toSorted(compareNewestFirst);
+  if (pausedView === undefined) {
     return { rows: allRows, newCount: 0, hasGap };
   }
-  const firstAddedIndex = findIndexAfter(allRows, paused.lastRow);
-  const rows = allRows.filter((row, index) => paused.ids.has(row.id) || index >= firstAddedIndex);
+  const firstAddedIndex = findIndexAfter(allRows, pausedView.lastRow);
+  const rows = allRows.filter(
+    (row, index) => pausedView.ids.has(row.id) || index >= firstAddedIndex,
+  );
   return { rows, newCount: allRows.length - rows.length, hasGap };
 }
 
 /** Records the current rows of a list that is being paused. */
-export const pauseRows = (rows: readonly Row[]): PausedView => ({
+export const toPausedView = (rows: readonly Row[]): PausedView => ({
   ids: new Set(rows.map(({ id }) => id)),
   lastRow: rows.at(-1),
 });

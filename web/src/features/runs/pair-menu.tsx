@@ -18,7 +18,7 @@ export interface QuickFilterProps {
 interface PairFilter {
   readonly title: string;
   /** The kind of values that the key field suggests. */
-  readonly keys: ValueRequest["kind"];
+  readonly keyKind: ValueRequest["kind"];
   readonly keyLabel: string;
   /** The field for the value; absent for a filter that has only a key. */
   readonly valueField?: { readonly label: string; readonly isNumber: boolean };
@@ -28,20 +28,20 @@ interface PairFilter {
 export const pairFilters: Readonly<Record<"tag" | "metadata" | "feedback", PairFilter>> = {
   tag: {
     title: "Tag",
-    keys: "tag",
+    keyKind: "tag",
     keyLabel: "Tag",
     toCondition: (tag) => `has(tags, ${toFilterText(tag)})`,
   },
   metadata: {
     title: "Metadata",
-    keys: "metadata_key",
+    keyKind: "metadata_key",
     keyLabel: "Key",
     valueField: { label: "Value", isNumber: false },
     toCondition: createMetadataCondition,
   },
   feedback: {
     title: "Feedback",
-    keys: "feedback_key",
+    keyKind: "feedback_key",
     keyLabel: "Key",
     valueField: { label: "Score", isNumber: true },
     toCondition: (key, value, comparator) =>
@@ -60,11 +60,11 @@ export const PairMenu = ({
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
   const [comparator, setComparator] = useState("gte");
-  const { data: keys = [] } = useRunValues(projectId, { kind: pair.keys }, isOpen);
+  const { data: keys = [] } = useRunValues(projectId, { kind: pair.keyKind }, isOpen);
   const { data: values = [] } = useRunValues(
     projectId,
     { kind: "metadata_value", key },
-    isOpen && pair.keys === "metadata_key" && keys.includes(key),
+    isOpen && pair.keyKind === "metadata_key" && keys.includes(key),
   );
   const canAdd = key !== "" && (pair.valueField?.isNumber !== false || value !== "");
   return (

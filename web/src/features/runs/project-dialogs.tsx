@@ -23,8 +23,8 @@ export const EditProject = ({
   const [error, setError] = useState<string>();
   const save = async (): Promise<void> => {
     try {
-      const parsed = JSON.parse(metadata) as unknown;
-      await updateProject(project, { name: name.trim(), description, metadata: parsed });
+      const parsedMetadata = JSON.parse(metadata) as unknown;
+      await updateProject(project, { name: name.trim(), description, metadata: parsedMetadata });
       await queryClient.invalidateQueries({ queryKey: ["projects"] });
       onClose();
     } catch (cause) {

@@ -84,14 +84,14 @@ export const createNewestRunsQuery = (query: RunListQuery, sinceMs: number | und
   });
 
 /** The number of runs by start time. */
-export const createRunCountsQuery = (projectId: string, isRoot: boolean, range: TimeRange) =>
+export const createRunCountsQuery = (projectId: string, isRootOnly: boolean, range: TimeRange) =>
   queryOptions({
-    queryKey: ["run-counts", projectId, isRoot, range],
+    queryKey: ["run-counts", projectId, isRootOnly, range],
     queryFn: async ({ signal }) => {
       const parameters = new URLSearchParams({
         session: projectId,
         buckets: String(bucketCount),
-        ...(isRoot ? { is_root: "true" } : {}),
+        ...(isRootOnly ? { is_root: "true" } : {}),
         ...(range.fromMs === undefined ? {} : { from: new Date(range.fromMs).toISOString() }),
         ...(range.toMs === undefined ? {} : { to: new Date(range.toMs).toISOString() }),
       });

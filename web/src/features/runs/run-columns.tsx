@@ -19,7 +19,7 @@ export const toRunColumns = (
     width: 180,
     grow: 2,
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     tooltip: notSortableTooltip,
   },
   {
@@ -34,7 +34,7 @@ export const toRunColumns = (
     title: "Status",
     renderCell: ({ status }) => <StatusBadge status={status} />,
     width: 84,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     tooltip: notSortableTooltip,
   },
   {
@@ -51,7 +51,7 @@ export const toRunColumns = (
       endMs === undefined ? "" : formatDuration(endMs - startMs),
     width: 84,
     align: "end",
-    isNarrow: true,
+    isShownWhenNarrow: true,
     sort: "desc",
     tooltip: "Time from start to end. Empty for running runs.",
   },

@@ -28,14 +28,14 @@ export const RunToolbar = ({
 }) => (
   <>
     <fieldset className="segments" aria-label="Traces or all runs">
-      {[true, false].map((isRoot) => (
+      {[true, false].map((isRootOnly) => (
         <button
-          key={String(isRoot)}
+          key={String(isRootOnly)}
           type="button"
-          aria-pressed={query.isRoot === isRoot}
-          onClick={() => onChange({ all: isRoot ? undefined : true })}
+          aria-pressed={query.isRoot === isRootOnly}
+          onClick={() => onChange({ all: isRootOnly ? undefined : true })}
         >
-          {isRoot ? "Traces" : "All runs"}
+          {isRootOnly ? "Traces" : "All runs"}
         </button>
       ))}
     </fieldset>

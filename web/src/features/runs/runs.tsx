@@ -31,10 +31,15 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 /** The runs of a project. The URL stores the list's state; the list is live while its top is in view. */
 export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
   const search = route.useSearch();
-  const { query, change, ids, select } = useListAddress(address.projectId);
+  const {
+    query,
+    change,
+    ids: selectedIds,
+    select: changeSelection,
+  } = useListAddress(address.projectId);
   const [isAtTop, setIsAtTop] = useState(true);
   const [layout, setLayout] = useColumnLayout("runs");
-  const isPaused = !isAtTop || ids.size > 0;
+  const isPaused = !isAtTop || selectedIds.size > 0;
   const list = useRunList(query, isPaused);
   const columns = useMemo(
     () =>
@@ -50,7 +55,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
     return (
       <CompareRuns
         address={address}
-        ids={search.selected}
+        runIds={search.selected}
         onClose={() => change({ compare: undefined })}
       />
     );
@@ -87,7 +92,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
         </FilterBar>
         <RunHistogram
           projectId={address.projectId}
-          isRoot={query.isRoot}
+          isRootOnly={query.isRoot}
           range={query.range}
           onTimes={(times) => change({ ...removedTimeRange, ...times })}
         />
@@ -102,8 +107,8 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
         renderLink={renderLink}
         sort={{ column: sortColumn, order: query.order }}
         onSort={({ column, order }) => change({ sort: toSort(column, order) })}
-        selection={ids}
-        onSelection={select}
+        selection={selectedIds}
+        onSelection={changeSelection}
         hasMore={list.hasMore}
         onLoadMore={list.loadMore}
         onTopChange={setIsAtTop}
@@ -123,8 +128,8 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
       <SelectionBar
         address={address}
         query={query}
-        ids={ids}
-        onClear={() => select(new Set())}
+        selectedIds={selectedIds}
+        onClear={() => changeSelection(new Set())}
         onCompare={() => change({ compare: true })}
       />
     </>
@@ -134,7 +139,7 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
 /** Returns a function that renders a link to a run. The link's URL contains the state of the list, for the way back. */
 const createLinkRenderer =
   (address: ProjectAddress) =>
-  (run: RunItem, part: RowLinkProps): ReactNode => (
+  (run: RunItem, linkProps: RowLinkProps): ReactNode => (
     <Link
       to="/o/$tenantId/projects/p/$projectId"
       params={{ ...address }}
@@ -143,7 +148,7 @@ const createLinkRenderer =
         trace: run.traceId,
         ...(run.id === run.traceId ? {} : { run: run.id }),
       })}
-      {...part}
+      {...linkProps}
     />
   );
 
@@ -176,18 +181,18 @@ const RunListFooter = ({ list }: { readonly list: RunList }) => {
   if (!hasMore || (searchedToMs === undefined && !isSearchPaused)) {
     return null;
   }
-  const range = searchedToMs === undefined ? "" : ` back to ${formatTime(searchedToMs)}`;
+  const rangeText = searchedToMs === undefined ? "" : ` back to ${formatTime(searchedToMs)}`;
   return (
     <output className="list-foot">
       {isSearchPaused ? (
         <>
-          {range === "" ? "" : `Searched${range}. `}No more matches so far.
+          {rangeText === "" ? "" : `Searched${rangeText}. `}No more matches so far.
           <Button size="compact-sm" variant="default" onClick={continueSearch}>
             Continue search
           </Button>
         </>
       ) : (
-        `Searching …${range === "" ? "" : ` (searched${range})`}`
+        `Searching …${rangeText === "" ? "" : ` (searched${rangeText})`}`
       )}
     </output>
   );

@@ -9,23 +9,24 @@ import type { ProjectAddress } from "./run-list-search.ts";
 export const SelectionBar = ({
   address,
   query,
-  ids,
+  selectedIds,
   onClear,
   onCompare,
 }: {
   readonly address: ProjectAddress;
   readonly query: RunListQuery;
-  readonly ids: ReadonlySet<string>;
+  readonly selectedIds: ReadonlySet<string>;
   readonly onClear: () => void;
   readonly onCompare: () => void;
 }) => {
   const [openDialog, setOpenDialog] = useState<"dataset" | "queue">();
   const [error, setError] = useState<string>();
-  const count = ids.size;
+  const count = selectedIds.size;
   const exportRuns = async (format: "jsonl" | "csv"): Promise<void> => {
     setError(undefined);
     try {
-      const body = count > 0 ? { session: [address.projectId], id: [...ids] } : toSearchBody(query);
+      const body =
+        count > 0 ? { session: [address.projectId], id: [...selectedIds] } : toSearchBody(query);
       download(await startExport(body, format));
     } catch (cause) {
       setError(cause instanceof Error ? cause.message : String(cause));
@@ -67,10 +68,14 @@ export const SelectionBar = ({
         </span>
       )}
       {openDialog === "dataset" && (
-        <AddToDataset address={address} ids={[...ids]} onClose={() => setOpenDialog(undefined)} />
+        <AddToDataset
+          address={address}
+          runIds={[...selectedIds]}
+          onClose={() => setOpenDialog(undefined)}
+        />
       )}
       {openDialog === "queue" && (
-        <AddToQueue ids={[...ids]} onClose={() => setOpenDialog(undefined)} />
+        <AddToQueue runIds={[...selectedIds]} onClose={() => setOpenDialog(undefined)} />
       )}
     </footer>
   );

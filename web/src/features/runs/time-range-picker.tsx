@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Chart } from "../../components/chart/chart.tsx";
 import { createRunCountsQuery } from "./queries.ts";
 import type { RunListSearch } from "./run-list-search.ts";
-import { isPreset, timePresets, toUrlRange, toLocalInput } from "./time-range.ts";
+import { isPreset, timePresets, toUrlRange, toDateTimeInputValue } from "./time-range.ts";
 import type { TimeRange } from "./time-range.ts";
 
-type Times = Pick<RunListSearch, "last" | "from" | "to">;
+type TimeRangeSearch = Pick<RunListSearch, "last" | "from" | "to">;
 
 interface TimeRangePickerProps {
-  readonly times: Times;
-  readonly onTimes: (times: Times) => void;
+  readonly times: TimeRangeSearch;
+  readonly onTimes: (times: TimeRangeSearch) => void;
 }
 
 /** Selects the time range of the list: a predefined range that ends now, or a custom range. */
@@ -50,7 +50,7 @@ export const TimeRangePicker = ({ times, onTimes }: TimeRangePickerProps) => {
             className="control"
             aria-label="Start of the time range"
             step="1"
-            value={toLocalInput(times.from)}
+            value={toDateTimeInputValue(times.from)}
             onChange={({ target }) => setRangeEnd("from", target.value)}
           />
           –
@@ -59,7 +59,7 @@ export const TimeRangePicker = ({ times, onTimes }: TimeRangePickerProps) => {
             className="control"
             aria-label="End of the time range"
             step="1"
-            value={toLocalInput(times.to)}
+            value={toDateTimeInputValue(times.to)}
             onChange={({ target }) => setRangeEnd("to", target.value)}
           />
           <Button size="compact-xs" variant="subtle" onClick={() => onTimes({})}>
@@ -74,16 +74,16 @@ export const TimeRangePicker = ({ times, onTimes }: TimeRangePickerProps) => {
 /** The number of runs over time, regardless of the filter. Dragging across it selects the time range. */
 export const RunHistogram = ({
   projectId,
-  isRoot,
+  isRootOnly,
   range,
   onTimes,
 }: {
   readonly projectId: string;
-  readonly isRoot: boolean;
+  readonly isRootOnly: boolean;
   readonly range: TimeRange;
-  readonly onTimes: (times: Times) => void;
+  readonly onTimes: (times: TimeRangeSearch) => void;
 }) => {
-  const { data, error } = useQuery(createRunCountsQuery(projectId, isRoot, range));
+  const { data, error } = useQuery(createRunCountsQuery(projectId, isRootOnly, range));
   if (error !== null) {
     return <p className="histogram-note bad">{error.message}</p>;
   }
@@ -94,7 +94,7 @@ export const RunHistogram = ({
   }
   return (
     <Chart
-      label={isRoot ? "Traces over time (unfiltered)" : "Runs over time (unfiltered)"}
+      label={isRootOnly ? "Traces over time (unfiltered)" : "Runs over time (unfiltered)"}
       positions={data.bucketStarts}
       series={[
         { label: "Failed", values: data.failed, color: "--bad", kind: "stack" },

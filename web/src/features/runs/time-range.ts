@@ -52,7 +52,7 @@ export function toUrlRange(a: number, b: number): { readonly from: string; reado
 }
 
 /** Formats a time for an `<input type="datetime-local">`, in the browser's time zone. */
-export function toLocalInput(iso: string | undefined): string {
+export function toDateTimeInputValue(iso: string | undefined): string {
   if (iso === undefined) {
     return "";
   }

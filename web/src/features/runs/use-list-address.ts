@@ -58,14 +58,14 @@ export function useListAddress(projectId: string) {
     };
   }, [projectId, filter, all, last, from, to, sort, now]);
   const selectedText = selected.join(",");
-  const ids = useMemo(
+  const selectedIds = useMemo(
     () => largeSelection ?? new Set(selectedText === "" ? [] : selectedText.split(",")),
     [largeSelection, selectedText],
   );
-  const select = (next: ReadonlySet<string>): void => {
-    const isLarge = next.size > maxUrlSelection;
-    setLargeSelection(isLarge ? next : undefined);
-    change({ selected: isLarge || next.size === 0 ? undefined : [...next] });
+  const changeSelection = (newSelection: ReadonlySet<string>): void => {
+    const isLarge = newSelection.size > maxUrlSelection;
+    setLargeSelection(isLarge ? newSelection : undefined);
+    change({ selected: isLarge || newSelection.size === 0 ? undefined : [...newSelection] });
   };
-  return { query, change, ids, select };
+  return { query, change, ids: selectedIds, select: changeSelection };
 }

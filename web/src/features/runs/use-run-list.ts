@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { pauseRows, toLiveRows } from "./live-rows.ts";
+import { toPausedView, toLiveRows } from "./live-rows.ts";
 import type { PausedView } from "./live-rows.ts";
 import { createNewestRunsQuery, createRunPagesQuery } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
@@ -29,7 +29,7 @@ export interface RunList {
 }
 
 /** Each poll also reads this many rows from the top again, so that the list shows when these runs end. */
-const polledRows = 100;
+const polledRowCount = 100;
 /** After this many consecutive pages that are not full, the search pauses until the user continues it. */
 const maxPartialPages = 40;
 
@@ -42,17 +42,17 @@ export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
     [pages.data],
   );
   const isLive = query.sort === "start" && query.order === "desc" && query.range.toMs === undefined;
-  const sinceMs = loadedPages.flat().slice(0, polledRows).at(-1)?.startMs;
-  const newest = useQuery({
+  const sinceMs = loadedPages.flat().slice(0, polledRowCount).at(-1)?.startMs;
+  const newestQuery = useQuery({
     ...createNewestRunsQuery(query, sinceMs),
     enabled: isLive && pages.data !== undefined,
   });
   const newestRows = useMemo(
     () =>
-      isLive && newest.data !== undefined
-        ? { items: newest.data.items, hasMore: newest.data.next !== undefined }
+      isLive && newestQuery.data !== undefined
+        ? { items: newestQuery.data.items, hasMore: newestQuery.data.next !== undefined }
         : undefined,
-    [isLive, newest.data],
+    [isLive, newestQuery.data],
   );
   // Ignore the paused rows of an earlier query, which had another order or filter.
   const queryText = JSON.stringify(query);
@@ -62,11 +62,11 @@ export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
   }>();
   const paused = pausedQuery?.queryText === queryText ? pausedQuery.view : undefined;
   const liveRows = useMemo(
-    () => toLiveRows({ pages: loadedPages, newest: newestRows, paused }),
+    () => toLiveRows({ pages: loadedPages, latestPoll: newestRows, pausedView: paused }),
     [loadedPages, newestRows, paused],
   );
   if (isPaused && paused === undefined && liveRows.rows.length > 0) {
-    setPausedQuery({ queryText, view: pauseRows(liveRows.rows) });
+    setPausedQuery({ queryText, view: toPausedView(liveRows.rows) });
   } else if (!isPaused && pausedQuery !== undefined) {
     setPausedQuery(undefined);
   }
@@ -81,17 +81,17 @@ export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
   const lastPage = pages.data?.pages.at(-1);
   const partialPageCount = countPartialPages(pages.data?.pages ?? []);
   const [allowedPartialPages, setAllowedPartialPages] = useState(maxPartialPages);
-  const isContinuing =
+  const shouldContinueSearch =
     hasNextPage && lastPage?.isShort === true && partialPageCount <= allowedPartialPages;
   useEffect(() => {
     // The server's time limit ended the search before the page was full: continue it.
-    if (isContinuing && !isFetchingNextPage && error === null) {
+    if (shouldContinueSearch && !isFetchingNextPage && error === null) {
       void fetchNextPage();
     }
-  }, [isContinuing, isFetchingNextPage, fetchNextPage, error]);
+  }, [shouldContinueSearch, isFetchingNextPage, fetchNextPage, error]);
   return {
     rows: pages.data === undefined ? undefined : liveRows.rows,
-    error: error ?? newest.error,
+    error: error ?? newestQuery.error,
     hasMore: hasNextPage,
     loadMore: () => {
       if (!isFetchingNextPage && hasNextPage && lastPage?.isShort !== true) {

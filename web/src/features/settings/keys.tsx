@@ -27,7 +27,7 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
   const [keyToRevoke, setKeyToRevoke] = useState<ListedKey>();
   const queryClient = useQueryClient();
   return (
-    <FormSection title="API keys" about={facts.needsKey ? keyRequiredHint : openServerHint}>
+    <FormSection title="API keys" description={facts.needsKey ? keyRequiredHint : openServerHint}>
       <NewKey facts={facts} />
       {keys === undefined && error === null && <Loading resourceName="API keys" />}
       {keys === undefined && error !== null && (

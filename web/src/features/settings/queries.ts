@@ -115,15 +115,15 @@ export const createStorageQuery = (offset: number) =>
       // One project more than is shown: if it exists, another page follows.
       const path = `${toEndpointPath("/ui/storage")}?limit=${storagePageSize + 1}&offset=${offset}`;
       const usage = (await getJson(path, signal)) as JsonObject;
-      const files = usage["attachments"] as JsonObject;
+      const attachmentUsage = usage["attachments"] as JsonObject;
       const projects = usage["projects"] as readonly JsonObject[];
       return {
         databaseBytes: Number(usage["database_bytes"]),
         freeBytes: Number(usage["free_bytes"]),
         attachments: {
-          count: Number(files["count"]),
-          bytes: Number(files["bytes"]),
-          isComplete: files["is_complete"] === true,
+          count: Number(attachmentUsage["count"]),
+          bytes: Number(attachmentUsage["bytes"]),
+          isComplete: attachmentUsage["is_complete"] === true,
         },
         projects: projects.slice(0, storagePageSize).map((project) => ({
           projectId: String(project["project_id"]),

@@ -25,7 +25,7 @@ export const Retention = () => {
   const { mutateAsync } = useMutation({
     mutationFn: (rule: { projectId: string | null; days: number | null | undefined }) =>
       setRetention(rule.projectId, rule.days),
-    onSuccess: (changed) => queryClient.setQueryData(retentionQuery.queryKey, changed),
+    onSuccess: (newRules) => queryClient.setQueryData(retentionQuery.queryKey, newRules),
   });
   const formatProject = (id: string | null): string =>
     id === null
@@ -34,7 +34,7 @@ export const Retention = () => {
   return (
     <FormSection
       title="Retention"
-      about="Runs are kept forever unless you set a retention period. Older runs are deleted, with their feedback, attachments and queue entries. The rule of a project overrides the rule for all projects."
+      description="Runs are kept forever unless you set a retention period. Older runs are deleted, with their feedback, attachments and queue entries. The rule of a project overrides the rule for all projects."
     >
       {rules === undefined && error === null && <Loading resourceName="the retention rules" />}
       {rules === undefined && error !== null && (

@@ -15,7 +15,7 @@ export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
   return (
     <FormSection
       title="Tenants"
-      about="Each tenant has its own projects, datasets, prompts and keys, and can't access those of other tenants."
+      description="Each tenant has its own projects, datasets, prompts and keys, and can't access those of other tenants."
     >
       {tenants === undefined && error === null && <Loading resourceName="tenants" />}
       {tenants === undefined && error !== null && (

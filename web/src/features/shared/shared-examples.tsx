@@ -48,7 +48,7 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
           rows={rows}
           getRowId={({ id }) => id}
           columns={columns}
-          renderLink={toLink(token)}
+          renderLink={createLinkRenderer(token)}
           openId={search.example}
           hasMore={pages.hasNextPage}
           onLoadMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
@@ -77,7 +77,7 @@ export const SharedExamples = ({ token }: { readonly token: string }) => {
   );
 };
 
-const toLink =
+const createLinkRenderer =
   (token: string) =>
   ({ id }: Example, linkProps: RowLinkProps): ReactNode => (
     <Link
@@ -102,7 +102,7 @@ const columns: readonly Column<Example>[] = [
     title: "Inputs",
     width: 200,
     grow: 1,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ inputs }) => <PayloadCell value={inputs} />,
   },
   {
@@ -110,7 +110,7 @@ const columns: readonly Column<Example>[] = [
     title: "Reference outputs",
     width: 200,
     grow: 1,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ outputs }) => <PayloadCell value={outputs} />,
   },
   {

@@ -46,7 +46,7 @@ export const SharedRun = () => {
 };
 
 const RunTabs = ({ run }: { readonly run: TraceRunDetails }) => {
-  const [view, setView] = useState<PayloadMode>();
+  const [payloadMode, setPayloadMode] = useState<PayloadMode>();
   return (
     <Tabs defaultValue="data" keepMounted={false}>
       <Tabs.List className="panel-tabs">
@@ -56,7 +56,7 @@ const RunTabs = ({ run }: { readonly run: TraceRunDetails }) => {
         {run.files.length > 0 && <Tabs.Tab value="files">Files</Tabs.Tab>}
       </Tabs.List>
       <Tabs.Panel value="data">
-        <RunData details={run} view={view} onView={setView} />
+        <RunData details={run} payloadMode={payloadMode} onView={setPayloadMode} />
       </Tabs.Panel>
       <Tabs.Panel value="events">
         <EventsTab details={run} />

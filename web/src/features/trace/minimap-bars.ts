@@ -28,33 +28,33 @@ export function toMinimapBars(
   {
     fullRange,
     width,
-    lanes,
+    laneCount,
     now,
   }: {
     readonly fullRange: TimeWindow;
     readonly width: number;
-    readonly lanes: number;
+    readonly laneCount: number;
     /** The time at which the bars of runs that have not ended stop, in microseconds since the model's `baseMicros`. */
     readonly now: number;
   },
 ): readonly MinimapBar[] {
   const { order, depths, starts, statuses } = model;
-  const pixelsPerMicro = width / (fullRange.to - fullRange.from);
-  const drawnTo = new Float64Array(lanes).fill(-1);
+  const pixelsPerMicrosecond = width / (fullRange.to - fullRange.from);
+  const drawnUntilX = new Float64Array(laneCount).fill(-1);
   const bars: MinimapBar[] = [];
-  const errors = new Map<number, MinimapBar>();
+  const errorBars = new Map<number, MinimapBar>();
   for (const run of order) {
-    const lane = Math.min(depths[run] ?? 0, lanes - 1);
+    const lane = Math.min(depths[run] ?? 0, laneCount - 1);
     const start = starts[run] ?? 0;
-    const x = (start - fullRange.from) * pixelsPerMicro;
-    const barWidth = Math.max(1, (computeEnd(model, run, now) - start) * pixelsPerMicro);
+    const x = (start - fullRange.from) * pixelsPerMicrosecond;
+    const barWidth = Math.max(1, (computeEnd(model, run, now) - start) * pixelsPerMicrosecond);
     if (statuses[run] === statusCodes.error) {
-      errors.set(lane * width + Math.floor(x), { x, width: barWidth, lane, run, isError: true });
+      errorBars.set(lane * width + Math.floor(x), { x, width: barWidth, lane, run, isError: true });
     }
-    if (x + barWidth > (drawnTo[lane] ?? 0) + 0.5) {
+    if (x + barWidth > (drawnUntilX[lane] ?? 0) + 0.5) {
       bars.push({ x, width: barWidth, lane, run, isError: false });
-      drawnTo[lane] = x + barWidth;
+      drawnUntilX[lane] = x + barWidth;
     }
   }
-  return [...bars, ...errors.values()];
+  return [...bars, ...errorBars.values()];
 }

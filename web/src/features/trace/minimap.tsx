@@ -28,9 +28,9 @@ export const Minimap = ({
   const toTime = (share: number): number =>
     fullRange.from + share * (fullRange.to - fullRange.from);
   const createDrag =
-    (fixed: number) =>
-    (to: number): TimeWindow =>
-      createWindow(toTime(fixed), toTime(to), fullRange);
+    (fixedShare: number) =>
+    (draggedShare: number): TimeWindow =>
+      createWindow(toTime(fixedShare), toTime(draggedShare), fullRange);
   const onPointerDown = (event: PointerEvent): void => {
     event.currentTarget.setPointerCapture(event.pointerId);
     const share = computeShare(event);
@@ -106,7 +106,7 @@ const MinimapPicture = ({
     const getColor = createColorLookup(canvas);
     const lanes = countLanes(model);
     const laneHeight = minimapHeight / lanes;
-    for (const bar of toMinimapBars(model, { fullRange, width, lanes, now })) {
+    for (const bar of toMinimapBars(model, { fullRange, width, laneCount: lanes, now })) {
       context.fillStyle = getColor(bar.isError ? "bad" : `type-${model.types[bar.run] ?? ""}`);
       context.fillRect(bar.x, bar.lane * laneHeight + 0.5, bar.width, laneHeight - 1);
     }

@@ -42,8 +42,8 @@ export const createTraceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ["trace", traceId],
     queryFn: async ({ signal, client, queryKey }) => {
-      const loaded = client.getQueryData<LoadedTrace>(queryKey);
-      return readTrace(traceId, loaded, signal);
+      const loadedTrace = client.getQueryData<LoadedTrace>(queryKey);
+      return readTrace(traceId, loadedTrace, signal);
     },
     // Comparing two models would read every run. Instead, `growTrace` returns the same model if nothing changed.
     structuralSharing: false,
@@ -64,23 +64,25 @@ async function readTrace(
   signal: AbortSignal,
 ): Promise<LoadedTrace> {
   const isNew = loaded === undefined || loaded.model.count === 0;
-  const since = isNew ? "" : `&since=${loaded.mark}`;
+  const sinceParameter = isNew ? "" : `&since=${loaded.mark}`;
   const pages: TraceColumns[] = [];
-  let runs = isNew ? 0 : loaded.model.count;
-  let after = "";
+  let runCount = isNew ? 0 : loaded.model.count;
+  let cursorParameter = "";
   do {
     const path = toEndpointPath("/ui/traces/:id", { id: traceId });
     // Sequential: each response contains the cursor of the next page.
-    const page = parseTraceColumns(await getJson(`${path}?${after}${since}`, signal));
+    const page = parseTraceColumns(
+      await getJson(`${path}?${cursorParameter}${sinceParameter}`, signal),
+    );
     pages.push(page);
-    runs += page.count;
-    after = page.next === undefined ? "" : `after=${page.next}`;
-  } while (after !== "" && runs < traceRunLimit);
+    runCount += page.count;
+    cursorParameter = page.next === undefined ? "" : `after=${page.next}`;
+  } while (cursorParameter !== "" && runCount < traceRunLimit);
   return {
     model: growTrace(isNew ? undefined : loaded.model, pages),
     // Use the mark of the first page, so that the next request also finds runs that changed during this one.
     mark: pages[0]?.mark ?? 0,
-    isTruncated: after !== "" || (!isNew && loaded.isTruncated),
+    isTruncated: cursorParameter !== "" || (!isNew && loaded.isTruncated),
     readMs: Date.now(),
   };
 }
@@ -103,7 +105,7 @@ export interface TraceRunDetails extends RunDetails {
 }
 
 /** How often a run is queried again while it has not ended. */
-const openRunRefreshMs = 2_000;
+const unfinishedRunRefreshMs = 2_000;
 
 export const createTraceRunQuery = (id: string) =>
   queryOptions({
@@ -111,7 +113,7 @@ export const createTraceRunQuery = (id: string) =>
     queryFn: async ({ signal }) => readRun(toEndpointPath("/ui/trace-runs/:id", { id }), signal),
     structuralSharing: false,
     refetchInterval: ({ state: { data } }) =>
-      data?.status === "pending" ? openRunRefreshMs : false,
+      data?.status === "pending" ? unfinishedRunRefreshMs : false,
   });
 
 /** The run that a share token gives access to. */
@@ -127,18 +129,18 @@ async function readRun(path: string, signal: AbortSignal): Promise<TraceRunDetai
   const value = (await openDocument(await blob.arrayBuffer())) as Readonly<Record<string, unknown>>;
   const readText = (name: string): string | undefined =>
     typeof value[name] === "string" ? value[name] : undefined;
-  const count = (name: string): number => Number(value[name] ?? 0);
-  const firstToken = readText("first_token_time");
+  const readCount = (name: string): number => Number(value[name] ?? 0);
+  const firstTokenTime = readText("first_token_time");
   return {
     ...parseRunDetails(value),
     files: parseAttachments(value["s3_urls"]),
     projectId: readText("session_id"),
     referenceExampleId: readText("reference_example_id"),
-    firstTokenMs: firstToken === undefined ? undefined : Date.parse(firstToken),
+    firstTokenMs: firstTokenTime === undefined ? undefined : Date.parse(firstTokenTime),
     tokens: {
-      prompt: count("prompt_tokens"),
-      completion: count("completion_tokens"),
-      total: count("total_tokens"),
+      prompt: readCount("prompt_tokens"),
+      completion: readCount("completion_tokens"),
+      total: readCount("total_tokens"),
     },
     cost: readText("total_cost"),
     serialized: value["serialized"] ?? undefined,

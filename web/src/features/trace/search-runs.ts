@@ -23,13 +23,13 @@ export function searchRuns(model: TraceModel, text: string): readonly number[] {
   const haystack = searchTexts.get(model) ?? createSearchText(model);
   searchTexts.set(model, haystack);
   const matches: number[] = [];
-  let rank = 0;
+  let lineIndex = 0;
   for (let offset = haystack.text.indexOf(needle); offset >= 0;) {
-    while ((haystack.ends[rank] ?? 0) <= offset) {
-      rank += 1;
+    while ((haystack.ends[lineIndex] ?? 0) <= offset) {
+      lineIndex += 1;
     }
-    matches.push(model.order[rank] ?? 0);
-    offset = haystack.text.indexOf(needle, haystack.ends[rank]);
+    matches.push(model.order[lineIndex] ?? 0);
+    offset = haystack.text.indexOf(needle, haystack.ends[lineIndex]);
   }
   return matches;
 }

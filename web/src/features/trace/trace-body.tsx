@@ -25,7 +25,7 @@ export const TraceBody = ({
   const [collapsedIds, setCollapsedIds] = useState<ReadonlySet<string>>(new Set());
   const view = useTraceView(trace, traceId, { search, collapsedIds });
   const searchRef = useRef<HTMLInputElement>(null);
-  const selected = model.indexById.get(runId) ?? model.order[0] ?? 0;
+  const selectedRun = model.indexById.get(runId) ?? model.order[0] ?? 0;
   const { fullRange, matches, facts } = view;
   const onSelect = useCallback(
     (run: number) => {
@@ -34,7 +34,9 @@ export const TraceBody = ({
       const collapsedAncestors = findCollapsedAncestors(model, run, collapsedIds);
       if (collapsedAncestors.length > 0) {
         setCollapsedIds(
-          new Set([...collapsedIds].filter((closedId) => !collapsedAncestors.includes(closedId))),
+          new Set(
+            [...collapsedIds].filter((collapsedId) => !collapsedAncestors.includes(collapsedId)),
+          ),
         );
       }
     },
@@ -42,11 +44,11 @@ export const TraceBody = ({
   );
   const onFold = (run: number): void => {
     const id = model.ids[run] ?? "";
-    const next = new Set(collapsedIds);
-    if (!next.delete(id)) {
-      next.add(id);
+    const newCollapsedIds = new Set(collapsedIds);
+    if (!newCollapsedIds.delete(id)) {
+      newCollapsedIds.add(id);
     }
-    setCollapsedIds(next);
+    setCollapsedIds(newCollapsedIds);
   };
   const onWindow = useCallback(
     (window: TimeWindow) => change({ zoom: formatZoom(window, fullRange) }),
@@ -59,22 +61,22 @@ export const TraceBody = ({
   const onStep = (kind: keyof typeof runsByKind, by: 1 | -1): void => {
     const runs = runsByKind[kind];
     // The slowest runs are visited from slowest to fastest, the others in the order of the tree.
-    const rank = runs.indexOf(selected);
-    const next =
+    const rank = runs.indexOf(selectedRun);
+    const nextRun =
       kind === "slow"
         ? runs[(rank + by + runs.length) % Math.max(1, runs.length)]
-        : findNextRun(model, runs, { from: selected, by });
-    if (next !== undefined) {
-      onSelect(next);
+        : findNextRun(model, runs, { from: selectedRun, by });
+    if (nextRun !== undefined) {
+      onSelect(nextRun);
     }
   };
-  useTraceKeys({ view, search, selected, searchRef, change, onStep, onWindow });
+  useTraceKeys({ view, search, selectedRun, searchRef, change, onStep, onWindow });
   return (
     <div className="trace-body">
       <TraceTools
         view={view}
         search={search}
-        selected={selected}
+        selectedRun={selectedRun}
         searchRef={searchRef}
         change={change}
         onStep={onStep}
@@ -84,18 +86,18 @@ export const TraceBody = ({
       <div className="trace">
         <TraceList
           view={view}
-          selected={selected}
+          selectedRun={selectedRun}
           collapsedIds={collapsedIds}
-          collapsedTypes={search.close}
+          collapsedTypesText={search.close}
           searchText={search.find ?? ""}
           onSelect={onSelect}
           onFold={onFold}
           onWindow={onWindow}
         />
         <RunPanel
-          runId={model.ids[selected] ?? runId}
+          runId={model.ids[selectedRun] ?? runId}
           view={view}
-          run={selected}
+          runIndex={selectedRun}
           search={search}
           change={change}
         />

@@ -42,14 +42,14 @@ export function parseTraceColumns(value: unknown): TraceColumns {
     "next"
   >;
   const { count, far, ids, parents, name, type, start, end } = columns;
-  const isFullRange =
+  const hasValidColumns =
     typeof far === "string" &&
     typeof ids === "string" &&
     ids.length === count * idLength &&
     [parents, name, type, start, end].every(
       (column) => Array.isArray(column) && column.length === count,
     );
-  if (!isFullRange) {
+  if (!hasValidColumns) {
     throw new TypeError("The response is not a page of a trace.");
   }
   return { ...columns, next: typeof next === "string" ? next : undefined };

@@ -38,11 +38,11 @@ export function computeSelfTimes(model: TraceModel, now: number): Float64Array {
 export function findSlowest(selfTimes: Float64Array, limit: number): readonly number[] {
   const slowest: number[] = [];
   for (let run = 0; run < selfTimes.length; run += 1) {
-    const time = selfTimes[run] ?? 0;
+    const selfTime = selfTimes[run] ?? 0;
     const last = slowest.at(-1);
-    if (time > 0 && (slowest.length < limit || time > (selfTimes[last ?? 0] ?? 0))) {
-      const at = slowest.findIndex((other) => (selfTimes[other] ?? 0) < time);
-      slowest.splice(at < 0 ? slowest.length : at, 0, run);
+    if (selfTime > 0 && (slowest.length < limit || selfTime > (selfTimes[last ?? 0] ?? 0))) {
+      const insertIndex = slowest.findIndex((other) => (selfTimes[other] ?? 0) < selfTime);
+      slowest.splice(insertIndex < 0 ? slowest.length : insertIndex, 0, run);
       slowest.length = Math.min(slowest.length, limit);
     }
   }
@@ -50,7 +50,7 @@ export function findSlowest(selfTimes: Float64Array, limit: number): readonly nu
 }
 
 /** The indexes of the failed runs, in tree order. */
-export const findErrors = ({ order, statuses }: TraceModel): readonly number[] =>
+export const findFailedRuns = ({ order, statuses }: TraceModel): readonly number[] =>
   [...order].filter((run) => statuses[run] === statusCodes.error);
 
 /**

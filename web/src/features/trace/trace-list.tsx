@@ -13,9 +13,9 @@ const rowsPerPage = 15;
 
 interface TraceListProps {
   readonly view: TraceView;
-  readonly selected: number;
+  readonly selectedRun: number;
   readonly collapsedIds: ReadonlySet<string>;
-  readonly collapsedTypes: string | undefined;
+  readonly collapsedTypesText: string | undefined;
   readonly searchText: string;
   readonly onSelect: (run: number) => void;
   readonly onFold: (run: number) => void;
@@ -24,9 +24,9 @@ interface TraceListProps {
 
 /** The tree of a trace with its bars on one time scale: a virtual list, which renders only the rows in view. */
 export const TraceList = (props: TraceListProps) => {
-  const { view, selected, onSelect, onFold, onWindow } = props;
-  const { model, visible, window, fullRange } = view;
-  const { runs } = visible;
+  const { view, selectedRun, onSelect, onFold, onWindow } = props;
+  const { model, visibleRuns, window, fullRange } = view;
+  const { runs } = visibleRuns;
   const scroller = useRef<HTMLDivElement>(null);
   // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
@@ -35,7 +35,7 @@ export const TraceList = (props: TraceListProps) => {
     estimateSize: () => rowHeight,
     overscan: 10,
   });
-  const selectedRow = useMemo(() => runs.indexOf(selected), [runs, selected]);
+  const selectedRow = useMemo(() => runs.indexOf(selectedRun), [runs, selectedRun]);
   useEffect(() => {
     if (selectedRow >= 0) {
       virtualizer.scrollToIndex(selectedRow, { align: "auto" });
@@ -48,26 +48,26 @@ export const TraceList = (props: TraceListProps) => {
     if (event.ctrlKey || event.metaKey || event.altKey) {
       return;
     }
-    const next = findNextRow(event.key, {
+    const nextRow = findNextRow(event.key, {
       current: selectedRow,
       count: runs.length,
       pageSize: rowsPerPage,
     });
-    const expanded = isExpanded(selected);
-    if (next !== undefined && runs[next] !== undefined) {
-      onSelect(runs[next]);
+    const isSelectedExpanded = isExpanded(selectedRun);
+    if (nextRow !== undefined && runs[nextRow] !== undefined) {
+      onSelect(runs[nextRow]);
     } else if (
       event.key === "ArrowLeft" &&
-      expanded !== true &&
-      (model.parents[selected] ?? -1) >= 0
+      isSelectedExpanded !== true &&
+      (model.parents[selectedRun] ?? -1) >= 0
     ) {
-      onSelect(model.parents[selected] ?? selected);
+      onSelect(model.parents[selectedRun] ?? selectedRun);
     } else if (
-      (event.key === "ArrowLeft" && expanded === true) ||
-      (event.key === "ArrowRight" && expanded === false) ||
-      (event.key === "Enter" && expanded !== undefined)
+      (event.key === "ArrowLeft" && isSelectedExpanded === true) ||
+      (event.key === "ArrowRight" && isSelectedExpanded === false) ||
+      (event.key === "Enter" && isSelectedExpanded !== undefined)
     ) {
-      onFold(selected);
+      onFold(selectedRun);
     } else {
       return;
     }
@@ -78,8 +78,9 @@ export const TraceList = (props: TraceListProps) => {
     const id = element?.closest<HTMLElement>("[data-run]")?.dataset["run"];
     const run = id === undefined ? undefined : model.indexById.get(id);
     if (run !== undefined) {
-      const isFold = element?.closest("[data-fold]") !== null && isExpanded(run) !== undefined;
-      (isFold ? onFold : onSelect)(run);
+      const isFoldToggle =
+        element?.closest("[data-fold]") !== null && isExpanded(run) !== undefined;
+      (isFoldToggle ? onFold : onSelect)(run);
     }
   };
   return (
@@ -90,7 +91,7 @@ export const TraceList = (props: TraceListProps) => {
         ref={scroller}
         role="tree"
         aria-label="Runs of the trace"
-        aria-activedescendant={`run-${model.ids[selected] ?? ""}`}
+        aria-activedescendant={`run-${model.ids[selectedRun] ?? ""}`}
         tabIndex={0}
         onKeyDown={onKeyDown}
         onClick={onClick}
@@ -102,8 +103,8 @@ export const TraceList = (props: TraceListProps) => {
 };
 
 /** Returns a function that says whether a run is expanded; `undefined` for a run without children. */
-function useIsExpanded({ view: { model }, collapsedIds, collapsedTypes }: TraceListProps) {
-  const types = useMemo(() => splitList(collapsedTypes), [collapsedTypes]);
+function useIsExpanded({ view: { model }, collapsedIds, collapsedTypesText }: TraceListProps) {
+  const types = useMemo(() => splitList(collapsedTypesText), [collapsedTypesText]);
   return (run: number): boolean | undefined =>
     (model.subtreeSizes[run] ?? 1) < 2
       ? undefined
@@ -112,7 +113,7 @@ function useIsExpanded({ view: { model }, collapsedIds, collapsedTypes }: TraceL
 
 const TraceRows = ({
   view,
-  selected,
+  selectedRun,
   searchText,
   virtualizer,
   isExpanded,
@@ -120,23 +121,23 @@ const TraceRows = ({
   readonly virtualizer: ReturnType<typeof useVirtualizer<HTMLDivElement, Element>>;
   readonly isExpanded: (run: number) => boolean | undefined;
 }) => {
-  const { model, visible, facts, path, matches, window, now } = view;
+  const { model, visibleRuns, facts, path, matches, window, now } = view;
   const matchingRuns = useMemo(() => new Set(matches), [matches]);
   return (
     <div className="rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
       {virtualizer.getVirtualItems().map(({ index, start }) => {
-        const run = visible.runs[index] ?? 0;
+        const run = visibleRuns.runs[index] ?? 0;
         const slowIndex = facts?.slowest.indexOf(run) ?? -1;
         return (
           <TraceRow
             key={model.ids[run]}
             model={model}
-            run={run}
-            depth={visible.depths[index] ?? 0}
+            runIndex={run}
+            depth={visibleRuns.depths[index] ?? 0}
             offsetTop={start}
             now={now}
             window={window}
-            isSelected={run === selected}
+            isSelected={run === selectedRun}
             isExpanded={isExpanded(run)}
             slowRank={slowIndex < 0 ? undefined : slowIndex + 1}
             criticalIntervals={path.get(run)}

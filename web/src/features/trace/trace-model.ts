@@ -63,15 +63,15 @@ export function growTrace(
   model: TraceModel | undefined,
   pages: readonly TraceColumns[],
 ): TraceModel {
-  const previous = model === undefined ? undefined : drafts.get(model);
+  const previousDraft = model === undefined ? undefined : drafts.get(model);
   if (model !== undefined && pages.every(({ count }) => count === 0)) {
     return model;
   }
-  const draft = previous === undefined ? createDraft() : copyDraft(previous);
+  const draft = previousDraft === undefined ? createDraft() : copyDraft(previousDraft);
   pages.filter(({ count }) => count > 0).forEach((page) => addPage(draft, page));
-  const grown = buildModel(draft);
-  drafts.set(grown, draft);
-  return grown;
+  const grownModel = buildModel(draft);
+  drafts.set(grownModel, draft);
+  return grownModel;
 }
 
 export const readStatus = (model: TraceModel, run: number): TraceStatus =>
@@ -130,7 +130,7 @@ function addPage(draft: TraceDraft, page: TraceColumns): void {
     draft.baseMicros = page.baseMicros;
   }
   const shiftMicros = page.baseMicros - draft.baseMicros;
-  const errors = new Set(page.errors);
+  const failedIndexes = new Set(page.errors);
   const allIds = page.ids + page.far;
   const readId = (index: number): string => allIds.slice(index * idLength, (index + 1) * idLength);
   for (let index = 0; index < page.count; index += 1) {
@@ -146,7 +146,7 @@ function addPage(draft: TraceDraft, page: TraceColumns): void {
     draft.starts[runIndex] = (page.start[index] ?? 0) + shiftMicros;
     draft.ends[runIndex] = end === null ? Number.NaN : end + shiftMicros;
     const statusWithoutError = end === null ? statusCodes.pending : statusCodes.success;
-    draft.statuses[runIndex] = errors.has(index) ? statusCodes.error : statusWithoutError;
+    draft.statuses[runIndex] = failedIndexes.has(index) ? statusCodes.error : statusWithoutError;
     setOrDelete(draft.tokens, runIndex, page.tokens[index]);
     setOrDelete(draft.costs, runIndex, page.cost[index]);
     const firstToken = page.firstToken[index];

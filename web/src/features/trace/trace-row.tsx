@@ -16,7 +16,7 @@ const maxIndentLevels = 16;
 
 export interface TraceRowProps {
   readonly model: TraceModel;
-  readonly run: number;
+  readonly runIndex: number;
   readonly depth: number;
   readonly offsetTop: number;
   readonly now: number;
@@ -33,10 +33,10 @@ export interface TraceRowProps {
 
 /** The row of a run: its name, indented by depth, and its bar on the time scale. */
 export const TraceRow = memo((props: TraceRowProps) => {
-  const { model, run, depth, offsetTop, now, isSelected, isExpanded, isMatch } = props;
-  const id = model.ids[run] ?? "";
-  const status = readStatus(model, run);
-  const duration = computeEnd(model, run, now) - (model.starts[run] ?? 0);
+  const { model, runIndex, depth, offsetTop, now, isSelected, isExpanded, isMatch } = props;
+  const id = model.ids[runIndex] ?? "";
+  const status = readStatus(model, runIndex);
+  const durationMicros = computeEnd(model, runIndex, now) - (model.starts[runIndex] ?? 0);
   return (
     <div
       id={`run-${id}`}
@@ -54,7 +54,7 @@ export const TraceRow = memo((props: TraceRowProps) => {
         style={{ paddingLeft: Math.min(depth, maxIndentLevels) * indentPixels }}
       >
         <span className="tree-fold" data-fold data-open={isExpanded} aria-hidden="true" />
-        <RunTypeBadge type={model.types[run] ?? ""} />
+        <RunTypeBadge type={model.types[runIndex] ?? ""} />
         <RunName {...props} />
         {status === "error" && <span className="error-mark">Error</span>}
         {props.slowRank !== undefined && (
@@ -66,14 +66,14 @@ export const TraceRow = memo((props: TraceRowProps) => {
       </span>
       <Bar {...props} />
       <span className="tree-time">
-        {status === "pending" ? "running" : formatDuration(duration / 1_000)}
+        {status === "pending" ? "running" : formatDuration(durationMicros / 1_000)}
       </span>
     </div>
   );
 });
 
-const RunName = ({ model, run, searchText, isMatch }: TraceRowProps) => {
-  const name = toVisibleText(model.names[run] ?? "");
+const RunName = ({ model, runIndex, searchText, isMatch }: TraceRowProps) => {
+  const name = toVisibleText(model.names[runIndex] ?? "");
   return (
     <bdi className="name">
       {isMatch
@@ -85,10 +85,10 @@ const RunName = ({ model, run, searchText, isMatch }: TraceRowProps) => {
   );
 };
 
-const Bar = ({ model, run, now, window, criticalIntervals }: TraceRowProps) => {
-  const start = model.starts[run] ?? 0;
-  const bar = toBar(window, start, computeEnd(model, run, now));
-  const status = readStatus(model, run);
+const Bar = ({ model, runIndex, now, window, criticalIntervals }: TraceRowProps) => {
+  const start = model.starts[runIndex] ?? 0;
+  const bar = toBar(window, start, computeEnd(model, runIndex, now));
+  const status = readStatus(model, runIndex);
   if (!bar.isVisible) {
     const side = start >= window.to ? "right" : "left";
     return (
@@ -101,19 +101,19 @@ const Bar = ({ model, run, now, window, criticalIntervals }: TraceRowProps) => {
     <span className="tree-bar" aria-hidden="true">
       <span
         className="bar-fill"
-        data-type={model.types[run]}
+        data-type={model.types[runIndex]}
         data-status={status}
-        data-backwards={isBackwards(model, run) || undefined}
-        title={isBackwards(model, run) ? "End precedes start (clock skew)" : undefined}
+        data-backwards={isBackwards(model, runIndex) || undefined}
+        title={isBackwards(model, runIndex) ? "End precedes start (clock skew)" : undefined}
         style={{ left: `${bar.left * 100}%`, width: `${bar.width * 100}%` }}
       />
       {criticalIntervals?.map(({ from, to }) => {
-        const section = toBar(window, from, to);
-        return section.isVisible ? (
+        const sectionBar = toBar(window, from, to);
+        return sectionBar.isVisible ? (
           <span
             key={from}
             className="bar-path"
-            style={{ left: `${section.left * 100}%`, width: `${section.width * 100}%` }}
+            style={{ left: `${sectionBar.left * 100}%`, width: `${sectionBar.width * 100}%` }}
           />
         ) : null;
       })}

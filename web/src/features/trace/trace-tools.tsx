@@ -11,7 +11,7 @@ import type { TraceView } from "./use-trace-view.ts";
 interface TraceToolsProps {
   readonly view: TraceView;
   readonly search: TraceSearch;
-  readonly selected: number;
+  readonly selectedRun: number;
   readonly searchRef: RefObject<HTMLInputElement | null>;
   readonly change: (change: TraceChange) => void;
   readonly onStep: (kind: "match" | "error" | "slow", by: 1 | -1) => void;
@@ -21,7 +21,7 @@ interface TraceToolsProps {
 /** The toolbar of a trace: search, filters, and buttons that select the next error or slow run. */
 export const TraceTools = (props: TraceToolsProps) => {
   const { view, search, change, onStep, onResetZoom } = props;
-  const errors = view.facts?.errors.length ?? 0;
+  const errorCount = view.facts?.errors.length ?? 0;
   return (
     <div className="trace-tools">
       <SearchField {...props} />
@@ -37,7 +37,7 @@ export const TraceTools = (props: TraceToolsProps) => {
         onClick={() => change({ path: search.path === true ? undefined : true })}
       />
       <span className="tool-group">
-        {errors > 0 && (
+        {errorCount > 0 && (
           <Button size="compact-xs" variant="default" onClick={() => onStep("error", 1)}>
             Next error
           </Button>
@@ -55,9 +55,9 @@ export const TraceTools = (props: TraceToolsProps) => {
   );
 };
 
-const SearchField = ({ view, search, selected, searchRef, change, onStep }: TraceToolsProps) => {
-  const matchIndex = view.matches.indexOf(selected);
-  const count = view.matches.length.toLocaleString();
+const SearchField = ({ view, search, selectedRun, searchRef, change, onStep }: TraceToolsProps) => {
+  const matchIndex = view.matches.indexOf(selectedRun);
+  const countText = view.matches.length.toLocaleString();
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
     if (event.key === "Enter") {
       onStep("match", event.shiftKey ? -1 : 1);
@@ -81,7 +81,7 @@ const SearchField = ({ view, search, selected, searchRef, change, onStep }: Trac
       />
       {search.find !== undefined && (
         <output>
-          {matchIndex < 0 ? count : `${(matchIndex + 1).toLocaleString()} of ${count}`}
+          {matchIndex < 0 ? countText : `${(matchIndex + 1).toLocaleString()} of ${countText}`}
           {view.isSearching ? " …" : ""}
         </output>
       )}

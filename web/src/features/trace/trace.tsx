@@ -64,7 +64,7 @@ const TraceSummary = ({
   readonly trace: LoadedTrace;
 }) => {
   const { from, to } = computeFullRange(model, readMs * 1_000 - model.baseMicros);
-  const errors = model.statuses.reduce(
+  const errorCount = model.statuses.reduce(
     (count, status) => count + (status === statusCodes.error ? 1 : 0),
     0,
   );
@@ -77,9 +77,9 @@ const TraceSummary = ({
         {model.count.toLocaleString()} {model.count === 1 ? "run" : "runs"}
       </span>
       <span>{formatDuration((to - from) / 1_000)}</span>
-      {errors > 0 && (
+      {errorCount > 0 && (
         <span className="bad">
-          {errors.toLocaleString()} {errors === 1 ? "error" : "errors"}
+          {errorCount.toLocaleString()} {errorCount === 1 ? "error" : "errors"}
         </span>
       )}
       {tokens > 0 && <span>{pluralize(tokens, "token")}</span>}

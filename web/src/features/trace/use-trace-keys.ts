@@ -12,7 +12,7 @@ import type { TraceView } from "./use-trace-view.ts";
 interface TraceKeysProps {
   readonly view: TraceView;
   readonly search: TraceSearch;
-  readonly selected: number;
+  readonly selectedRun: number;
   readonly searchRef: RefObject<HTMLInputElement | null>;
   readonly change: (change: TraceChange) => void;
   readonly onStep: (kind: "match" | "error" | "slow", by: 1 | -1) => void;
@@ -40,8 +40,12 @@ const focusSearch: TraceAction = ({ searchRef }) => {
 /** The margin shown on each side of a run, as a share of its duration. */
 const marginShare = 0.05;
 
-const zoomToSelected: TraceAction = ({ view: { model, fullRange, now }, selected, onWindow }) => {
-  const [start, end] = [model.starts[selected] ?? 0, computeEnd(model, selected, now)];
+const zoomToSelected: TraceAction = ({
+  view: { model, fullRange, now },
+  selectedRun,
+  onWindow,
+}) => {
+  const [start, end] = [model.starts[selectedRun] ?? 0, computeEnd(model, selectedRun, now)];
   const marginMicros = (end - start) * marginShare;
   onWindow(createWindow(start - marginMicros, end + marginMicros, fullRange));
 };

@@ -6,7 +6,7 @@ import type { LoadedTrace } from "./queries.ts";
 import { searchRuns } from "./search-runs.ts";
 import { computeFullRange } from "./time-scale.ts";
 import type { TimeWindow } from "./time-scale.ts";
-import { findCriticalPath, findErrors, computeSelfTimes, findSlowest } from "./trace-facts.ts";
+import { findCriticalPath, findFailedRuns, computeSelfTimes, findSlowest } from "./trace-facts.ts";
 import type { Interval } from "./trace-facts.ts";
 import type { TraceModel } from "./trace-model.ts";
 import { splitList } from "./trace-search.ts";
@@ -15,7 +15,7 @@ import { toVisibleRuns } from "./visible-runs.ts";
 import type { VisibleRuns } from "./visible-runs.ts";
 
 /** Returns how many of the slowest runs are marked: one fifth of all runs, but at most ten. */
-const countSlowestRuns = (count: number): number => Math.min(10, Math.ceil(count / 5));
+const countSlowestRuns = (runCount: number): number => Math.min(10, Math.ceil(runCount / 5));
 /** The server is searched only after this delay since the last keystroke. */
 const typingDelayMs = 150;
 
@@ -32,7 +32,7 @@ export interface TraceFacts {
 /** The data that the trace page shows, derived from the loaded trace and the URL. */
 export interface TraceView {
   readonly model: TraceModel;
-  readonly visible: VisibleRuns;
+  readonly visibleRuns: VisibleRuns;
   /** `undefined` until computed, which happens after the first paint. */
   readonly facts: TraceFacts | undefined;
   /** The segments of the critical path by run index; empty while the path is not shown. */
@@ -76,7 +76,7 @@ export function useTraceView(
     [model, now, isPathShown],
   );
   const { matches, isSearching } = useMatches(model, traceId, find);
-  return { model, visible, facts, path, matches, isSearching, fullRange, window, now };
+  return { model, visibleRuns: visible, facts, path, matches, isSearching, fullRange, window, now };
 }
 
 const emptyPath: ReadonlyMap<number, readonly Interval[]> = new Map();
@@ -99,7 +99,7 @@ function computeFacts(model: TraceModel, now: number): TraceFacts {
   return {
     selfTimes,
     slowest: findSlowest(selfTimes, countSlowestRuns(model.count)),
-    errors: findErrors(model),
+    errors: findFailedRuns(model),
   };
 }
 
@@ -120,21 +120,21 @@ function useDeferred<Value>(
 /** Finds the runs that match the search: at once by name, and by payload when the server has responded. */
 function useMatches(model: TraceModel, traceId: string, searchText: string) {
   const [text] = useDebouncedValue(searchText, typingDelayMs);
-  const { data: ids, isFetching } = useQuery(createContentSearchQuery(traceId, text));
+  const { data: contentMatchIds, isFetching } = useQuery(createContentSearchQuery(traceId, text));
   const matches = useMemo(() => {
     const nameMatches = searchRuns(model, searchText);
-    if (ids === undefined || text === "" || text !== searchText) {
+    if (contentMatchIds === undefined || text === "" || text !== searchText) {
       return nameMatches;
     }
-    const all = new Set(nameMatches);
-    ids.forEach((id) => {
+    const allMatches = new Set(nameMatches);
+    contentMatchIds.forEach((id) => {
       const run = model.indexById.get(id);
       if (run !== undefined) {
-        all.add(run);
+        allMatches.add(run);
       }
     });
-    return [...all].toSorted((a, b) => (model.ranks[a] ?? 0) - (model.ranks[b] ?? 0));
-  }, [model, searchText, text, ids]);
+    return [...allMatches].toSorted((a, b) => (model.ranks[a] ?? 0) - (model.ranks[b] ?? 0));
+  }, [model, searchText, text, contentMatchIds]);
   return { matches, isSearching: isFetching && text.length >= minContentChars };
 }
 

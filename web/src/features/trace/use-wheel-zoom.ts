@@ -27,14 +27,17 @@ export function useWheelZoom(scroller: RefObject<HTMLElement | null>, target: Zo
     const element = scroller.current;
     const onWheel = (event: WheelEvent): void => {
       const { window, fullRange, onWindow } = latestTarget.current;
-      const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+      const horizontalDelta = event.shiftKey ? event.deltaY : event.deltaX;
       if (event.ctrlKey || event.metaKey) {
         const bounds = element?.querySelector(".tree-bar")?.getBoundingClientRect();
-        const around = bounds === undefined ? 0.5 : (event.clientX - bounds.left) / bounds.width;
+        const pointerShare =
+          bounds === undefined ? 0.5 : (event.clientX - bounds.left) / bounds.width;
         const factor = Math.exp(event.deltaY * sharePerPixel);
-        onWindow(zoom(window, { factor, around: Math.min(1, Math.max(0, around)), fullRange }));
-      } else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
-        onWindow(pan(window, sideways * sharePerPixel, fullRange));
+        onWindow(
+          zoom(window, { factor, around: Math.min(1, Math.max(0, pointerShare)), fullRange }),
+        );
+      } else if (Math.abs(horizontalDelta) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
+        onWindow(pan(window, horizontalDelta * sharePerPixel, fullRange));
       } else {
         return;
       }

@@ -79,8 +79,12 @@ export function findCollapsedAncestors(
   collapsedIds: ReadonlySet<string>,
 ): readonly string[] {
   const ancestorIds: string[] = [];
-  for (let above = parents[run] ?? -1; above >= 0; above = parents[above] ?? -1) {
-    const id = ids[above] ?? "";
+  for (
+    let ancestorRun = parents[run] ?? -1;
+    ancestorRun >= 0;
+    ancestorRun = parents[ancestorRun] ?? -1
+  ) {
+    const id = ids[ancestorRun] ?? "";
     if (collapsedIds.has(id)) {
       ancestorIds.push(id);
     }
@@ -97,8 +101,8 @@ export function findNextRun(
   runs: readonly number[],
   { from, by }: { readonly from: number; readonly by: 1 | -1 },
 ): number | undefined {
-  const sorted = runs.toSorted((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0));
+  const sortedRuns = runs.toSorted((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0));
   const rank = ranks[from] ?? -1;
-  const runsAhead = sorted.filter((run) => Math.sign((ranks[run] ?? 0) - rank) === by);
-  return by === 1 ? (runsAhead[0] ?? sorted[0]) : (runsAhead.at(-1) ?? sorted.at(-1));
+  const runsAhead = sortedRuns.filter((run) => Math.sign((ranks[run] ?? 0) - rank) === by);
+  return by === 1 ? (runsAhead[0] ?? sortedRuns[0]) : (runsAhead.at(-1) ?? sortedRuns.at(-1));
 }

@@ -29,7 +29,10 @@ export const Views = () => {
   const pages = useInfiniteQuery(createViewsQuery(projectId));
   const [dialog, setDialog] = useState<OpenDialog>();
   const columns = useMemo(() => toColumns(setDialog), []);
-  const renderLink = useMemo(() => toLink({ tenantId, projectId }), [tenantId, projectId]);
+  const renderLink = useMemo(
+    () => createLinkRenderer({ tenantId, projectId }),
+    [tenantId, projectId],
+  );
   const close = (): void => setDialog(undefined);
   return (
     <div className="fill">
@@ -98,7 +101,7 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
     ),
     width: 140,
     grow: 2,
-    isNarrow: true,
+    isShownWhenNarrow: true,
   },
   {
     id: "filter",
@@ -145,12 +148,12 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
       </span>
     ),
     width: 130,
-    isNarrow: true,
+    isShownWhenNarrow: true,
   },
 ];
 
 /** Links a row to the runs of its view. A view that the run list can't apply has no link. */
-const toLink = (address: { readonly tenantId: string; readonly projectId: string }) =>
+const createLinkRenderer = (address: { readonly tenantId: string; readonly projectId: string }) =>
   function renderLink(view: View, { className, ...linkProps }: RowLinkProps) {
     return canOpen(view) ? (
       <Link

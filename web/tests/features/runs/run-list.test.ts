@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pauseRows, toLiveRows } from "../../../src/features/runs/live-rows.ts";
+import { toPausedView, toLiveRows } from "../../../src/features/runs/live-rows.ts";
 import {
   createFeedbackCondition,
   createMetadataCondition,
@@ -93,22 +93,22 @@ describe("a live list", () => {
 
   test("adds each new row once, at the top", () => {
     const newest = { items: [run("d", 4), run("c", 3)], hasMore: true };
-    const { rows, hasGap } = toLiveRows({ pages, newest, paused: undefined });
+    const { rows, hasGap } = toLiveRows({ pages, latestPoll: newest, pausedView: undefined });
     expect(rows.map((row) => row.id)).toEqual(["d", "c", "b", "a"]);
     expect(hasGap).toBe(false);
   });
 
   test("counts new rows while it is paused, and still appends older rows", () => {
-    const paused = pauseRows(pages[0] ?? []);
+    const paused = toPausedView(pages[0] ?? []);
     const newest = { items: [run("d", 4), run("late", 2.5), run("c", 3)], hasMore: false };
-    const { rows, newCount } = toLiveRows({ pages, newest, paused });
+    const { rows, newCount } = toLiveRows({ pages, latestPoll: newest, pausedView: paused });
     expect(rows.map((row) => row.id)).toEqual(["c", "b", "a"]);
     expect(newCount).toBe(2);
   });
 
   test("has a gap if the newest page does not reach the loaded rows", () => {
     const newest = { items: [run("z", 9)], hasMore: true };
-    expect(toLiveRows({ pages, newest, paused: undefined }).hasGap).toBe(true);
+    expect(toLiveRows({ pages, latestPoll: newest, pausedView: undefined }).hasGap).toBe(true);
   });
 });
 
@@ -120,14 +120,22 @@ describe("a list in another order", () => {
       [run("slow", 2), run("slower", 9)],
       [run("slower", 9), run("fast", 5)],
     ];
-    const { rows, newCount, hasGap } = toLiveRows({ pages, newest: undefined, paused: undefined });
+    const { rows, newCount, hasGap } = toLiveRows({
+      pages,
+      latestPoll: undefined,
+      pausedView: undefined,
+    });
     expect(rows.map((row) => row.id)).toEqual(["slow", "slower", "fast"]);
     expect({ newCount, hasGap }).toEqual({ newCount: 0, hasGap: false });
   });
 
   test("keeps the server's order of runs with the same start, when live", () => {
     const newest = { items: [run("a", 4), run("b", 4)], hasMore: false };
-    const { rows } = toLiveRows({ pages: [[run("z", 3), run("c", 3)]], newest, paused: undefined });
+    const { rows } = toLiveRows({
+      pages: [[run("z", 3), run("c", 3)]],
+      latestPoll: newest,
+      pausedView: undefined,
+    });
     expect(rows.map((row) => row.id)).toEqual(["a", "b", "z", "c"]);
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { countLanes, toMinimapBars } from "../../../src/features/trace/minimap-bars.ts";
 import { modelOf } from "../../support/trace.ts";
 
-const size = { fullRange: { from: 0, to: 1_000 }, width: 100, lanes: 4, now: 0 };
+const size = { fullRange: { from: 0, to: 1_000 }, width: 100, laneCount: 4, now: 0 };
 
 test("of runs that cover the same pixels only one is drawn, and errors are drawn last", () => {
   const items = Array.from({ length: 1_000 }, (_, at) => ({

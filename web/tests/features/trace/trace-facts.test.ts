@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   findCriticalPath,
-  findErrors,
+  findFailedRuns,
   computeSelfTimes,
   findSlowest,
 } from "../../../src/features/trace/trace-facts.ts";
@@ -114,6 +114,6 @@ describe("time statistics", () => {
       { id: 3, parent: 1, start: 9, failed: true },
       { id: 2, parent: 1, start: 5, failed: true },
     ]);
-    expect(numbersOf(model, findErrors(model))).toEqual([2, 3]);
+    expect(numbersOf(model, findFailedRuns(model))).toEqual([2, 3]);
   });
 });

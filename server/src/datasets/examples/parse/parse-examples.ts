@@ -85,11 +85,15 @@ export function parseExamplesTask(task: ExamplesTask, body: Buffer): ParsedExamp
     const changes = readChanges(parsedBody);
     const measureChange = ({ inputs, outputs, metadata, attachments }: ExampleChange): number =>
       countChars([inputs, outputs, metadata]) + countFileBytes(attachments);
-    return { parts: packInParts(changes, measureChange), count: changes.length, needsRun: false };
+    return {
+      parts: packInParts(changes, measureChange),
+      count: changes.length,
+      needsSourceRun: false,
+    };
   }
   const received = readExamples(parsedBody);
   const parts = packInParts(received, measureExample);
-  return { parts, count: received.length, needsRun: received.some(needsRun) };
+  return { parts, count: received.length, needsSourceRun: received.some(needsRun) };
 }
 
 /**
@@ -158,8 +162,12 @@ function packInParts<Item>(
 }
 
 /** Serializes the response to a write of many examples. */
-export function serializeResponse({ responseForm, parts, written }: ExampleResponseTask): Buffer {
-  const result = unpack(written);
+export function serializeResponse({
+  responseForm,
+  parts,
+  packedResult,
+}: ExampleResponseTask): Buffer {
+  const result = unpack(packedResult);
   if (responseForm === "list") {
     const drafts = parts.flatMap((part) => unpack(part as Packed<readonly ReceivedExample[]>));
     return toListJson(

@@ -20,7 +20,7 @@ const maxAttempts = 5;
  * changing.
  */
 export async function writeChecked(
-  work: WorkThreads,
+  workThreads: WorkThreads,
   tenantId: string,
   write: Write,
 ): Promise<unknown> {
@@ -30,7 +30,7 @@ export async function writeChecked(
     if (!hasMissingChecks(result)) {
       return result;
     }
-    checkResults.push(...(await runChecks(work, tenantId, result.missingChecks)));
+    checkResults.push(...(await runChecks(workThreads, tenantId, result.missingChecks)));
   }
   throw new RequestError(
     503,

@@ -38,14 +38,17 @@ export class SchemaValidator {
 
   /** @throws RequestError 422: an example does not match; the message names the examples and the wrong values. */
   assertValid(schemas: Schemas, examples: Iterable<SchemaInput>): void {
-    const inputs = this.#findValidator(schemas.inputsSchema, "inputs_schema_definition");
-    const outputs = this.#findValidator(schemas.outputsSchema, "outputs_schema_definition");
-    if (inputs === undefined && outputs === undefined) {
+    const inputsValidator = this.#findValidator(schemas.inputsSchema, "inputs_schema_definition");
+    const outputsValidator = this.#findValidator(
+      schemas.outputsSchema,
+      "outputs_schema_definition",
+    );
+    if (inputsValidator === undefined && outputsValidator === undefined) {
       return;
     }
     const errors = runWithTimeLimit(
       "the examples can't be checked against the dataset's schema",
-      () => findErrors({ inputs, outputs }, examples),
+      () => findErrors({ inputs: inputsValidator, outputs: outputsValidator }, examples),
     );
     if (errors.length > 0) {
       const more = errors.length > maxListedErrors ? "; and more" : "";

@@ -26,7 +26,7 @@ export class SqliteExampleTextIndex implements ExampleTextIndex {
       clear: db.prepare(
         "DELETE FROM example_texts WHERE rowid IN (SELECT key FROM examples WHERE dataset_id = ?)",
       ),
-      keys: db
+      listKeys: db
         .prepare(
           `SELECT e.key FROM examples e WHERE +e.dataset_id = ?1 AND e.key > ?2 AND e.key <= ?3
            AND (CASE WHEN ?4 IS NULL THEN e.to_us IS NULL ELSE e.from_us <= ?4 AND (e.to_us IS NULL OR e.to_us > ?4) END)
@@ -51,7 +51,7 @@ export class SqliteExampleTextIndex implements ExampleTextIndex {
       limit,
     }: IndexPosition & { versionTime: VersionTime; limit: number },
   ): number | undefined {
-    const rows = this.#statements.keys.all([datasetId, afterKey, lastKey, versionTime, limit]);
+    const rows = this.#statements.listKeys.all([datasetId, afterKey, lastKey, versionTime, limit]);
     const keys = parseRows(rows).map(([key]) => Number(key));
     this.#statements.add.run([JSON.stringify(keys)]);
     return keys.length < limit ? undefined : keys.at(-1);

@@ -168,8 +168,8 @@ export class SqliteExampleRows {
     if (file === undefined) {
       return undefined;
     }
-    const change = computeChecksumChange([runKey, name, String(file[0])], [id]);
-    const values = [tenantId, datasetId, id, runKey, name, change];
+    const checksumChange = computeChecksumChange([runKey, name, String(file[0])], [id]);
+    const values = [tenantId, datasetId, id, runKey, name, checksumChange];
     const { lastInsertRowid } = this.#statements.copyRunFile.run(values);
     return { name, mimeType: toMimeType(String(file[0])), blob: lastInsertRowid };
   }

@@ -63,11 +63,13 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
 
   async create(
     tenantId: string,
-    parts: readonly Packed<readonly ReceivedExample[]>[],
+    packedExampleParts: readonly Packed<readonly ReceivedExample[]>[],
   ): Promise<LongWrite<PackedResult>> {
     const replaceDatasetId = this.#createKeyReplacer(tenantId);
     const listDraftParts = () =>
-      parts.map((part) => () => unpack(part).map(({ draft }) => replaceDatasetId(draft)));
+      packedExampleParts.map(
+        (part) => () => unpack(part).map(({ draft }) => replaceDatasetId(draft)),
+      );
     return this.#startLongWrite((schemas, openStage) =>
       this.#createInSteps({ tenantId, listDraftParts, schemaChecks: schemas, openStage }),
     );
@@ -86,11 +88,11 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
 
   async update(
     tenantId: string,
-    parts: readonly Packed<readonly ExampleChange[]>[],
+    packedChangeParts: readonly Packed<readonly ExampleChange[]>[],
     datasetId?: string,
   ): Promise<LongWrite<PackedResult>> {
     const replaceDatasetId = this.#createKeyReplacer(tenantId);
-    const changeParts = parts.map((part) => () => {
+    const changeParts = packedChangeParts.map((part) => () => {
       const changes = unpack(part).map(replaceDatasetId);
       return this.#resolveChanges(tenantId, changes);
     });
@@ -177,7 +179,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     const classified = yield* this.#classifyDrafts({
       tenantId,
       listDraftParts,
-      schemaChecks: schemaChecks,
+      schemaChecks,
     });
     const { datasets, existingTimes, newIds } = classified;
     const versions = new Map<string, NewVersion>();
@@ -217,21 +219,27 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     schemaChecks,
     ...context
   }: ImportContext): WriteSteps<ExampleImportResult> {
-    const rejected: Record<string, string> = {};
+    const rejectionReasonsById: Record<string, string> = {};
     let count = 0;
     const readPart = (part: Packed<readonly ReceivedExample[]>): readonly ExampleDraft[] =>
       unpack(part).map(({ draft }) => ({ ...draft, datasetId: dataset.id }));
     for (const part of parts) {
       const drafts = readPart(part);
       count += drafts.length;
-      Object.assign(rejected, schemaChecks.findErrors(dataset, drafts));
+      Object.assign(rejectionReasonsById, schemaChecks.findErrors(dataset, drafts));
       yield;
     }
     schemaChecks.assertNoneMissing();
     const listDraftParts = () =>
-      parts.map((part) => () => readPart(part).filter(({ id }) => rejected[id] === undefined));
+      parts.map(
+        (part) => () => readPart(part).filter(({ id }) => rejectionReasonsById[id] === undefined),
+      );
     const written = unpack(yield* this.#createInSteps({ ...context, listDraftParts }));
-    return { ...written, count: count - Object.keys(rejected).length, rejected };
+    return {
+      ...written,
+      count: count - Object.keys(rejectionReasonsById).length,
+      rejected: rejectionReasonsById,
+    };
   }
 
   /** Checks all drafts, and determines which of them exist already. Writes nothing. */
@@ -360,9 +368,9 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
         const row = createChangedRow({ example, change, tenantId });
         if (row !== undefined) {
           changedDatasetIds.add(example.datasetId).add(targetDatasetId);
-          const list = rowsByDataset.get(targetDatasetId) ?? [];
-          list.push(row);
-          rowsByDataset.set(targetDatasetId, list);
+          const rowsOfDataset = rowsByDataset.get(targetDatasetId) ?? [];
+          rowsOfDataset.push(row);
+          rowsByDataset.set(targetDatasetId, rowsOfDataset);
         }
       }
       rowsByDataset.forEach((list, id) =>
@@ -433,9 +441,12 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     return { changes, currentExamples: this.#dependencies.exampleRows.findCurrent(tenantId, ids) };
   }
 
-  #finishPart(stage: ExampleStage, keys: ReadonlyMap<NewVersion, readonly number[]>): void {
+  #finishPart(
+    stage: ExampleStage,
+    addedKeysByVersion: ReadonlyMap<NewVersion, readonly number[]>,
+  ): void {
     stage.pause();
-    keys.forEach((added, { dataset }) =>
+    addedKeysByVersion.forEach((added, { dataset }) =>
       this.#dependencies.textIndex.update(dataset, { added, removed: [] }),
     );
   }

@@ -33,10 +33,10 @@ export class SqliteExpiredRuns implements ExpiredRuns {
         this.#steps.limitRows(runsPerStep),
       ]),
     );
-    let deleted = 0;
-    let bytes = 0;
+    let deletedCount = 0;
+    let erasedBytes = 0;
     for (const [traceId, id, startMicros, name, runType] of rows) {
-      if (bytes > serverLimits.erasedBytes) {
+      if (erasedBytes > serverLimits.erasedBytes) {
         break; // Payloads may be large: other requests get a turn, and the next step continues here.
       }
       const row = {
@@ -48,9 +48,11 @@ export class SqliteExpiredRuns implements ExpiredRuns {
         runType: textOf(runType),
       };
       const payloads = this.#payloads.read(row);
-      const [[files] = []] = parseRows(this.#statements.measureFiles.all([row.traceId, row.id]));
-      bytes += payloads.reduce((sum, { length }) => sum + length, Number(files));
-      deleted += 1;
+      const [[fileBytes] = []] = parseRows(
+        this.#statements.measureFiles.all([row.traceId, row.id]),
+      );
+      erasedBytes += payloads.reduce((sum, { length }) => sum + length, Number(fileBytes));
+      deletedCount += 1;
       this.#facets.removeFacets(row, payloads, beforeMicros);
       this.#statements.deleteFromRunTables.forEach((statement) =>
         statement.run([String(traceId), String(id)]),
@@ -59,26 +61,26 @@ export class SqliteExpiredRuns implements ExpiredRuns {
         statement.run([String(id), tenantId]),
       );
     }
-    const last = rows[deleted - 1];
-    if (last !== undefined) {
-      this.#facets.finishStep({ projectId, startMicros: Number(last[2]) }, beforeMicros);
+    const lastDeletedRow = rows[deletedCount - 1];
+    if (lastDeletedRow !== undefined) {
+      this.#facets.finishStep({ projectId, startMicros: Number(lastDeletedRow[2]) }, beforeMicros);
       this.#deleteUnusedThreadShares(projectId);
     }
-    return deleted;
+    return deletedCount;
   }
 
   /** Deletes the share links of threads that have no runs left. */
   #deleteUnusedThreadShares(projectId: string): void {
     const { listThreads, mayHaveRuns, deleteShare } = this.#statements;
-    for (const [json] of parseRows(listThreads.all([projectId]))) {
-      const thread = String(JSON.parse(String(json)));
-      const facets = threadKeys.map((key) => createPairFacet(key, thread));
+    for (const [threadJson] of parseRows(listThreads.all([projectId]))) {
+      const threadId = String(JSON.parse(String(threadJson)));
+      const facets = threadKeys.map((key) => createPairFacet(key, threadId));
       // A very long thread id has no facet. All runs of the project then count as possible runs of the thread.
       const candidateFacets = facets.includes(undefined)
         ? null
         : JSON.stringify([anyFacet, ...facets]);
       if (mayHaveRuns.all([projectId, candidateFacets]).length === 0) {
-        deleteShare.run([projectId, String(json)]);
+        deleteShare.run([projectId, String(threadJson)]);
       }
     }
   }

@@ -5,13 +5,13 @@ import { toSingleValue } from "../../../filter/conditions.ts";
 /** A comparison that limits the value of a number. */
 export interface Range {
   readonly comparator: "eq" | "gt" | "gte" | "lt" | "lte";
-  readonly number: number;
+  readonly bound: number;
 }
 
 /** Feedback that a run must have to match a filter. */
 export interface RequiredFeedback {
   readonly key: string;
-  readonly scores: readonly Range[];
+  readonly scoreRanges: readonly Range[];
 }
 
 /** Returns the comparisons that a run must satisfy to match a filter. */
@@ -55,25 +55,28 @@ export function findRequiredStatus(filter: CheckedFilter): "error" | "pending" |
  */
 export function findRequiredFeedback(filter: CheckedFilter): RequiredFeedback | undefined {
   const parts = filter.kind === "and" ? filter.parts : [filter];
-  const nested = parts.filter(({ kind }) => kind === "and").map(findRequiredFeedback);
+  const nestedFeedback = parts.filter(({ kind }) => kind === "and").map(findRequiredFeedback);
   const comparisons = parts.filter((part) => part.kind === "comparison");
-  const keys = comparisons.filter(
+  const keyComparisons = comparisons.filter(
     ({ field, comparator }) => field.name === "feedback_key" && comparator === "eq",
   );
-  const [first] = keys;
-  if (first === undefined) {
-    return nested.find((feedback) => feedback !== undefined);
+  const [firstKeyComparison] = keyComparisons;
+  if (firstKeyComparison === undefined) {
+    return nestedFeedback.find((feedback) => feedback !== undefined);
   }
   const scores = comparisons.flatMap((part) =>
     part.field.name === "feedback_score" ? toRange(part) : [],
   );
-  return { key: String(toSingleValue(first.operand)), scores: keys.length === 1 ? scores : [] };
+  return {
+    key: String(toSingleValue(firstKeyComparison.operand)),
+    scoreRanges: keyComparisons.length === 1 ? scores : [],
+  };
 }
 
 function toRange({ comparator, operand }: CheckedComparison): readonly Range[] {
   const number = operand.kind === "scalar" ? toSingleValue(operand) : undefined;
   return typeof number === "number" && isRangeComparator(comparator)
-    ? [{ comparator, number }]
+    ? [{ comparator, bound: number }]
     : [];
 }
 

@@ -54,7 +54,7 @@ const createLatencyLookup = (
           sql: `SELECT c.rowid FROM runs c INDEXED BY runs_by_latency
             WHERE c.project_id IN (${createPlaceholders(projectIds)}) AND c.end_us IS NOT NULL
               AND ${ranges.map(({ comparator }) => `c.end_us - c.start_us ${sqlOperators[comparator]} ?`).join(" AND ")}`,
-          values: [...projectIds, ...ranges.map(({ number }) => number)],
+          values: [...projectIds, ...ranges.map(({ bound }) => bound)],
         },
       ];
 
@@ -66,18 +66,18 @@ function createFeedbackLookup(
   if (feedback === undefined) {
     return [];
   }
-  const scores = feedback.scores.map(
+  const scoreConditions = feedback.scoreRanges.map(
     ({ comparator }) => `AND f.score ${sqlOperators[comparator]} ?`,
   );
   return [
     {
       // All projects belong to the same tenant, so the first one identifies the tenant.
       sql: `SELECT c.rowid FROM feedback f INDEXED BY feedback_by_key CROSS JOIN runs c INDEXED BY runs_by_id ON c.id = f.run_id
-        WHERE f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ?) AND f.key_json = ? AND f.run_id IS NOT NULL ${scores.join(" ")}`,
+        WHERE f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ?) AND f.key_json = ? AND f.run_id IS NOT NULL ${scoreConditions.join(" ")}`,
       values: [
         projectIds[0] ?? "",
         JSON.stringify(feedback.key),
-        ...feedback.scores.map(({ number }) => number),
+        ...feedback.scoreRanges.map(({ bound }) => bound),
       ],
     },
   ];

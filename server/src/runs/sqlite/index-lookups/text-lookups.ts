@@ -12,13 +12,13 @@ import { createRowQuery, createRowQueryForText } from "../text-index/text-index.
 export function listTextLookups(filter: RunFilter): readonly Conditions[] {
   const textLookup = filter.text === undefined ? undefined : createRowQueryForText(filter.text);
   const { runFilters = [], rootFilter, treeFilter } = filter;
-  const relativeLookups = [rootFilter, treeFilter].flatMap((relatedRunFilter) =>
+  const relatedRunLookups = [rootFilter, treeFilter].flatMap((relatedRunFilter) =>
     relatedRunFilter === undefined ? [] : createLookups(relatedRunFilter),
   );
   return [
     ...(textLookup === undefined ? [] : [textLookup]),
     ...runFilters.flatMap(createLookups),
-    ...relativeLookups.map(createTraceLookup),
+    ...relatedRunLookups.map(createTraceLookup),
   ];
 }
 
@@ -47,7 +47,7 @@ function createLookups(filter: CheckedFilter): readonly Sql[] {
     case "not":
       return [];
     case "search":
-      return [createRowQuery(filter.text)].filter((rows) => rows !== undefined);
+      return [createRowQuery(filter.text)].filter((rowQuery) => rowQuery !== undefined);
     case "comparison":
       return findRequiredTexts([filter])
         .map((text) => createRowQuery(text))

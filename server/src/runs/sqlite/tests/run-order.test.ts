@@ -34,7 +34,7 @@ describe("the latest runs of several projects", () => {
         ...(after === undefined ? {} : { after }),
       });
       all.push(page.runs.map(({ row }) => `${row.startMicros} ${row.id}`));
-      after = page.next;
+      after = page.nextPosition;
     } while (after !== undefined);
     return all;
   };

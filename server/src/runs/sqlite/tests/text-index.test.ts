@@ -136,10 +136,10 @@ class IndexFixture {
         step = this.#readers[way].runLists.search(this.tenantId, {
           ...search,
           limit: limit - ids.length,
-          ...(step?.next && { after: step.next }),
+          ...(step?.nextPosition && { after: step.nextPosition }),
         });
         ids.push(...step.runs.map(({ row }) => row.id));
-      } while (step.next !== undefined && ids.length < limit);
+      } while (step.nextPosition !== undefined && ids.length < limit);
       return ids;
     });
     const statements = prepared.mock.calls.map(([sql]) => sql);
@@ -166,7 +166,7 @@ class IndexFixture {
     const ids: string[] = [];
     let after: RunPosition | undefined;
     for (let page = 0; page < 3; page += 1) {
-      const { runs, next } = this.#readers[way].runs.query(this.tenantId, {
+      const { runs, nextPosition } = this.#readers[way].runs.query(this.tenantId, {
         filter,
         order,
         limit,
@@ -174,8 +174,8 @@ class IndexFixture {
         ...(after && { after }),
       });
       ids.push(...runs.map(({ row }) => row.id));
-      after = next;
-      if (next === undefined) {
+      after = nextPosition;
+      if (nextPosition === undefined) {
         break;
       }
     }

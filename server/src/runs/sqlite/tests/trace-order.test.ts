@@ -38,7 +38,7 @@ async function* pagesOf({ store, tenantId }: StoreFixture, { traceId, order, lim
       ...(after === undefined ? {} : { after }),
     });
     yield page.runs.map(({ row }) => row.id);
-    after = page.next;
+    after = page.nextPosition;
   } while (after !== undefined);
 }
 

@@ -8,7 +8,7 @@ import type { TextIndexMethod } from "./text-index-writer.ts";
 /** A request that the thread that fills the text index sends: to call a method of the writer thread. */
 export interface IndexerRequest {
   readonly method: TextIndexMethod;
-  readonly value: number;
+  readonly argument: number;
 }
 
 /** Messages of the thread that fills the text index. */
@@ -69,9 +69,9 @@ export class TextIndexThread {
     if (message.kind === "failed") {
       this.#warn(message.reason);
     } else if (message.kind === "write") {
-      const { method, value } = message.request;
+      const { method, argument } = message.request;
       try {
-        await this.#write(method, value);
+        await this.#write(method, argument);
         worker.postMessage({});
       } catch (cause) {
         worker.postMessage({ failure: messageOf(cause) });

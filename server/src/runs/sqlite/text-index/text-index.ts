@@ -65,8 +65,10 @@ function isOwned(path: string, owner: string, lastClaimedRow: number): boolean {
     if (Number(format) !== textIndexFormat) {
       return false;
     }
-    const [state = []] = parseRows(index.prepare("SELECT owner, indexed FROM state").raw().all());
-    return state[0] === owner && Number(state[1]) <= lastClaimedRow;
+    const [stateRow = []] = parseRows(
+      index.prepare("SELECT owner, indexed FROM state").raw().all(),
+    );
+    return stateRow[0] === owner && Number(stateRow[1]) <= lastClaimedRow;
   } catch (cause) {
     if (isDiskFull(cause, dirname(path))) {
       throw cause;

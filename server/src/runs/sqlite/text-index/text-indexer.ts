@@ -50,7 +50,7 @@ export class TextIndexer {
       listChanges: this.#db.prepare("SELECT seq, run FROM text_changes ORDER BY seq LIMIT ?").raw(),
       insert: this.#index.prepare("INSERT INTO docs (rowid, text) VALUES (?, ?)"),
       remove: this.#index.prepare("DELETE FROM docs WHERE rowid = ?"),
-      advance: this.#index.prepare("UPDATE state SET indexed = ?"),
+      setLastIndexedRow: this.#index.prepare("UPDATE state SET indexed = ?"),
       setPurged: this.#index.prepare("UPDATE state SET is_purged = ?"),
       purge: this.#index.prepare("INSERT INTO docs (docs, rank) VALUES ('merge', ?)"),
       changeCount: this.#index.prepare("SELECT total_changes()").raw(),
@@ -78,8 +78,8 @@ export class TextIndexer {
       return true;
     }
     const previousRow = this.#lastSeenRow;
-    const [[last] = []] = parseRows(this.#statements.lastRow.all());
-    this.#lastSeenRow = Number(last ?? 0);
+    const [[lastRow] = []] = parseRows(this.#statements.lastRow.all());
+    this.#lastSeenRow = Number(lastRow ?? 0);
     // Index only runs that existed at the previous step: most runs are updated soon after their start, and would have
     // to be indexed twice.
     const readyRow = Math.min(previousRow, this.#lastSeenRow);
@@ -111,8 +111,8 @@ export class TextIndexer {
         const row = Number(run);
         lastSequence = Number(seq);
         if (row <= this.#indexed && !docs.has(row)) {
-          const [found] = parseRows(this.#statements.findRun.all([row]));
-          const text = found === undefined ? undefined : this.#readText(found);
+          const [runRow] = parseRows(this.#statements.findRun.all([row]));
+          const text = runRow === undefined ? undefined : this.#readText(runRow);
           docs.set(row, text);
           chars += text?.length ?? 0;
           if (chars >= maxStepChars) {
@@ -167,15 +167,15 @@ export class TextIndexer {
       for (const [row, text] of docs) {
         this.#statements.insert.run([row, text]);
       }
-      this.#statements.advance.run([lastIndexedRow]);
+      this.#statements.setLastIndexedRow.run([lastIndexedRow]);
     });
     this.#indexed = lastIndexedRow;
     return true;
   }
 
   #readText([row, name, id]: readonly unknown[]): string {
-    const [found = []] = this.#payloads.readMany([{ rowId: Number(row), id: String(id) }]);
-    const bodies = found === damagedBodies ? [] : found;
+    const [foundBodies = []] = this.#payloads.readMany([{ rowId: Number(row), id: String(id) }]);
+    const bodies = foundBodies === damagedBodies ? [] : foundBodies;
     const payloads = bodies.map((body) => body.toString("utf8"));
     return toIndexedText(toBuffer(name).toString("utf8"), payloads);
   }

@@ -25,8 +25,8 @@ const escapePattern =
 
 /** Decodes those parts of a JSON text that contain escapes, each with the characters around it. */
 function* decodeEscapedParts(json: string): Generator<string> {
-  for (const [found, after = ""] of json.matchAll(escapePattern)) {
-    yield decode(found + after);
+  for (const [escapedPart, followingText = ""] of json.matchAll(escapePattern)) {
+    yield decodeEscapes(escapedPart + followingText);
   }
 }
 
@@ -38,7 +38,7 @@ const escapedCharacters: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-const decode = (text: string): string =>
+const decodeEscapes = (text: string): string =>
   text.replaceAll(/\\(?:u([\da-fA-F]{4})|(.))/gs, (_all, code?: string, character: string = "") =>
     code === undefined
       ? (escapedCharacters[character] ?? character)
@@ -68,10 +68,10 @@ export function toMatchExpression(text: string, count: number = maxTrigrams): st
   }
   const allTrigrams = [...trigrams];
   const step = Math.max(1, allTrigrams.length / count);
-  const selected = Array.from({ length: Math.min(allTrigrams.length, count) }, (_, index) =>
+  const selectedTrigrams = Array.from({ length: Math.min(allTrigrams.length, count) }, (_, index) =>
     String(allTrigrams[Math.floor(index * step)]),
   );
-  return selected.length === 0
+  return selectedTrigrams.length === 0
     ? undefined
-    : selected.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(" AND ");
+    : selectedTrigrams.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(" AND ");
 }

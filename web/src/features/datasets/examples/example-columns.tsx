@@ -33,7 +33,7 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     width: 200,
     grow: 4,
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ inputs }) => <PayloadText preview={inputs} />,
   },
   {
@@ -41,7 +41,7 @@ export const exampleColumns: readonly Column<ExamplePreview>[] = [
     title: "Reference outputs",
     width: 180,
     grow: 4,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ outputs }) => <PayloadText preview={outputs} />,
   },
   {

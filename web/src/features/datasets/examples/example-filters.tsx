@@ -6,7 +6,7 @@ import type { ReactNode, RefObject } from "react";
 import { useSearchShortcut } from "../../../components/keyboard/list-keys.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatTime } from "../../../components/time/time.ts";
-import { isMetadata } from "../dataset-search.ts";
+import { isMetadataFilter } from "../dataset-search.ts";
 import { createSplitsQuery, createVersionsQuery } from "../queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
@@ -33,7 +33,8 @@ export const ExampleFilters = ({
     });
   const searchField = useSearchShortcut("Search examples");
   const loadedVersions = versions.data?.pages.flat() ?? [];
-  const isLoaded = asOf === "" || loadedVersions.some((version) => version.asOf === asOf);
+  const isSelectedVersionListed =
+    asOf === "" || loadedVersions.some((version) => version.asOf === asOf);
   return (
     <search className="example-filters">
       <DebouncedFilter
@@ -45,7 +46,7 @@ export const ExampleFilters = ({
       <DebouncedFilter
         label='Metadata, e.g. {"source":"web"}'
         value={metadata}
-        isValid={isMetadata}
+        isValid={isMetadataFilter}
         onChange={(text) => setFilter("metadata", text)}
       />
       <NativeSelect
@@ -64,7 +65,7 @@ export const ExampleFilters = ({
         value={asOf}
         data={[
           { value: "", label: "Newest version" },
-          ...(isLoaded ? [] : [{ value: asOf, label: toVisibleText(asOf) }]),
+          ...(isSelectedVersionListed ? [] : [{ value: asOf, label: toVisibleText(asOf) }]),
           ...loadedVersions.map((version) => ({
             value: version.asOf,
             label: [formatTime(version.atMs), ...version.tags.map(toVisibleText)].join(" · "),

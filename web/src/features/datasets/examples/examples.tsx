@@ -35,7 +35,7 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
   const [layout, setLayout] = useColumnLayout("examples");
   const [selection, setSelection] = useState(noSelection);
   const [openDialog, setOpenDialog] = useState<"split" | "delete">();
-  const ids = [...selection];
+  const selectedIds = [...selection];
   const isFiltered = q !== undefined || split !== undefined || metadata !== undefined;
   const isNewestVersion = asOf === undefined;
   return (
@@ -97,13 +97,13 @@ export const Examples = ({ dataset: { id: datasetId } }: { readonly dataset: Dat
       {openDialog === "split" && (
         <SplitDialog
           datasetId={datasetId}
-          exampleIds={ids}
+          exampleIds={selectedIds}
           onClose={() => setOpenDialog(undefined)}
         />
       )}
       {openDialog === "delete" && (
         <DeleteExamples
-          ids={ids}
+          ids={selectedIds}
           datasetId={datasetId}
           onClose={() => setOpenDialog(undefined)}
           onDeleted={() => setSelection(noSelection)}

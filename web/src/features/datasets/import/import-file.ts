@@ -91,14 +91,14 @@ export class RowReader {
   }
 
   #readCsv(records: ReturnType<CsvReader["read"]>): readonly FileRow[] {
-    const shape = this.#shape.kind === "csv" ? this.#shape : emptyCsvShape;
+    const csvShape = this.#shape.kind === "csv" ? this.#shape : emptyCsvShape;
     const rows = this.#isAtHeader ? records.slice(1) : records;
     this.#isAtHeader &&= records.length === 0;
     return rows.map(({ line, cells, fault }) => {
       if (fault !== undefined) {
         return { kind: "fault", line, reason: fault };
       }
-      const row = tryParseRow(line, () => toCsvRow(cells, shape));
+      const row = tryParseRow(line, () => toCsvRow(cells, csvShape));
       return row.kind === "row" ? { ...row, cells } : row;
     });
   }

@@ -123,7 +123,7 @@ const columns: readonly Column<ExampleDifference>[] = [
     title: "Change",
     width: 104,
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ kind }) => (
       <span className="diff-kind" data-kind={kind}>
         {kindLabels[kind]}
@@ -142,7 +142,7 @@ const columns: readonly Column<ExampleDifference>[] = [
     title: "Inputs after",
     width: 160,
     grow: 1,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ after }) => <PayloadText preview={after?.inputs} />,
   },
 ];

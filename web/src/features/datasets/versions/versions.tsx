@@ -70,7 +70,7 @@ const toColumns = ({
     title: "Version",
     width: 190,
     isFixed: true,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: ({ atMs }) => formatTime(atMs),
   },
   { id: "age", title: "Age", width: 100, renderCell: ({ atMs }) => <Ago timeMs={atMs} /> },
@@ -90,7 +90,7 @@ const toColumns = ({
     id: "actions",
     title: "Actions",
     width: 320,
-    isNarrow: true,
+    isShownWhenNarrow: true,
     renderCell: (version) => {
       const previous = rows[rows.indexOf(version) + 1];
       return (

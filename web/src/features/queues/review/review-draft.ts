@@ -47,8 +47,8 @@ export type DraftStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | 
 
 /** Reads a draft from this browser's storage. A malformed draft counts as absent. */
 export function readDraft(storage: DraftStorage, key: DraftKey): ReviewDraft | undefined {
-  const stored = parseStored(storage.getItem(toStorageKey(key)));
-  return stored?.draft;
+  const storedEntry = parseStoredEntry(storage.getItem(toStorageKey(key)));
+  return storedEntry?.draft;
 }
 
 /** Stores a draft. Returns `false` if the browser refuses, for example because its storage is full. */
@@ -70,11 +70,14 @@ export const deleteDraft = (storage: DraftStorage, key: DraftKey): void =>
 
 /** Deletes the drafts that have not changed for `retentionMs`. */
 export function deleteOldDrafts(storage: DraftStorage, nowMs: number): void {
-  const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
-  for (const name of names.filter((key) => key.startsWith(storageKeyPrefix))) {
-    const at = parseStored(storage.getItem(name))?.at ?? 0;
-    if (nowMs - at > retentionMs) {
-      storage.removeItem(name);
+  const storageKeys = Array.from(
+    { length: storage.length },
+    (_, index) => storage.key(index) ?? "",
+  );
+  for (const storageKey of storageKeys.filter((key) => key.startsWith(storageKeyPrefix))) {
+    const savedMs = parseStoredEntry(storage.getItem(storageKey))?.at ?? 0;
+    if (nowMs - savedMs > retentionMs) {
+      storage.removeItem(storageKey);
     }
   }
 }
@@ -163,14 +166,14 @@ export function restoreDraft(
   feedback: unknown,
   { queueId, reviewer }: Pick<DraftKey, "queueId" | "reviewer">,
 ): ReviewDraft {
-  const submitted = toItems(feedback)
+  const submittedFeedback = toItems(feedback)
     .map(toRecord)
     .filter(({ feedback_source: source }) => {
       const metadata = toRecord(toRecord(source)["metadata"]);
       return metadata["reviewer"] === reviewer && metadata["annotation_queue_id"] === queueId;
     });
   let draft = emptyDraft;
-  for (const item of submitted) {
+  for (const item of submittedFeedback) {
     const key = toText(item["key"]) ?? "";
     const id = toText(item["id"]) ?? "";
     if (draft.sent.includes(key)) {
@@ -204,7 +207,7 @@ function applyFeedback(draft: ReviewDraft, key: string, feedback: JsonMembers): 
   return { ...draftWithNote, correction: text };
 }
 
-function parseStored(
+function parseStoredEntry(
   text: string | null,
 ): { readonly at: number; readonly draft: ReviewDraft } | undefined {
   if (text === null) {

@@ -17,8 +17,8 @@ export const ReviewPanel = ({
   actions,
   selectedIndex,
   onSelect,
-  note,
-  lastDone,
+  noteRef,
+  lastReviewedPositionId: lastDone,
 }: {
   readonly queue: Queue;
   readonly draftState: DraftState;
@@ -26,8 +26,8 @@ export const ReviewPanel = ({
   /** Index of the question that number keys answer. */
   readonly selectedIndex: number;
   readonly onSelect: (index: number) => void;
-  readonly note: RefObject<HTMLTextAreaElement | null>;
-  readonly lastDone: string | undefined;
+  readonly noteRef: RefObject<HTMLTextAreaElement | null>;
+  readonly lastReviewedPositionId: string | undefined;
 }) => {
   const { draft, change, isStored, isReady } = draftState;
   return (
@@ -48,7 +48,7 @@ export const ReviewPanel = ({
         />
       ))}
       <Textarea
-        ref={note}
+        ref={noteRef}
         label="Note"
         rows={2}
         value={draft.note}
@@ -64,7 +64,7 @@ export const ReviewPanel = ({
           Could not save your draft in this browser. Reloading the page would lose it.
         </p>
       )}
-      <ReviewButtons actions={actions} isReady={isReady} lastDone={lastDone} />
+      <ReviewButtons actions={actions} isReady={isReady} lastReviewedPositionId={lastDone} />
       <details className="review-keys">
         <summary>Keyboard shortcuts</summary>
         <dl>
@@ -88,12 +88,12 @@ export const ReviewPanel = ({
 const ReviewButtons = ({
   actions,
   isReady,
-  lastDone,
+  lastReviewedPositionId: lastDone,
 }: {
   readonly actions: ReviewActions;
   /** Whether the review can be submitted; `false` while feedback that was submitted earlier is loading. */
   readonly isReady: boolean;
-  readonly lastDone: string | undefined;
+  readonly lastReviewedPositionId: string | undefined;
 }) => (
   <div className="review-end">
     <FormError error={actions.error} />

@@ -70,7 +70,7 @@ export const ReviewSessionView = ({
 };
 
 const NoRunToReview = ({ progress }: { readonly progress: QueueProgress }) => {
-  const { total, completed, claimedByOthers } = progress;
+  const { total, completed, claimedByOthersCount } = progress;
   if (total === 0) {
     return (
       <Empty title="No runs in this queue yet">
@@ -91,8 +91,10 @@ const NoRunToReview = ({ progress }: { readonly progress: QueueProgress }) => {
     <Empty title="No runs to review">
       <p>
         {pluralize(total - completed, "run")} left for other reviewers
-        {claimedByOthers > 0 ? `, ${claimedByOthers.toLocaleString("en")} in review now` : ""}. Runs
-        that become available appear here automatically.
+        {claimedByOthersCount > 0
+          ? `, ${claimedByOthersCount.toLocaleString("en")} in review now`
+          : ""}
+        . Runs that become available appear here automatically.
       </p>
     </Empty>
   );

@@ -113,8 +113,8 @@ export const Review = ({ queue, session, claim, tenantId, error }: ReviewProps) 
             actions={actions}
             selectedIndex={selectedIndex}
             onSelect={setSelectedIndex}
-            note={note}
-            lastDone={progress?.lastReviewedId}
+            noteRef={note}
+            lastReviewedPositionId={progress?.lastReviewedId}
           />
         )}
       </section>

@@ -51,8 +51,8 @@ export function useOpenClaim(session: ReviewSession): (claim: Claim | null) => P
 }
 
 const emptyQueuePollMs = 5_000;
-const maxRenewalMs = 60_000;
-const minRenewalMs = 2_000;
+const maxRenewalDelayMs = 60_000;
+const minRenewalDelayMs = 2_000;
 
 /**
  * Returns the milliseconds until the claim is renewed: a third of its remaining time, so that one failed request does
@@ -67,5 +67,5 @@ export function computeRenewalDelayMs(
   }
   return claim?.untilMs === undefined
     ? false
-    : Math.min(maxRenewalMs, Math.max(minRenewalMs, (claim.untilMs - nowMs) / 3));
+    : Math.min(maxRenewalDelayMs, Math.max(minRenewalDelayMs, (claim.untilMs - nowMs) / 3));
 }

@@ -23,11 +23,11 @@ export function useDraft(session: ReviewSession, claim: Claim): DraftState {
   const key = { ...session, positionId: claim.id };
   const [localDraft, setLocalDraft] = useState(() => readDraft(localStorage, key));
   const [isStored, setIsStored] = useState(true);
-  const submitted = useQuery(createSubmittedReviewQuery(claim.runId, session));
+  const submittedReview = useQuery(createSubmittedReviewQuery(claim.runId, session));
   return {
-    draft: localDraft ?? submitted.data ?? emptyDraft,
+    draft: localDraft ?? submittedReview.data ?? emptyDraft,
     isStored,
-    isReady: localDraft !== undefined || !submitted.isPending,
+    isReady: localDraft !== undefined || !submittedReview.isPending,
     change: (draft) => {
       setLocalDraft(draft);
       if (isEmptyDraft(draft) && draft.sent.length === 0) {

@@ -35,7 +35,7 @@ interface ReviewContext {
     | undefined;
 }
 
-const runNotLoaded = "The run has not loaded yet. Try again when it is shown.";
+const runNotLoadedMessage = "The run has not loaded yet. Try again when it is shown.";
 
 export function useReview({
   queue,
@@ -64,14 +64,14 @@ export function useReview({
   const refresh = async (): Promise<void> =>
     client.invalidateQueries({ queryKey: ["queues", session.queueId] });
   const moveTo = async (request: ClaimRequest): Promise<boolean> => {
-    const next = await claimRun(session, request);
-    if (next === null) {
+    const newClaim = await claimRun(session, request);
+    if (newClaim === null) {
       return false;
     }
-    if (next.id !== claim.id) {
+    if (newClaim.id !== claim.id) {
       await releaseRun(session, claim.id, { isSkipped: false });
     }
-    await openClaim(next);
+    await openClaim(newClaim);
     return true;
   };
   return {
@@ -89,9 +89,12 @@ export function useReview({
         const writes = toFeedbackWrites(draftState.draft, queue.questions, () =>
           crypto.randomUUID(),
         );
-        const ids = Object.fromEntries(writes.map(({ key, id }) => [key, id]));
+        const feedbackIds = Object.fromEntries(writes.map(({ key, id }) => [key, id]));
         // Store the ids before sending: if the page closes during the requests, repeating them uses the same ids.
-        draftState.change({ ...draftState.draft, ids: { ...draftState.draft.ids, ...ids } });
+        draftState.change({
+          ...draftState.draft,
+          ids: { ...draftState.draft.ids, ...feedbackIds },
+        });
         await sendFeedback(writes, { runId: claim.runId, session });
         await finishRun(session, claim.id);
         draftState.deleteStored();
@@ -108,12 +111,12 @@ export function useReview({
       }),
     goTo: (to) =>
       runAction(async () => {
-        const request = { after: { after: claim.id }, before: { before: claim.id } };
+        const requestsByDirection = { after: { after: claim.id }, before: { before: claim.id } };
         // After the last waiting run, continue with the first.
         const isFound =
           to === "next"
-            ? (await moveTo(request.after)) || (await moveTo({}))
-            : await moveTo(request[to]);
+            ? (await moveTo(requestsByDirection.after)) || (await moveTo({}))
+            : await moveTo(requestsByDirection[to]);
         return isFound ? undefined : "No other run is waiting there.";
       }),
     reopen: (positionId) =>
@@ -135,7 +138,7 @@ export function useReview({
           throw new Error("This queue has no dataset. Edit the queue to choose one.");
         }
         if (run === undefined) {
-          throw new Error(runNotLoaded);
+          throw new Error(runNotLoadedMessage);
         }
         const { correction, exampleId: id = crypto.randomUUID() } = draftState.draft;
         const outputs =
@@ -155,7 +158,7 @@ export function useReview({
     startCorrection: () =>
       runAction(async () => {
         if (run === undefined) {
-          throw new Error(runNotLoaded);
+          throw new Error(runNotLoadedMessage);
         }
         if (draftState.draft.correction === undefined) {
           draftState.change({ ...draftState.draft, correction: await toWholeText(run.outputs) });
@@ -174,6 +177,7 @@ const toWholeText = async (value: unknown): Promise<string> =>
 
 /** Returns the complete value of a payload of any size; `undefined` if no payload was recorded. */
 async function toWholeValue(value: unknown): Promise<unknown> {
-  const whole: unknown = value === undefined ? undefined : JSON.parse(await toWholeText(value));
-  return whole;
+  const wholeValue: unknown =
+    value === undefined ? undefined : JSON.parse(await toWholeText(value));
+  return wholeValue;
 }

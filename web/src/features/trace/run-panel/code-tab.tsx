@@ -23,15 +23,15 @@ type RequestFormat = "openai" | "openai-responses" | "anthropic";
  * completes. Of the recorded texts, the generated code contains only the name, as an escaped string literal.
  */
 export function toReplayCode(run: ReplayedRun, endpoint: string): string {
-  const provider = run.runType === "llm" ? findProvider(run.inputs) : undefined;
+  const requestFormat = run.runType === "llm" ? detectRequestFormat(run.inputs) : undefined;
   return [
-    ...(provider === undefined ? [] : [importCode[provider]]),
-    `import { Client${provider === undefined ? ", traceable" : ""} } from "millrace";`,
+    ...(requestFormat === undefined ? [] : [importCode[requestFormat]]),
+    `import { Client${requestFormat === undefined ? ", traceable" : ""} } from "millrace";`,
     "",
     `const client = new Client({ endpoint: ${JSON.stringify(endpoint)} });`,
     `const { inputs } = await client.runs.read(${JSON.stringify(run.id)});`,
     "",
-    ...(provider === undefined ? toFunctionCall(run.name) : callCode[provider]),
+    ...(requestFormat === undefined ? toFunctionCall(run.name) : callCode[requestFormat]),
     "await client.close();",
     "",
   ].join("\n");
@@ -83,7 +83,7 @@ const toLiteral = (name: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-function findProvider(inputs: unknown): RequestFormat | undefined {
+function detectRequestFormat(inputs: unknown): RequestFormat | undefined {
   if (typeof inputs !== "object" || inputs === null) {
     return undefined;
   }

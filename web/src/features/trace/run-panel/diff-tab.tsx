@@ -15,7 +15,7 @@ import type { TraceView } from "../use-trace-view.ts";
 interface DiffTabProps {
   readonly details: TraceRunDetails;
   readonly view: TraceView;
-  readonly run: number;
+  readonly runIndex: number;
   /** The id of the run to compare with. */
   readonly otherId: string | undefined;
   readonly onOtherChange: (id: string | undefined) => void;
@@ -36,18 +36,24 @@ export const DiffTab = (props: DiffTabProps) => {
   );
 };
 
-const RunPicker = ({ details, view: { model }, run, otherId, onOtherChange }: DiffTabProps) => {
+const RunPicker = ({
+  details,
+  view: { model },
+  runIndex,
+  otherId,
+  onOtherChange,
+}: DiffTabProps) => {
   const [text, setText] = useState(otherId ?? "");
   const sameNameRuns = useMemo(
-    () => [...model.order].filter((index) => model.names[index] === model.names[run]),
-    [model, run],
+    () => [...model.order].filter((index) => model.names[index] === model.names[runIndex]),
+    [model, runIndex],
   );
-  const { data: previous } = useQuery(createPreviousRunQuery(details));
-  const position = sameNameRuns.indexOf(run);
+  const { data: previousRunId } = useQuery(createPreviousRunQuery(details));
+  const position = sameNameRuns.indexOf(runIndex);
   const choices: readonly (readonly [string, string | undefined])[] = [
     ["Previous in this trace", model.ids[sameNameRuns[position - 1] ?? -1]],
     ["Next in this trace", model.ids[sameNameRuns[position + 1] ?? -1]],
-    ["Previous in this project", previous ?? undefined],
+    ["Previous in this project", previousRunId ?? undefined],
   ];
   const isInvalid = text !== "" && !isId(text);
   return (

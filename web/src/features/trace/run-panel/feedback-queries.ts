@@ -4,7 +4,7 @@ import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
 
 const listPath = toEndpointPath("/feedback");
-const createPath = toEndpointPath("/feedback");
+const creationPath = toEndpointPath("/feedback");
 
 /** A feedback record of a run. */
 export interface RunFeedback {
@@ -38,7 +38,7 @@ export const createRunFeedbackQuery = (runId: string) =>
   });
 
 export async function createFeedback(runId: string, draft: FeedbackDraft): Promise<void> {
-  await postJson(createPath, {
+  await postJson(creationPath, {
     id: crypto.randomUUID(),
     run_id: runId,
     ...toBody(draft),
@@ -73,7 +73,7 @@ function parseFeedback(item: unknown): RunFeedback {
     value,
     comment,
     feedback_source: source,
-    created_at: at,
+    created_at: createdAt,
   } = item as Readonly<Record<string, unknown>>;
   const { type } = (source ?? {}) as Readonly<Record<string, unknown>>;
   return {
@@ -83,6 +83,6 @@ function parseFeedback(item: unknown): RunFeedback {
     value: value ?? undefined,
     comment: typeof comment === "string" ? comment : undefined,
     source: typeof type === "string" ? type : undefined,
-    createdMs: parseTimeMs(at),
+    createdMs: parseTimeMs(createdAt),
   };
 }

@@ -6,16 +6,16 @@ import { ErrorChain } from "./error-chain.tsx";
 /** The error, inputs and outputs of a run. */
 export const RunData = ({
   details: { error, inputs, outputs },
-  view,
+  payloadMode,
   onView,
 }: {
   readonly details: Pick<TraceRunDetails, "error" | "inputs" | "outputs">;
-  readonly view: PayloadMode | undefined;
+  readonly payloadMode: PayloadMode | undefined;
   readonly onView: (mode: PayloadMode) => void;
 }) => (
   <>
     {error !== undefined && <ErrorChain error={error} />}
-    <Payload label="Inputs" value={inputs} mode={view} onMode={onView} />
-    <Payload label="Outputs" value={outputs} mode={view} onMode={onView} />
+    <Payload label="Inputs" value={inputs} mode={payloadMode} onMode={onView} />
+    <Payload label="Outputs" value={outputs} mode={payloadMode} onMode={onView} />
   </>
 );

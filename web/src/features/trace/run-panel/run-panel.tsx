@@ -33,7 +33,7 @@ interface RunPanelProps {
   readonly runId: string;
   readonly view: TraceView;
   /** The index of the run in the trace model. */
-  readonly run: number;
+  readonly runIndex: number;
   readonly search: TraceSearch;
   readonly change: (change: TraceChange) => void;
 }
@@ -105,13 +105,19 @@ const TabContent = ({
   tab,
   details,
   view,
-  run,
+  runIndex: run,
   search,
   change,
 }: RunPanelProps & { readonly details: TraceRunDetails; readonly tab: TraceTab }) => {
   switch (tab) {
     case "data":
-      return <RunData details={details} view={search.as} onView={(mode) => change({ as: mode })} />;
+      return (
+        <RunData
+          details={details}
+          payloadMode={search.as}
+          onView={(mode) => change({ as: mode })}
+        />
+      );
     case "events":
       return <EventsTab details={details} />;
     case "metadata":
@@ -125,13 +131,13 @@ const TabContent = ({
         <Attachments files={details.files} />
       );
     case "timing":
-      return <TimingTab details={details} view={view} run={run} />;
+      return <TimingTab details={details} view={view} runIndex={run} />;
     case "diff":
       return (
         <DiffTab
           details={details}
           view={view}
-          run={run}
+          runIndex={run}
           otherId={search.vs}
           onOtherChange={(vs) => change({ vs })}
         />

@@ -8,20 +8,20 @@ import type { TraceView } from "../use-trace-view.ts";
 export const TimingTab = ({
   details: run,
   view: { model, facts, window, path },
-  run: index,
+  runIndex: index,
 }: {
   readonly details: TraceRunDetails;
   readonly view: TraceView;
-  readonly run: number;
+  readonly runIndex: number;
 }) => {
   const selfMicros = facts?.selfTimes[index];
   const criticalMicros = path.get(index)?.reduce((sum, { from, to }) => sum + to - from, 0);
   const parent = model.parents[index] ?? -1;
   const isEarly = parent >= 0 && (model.starts[index] ?? 0) < (model.starts[parent] ?? 0);
-  const fromStart = (model.starts[index] ?? 0) - Math.min(0, window.from);
+  const offsetMicros = (model.starts[index] ?? 0) - Math.min(0, window.from);
   const rows: readonly (readonly [string, ReactNode])[] = [
     ["Start", formatTime(run.startMs)],
-    ["Offset from trace start", formatDuration(Math.max(0, fromStart) / 1_000)],
+    ["Offset from trace start", formatDuration(Math.max(0, offsetMicros) / 1_000)],
     ["End", run.endMs === undefined ? "Running" : formatTime(run.endMs)],
     [
       "Duration",
