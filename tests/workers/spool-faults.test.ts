@@ -97,7 +97,8 @@ describe("a disk that fails", () => {
     const { spool, troubles } = openSpool({ fileSystem: { ...fileSystem, fsyncSync } });
     appendBodies(spool, "one");
     spool.close();
-    expect(troubles).toEqual(["spoolUnsynced: EIO: i/o error"]);
+    // Of the file, and of the directory with its name.
+    expect(troubles).toEqual(["spoolUnsynced: EIO: i/o error", "spoolUnsynced: EIO: i/o error"]);
     expect((await recoverSpool()).bodies).toEqual(["one"]);
   });
 });
@@ -114,6 +115,23 @@ describe("a damaged segment", () => {
     expect(spoolEntries()).toEqual(["aside"]);
     expect(readFileSync(onlySegmentPath())).toEqual(bytes);
     expect((await recoverSpool()).bodies).toEqual([]);
+  });
+
+  test("that can't be quarantined stays where it is", async () => {
+    writeAndClose("one", "two");
+    const bytes = readFileSync(onlySegmentPath());
+    bytes.writeUInt8(bytes.readUInt8(27 + 24) ^ 1, 27 + 24);
+    writeFileSync(onlySegmentPath(), bytes);
+    // A file where the folder of damaged segments should be.
+    writeFileSync(join(testSpool.folder, "aside"), "");
+    const { bodies, troubles } = await recoverSpool();
+    expect(bodies).toEqual(["one"]);
+    expect(troubles).toEqual([
+      expect.stringMatching(/^spoolDamaged: /),
+      expect.stringMatching(/^spoolUnreadable: .*EEXIST/),
+    ]);
+    rmSync(join(testSpool.folder, "aside"));
+    expect(readFileSync(onlySegmentPath())).toEqual(bytes);
   });
 
   test("of a later version is kept unchanged", async () => {

@@ -95,20 +95,55 @@ describe("an appended tape", () => {
     vi.advanceTimersByTime(499);
     expect(fsync).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
-    expect(fsync).toHaveBeenCalledTimes(1);
+    // The file, and the directory with its name.
+    expect(fsync).toHaveBeenCalledTimes(2);
     vi.advanceTimersByTime(5_000);
-    expect(fsync).toHaveBeenCalledTimes(1);
+    expect(fsync).toHaveBeenCalledTimes(2);
     appendBodies(spool, "four");
     spool.close();
     expect(fsyncSync).toHaveBeenCalledTimes(1);
     vi.useRealTimers();
   });
 
-  test("with an interval of 0 is on the disk when the call returns", () => {
+  test("that is appended while the disk is busy with an fsync is synced in the next interval, or at close", () => {
+    vi.useFakeTimers({
+      toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"],
+    });
+    const ends: (() => void)[] = [];
+    const fsync = vi.fn<(fd: number, done: (error: null) => void) => void>((_fd, done) => {
+      ends.push(() => done(null));
+    });
+    const endSyncs = () => ends.splice(0).forEach((end) => end());
+    const fsyncSync = vi.fn<(fd: number) => void>();
+    const disk = { ...fileSystem, fsync, fsyncSync } as unknown as typeof fileSystem;
+    const { spool } = openSpool({ syncMs: 500, fileSystem: disk });
+    const ofSegment = () => {
+      const [segment] = fsync.mock.calls[0] ?? [];
+      return fsync.mock.calls.filter(([descriptor]) => descriptor === segment).length;
+    };
+    appendBodies(spool, "one");
+    vi.advanceTimersByTime(500);
+    appendBodies(spool, "two");
+    vi.advanceTimersByTime(1_000);
+    expect(ofSegment()).toBe(1);
+    endSyncs();
+    vi.advanceTimersByTime(500);
+    expect(ofSegment()).toBe(2);
+    appendBodies(spool, "three");
+    vi.advanceTimersByTime(500);
+    spool.close();
+    expect(fsyncSync).toHaveBeenCalledTimes(1);
+    endSyncs();
+    vi.useRealTimers();
+  });
+
+  test("with an interval of 0 is on the disk when the call returns, and so is the name of its file", () => {
     const fsyncSync = vi.fn<(fd: number) => void>();
     const { spool } = openSpool({ syncMs: 0, fileSystem: { ...fileSystem, fsyncSync } });
     appendBodies(spool, "one");
-    expect(fsyncSync).toHaveBeenCalledTimes(1);
+    expect(fsyncSync).toHaveBeenCalledTimes(2);
+    appendBodies(spool, "two");
+    expect(fsyncSync).toHaveBeenCalledTimes(3);
   });
 
   test("survives kill -9 of its process", async () => {

@@ -28,9 +28,10 @@ export class GroupCommit {
 
   /** Registers a segment file that was written to, so that the next commit flushes it. */
   add(segment: OpenSegment): void {
-    const { intervalMs } = this.#options;
+    const { intervalMs, directories, onError } = this.#options;
     if (intervalMs === 0) {
       this.#commitNow(segment);
+      directories.flushNow(onError);
       return;
     }
     this.#unflushedSegments.add(segment);
@@ -47,6 +48,7 @@ export class GroupCommit {
       this.#commitNow(segment);
     }
     this.#unflushedSegments.clear();
+    this.#options.directories.flushNow(this.#options.onError);
   }
 
   #setTimer(): void {
@@ -61,10 +63,14 @@ export class GroupCommit {
     const { directories, onError } = this.#options;
     this.#timer = undefined;
     for (const segment of this.#unflushedSegments) {
-      segment.flush(onError);
+      if (segment.flush(onError)) {
+        this.#unflushedSegments.delete(segment);
+      }
     }
-    this.#unflushedSegments.clear();
     directories.flush(onError);
+    if (this.#unflushedSegments.size > 0) {
+      this.#setTimer();
+    }
   }
 
   #commitNow(segment: OpenSegment): void {

@@ -91,10 +91,16 @@ export class OpenSegment implements Segment {
     this.records += records;
   }
 
-  /** Flushes to disk everything that was appended since the last call, without blocking. */
-  flush(onError: (error: Error) => void): void {
-    if (!this.#isDirty || this.#isSyncing || this.#isClosed) {
-      return;
+  /**
+   * Flushes to disk everything that was appended since the last call, without blocking. Returns `false` if it could not
+   * start, because the disk is still busy with the call before: call it again later.
+   */
+  flush(onError: (error: Error) => void): boolean {
+    if (!this.#isDirty || this.#isClosed) {
+      return true;
+    }
+    if (this.#isSyncing) {
+      return false;
     }
     this.#isDirty = false;
     this.#isSyncing = true;
@@ -105,6 +111,7 @@ export class OpenSegment implements Segment {
       }
       this.#closeIfDone();
     });
+    return true;
   }
 
   /**

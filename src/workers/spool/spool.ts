@@ -65,7 +65,10 @@ export class Spool {
       quarantineFolderName,
       options.quotaBytes,
     );
-    this.#directories = new WriterDirectories(options.folder, options.onFault);
+    this.#directories = new WriterDirectories(options.folder, {
+      fileSystem: this.#fileSystem,
+      onFault: options.onFault,
+    });
     this.#groupCommit = new GroupCommit({
       intervalMs: options.syncMs,
       directories: this.#directories,
@@ -266,6 +269,9 @@ export class Spool {
         this.#quarantine.moveSegment(segment);
       } catch (error) {
         this.#options.onFault("spoolUnreadable", `${segment.name}: ${readMessage(error)}`);
+        // Its file stays where it is: what this version can't read, a later one may.
+        this.#forgetSegment(segment);
+        return;
       }
     }
     this.#deleteSegment(segment);
@@ -285,13 +291,18 @@ export class Spool {
 
   /** Removes a segment whose file is gone or can't be read, and reports its records as lost. */
   #abandonSegment(segment: Segment): void {
-    if (!this.#removeFromList(segment)) {
-      return;
+    if (this.#forgetSegment(segment)) {
+      this.#options.onLost({ cause: "gone", ownRecords: segment.records, inheritedRecords: 0 });
     }
-    if (segment instanceof OpenSegment) {
+  }
+
+  /** Removes a segment from the list and leaves its file. Returns `false` if it was no longer in the list. */
+  #forgetSegment(segment: Segment): boolean {
+    const wasListed = this.#removeFromList(segment);
+    if (wasListed && segment instanceof OpenSegment) {
       segment.seal();
     }
-    this.#options.onLost({ cause: "gone", ownRecords: segment.records, inheritedRecords: 0 });
+    return wasListed;
   }
 
   #removeFromList(segment: Segment): boolean {

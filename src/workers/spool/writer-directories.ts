@@ -1,6 +1,5 @@
 import {
   closeSync,
-  fsync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -22,13 +21,14 @@ import {
   createOwnDirectoryName,
 } from "./writer-directory.ts";
 import type { SpoolOptions } from "./spool-options.ts";
-import type { Segment } from "./spool-segment.ts";
+import type { Segment, SpoolFileSystem } from "./spool-segment.ts";
 
 /**
  * The writer directories that this client owns: one that it writes to, and those that it took over.
  */
 export class WriterDirectories {
   readonly #folder: string;
+  readonly #fileSystem: SpoolFileSystem;
   readonly #onFault: SpoolOptions["onFault"];
   /** Paths of the directories that this client owns. */
   readonly #ownedPaths = new Set<string>();
@@ -37,9 +37,16 @@ export class WriterDirectories {
   #unsyncedDirectory: string | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(folder: string, onTrouble: SpoolOptions["onFault"]) {
+  constructor(
+    folder: string,
+    {
+      fileSystem,
+      onFault,
+    }: Pick<SpoolOptions, "onFault"> & { readonly fileSystem: SpoolFileSystem },
+  ) {
     this.#folder = folder;
-    this.#onFault = onTrouble;
+    this.#fileSystem = fileSystem;
+    this.#onFault = onFault;
   }
 
   /**
@@ -104,24 +111,47 @@ export class WriterDirectories {
     return records;
   }
 
-  /** Flushes the directory to disk: only then is a new file still there after a power cut. */
-  flush(onError: (error: Error) => void): void {
-    const directory = this.#unsyncedDirectory;
-    this.#unsyncedDirectory = undefined;
-    if (directory === undefined) {
+  /**
+   * Flushes the directory to disk, without blocking: only then is a new file still there after a power cut. A directory
+   * that can't be opened is not an error: either it was deleted, in which case its files were reported as lost, or its
+   * files are still there.
+   */
+  flush(onError: (error: unknown) => void): void {
+    const fileDescriptor = this.#openUnsyncedDirectory();
+    if (fileDescriptor === undefined) {
+      return;
+    }
+    this.#fileSystem.fsync(fileDescriptor, (error) => {
+      closeSync(fileDescriptor);
+      if (error !== null) {
+        onError(error);
+      }
+    });
+  }
+
+  /** Does the same as {@link flush}, and blocks until the disk is done. */
+  flushNow(onError: (error: unknown) => void): void {
+    const fileDescriptor = this.#openUnsyncedDirectory();
+    if (fileDescriptor === undefined) {
       return;
     }
     try {
-      const fileDescriptor = openSync(directory, "r");
-      fsync(fileDescriptor, (error) => {
-        closeSync(fileDescriptor);
-        if (error !== null) {
-          onError(error);
-        }
-      });
+      this.#fileSystem.fsyncSync(fileDescriptor);
+    } catch (error) {
+      onError(error);
+    } finally {
+      closeSync(fileDescriptor);
+    }
+  }
+
+  /** Opens the directory to which a file was added since the last call; `undefined` if there is none. */
+  #openUnsyncedDirectory(): number | undefined {
+    const directory = this.#unsyncedDirectory;
+    this.#unsyncedDirectory = undefined;
+    try {
+      return directory === undefined ? undefined : openSync(directory, "r");
     } catch {
-      // Either the directory was deleted, in which case its files were reported as lost, or it
-      // can't be opened, in which case they are still there.
+      return undefined;
     }
   }
 
