@@ -82,7 +82,6 @@ export class CrashIsolation {
         });
       } catch {
         // The worker crashed or could not read the tape. The tape in our memory is intact.
-        this.hasSeenCrash = true;
       }
       if (hasEnded()) {
         return undefined;

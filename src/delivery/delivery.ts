@@ -47,12 +47,19 @@ interface RefusalDetails {
 
 /** What is known about a tape (the buffer of recorded runs) once the outcome of each of its records is known. */
 interface CompletionDetails extends RefusalDetails {
-  /**
-   * The report of the worker. It is present only if it covers the whole tape, that is, if the first attempt settled
-   * each record without a crash and without quarantined records.
-   */
+  /** The report of the worker, if it covers the whole tape. If it does not, the outcomes are read from the tape. */
   readonly report: ShipReport | undefined;
 }
+
+/**
+ * Whether a worker's report counts every record of the tape. It does not if other workers settled some of them: in an
+ * earlier round, or before they crashed.
+ */
+const coversTape = ({ delivered, refused }: ShipReport, tape: Tape): boolean =>
+  delivered + countRecords(refused) === tape.records;
+
+const countRecords = (refused: readonly RefusedRun[]): number =>
+  refused.reduce((sum, { records }) => sum + records, 0);
 
 /** How many records have each outcome. */
 interface OutcomeCounts {
@@ -155,10 +162,8 @@ export class Delivery {
       this.#countReport(report);
       refused.push(...report.refused);
       if (report.undelivered === 0) {
-        const isReportComplete =
-          failedRounds === 0 && !shipment.hasSeenCrash && report.quarantined === undefined;
         return this.#settleComplete(tape, {
-          report: isReportComplete ? report : undefined,
+          report: coversTape(report, tape) ? report : undefined,
           refused,
         });
       }
@@ -238,7 +243,7 @@ export class Delivery {
     if (report === undefined) {
       return this.#settleUndelivered(tape, "expired", { refused });
     }
-    const rejected = refused.reduce((sum, { records }) => sum + records, 0);
+    const rejected = countRecords(refused);
     this.#writeDeadLetter(tape, rejected, refused);
     tape.journal?.discard();
     return this.#countOutcomes({ ...report, rejected });

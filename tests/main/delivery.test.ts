@@ -139,6 +139,24 @@ test("sends a tape again whose worker crashed, and counts delivered records once
   expect(ledger.delivered).toBe(2);
 });
 
+test("records that an earlier worker settled unnoticed are counted, and refused ones become a dead letter", async () => {
+  const letters: number[] = [];
+  const { delivery, ledger } = delivering(
+    [
+      // As after a crash that the pool took for a failed start: another worker has sent the first three records.
+      (task) => {
+        settleTape(task, ["delivered", "rejected", "rejected", "delivered"]);
+        return { ...emptyReport, delivered: 1 };
+      },
+    ],
+    undefined,
+    { write: (_body, records) => void letters.push(records) },
+  );
+  await expect(delivery.ship(tapeOf(4))).resolves.toEqual({ delivered: 2, lost: 2 });
+  expect(ledger).toMatchObject({ delivered: 2, lost: { rejected: 2 } });
+  expect(letters).toEqual([2]);
+});
+
 test("a tape on which workers crash, whole and in halves, is counted as workerLost", async () => {
   const { delivery, ledger, calls } = delivering([died]);
   const shipped = delivery.ship(tapeOf(2));
@@ -180,7 +198,7 @@ test("the report of a tape that was sent in halves counts both, and has what eit
     bytes: 20,
     truncated: 5,
     quarantined: 1,
-    redacted: { masked: 1, failed: 0 },
+    redacted: { maskedMatches: 1, failedRecords: 0 },
     server,
   });
 });

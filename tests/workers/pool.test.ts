@@ -97,6 +97,21 @@ test("a worker that crashes with a tape rejects it; the next tape goes to a new 
   await pool.close();
 });
 
+test("of workers that crash at short intervals, each rejects its tape: none is taken for a thread that never started", async () => {
+  await using server = await loopbackServer({ runs: [{ status: 202 }, neverRespond] });
+  const { pool, inline } = poolTo(server.endpoint);
+  await pool.ship(taskOf(1));
+  for (let crash = 1; crash <= 4; crash++) {
+    const ended = Promise.allSettled([pool.ship(taskOf(1))]);
+    await expect.poll(() => server.runRequests.length, { timeout: 10_000 }).toBe(1 + crash);
+    await workers.at(-1)?.terminate();
+    expect(await ended).toMatchObject([{ status: "rejected" }]);
+  }
+  expect(workers).toHaveLength(5);
+  expect(inline).toEqual([]);
+  await pool.close();
+});
+
 test("a worker that crashes while idle is replaced, and nothing is thrown", async () => {
   await using server = await loopbackServer();
   const { pool, inline } = poolTo(server.endpoint);
@@ -208,7 +223,7 @@ test("a worker that waits for its server longer than the stall limit is not term
   await pool.close();
 });
 
-test("an unreadable tape is rejected, and workers are still usedBytes", async () => {
+test("an unreadable tape is rejected, and the workers go on", async () => {
   await using server = await loopbackServer();
   const { pool, inline } = poolTo(server.endpoint);
   const garbage = { memory: new SharedArrayBuffer(64), usedBytes: 64 };

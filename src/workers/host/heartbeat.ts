@@ -1,8 +1,4 @@
-/**
- * Layout of the shared memory in 32-bit integers: the number of threads that started, then one pair for each thread:
- * its id and its number of beats.
- */
-const headLength = 1;
+/** The shared memory consists of one pair of 32-bit integers for each thread: its id and its number of beats. */
 const integersPerThread = 2;
 
 /**
@@ -10,7 +6,7 @@ const integersPerThread = 2;
  * is reused.
  */
 export const createHeartbeatMemory = (threads: number): SharedArrayBuffer =>
-  new SharedArrayBuffer((headLength + integersPerThread * threads) * Int32Array.BYTES_PER_ELEMENT);
+  new SharedArrayBuffer(integersPerThread * threads * Int32Array.BYTES_PER_ELEMENT);
 
 /** The settings of the heartbeat that a worker receives when it starts. */
 export interface HeartbeatOptions {
@@ -25,14 +21,13 @@ export interface HeartbeatOptions {
  */
 export function startHeartbeat({ memory, intervalMs }: HeartbeatOptions, threadId: number): void {
   const integers = new Int32Array(memory);
-  for (let offset = headLength; offset < integers.length; offset += integersPerThread) {
+  for (let offset = 0; offset < integers.length; offset += integersPerThread) {
     if (Atomics.compareExchange(integers, offset, 0, threadId) === 0) {
       Atomics.store(integers, offset + 1, 1);
       setInterval(() => Atomics.add(integers, offset + 1, 1), intervalMs).unref();
-      break;
+      return;
     }
   }
-  Atomics.add(integers, 0, 1);
 }
 
 /** Reads, in the main thread, the heartbeats that the workers write. */
@@ -43,11 +38,6 @@ export class Heartbeats {
     this.#integers = new Int32Array(memory);
   }
 
-  /** Number of threads that have started so far. */
-  get startedCount(): number {
-    return Atomics.load(this.#integers, 0);
-  }
-
   /** Returns a number that grows while the thread's event loop runs; 0 if the thread has not started yet. */
   readBeats(threadId: number): number {
     const offset = this.#findSlot(threadId);
@@ -56,7 +46,7 @@ export class Heartbeats {
 
   /** Frees the slots of all threads except `threadIds`. */
   releaseOthers(threadIds: ReadonlySet<number>): void {
-    for (let offset = headLength; offset < this.#integers.length; offset += integersPerThread) {
+    for (let offset = 0; offset < this.#integers.length; offset += integersPerThread) {
       const id = Atomics.load(this.#integers, offset);
       if (id !== 0 && !threadIds.has(id)) {
         Atomics.compareExchange(this.#integers, offset, id, 0);
@@ -65,7 +55,7 @@ export class Heartbeats {
   }
 
   #findSlot(threadId: number): number {
-    for (let offset = headLength; offset < this.#integers.length; offset += integersPerThread) {
+    for (let offset = 0; offset < this.#integers.length; offset += integersPerThread) {
       if (Atomics.load(this.#integers, offset) === threadId) {
         return offset;
       }

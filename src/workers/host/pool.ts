@@ -81,15 +81,16 @@ export class WorkerPool implements TapeShipper {
   readonly #watchdog: Watchdog;
   /** Number of threads that ended. */
   #endedCount = 0;
-  /** Number of threads that could not be created, or started but could not do their work. */
-  #failedToCreateCount = 0;
-  /** Number of failed starts that no longer count, because a later start succeeded. */
-  #obsoleteFailures = 0;
+  /**
+   * Number of threads since the last delivery that could not be created, ended before they started, or started but could
+   * not do their work.
+   */
+  #failedStarts = 0;
   /**
    * Thread handles keep the process alive while a task is in flight, so they are unref'd after each
    * hand-over.
    */
-  readonly #threadHandles = new Set<ThreadHandle>();
+  readonly #threadHandles = new Map<object, ThreadHandle>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -116,7 +117,7 @@ export class WorkerPool implements TapeShipper {
       const stopWatching = this.#watchdog.watch();
       try {
         const report = await this.#runInWorker(task);
-        this.#obsoleteFailures += this.#failedStarts;
+        this.#failedStarts = 0;
         this.#hasSentTape = true;
         return report;
       } catch (error) {
@@ -126,7 +127,7 @@ export class WorkerPool implements TapeShipper {
           isUnrelatedToTape(error)
         ) {
           // The thread runs but can't do its work, for example because a bundler split the task's file.
-          this.#failedToCreateCount += 1;
+          this.#failedStarts += 1;
         }
         if (this.#isClosed || this.#failedStarts <= failedStartsBefore) {
           // The thread had started before it crashed. The caller determines whether this tape made it crash.
@@ -152,7 +153,7 @@ export class WorkerPool implements TapeShipper {
    */
   #leaveInlineModeIfDue(): void {
     if (this.isThreaded && this.#inlineModeUntil > 0) {
-      this.#obsoleteFailures += this.#failedStarts;
+      this.#failedStarts = 0;
       this.#inlineModeUntil = Number.NEGATIVE_INFINITY;
     }
   }
@@ -176,21 +177,18 @@ export class WorkerPool implements TapeShipper {
     await Promise.all([this.#piscina?.destroy(), inlineShipper?.close()]);
   }
 
-  /**
-   * Number of threads that ended before they started, or could not be created, since the last
-   * success.
-   */
-  get #failedStarts(): number {
-    const threads = this.#piscina?.threads ?? [];
-    const startedAndRunning = threads.filter(
-      ({ threadId }) => this.#heartbeats.readBeats(threadId) > 0,
-    ).length;
-    return (
-      this.#failedToCreateCount +
-      this.#endedCount -
-      (this.#heartbeats.startedCount - startedAndRunning) -
-      this.#obsoleteFailures
-    );
+  /** Counts an ended thread, and whether it ended before it started. */
+  #countEndedThread(thread: object): void {
+    this.#endedCount += 1;
+    const info = findThreadInfo(thread);
+    const handle = this.#threadHandles.get(info);
+    this.#threadHandles.delete(info);
+    if (handle === undefined || this.#heartbeats.readBeats(handle.threadId) === 0) {
+      this.#failedStarts += 1;
+    }
+    // The thread that replaces it needs a slot at once: without one it would be taken for a thread that never started.
+    const runningThreads = this.#piscina?.threads ?? [];
+    this.#heartbeats.releaseOthers(new Set(runningThreads.map(({ threadId }) => threadId)));
   }
 
   async #runInWorker(task: ShipTask): Promise<ShipReport> {
@@ -225,11 +223,12 @@ export class WorkerPool implements TapeShipper {
     pool.on("message", ({ failedTapeId }: FailureNotice) =>
       this.#options.onFailure?.(failedTapeId),
     );
-    pool.on("workerCreate", (thread: object) => {
-      this.#threadHandles.add(findThreadHandle(thread));
+    pool.on("workerCreate", (thread: { readonly id: number }) => {
+      const info = findThreadInfo(thread);
+      this.#threadHandles.set(info, { threadId: thread.id, unref: findUnref(info) });
     });
-    pool.on("workerDestroy", () => {
-      this.#endedCount += 1;
+    pool.on("workerDestroy", (thread: object) => {
+      this.#countEndedThread(thread);
       queueMicrotask(() => this.#replaceIfEmpty(pool));
     });
     return pool;
@@ -253,8 +252,8 @@ export class WorkerPool implements TapeShipper {
    * the process alive instead.
    */
   #unrefThreads(): void {
-    for (const thread of this.#threadHandles) {
-      thread.unref();
+    for (const { unref } of this.#threadHandles.values()) {
+      unref();
     }
   }
 
@@ -289,25 +288,29 @@ async function createInlineShipper({ shipping, onFailure }: PoolOptions): Promis
   };
 }
 
-/** The part of a worker thread's handle that is used here. */
+/** What is kept of a worker thread. */
 interface ThreadHandle {
-  unref(): void;
+  /** The id that the thread had when it was created: once it has ended, Node returns -1. */
+  readonly threadId: number;
+  readonly unref: () => void;
 }
 
 /**
- * Finds the `Worker` in the object that Piscina emits. Piscina keeps it under a symbol, outside its
- * public interface.
+ * Finds the one object that stands for a thread in Piscina. Each event has a new object around it, which keeps it under
+ * a symbol, outside Piscina's public interface.
  */
-function findThreadHandle(thread: object): ThreadHandle {
+function findThreadInfo(thread: object): object {
   for (const key of Object.getOwnPropertySymbols(thread)) {
     const value: unknown = Reflect.get(thread, key);
     if (typeof value === "object" && value !== null && "unref" in value) {
-      const { unref } = value;
-      if (typeof unref === "function") {
-        return { unref: () => void Reflect.apply(unref, value, []) };
-      }
+      return value;
     }
   }
-  // Another version of Piscina may store the worker elsewhere. The process then ends only after the tasks have ended.
-  return { unref: () => undefined };
+  // Another version of Piscina may keep it elsewhere. The process then ends only after the tasks have ended.
+  return thread;
 }
+
+const findUnref = (info: object): (() => void) => {
+  const unref: unknown = Reflect.get(info, "unref");
+  return typeof unref === "function" ? () => void Reflect.apply(unref, info, []) : () => undefined;
+};
