@@ -27,13 +27,18 @@ const shippingTo = (endpoint: string): ShippingOptions => ({
   traffic: new SharedTraffic().memory,
 });
 
-function poolTo(endpoint: string, threads = 1, Pool = WorkerPool, retryWorkersAfterMs = 60_000) {
+function poolTo(
+  endpoint: string,
+  threads = 1,
+  Pool = WorkerPool,
+  { retryWorkersAfterMs = 60_000, stallMs = 2_000 } = {},
+) {
   const inline: string[] = [];
   const stuck: string[] = [];
   const pool = new Pool({
     threads,
     shipping: shippingTo(endpoint),
-    stallMs: 2_000,
+    stallMs,
     retryWorkersAfterMs,
     env: {},
     onInlineMode: (reason) => inline.push(reason),
@@ -48,8 +53,10 @@ const taskOf = (count: number): ShipTask => {
 };
 
 const workers: Worker[] = [];
+const startedWorkers = new Set<Worker | undefined>();
 const keepWorker = (worker: Worker): void => {
   workers.push(worker);
+  worker.once("message", () => startedWorkers.add(worker));
 };
 
 beforeEach(() => {
@@ -99,13 +106,15 @@ test("a worker that crashes with a tape rejects it; the next tape goes to a new 
 
 test("of workers that crash at short intervals, each rejects its tape: none is taken for a thread that never started", async () => {
   await using server = await loopbackServer({ runs: [{ status: 202 }, neverRespond] });
-  const { pool, inline } = poolTo(server.endpoint);
+  // The watchdog checks once a second: the workers crash between two checks.
+  const { pool, inline } = poolTo(server.endpoint, 1, WorkerPool, { stallMs: 60_000 });
   await pool.ship(taskOf(1));
   for (let crash = 1; crash <= 4; crash++) {
     const ended = Promise.allSettled([pool.ship(taskOf(1))]);
     await expect.poll(() => server.runRequests.length, { timeout: 10_000 }).toBe(1 + crash);
     await workers.at(-1)?.terminate();
     expect(await ended).toMatchObject([{ status: "rejected" }]);
+    await expect.poll(() => startedWorkers.has(workers.at(-1)), { timeout: 10_000 }).toBe(true);
   }
   expect(workers).toHaveLength(5);
   expect(inline).toEqual([]);
@@ -186,7 +195,9 @@ test.each<readonly [string, (file: string) => Promise<void>, RegExp]>([
 test("workers that ran before and can't be started are tried again after a while", async () => {
   await using server = await loopbackServer();
   await using copy = await poolOfCopy(() => Promise.resolve());
-  const { pool, inline } = poolTo(server.endpoint, 1, copy.WorkerPool, 1_000);
+  const { pool, inline } = poolTo(server.endpoint, 1, copy.WorkerPool, {
+    retryWorkersAfterMs: 1_000,
+  });
   expect(await pool.ship(taskOf(1))).toMatchObject({ delivered: 1 });
   const source = await readFile(copy.workerFile);
   await writeFile(copy.workerFile, "process.exit(3);");
