@@ -43,10 +43,10 @@ if (parentPort !== null) {
 }
 
 function start(port: MessagePort): void {
-  const schemaCheck = new SchemaValidator();
+  const schemaValidator = new SchemaValidator();
   port.on("message", (task: Task) => {
     try {
-      const { result, transferList } = performTask(schemaCheck, task);
+      const { result, transferList } = performTask(schemaValidator, task);
       port.postMessage({ kind: "done", result } satisfies WorkMessage, transferList);
     } catch (cause) {
       port.postMessage(toErrorMessage(cause));
@@ -66,10 +66,10 @@ interface TaskResult {
   readonly transferList: readonly ArrayBuffer[];
 }
 
-function performTask(schemaCheck: SchemaValidator, task: Task): TaskResult {
+function performTask(schemaValidator: SchemaValidator, task: Task): TaskResult {
   switch (task.kind) {
     case "schema":
-      return { result: checkSchemas(schemaCheck, task), transferList: [] };
+      return { result: checkSchemas(schemaValidator, task), transferList: [] };
     case "examples": {
       const result = parseExamplesTask(task, joinChunks(task.chunks));
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };
@@ -79,7 +79,7 @@ function performTask(schemaCheck: SchemaValidator, task: Task): TaskResult {
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };
     }
     case "exampleCheck":
-      return toJsonResult({ rejected: findInvalidExamples(schemaCheck, task) });
+      return toJsonResult({ rejected: findInvalidExamples(schemaValidator, task) });
     case "exampleResponse":
       return toTransferableResult(serializeResponse(task));
     default: {
@@ -159,14 +159,14 @@ function packRuns(
 const copyToOwnBuffer = (bytes: Buffer): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
 function checkSchemas(
-  schemaCheck: SchemaValidator,
+  schemaValidator: SchemaValidator,
   { schemas, examples, mode }: SchemaTask,
 ): SchemaErrors {
-  schemaCheck.assertSchemas(schemas);
+  schemaValidator.assertSchemas(schemas);
   const allExamples = examples.flatMap(unpack);
   if (mode === "report") {
-    return schemaCheck.findInvalid(schemas, allExamples);
+    return schemaValidator.findInvalid(schemas, allExamples);
   }
-  schemaCheck.assertValid(schemas, allExamples);
+  schemaValidator.assertValid(schemas, allExamples);
   return {};
 }

@@ -122,10 +122,8 @@ function start(port: MessagePort, path: string): void {
       const bytes = group.reduce((sum, call) => sum + sizeOf(call), 0);
       if (
         group.length > 0 &&
-        (await writeGroup(
-          { db, writers, damage: damageWatch, diskSpace, longWrites, post },
-          group,
-        )) === "closed"
+        (await writeGroup({ db, writers, damageWatch, diskSpace, longWrites, post }, group)) ===
+          "closed"
       ) {
         post({ kind: "done", activity: [], replies: longWrites.abortAll(), buffers: [] });
         void close();
@@ -220,19 +218,19 @@ function takeGroup(port: MessagePort, arrivedCalls: WriterCall[]): readonly Writ
 /** Estimates, before calls run, the most that they can add to the database. All calls but ingests count as small. */
 function estimateAddedSize(calls: readonly WriterCall[]): AddedSize {
   let bytes = 0;
-  let rows = 0;
+  let rowCount = 0;
   for (const { request } of calls) {
     if (request.kind === "ingest") {
       const { batch } = request;
       const packedBytes = "packed" in batch ? batch.packed.byteLength : 0;
       bytes += batch.bodies.byteLength + packedBytes;
-      rows += "packed" in batch ? packedBytes / minPackedRowBytes : batch.records.length;
+      rowCount += "packed" in batch ? packedBytes / minPackedRowBytes : batch.records.length;
     } else {
       bytes += smallAddedSize.bytes;
-      rows += smallAddedSize.rowCount;
+      rowCount += smallAddedSize.rowCount;
     }
   }
-  return { bytes, rowCount: rows };
+  return { bytes, rowCount };
 }
 
 const smallAddedSize: AddedSize = { bytes: 262_144, rowCount: 20 };
@@ -248,7 +246,7 @@ function sizeOf({ request }: WriterCall): number {
 interface WriterContext {
   readonly db: Connection;
   readonly writers: SqliteWriters;
-  readonly damage: DamageWatch;
+  readonly damageWatch: DamageWatch;
   readonly diskSpace: DiskSpace;
   readonly longWrites: LongWrites;
   readonly post: (message: WriterMessage, buffers?: readonly ArrayBuffer[]) => void;
@@ -264,14 +262,14 @@ async function writeGroup(
   group: readonly WriterCall[],
   attempts = 0,
 ): Promise<"closed" | "open"> {
-  const { db, writers, damage, diskSpace, post } = dependencies;
+  const { db, writers, damageWatch, diskSpace, post } = dependencies;
   const addingCalls = group.filter((call) => !canOnlyFreeSpace(call));
   const addedSize = addingCalls.length > 0 ? estimateAddedSize(addingCalls) : noAddedSize;
   const replies: ThreadReply[] = [];
   const startedWrites: StartedLongWrite[] = [];
   let activity: readonly Activity[] = [];
   try {
-    assertUndamaged(damage);
+    assertUndamaged(damageWatch);
     const refusal = addingCalls.length > 0 ? diskSpace.checkSpaceFor(addedSize) : undefined;
     db.exec("BEGIN IMMEDIATE");
     for (const call of group) {
@@ -296,7 +294,7 @@ async function writeGroup(
     rollBack(db);
     writers.runs.clearCaches();
     writers.runs.activity.takeCounts();
-    damage.onFailure(cause);
+    damageWatch.onFailure(cause);
     const isFull = diskSpace.handleIfFull(cause, addedSize);
     // A deletion frees space: it may use the space of the reserve file, and is retried in smaller steps and without
     // the calls that add data.
@@ -360,7 +358,7 @@ const unpack = (batch: GroupedBatch | PackedBatch): GroupedBatch =>
 
 /** Performs one write of a resource. If it throws, only that write is rolled back. */
 async function performWrite(
-  { db, writers, damage, diskSpace }: WriterContext,
+  { db, writers, damageWatch, diskSpace }: WriterContext,
   call: WriterCall,
   request: WriterRequest & { readonly kind: "write" },
 ): Promise<ThreadReply | StartedLongWrite> {
@@ -380,7 +378,7 @@ async function performWrite(
       ? { call, write: value as LongWrite<unknown> }
       : { kind: "result", sequence, value };
   } catch (cause) {
-    damage.onFailure(cause);
+    damageWatch.onFailure(cause);
     if (!db.inTransaction || diskSpace.handleIfFull(cause, noAddedSize)) {
       throw cause; // SQLite has rolled back the whole group, or may not be able to continue it.
     }

@@ -109,11 +109,11 @@ export async function sendInChunks(
     onAbort();
   }
   while (failures.length === 0) {
-    const next = await Promise.race([chunks.next().catch(fail), sendingStopped]);
-    if (next === undefined || next.done === true) {
+    const nextResult = await Promise.race([chunks.next().catch(fail), sendingStopped]);
+    if (nextResult === undefined || nextResult.done === true) {
       break;
     }
-    startSending(next.value);
+    startSending(nextResult.value);
     if (inFlight.size >= maxChunksInFlight) {
       await Promise.race(inFlight);
     }

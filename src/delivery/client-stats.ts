@@ -7,7 +7,7 @@ import type { Ledger } from "../tracing/queue/ledger.ts";
 export interface CountSources {
   readonly ledger: Ledger;
   readonly traffic: SharedTraffic;
-  readonly pending: number;
+  readonly pendingRecords: number;
   readonly deliveryMs: Quantiles;
   readonly server: ServerInfo | undefined;
   readonly lastFailure: DeliveryFailure | undefined;
@@ -17,7 +17,7 @@ export interface CountSources {
 export function collectStats({
   ledger,
   traffic,
-  pending,
+  pendingRecords,
   deliveryMs,
   server,
   lastFailure,
@@ -30,7 +30,7 @@ export function collectStats({
     rejected,
     dropped: ledger.totalLost - rejected,
     spooled,
-    pending,
+    pending: pendingRecords,
     lost: { ...lost },
     sampledOut,
     truncated,

@@ -96,7 +96,7 @@ const joinSentences = (sentences: readonly string[]): string =>
  * Advice for the user about a failure; empty if the cause already contains it, or waiting is
  * enough.
  */
-function chooseAdvice({ cause, code, status }: RequestFailure, target: FailureContext): string {
+function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureContext): string {
   if (status === 401 || status === 403) {
     return "Check the key: MILLRACE_API_KEY, or the option apiKey";
   }
@@ -106,11 +106,11 @@ function chooseAdvice({ cause, code, status }: RequestFailure, target: FailureCo
   if (/ the proxy /.test(cause)) {
     return "Check the proxy: HTTP_PROXY, HTTPS_PROXY and NO_PROXY, or the options httpProxy, httpsProxy and noProxy";
   }
-  if (target.socketPath !== undefined) {
+  if (context.socketPath !== undefined) {
     return "Check that a server listens at the option socketPath";
   }
-  const setting = nameEndpointSetting(target);
-  const url = new URL(target.endpoint);
+  const setting = nameEndpointSetting(context);
+  const url = new URL(context.endpoint);
   const isConnectionRefused = /ECONNREFUSED|no connection/.test(cause);
   if (isConnectionRefused && isLoopback(url.hostname) && url.protocol === "http:") {
     const isDefaultPort = new URL(defaultEndpoint).port === url.port;

@@ -290,11 +290,11 @@ export class Delivery {
     }
   }
 
-  #writeQuarantined(tape: Tape, records: number): void {
-    if (records > 0) {
+  #writeQuarantined(tape: Tape, recordCount: number): void {
+    if (recordCount > 0) {
       const reason = lossTexts.quarantined;
       const note = { at: Date.now(), refused: [], reason };
-      this.#options.deadLetters?.write(copyDeadRecords(tape, "quarantined"), records, note);
+      this.#options.deadLetters?.write(copyDeadRecords(tape, "quarantined"), recordCount, note);
     }
   }
 
@@ -311,27 +311,27 @@ export class Delivery {
     return { delivered, lost: rejected + quarantined };
   }
 
-  #spoolPending(tape: Tape, records: number): boolean {
+  #spoolPending(tape: Tape, recordCount: number): boolean {
     const { ledger, reporter, onSpooled } = this.#options;
     if (tape.isReplayed) {
       // The records were read from the spool, and their files stay there.
-      ledger.spooled += records;
+      ledger.spooled += recordCount;
       return true;
     }
     const isOnDisk =
-      tape.journal?.keepSpooled(records) === true || this.#appendToSpool(tape, records);
+      tape.journal?.keepSpooled(recordCount) === true || this.#appendToSpool(tape, recordCount);
     if (isOnDisk) {
       onSpooled?.();
-      reporter.reportSpooled(records);
-      ledger.spooled += records;
+      reporter.reportSpooled(recordCount);
+      ledger.spooled += recordCount;
     }
     return isOnDisk;
   }
 
-  #appendToSpool(tape: Tape, records: number): boolean {
+  #appendToSpool(tape: Tape, recordCount: number): boolean {
     const { spool, ledger, reporter } = this.#options;
     try {
-      spool?.append(copyPendingRecords(tape), records);
+      spool?.append(copyPendingRecords(tape), recordCount);
       return spool !== undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -17,7 +17,7 @@ export interface ClientStorage {
 /** The options that affect the files on disk. */
 type StorageOptions = Pick<
   ResolvedOptions,
-  "spoolDir" | "spoolQuotaBytes" | "spoolSyncMs" | "redact" | "apiKey" | "faults"
+  "spoolDir" | "spoolQuotaBytes" | "spoolSyncMs" | "redact" | "apiKey" | "environmentFaults"
 >;
 
 /**
@@ -60,9 +60,15 @@ export function openSpool(
   return { spool: new Spool(spoolOptions), deadLetters: new DeadLetters(spoolOptions) };
 }
 
-function countLoss({ cause, ownRecords, inheritedRecords }: SpoolLoss, ledger: Ledger): void {
+function countLoss(
+  { cause, ownRecordCount, inheritedRecordCount }: SpoolLoss,
+  ledger: Ledger,
+): void {
   // Records of an earlier process are counted here for the first time: as accepted and as lost.
-  ledger.accepted += inheritedRecords;
-  ledger.subtractSpooled(ownRecords);
-  ledger.countLost(cause === "evicted" ? "spoolFull" : "spoolLost", ownRecords + inheritedRecords);
+  ledger.accepted += inheritedRecordCount;
+  ledger.subtractSpooled(ownRecordCount);
+  ledger.countLost(
+    cause === "evicted" ? "spoolFull" : "spoolLost",
+    ownRecordCount + inheritedRecordCount,
+  );
 }

@@ -100,16 +100,16 @@ export class PendingStore {
    */
   async #writeTapes(listTapes: () => readonly Tape[]): Promise<void> {
     const triedTapes = new Set<Tape>();
-    let bytes = 0;
+    let writtenBytes = 0;
     while (!this.#hasEnded) {
-      const next = listTapes().find((tape) => !triedTapes.has(tape) && needsWrite(tape));
-      if (next === undefined) {
+      const nextTape = listTapes().find((tape) => !triedTapes.has(tape) && needsWrite(tape));
+      if (nextTape === undefined) {
         return;
       }
-      triedTapes.add(next);
-      bytes += this.#writeTape(next);
-      if (bytes >= bytesPerTurn) {
-        bytes = 0;
+      triedTapes.add(nextTape);
+      writtenBytes += this.#writeTape(nextTape);
+      if (writtenBytes >= bytesPerTurn) {
+        writtenBytes = 0;
         await setImmediate();
       }
     }

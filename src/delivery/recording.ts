@@ -146,9 +146,9 @@ export class Recording implements Recorder, EndListener {
 
   /** Logs invalid environment variables, and starts to send the records that earlier processes left on disk. */
   #start(logger: Logger): void {
-    const { faults, logLevel, enabled } = this.#options;
-    logFaults(faults, logger, logLevel);
-    for (const _ of faults) {
+    const { environmentFaults, logLevel, enabled } = this.#options;
+    logFaults(environmentFaults, logger, logLevel);
+    for (const _ of environmentFaults) {
       this.#ledger.countWarning("badVariable");
     }
     this.#reporter.logStart(this.#options);
@@ -240,7 +240,7 @@ export class Recording implements Recorder, EndListener {
     return collectStats({
       ledger: this.#ledger,
       traffic: this.#traffic,
-      pending: this.#batcher.pending,
+      pendingRecords: this.#batcher.pending,
       deliveryMs: this.#delivery.latency,
       server: this.#delivery.serverInfo,
       lastFailure: this.#failures.lastFailure,
@@ -253,8 +253,8 @@ export class Recording implements Recorder, EndListener {
 
   async onNaturalEnd(): Promise<void> {
     const { drainTimeoutMs, exitTimeoutMs } = this.#options;
-    const recorded = await this.#flushTapes(undefined, "recorded");
-    const isUnreachable = recorded.pending > 0 && this.#isUnreached;
+    const recordedFlushResult = await this.#flushTapes(undefined, "recorded");
+    const isUnreachable = recordedFlushResult.pending > 0 && this.#isUnreached;
     // Records from the spool are safe on disk, so they get no more time than at a forced end.
     const { pending } = await this.#batcher.flush(
       isUnreachable ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),

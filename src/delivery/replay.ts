@@ -115,12 +115,12 @@ export class Replay {
   }
 
   /** Sends a tape until the outcome of each record is known, or the client ends. */
-  async #send({ body, records, isOwn }: SpooledTape): Promise<void> {
+  async #send({ body, recordCount, isOwn }: SpooledTape): Promise<void> {
     const { ledger, enqueueReplayed } = this.#options;
     let tape = this.#createTape(body);
     if (tape === undefined) {
-      ledger.subtractSpooled(isOwn ? records : 0);
-      ledger.countLost("spoolLost", isOwn ? records : 0);
+      ledger.subtractSpooled(isOwn ? recordCount : 0);
+      ledger.countLost("spoolLost", isOwn ? recordCount : 0);
       return;
     }
     let isCountedAsSpooled = isOwn;

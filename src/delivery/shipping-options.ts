@@ -41,7 +41,7 @@ export function selectShippingOptions(
 
 /** Converts the redaction options to a plan; `undefined` if nothing is masked. */
 export const createRedactionPlan = (
-  options: Pick<ResolvedOptions, "redact" | "apiKey" | "faults">,
+  options: Pick<ResolvedOptions, "redact" | "apiKey" | "environmentFaults">,
 ): RedactionPlan | undefined =>
   mustMaskEverything(options) ? maskEverything : planRedaction(options.redact, options.apiKey);
 
@@ -57,7 +57,7 @@ export function selectConnection(
 ): Connection {
   const refusal = findSendingProblem(options);
   return {
-    ...(refusal === undefined ? {} : { refusal }),
+    ...(refusal === undefined ? {} : { sendingProblem: refusal }),
     endpoint: options.endpoint,
     headers,
     timeoutMs: options.timeoutMs,

@@ -175,9 +175,9 @@ export class Client implements TracingClient {
    * spooled, or counted as lost with the reason `closed` if there is no spool.
    */
   close({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    const refused = rejectUnknownOptions("close", rest);
-    if (refused !== undefined) {
-      return refused;
+    const rejection = rejectUnknownOptions("close", rest);
+    if (rejection !== undefined) {
+      return rejection;
     }
     this.#closing ??= this.#close(timeoutMs);
     return this.#closing;
@@ -232,8 +232,8 @@ setClientFactory(() => {
       return new Client();
     }
     // Tracing is off. Log invalid tracing variables, because their author may have meant to turn it on.
-    const { faults, logLevel } = resolveOptions({}, env);
-    const tracingFaults = faults.filter(({ option }) => option === "enabled");
+    const { environmentFaults, logLevel } = resolveOptions({}, env);
+    const tracingFaults = environmentFaults.filter(({ option }) => option === "enabled");
     logFaults(tracingFaults, consoleLogger, logLevel);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

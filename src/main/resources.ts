@@ -118,8 +118,8 @@ export function createApi(
     projectName: options.projectName,
   });
   const examples = new Examples(http, options.endpoint, uploader);
-  const tenants = new TenantIds(tenant, projects);
-  const init = { host, endpoint: options.endpoint, tenants, examples, warn };
+  const tenantIds = new TenantIds(tenant, projects);
+  const init = { host, endpoint: options.endpoint, tenants: tenantIds, examples, warn };
   const datasets: Datasets = new Datasets(http, init);
   const resources: Resources = {
     projects,

@@ -5,15 +5,15 @@
 export function computeEditDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let leftIndex = 0; leftIndex < left.length; leftIndex += 1) {
-    const next = [leftIndex + 1];
+    const nextRow = [leftIndex + 1];
     for (let rightIndex = 0; rightIndex < right.length; rightIndex += 1) {
       const substitutionCost =
         (row[rightIndex] ?? 0) + (left[leftIndex] === right[rightIndex] ? 0 : 1);
-      next.push(
-        Math.min(substitutionCost, (row[rightIndex + 1] ?? 0) + 1, (next[rightIndex] ?? 0) + 1),
+      nextRow.push(
+        Math.min(substitutionCost, (row[rightIndex + 1] ?? 0) + 1, (nextRow[rightIndex] ?? 0) + 1),
       );
     }
-    row = next;
+    row = nextRow;
   }
   return row[right.length] ?? 0;
 }

@@ -118,11 +118,11 @@ async function* readBody(
   let bytes = 0;
   try {
     for (;;) {
-      const part = await withTimeout(timeoutMs, reader?.read());
-      if (part === undefined || part.done) {
+      const readResult = await withTimeout(timeoutMs, reader?.read());
+      if (readResult === undefined || readResult.done) {
         return;
       }
-      const chunk = part.value as Uint8Array;
+      const chunk = readResult.value as Uint8Array;
       bytes += chunk.length;
       if (bytes > maxResponseBytes) {
         const code = "UND_ERR_RES_EXCEEDED_MAX_SIZE";

@@ -25,8 +25,8 @@ export class Requester {
 
   /** @throws {@link OptionError} if the options do not allow sending to this server. */
   constructor(connection: Connection, dispatcher: Transport) {
-    if (connection.refusal !== undefined) {
-      throw new OptionError(connection.refusal);
+    if (connection.sendingProblem !== undefined) {
+      throw new OptionError(connection.sendingProblem);
     }
     const url = new URL(connection.endpoint);
     this.#dispatcher = dispatcher;

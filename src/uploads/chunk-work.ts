@@ -84,10 +84,10 @@ export class ChunkWork implements ChunkShipper {
     const counts = { created: 0, skipped: 0, bytes: 0 };
     const rejected: RejectedRow[] = [];
     const failures: unknown[] = [];
-    let next = 0;
+    let nextRecord = 0;
     const sendNext = async (): Promise<void> => {
-      while (next < reader.count && failures.length === 0) {
-        const record = next++;
+      while (nextRecord < reader.count && failures.length === 0) {
+        const record = nextRecord++;
         const body = readBody(reader, record);
         try {
           const isNew = dryRun || (await this.#createFeedback(body));
@@ -179,7 +179,7 @@ function createRejection(reader: TapeReader, record: number, { message }: Error)
 /** Creates the object that sends chunks, for a worker thread or for the main thread. */
 export function createChunkWork({ shipping }: UploadWorkerData): ChunkWork {
   const http = new Http(shipping);
-  let runs: Shipper | undefined;
-  const shipRuns: Shipper["ship"] = (task) => (runs ??= new Shipper(shipping)).ship(task);
+  let runShipper: Shipper | undefined;
+  const shipRuns: Shipper["ship"] = (task) => (runShipper ??= new Shipper(shipping)).ship(task);
   return new ChunkWork({ call: http.call, shipRuns });
 }

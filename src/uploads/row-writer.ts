@@ -81,18 +81,18 @@ export class RowWriter {
     this.#pool.release(tape);
   }
 
-  #replaceFullTape(atLeast: number): Tape {
+  #replaceFullTape(minBytes: number): Tape {
     const { tapeBytes, onFull } = this.#options;
-    const size = atLeast > tapeBytes ? Math.ceil(atLeast * 1.5) + tapeBytes : tapeBytes;
-    const next = this.#pool.take(size);
+    const size = minBytes > tapeBytes ? Math.ceil(minBytes * 1.5) + tapeBytes : tapeBytes;
+    const nextTape = this.#pool.take(size);
     const fullTape = this.#tape;
-    this.#tape = next;
+    this.#tape = nextTape;
     if (fullTape.records > 0) {
       onFull({ tape: fullTape, last: this.#describeLastRow(fullTape) });
     } else {
       this.#pool.release(fullTape);
     }
-    return next;
+    return nextTape;
   }
 
   #describeLastRow(tape: Tape): RecordedRow {

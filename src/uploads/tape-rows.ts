@@ -117,6 +117,8 @@ function readAttachment({ bytes, view }: TapeReader, start: number): RowAttachme
 }
 
 function findTextEnd(bytes: Buffer, view: DataView, offset: number): number {
-  const kind = bytes[offset] ?? 0;
-  return kind >= 0x80 ? offset + 1 + (kind & 0x7f) : offset + 5 + view.getUint32(offset + 1, true);
+  const tagByte = bytes[offset] ?? 0;
+  return tagByte >= 0x80
+    ? offset + 1 + (tagByte & 0x7f)
+    : offset + 5 + view.getUint32(offset + 1, true);
 }

@@ -42,7 +42,7 @@ test("a tape that was stored before it was full is stored completely after it is
 
   expect(cut?.journal?.keepSpooled(cut.records)).toBe(true);
   const tape = await spool.readNextTape();
-  expect(tape?.records).toBe(1);
+  expect(tape?.recordCount).toBe(1);
   let stored = 0;
   for (let next = tape; next !== undefined; next = await spool.readNextTape()) {
     stored += countRecords(Buffer.from(next.body));

@@ -82,7 +82,7 @@ describe("a bad variable", () => {
 
   test.each(cases)("%s=%s is one error", (variable, text, message, option, value) => {
     const resolved = resolveOptions({}, { [variable]: text });
-    expect(resolved.faults).toMatchObject([{ variable, message }]);
+    expect(resolved.environmentFaults).toMatchObject([{ variable, message }]);
     expect(Reflect.get(resolved, option)).toBe(value);
     expect(findSendingProblem(resolved) === undefined).toBe(!message.includes("Nothing is sent"));
     expect(mustMaskEverything(resolved)).toBe(variable === "MILLRACE_REDACT");
@@ -104,7 +104,7 @@ describe("a bad variable", () => {
 
   test("valid certificates and keys are accepted", () => {
     const resolved = resolveOptions({ ca: clientTls.ca }, { MILLRACE_KEY: clientTls.key });
-    expect(resolved.faults).toEqual([]);
+    expect(resolved.environmentFaults).toEqual([]);
     expect(() => resolveOptions({ cert: "none" }, {})).toThrow(
       "Option cert must be certificates as PEM text",
     );

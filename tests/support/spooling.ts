@@ -32,7 +32,7 @@ export function openSpool(options: Partial<SpoolOptions> = {}): OpenedSpool {
     quotaBytes: 100_000_000,
     syncMs: 60_000,
     onLost: (loss) => {
-      if (loss.ownRecords + loss.inheritedRecords > 0) {
+      if (loss.ownRecordCount + loss.inheritedRecordCount > 0) {
         losses.push(loss);
       }
     },

@@ -198,7 +198,7 @@ test("runs with attachments are sent separately from those without", async () =>
   const rules = { areAllowed: false, limitBytes: 1 };
   const runs = await addAttachments(reader, joinRecords(reader), rules);
   const json = new RunJson(reader, Buffer.from("{}"));
-  const limits = { runs: 100, bytes: 1_000_000, suspectRecords: [] };
+  const limits = { maxRuns: 100, maxBytes: 1_000_000, suspectRecords: [] };
   const { batches: cut } = cutBatches(reader, json, runs, limits);
   expect(cut.map((batch) => batch.runs.map(({ id }) => id))).toEqual([
     [runId(1), runId(3)],

@@ -64,6 +64,6 @@ test("keys below a masked key are searched; if a rule fails they are masked too"
     },
   });
   const tape = tapeOf(value);
-  expect(new Redactor(plan).redact(bytesOf(tape))).toMatchObject({ failed: 1 });
+  expect(new Redactor(plan).redact(bytesOf(tape))).toMatchObject({ failedRecords: 1 });
   expect(JSON.stringify(jsonOf(tape))).not.toContain("example.org");
 });

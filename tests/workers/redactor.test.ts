@@ -244,20 +244,22 @@ test("a rule that throws causes its whole record to be masked, with a warning", 
   const plan = { ...planOf(["cards"]), searches: [{ name: "x", pattern: new Failing("x", "g") }] };
   const tape = tapeOf({ note: "a private thing", n: 5, yes: true, data: Buffer.from("raw") });
   const redactor = new Redactor(plan);
-  expect(redactor.redact(bytesOf(tape))).toMatchObject({ failed: 1 });
+  expect(redactor.redact(bytesOf(tape))).toMatchObject({ failedRecords: 1 });
   expect(jsonOf(tape)).toEqual({
     note: "*".repeat("a private thing".length),
     n: "****",
     yes: null,
     data: { type: "Buffer", encoding: "base64", data: "AAAA" },
   });
-  expect(redactor.redact(bytesOf(tape))).toEqual({ failed: 0, masked: 0 });
+  expect(redactor.redact(bytesOf(tape))).toEqual({ failedRecords: 0, maskedMatches: 0 });
 });
 
 test("a partly processed record is masked completely, and no rule runs on it", () => {
   const tape = tapeOf({ note: "something longer than the mask of a failed redaction" });
   tape.bytes[headOffset.redaction] = redactionState.inProgress;
-  expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape))).toMatchObject({ failed: 1 });
+  expect(new Redactor(planOf(["emails"])).redact(bytesOf(tape))).toMatchObject({
+    failedRecords: 1,
+  });
   const { note } = jsonOf(tape) as { readonly note: string };
   expect(note).toMatch(/^\[redaction-failed\]\*+$/);
 });
@@ -289,7 +291,10 @@ test.each([
   ["lines of JSON", Buffer.from(`{"password":"${hidden}"}\n{}`), "application/x-ndjson"],
 ])("an attachment is searched in its own encoding: %s", (_name, data, mimeType) => {
   const tape = attachedTape({ file: { mimeType, data } });
-  expect(new Redactor(planOf(["secrets"])).redact(bytesOf(tape))).toEqual({ masked: 1, failed: 0 });
+  expect(new Redactor(planOf(["secrets"])).redact(bytesOf(tape))).toEqual({
+    maskedMatches: 1,
+    failedRecords: 0,
+  });
   const readable = bytesOf(tape).toString("latin1").replaceAll("\0", "");
   expect(readable).not.toContain(hidden);
   expect(readable).toContain("[secret]***");

@@ -75,7 +75,7 @@ describe("a disk that fails", () => {
     appendBodies(spool, "one", "two");
     rmSync(testSpool.folder, { recursive: true });
     appendBodies(spool, "three");
-    expect(losses).toEqual([{ cause: "gone", ownRecords: 2, inheritedRecords: 0 }]);
+    expect(losses).toEqual([{ cause: "gone", ownRecordCount: 2, inheritedRecordCount: 0 }]);
     expect(await takeAll(spool)).toEqual(["three"]);
     spool.close();
   });
@@ -85,7 +85,7 @@ describe("a disk that fails", () => {
     appendBodies(spool, "one", "two");
     rmSync(testSpool.folder, { recursive: true });
     expect(await takeAll(spool)).toEqual([]);
-    expect(losses).toEqual([{ cause: "gone", ownRecords: 2, inheritedRecords: 0 }]);
+    expect(losses).toEqual([{ cause: "gone", ownRecordCount: 2, inheritedRecordCount: 0 }]);
     expect(troubles).toEqual([expect.stringMatching(/^spoolUnreadable: .*ENOENT/)]);
     spool.close();
   });
@@ -154,7 +154,7 @@ describe("a damaged segment", () => {
     appendBodies(spool, "one", "two");
     writeFileSync(onlySegmentPath(), readFileSync(onlySegmentPath()).subarray(0, -2));
     expect(await takeAll(spool)).toEqual(["one"]);
-    expect(losses).toEqual([{ cause: "gone", ownRecords: 1, inheritedRecords: 0 }]);
+    expect(losses).toEqual([{ cause: "gone", ownRecordCount: 1, inheritedRecordCount: 0 }]);
   });
 
   test("quarantined files have a quota too", async () => {

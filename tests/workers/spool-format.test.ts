@@ -12,7 +12,7 @@ const salt = 0xde_ad_be_ef;
 
 const frame = (text: string, by = salt): Buffer => {
   const body = Buffer.from(text, "latin1");
-  return Buffer.concat([createFrameHead(body, { kind: 1, records: 1, salt: by }), body]);
+  return Buffer.concat([createFrameHead(body, { kind: 1, recordCount: 1, salt: by }), body]);
 };
 
 const segment = (...texts: readonly string[]): Buffer => Buffer.concat(texts.map((t) => frame(t)));
@@ -84,7 +84,7 @@ function frameOfVersion(bytes: Buffer, version: number): Buffer {
   const found = Buffer.from(bytes);
   found[4] = version;
   // The header's checksum covers the version.
-  const head = createFrameHead(body, { kind: 1, records: 1, salt });
+  const head = createFrameHead(body, { kind: 1, recordCount: 1, salt });
   head[4] = version;
   found.writeUInt32LE(crcOf(head.subarray(0, 20)), 20);
   return found;

@@ -27,7 +27,7 @@ test("records are on disk when the call returns, and are one tape when they are 
   expect(segmentPaths()).toHaveLength(1);
   journal.seal();
   expect(journal.keepSpooled(3)).toBe(true);
-  await expect(spool.readNextTape()).resolves.toMatchObject({ records: 3, isOwn: true });
+  await expect(spool.readNextTape()).resolves.toMatchObject({ recordCount: 3, isOwn: true });
   expect(await takeAll(spool)).toEqual(["one,two,three"]);
   spool.close();
   expect(spoolEntries()).toEqual([]);
@@ -106,7 +106,7 @@ test("the quota removes spooled tapes before journals of tapes in flight", async
   appendBodies(spool, "x".repeat(500));
   const journal = spool.createJournal();
   write(journal, "y".repeat(400), "z".repeat(400));
-  expect(losses).toEqual([{ cause: "evicted", ownRecords: 1, inheritedRecords: 0 }]);
+  expect(losses).toEqual([{ cause: "evicted", ownRecordCount: 1, inheritedRecordCount: 0 }]);
   write(journal, "w".repeat(400));
   expect(troubles).toEqual([expect.stringMatching(/^spoolUnwritable: .*quota/)]);
 });

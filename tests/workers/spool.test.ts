@@ -35,7 +35,7 @@ describe("an appended tape", () => {
     writeAndClose("one", "two");
     const { spool } = openSpool();
     await spool.claim();
-    await expect(spool.readNextTape()).resolves.toMatchObject({ records: 1, isOwn: false });
+    await expect(spool.readNextTape()).resolves.toMatchObject({ recordCount: 1, isOwn: false });
     expect(await takeAll(spool)).toEqual(["one", "two"]);
     spool.close();
     expect(spoolEntries()).toEqual([]);
@@ -167,9 +167,9 @@ describe("the quota", () => {
     appendBodies(spool, ...bodies);
     expect(spool.bytes).toBeLessThanOrEqual(10_000_000);
     expect(losses).toEqual([
-      { cause: "evicted", ownRecords: 2, inheritedRecords: 0 },
-      { cause: "evicted", ownRecords: 2, inheritedRecords: 0 },
-      { cause: "evicted", ownRecords: 2, inheritedRecords: 0 },
+      { cause: "evicted", ownRecordCount: 2, inheritedRecordCount: 0 },
+      { cause: "evicted", ownRecordCount: 2, inheritedRecordCount: 0 },
+      { cause: "evicted", ownRecordCount: 2, inheritedRecordCount: 0 },
     ]);
     expect(await takeAll(spool)).toEqual(bodies.slice(6));
   });
@@ -179,7 +179,7 @@ describe("the quota", () => {
     const { spool, losses } = openSpool({ quotaBytes: 8_000_000 });
     await spool.claim();
     appendBodies(spool, "z".repeat(3_000_000));
-    expect(losses).toEqual([{ cause: "evicted", ownRecords: 0, inheritedRecords: 2 }]);
+    expect(losses).toEqual([{ cause: "evicted", ownRecordCount: 0, inheritedRecordCount: 2 }]);
     expect(await takeAll(spool)).toEqual(["z".repeat(3_000_000)]);
   });
 

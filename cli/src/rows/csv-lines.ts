@@ -65,9 +65,9 @@ export async function* parseCsvLines(
   }
 }
 
-const toLine = (cells: readonly string[], fault: string | undefined): CsvLine[] => {
-  if (fault !== undefined) {
-    return [{ cells, errorMessage: fault }];
+const toLine = (cells: readonly string[], errorMessage: string | undefined): CsvLine[] => {
+  if (errorMessage !== undefined) {
+    return [{ cells, errorMessage }];
   }
   return cells.length === 1 && cells[0] === "" ? [] : [{ cells }];
 };

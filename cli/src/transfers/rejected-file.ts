@@ -59,7 +59,7 @@ export class RejectedFile {
  * Reads the numbers of the rejected rows that the file contains, except those of rows that are already done. Removes
  * an incomplete line at the end of the file.
  */
-async function readWrittenRows(path: string, doneRows: number): Promise<ReadonlySet<number>> {
+async function readWrittenRows(path: string, doneRowCount: number): Promise<ReadonlySet<number>> {
   const rowNumbers = new Set<number>();
   let size = 0;
   let completeSize = 0;
@@ -74,7 +74,7 @@ async function readWrittenRows(path: string, doneRows: number): Promise<Readonly
       for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
         appendToHead(chunk.subarray(from, end));
         const row = Number(/^\{"row":(\d+)/.exec(head)?.[1] ?? 0);
-        if (row > doneRows) {
+        if (row > doneRowCount) {
           rowNumbers.add(row);
         }
         head = "";

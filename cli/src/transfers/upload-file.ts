@@ -93,7 +93,7 @@ export async function uploadFile(
     const { signal } = plan;
     const onProgress = progressDisplay.update;
     const result = await send(
-      { client, source, plan, read: unwrapRow },
+      { client, source, plan, unwrapRow },
       {
         ...settings,
         signal,
@@ -124,11 +124,11 @@ interface UploadRequest {
   readonly client: Client;
   readonly source: RowSource;
   readonly plan: UploadPlan;
-  readonly read: (item: InputRow) => SourceRow;
+  readonly unwrapRow: (item: InputRow) => SourceRow;
 }
 
 function send(
-  { client, source, plan, read: unwrapRow }: UploadRequest,
+  { client, source, plan, unwrapRow }: UploadRequest,
   settings: UploadSettings,
 ): Promise<UploadResult> {
   const { mapping, rowKind, dataset, createDataset, project } = plan;

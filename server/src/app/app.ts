@@ -136,7 +136,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     // The handlers read the body themselves, as it arrives.
     ingestApp.addContentTypeParser("*", (_request, _payload, done) => done(null));
     addStreamRoutes(ingestApp, { store, workThreads });
-    addExampleWriteRoutes(ingestApp, { ...dependencies, work: workThreads });
+    addExampleWriteRoutes(ingestApp, { ...dependencies, workThreads });
     addUploadRoutes(ingestApp, { store, folder: uploadFolder });
     addUiImportRoutes(ingestApp, { store, work: workThreads });
   });
@@ -147,7 +147,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     );
     addJsonRoutes(authenticatedApp, store);
     addLiveRoutes(authenticatedApp, store, keyGuard);
-    addUiSettingsRoutes(authenticatedApp, { store, keys: keyGuard, settings });
+    addUiSettingsRoutes(authenticatedApp, { store, keyGuard, settings });
     addUiFeedbackRoutes(authenticatedApp, store);
     addRunRoutes(authenticatedApp, dependencies);
     addV2Routes(authenticatedApp, dependencies);

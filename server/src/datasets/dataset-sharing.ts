@@ -64,7 +64,10 @@ export async function listSharedExamples(
   const selectedMembers = new Set(
     [...parseSelect(query, allMembers)].filter((name) => name !== sourceRunMember),
   );
-  const view = { select: selectedMembers, link: createAttachmentLinker(links, request) };
+  const view = {
+    select: selectedMembers,
+    createAttachmentUrl: createAttachmentLinker(links, request),
+  };
   const examples = await store.read.examples.list(dataset.tenantId, exampleQuery);
   return sendJson(
     reply,

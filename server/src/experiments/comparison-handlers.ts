@@ -50,17 +50,21 @@ export async function compareExperiments(
 ): Promise<unknown> {
   const { tenantId, body } = request;
   const { id: datasetId } = await findDataset(store, request);
-  const ids = [...new Set(body.experiment_ids.map((id) => parseId(id, "experiment_ids")))];
-  const baselineId = body.baseline_id ? parseId(body.baseline_id, "baseline_id") : (ids[0] ?? "");
-  if (!ids.includes(baselineId)) {
+  const experimentIds = [
+    ...new Set(body.experiment_ids.map((id) => parseId(id, "experiment_ids"))),
+  ];
+  const baselineId = body.baseline_id
+    ? parseId(body.baseline_id, "baseline_id")
+    : (experimentIds[0] ?? "");
+  if (!experimentIds.includes(baselineId)) {
     throw new RequestError(422, "baseline_id must be one of experiment_ids");
   }
-  await assertExperiments(store, tenantId, { ids, datasetId });
+  await assertExperiments(store, tenantId, { ids: experimentIds, datasetId });
   const comparativeId = body.comparative_id
     ? parseId(body.comparative_id, "comparative_id")
     : undefined;
   const comparison = await store.read.experiments.compare(tenantId, {
-    experimentIds: ids,
+    experimentIds,
     comparativeId,
     baselineId,
     key: body.key ?? undefined,
@@ -72,7 +76,11 @@ export async function compareExperiments(
   });
   const { examples } = comparison;
   const previews = await readPreviews(store, request, { datasetId, examples });
-  const runs = await readRuns(store, request, { experimentIds: ids, examples, comparativeId });
+  const runs = await readRuns(store, request, {
+    experimentIds,
+    examples,
+    comparativeId,
+  });
   return {
     total: comparison.exampleCount,
     matching: comparison.matchingCount,
@@ -86,7 +94,9 @@ export async function compareExperiments(
       scores: Object.fromEntries(
         [...example.scores].map(([id, scores]) => [id, Object.fromEntries(scores)]),
       ),
-      runs: Object.fromEntries(ids.map((id) => [id, runs.get(`${id} ${example.exampleId}`) ?? []])),
+      runs: Object.fromEntries(
+        experimentIds.map((id) => [id, runs.get(`${id} ${example.exampleId}`) ?? []]),
+      ),
     })),
   };
 }
@@ -183,7 +193,7 @@ function toRunPreview(
   stats: FeedbackStats | undefined,
   usage: TraceUsage | undefined,
 ) {
-  const members = mergePayloads(bodies);
+  const payloads = mergePayloads(bodies);
   return {
     id: row.id,
     trace_id: row.traceId,
@@ -191,8 +201,8 @@ function toRunPreview(
     latency_ms: row.endMicros === null ? null : (row.endMicros - row.startMicros) / 1_000,
     tokens: usage?.tokens ?? null,
     cost: usage?.cost ?? null,
-    outputs: toPreview(members.get("outputs")),
-    error: toPreview(members.get("error")),
+    outputs: toPreview(payloads.get("outputs")),
+    error: toPreview(payloads.get("error")),
     scores: Object.fromEntries(
       Object.entries(stats ?? {}).flatMap(([key, { avg }]) => (avg === null ? [] : [[key, avg]])),
     ),

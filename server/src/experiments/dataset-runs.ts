@@ -68,7 +68,7 @@ export async function readDatasetRuns(
     ),
   );
   const runsByExample = await serializeRunsByExample({ store, links }, request, runs.flat());
-  const view = { select: allMembers, link: createAttachmentLinker(links, request) };
+  const view = { select: allMembers, createAttachmentUrl: createAttachmentLinker(links, request) };
   const items = examples.map((example) => {
     const exampleRuns = runsByExample.get(example.id) ?? [];
     return `${toExampleJson(example, view).slice(0, -1)},"runs":[${exampleRuns.join(",")}]}`;

@@ -111,16 +111,16 @@ const selectSums = (groupColumn: string) =>
   ] as const;
 const groupByColumns = sql`1, 2, 3`;
 
-type StatsQueryValues = { readonly tenantId: string; readonly ids: string };
+type StatsQueryValues = { readonly tenantId: string; readonly idsJson: string };
 
 const sumByColumn = (
   column: "f.run_id" | "f.project_id" | "f.comparative_id",
-  { tenantId, ids }: Parameters<StatsQueryValues>,
+  { tenantId, idsJson }: Parameters<StatsQueryValues>,
 ) =>
   builder
     .selectFrom("feedback as f")
     .select(selectSums(column))
-    .where((eb) => isInList(eb.ref(column), ids))
+    .where((eb) => isInList(eb.ref(column), idsJson))
     .where((eb) => eb(withoutIndex(eb.ref("f.tenant_id")), "=", tenantId))
     .groupBy(groupByColumns)
     .orderBy(groupByColumns);
@@ -186,21 +186,21 @@ export const feedbackQueries = {
       .where("tenant_id", "=", tenantId)
       .where("id", "=", id),
   ),
-  sumByRun: new Query((list: Parameters<StatsQueryValues>) => sumByColumn("f.run_id", list)),
+  sumByRun: new Query((values: Parameters<StatsQueryValues>) => sumByColumn("f.run_id", values)),
   sumByComparedRun: new Query(
     (values: Parameters<StatsQueryValues & { readonly comparativeId: string }>) =>
       sumByColumn("f.run_id", values).where((eb) =>
         eb(withoutIndex(eb.ref("f.comparative_id")), "=", values.comparativeId),
       ),
   ),
-  sumByProject: new Query((list: Parameters<StatsQueryValues>) =>
-    sumByColumn("f.project_id", list).where("f.run_id", "is", null),
+  sumByProject: new Query((values: Parameters<StatsQueryValues>) =>
+    sumByColumn("f.project_id", values).where("f.run_id", "is", null),
   ),
-  sumByComparative: new Query((list: Parameters<StatsQueryValues>) =>
-    sumByColumn("f.comparative_id", list),
+  sumByComparative: new Query((values: Parameters<StatsQueryValues>) =>
+    sumByColumn("f.comparative_id", values),
   ),
   // CROSS JOIN makes SQLite read the tables in this order: there is less feedback than there are runs.
-  sumByProjectOfRun: new Query(({ tenantId, ids }: Parameters<StatsQueryValues>) =>
+  sumByProjectOfRun: new Query(({ tenantId, idsJson }: Parameters<StatsQueryValues>) =>
     builder
       .selectFrom("feedback as f")
       .crossJoin("runs as r")
@@ -210,7 +210,7 @@ export const feedbackQueries = {
       .where("f.tenant_id", "=", tenantId)
       .where(isWithinTimeLimit("f.created_us"))
       .where("p.tenant_id", "=", tenantId)
-      .where((eb) => isInList(eb.ref("p.id"), ids))
+      .where((eb) => isInList(eb.ref("p.id"), idsJson))
       .groupBy(groupByColumns)
       .orderBy(groupByColumns),
   ),

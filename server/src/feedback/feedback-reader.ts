@@ -55,7 +55,7 @@ export class FeedbackReader implements FeedbackReads {
     comparativeId?: string,
   ): Promise<StatsByGroup> {
     const { sumByRun, sumByComparedRun } = feedbackQueries;
-    const queryValues = { tenantId, ids: JSON.stringify(runIds) };
+    const queryValues = { tenantId, idsJson: JSON.stringify(runIds) };
     return aggregateStats(
       comparativeId === undefined
         ? await this.#db.all(sumByRun, queryValues)
@@ -67,12 +67,12 @@ export class FeedbackReader implements FeedbackReads {
     return this.#filtered.readStats(tenantId, filter);
   }
 
-  statsOfProjectRuns(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
-    return this.#readStats(feedbackQueries.sumByProjectOfRun, tenantId, ids);
+  statsOfProjectRuns(tenantId: string, projectIds: readonly string[]): Promise<StatsByGroup> {
+    return this.#readStats(feedbackQueries.sumByProjectOfRun, tenantId, projectIds);
   }
 
-  statsOfProjects(tenantId: string, ids: readonly string[]): Promise<StatsByGroup> {
-    return this.#readStats(feedbackQueries.sumByProject, tenantId, ids);
+  statsOfProjects(tenantId: string, projectIds: readonly string[]): Promise<StatsByGroup> {
+    return this.#readStats(feedbackQueries.sumByProject, tenantId, projectIds);
   }
 
   statsOfComparatives(tenantId: string, comparativeIds: readonly string[]): Promise<StatsByGroup> {
@@ -104,7 +104,7 @@ export class FeedbackReader implements FeedbackReads {
     tenantId: string,
     ids: readonly string[],
   ): Promise<StatsByGroup> {
-    return aggregateStats(await this.#db.all(query, { tenantId, ids: JSON.stringify(ids) }));
+    return aggregateStats(await this.#db.all(query, { tenantId, idsJson: JSON.stringify(ids) }));
   }
 
   #decryptToken({ id, sealed }: TokenRow) {

@@ -64,12 +64,12 @@ export interface FeedbackReads extends RunFeedbackReads {
   /** Statistics of the feedback on the runs of each project; projects without such feedback have no entry. */
   statsOfProjectRuns(
     tenantId: string,
-    ids: readonly string[],
+    projectIds: readonly string[],
   ): Promise<ReadonlyMap<string, FeedbackStats>>;
   /** Statistics of the feedback on the projects themselves; projects without such feedback have no entry. */
   statsOfProjects(
     tenantId: string,
-    ids: readonly string[],
+    projectIds: readonly string[],
   ): Promise<ReadonlyMap<string, FeedbackStats>>;
   /** Statistics of the feedback that belongs to each comparison; comparisons without feedback have no entry. */
   statsOfComparatives(

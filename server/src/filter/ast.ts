@@ -27,7 +27,7 @@ export type Literal = Span &
          * The source of a single-quoted text that contains a backslash. It may be JSON, in which backslashes have
          * another meaning.
          */
-        readonly raw?: string;
+        readonly rawSource?: string;
       }
     | { readonly kind: "number"; readonly number: number }
     | { readonly kind: "boolean"; readonly boolean: boolean }
@@ -72,7 +72,9 @@ export function printFilter(filter: Filter): string {
 function printLiteral(literal: Literal): string {
   switch (literal.kind) {
     case "text":
-      return literal.raw === undefined ? JSON.stringify(literal.text) : `'${literal.raw}'`;
+      return literal.rawSource === undefined
+        ? JSON.stringify(literal.text)
+        : `'${literal.rawSource}'`;
     case "number":
       return String(literal.number);
     case "boolean":

@@ -140,7 +140,7 @@ function toObject(literal: Literal, context: OperandContext): Readonly<Record<st
   }
   // In a single-quoted text, first read backslashes as escapes of JSON. If that does not result in valid JSON, read
   // them as escapes of the filter language.
-  const json = parseJson(literal.raw?.replaceAll("\\'", "'")) ?? parseJson(literal.text);
+  const json = parseJson(literal.rawSource?.replaceAll("\\'", "'")) ?? parseJson(literal.text);
   if (!isObject(json)) {
     throw createError(
       literal,

@@ -33,7 +33,7 @@ interface SpanGroup {
 export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
   const request = encoding === "json" ? parseJson(body) : parseProtobuf(body);
   const spans: Span[] = [];
-  const faults: SpanError[] = [];
+  const spanErrors: SpanError[] = [];
   for (const resourceGroup of readItems(request, "resourceSpans")) {
     const resource = catchFault(() => readAttributes(readMember(resourceGroup, "resource")));
     for (const scopeGroup of readItems(resourceGroup, "scopeSpans")) {
@@ -42,21 +42,21 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
       const scopeVersion = readText(scope, "version");
       const encodedSpans = readItems(scopeGroup, "spans");
       // Check the count before reading the spans: a small body may contain millions of empty spans.
-      checkCount(spans.length + faults.length + encodedSpans.length);
+      checkCount(spans.length + spanErrors.length + encodedSpans.length);
       for (const encodedSpan of encodedSpans) {
         const span =
           resource instanceof ValueFault
             ? resource
             : catchFault(() => toSpan(encodedSpan, { resource, scopeName, scopeVersion }));
         if (span instanceof ValueFault) {
-          faults.push({ reason: span.message });
+          spanErrors.push({ reason: span.message });
         } else {
           spans.push(span);
         }
       }
     }
   }
-  return { spans, spanErrors: faults };
+  return { spans, spanErrors };
 }
 
 function catchFault<Value>(read: () => Value): Value | ValueFault {

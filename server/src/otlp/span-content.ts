@@ -59,14 +59,14 @@ const outputSource: PayloadSource = {
 /** Takes the inputs of a span; `undefined` if it has none. */
 export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined {
   const instructions = toParts(takeAttribute(bag, events, "gen_ai.system_instructions"));
-  const system =
+  const systemMessages =
     instructions === undefined ? [] : [{ role: "system", content: toPartsContent(instructions) }];
   const query = bag.takeText("reranker.query");
   return takeContent({
     bag,
     events,
     source: inputSource,
-    systemMessages: system,
+    systemMessages,
     otherMembers: query === undefined ? {} : { query },
   });
 }
@@ -77,9 +77,11 @@ export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Co
 
 /** Takes the embeddings of OpenInference: the texts are inputs, the vectors are outputs. */
 export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: Content } {
-  const list = bag.takeList("embedding.embeddings").map(({ embedding }) => toObject(embedding));
+  const embeddings = bag
+    .takeList("embedding.embeddings")
+    .map(({ embedding }) => toObject(embedding));
   const readMembersOfAll = (name: string): unknown[] =>
-    list.map((item) => item[name]).filter((value) => value !== undefined);
+    embeddings.map((item) => item[name]).filter((value) => value !== undefined);
   const texts = readMembersOfAll("text");
   const vectors = readMembersOfAll("vector");
   return {

@@ -66,13 +66,13 @@ export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> 
 function takeDetails(
   bag: AttributeBag,
   name: string,
-  parts: Readonly<Record<string, AttributeNames>>,
+  attributeNamesByDetail: Readonly<Record<string, AttributeNames>>,
 ): unknown {
   const reportedDetails = bag.takeObject(`gen_ai.usage.${name}`);
   if (reportedDetails !== undefined) {
     return reportedDetails;
   }
-  const found = Object.entries(parts)
+  const found = Object.entries(attributeNamesByDetail)
     .map(([detail, attributeNames]) => [detail, takeCount(bag, attributeNames)] as const)
     .filter(([, count]) => count !== undefined);
   return found.length === 0 ? undefined : Object.fromEntries(found);

@@ -75,16 +75,16 @@ export function readHexId(message: unknown, name: string, byteCount: number): st
   return /^0*$/.test(hex) ? "" : hex;
 }
 
-function toHex(value: unknown, bytes: number): string | undefined {
-  if (typeof value === "string" && value.length !== bytes * 2) {
+function toHex(value: unknown, byteCount: number): string | undefined {
+  if (typeof value === "string" && value.length !== byteCount * 2) {
     const decoded = Buffer.from(value, "base64");
-    const isBase64 = decoded.length === bytes && decoded.toString("base64") === value;
+    const isBase64 = decoded.length === byteCount && decoded.toString("base64") === value;
     return value === "" || isBase64 ? decoded.toString("hex") : undefined;
   }
   if (typeof value === "string") {
     return /^[\da-f]+$/i.test(value) ? value.toLowerCase() : undefined;
   }
-  return value instanceof Uint8Array && (value.length === bytes || value.length === 0)
+  return value instanceof Uint8Array && (value.length === byteCount || value.length === 0)
     ? Buffer.from(value).toString("hex")
     : undefined;
 }

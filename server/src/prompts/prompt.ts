@@ -201,5 +201,5 @@ export interface PromptWrites {
   writeTag(tenantId: string, location: PromptLocation, draft: TagDraft): Promise<PromptTag>;
   deleteTag(tenantId: string, location: PromptLocation, name: string): Promise<void>;
   /** Counts a download or a view of the commit with this id. */
-  count(id: string, counter: "downloads" | "views"): Promise<void>;
+  count(commitId: string, counter: "downloads" | "views"): Promise<void>;
 }

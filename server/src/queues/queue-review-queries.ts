@@ -75,11 +75,11 @@ const createPositionCondition = (
 /** Selects the nearest waiting entry after or before another one. */
 const selectNearest = (
   operator: "<" | ">",
-  waiting: Parameters<WaitingValues & { entryId: string }>,
+  waitingValues: Parameters<WaitingValues & { entryId: string }>,
 ) => {
   const direction = operator === ">" ? "asc" : "desc";
-  return selectWaiting(waiting)
-    .where(createPositionCondition(operator, waiting))
+  return selectWaiting(waitingValues)
+    .where(createPositionCondition(operator, waitingValues))
     .orderBy("e.added_us", direction)
     .orderBy("e.place", direction)
     .limit(1);
@@ -144,14 +144,14 @@ export const queueReviewQueries = {
         .orderBy("v.done_us", "desc")
         .limit(1),
   ),
-  findNext: new Query((waiting: Parameters<WaitingValues>) =>
-    selectWaiting(waiting)
+  findNext: new Query((waitingValues: Parameters<WaitingValues>) =>
+    selectWaiting(waitingValues)
       .where((eb) => {
         const skippedReview = eb
           .selectFrom("annotation_queue_reviews as v")
           .select("v.place")
           .whereRef("v.place", "=", "e.place")
-          .where("v.reviewer", "=", waiting.reviewer)
+          .where("v.reviewer", "=", waitingValues.reviewer)
           .where("v.skipped_us", "is not", null);
         return eb.not(eb.exists(skippedReview));
       })
@@ -159,21 +159,21 @@ export const queueReviewQueries = {
       .orderBy("e.place")
       .limit(1),
   ),
-  findSkipped: new Query((waiting: Parameters<WaitingValues>) =>
-    selectWaiting(waiting)
+  findSkipped: new Query((waitingValues: Parameters<WaitingValues>) =>
+    selectWaiting(waitingValues)
       .innerJoin("annotation_queue_reviews as s", (join) =>
-        join.onRef("s.place", "=", "e.place").on("s.reviewer", "=", waiting.reviewer),
+        join.onRef("s.place", "=", "e.place").on("s.reviewer", "=", waitingValues.reviewer),
       )
       .where("s.skipped_us", "is not", null)
       .orderBy("s.skipped_us")
       .orderBy("e.place")
       .limit(1),
   ),
-  findAfter: new Query((waiting: Parameters<WaitingValues & { entryId: string }>) =>
-    selectNearest(">", waiting),
+  findAfter: new Query((waitingValues: Parameters<WaitingValues & { entryId: string }>) =>
+    selectNearest(">", waitingValues),
   ),
-  findBefore: new Query((waiting: Parameters<WaitingValues & { entryId: string }>) =>
-    selectNearest("<", waiting),
+  findBefore: new Query((waitingValues: Parameters<WaitingValues & { entryId: string }>) =>
+    selectNearest("<", waitingValues),
   ),
   readIndex: new Query((entry: Parameters<QueueKey & { entryId: string }>) =>
     selectFromEntries(entry)

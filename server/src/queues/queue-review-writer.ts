@@ -94,8 +94,8 @@ export class QueueReviewWriter implements QueueReviewWrites {
   }
 
   async #release(tenantId: string, key: ReviewKey, skippedMicros: number | null): Promise<void> {
-    const state = { ...key, tenantId, untilMicros: null, skippedMicros };
-    await this.#db.run(queueReviewQueries.release, state);
+    const reviewState = { ...key, tenantId, untilMicros: null, skippedMicros };
+    await this.#db.run(queueReviewQueries.release, reviewState);
   }
 
   /**

@@ -214,16 +214,16 @@ export function resolvePosition(
       };
 }
 
-function findContradiction(record: RunRecord, stored: RunRow | undefined): string | undefined {
+function findContradiction(record: RunRecord, storedRow: RunRow | undefined): string | undefined {
   const { id, dottedOrder } = record;
   const traceId =
     record.traceId ?? (dottedOrder === undefined ? undefined : parsePosition(dottedOrder).traceId);
   // The trace id of a row without a dotted order is only assumed, so it may differ.
-  return stored === undefined ||
-    stored.dottedOrder === "" ||
-    (traceId ?? stored.traceId) === stored.traceId
+  return storedRow === undefined ||
+    storedRow.dottedOrder === "" ||
+    (traceId ?? storedRow.traceId) === storedRow.traceId
     ? undefined
-    : `run ${id} was received before in trace ${stored.traceId}, not ${traceId}`;
+    : `run ${id} was received before in trace ${storedRow.traceId}, not ${traceId}`;
 }
 
 /** Parses a dotted order, which was validated when the run was received. */

@@ -11,10 +11,10 @@ import type { JsonValue } from "../filter/conditions.ts";
  * patch has the member.
  */
 export function selectRunSource(
-  run: "r" | "q",
+  runAlias: "r" | "q",
   createIndexCondition?: FilterSource["createIndexCondition"],
 ): FilterSource {
-  const source = (sources[run] ??= createSource(run));
+  const source = (sources[runAlias] ??= createSource(runAlias));
   return createIndexCondition === undefined ? source : { ...source, createIndexCondition };
 }
 
@@ -24,40 +24,44 @@ export function selectRunSource(
  */
 const sources: { r?: FilterSource; q?: FilterSource } = {};
 
-function createSource(run: string): FilterSource {
-  const metadata = createMemberSql(run, { member: "extra", inner: ".metadata", type: "object" });
-  const inputs = createMemberSql(run, { member: "inputs", type: "object" });
-  const outputs = createMemberSql(run, { member: "outputs", type: "object" });
-  const tags = createMemberSql(run, { member: "tags", type: "array" });
-  const { first_token_us: firstToken, ...usage } = createMeasureColumnSql(run);
-  const error = `(${createMemberSql(run, { member: "error" })} ->> '$')`;
+function createSource(runAlias: string): FilterSource {
+  const metadata = createMemberSql(runAlias, {
+    member: "extra",
+    inner: ".metadata",
+    type: "object",
+  });
+  const inputs = createMemberSql(runAlias, { member: "inputs", type: "object" });
+  const outputs = createMemberSql(runAlias, { member: "outputs", type: "object" });
+  const tags = createMemberSql(runAlias, { member: "tags", type: "array" });
+  const { first_token_us: firstToken, ...usage } = createMeasureColumnSql(runAlias);
+  const error = `(${createMemberSql(runAlias, { member: "error" })} ->> '$')`;
   return {
     columns: {
-      id: `${run}.id`,
-      trace_id: `${run}.trace_id`,
-      parent_run_id: `${run}.parent_run_id`,
-      session_id: `${run}.project_id`,
-      reference_example_id: `${run}.reference_example_id`,
-      name: `${run}.name`,
-      run_type: `${run}.run_type`,
-      status: `CASE WHEN ${run}.has_error = 1 THEN 'error' WHEN ${run}.end_us IS NULL THEN 'pending' ELSE 'success' END`,
+      id: `${runAlias}.id`,
+      trace_id: `${runAlias}.trace_id`,
+      parent_run_id: `${runAlias}.parent_run_id`,
+      session_id: `${runAlias}.project_id`,
+      reference_example_id: `${runAlias}.reference_example_id`,
+      name: `${runAlias}.name`,
+      run_type: `${runAlias}.run_type`,
+      status: `CASE WHEN ${runAlias}.has_error = 1 THEN 'error' WHEN ${runAlias}.end_us IS NULL THEN 'pending' ELSE 'success' END`,
       error,
-      start_time: `${run}.start_us`,
-      end_time: `${run}.end_us`,
+      start_time: `${runAlias}.start_us`,
+      end_time: `${runAlias}.end_us`,
       first_token_time: firstToken,
-      latency: `(${run}.end_us - ${run}.start_us)`,
-      execution_order: `CASE WHEN ${run}.parent_run_id IS NULL THEN 1 ELSE 2 END`,
+      latency: `(${runAlias}.end_us - ${runAlias}.start_us)`,
+      execution_order: `CASE WHEN ${runAlias}.parent_run_id IS NULL THEN 1 ELSE 2 END`,
       ...usage,
     },
     conditions: {
-      is_root: `(${run}.parent_run_id IS NULL)`,
-      error: `(${run}.has_error = 1)`,
+      is_root: `(${runAlias}.parent_run_id IS NULL)`,
+      error: `(${runAlias}.has_error = 1)`,
     },
     lists: { tags, tag: tags, thread_id: createThreadIdsSql(metadata) },
     objects: { metadata, inputs, outputs },
     feedback: {
       from: "feedback f",
-      where: `f.run_id = ${run}.id AND f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ${run}.project_id)`,
+      where: `f.run_id = ${runAlias}.id AND f.tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id)`,
       key: "(f.key_json ->> '$')",
       values: {
         feedback_score: { type: "iif(f.score IS NULL, 'null', 'real')", atom: "f.score" },
@@ -65,7 +69,10 @@ function createSource(run: string): FilterSource {
         feedback_comment: createJsonColumn("f.comment_json"),
       },
     },
-    searchedColumns: { texts: [`${run}.name`, error], json: [inputs, outputs, tags, metadata] },
+    searchedColumns: {
+      texts: [`${runAlias}.name`, error],
+      json: [inputs, outputs, tags, metadata],
+    },
   };
 }
 
@@ -87,12 +94,12 @@ interface Member {
  * SQL for the JSON text of a member of the run's merged payload; NULL if no payload has it. SQLite parses JSON of up
  * to 1,000 levels. Deeper payloads are skipped, because they would make the whole query fail.
  */
-function createMemberSql(run: string, { member, inner = "", type }: Member): string {
+function createMemberSql(runAlias: string, { member, inner = "", type }: Member): string {
   const path = `'$.${member}${inner}'`;
   const value = `p.body -> ${path}`;
   const selected =
     type === undefined ? value : `CASE json_type(p.body, ${path}) WHEN '${type}' THEN ${value} END`;
-  return `(SELECT ${selected} FROM payloads p WHERE p.trace_id = ${run}.trace_id AND p.id = ${run}.id
+  return `(SELECT ${selected} FROM payloads p WHERE p.trace_id = ${runAlias}.trace_id AND p.id = ${runAlias}.id
     AND CASE WHEN json_valid(p.body) THEN json_type(p.body, '$.${member}') END IS NOT NULL
     ORDER BY p.digest <> '' DESC, p.rowid DESC LIMIT 1)`;
 }

@@ -46,9 +46,9 @@ export class ShareWriter implements ShareWrites {
     }
     const threadJson = JSON.stringify(threadId);
     const owner = tokenOwner.thread(projectId, threadJson);
-    const found = await this.#db.first(shareQueries.findThread, { projectId, threadJson });
-    if (found !== undefined) {
-      return this.#decrypt(found.sealed, owner);
+    const existingShare = await this.#db.first(shareQueries.findThread, { projectId, threadJson });
+    if (existingShare !== undefined) {
+      return this.#decrypt(existingShare.sealed, owner);
     }
     const { token, ...columns } = this.#createToken(owner);
     await this.#db.run(shareQueries.insertThread, {

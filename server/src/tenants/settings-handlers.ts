@@ -36,7 +36,7 @@ export type RetentionBody = Static<typeof retentionBody>;
 /** Dependencies of the handlers of the settings. */
 export interface SettingsDependencies {
   readonly store: TenantStore;
-  readonly keys: KeyGuard;
+  readonly keyGuard: KeyGuard;
   readonly settings: ServerSettings;
 }
 
@@ -51,7 +51,7 @@ export async function readServerFacts(
   const isLocal = isLoopback(host) && isLoopback(request.ip);
   return {
     version,
-    needs_key: await dependencies.keys.isKeyRequired(),
+    needs_key: await dependencies.keyGuard.isKeyRequired(),
     is_operator: await isOperator(dependencies, request),
     ...(isLocal ? { data_dir: dataDir } : {}),
   };
@@ -178,10 +178,10 @@ export async function setRetention(
  * the default tenant, with which the server was set up.
  */
 async function isOperator(
-  { store, keys }: SettingsDependencies,
+  { store, keyGuard }: SettingsDependencies,
   { tenantId }: FastifyRequest,
 ): Promise<boolean> {
-  return tenantId === store.defaultTenantId || !(await keys.isKeyRequired());
+  return tenantId === store.defaultTenantId || !(await keyGuard.isKeyRequired());
 }
 
 async function assertOperator(

@@ -65,14 +65,17 @@ export async function queryV2ExperimentRuns(
       runs: runJsonByExample,
     });
   }
-  const view = { select: allMembers, link: createAttachmentLinker(dependencies.links, request) };
+  const view = {
+    select: allMembers,
+    createAttachmentUrl: createAttachmentLinker(dependencies.links, request),
+  };
   const items = examples.map((example) => {
     const json = toExampleJson(example, view).slice(0, -1);
     return Buffer.from(`${json},"runs":[${(runJsonByExample.get(example.id) ?? []).join(",")}]}`);
   });
   return sendPage(request, reply, {
     items,
-    next: listedExamples.length > size ? String(offset + size) : null,
+    nextCursor: listedExamples.length > size ? String(offset + size) : null,
   });
 }
 
@@ -181,7 +184,7 @@ async function addRuns(
       const json = page.items[index]?.toString() ?? "{}";
       runs.set(example, [...(runs.get(example) ?? []), json]);
     }
-    cursor = page.next;
+    cursor = page.nextCursor;
   } while (cursor !== null);
 }
 

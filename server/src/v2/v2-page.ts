@@ -107,7 +107,7 @@ const acceptsStream = ({ headers }: FastifyRequest): boolean =>
 export function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  { items, next: nextCursor }: { readonly items: readonly Buffer[]; readonly next: string | null },
+  { items, nextCursor }: { readonly items: readonly Buffer[]; readonly nextCursor: string | null },
 ): FastifyReply {
   return acceptsStream(request)
     ? reply
@@ -121,9 +121,9 @@ export function sendPage(
 /** Creates the events of a page: a page without items, a patch for each item, and the end. */
 function* createPatchEvents(
   items: readonly Buffer[],
-  next: string | null,
+  nextCursor: string | null,
 ): Generator<Buffer | string> {
-  const root = JSON.stringify({ items: [], next_cursor: next });
+  const root = JSON.stringify({ items: [], next_cursor: nextCursor });
   yield `event: data\ndata: [{"op":"add","path":"","value":${root}}]\n\n`;
   for (const item of items) {
     yield 'event: data\ndata: [{"op":"add","path":"/items/-","value":';

@@ -53,19 +53,19 @@ export async function queryV2PublicRuns(
   do {
     const limit = Math.min(size - items.length, maxReadRuns);
     const page = await readRunsPage(
-      { dependencies, viewer: readContext, scope, selects },
+      { dependencies, readContext, scope, selects },
       { limit, cursor },
     );
     items.push(...page.items);
     bytes += page.items.reduce((sum, { length }) => sum + length, 0);
-    cursor = page.next;
+    cursor = page.nextCursor;
   } while (cursor !== null && items.length < size && bytes < maxBytes);
   // Deleting a run or a trace also deletes its token, but the token of a thread may remain when all runs of the thread
   // have been deleted.
   if (items.length === 0 && scope.kind === "thread" && (body.cursor ?? null) === null) {
     throw createNotFoundError();
   }
-  return sendPage(request, reply, { items, next: cursor });
+  return sendPage(request, reply, { items, nextCursor: cursor });
 }
 
 /** `GET /api/v2/public/{token}/run/{id}`: returns one of the runs to which the token gives access. */
@@ -79,12 +79,15 @@ export async function readV2PublicRun(
   const { protocol, host } = request;
   const scope = await findScope(dependencies, request);
   const { tenantId } = scope;
-  const viewer = { tenantId, protocol, host };
+  const readContext = { tenantId, protocol, host };
   const run = await dependencies.store.read.runs.find(tenantId, id);
-  if (run === undefined || !(await isAccessible({ dependencies, viewer, scope, selects }, run))) {
+  if (
+    run === undefined ||
+    !(await isAccessible({ dependencies, readContext, scope, selects }, run))
+  ) {
     throw createNotFoundError();
   }
-  return sendV2Run(dependencies, viewer, { reply, run, selects });
+  return sendV2Run(dependencies, readContext, { reply, run, selects });
 }
 
 /**
@@ -93,7 +96,7 @@ export async function readV2PublicRun(
  */
 interface ShareAccess {
   readonly dependencies: WithLinks<Store>;
-  readonly viewer: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
+  readonly readContext: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
   readonly scope: SharedScope;
   readonly selects: readonly string[];
 }
@@ -105,15 +108,15 @@ interface PageRange {
 
 interface Page {
   readonly items: readonly Buffer[];
-  readonly next: string | null;
+  readonly nextCursor: string | null;
 }
 
 /** Reads the runs of a shared run or trace. */
 const readRuns = (
-  { dependencies, viewer, scope, selects }: ShareAccess,
+  { dependencies, readContext, scope, selects }: ShareAccess,
   range: PageRange,
 ): Promise<Page> =>
-  readV2Runs(dependencies, viewer, {
+  readV2Runs(dependencies, readContext, {
     v1Query: { ...toV1Query(scope), order: "asc", ...range },
     selects,
   });
@@ -125,11 +128,11 @@ const readRuns = (
  * the last run of that trace that was returned.
  */
 async function readThreadRuns(
-  { dependencies, viewer, scope, selects }: ShareAccess,
+  { dependencies, readContext, scope, selects }: ShareAccess,
   { limit, cursor }: PageRange,
 ): Promise<Page> {
   const [rootCursor = "", runCursor = ""] = cursor?.split(cursorSeparator) ?? [];
-  const { runs: roots, next } = await readV2Runs(dependencies, viewer, {
+  const { runs: roots, nextCursor } = await readV2Runs(dependencies, readContext, {
     v1Query: {
       ...toV1Query(scope),
       is_root: true,
@@ -143,7 +146,7 @@ async function readThreadRuns(
   const items: Buffer[] = [];
   let [nextRootCursor, nextRunCursor] = [rootCursor, runCursor];
   for (const { row } of roots) {
-    const page = await readV2Runs(dependencies, viewer, {
+    const page = await readV2Runs(dependencies, readContext, {
       v1Query: {
         trace: row.traceId,
         order: "asc",
@@ -153,16 +156,16 @@ async function readThreadRuns(
       selects,
     });
     items.push(...page.items);
-    if (page.next !== null) {
-      return { items, next: `${nextRootCursor}${cursorSeparator}${page.next}` };
+    if (page.nextCursor !== null) {
+      return { items, nextCursor: `${nextRootCursor}${cursorSeparator}${page.nextCursor}` };
     }
     [nextRootCursor, nextRunCursor] = [toCursor(row, "asc"), ""];
     if (items.length >= limit) {
-      const isLast = next === null && row === roots.at(-1)?.row;
-      return { items, next: isLast ? null : `${nextRootCursor}${cursorSeparator}` };
+      const isLast = nextCursor === null && row === roots.at(-1)?.row;
+      return { items, nextCursor: isLast ? null : `${nextRootCursor}${cursorSeparator}` };
     }
   }
-  return { items, next: next === null ? null : `${next}${cursorSeparator}` };
+  return { items, nextCursor: nextCursor === null ? null : `${nextCursor}${cursorSeparator}` };
 }
 
 /** Separates the two parts of a thread's cursor. Neither part can contain it. */
@@ -188,7 +191,7 @@ function toV1Query(scope: SharedScope): V1RunQuery {
 
 /** Whether the token gives access to the run. */
 async function isAccessible(
-  { dependencies, viewer, scope }: ShareAccess,
+  { dependencies, readContext, scope }: ShareAccess,
   { row }: StoredRun,
 ): Promise<boolean> {
   switch (scope.kind) {
@@ -198,7 +201,7 @@ async function isAccessible(
       return scope.traceId === row.traceId;
     case "thread": {
       const v1Query = { ...toV1Query(scope), is_root: true, trace: row.traceId, limit: 1 };
-      const { runs } = await readV2Runs(dependencies, viewer, { v1Query, selects: [] });
+      const { runs } = await readV2Runs(dependencies, readContext, { v1Query, selects: [] });
       return runs.length > 0;
     }
   }

@@ -123,7 +123,7 @@ export async function readV2Runs(
 ): Promise<{
   readonly items: readonly Buffer[];
   readonly runs: readonly StoredRun[];
-  readonly next: string | null;
+  readonly nextCursor: string | null;
 }> {
   const { store } = dependencies;
   const { tenantId } = request;
@@ -150,7 +150,7 @@ export async function readV2Runs(
   return {
     items,
     runs,
-    next: nextPosition === undefined ? null : toCursor(nextPosition, query.order),
+    nextCursor: nextPosition === undefined ? null : toCursor(nextPosition, query.order),
   };
 }
 
@@ -284,7 +284,7 @@ export async function listV2TraceRuns(
       selects,
     });
     items.push(...page.items);
-    cursor = page.next;
+    cursor = page.nextCursor;
   } while (cursor !== null);
   return reply.type(jsonContentType).send(toListJson("items", items, {}));
 }

@@ -119,10 +119,10 @@ function parseThread(
 ): SharedThread {
   const { id } = request.params as { readonly id: string };
   const query = readQuery(request);
-  const project =
+  const requestedProjectId =
     body.project_id ??
     body.session_id ??
     firstValue(query, "project_id") ??
     firstValue(query, "session_id");
-  return { projectId: parseId(project, "project_id"), threadId: id };
+  return { projectId: parseId(requestedProjectId, "project_id"), threadId: id };
 }

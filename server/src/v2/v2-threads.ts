@@ -89,7 +89,7 @@ export async function queryV2Threads(
   const end = from + toPageSize(body.page_size);
   return sendPage(request, reply, {
     items: sorted.slice(from, end).map((thread) => Buffer.from(JSON.stringify(thread))),
-    next: end < sorted.length ? String(end) : null,
+    nextCursor: end < sorted.length ? String(end) : null,
   });
 }
 
@@ -164,7 +164,7 @@ export async function listV2ThreadTraces(
   const selects = parseSelects(
     runFields.map((name) => (name === "LATENCY" ? "LATENCY_SECONDS" : name)),
   );
-  const { items, next } = await readV2Runs(dependencies, request, {
+  const { items, nextCursor } = await readV2Runs(dependencies, request, {
     v1Query: {
       ...toV1ThreadQuery(request, "project_id"),
       trace_filter: firstValue(query, "trace_filter"),
@@ -199,7 +199,7 @@ export async function listV2ThreadTraces(
       ...(numberedTurns.length === 0 ? {} : { turn_number: turnNumbers.get(turn.trace_id) }),
     };
   });
-  return reply.send({ items: turns, next_cursor: next });
+  return reply.send({ items: turns, next_cursor: nextCursor });
 }
 
 /** `GET /api/v2/threads/{id}/stats`: returns statistics of a thread. */
@@ -259,7 +259,7 @@ async function readTurns(
       selects: fields,
     });
     turns.push(...page.items.map((item) => JSON.parse(item.toString()) as Turn));
-    cursor = page.next;
+    cursor = page.nextCursor;
   } while (cursor !== null && turns.length < maxRoots);
   if (cursor !== null) {
     throw new RequestError(

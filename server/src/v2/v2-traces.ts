@@ -60,7 +60,7 @@ export async function queryV2Traces(
   const selectedAggregates = new Set(selects.filter((name) => aggregateFields.includes(name)));
   if (selectedAggregates.size === 0) {
     const items = page.items.map((root) => Buffer.from(`{"root_run":${root.toString()}}`));
-    return sendPage(request, reply, { items, next: page.next });
+    return sendPage(request, reply, { items, nextCursor: page.nextCursor });
   }
   const ids = page.runs.map(({ row }) => row.id);
   const usage = await dependencies.store.read.experiments.readUsageOfTraces(tenantId, ids);
@@ -78,7 +78,7 @@ export async function queryV2Traces(
       Buffer.from(`{"root_run":${root},"trace_aggregates":${JSON.stringify(traceAggregates)}}`),
     );
   }
-  return sendPage(request, reply, { items, next: page.next });
+  return sendPage(request, reply, { items, nextCursor: page.nextCursor });
 }
 
 /** Finds the time of the earliest first token among all runs of a trace. */
@@ -98,7 +98,7 @@ async function readFirstToken(
       const run = JSON.parse(item.toString()) as { readonly first_token_time?: string };
       earliest = Math.min(earliest, parseTime(run.first_token_time ?? "") ?? Infinity);
     }
-    cursor = page.next;
+    cursor = page.nextCursor;
   } while (cursor !== null);
   return earliest === Infinity ? {} : { first_token_time: toIso(earliest) };
 }

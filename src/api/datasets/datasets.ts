@@ -183,7 +183,7 @@ export class Datasets {
   list(filter: ListDatasets = {}): Pages<Dataset> {
     const { datasetIds: ids, metadata, limit, signal } = filter;
     validateIds(ids, "dataset id");
-    const first = checkOffset(filter.offset, ids);
+    const startOffset = checkOffset(filter.offset, ids);
     const query = {
       name: filter.datasetName,
       name_contains: filter.nameContains,
@@ -192,7 +192,7 @@ export class Datasets {
     };
     return listByIds(ids, limit, (idChunk, remainingLimit) =>
       listByOffset(remainingLimit, async (page) => {
-        const range = { ...page, offset: first + page.offset };
+        const range = { ...page, offset: startOffset + page.offset };
         const init = { query: { id: idChunk, ...query, ...range }, signal };
         return parseList(
           await this.#transport.call("listDatasets", init),
@@ -265,8 +265,8 @@ export class Datasets {
    */
   async url(key: DatasetCall): Promise<string> {
     const { id, tenantId } = await this.read(key);
-    const owner = tenantId ?? (await this.#tenants.readOwnId(key));
-    return createDatasetUrl(this.#host, { tenantId: owner, datasetId: id });
+    const owningTenantId = tenantId ?? (await this.#tenants.readOwnId(key));
+    return createDatasetUrl(this.#host, { tenantId: owningTenantId, datasetId: id });
   }
 
   /**

@@ -105,12 +105,12 @@ export class ExampleSender {
  * unnoticed.
  */
 function checkCount(response: unknown, sentCount: number): void {
-  const created: unknown = Array.isArray(response)
+  const createdCount: unknown = Array.isArray(response)
     ? response.length
     : new Fields(response, "list of created examples").readOptionalNumber("count");
-  if (typeof created === "number" && created !== sentCount) {
+  if (typeof createdCount === "number" && createdCount !== sentCount) {
     throw new ResponseError(
-      `Failed to create examples: ${sentCount} were sent, ${created} were created. Read the dataset to find which are missing, and create those`,
+      `Failed to create examples: ${sentCount} were sent, ${createdCount} were created. Read the dataset to find which are missing, and create those`,
     );
   }
 }
@@ -119,9 +119,9 @@ function checkCount(response: unknown, sentCount: number): void {
 export function withItemNumber<Item, Result>(
   convert: (item: Item) => Result,
 ): (item: Item) => Result {
-  let next = 0;
+  let nextIndex = 0;
   return (item) => {
-    const index = next++;
+    const index = nextIndex++;
     try {
       return convert(item);
     } catch (error) {

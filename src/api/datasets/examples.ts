@@ -183,22 +183,22 @@ export class Examples {
   list(filter: ListExamples): Pages<Example> {
     const { ids, limit, signal, inlineS3Urls = true } = filter;
     assertDatasetKey(filter);
-    const first = checkOffset(filter.offset, ids);
+    const startOffset = checkOffset(filter.offset, ids);
     const query = { ...toExampleQuery(filter), inline_s3_urls: inlineS3Urls };
     if (isEmptyFilter(filter)) {
       return listByOffset(limit, async () => []);
     }
     const { call } = this.#transport;
-    let dataset: string | undefined;
+    let datasetId: string | undefined;
     return listByIds(ids, limit, (idChunk, remainingLimit) =>
       listByOffset(remainingLimit, async (page, lastExample?: Example) => {
-        dataset ??= await resolveDatasetId(call, filter, { signal });
+        datasetId ??= await resolveDatasetId(call, filter, { signal });
         const range = await this.#createPageQuery(
           filter,
-          { ...page, offset: first + page.offset },
+          { ...page, offset: startOffset + page.offset },
           lastExample,
         );
-        const init = { query: { ...query, dataset, id: idChunk, ...range }, signal };
+        const init = { query: { ...query, dataset: datasetId, id: idChunk, ...range }, signal };
         return parseList(await call("listExamples", init), "examples", parseExample);
       }),
     );
@@ -211,12 +211,16 @@ export class Examples {
   async #createPageQuery(
     { order, signal }: ListExamples,
     { limit, offset }: OffsetRequest,
-    last: Example | undefined,
+    lastExample: Example | undefined,
   ): Promise<Readonly<Record<string, QueryValue>>> {
     if (order !== "written" || !(await this.#info.readOrDefaults({ signal })).listsExamplesAfter) {
       return { limit, offset };
     }
-    return { limit, order, ...(last === undefined ? { offset } : { after: last.id }) };
+    return {
+      limit,
+      order,
+      ...(lastExample === undefined ? { offset } : { after: lastExample.id }),
+    };
   }
 
   /** Returns the number of examples that match a filter. See {@link Examples.list}. */
@@ -228,10 +232,10 @@ export class Examples {
       return 0;
     }
     const { call } = this.#transport;
-    const dataset = await resolveDatasetId(call, filter, { signal });
+    const datasetId = await resolveDatasetId(call, filter, { signal });
     let count = 0;
     for (const id of groupIdsByRequest(ids)) {
-      const init = { query: { ...query, dataset, id }, signal };
+      const init = { query: { ...query, dataset: datasetId, id }, signal };
       count += parseCount(await call("countExamples", init));
     }
     return count;

@@ -61,9 +61,9 @@ function buildPartHeaders(
   { name, fileName, type }: FormPart,
   sizeBytes: number | undefined,
 ): string {
-  const file =
+  const fileNameParameter =
     fileName === undefined ? "" : `; filename="${escapeHeaderValue(fileName, "file name")}"`;
-  const disposition = `Content-Disposition: form-data; name="${escapeHeaderValue(name, "name")}"${file}`;
+  const disposition = `Content-Disposition: form-data; name="${escapeHeaderValue(name, "name")}"${fileNameParameter}`;
   if (type === undefined) {
     return disposition;
   }

@@ -160,9 +160,9 @@ export class Http implements ApiTransport {
     kind: PoolKind,
     sendRequest: (requester: Requester, context: AttemptContext) => Promise<AttemptResult>,
   ): Promise<unknown> {
-    const { refusal } = this.#options.connection;
-    if (refusal !== undefined) {
-      throw new OptionError(`Failed to ${endpoint.action}: ${refusal}`, { requestId });
+    const { sendingProblem } = this.#options.connection;
+    if (sendingProblem !== undefined) {
+      throw new OptionError(`Failed to ${endpoint.action}: ${sendingProblem}`, { requestId });
     }
     const isRepeatable = init.repeatable ?? isRepeatableEndpoint(endpoint);
     let lastResult: AttemptResult | undefined;

@@ -102,10 +102,10 @@ const nameKeyKind = (call: string): string =>
 function findProblem(
   call: string,
   args: readonly unknown[],
-  keys: readonly unknown[],
+  argumentKeys: readonly unknown[],
 ): Error | undefined {
   try {
-    checkArguments(call, args, keys);
+    checkArguments(call, args, argumentKeys);
     return undefined;
   } catch (error) {
     return error as Error;
@@ -113,8 +113,12 @@ function findProblem(
 }
 
 /** @throws {@link ValidationError} if an argument is not an object of options, or has an unknown key. */
-function checkArguments(call: string, args: readonly unknown[], keys: readonly unknown[]): void {
-  for (const [index, allowed] of keys.entries()) {
+function checkArguments(
+  call: string,
+  args: readonly unknown[],
+  argumentKeys: readonly unknown[],
+): void {
+  for (const [index, allowed] of argumentKeys.entries()) {
     const argument = args[index];
     if (allowed === null || argument === undefined) {
       continue;

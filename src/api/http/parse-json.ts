@@ -442,13 +442,13 @@ class SegmentParser {
     // The longest escape sequence has six bytes: \u0000.
     const lastBackslashOffset = bytes.subarray(partEnd - 5, partEnd).lastIndexOf(backslash);
     if (lastBackslashOffset !== -1) {
-      let first = partEnd - 5 + lastBackslashOffset;
-      const lastBackslash = first;
-      while (first > start && bytes[first - 1] === backslash) {
-        first -= 1;
+      let firstBackslash = partEnd - 5 + lastBackslashOffset;
+      const lastBackslash = firstBackslash;
+      while (firstBackslash > start && bytes[firstBackslash - 1] === backslash) {
+        firstBackslash -= 1;
       }
       // Of several backslashes in a row, every second one is escaped by the one before it.
-      partEnd = (lastBackslash - first) % 2 === 0 ? lastBackslash : lastBackslash + 1;
+      partEnd = (lastBackslash - firstBackslash) % 2 === 0 ? lastBackslash : lastBackslash + 1;
     }
     while (partEnd < end && ((bytes[partEnd] ?? 0) & 0xc0) === 0x80) {
       partEnd += 1;

@@ -59,12 +59,17 @@ export interface CallInit {
 export function buildRequest(endpoint: Endpoint, init: CallInit, requestId: string): HttpRequest {
   const { method, action } = endpoint;
   const path = buildPath(endpoint, init.path ?? {}) + buildQuery(init.query ?? {});
-  const id = { "x-request-id": requestId };
+  const requestIdHeader = { "x-request-id": requestId };
   const body = init.json === undefined ? init.body : encodeJson(action, init.json);
   if (body === undefined) {
-    return { method, path, headers: id };
+    return { method, path, headers: requestIdHeader };
   }
-  return { method, path, headers: { ...id, "content-type": body.contentType }, body: body.content };
+  return {
+    method,
+    path,
+    headers: { ...requestIdHeader, "content-type": body.contentType },
+    body: body.content,
+  };
 }
 
 function buildPath({ path, action }: Endpoint, values: Readonly<Record<string, string>>): string {

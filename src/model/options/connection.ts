@@ -4,7 +4,7 @@ export interface Connection {
    * Why nothing may be sent: an environment variable that determines the server, the proxy or the credentials is
    * invalid. Absent if sending is allowed.
    */
-  readonly refusal?: string;
+  readonly sendingProblem?: string;
   /** Base address without a trailing slash. */
   readonly endpoint: string;
   readonly apiKey?: string;

@@ -10,7 +10,7 @@ import { chooseProxy, parseProxy } from "./proxy.ts";
 
 /** The effective options, and the environment variables that are invalid. */
 export interface ResolvedOptions extends PlainOptions {
-  readonly faults: readonly EnvironmentFault[];
+  readonly environmentFaults: readonly EnvironmentFault[];
   /**
    * Source of each value that is not the default, by option: the name of an environment variable,
    * or `option`.
@@ -36,13 +36,19 @@ export function resolveOptions(
   explicitOptions: ExplicitOptions,
   env: Environment,
 ): ResolvedOptions {
-  const faults: EnvironmentFault[] = [];
+  const environmentFaults: EnvironmentFault[] = [];
   const resolved: Record<string, unknown> = {};
   const sources = new Map<string, string>();
   for (const [name, row] of Object.entries(optionTable)) {
     const value: unknown = Reflect.get(explicitOptions, name);
     if (value === undefined) {
-      resolved[name] = readOptionFromEnvironment({ name, row, env, faults, sources });
+      resolved[name] = readOptionFromEnvironment({
+        name,
+        row,
+        env,
+        faults: environmentFaults,
+        sources,
+      });
     } else {
       assertValid({ name, row, value });
       resolved[name] = value;
@@ -54,7 +60,7 @@ export function resolveOptions(
       throw new OptionError(`Option ${name} ${problem}`);
     }
     const row = optionTable[name];
-    faults.push(createFault({ name, row, variable }, `${variable} ${problem}.`));
+    environmentFaults.push(createFault({ name, row, variable }, `${variable} ${problem}.`));
     resolved[name] = row.fallback;
   };
   checkProxy(resolved as unknown as PlainOptions, reportProblem);
@@ -68,11 +74,17 @@ export function resolveOptions(
       sources.set(name, "option");
     }
   }
-  const withheldPayloads = faults.some(({ option }) => option === "redact")
+  const withheldPayloads = environmentFaults.some(({ option }) => option === "redact")
     ? { hideInputs: true, hideOutputs: true, hideMetadata: true }
     : {};
   const endpoint = options.endpoint.replace(/\/+$/, "");
-  return { ...options, ...withheldPayloads, endpoint, faults, sources };
+  return {
+    ...options,
+    ...withheldPayloads,
+    endpoint,
+    environmentFaults,
+    sources,
+  };
 }
 
 /**
@@ -80,16 +92,18 @@ export function resolveOptions(
  * invalid. Returns `undefined` if sending is allowed.
  */
 export const findSendingProblem = ({
-  faults,
-}: Pick<ResolvedOptions, "faults">): string | undefined =>
-  faults.find(({ effect }) => effect === "sendNothing")?.message;
+  environmentFaults,
+}: Pick<ResolvedOptions, "environmentFaults">): string | undefined =>
+  environmentFaults.find(({ effect }) => effect === "sendNothing")?.message;
 
 /**
  * Whether the redaction rules are unknown because their variable is invalid, so that all text is
  * masked.
  */
-export const mustMaskEverything = ({ faults }: Pick<ResolvedOptions, "faults">): boolean =>
-  faults.some(({ option }) => option === "redact");
+export const mustMaskEverything = ({
+  environmentFaults,
+}: Pick<ResolvedOptions, "environmentFaults">): boolean =>
+  environmentFaults.some(({ option }) => option === "redact");
 
 /** An option with the value that a caller passed. */
 interface CandidateValue {

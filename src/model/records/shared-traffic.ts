@@ -142,24 +142,28 @@ export class SharedTraffic {
   recordFailure(failure: RequestFailure): void {
     const cause = toOneLine(failure.cause).slice(0, maxCauseLength);
     const text = Buffer.from(JSON.stringify({ ...failure, cause }));
-    const number = Atomics.add(this.#counters, counterIndex.failures, 1) + 1;
-    const { head, bytes } = this.#findSlot(number);
+    const failureNumber = Atomics.add(this.#counters, counterIndex.failures, 1) + 1;
+    const { head, bytes } = this.#findSlot(failureNumber);
     Atomics.store(head, 0, 0);
     if (text.length <= bytes.length) {
       bytes.set(text);
       Atomics.store(head, 1, text.length);
-      Atomics.store(head, 0, number);
+      Atomics.store(head, 0, failureNumber);
     }
   }
 
   /** The newest failure that was written completely; `undefined` if there is none. */
   get lastFailure(): RequestFailure | undefined {
     const newest = this.failures;
-    for (let number = newest; number > Math.max(0, newest - slotCount); number--) {
-      const { head, bytes } = this.#findSlot(number);
+    for (
+      let failureNumber = newest;
+      failureNumber > Math.max(0, newest - slotCount);
+      failureNumber--
+    ) {
+      const { head, bytes } = this.#findSlot(failureNumber);
       const text = Buffer.from(bytes.subarray(0, Atomics.load(head, 1))).toString();
       // Another thread may have begun to overwrite the slot while it was read.
-      if (text !== "" && Atomics.load(head, 0) === number) {
+      if (text !== "" && Atomics.load(head, 0) === failureNumber) {
         return JSON.parse(text) as RequestFailure;
       }
     }

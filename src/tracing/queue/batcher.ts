@@ -143,7 +143,7 @@ export class Batcher {
    */
   async flush(
     timeoutMs: number,
-    { tapeSelection: tapeSelection = "all", unreachable }: FlushLimits = {},
+    { tapeSelection = "all", unreachable }: FlushLimits = {},
   ): Promise<FlushResult> {
     this.#cutOpenTape();
     const shipments = this.#queue.listShipments(tapeSelection);

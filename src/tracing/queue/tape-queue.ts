@@ -81,14 +81,14 @@ export class TapeQueue {
    */
   sendWaiting(): void {
     while (this.canSendTape && this.#waiting.length > 0) {
-      const next = this.#waiting.shift();
-      if (next === undefined) {
+      const nextShipment = this.#waiting.shift();
+      if (nextShipment === undefined) {
         return;
       }
-      this.#waitingBytes -= next.tape.capacity;
-      this.#inFlightBytes += next.tape.capacity;
-      this.#inFlight.add(next);
-      void this.#send(next);
+      this.#waitingBytes -= nextShipment.tape.capacity;
+      this.#inFlightBytes += nextShipment.tape.capacity;
+      this.#inFlight.add(nextShipment);
+      void this.#send(nextShipment);
     }
   }
 

@@ -78,8 +78,8 @@ export class CallRecording {
     (this.#chunks ??= []).push(value);
     if (this.#options.recordTokens === true) {
       // With `processOutputs` the event must not carry the raw token: it could hold what that function removes.
-      const token = this.#options.processOutputs === undefined ? { token: value } : {};
-      this.run.addEvent({ name: "new_token", kwargs: token });
+      const eventArguments = this.#options.processOutputs === undefined ? { token: value } : {};
+      this.run.addEvent({ name: "new_token", kwargs: eventArguments });
     }
   }
 

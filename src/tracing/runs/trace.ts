@@ -22,9 +22,9 @@ export class Trace {
 
   /** Returns a start time greater than all earlier ones of this trace, even if the clock (`now`) was set back. */
   assignStart(now: number): number {
-    const next = now > this.#newestMicros ? now : this.#newestMicros + 1;
-    this.#newestMicros = next;
-    return next;
+    const startMicros = now > this.#newestMicros ? now : this.#newestMicros + 1;
+    this.#newestMicros = startMicros;
+    return startMicros;
   }
 
   /** Makes later start times greater than that of a remote run, unless that time is too far in the future. */

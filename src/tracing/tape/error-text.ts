@@ -65,10 +65,10 @@ function readProperty(thrown: unknown, key: string): unknown {
 
 function toText(thrown: unknown): string {
   try {
-    let values = 0;
+    let valueCount = 0;
     const countValue = (_key: string, value: unknown): unknown => {
-      values += 1;
-      if (values > valueLimit) {
+      valueCount += 1;
+      if (valueCount > valueLimit) {
         throw new RangeError("the thrown object has too many values");
       }
       return value;

@@ -32,11 +32,11 @@ export class CachedString {
   /** The encoded bytes 8 to 15. */
   readonly lastEightBytes: number;
   /** The key that last followed this one in an object. */
-  next: CachedString | undefined;
+  nextKey: CachedString | undefined;
   /** The first key of the object that was last written as this key's value. */
-  first: CachedString | undefined;
+  firstKey: CachedString | undefined;
   /** The short text that is expected as this key's value. */
-  value: CachedString | undefined;
+  expectedValue: CachedString | undefined;
   #changes = 0;
 
   constructor(text: string) {
@@ -55,7 +55,7 @@ export class CachedString {
   expectValue(value: string): void {
     if (this.#changes < changeLimit && value.length <= longestCachedText) {
       this.#changes += 1;
-      this.value = new CachedString(value);
+      this.expectedValue = new CachedString(value);
     }
   }
 }
@@ -95,9 +95,9 @@ export class KeyCache {
   ): CachedString {
     const cached = this.find(key);
     if (previous === undefined) {
-      parentKey.first = cached;
+      parentKey.firstKey = cached;
     } else {
-      previous.next = cached;
+      previous.nextKey = cached;
     }
     return cached;
   }

@@ -139,12 +139,12 @@ export class TapePool {
    * Returns an empty tape with capacity for `atLeast` bytes; throws {@link CapacityExceeded} if no tape can be that
    * large.
    */
-  take(atLeast: number): Tape {
-    if (atLeast > maxTapeBytes) {
+  take(minBytes: number): Tape {
+    if (minBytes > maxTapeBytes) {
       throw new CapacityExceeded();
     }
-    if (atLeast > this.#tapeBytes) {
-      return new Tape(atLeast);
+    if (minBytes > this.#tapeBytes) {
+      return new Tape(minBytes);
     }
     const tape = this.#freeTapes.pop();
     this.#minFreeTapes = Math.min(this.#minFreeTapes, this.#freeTapes.length);

@@ -102,7 +102,7 @@ export class ValueWriter {
    * tried first.
    */
   #writeText(value: string, parentKey: CachedString): void {
-    const expected = parentKey.value;
+    const expected = parentKey.expectedValue;
     if (
       expected === undefined ||
       expected.text !== value ||
@@ -234,7 +234,7 @@ export class ValueWriter {
     this.#tapeWriter.writeTag(tag.object);
     let doneCount = 0;
     let previous: CachedString | undefined;
-    let expected = parentKey.first;
+    let expected = parentKey.firstKey;
     try {
       // Keep the loop, the check and the read in one function, and keep `hasOwnProperty.call`: V8 then removes the
       // check and reads the fields in order. `Object.hasOwn`, or a closure over the object, costs a call for each key.
@@ -255,7 +255,7 @@ export class ValueWriter {
             }
             this.#writeValue(item, depth + 1, expected);
             previous = expected;
-            expected = expected.next;
+            expected = expected.nextKey;
           }
           doneCount += 1;
         }
@@ -400,11 +400,11 @@ class TruncationMarkers {
       throw error;
     }
     const unit = typeof container === "number" ? "elements" : "keys";
-    const count =
+    const totalCount =
       typeof container === "number"
         ? container
         : tryCount(() => Object.keys(container).length, doneCount + 1);
-    const missing = count - doneCount - (error.isAtKey ? 0 : 1);
+    const missing = totalCount - doneCount - (error.isAtKey ? 0 : 1);
     if (missing > 0 && this.#markerCount < markerLimit) {
       this.#markerCount += 1;
       if (unit === "keys") {

@@ -100,8 +100,8 @@ export class Shipper {
     const json = new RunJson(reader, this.#runtimeJson, { attachBytesFrom, wasm: this.#wasm });
     const { batchLimit, batchBytes } = this.#serverState.serverInfo;
     const limits = {
-      runs: batchLimit,
-      bytes: batchBytes,
+      maxRuns: batchLimit,
+      maxBytes: batchBytes,
       suspectRecords,
     };
     const runs = await addAttachments(reader, joinRecords(reader), this.#options.files);

@@ -69,8 +69,8 @@ function decodeSequence(
 ): void {
   const sample = Buffer.from(text.slice(from, Math.min(to, from + sampleLength)), "base64");
   if (isText(sample, to - from > sampleLength)) {
-    const run = text.slice(from, Math.min(to, from + maxSequenceLength));
-    onText(Buffer.from(run, "base64").toString("utf8"), from, to);
+    const sequence = text.slice(from, Math.min(to, from + maxSequenceLength));
+    onText(Buffer.from(sequence, "base64").toString("utf8"), from, to);
   }
 }
 

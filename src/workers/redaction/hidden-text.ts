@@ -69,10 +69,10 @@ export function decodeHiddenText(text: string, isAscii = false): DecodedText | u
 
 /** Decodes each character of a sequence of `%XX`. Invalid UTF-8 becomes U+FFFD. */
 function decodePercents(
-  run: string,
+  sequence: string,
   onCharacter: (character: string, from: number, to: number) => void,
 ): void {
-  const bytes = Buffer.from(run.replaceAll("%", ""), "hex");
+  const bytes = Buffer.from(sequence.replaceAll("%", ""), "hex");
   for (let position = 0; position < bytes.length;) {
     const end = Math.min(position + measureUtf8(bytes[position] ?? 0), bytes.length);
     onCharacter(bytes.toString("utf8", position, end), position * 3, end * 3);
@@ -112,8 +112,8 @@ function mapToOriginal(
       high = middle - 1;
     }
   }
-  const next = indexPairs[2 * low + 2];
-  if (side === "first" && next === index) {
+  const nextDecodedIndex = indexPairs[2 * low + 2];
+  if (side === "first" && nextDecodedIndex === index) {
     return indexPairs[2 * low + 3] ?? 0;
   }
   return (indexPairs[2 * low + 1] ?? 0) + index - (indexPairs[2 * low] ?? 0);

@@ -143,7 +143,7 @@ export class Redactor {
   #redactFields(start: number, end: number, maskName: string | undefined): void {
     for (let offset = start + recordHeadBytes; offset < end;) {
       const code = this.#bytes[offset] ?? 0;
-      const next = offset + fieldHeadBytes + this.#view.getUint32(offset + 1, true);
+      const nextOffset = offset + fieldHeadBytes + this.#view.getUint32(offset + 1, true);
       if (code === field.other) {
         const valueAt = this.#skipText(offset + fieldHeadBytes);
         this.#redactValue(valueAt, maskName ?? this.#findKeyRule(offset + fieldHeadBytes));
@@ -152,7 +152,7 @@ export class Redactor {
       } else if (searchedFields.has(code)) {
         this.#redactValue(offset + fieldHeadBytes, maskName);
       }
-      offset = next;
+      offset = nextOffset;
     }
   }
 
@@ -242,13 +242,13 @@ export class Redactor {
     let offset = start;
     let valueMaskName = maskName;
     for (let index = 0; bytes[offset] !== tag.end; index++) {
-      const name =
+      const ruleName =
         isFlat && maskName === undefined && index % 2 === 0
           ? this.#findNameRule(offset)
           : undefined;
       const isPair = valueMaskName === undefined && bytes[offset] === tag.array;
       offset = isPair ? this.#redactPair(offset + 1) : this.#redactValue(offset, valueMaskName);
-      valueMaskName = maskName ?? name;
+      valueMaskName = maskName ?? ruleName;
     }
     return offset + 1;
   }
@@ -258,8 +258,8 @@ export class Redactor {
    * `[["cookie", "id=1"]]`.
    */
   #redactPair(start: number): number {
-    const name = this.#findNameRule(start);
-    if (name === undefined) {
+    const ruleName = this.#findNameRule(start);
+    if (ruleName === undefined) {
       return this.#redactArray(start, undefined, false);
     }
     const secondOffset = this.#skipText(start);
@@ -269,7 +269,7 @@ export class Redactor {
       this.#bytes[secondOffset] !== tag.end &&
       this.#redactValue(secondOffset, undefined) === end - 1
     ) {
-      this.#redactValue(secondOffset, name);
+      this.#redactValue(secondOffset, ruleName);
     }
     return end;
   }

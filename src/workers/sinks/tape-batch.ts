@@ -155,8 +155,8 @@ function measureWithAttachments(reader: TapeReader, run: RunOperation): number {
 
 /** Limits of one batch, and the records that may crash a worker. */
 export interface BatchLimits {
-  readonly runs: number;
-  readonly bytes: number;
+  readonly maxRuns: number;
+  readonly maxBytes: number;
   /** Offsets, on the tape (the buffer of recorded runs), of the records that a worker was writing when it crashed. */
   readonly suspectRecords: readonly number[];
 }
@@ -185,14 +185,14 @@ export function cutBatches(
 ): BatchPlan {
   const batches: TapeBatch[] = [];
   let current: RunOperation[] = [];
-  let bytes = 0;
+  let currentBytes = 0;
   const suspectRuns: TapeBatch[] = [];
   const isSuspect = createSuspectCheck(reader, limits.suspectRecords);
   const cut = (): void => {
     if (current.length > 0) {
       batches.push(new TapeBatch(reader, json, current));
       current = [];
-      bytes = 0;
+      currentBytes = 0;
     }
   };
   for (const run of reader.hasAttachments ? orderByAttachments(runs) : runs) {
@@ -209,11 +209,11 @@ export function cutBatches(
       continue;
     }
     const size = measureWithAttachments(reader, run) + overheadBytes;
-    if (current.length >= limits.runs || bytes + size > limits.bytes) {
+    if (current.length >= limits.maxRuns || currentBytes + size > limits.maxBytes) {
       cut();
     }
     current.push(run);
-    bytes += size;
+    currentBytes += size;
   }
   cut();
   return { batches, suspectRuns };

@@ -50,19 +50,19 @@ export class DeadLetters {
 
   /** Stores the sequence of records in `body`, together with the reason why they became dead letters. */
   write(body: Uint8Array, recordCount: number, note: DeadLetterReason): void {
-    const text = Buffer.from(JSON.stringify(note));
+    const noteBytes = Buffer.from(JSON.stringify(note));
     const head = Buffer.alloc(4);
-    head.writeUInt32LE(text.length);
+    head.writeUInt32LE(noteBytes.length);
     try {
       this.#maskRecords?.(body, false);
       if (this.#segment?.isGone === true) {
         this.#seal();
       }
       this.#segment ??= this.#open();
-      const deadLetter = Buffer.concat([head, text, body]);
-      this.#segment.append(deadLetter, { records: recordCount, kind: frameKind.refused });
+      const deadLetter = Buffer.concat([head, noteBytes, body]);
+      this.#segment.append(deadLetter, { recordCount, kind: frameKind.refused });
       this.#segment.flush((error) => this.#onFault("spoolUnsynced", error.message));
-      if (this.#segment.bytes >= segmentBytes) {
+      if (this.#segment.sizeBytes >= segmentBytes) {
         this.#seal();
       }
     } catch (error) {

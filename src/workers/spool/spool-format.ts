@@ -30,19 +30,19 @@ export const frameKind = {
 /** The content of a frame's head that does not follow from its body. */
 export interface FrameInit {
   readonly kind: number;
-  readonly records: number;
+  readonly recordCount: number;
   readonly salt: number;
 }
 
 /** Creates the head that precedes `body`. */
-export function createFrameHead(body: Uint8Array, { kind, records, salt }: FrameInit): Buffer {
+export function createFrameHead(body: Uint8Array, { kind, recordCount, salt }: FrameInit): Buffer {
   const head = Buffer.allocUnsafe(frameHeadBytes);
   head.writeUInt32LE(magic, 0);
   head[4] = frameVersion;
   head[5] = kind;
   head.writeUInt16LE(0, 6);
   head.writeUInt32LE(body.length, 8);
-  head.writeUInt32LE(records, 12);
+  head.writeUInt32LE(recordCount, 12);
   head.writeUInt32LE(crc32(body, salt), 16);
   head.writeUInt32LE(crc32(head.subarray(0, 20), salt), 20);
   return head;
@@ -72,12 +72,12 @@ export function* readSegment(bytes: Buffer, salt: number): Generator<SegmentPart
       yield part;
       offset += frameHeadBytes + part.body.length;
     } else {
-      const next = findNextFrame(bytes, offset + 1, salt);
-      const isLast = next === bytes.length;
+      const nextOffset = findNextFrame(bytes, offset + 1, salt);
+      const isLast = nextOffset === bytes.length;
       yield part.is === "newer" || isLast
         ? part
-        : { is: "damaged", at: offset, bytes: next - offset };
-      offset = next;
+        : { is: "damaged", at: offset, bytes: nextOffset - offset };
+      offset = nextOffset;
     }
   }
 }

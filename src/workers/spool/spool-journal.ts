@@ -94,7 +94,7 @@ export class SpoolJournal {
    */
   keepSpooled(records: number): boolean {
     const segment = this.#segment;
-    if (this.#isBroken || segment?.records !== records) {
+    if (this.#isBroken || segment?.recordCount !== records) {
       return false;
     }
     if (!existsSync(join(segment.folder, segment.name))) {

@@ -26,9 +26,9 @@ export interface SpoolLoss {
   /** `evicted`: deleted because of the quota. `gone`: the file disappeared or can't be read. */
   readonly cause: "evicted" | "gone";
   /** Number of removed records that this process wrote and counted as spooled. */
-  readonly ownRecords: number;
+  readonly ownRecordCount: number;
   /** Number of removed records that earlier processes wrote and that this process has not counted yet. */
-  readonly inheritedRecords: number;
+  readonly inheritedRecordCount: number;
 }
 
 /** The records do not fit into the spool's quota. */

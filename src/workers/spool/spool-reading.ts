@@ -7,7 +7,7 @@ import type { Segment } from "./spool-segment.ts";
 export interface StoredTape {
   /** A sequence of records, in the same format as in memory. */
   readonly body: Uint8Array;
-  readonly records: number;
+  readonly recordCount: number;
 }
 
 /** The kinds of faults of a spool, as they are counted in `stats().warnings`. */
@@ -40,10 +40,10 @@ const tapeBytes = 1_048_576;
  * @throws the file system's error, for example if the file was removed.
  */
 export async function readTapes(
-  { folder, name, bytes }: Segment,
+  { folder, name, sizeBytes }: Segment,
   onFault: (kind: SpoolFaultKind, message: string) => void,
 ): Promise<SegmentContent> {
-  if (bytes > maxFileBytes) {
+  if (sizeBytes > maxFileBytes) {
     throw new RangeError("The file is too long for a segment");
   }
   const file = await readFile(join(folder, name));
@@ -60,7 +60,7 @@ export async function readTapes(
     } else if (part.kind === frameKind.journal) {
       journalRecords.push(part.body);
     } else if (part.kind === frameKind.records) {
-      tapes.push({ body: part.body, records: part.records });
+      tapes.push({ body: part.body, recordCount: part.records });
     }
   }
   tapes.push(...joinJournal(journalRecords));
@@ -75,7 +75,7 @@ function* joinJournal(records: readonly Buffer[]): Generator<StoredTape> {
     bytes += record.length;
     if (bytes >= tapeBytes || index === records.length - 1) {
       const tapeRecords = records.slice(from, index + 1);
-      yield { body: Buffer.concat(tapeRecords), records: tapeRecords.length };
+      yield { body: Buffer.concat(tapeRecords), recordCount: tapeRecords.length };
       from = index + 1;
       bytes = 0;
     }

@@ -17,12 +17,12 @@ export interface Segment {
   readonly folder: string;
   readonly name: string;
   /** Size of the file in bytes. */
-  bytes: number;
+  sizeBytes: number;
   /**
    * Number of its records that this process counts as spooled; 0 for a segment of an earlier
    * process.
    */
-  records: number;
+  recordCount: number;
 }
 
 /** A segment that this process is writing. */
@@ -32,8 +32,8 @@ export class OpenSegment implements Segment {
   readonly #salt: number;
   readonly #fileSystem: SpoolFileSystem;
   readonly #fileDescriptor: number;
-  bytes = 0;
-  records = 0;
+  sizeBytes = 0;
+  recordCount = 0;
   #isDirty = false;
   #isSealed = false;
   #isClosed = false;
@@ -60,26 +60,30 @@ export class OpenSegment implements Segment {
    * @throws Error if the segment is sealed: its file may be closed, and its descriptor may belong
    * to another file by now.
    */
-  append(body: Uint8Array, { records, kind }: FrameDescription): void {
+  append(body: Uint8Array, { recordCount, kind }: FrameDescription): void {
     if (this.#isSealed) {
       throw new Error(`${this.name} is sealed and can't be written to`);
     }
-    const head = createFrameHead(body, { kind, records, salt: this.#salt });
+    const head = createFrameHead(body, { kind, recordCount, salt: this.#salt });
     const size = frameHeadBytes + body.length;
-    let written = 0;
+    let writtenBytes = 0;
     try {
       // Write at an explicit position: truncating after a failed write does not move the file position.
-      written = this.#fileSystem.writevSync(this.#fileDescriptor, [head, body], this.bytes);
-      if (written < size) {
+      writtenBytes = this.#fileSystem.writevSync(
+        this.#fileDescriptor,
+        [head, body],
+        this.sizeBytes,
+      );
+      if (writtenBytes < size) {
         // On a full disk only a part is written. The second attempt throws the reason.
-        const unwritten = Buffer.concat([head, body]).subarray(written);
-        written += this.#fileSystem.writevSync(
+        const unwritten = Buffer.concat([head, body]).subarray(writtenBytes);
+        writtenBytes += this.#fileSystem.writevSync(
           this.#fileDescriptor,
           [unwritten],
-          this.bytes + written,
+          this.sizeBytes + writtenBytes,
         );
       }
-      if (written < size) {
+      if (writtenBytes < size) {
         throw new RangeError("The disk accepted only a part of the frame: it may be full");
       }
     } catch (error) {
@@ -87,8 +91,8 @@ export class OpenSegment implements Segment {
       throw error;
     }
     this.#isDirty = true;
-    this.bytes += size;
-    this.records += records;
+    this.sizeBytes += size;
+    this.recordCount += recordCount;
   }
 
   /**
@@ -150,7 +154,7 @@ export class OpenSegment implements Segment {
   /** Removes an incomplete frame, so that a complete one can follow. */
   #truncateFailedWrite(): void {
     try {
-      ftruncateSync(this.#fileDescriptor, this.bytes);
+      ftruncateSync(this.#fileDescriptor, this.sizeBytes);
     } catch {
       // A reader skips invalid frames. The error that led here is thrown and counted.
     }
@@ -159,7 +163,7 @@ export class OpenSegment implements Segment {
 
 /** The part of a frame's head that describes its body. */
 export interface FrameDescription {
-  readonly records: number;
+  readonly recordCount: number;
   readonly kind: number;
 }
 

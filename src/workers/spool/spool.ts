@@ -85,7 +85,7 @@ export class Spool {
   async claim(): Promise<void> {
     const claimed = await this.#directories.claim();
     this.#segments.unshift(...claimed);
-    this.#bytesOnDisk += claimed.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#bytesOnDisk += claimed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   }
 
   /**
@@ -100,8 +100,8 @@ export class Spool {
       this.#abandonSegment(this.#openSegment);
     }
     const segment = this.#getOpenSegment();
-    this.#write(segment, body, { records: recordCount, kind: frameKind.records });
-    if (segment.bytes >= this.#maxSegmentBytes) {
+    this.#write(segment, body, { recordCount, kind: frameKind.records });
+    if (segment.sizeBytes >= this.#maxSegmentBytes) {
       this.#seal();
     }
   }
@@ -113,16 +113,16 @@ export class Spool {
     return new SpoolJournal({
       createSegment: () => this.#createSegment(),
       writeRecord: (segment, record) =>
-        this.#write(segment, record, { records: 1, kind: frameKind.journal }),
+        this.#write(segment, record, { recordCount: 1, kind: frameKind.journal }),
       writeRecords: (segment, { body, count, isCopy }) =>
-        this.#write(segment, body, { records: count, kind: frameKind.records, isCopy }),
+        this.#write(segment, body, { recordCount: count, kind: frameKind.records, isCopy }),
       keepSegment: (segment) => {
         segment.seal();
         this.#segments.push(segment);
       },
       deleteSegment: (segment) => {
         segment.discard();
-        this.#bytesOnDisk -= segment.bytes;
+        this.#bytesOnDisk -= segment.sizeBytes;
       },
       onError: (error) => this.#options.onFault("spoolUnwritable", readMessage(error)),
     });
@@ -212,14 +212,14 @@ export class Spool {
       if (oldest === undefined) {
         throw new SpoolFull(bytes, quotaBytes);
       }
-      const ownRecordCount = oldest.records;
+      const ownRecordCount = oldest.recordCount;
       const inheritedRecordCount =
         oldest instanceof OpenSegment ? 0 : this.#directories.countRecords(oldest);
       this.#deleteSegment(oldest);
       onLost({
         cause: "evicted",
-        ownRecords: ownRecordCount,
-        inheritedRecords: inheritedRecordCount,
+        ownRecordCount,
+        inheritedRecordCount,
       });
     }
   }
@@ -255,9 +255,10 @@ export class Spool {
       return undefined;
     }
     if (segment instanceof OpenSegment) {
-      const lost = segment.records - content.tapes.reduce((sum, { records }) => sum + records, 0);
-      segment.records -= lost;
-      onLost({ cause: "gone", ownRecords: lost, inheritedRecords: 0 });
+      const lost =
+        segment.recordCount - content.tapes.reduce((sum, { recordCount }) => sum + recordCount, 0);
+      segment.recordCount -= lost;
+      onLost({ cause: "gone", ownRecordCount: lost, inheritedRecordCount: 0 });
     }
     return { ...content, segment };
   }
@@ -285,14 +286,18 @@ export class Spool {
     if (segment instanceof OpenSegment) {
       segment.discard();
     } else {
-      this.#directories.remove(segment);
+      this.#directories.deleteSegment(segment);
     }
   }
 
   /** Removes a segment whose file is gone or can't be read, and reports its records as lost. */
   #abandonSegment(segment: Segment): void {
     if (this.#forgetSegment(segment)) {
-      this.#options.onLost({ cause: "gone", ownRecords: segment.records, inheritedRecords: 0 });
+      this.#options.onLost({
+        cause: "gone",
+        ownRecordCount: segment.recordCount,
+        inheritedRecordCount: 0,
+      });
     }
   }
 
@@ -311,7 +316,7 @@ export class Spool {
       return false;
     }
     this.#segments.splice(index, 1);
-    this.#bytesOnDisk -= segment.bytes;
+    this.#bytesOnDisk -= segment.sizeBytes;
     if (segment === this.#openSegment) {
       this.#openSegment = undefined;
     }

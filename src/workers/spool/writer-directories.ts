@@ -94,21 +94,21 @@ export class WriterDirectories {
   }
 
   /** Deletes a segment of an earlier process. */
-  remove({ folder, name }: Segment): void {
+  deleteSegment({ folder, name }: Segment): void {
     rmSync(join(folder, name), { force: true });
   }
 
   /** Counts the records of a segment of an earlier process; 0 if it can't be read. */
   countRecords({ folder, name }: Segment): number {
-    let records = 0;
+    let recordCount = 0;
     try {
       for (const part of readSegment(readFileSync(join(folder, name)), parseSalt(name) ?? 0)) {
-        records += part.is === "frame" ? part.records : 0;
+        recordCount += part.is === "frame" ? part.records : 0;
       }
     } catch (error) {
       this.#report(error);
     }
-    return records;
+    return recordCount;
   }
 
   /**
@@ -234,7 +234,7 @@ export class WriterDirectories {
           continue;
         }
         const { size } = await stat(join(directory, name));
-        segments.push({ folder: directory, name, bytes: size, records: 0 });
+        segments.push({ folder: directory, name, sizeBytes: size, recordCount: 0 });
       }
     } catch (error) {
       this.#report(error);

@@ -103,11 +103,11 @@ export async function* streamEvents(
 }
 
 async function readNextChunk(
-  chunks: ReadableStreamDefaultReader<string> | undefined,
+  chunkReader: ReadableStreamDefaultReader<string> | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    return (await chunks?.read())?.value;
+    return (await chunkReader?.read())?.value;
   } catch (cause) {
     throw toRequestError(cause, { signal });
   }

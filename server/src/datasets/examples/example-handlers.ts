@@ -21,7 +21,10 @@ export async function listExamples(
 ): Promise<FastifyReply> {
   const query = request.query as QueryString;
   const exampleQuery = parseExampleQuery(query, await findExampleScope(store, request));
-  const view = { select: parseSelect(query), link: createAttachmentLinker(links, request) };
+  const view = {
+    select: parseSelect(query),
+    createAttachmentUrl: createAttachmentLinker(links, request),
+  };
   const examples = await store.read.examples.list(request.tenantId, exampleQuery);
   return sendJson(
     reply,
@@ -136,7 +139,10 @@ export const sendExample = (
   example: Example,
   link: ReturnType<typeof createAttachmentLinker>,
 ): FastifyReply =>
-  sendJson(reply, Buffer.from(toExampleJson(example, { select: allMembers, link })));
+  sendJson(
+    reply,
+    Buffer.from(toExampleJson(example, { select: allMembers, createAttachmentUrl: link })),
+  );
 
 /**
  * Finds the dataset and version whose examples the request reads.

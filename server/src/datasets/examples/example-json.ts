@@ -25,7 +25,7 @@ export const allMembers: ReadonlySet<string> = new Set([...listedMembers, "attac
 export interface ExampleView {
   /** Members to return in addition to {@link fixedMembers}. */
   readonly select: ReadonlySet<string>;
-  readonly link: CreateAttachmentUrl;
+  readonly createAttachmentUrl: CreateAttachmentUrl;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface ExampleView {
  */
 export function toExampleJson(
   example: Example,
-  { select, link: createAttachmentUrl }: ExampleView,
+  { select, createAttachmentUrl }: ExampleView,
 ): string {
   const members: readonly (readonly [string, () => string])[] = [
     ["id", () => JSON.stringify(example.id)],

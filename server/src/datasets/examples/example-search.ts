@@ -67,7 +67,7 @@ export async function searchDataset(
     limit: body.limit ?? 10,
     ...(condition === undefined ? {} : { condition }),
   });
-  const view = { select: allMembers, link: createAttachmentLinker(links, request) };
+  const view = { select: allMembers, createAttachmentUrl: createAttachmentLinker(links, request) };
   const items = examples.map((example) => Buffer.from(toExampleJson(example, view)));
   return sendJson(reply, toListJson("examples", items, {}));
 }

@@ -35,7 +35,7 @@ import {
 
 /** Dependencies of the handlers that write examples. */
 export interface ExampleWriteDependencies extends WithLinks<DatasetStore> {
-  readonly work: WorkThreads;
+  readonly workThreads: WorkThreads;
 }
 
 /** Handles `POST /examples`. Reads the body itself, because payloads are stored exactly as they were sent. */
@@ -112,7 +112,7 @@ export async function uploadExamples(
  * errors of the invalid ones by id. Stores nothing.
  */
 export async function checkExamples(
-  { store, work: workThreads }: ExampleWriteDependencies,
+  { store, workThreads }: ExampleWriteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -168,7 +168,7 @@ interface CreateResult {
 
 /** Creates the examples in a request body. A large body is parsed, and its response serialized, on a worker thread. */
 async function create(
-  { store, work: workThreads }: ExampleWriteDependencies,
+  { store, workThreads }: ExampleWriteDependencies,
   { request, reply }: Exchange,
   { format, responseForm, datasetId }: CreateOptions,
 ): Promise<CreateResult> {
@@ -210,7 +210,7 @@ async function create(
 
 /** Updates the examples that a request body names; returns the response as JSON. */
 async function update(
-  { store, work: workThreads }: ExampleWriteDependencies,
+  { store, workThreads }: ExampleWriteDependencies,
   { request, reply }: Exchange,
   { format, datasetId }: Pick<CreateOptions, "format" | "datasetId">,
 ): Promise<Buffer> {

@@ -25,7 +25,7 @@ describe("a valid filter", () => {
   test.each<[string, unknown]>([
     [String.raw`"a\"b\\c\/\n\u00e9'"`, { kind: "text", text: "a\"b\\c/\né'" }],
     ["'say \"hi\"'", { kind: "text", text: 'say "hi"' }],
-    [String.raw`'it\'s'`, { kind: "text", text: "it's", raw: String.raw`it\'s` }],
+    [String.raw`'it\'s'`, { kind: "text", text: "it's", rawSource: String.raw`it\'s` }],
     [String.raw`"\ud800"`, { kind: "text", text: "\ud800" }],
     ["-1.5e3", { kind: "number", number: -1_500 }],
     ["true", { kind: "boolean", boolean: true }],

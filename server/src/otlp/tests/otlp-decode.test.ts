@@ -138,7 +138,7 @@ describe("JSON", () => {
   });
 
   test("a request without spans is valid", () => {
-    expect(decodeSpans(Buffer.from("{}"), "json")).toEqual({ spans: [], faults: [] });
+    expect(decodeSpans(Buffer.from("{}"), "json")).toEqual({ spans: [], spanErrors: [] });
   });
 
   test("a request may have at most 10,000 spans", () => {

@@ -101,8 +101,8 @@ export async function readSharedRun(
   const { token } = request.params as { readonly token: string };
   const run = await store.read.runs.findShared(token);
   const { protocol, host } = request;
-  const link = run && createFileLinker(links, { protocol, host, tenantId: run.tenantId });
-  return sendRun(reply, run, { link });
+  const createFileUrl = run && createFileLinker(links, { protocol, host, tenantId: run.tenantId });
+  return sendRun(reply, run, { link: createFileUrl });
 }
 
 function sendRun(reply: FastifyReply, run: StoredRun | undefined, view: RunView): unknown {

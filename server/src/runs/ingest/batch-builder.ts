@@ -49,7 +49,9 @@ export class BatchBuilder {
       }
       const bodyEnd = this.#size;
       const digest =
-        operation === "post" ? "" : parsedRun.digestOf(this.#bodies.subarray(bodyStart, bodyEnd));
+        operation === "post"
+          ? ""
+          : parsedRun.computeDigest(this.#bodies.subarray(bodyStart, bodyEnd));
       const record: RunRecord = {
         operation,
         id: parsedRun.id,

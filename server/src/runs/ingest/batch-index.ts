@@ -106,11 +106,11 @@ class IndexTable implements BatchIndex {
 
   #addRun(cursor: JsonCursor, start: number): number {
     const firstMemberRow = this.members.length / wordsPerMember;
-    const runEnd = cursor.walkObject(start, (name, from, nameStart) => {
-      const to = cursor.skip(from, levelsAroundValue);
+    const runEnd = cursor.walkObject(start, (name, valueStart, nameStart) => {
+      const valueEnd = cursor.skip(valueStart, levelsAroundValue);
       // The code already identifies the name, so the position where the name ends is not needed.
-      this.members.push(this.#assignCode(name), nameStart, nameStart, from, to);
-      return to;
+      this.members.push(this.#assignCode(name), nameStart, nameStart, valueStart, valueEnd);
+      return valueEnd;
     });
     this.runs.push(firstMemberRow, this.members.length / wordsPerMember);
     return runEnd;

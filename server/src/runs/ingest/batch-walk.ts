@@ -103,10 +103,10 @@ export class BatchWalk {
     }
     const { memory, bodyPlace, postFirst, postCount, patchFirst, patchCount } = this.#module;
     const body = Buffer.from(memory.buffer, bodyPlace.value, size);
-    let at = 0;
+    let offset = 0;
     for (const chunk of chunks) {
-      body.set(chunk, at);
-      at += chunk.length;
+      body.set(chunk, offset);
+      offset += chunk.length;
     }
     if (!isUtf8(body) || !this.#callModule(() => this.#module.walk(size))) {
       return undefined;

@@ -28,7 +28,7 @@ interface OpenRun {
   /** Absent until the main part arrives. */
   mainPart: MainPart | undefined;
   readonly fields: Map<string, Buffer>;
-  fault: string | undefined;
+  rejectionReason: string | undefined;
 }
 
 /** Assembles the parts of `POST /runs/multipart` into runs. */
@@ -103,9 +103,9 @@ export class MultipartBatch {
     if (nextRun === undefined) {
       return;
     }
-    const { operation, runId, mainPart, fields, fault } = nextRun;
-    if (fault !== undefined) {
-      this.#builder.reject({ id: runId, operation, reason: fault });
+    const { operation, runId, mainPart, fields, rejectionReason } = nextRun;
+    if (rejectionReason !== undefined) {
+      this.#builder.reject({ id: runId, operation, reason: rejectionReason });
     } else if (mainPart === undefined) {
       const reason = `fields without a run: the request has no part ${operation}.${runId}`;
       this.#builder.reject({ id: runId, operation, reason });
@@ -152,17 +152,17 @@ export class MultipartBatch {
 
   /** Passes the part's bytes to `onBytes`, or records why the run is invalid. */
   #readPart(run: OpenRun, part: Part, onBytes: (json: Buffer) => void): void {
-    if (run.fault !== undefined) {
+    if (run.rejectionReason !== undefined) {
       return;
     }
     if (part.fault !== undefined || !isUtf8(part.bytes)) {
-      run.fault = describePart(part, part.fault ?? "is not UTF-8");
+      run.rejectionReason = describePart(part, part.fault ?? "is not UTF-8");
       return;
     }
     try {
       onBytes(part.bytes);
     } catch (cause) {
-      run.fault = describePart(part, `is ${messageOf(cause)}`);
+      run.rejectionReason = describePart(part, `is ${messageOf(cause)}`);
     }
   }
 
@@ -200,7 +200,7 @@ export class MultipartBatch {
       runId,
       mainPart: undefined,
       fields: new Map(),
-      fault: undefined,
+      rejectionReason: undefined,
     };
     this.#runs.push(run);
     this.#latest.set(createKey({ operation, runId }), run);

@@ -59,7 +59,7 @@ export interface ParsedRun {
   readonly measures: RunMeasures | undefined;
   readonly payload: ReadonlyMap<string, Buffer>;
   /** Computes a digest of a patch (an update of a run), which distinguishes it from other patches of the same run. */
-  readonly digestOf: (body: Buffer) => string;
+  readonly computeDigest: (body: Buffer) => string;
 }
 
 /** The part of a received run that the values of its members are read from. */
@@ -85,7 +85,7 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
       measures: readMeasures(members, run.findMembers),
       facets: readPayloadFacets(members),
       payload: run.values === undefined ? selectPayload(members) : members,
-      digestOf: (body) => computeDigest(JSON.stringify([columns, position]), body),
+      computeDigest: (body) => computeDigest(JSON.stringify([columns, position]), body),
     };
   } catch (cause) {
     throw cause instanceof InvalidRunError ? cause : new InvalidRunError(id, messageOf(cause));
@@ -184,13 +184,13 @@ function checkPosition({ id, isPost, columns, traceId, dottedOrder }: PositionTo
     );
   }
   const orderSummary = summarizeOrder(dottedOrder);
-  const { count } = orderSummary;
-  if (isRoot && count !== 1) {
+  const { segmentCount } = orderSummary;
+  if (isRoot && segmentCount !== 1) {
     throw new ValidationError(
-      `dotted_order of a root run (without parent_run_id) must have one segment, not ${count}`,
+      `dotted_order of a root run (without parent_run_id) must have one segment, not ${segmentCount}`,
     );
   }
-  if (typeof parentId === "string" && count < 2) {
+  if (typeof parentId === "string" && segmentCount < 2) {
     throw new ValidationError(
       "dotted_order of a child run must have at least two segments, not one",
     );
@@ -209,7 +209,7 @@ function checkPosition({ id, isPost, columns, traceId, dottedOrder }: PositionTo
 
 /** The parts of a dotted order that are checked. */
 interface OrderSummary {
-  readonly count: number;
+  readonly segmentCount: number;
   readonly traceId: string;
   readonly runId: string;
 }
@@ -230,7 +230,7 @@ function summarizeOrder(text: string): OrderSummary {
     const lastSegment = readSegment(text.slice(ancestorsEnd + 1));
     if (lastSegment !== undefined) {
       return {
-        count: lastAncestors.count + 1,
+        segmentCount: lastAncestors.count + 1,
         traceId: lastAncestors.traceId,
         runId: lastSegment.runId,
       };
@@ -240,7 +240,7 @@ function summarizeOrder(text: string): OrderSummary {
   const count = segments.length;
   lastAncestors =
     count === 1 ? { text, count, traceId } : { text: ancestors, count: count - 1, traceId };
-  return { count, traceId, runId };
+  return { segmentCount: count, traceId, runId };
 }
 
 /**

@@ -39,10 +39,10 @@ export class RetentionSweeper {
     }
   }
 
-  async #step(from: string | null): Promise<void> {
+  async #step(fromProjectKey: string | null): Promise<void> {
     const { sweepIntervalMs, stepPauseMs } = this.#times;
     try {
-      const { next } = await this.#store.write.retention.sweep(Date.now() * 1_000, from);
+      const { next } = await this.#store.write.retention.sweep(Date.now() * 1_000, fromProjectKey);
       this.#schedule(next, next === null ? sweepIntervalMs : stepPauseMs);
     } catch (cause) {
       // The disk may be full, or the writer thread may have ended. The next sweep tries again.

@@ -24,7 +24,7 @@ const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
 export interface ListView {
   readonly select: ReadonlySet<string>;
   /** The members that must be read for the selected ones. */
-  readonly needed: ReadonlySet<string>;
+  readonly neededNames: ReadonlySet<string>;
   /** The parts of a run that must be read. */
   readonly parts: ReadonlySet<RunPart>;
   /** Cache of the names of the payloads' members, which are the same in most runs of a list. */
@@ -36,7 +36,7 @@ export interface ListView {
  */
 export function createListView(select: ReadonlySet<string>): ListView {
   const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
-  return { select, needed, parts: findRequiredParts(needed), names: [] };
+  return { select, neededNames: needed, parts: findRequiredParts(needed), names: [] };
 }
 
 /**
@@ -45,10 +45,10 @@ export function createListView(select: ReadonlySet<string>): ListView {
  */
 export function toListItem(
   run: StoredRun,
-  { select, needed, names }: ListView,
+  { select, neededNames, names }: ListView,
   feedbackStats: FeedbackStats | undefined,
 ): object {
-  const members = createMembers(run, { select: needed, feedbackStats, names });
+  const members = createMembers(run, { select: neededNames, feedbackStats, names });
   const item: Record<string, unknown> = { id: run.row.id };
   for (const name of select) {
     const json = members.get(name);

@@ -93,8 +93,8 @@ export class PayloadReader {
   ): (readonly Buffer[])[] {
     const rowIds = JSON.stringify(references.map(({ rowId }) => rowId));
     const [[positionsJson, shortBodies] = []] = parseRows(this.#selectMany.all([rowIds]));
-    const rows = JSON.parse(String(positionsJson)) as PayloadPosition[];
-    const runs = references.slice(0, countRunsWithin(rows, bytesMax));
+    const positions = JSON.parse(String(positionsJson)) as PayloadPosition[];
+    const runs = references.slice(0, countRunsWithin(positions, bytesMax));
     const payloadsByRun: Payload[][] = runs.map(() => []);
     const expectedByRun = runs.map((): ExpectedPayloads => ({
       id: undefined,
@@ -103,7 +103,7 @@ export class PayloadReader {
     }));
     const shortBytes = shortBodies === null ? Buffer.alloc(0) : toBuffer(shortBodies);
     let offset = 0;
-    for (const position of rows) {
+    for (const position of positions) {
       const [key, id, posted, patched, isPatch, row, size, checksum] = position;
       if (key >= runs.length) {
         break;

@@ -74,7 +74,7 @@ function createInsertSql({ indexes, sharesProject }: RowForm, count: number): st
   const columns = indexes.map((index) => postColumns[index]).join(", ");
   const sharedColumns = sharesProject ? "project_id, measured, " : "";
   // Only the shared parameter is numbered: for each numbered parameter, SQLite searches all other numbered ones.
-  const row = `(${sharesProject ? `?1, ${unmeasured}, ` : ""}1, 0, ${indexes.map(() => "?").join(", ")})`;
-  const rows = Array.from({ length: count }, () => row).join(", ");
+  const rowPlaceholders = `(${sharesProject ? `?1, ${unmeasured}, ` : ""}1, 0, ${indexes.map(() => "?").join(", ")})`;
+  const rows = Array.from({ length: count }, () => rowPlaceholders).join(", ");
   return `INSERT INTO runs (${sharedColumns}posted, patched, ${columns}) VALUES ${rows}`;
 }

@@ -124,11 +124,11 @@ export class PostWriter {
       const measures = valuesToMeasures(posts.values, index * valuesPerRow + postIndexes.measures);
       this.#activity.add(dependencies.tenantId, { previous: undefined, row, measures });
     }
-    let accepted = 0;
-    for (const part of splitByLengths(group.indexes, rowCountsPerStatement.payloads)) {
-      accepted += this.#writePayloads(posts, part, dependencies.bodies);
+    let acceptedCount = 0;
+    for (const indexChunk of splitByLengths(group.indexes, rowCountsPerStatement.payloads)) {
+      acceptedCount += this.#writePayloads(posts, indexChunk, dependencies.bodies);
     }
-    return accepted;
+    return acceptedCount;
   }
 
   /** Returns how many payloads were inserted; the others are duplicates. */

@@ -151,9 +151,9 @@ export class RunReader implements RunReads {
     if (lastRow === undefined) {
       return { runs };
     }
-    const next = { startMicros: lastRow.startMicros, id: lastRow.id };
-    orderedRows?.endAt(next, runs.length);
-    return { runs, nextPosition: next };
+    const nextPosition = { startMicros: lastRow.startMicros, id: lastRow.id };
+    orderedRows?.recordPageEnd(nextPosition, runs.length);
+    return { runs, nextPosition };
   }
 
   #select(
@@ -215,7 +215,7 @@ export class RunReader implements RunReads {
       hasTextIndex: true,
       range,
     });
-    const found = this.#select(
+    const foundRows = this.#select(
       shape,
       {
         sql: `${endBound.sql} AND ${conditions.sql}`,
@@ -223,7 +223,7 @@ export class RunReader implements RunReads {
       },
       query,
     );
-    return found.length > limit || end === undefined ? found : undefined;
+    return foundRows.length > limit || end === undefined ? foundRows : undefined;
   }
 
   /**
@@ -233,8 +233,8 @@ export class RunReader implements RunReads {
     shape: RunShape,
     rows: readonly number[],
   ): readonly (readonly unknown[])[] | undefined {
-    const found = this.#selectRows(shape, rows);
-    return rows.every((row, index) => found[index]?.[0] === row) ? found : undefined;
+    const foundRows = this.#selectRows(shape, rows);
+    return rows.every((row, index) => foundRows[index]?.[0] === row) ? foundRows : undefined;
   }
 
   #selectRows(

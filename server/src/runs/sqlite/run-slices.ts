@@ -53,7 +53,7 @@ export function createRangeCondition(
 ): Conditions {
   const comparisonOperator = order === "asc" ? ">" : "<";
   const { earliestStartMicros, latestStartMicros } = sortKey === startKey ? filter : {};
-  const parts: Conditions[] = [
+  const conditions: Conditions[] = [
     ...(earliestStartMicros === undefined
       ? []
       : [{ sql: `${sortKey} >= ?`, values: [earliestStartMicros] }]),
@@ -70,11 +70,11 @@ export function createRangeCondition(
           },
         ]),
   ];
-  return parts.length === 0
+  return conditions.length === 0
     ? allRunsCondition
     : {
-        sql: parts.map(({ sql }) => sql).join(" AND "),
-        values: parts.flatMap(({ values }) => values),
+        sql: conditions.map(({ sql }) => sql).join(" AND "),
+        values: conditions.flatMap(({ values }) => values),
       };
 }
 

@@ -46,7 +46,7 @@ export interface TraceListQuery {
 export interface TraceRows {
   readonly rows: readonly number[];
   /** Records the last run of this page and the number of its runs, so that the next page begins after it. */
-  readonly endAt: (last: RunPosition, count: number) => void;
+  readonly recordPageEnd: (last: RunPosition, count: number) => void;
 }
 
 /**
@@ -83,7 +83,7 @@ export class TraceOrder {
     }
     return {
       rows: [...list.rows.subarray(pageStart, pageStart + limit + 1)],
-      endAt: (last, count) => list.ends.set(toKey(last), pageStart + count),
+      recordPageEnd: (last, count) => list.ends.set(toKey(last), pageStart + count),
     };
   }
 

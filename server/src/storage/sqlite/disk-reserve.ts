@@ -99,9 +99,9 @@ export class DiskReserve {
     if (toBytes === 0) {
       rmSync(this.#path, { force: true });
     } else {
-      const file = openSync(this.#path, "r+");
-      ftruncateSync(file, toBytes);
-      closeSync(file);
+      const fileDescriptor = openSync(this.#path, "r+");
+      ftruncateSync(fileDescriptor, toBytes);
+      closeSync(fileDescriptor);
     }
     return true;
   }

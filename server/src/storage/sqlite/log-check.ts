@@ -90,8 +90,8 @@ class LogChecksum {
   }
 
   add(bytes: Buffer, from: number, to: number): void {
-    let first = this.#first;
-    let second = this.#second;
+    let firstSum = this.#first;
+    let secondSum = this.#second;
     for (let position = from; position < to; position += 8) {
       const firstWord = this.#isBigEndian
         ? bytes.readUInt32BE(position)
@@ -99,14 +99,14 @@ class LogChecksum {
       const secondWord = this.#isBigEndian
         ? bytes.readUInt32BE(position + 4)
         : bytes.readUInt32LE(position + 4);
-      first = (first + firstWord + second) | 0;
-      second = (second + secondWord + first) | 0;
+      firstSum = (firstSum + firstWord + secondSum) | 0;
+      secondSum = (secondSum + secondWord + firstSum) | 0;
     }
-    this.#first = first;
-    this.#second = second;
+    this.#first = firstSum;
+    this.#second = secondSum;
   }
 
-  matches(first: number, second: number): boolean {
-    return this.#first >>> 0 === first && this.#second >>> 0 === second;
+  matches(firstSum: number, secondSum: number): boolean {
+    return this.#first >>> 0 === firstSum && this.#second >>> 0 === secondSum;
   }
 }

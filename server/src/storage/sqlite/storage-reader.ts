@@ -29,8 +29,8 @@ export class StorageReader implements StorageReads {
       freeBytes: Number(free) * Number(size),
       attachments: {
         count: attachmentCounts.reduce((sum, tally) => sum + tally.count, 0),
-        bytes: attachmentCounts.reduce((sum, file) => sum + file.bytes, 0),
-        isComplete: attachmentCounts.every((file) => file.scanned < maxAttachments),
+        bytes: attachmentCounts.reduce((sum, tally) => sum + tally.bytes, 0),
+        isComplete: attachmentCounts.every((tally) => tally.scanned < maxAttachments),
       },
     };
   }

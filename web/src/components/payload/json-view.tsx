@@ -201,9 +201,9 @@ function useJsonRows(source: PayloadSource): JsonRows {
   const state = useAsyncValue(rowsOrPromise);
   // The previous rows stay visible until the next ones arrive, which avoids flicker.
   const loadedRows = readLatestValue(state);
-  const onView = useCallback((first: number, end: number) => {
+  const onView = useCallback((first: number, last: number) => {
     const from = Math.max(0, Math.floor(first / blockRows) - 1) * blockRows;
-    const to = (Math.floor(end / blockRows) + 2) * blockRows;
+    const to = (Math.floor(last / blockRows) + 2) * blockRows;
     setBlock((current) => (current.from === from && current.to === to ? current : { from, to }));
   }, []);
   return {

@@ -19,10 +19,10 @@ export async function openDocument(bytes: ArrayBuffer): Promise<unknown> {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return value;
   }
-  const { value, stored } = (await sendRequest({ kind: "open", call: 0, bytes }, [
+  const { value, storedMembers } = (await sendRequest({ kind: "open", call: 0, bytes }, [
     bytes,
   ])) as OpenedDocument;
-  const largeMembers = Object.entries(stored).map(([name, { document, sizeChars }]) => [
+  const largeMembers = Object.entries(storedMembers).map(([name, { document, sizeChars }]) => [
     name,
     new LargePayload(document, sizeChars),
   ]);
@@ -101,8 +101,8 @@ class LargePayload implements PayloadSource {
 }
 
 /** Makes the worker release a value after its {@link LargePayload} has been garbage-collected. */
-const finalizers = new FinalizationRegistry<number>((document) =>
-  postToWorker({ kind: "close", document }),
+const finalizers = new FinalizationRegistry<number>((documentNumber) =>
+  postToWorker({ kind: "close", document: documentNumber }),
 );
 
 /** The functions that settle the promise of a request to which the worker has not responded yet. */

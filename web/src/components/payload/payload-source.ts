@@ -93,8 +93,8 @@ export class LocalPayload implements PayloadSource {
     return this.tree.search(text);
   }
 
-  reveal(match: number): number {
-    return this.tree.reveal(match);
+  reveal(matchIndex: number): number {
+    return this.tree.reveal(matchIndex);
   }
 
   readPath(index: number): string {
@@ -134,7 +134,7 @@ export interface StoredMember {
 /** A parsed document. Its large members are not in `value`; they stay in the worker's memory. */
 export interface OpenedDocument {
   readonly value: unknown;
-  readonly stored: Readonly<Record<string, StoredMember>>;
+  readonly storedMembers: Readonly<Record<string, StoredMember>>;
 }
 
 /** Members of a document with more characters of JSON than this stay in the worker's memory. */
@@ -149,7 +149,7 @@ export class PayloadStore {
   open(bytes: ArrayBuffer): OpenedDocument {
     const parsed: unknown = JSON.parse(new TextDecoder().decode(bytes));
     if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-      return { value: parsed, stored: {} };
+      return { value: parsed, storedMembers: {} };
     }
     const value: Record<string, unknown> = {};
     const stored: Record<string, StoredMember> = {};
@@ -164,7 +164,7 @@ export class PayloadStore {
         stored[name] = { document: this.#lastNumber, sizeChars };
       }
     }
-    return { value, stored };
+    return { value, storedMembers: stored };
   }
 
   /** @throws Error the member is no longer stored. */
@@ -177,7 +177,7 @@ export class PayloadStore {
     return boundMethod(...(args as never[]));
   }
 
-  close(document: number): void {
-    this.#documents.delete(document);
+  close(documentNumber: number): void {
+    this.#documents.delete(documentNumber);
   }
 }

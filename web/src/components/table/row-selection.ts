@@ -75,23 +75,23 @@ export function useRowSelection({
     state: Object.fromEntries([...selection].map((id) => [id, true as const])),
     set,
     toggle,
-    onKey: (step, { current, ids }) => {
-      if (onSelection === undefined || step.kind === "none") {
+    onKey: (action, { current, ids }) => {
+      if (onSelection === undefined || action.kind === "none") {
         return;
       }
-      if (step.kind === "clear") {
+      if (action.kind === "clear") {
         set(emptySelection);
         return;
       }
       const id = current === undefined ? undefined : ids()[current];
-      if (step.kind === "toggle") {
+      if (action.kind === "toggle") {
         if (id !== undefined) {
-          toggle(id, { isRange: step.isRange, ids });
+          toggle(id, { isRange: action.isRange, ids });
         }
         return;
       }
-      if (step.isRange) {
-        const nextRowId = ids()[step.to];
+      if (action.isRange) {
+        const nextRowId = ids()[action.to];
         set(new Set([...selection, ...[id, nextRowId].filter((rowId) => rowId !== undefined)]));
         anchor.current = nextRowId;
       }

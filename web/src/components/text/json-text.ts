@@ -4,7 +4,7 @@ import { toVisibleText } from "./visible-text.ts";
 export interface JsonText {
   readonly text: string;
   /** The number of characters that were cut off at the end. */
-  readonly omitted: number;
+  readonly omittedChars: number;
 }
 
 /** Most browsers can display this many characters without a noticeable pause. */
@@ -15,7 +15,7 @@ export function toJsonText(value: unknown, limit = jsonTextLimit): JsonText {
   const json = formatJson(value);
   return {
     text: toVisibleText(json.slice(0, limit)),
-    omitted: Math.max(0, json.length - limit),
+    omittedChars: Math.max(0, json.length - limit),
   };
 }
 

@@ -17,14 +17,14 @@ import type { PromptAddress } from "./queries.ts";
 export const CommitEditor = ({
   address,
   manifest,
-  parent: parentHash,
+  parentHash,
   onClose,
 }: {
   readonly address: PromptAddress;
   /** The manifest to edit; `undefined` for the first commit. */
   readonly manifest: unknown;
   /** Hash of the commit that has this manifest. */
-  readonly parent: string | undefined;
+  readonly parentHash: string | undefined;
   readonly onClose: (() => void) | undefined;
 }) => {
   const client = useQueryClient();

@@ -150,7 +150,7 @@ export function listVariables({ messages, format }: PromptContent): readonly Pro
   for (const message of messages) {
     const messageVariables: readonly PromptVariable[] =
       message.kind === "placeholder"
-        ? [{ name: message.variable, isStructured: true, isMessages: true }]
+        ? [{ name: message.variable, isStructured: true, isMessageList: true }]
         : message.parts.flatMap((part) =>
             part.kind === "other" ? [] : toVariables(part.text, format).map(toPlainVariable),
           );
@@ -167,12 +167,12 @@ export function listVariables({ messages, format }: PromptContent): readonly Pro
 
 export interface PromptVariable extends Variable {
   /** Whether its value is a list of messages. */
-  readonly isMessages: boolean;
+  readonly isMessageList: boolean;
 }
 
 const toPlainVariable = (variable: Variable): PromptVariable => ({
   ...variable,
-  isMessages: false,
+  isMessageList: false,
 });
 
 /** Formats a prompt as text, so that two commits can be compared line by line. */

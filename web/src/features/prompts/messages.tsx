@@ -28,7 +28,7 @@ export const Messages = ({
 }) => {
   const [isEditing, setIsEditing] = useState(false);
   const [isManifestShown, setIsManifestShown] = useState(false);
-  const hasCommits = prompt.commits > 0;
+  const hasCommits = prompt.commitCount > 0;
   const commitResult = useQuery({
     ...createCommitQuery(address, commit ?? "latest"),
     enabled: hasCommits,
@@ -41,7 +41,7 @@ export const Messages = ({
         key={prompt.lastHash ?? ""}
         address={address}
         manifest={pulledCommit?.manifest}
-        parent={pulledCommit?.hash}
+        parentHash={pulledCommit?.hash}
         onClose={hasCommits ? () => setIsEditing(false) : undefined}
       />
     );

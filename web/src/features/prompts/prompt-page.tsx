@@ -100,7 +100,7 @@ const PromptFacts = ({ prompt }: { readonly prompt: Prompt }) => (
       <span>{prompt.isPublic ? "Public" : "Private"}</span>
       {prompt.isArchived && <span className="bad">Archived</span>}
       <span>
-        {prompt.commits.toLocaleString("en")} {prompt.commits === 1 ? "commit" : "commits"}
+        {prompt.commitCount.toLocaleString("en")} {prompt.commitCount === 1 ? "commit" : "commits"}
       </span>
       <span>
         {prompt.downloads.toLocaleString("en")} {prompt.downloads === 1 ? "download" : "downloads"}

@@ -49,7 +49,7 @@ const toColumns = (isHub: boolean, onTag: (tag: string) => void): readonly Colum
   {
     id: "num_commits",
     title: "Commits",
-    renderCell: ({ commits }) => commits.toLocaleString("en"),
+    renderCell: ({ commitCount }) => commitCount.toLocaleString("en"),
     width: 80,
     align: "end",
   },

@@ -18,7 +18,7 @@ export interface Prompt {
   readonly likes: number;
   readonly downloads: number;
   readonly views: number;
-  readonly commits: number;
+  readonly commitCount: number;
   readonly lastHash: string | undefined;
   readonly updatedMs: number | undefined;
 }
@@ -78,7 +78,7 @@ export function parsePrompt(value: unknown): Prompt {
     likes: toNumber(prompt["num_likes"]),
     downloads: toNumber(prompt["num_downloads"]),
     views: toNumber(prompt["num_views"]),
-    commits: toNumber(prompt["num_commits"]),
+    commitCount: toNumber(prompt["num_commits"]),
     lastHash: toText(prompt["last_commit_hash"]),
     updatedMs: parseTimeMs(prompt["updated_at"]),
   };

@@ -34,14 +34,14 @@ export const VariablesPreview = ({
     <section className="hub-try" aria-label="Variables and preview">
       <h2>Variables</h2>
       {variables.length === 0 && <p className="note">This prompt has no variables.</p>}
-      {variables.map(({ name, isStructured, isMessages }) => (
+      {variables.map(({ name, isStructured, isMessageList }) => (
         <Textarea
           key={name}
           label={toVisibleText(name)}
-          {...(isMessages
+          {...(isMessageList
             ? { description: 'A list of messages: [{"role": "human", "content": "…"}]' }
             : {})}
-          {...(isStructured && !isMessages ? { description: "JSON list or object" } : {})}
+          {...(isStructured && !isMessageList ? { description: "JSON list or object" } : {})}
           rows={2}
           value={enteredValues[name] ?? ""}
           onChange={({ currentTarget: { value } }) =>

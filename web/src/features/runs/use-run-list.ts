@@ -60,17 +60,17 @@ export function useRunList(query: RunListQuery, isPaused: boolean): RunList {
     readonly queryText: string;
     readonly view: PausedView;
   }>();
-  const paused = pausedQuery?.queryText === queryText ? pausedQuery.view : undefined;
+  const pausedView = pausedQuery?.queryText === queryText ? pausedQuery.view : undefined;
   const liveRows = useMemo(
-    () => toLiveRows({ pages: loadedPages, latestPoll: newestRows, pausedView: paused }),
-    [loadedPages, newestRows, paused],
+    () => toLiveRows({ pages: loadedPages, latestPoll: newestRows, pausedView }),
+    [loadedPages, newestRows, pausedView],
   );
-  if (isPaused && paused === undefined && liveRows.rows.length > 0) {
+  if (isPaused && pausedView === undefined && liveRows.rows.length > 0) {
     setPausedQuery({ queryText, view: toPausedView(liveRows.rows) });
   } else if (!isPaused && pausedQuery !== undefined) {
     setPausedQuery(undefined);
   }
-  const hasGap = liveRows.hasGap && paused === undefined;
+  const hasGap = liveRows.hasGap && pausedView === undefined;
   useEffect(() => {
     if (hasGap) {
       // More runs arrived than one response contains: load the list again from the top.

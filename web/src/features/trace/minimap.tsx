@@ -104,9 +104,9 @@ const MinimapPicture = ({
     canvas.height = Math.round(minimapHeight * ratio);
     context.scale(ratio, ratio);
     const getColor = createColorLookup(canvas);
-    const lanes = countLanes(model);
-    const laneHeight = minimapHeight / lanes;
-    for (const bar of toMinimapBars(model, { fullRange, width, laneCount: lanes, now })) {
+    const laneCount = countLanes(model);
+    const laneHeight = minimapHeight / laneCount;
+    for (const bar of toMinimapBars(model, { fullRange, width, laneCount, now })) {
       context.fillStyle = getColor(bar.isError ? "bad" : `type-${model.types[bar.run] ?? ""}`);
       context.fillRect(bar.x, bar.lane * laneHeight + 0.5, bar.width, laneHeight - 1);
     }

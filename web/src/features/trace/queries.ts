@@ -60,13 +60,13 @@ export const createTraceQuery = (traceId: string) =>
 
 async function readTrace(
   traceId: string,
-  loaded: LoadedTrace | undefined,
+  loadedTrace: LoadedTrace | undefined,
   signal: AbortSignal,
 ): Promise<LoadedTrace> {
-  const isNew = loaded === undefined || loaded.model.count === 0;
-  const sinceParameter = isNew ? "" : `&since=${loaded.mark}`;
+  const isNew = loadedTrace === undefined || loadedTrace.model.count === 0;
+  const sinceParameter = isNew ? "" : `&since=${loadedTrace.mark}`;
   const pages: TraceColumns[] = [];
-  let runCount = isNew ? 0 : loaded.model.count;
+  let runCount = isNew ? 0 : loadedTrace.model.count;
   let cursorParameter = "";
   do {
     const path = toEndpointPath("/ui/traces/:id", { id: traceId });
@@ -79,10 +79,10 @@ async function readTrace(
     cursorParameter = page.next === undefined ? "" : `after=${page.next}`;
   } while (cursorParameter !== "" && runCount < traceRunLimit);
   return {
-    model: growTrace(isNew ? undefined : loaded.model, pages),
+    model: growTrace(isNew ? undefined : loadedTrace.model, pages),
     // Use the mark of the first page, so that the next request also finds runs that changed during this one.
     mark: pages[0]?.mark ?? 0,
-    isTruncated: cursorParameter !== "" || (!isNew && loaded.isTruncated),
+    isTruncated: cursorParameter !== "" || (!isNew && loadedTrace.isTruncated),
     readMs: Date.now(),
   };
 }

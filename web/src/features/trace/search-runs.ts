@@ -38,12 +38,12 @@ function createSearchText({ count, order, names, types }: TraceModel): SearchTex
   const lines: string[] = [];
   const ends = new Int32Array(count);
   let end = 0;
-  for (let rank = 0; rank < count; rank += 1) {
-    const run = order[rank] ?? 0;
+  for (let lineIndex = 0; lineIndex < count; lineIndex += 1) {
+    const run = order[lineIndex] ?? 0;
     const line = `${names[run]} ${types[run]}`.toLowerCase().replaceAll("\n", " ");
     lines.push(line);
     end += line.length + 1;
-    ends[rank] = end;
+    ends[lineIndex] = end;
   }
   return { text: lines.join("\n"), ends };
 }

@@ -58,7 +58,7 @@ export function useTraceView(
 ): TraceView {
   const { close, hide, errors, path: isPathShown, zoom, find = "" } = search;
   const now = readMs * 1_000 - model.baseMicros;
-  const visible = useMemo(
+  const visibleRuns = useMemo(
     () =>
       toVisibleRuns(model, {
         collapsedIds,
@@ -76,7 +76,17 @@ export function useTraceView(
     [model, now, isPathShown],
   );
   const { matches, isSearching } = useMatches(model, traceId, find);
-  return { model, visibleRuns: visible, facts, path, matches, isSearching, fullRange, window, now };
+  return {
+    model,
+    visibleRuns,
+    facts,
+    path,
+    matches,
+    isSearching,
+    fullRange,
+    window,
+    now,
+  };
 }
 
 const emptyPath: ReadonlyMap<number, readonly Interval[]> = new Map();

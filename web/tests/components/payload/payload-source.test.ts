@@ -32,7 +32,7 @@ describe("values of a run", () => {
     const inputs = { text: "z".repeat(60_000) };
     const opened = store.open(bytesOf({ id: "1", inputs, tags: ["a"] }));
     expect(opened.value).toEqual({ id: "1", tags: ["a"] });
-    const { document = 0, sizeChars } = opened.stored["inputs"] ?? {};
+    const { document = 0, sizeChars } = opened.storedMembers["inputs"] ?? {};
     expect(sizeChars).toBe(JSON.stringify(inputs).length);
     expect(store.call(document, "readProse", [])).toBe(inputs.text);
     expect(store.call(document, "countRows", [])).toBe(1);

@@ -14,8 +14,8 @@ test("line ends, Arabic text and joined emoji are unchanged", () => {
 });
 
 test("a long value is truncated, and the omitted characters are counted", () => {
-  const { text, omitted } = toJsonText("x".repeat(50), 10);
-  expect({ length: text.length, omitted }).toEqual({ length: 10, omitted: 42 });
+  const { text, omittedChars } = toJsonText("x".repeat(50), 10);
+  expect({ length: text.length, omitted: omittedChars }).toEqual({ length: 10, omitted: 42 });
 });
 
 test("a value is formatted as indented JSON", () => {

@@ -188,7 +188,7 @@ export function toListJson(
   drafts: readonly ExampleDraft[],
   { datasets, existingTimes }: ExampleWriteResult,
 ): Buffer {
-  const view = { select: listedMembers, link: () => "" };
+  const view = { select: listedMembers, createAttachmentUrl: () => "" };
   const toExample = (draft: ExampleDraft) => {
     const { name: datasetName = "", micros = 0 } = datasets[draft.datasetId] ?? {};
     const times = { createdMicros: draft.createdMicros ?? micros, modifiedMicros: micros };

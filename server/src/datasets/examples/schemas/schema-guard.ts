@@ -43,7 +43,7 @@ const hasMissingChecks = (result: unknown): result is MissingChecks =>
   typeof result === "object" && result !== null && Object.hasOwn(result, "missingChecks");
 
 async function runChecks(
-  work: WorkThreads,
+  workThreads: WorkThreads,
   tenantId: string,
   requests: readonly SchemaCheckRequest[],
 ): Promise<readonly SchemaCheckResult[]> {
@@ -51,7 +51,7 @@ async function runChecks(
   for (const group of groupBySchemas(requests)) {
     const [{ schemas, mode }] = group;
     const examples = group.map((request) => request.examples);
-    const errors = await work.run<SchemaTask>(tenantId, {
+    const errors = await workThreads.run<SchemaTask>(tenantId, {
       kind: "schema",
       schemas,
       examples,

@@ -65,12 +65,18 @@ export class SchemaValidator {
    * @throws RequestError 422: the check takes too long.
    */
   findInvalid(schemas: Schemas, examples: Iterable<SchemaInput>): SchemaErrors {
-    const inputs = this.#findValidator(schemas.inputsSchema, "inputs_schema_definition");
-    const outputs = this.#findValidator(schemas.outputsSchema, "outputs_schema_definition");
+    const inputsValidator = this.#findValidator(schemas.inputsSchema, "inputs_schema_definition");
+    const outputsValidator = this.#findValidator(
+      schemas.outputsSchema,
+      "outputs_schema_definition",
+    );
     return runWithTimeLimit("the examples can't be checked against the dataset's schema", () => {
       const errorsById: Record<string, string> = {};
       for (const example of examples) {
-        const errors = findErrorsOfExample({ inputs, outputs }, example);
+        const errors = findErrorsOfExample(
+          { inputs: inputsValidator, outputs: outputsValidator },
+          example,
+        );
         if (errors.length > 0) {
           errorsById[example.id] = errors.slice(0, maxListedErrors).join("; ");
         }
@@ -116,7 +122,7 @@ const schemaLimits = [
   {
     name: "patterns",
     max: serverLimits.schemaPatterns,
-    isCounted: (part: object) => "pattern" in part || "patternProperties" in part,
+    isCounted: (subschema: object) => "pattern" in subschema || "patternProperties" in subschema,
   },
 ];
 

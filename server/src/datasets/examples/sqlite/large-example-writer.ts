@@ -34,7 +34,7 @@ type WriteSteps<Result> = Generator<void, Result>;
 /** The version of a dataset that a write creates. */
 interface NewVersion {
   readonly dataset: Dataset;
-  readonly micros: number;
+  readonly timeMicros: number;
   /** By how much the number of examples changes. */
   countChange: number;
 }
@@ -78,11 +78,17 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
   async import(
     tenantId: string,
     datasetId: string,
-    parts: readonly Packed<readonly ReceivedExample[]>[],
+    packedExampleParts: readonly Packed<readonly ReceivedExample[]>[],
   ): Promise<LongWrite<ExampleImportResult>> {
     const dataset = this.#dependencies.versions.readDataset(tenantId, datasetId);
     return this.#startLongWrite((schemas, openStage) =>
-      this.#importInSteps({ tenantId, dataset, parts, schemaChecks: schemas, openStage }),
+      this.#importInSteps({
+        tenantId,
+        dataset,
+        parts: packedExampleParts,
+        schemaChecks: schemas,
+        openStage,
+      }),
     );
   }
 
@@ -193,13 +199,13 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
         const version = versions.get(draft.datasetId);
         // Drafts with the same id are identical, so only the first of them is stored.
         if (version !== undefined && (draft.hasGeneratedId || newIds.delete(draft.id))) {
-          const { createdMicros = version.micros, runAttachments: _names, ...row } = draft;
+          const { createdMicros = version.timeMicros, runAttachments: _names, ...row } = draft;
           const { hasGeneratedId: _isGenerated, attachments: _attachments, ...content } = row;
           const key = stage.add({
             ...content,
             tenantId,
             createdMicros,
-            fromMicros: version.micros,
+            fromMicros: version.timeMicros,
             attachments: this.#dependencies.exampleRows.attachAll(tenantId, draft),
           });
           version.countChange += 1;
@@ -404,7 +410,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
             this.#dependencies.exampleRows.attach(row, file),
           );
           const attachments = [...row.attachments, ...files];
-          const key = stage.add({ ...row, attachments, fromMicros: targetVersion.micros });
+          const key = stage.add({ ...row, attachments, fromMicros: targetVersion.timeMicros });
           targetVersion.countChange += 1;
           sourceVersion.countChange -= 1;
           addKey(keysByVersion, targetVersion, key);
@@ -420,8 +426,8 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
       const columns = { ...toDatasetColumns(dataset), modified_us: Date.now() * 1_000 };
       this.#updateDataset.run({ id: dataset.id, ...columns });
     }
-    endedKeysByVersion.forEach((keys, { micros }) =>
-      this.#dependencies.exampleRows.endAll(keys, micros),
+    endedKeysByVersion.forEach((keys, { timeMicros }) =>
+      this.#dependencies.exampleRows.endAll(keys, timeMicros),
     );
     stage.publish();
     const written = this.#addVersions(datasets, versions, {});
@@ -470,7 +476,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     requestedMicros?: number,
   ): void {
     const micros = chooseVersionTime(dataset.versionMicros, requestedMicros);
-    versions.set(dataset.id, { dataset, micros, countChange: 0 });
+    versions.set(dataset.id, { dataset, timeMicros: micros, countChange: 0 });
   }
 
   #addVersions(
@@ -478,11 +484,11 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     versions: ReadonlyMap<string, NewVersion>,
     existingTimes: Readonly<Record<string, ExampleTimes>>,
   ): PackedResult {
-    for (const { dataset, micros, countChange } of versions.values()) {
-      this.#dependencies.versions.addVersion(dataset, micros, countChange);
+    for (const { dataset, timeMicros, countChange } of versions.values()) {
+      this.#dependencies.versions.addVersion(dataset, timeMicros, countChange);
     }
     const entries = [...datasets].map(([id, { name, versionMicros, createdMicros }]) => {
-      const micros = versions.get(id)?.micros ?? versionMicros ?? createdMicros;
+      const micros = versions.get(id)?.timeMicros ?? versionMicros ?? createdMicros;
       return [idOf(id), { name, micros }] as const;
     });
     return pack({ datasets: Object.fromEntries(entries), existingTimes });

@@ -64,12 +64,12 @@ export function findRequiredFeedback(filter: CheckedFilter): RequiredFeedback | 
   if (firstKeyComparison === undefined) {
     return nestedFeedback.find((feedback) => feedback !== undefined);
   }
-  const scores = comparisons.flatMap((part) =>
+  const scoreRanges = comparisons.flatMap((part) =>
     part.field.name === "feedback_score" ? toRange(part) : [],
   );
   return {
     key: String(toSingleValue(firstKeyComparison.operand)),
-    scoreRanges: keyComparisons.length === 1 ? scores : [],
+    scoreRanges: keyComparisons.length === 1 ? scoreRanges : [],
   };
 }
 

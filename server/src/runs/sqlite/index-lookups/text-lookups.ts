@@ -51,6 +51,6 @@ function createLookups(filter: CheckedFilter): readonly Sql[] {
     case "comparison":
       return findRequiredTexts([filter])
         .map((text) => createRowQuery(text))
-        .filter((rows) => rows !== undefined);
+        .filter((rowQuery) => rowQuery !== undefined);
   }
 }

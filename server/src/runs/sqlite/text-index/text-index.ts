@@ -174,19 +174,19 @@ export function createTextCondition(
  * `undefined` if the index can't narrow down the search for any of them.
  */
 export function createTextsCondition(
-  run: string,
+  runAlias: string,
   texts: readonly string[],
   range?: RowRange,
 ): Sql | undefined {
   const rowQueries = texts
     .map((text) => createRowQuery(text, range))
-    .filter((rows) => rows !== undefined);
+    .filter((rowQuery) => rowQuery !== undefined);
   return rowQueries.length === 0
     ? undefined
     : {
         // The unary plus prevents SQLite from finding rows by this condition, so that a list is still read in its own
         // order.
-        sql: rowQueries.map(({ sql }) => `+${run}.rowid IN (${sql})`).join(" AND "),
+        sql: rowQueries.map(({ sql }) => `+${runAlias}.rowid IN (${sql})`).join(" AND "),
         values: rowQueries.flatMap(({ values }) => values),
       };
 }

@@ -38,8 +38,8 @@ export const ImportProgress = ({
         animated={kind === "running"}
       />
       <FormError error={kind === "failed" ? step.reason : undefined} />
-      {state.rejected.length > 0 && (
-        <RejectedRows rows={state.rejected} total={state.rejectedCount} />
+      {state.firstRejectedRows.length > 0 && (
+        <RejectedRows rows={state.firstRejectedRows} total={state.rejectedCount} />
       )}
       <div className="dialog-end">
         {kind === "running" ? (

@@ -18,7 +18,7 @@ export interface ImportState {
   readonly createdCount: number;
   readonly rejectedCount: number;
   /** The first rejected rows, at most 500. */
-  readonly rejected: readonly RejectedRow[];
+  readonly firstRejectedRows: readonly RejectedRow[];
 }
 
 /** A request is sent once it has this many rows. Each request creates one version of the dataset. */
@@ -92,7 +92,7 @@ class RowSender {
       fractionRead: Math.min(1, fractionRead),
       createdCount: this.#count,
       rejectedCount: this.#rejectedCount,
-      rejected: [...this.#rejected],
+      firstRejectedRows: [...this.#rejected],
     };
   }
 

@@ -33,7 +33,7 @@ const initialState: ImportState = {
   fractionRead: 0,
   createdCount: 0,
   rejectedCount: 0,
-  rejected: [],
+  firstRejectedRows: [],
 };
 
 /** Runs an import while the dialog is open; cancels it when the dialog is unmounted. */

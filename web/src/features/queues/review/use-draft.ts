@@ -15,7 +15,7 @@ export interface DraftState {
   readonly isReady: boolean;
   readonly change: (draft: ReviewDraft) => void;
   /** Deletes the draft from this browser. */
-  readonly deleteStored: () => void;
+  readonly deleteStoredDraft: () => void;
 }
 
 /** Manages the draft for a run. Each change is stored in this browser, so that a reload of the page restores the draft. */
@@ -37,6 +37,6 @@ export function useDraft(session: ReviewSession, claim: Claim): DraftState {
         setIsStored(saveDraft(localStorage, key, { draft, nowMs: Date.now() }));
       }
     },
-    deleteStored: () => deleteDraft(localStorage, key),
+    deleteStoredDraft: () => deleteDraft(localStorage, key),
   };
 }

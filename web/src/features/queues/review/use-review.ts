@@ -97,7 +97,7 @@ export function useReview({
         });
         await sendFeedback(writes, { runId: claim.runId, session });
         await finishRun(session, claim.id);
-        draftState.deleteStored();
+        draftState.deleteStoredDraft();
         client.removeQueries({ queryKey: ["run", claim.runId, "review"] });
         await Promise.all([refresh(), openClaim(await claimRun(session, {}))]);
         return undefined;

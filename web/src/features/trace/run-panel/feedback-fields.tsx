@@ -5,19 +5,19 @@ import type { FeedbackDraft, RunFeedback } from "./feedback-queries.ts";
 
 /** The form for feedback on a run: a key with a score, a value or a comment. */
 export const FeedbackFields = ({
-  existing,
+  existingFeedback,
   onSave,
   onClose,
 }: {
   /** The feedback to edit; absent when the form creates new feedback. */
-  readonly existing?: RunFeedback;
+  readonly existingFeedback?: RunFeedback;
   readonly onSave: (draft: FeedbackDraft) => Promise<void>;
   readonly onClose: () => void;
 }) => {
-  const [key, setKey] = useState(existing?.key ?? "");
-  const [score, setScore] = useState<number | string>(toFieldNumber(existing?.score));
-  const [value, setValue] = useState(toFieldText(existing?.value));
-  const [comment, setComment] = useState(existing?.comment ?? "");
+  const [key, setKey] = useState(existingFeedback?.key ?? "");
+  const [score, setScore] = useState<number | string>(toFieldNumber(existingFeedback?.score));
+  const [value, setValue] = useState(toFieldText(existingFeedback?.value));
+  const [comment, setComment] = useState(existingFeedback?.comment ?? "");
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
     isBusy: false,
   });
@@ -31,8 +31,14 @@ export const FeedbackFields = ({
       await onSave({
         key: key.trim(),
         // For an unchanged field, send the original value: the field shows a boolean as a number, and JSON as text.
-        score: score === toFieldNumber(existing?.score) ? existing?.score : parseScore(score),
-        value: value === toFieldText(existing?.value) ? existing?.value : parseValue(value),
+        score:
+          score === toFieldNumber(existingFeedback?.score)
+            ? existingFeedback?.score
+            : parseScore(score),
+        value:
+          value === toFieldText(existingFeedback?.value)
+            ? existingFeedback?.value
+            : parseValue(value),
         comment: comment === "" ? undefined : comment,
       });
     } catch (cause) {
@@ -52,7 +58,7 @@ export const FeedbackFields = ({
         label="Key"
         placeholder="correctness"
         maxLength={180}
-        disabled={existing !== undefined}
+        disabled={existingFeedback !== undefined}
         value={key}
         onChange={({ currentTarget }) => setKey(currentTarget.value)}
       />
@@ -75,7 +81,7 @@ export const FeedbackFields = ({
           Cancel
         </Button>
         <Button size="xs" type="submit" loading={state.isBusy}>
-          {existing === undefined ? "Submit" : "Save"}
+          {existingFeedback === undefined ? "Submit" : "Save"}
         </Button>
       </div>
     </form>

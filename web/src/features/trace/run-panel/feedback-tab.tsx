@@ -46,7 +46,7 @@ export const FeedbackTab = ({ runId }: { readonly runId: string }) => {
           <li key={feedback.id}>
             {openDialog.kind === "edit" && openDialog.feedback.id === feedback.id ? (
               <FeedbackFields
-                existing={feedback}
+                existingFeedback={feedback}
                 onSave={(draft: FeedbackDraft) => applyChange(updateFeedback(feedback.id, draft))}
                 onClose={close}
               />
