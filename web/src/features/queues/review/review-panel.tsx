@@ -1,6 +1,7 @@
 import { Button, Textarea } from "@mantine/core";
 import type { RefObject } from "react";
 import { FormError } from "../../../components/dialog/form.tsx";
+import { Failure, Loading } from "../../../components/page/states.tsx";
 import { Markdown } from "../../../components/text/markdown.tsx";
 import type { Queue } from "../queue.ts";
 import { Correction } from "./correction.tsx";
@@ -29,7 +30,7 @@ export const ReviewPanel = ({
   readonly noteRef: RefObject<HTMLTextAreaElement | null>;
   readonly lastReviewedPositionId: string | undefined;
 }) => {
-  const { draft, change, isStored, isReady } = draftState;
+  const { draft, change, isStored, isReady, loadError, reload } = draftState;
   return (
     <>
       {queue.instructions !== "" && (
@@ -37,28 +38,36 @@ export const ReviewPanel = ({
           <Markdown text={queue.instructions} />
         </section>
       )}
-      {queue.questions.map((question, index) => (
-        <ScoreInput
-          key={question.key}
-          question={question}
-          answer={draft.answers[question.key]}
-          isSelected={index === selectedIndex}
-          onSelect={() => onSelect(index)}
-          onAnswer={(answer) => change(setAnswer(draft, question.key, answer))}
-        />
-      ))}
-      <Textarea
-        ref={noteRef}
-        label="Note"
-        rows={2}
-        value={draft.note}
-        onChange={({ currentTarget }) => change({ ...draft, note: currentTarget.value })}
-      />
-      <Correction
-        draftState={draftState}
-        hasDataset={queue.defaultDatasetId !== undefined}
-        actions={actions}
-      />
+      {loadError !== null && (
+        <Failure resourceName="your earlier feedback" error={loadError} onRetry={reload} />
+      )}
+      {!isReady && loadError === null && <Loading resourceName="your earlier feedback" />}
+      {isReady && (
+        <>
+          {queue.questions.map((question, index) => (
+            <ScoreInput
+              key={question.key}
+              question={question}
+              answer={draft.answers[question.key]}
+              isSelected={index === selectedIndex}
+              onSelect={() => onSelect(index)}
+              onAnswer={(answer) => change(setAnswer(draft, question.key, answer))}
+            />
+          ))}
+          <Textarea
+            ref={noteRef}
+            label="Note"
+            rows={2}
+            value={draft.note}
+            onChange={({ currentTarget }) => change({ ...draft, note: currentTarget.value })}
+          />
+          <Correction
+            draftState={draftState}
+            hasDataset={queue.defaultDatasetId !== undefined}
+            actions={actions}
+          />
+        </>
+      )}
       {!isStored && (
         <p className="bad" role="alert">
           Could not save your draft in this browser. Reloading the page would lose it.

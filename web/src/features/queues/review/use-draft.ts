@@ -11,8 +11,15 @@ export interface DraftState {
   readonly draft: ReviewDraft;
   /** Whether this browser has stored the draft; if `false`, a reload would lose it. */
   readonly isStored: boolean;
-  /** `false` while the reviewer's earlier feedback is loading, from which the draft is restored. */
+  /**
+   * Whether the reviewer's earlier feedback was loaded, from which the draft is restored. Until then {@link change} has
+   * no effect: a draft without that feedback would delete it, or create it a second time.
+   */
   readonly isReady: boolean;
+  /** Why the earlier feedback could not be loaded; `null` if it was, or still may be. */
+  readonly loadError: Error | null;
+  /** Loads the earlier feedback again. */
+  readonly reload: () => void;
   readonly change: (draft: ReviewDraft) => void;
   /** Deletes the draft from this browser. */
   readonly deleteStoredDraft: () => void;
@@ -21,14 +28,22 @@ export interface DraftState {
 /** Manages the draft for a run. Each change is stored in this browser, so that a reload of the page restores the draft. */
 export function useDraft(session: ReviewSession, claim: Claim): DraftState {
   const key = { ...session, positionId: claim.id };
-  const [localDraft, setLocalDraft] = useState(() => readDraft(localStorage, key));
+  const [storedDraft] = useState(() => readDraft(localStorage, key));
+  const [localDraft, setLocalDraft] = useState(storedDraft);
   const [isStored, setIsStored] = useState(true);
-  const submittedReview = useQuery(createSubmittedReviewQuery(claim.runId, session));
+  const submitted = useQuery(createSubmittedReviewQuery(claim.runId, session));
+  // A stored draft includes the feedback, because it was begun when the feedback had been loaded.
+  const isReady = storedDraft !== undefined || submitted.isSuccess;
   return {
-    draft: localDraft ?? submittedReview.data ?? emptyDraft,
+    draft: localDraft ?? submitted.data ?? emptyDraft,
     isStored,
-    isReady: localDraft !== undefined || !submittedReview.isPending,
+    isReady,
+    loadError: isReady ? null : submitted.error,
+    reload: () => void submitted.refetch(),
     change: (draft) => {
+      if (!isReady) {
+        return;
+      }
       setLocalDraft(draft);
       if (isEmptyDraft(draft) && draft.sent.length === 0) {
         deleteDraft(localStorage, key);
