@@ -15,6 +15,8 @@ const eraseDelayMs = 500;
  * reading an earlier state of the database.
  */
 const retryMs = 1_000;
+/** Milliseconds to wait before deleted data is erased by a new thread, if the thread ended while it did so. */
+const restartMs = 30_000;
 
 /**
  * Writes the write-ahead log back to the database (a checkpoint) on a thread of its own, so that the writer thread
@@ -117,7 +119,9 @@ export class Checkpointer {
     worker.once("exit", () => {
       this.#worker = undefined;
       this.#isRunning = false;
-      clearTimeout(this.#eraseTimer);
+      if (this.#mustErase && !this.#isClosed) {
+        this.#eraseTimer ??= setTimeout(() => this.#prepareErase(), restartMs);
+      }
     });
     return worker;
   }
