@@ -13,7 +13,7 @@ const fixture = useRowFixture();
 const rows = [
   { inputs: { q: 'a "quoted", text\nin two lines' }, outputs: { n: 0.1, list: [1, null] } },
   { inputs: { q: "é 🦆", deep: { empty: {} } }, split: ["train", "[odd"], metadata: { m: "[1]" } },
-  { inputs: {}, outputs: {}, split: "[test" },
+  { inputs: {}, outputs: {}, split: ['["test"]'] },
 ];
 
 const content = ({ modifiedAt: _, datasetId: __, ...rest }: Example): Partial<Example> => rest;

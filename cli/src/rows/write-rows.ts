@@ -62,7 +62,7 @@ function toRow({ id, inputs, outputs, metadata, splits, createdAt }: Example): R
       inputs,
       outputs: outputs ?? null,
       metadata,
-      split: splits.length === 1 ? splits[0] : splits,
+      split: toSplitCell(splits),
       id,
       created_at: createdAt,
     },
@@ -87,11 +87,16 @@ async function* toJsonLines(batches: AsyncIterable<readonly Row[]>): AsyncGenera
 }
 
 /**
- * Formats a single split as its name, and several as a JSON list. A single name that begins with `[` is written as
- * a list of one name: an upload would parse the bare name as a list.
+ * Returns a single split as its name, and several as a list. A single name that begins with `[` is a list of one name:
+ * an upload would parse the bare name as a list.
  */
+const toSplitCell = (splits: readonly string[]): string | readonly string[] => {
+  const [first = ""] = splits;
+  return splits.length === 1 && !first.startsWith("[") ? first : splits;
+};
+
 const formatSplit = (split: unknown): string =>
-  typeof split === "string" && !split.startsWith("[") ? split : JSON.stringify([split].flat());
+  typeof split === "string" ? split : JSON.stringify(split);
 
 async function* toCsv(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<string> {
   yield `${Papa.unparse([[...standardColumns]])}\r\n`;
