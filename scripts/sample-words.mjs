@@ -13,7 +13,15 @@ const { values } = parseArgs({
 
 /** Lines of context before and after a sample. */
 const contextLines = 6;
-const uiAttributes = new Set(["title", "label", "aria-label", "placeholder", "about", "hint"]);
+const uiAttributes = new Set([
+  "title",
+  "label",
+  "aria-label",
+  "placeholder",
+  "about",
+  "description",
+  "hint",
+]);
 
 const sourceFiles = () =>
   execFileSync("git", ["ls-files", "src", "server/src", "cli/src", "web/src"], {

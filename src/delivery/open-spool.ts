@@ -50,9 +50,9 @@ export function openSpool(
       ? {}
       : {
           maskRecords: (records, isCopy) => {
-            const redacted = redactor.redact(records);
+            const redactedCounts = redactor.redact(records);
             if (!isCopy) {
-              countRedacted(redacted, ledger, reporter);
+              countRedacted(redactedCounts, ledger, reporter);
             }
           },
         }),

@@ -112,6 +112,6 @@ describe("a bad variable", () => {
 
   test("is ignored if the program sets the option", () => {
     const resolved = resolveOptions({ batchLimit: 7 }, { MILLRACE_BATCH_LIMIT: "abc" });
-    expect(resolved).toMatchObject({ batchLimit: 7, faults: [] });
+    expect(resolved).toMatchObject({ batchLimit: 7, environmentFaults: [] });
   });
 });

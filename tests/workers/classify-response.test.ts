@@ -22,7 +22,7 @@ describe("a response", () => {
   ])("%i with an HTML page is not a delivery: %j", (status, body) => {
     expect(classify(status, body)).toEqual({
       kind: "retry",
-      reason: `Failed to send runs: ${status} with a web page instead of an ingest response. Check the endpoint`,
+      reason: `Failed to send runs: ${status} with a web page instead of a response to runs. Check the endpoint`,
       code: "ANSWER",
       status,
       isServerUnavailable: true,

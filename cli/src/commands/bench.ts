@@ -31,7 +31,9 @@ const flagLimits = { runs: 1_000_000_000, rate: 1_000_000, duration: 86_400, wor
 export function addBench(program: Command, onLoss: () => void): void {
   const command = program
     .command("bench")
-    .description("Record runs against a server as a program would, and report the cost.")
+    .description(
+      "Record runs as a program would, send them to a server, and report throughput, CPU time and memory.",
+    )
     .option(
       "--runs <count>",
       `runs to record (default: ${defaultRunCount.toLocaleString("en")}, or as many as --duration allows)`,

@@ -43,7 +43,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--api-key <key>",
-      "accepted API key; may be repeated; visible to every user of the machine",
+      "accepted API key; may be repeated; other users of the machine can see it in the list of processes",
       appendKey,
       [],
     )

@@ -22,7 +22,7 @@ export function addSpool(program: Command): void {
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
     });
   addHelpExamples(spool.command("verify"), ["millrace spool verify ./spool"])
-    .description("Check every byte; fails if anything can't be read.")
+    .description("Check that every byte of the spool can be read; fail if any can't.")
     .argument("<folder>", "spool folder: the client's option spoolDir")
     .action(async (folder: string) => {
       const files = await inspect(folder);

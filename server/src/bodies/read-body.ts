@@ -21,7 +21,7 @@ export async function readBodyChunks(request: IncomingMessage): Promise<readonly
   return chunks;
 }
 
-/** Joins chunks to one buffer. Copies only if there are several chunks. */
+/** Joins chunks into one buffer. Copies only if there are several chunks. */
 export const joinChunks = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 

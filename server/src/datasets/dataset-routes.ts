@@ -153,7 +153,7 @@ function addShareRoutes(app: FastifyInstance, store: DatasetStore): void {
 
 const exportParameters = {
   ...versionParameter,
-  splits: "Only examples in this split; may be repeated to include several.",
+  splits: "Only examples in this split; repeat it to include several splits.",
 };
 
 function addExportRoutes(app: FastifyInstance, store: DatasetStore): void {
@@ -196,7 +196,7 @@ export function addDatasetSearchRoutes(
     ...route(endpoints.indexDataset, {
       tag: apiTag,
       summary:
-        "Indexes the inputs of a version for search; with latest, the index follows new versions.",
+        "Indexes the inputs of the examples in a version for search; with the tag latest, the index follows new versions.",
       body: indexBody,
       response: datasetIndexSchema,
     }),

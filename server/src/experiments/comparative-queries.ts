@@ -68,13 +68,13 @@ export const selectComparatives = (tenantId: Expression<string> | string) =>
     )
     .where("c.tenant_id", "=", tenantId);
 
-type ComparativeKey = Parameters<{ tenantId: string; id: string }>;
+type ComparativeExperimentKey = Parameters<{ tenantId: string; id: string }>;
 
 export const comparativeQueries = {
-  find: new Query(({ tenantId, id }: ComparativeKey) =>
+  find: new Query(({ tenantId, id }: ComparativeExperimentKey) =>
     selectComparatives(tenantId).where("c.id", "=", id),
   ),
-  readDigest: new Query(({ tenantId, id }: ComparativeKey) =>
+  readDigest: new Query(({ tenantId, id }: ComparativeExperimentKey) =>
     builder
       .selectFrom("comparatives")
       .select("digest")
@@ -102,7 +102,7 @@ export const comparativeQueries = {
       project_id: row.project_id,
     }),
   ),
-  findDatasetOfProject: new Query(({ tenantId, id }: ComparativeKey) =>
+  findDatasetOfProject: new Query(({ tenantId, id }: ComparativeExperimentKey) =>
     builder
       .selectFrom("projects")
       .select("reference_dataset_id")

@@ -48,7 +48,7 @@ export function addFeedbackRoutes(app: FastifyInstance, store: FeedbackStore): v
       query: {
         run: "Run ids; may be repeated or joined with commas.",
         session:
-          "Project ids, for feedback on the projects and on their runs; in the same form as run.",
+          "Project ids, for feedback on the projects and on their runs; may be repeated or joined with commas.",
         key: "Feedback key; may be repeated.",
         source: "Source type, such as api or model; may be repeated.",
         level: "run or session: feedback on runs or on projects.",

@@ -20,7 +20,8 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
   app.route({
     ...route(uiEndpoints.readLive, {
       tag: apiTag,
-      summary: "Streams what was stored, each second, as server-sent events.",
+      summary:
+        "Streams, every second, the counts of the runs that were stored, as server-sent events.",
     }),
     exposeHeadRoute: false,
     handler: async ({ tenantId, headers }, reply) => {
@@ -32,7 +33,8 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
   app.route<{ Body: SdkClientBody }>({
     ...route(uiEndpoints.reportStats, {
       tag: apiTag,
-      summary: "Receives the counts of an SDK client.",
+      summary:
+        "Receives from an SDK client how many records it has accepted, delivered, rejected, dropped, spooled and still holds.",
       body: sdkClientBody,
     }),
     handler: (request, reply) => reportSdkClient(clients, request, reply),

@@ -35,7 +35,7 @@ export function addProjectRoutes(app: FastifyInstance, store: ProjectStore): voi
         name: "Exact name.",
         name_contains: "Part of the name, case-insensitive.",
         reference_dataset: "Id of a dataset; only experiments on it. May be repeated.",
-        reference_free: "true for projects that are no experiments, false for experiments only.",
+        reference_free: "true for projects that are not experiments, false for experiments only.",
         metadata: "JSON object; the metadata must contain all of its entries.",
         include_stats: includeStatsDescription,
         sort_by: "name or start_time; by default name, ascending.",

@@ -41,7 +41,7 @@ export interface ProjectQuery {
   readonly nameContains?: string;
   readonly ids?: readonly string[];
   readonly referenceDatasetIds?: readonly string[];
-  /** `true` lists only projects that are no experiments, `false` only experiments. */
+  /** `true` lists only projects that are not experiments, `false` only experiments. */
   readonly isReferenceFree?: boolean;
   /** Entries that the metadata must contain. */
   readonly metadata?: JsonObject;

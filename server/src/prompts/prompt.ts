@@ -7,6 +7,7 @@ export interface PromptFields {
   readonly description: string | null;
   readonly readme: string | null;
   readonly tags: readonly string[];
+  /** A flag of LangSmith's clients, which is stored and returned but restricts nothing here. */
   readonly restrictedMode: boolean;
   readonly source: string | null;
 }

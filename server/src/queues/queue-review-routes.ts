@@ -77,7 +77,7 @@ export function addUiAnnotationQueueRoutes(app: FastifyInstance, store: QueueSto
   app.route<{ Body: ReviewBody }>({
     ...route(uiEndpoints.reopenQueueRun, {
       tag: apiTag,
-      summary: "Undoes the reviewer's done mark and claims the run again.",
+      summary: "Marks the run as not done by the reviewer, and claims it again.",
       body: reviewBody,
     }),
     handler: (request) => reopenQueueRun(store.forRequest(request), request),

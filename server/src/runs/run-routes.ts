@@ -118,7 +118,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   app.route({
     ...route(endpoints.readRunShare, {
       tag: apiTag,
-      summary: "Returns the run's share, or null.",
+      summary: "Returns the token of the run's public link, or null if the run is not shared.",
       response: maybeRunShareSchema,
     }),
     handler: (request, reply) => readRunShare(store.forRequest(request), request, reply),
@@ -134,7 +134,7 @@ export function addRunRoutes(app: FastifyInstance, dependencies: WithLinks<RunSt
   app.route({
     ...route(endpoints.unshareRun, {
       tag: apiTag,
-      summary: "Revokes the run's share.",
+      summary: "Stops sharing the run: its public link no longer works.",
       response: Type.Null(),
     }),
     handler: (request, reply) => unshareRun(store.forRequest(request), request, reply),

@@ -63,10 +63,10 @@ export async function listKeys(
   request: FastifyRequest,
 ): Promise<unknown> {
   const seesAllTenants = await isOperator(dependencies, request);
-  const visibleRows = await dependencies.store.read.tenants.listKeys(
+  const keys = await dependencies.store.read.tenants.listKeys(
     seesAllTenants ? undefined : request.tenantId,
   );
-  return visibleRows.map(toKeyJson);
+  return keys.map(toKeyJson);
 }
 
 /** `POST /ui/keys`: creates a key. Its secret can't be read again later. */
@@ -108,10 +108,8 @@ export async function listTenants(
   request: FastifyRequest,
 ): Promise<unknown> {
   const seesAllTenants = await isOperator(dependencies, request);
-  const visibleRows = await dependencies.store.read.tenants.list();
-  return visibleRows
-    .filter(({ id }) => seesAllTenants || id === request.tenantId)
-    .map(toTenantJson);
+  const tenants = await dependencies.store.read.tenants.list();
+  return tenants.filter(({ id }) => seesAllTenants || id === request.tenantId).map(toTenantJson);
 }
 
 /** `POST /ui/tenants`: creates a tenant. */

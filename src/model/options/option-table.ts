@@ -224,7 +224,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 600_000,
     env: toMillraceVariables("DRAIN_TIMEOUT_MS"),
-    doc: "Longest time in milliseconds that a natural process end, drain, close or a flush without a limit waits for delivery. If it is not set, a server that this process never reached is waited for one second.",
+    doc: "Longest time in milliseconds that a natural process end, drain, close or a flush without a limit waits for delivery. If it is not set, the wait for a server that this process never reached ends after one second.",
   },
   samplingRate: {
     kind: "number",

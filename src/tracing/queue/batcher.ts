@@ -346,21 +346,21 @@ export class Batcher {
   }
 
   /**
-   * Takes a tape with capacity for a record of `atLeast` bytes. Evicts waiting tapes if the overflow policy allows it;
+   * Takes a tape with capacity for a record of `minBytes` bytes. Evicts waiting tapes if the overflow policy allows it;
    * throws {@link CapacityExceeded} if `maxQueueBytes` would still be exceeded.
    */
-  #allocateTape(...[atLeast, isExact]: Parameters<ProvideTape>): Tape {
+  #allocateTape(...[minBytes, isExact]: Parameters<ProvideTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
     // A record larger than a tape may still grow. Allocating half as much again avoids a copy at each step.
-    const largeSize = isExact ? atLeast : Math.ceil(atLeast * 1.5) + tapeBytes;
-    const size = atLeast > tapeBytes ? largeSize : tapeBytes;
-    while (this.heldBytes + atLeast > maxQueueBytes) {
+    const largeSize = isExact ? minBytes : Math.ceil(minBytes * 1.5) + tapeBytes;
+    const size = minBytes > tapeBytes ? largeSize : tapeBytes;
+    while (this.heldBytes + minBytes > maxQueueBytes) {
       // A record larger than the whole queue is lost alone and evicts nothing.
-      if (atLeast > maxQueueBytes || !this.#evictOldest()) {
+      if (minBytes > maxQueueBytes || !this.#evictOldest()) {
         throw new CapacityExceeded();
       }
     }
-    const freeBytes = Math.max(atLeast, maxQueueBytes - this.heldBytes);
+    const freeBytes = Math.max(minBytes, maxQueueBytes - this.heldBytes);
     return this.#tapePool.take(size > tapeBytes ? Math.min(size, freeBytes) : size);
   }
 

@@ -9,9 +9,9 @@ import { CapacityExceeded } from "./capacity-exceeded.ts";
 const maxTapeBytes = 0xffff_ffff;
 
 /**
- * Called when a record does not fit on its tape. Returns a tape with capacity for `atLeast` bytes, to which the record
+ * Called when a record does not fit on its tape. Returns a tape with capacity for `minBytes` bytes, to which the record
  * is moved; throws {@link CapacityExceeded} if there is none. `isExact` states that the record will not grow beyond
- * `atLeast`.
+ * `minBytes`.
  */
 export type ProvideTape = (minBytes: number, isExact: boolean) => Tape;
 
@@ -136,7 +136,7 @@ export class TapePool {
   }
 
   /**
-   * Returns an empty tape with capacity for `atLeast` bytes; throws {@link CapacityExceeded} if no tape can be that
+   * Returns an empty tape with capacity for `minBytes` bytes; throws {@link CapacityExceeded} if no tape can be that
    * large.
    */
   take(minBytes: number): Tape {

@@ -23,7 +23,7 @@ export function classifyResponse(action: string, response: HttpResponse, now: nu
     return isWebPage(body)
       ? {
           kind: "retry",
-          reason: `Failed to ${action}: ${status} with a web page instead of an ingest response. Check the endpoint`,
+          reason: `Failed to ${action}: ${status} with a web page instead of a response to runs. Check the endpoint`,
           code: "ANSWER",
           status,
           isServerUnavailable: true,

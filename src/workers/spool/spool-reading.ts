@@ -53,7 +53,7 @@ export async function readTapes(
   for (const part of readSegment(file, parseSalt(name) ?? 0)) {
     if (part.is === "newer") {
       mustKeep = true;
-      onFault("spoolNewer", `${name} has a tape of format version ${part.version}`);
+      onFault("spoolNewer", `${name} has recorded runs of format version ${part.version}`);
     } else if (part.is !== "frame") {
       mustKeep ||= part.is === "damaged";
       onFault("spoolDamaged", `${name}: ${part.bytes} bytes at ${part.at} are ${part.is}`);

@@ -270,7 +270,10 @@ export class RunReader implements RunReads {
     return readStatistics(this.#db, this.#resolveFilter(tenantId, filter).conditions);
   }
 
-  /** Returns the conditions on the runs of a page. If there are several projects, the rows are found first. */
+  /**
+   * Returns the conditions that select the runs of a page. If many runs of several projects match, this looks up the rows
+   * of the page, and the conditions select them by their numbers.
+   */
   #findPageConditions(tenantId: string, { filter, order, limit, after }: RunQuery): Conditions {
     const position = after === undefined ? undefined : { ...after, order };
     const { projectIds, isNarrow, conditions } = this.#resolveFilter(tenantId, filter, position);

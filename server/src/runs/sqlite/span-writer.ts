@@ -57,14 +57,14 @@ export class SpanWriter {
     if (span.kind === "placed") {
       return record;
     }
-    const topKey = this.#findOrAssignKey(tenantId, span.traceId);
-    const topSpan = this.#rows.findByRun(topKey);
-    if (topSpan?.span.parentId === span.id) {
-      this.#replaceTop(tenantId, topSpan);
+    const rootRunKey = this.#findOrAssignKey(tenantId, span.traceId);
+    const rootSpan = this.#rows.findByRun(rootRunKey);
+    if (rootSpan?.span.parentId === span.id) {
+      this.#replaceTop(tenantId, rootSpan);
     }
-    return this.#claimTop(tenantId, span, topKey)
-      ? { ...record, ...createRootPosition(topKey, readStart(record)) }
-      : this.#placeBelow(tenantId, record, topKey);
+    return this.#claimRoot(tenantId, span, rootRunKey)
+      ? { ...record, ...createRootPosition(rootRunKey, readStart(record)) }
+      : this.#placeBelow(tenantId, record, rootRunKey);
   }
 
   /**
@@ -78,46 +78,47 @@ export class SpanWriter {
     }
     const hasProject = namesProject(columns);
     this.#rows.insert(tenantId, { span, hasProject, run });
-    const topKey = this.#findOrAssignKey(tenantId, span.traceId);
+    const rootRunKey = this.#findOrAssignKey(tenantId, span.traceId);
     const children = this.#rows.listChildren(tenantId, span);
     const topChildren =
-      run.id === topKey ? this.#rows.listChildrenOfRun(tenantId, span.traceId, run) : [];
+      run.id === rootRunKey ? this.#rows.listChildrenOfRun(tenantId, span.traceId, run) : [];
     for (const child of [...topChildren, ...children]) {
       this.#moveBelow(tenantId, child, run);
     }
-    if (children.some((child) => child.run.parentRunId === idOf(topKey))) {
-      this.#rows.deleteIfEmpty(tenantId, topKey);
+    if (children.some((child) => child.run.parentRunId === idOf(rootRunKey))) {
+      this.#rows.deleteIfEmpty(tenantId, rootRunKey);
     }
   }
 
   /** Returns whether a span becomes the top run of its trace, and replaces the current top run if necessary. */
-  #claimTop(tenantId: string, span: SpanRecord, topKey: string): boolean {
+  #claimRoot(tenantId: string, span: SpanRecord, rootRunKey: string): boolean {
     const isEntry = span.kind === "entry" && this.#findParent(tenantId, span) === undefined;
     if (span.kind !== "root" && !isEntry) {
       return false;
     }
-    const top = this.#rows.findRun(topKey);
+    const top = this.#rows.findRun(rootRunKey);
     if (top === undefined) {
       return true;
     }
-    const topSpan = this.#rows.findByRun(topKey);
-    if (topSpan === undefined) {
+    const rootSpan = this.#rows.findByRun(rootRunKey);
+    if (rootSpan === undefined) {
       return !top.posted && !this.#rows.hasCompetitor(tenantId, span, top);
     }
-    if (span.kind === "entry" && topSpan.span.kind === "root") {
+    if (span.kind === "entry" && rootSpan.span.kind === "root") {
       return false;
     }
-    this.#replaceTop(tenantId, topSpan);
-    return span.kind !== topSpan.span.kind;
+    this.#replaceTop(tenantId, rootSpan);
+    return span.kind !== rootSpan.span.kind;
   }
 
-  #placeBelow(tenantId: string, record: SpanRunRecord, topKey: string): RunRecord {
+  #placeBelow(tenantId: string, record: SpanRunRecord, rootRunKey: string): RunRecord {
     const { span, columns } = record;
     const startMicros = readStart(record);
-    const parent = this.#findParent(tenantId, span) ?? this.#ensureTop(tenantId, record, topKey);
+    const parent =
+      this.#findParent(tenantId, span) ?? this.#ensureTop(tenantId, record, rootRunKey);
     const endMicros = columns.endMicros ?? startMicros;
     const isWithin = parent.startMicros <= startMicros && endMicros <= (parent.endMicros ?? 0);
-    if (parent.id === topKey && !parent.posted && !isWithin) {
+    if (parent.id === rootRunKey && !parent.posted && !isWithin) {
       this.#rows.extendTimes(parent, { startMicros, endMicros });
     }
     const key = this.#findOrAssignKey(tenantId, record.id);
@@ -143,15 +144,15 @@ export class SpanWriter {
    * Returns the top run of a trace. If it is missing, inserts a placeholder with the name of the span that is placed
    * below it.
    */
-  #ensureTop(tenantId: string, record: SpanRunRecord, topKey: string): RunRow {
-    const top = this.#rows.findRun(topKey);
+  #ensureTop(tenantId: string, record: SpanRunRecord, rootRunKey: string): RunRow {
+    const top = this.#rows.findRun(rootRunKey);
     if (top !== undefined) {
       return top;
     }
     const { columns } = record;
     const project = this.#projects.resolve(tenantId, columns);
     return this.#insertPlaceholder({
-      ...createRootPosition(topKey, readStart(record)),
+      ...createRootPosition(rootRunKey, readStart(record)),
       projectId:
         typeof project === "string"
           ? project

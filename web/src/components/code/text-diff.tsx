@@ -46,7 +46,7 @@ export const TextDiff = (props: TextDiffProps) => {
         <span>{label}</span>
         <span>
           <Button size="compact-xs" variant="subtle" onClick={() => setIsExpanded(!isExpanded)}>
-            {isExpanded ? "Collapse unchanged" : "Show unchanged"}
+            {isExpanded ? "Collapse unchanged lines" : "Show unchanged lines"}
           </Button>
           {!isNarrow && (
             <Button

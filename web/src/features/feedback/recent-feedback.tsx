@@ -64,7 +64,7 @@ export const RecentFeedback = ({
 const RunLink = ({ entry: { runId, traceId, projectId } }: { readonly entry: FeedbackEntry }) => {
   const tenantId = useTenantId();
   if (runId === undefined) {
-    return <span className="absent">Whole project</span>;
+    return <span className="absent">None (feedback on the project)</span>;
   }
   return traceId === undefined || projectId === undefined || tenantId === undefined ? (
     <span className="absent">Run not received</span>

@@ -14,7 +14,7 @@ import { createKey, keysQuery, revokeKey } from "./queries.ts";
 import type { ListedKey, ServerFacts } from "./queries.ts";
 
 const openServerHint =
-  "This server does not require an API key: every program on this machine can use it. Creating a key requires one for all requests. This browser will use the new key.";
+  "This server does not require an API key: every program on this machine can use it. Once a key exists, the server requires a key for every request. This browser will store the new key and use it.";
 const keyRequiredHint =
   "Programs send an API key in the x-api-key header. A key is shown only once, when it is created.";
 

@@ -15,9 +15,9 @@ test("line ends, Arabic text and joined emoji are unchanged", () => {
 
 test("a long value is truncated, and the omitted characters are counted", () => {
   const { text, omittedChars } = toJsonText("x".repeat(50), 10);
-  expect({ length: text.length, omitted: omittedChars }).toEqual({ length: 10, omitted: 42 });
+  expect({ length: text.length, omittedChars }).toEqual({ length: 10, omittedChars: 42 });
 });
 
 test("a value is formatted as indented JSON", () => {
-  expect(toJsonText({ a: [1] })).toEqual({ text: '{\n  "a": [\n    1\n  ]\n}', omitted: 0 });
+  expect(toJsonText({ a: [1] })).toEqual({ text: '{\n  "a": [\n    1\n  ]\n}', omittedChars: 0 });
 });

@@ -80,9 +80,9 @@ describe("manifests", () => {
       ],
     });
     expect(listVariables(content)).toEqual([
-      { name: "language", isStructured: false, isMessages: false },
-      { name: "history", isStructured: true, isMessages: true },
-      { name: "question", isStructured: false, isMessages: false },
+      { name: "language", isStructured: false, isMessageList: false },
+      { name: "history", isStructured: true, isMessageList: true },
+      { name: "question", isStructured: false, isMessageList: false },
     ]);
   });
 

@@ -69,7 +69,10 @@ const renderPanel = () =>
 
 test("a review can begin only when the reviewer's earlier feedback was loaded, so that it is not created twice", async () => {
   let respond: (response: Response) => void = () => undefined;
-  vi.stubGlobal("fetch", () => new Promise<Response>((resolve) => (respond = resolve)));
+  const receiveRequest = (resolve: (response: Response) => void): void => {
+    respond = resolve;
+  };
+  vi.stubGlobal("fetch", () => new Promise<Response>(receiveRequest));
   renderPanel();
   const done = screen.getByRole("button", { name: /Done/ });
   expect(done.hasAttribute("disabled")).toBe(true);
