@@ -61,7 +61,7 @@ describe("the environment", () => {
     expect(isTracingConfigured({ LANGSMITH_TRACING: text })).toBe(true);
     expect(resolveOptions({}, { LANGSMITH_TRACING: text })).toMatchObject({
       enabled: true,
-      faults: [],
+      environmentFaults: [],
     });
   });
 
@@ -70,7 +70,10 @@ describe("the environment", () => {
     (text) => {
       const env = { MILLRACE_TRACING: text, MILLRACE_ENDPOINT: "http://localhost:1" };
       expect(isTracingConfigured(env)).toBe(false);
-      expect(resolveOptions({ enabled: true }, env)).toMatchObject({ enabled: false, faults: [] });
+      expect(resolveOptions({ enabled: true }, env)).toMatchObject({
+        enabled: false,
+        environmentFaults: [],
+      });
     },
   );
 

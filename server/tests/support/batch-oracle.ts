@@ -82,6 +82,9 @@ const describeResult = ({ batch, rejected }: ParsedBatch): Result => ({
   runs: batch.records.map(({ bodyStart, bodyEnd, digest, ...record }) => {
     const payload: unknown = JSON.parse(
       Buffer.from(batch.bodies).toString("utf8", bodyStart, bodyEnd),
+      // The server keeps a number that no double can hold, such as 1e400, as it was sent; `JSON.stringify` writes null.
+      (_name, value: unknown) =>
+        typeof value === "number" && !Number.isFinite(value) ? null : value,
     );
     // Whether a name is also part of the payload depends on how it was escaped.
     const { name: _name, ...others } = payload as Readonly<Record<string, unknown>>;

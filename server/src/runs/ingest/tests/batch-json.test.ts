@@ -78,6 +78,12 @@ test("a batch with bytes replaced, cut or doubled is understood as JSON.parse do
   fc.assert(fc.property(mutatedBatch, expectAsParsed), { numRuns: 1_000 });
 });
 
+test("a number that no double can hold is kept as it was sent", () => {
+  const id = "01a20177-2565-737a-8327-bc822f532730";
+  const run = `{"id":"${id}","trace_id":"${id}","dotted_order":"20261121T101112345678Z${id}","inputs":[1e400,-1e400]}`;
+  expectAsParsed(`{"patch":[${run}]}`);
+});
+
 test("the values of a run may be nested as deeply as JSON may be", () => {
   const body = Buffer.from(`{"post":[{"a":${"[".repeat(9_999)}${"]".repeat(9_999)}}]}`);
   const reasons = [parseBatch(body), decodeBatch([body])].map(({ rejected }) => rejected);
