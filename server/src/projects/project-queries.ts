@@ -1,5 +1,7 @@
-import { createQueryBuilder, Query } from "../storage/query.ts";
+import { containsIgnoringCase, isInList } from "../storage/dialect.ts";
+import { createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
 import type { Parameters } from "../storage/query.ts";
+import type { ProjectQuery } from "./project.ts";
 
 /**
  * The columns of a project. Texts of clients are stored as JSON, because no engine's text type can store all of them:
@@ -22,7 +24,7 @@ interface ProjectTables {
 
 export type ProjectRow = ProjectTable;
 
-export const projectBuilder = createQueryBuilder<ProjectTables>();
+const projectBuilder = createQueryBuilder<ProjectTables>();
 
 export const projectQueries = {
   find: new Query(({ id, tenantId }: Parameters<{ id: string; tenantId: string }>) =>
@@ -62,3 +64,52 @@ const listChangeableColumns = (row: Parameters<ProjectRow>) => ({
   extra_json: row.extra_json,
   reference_dataset_id: row.reference_dataset_id,
 });
+
+interface ListValues {
+  readonly tenantId: string;
+  readonly nameJson?: string | undefined;
+  /** A part of `name_json`, between its quotes. */
+  readonly namePart?: string | undefined;
+  /** JSON array of ids. `referenceDatasetIds` is one, too. */
+  readonly ids?: string | undefined;
+  readonly referenceDatasetIds?: string | undefined;
+  /** Without a limit all projects are listed. */
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
+type ListOptions = Required<Pick<ProjectQuery, "sortBy" | "isDescending">> & {
+  readonly isReferenceFree: boolean | undefined;
+};
+
+/** Lists the projects of a tenant that meet all filters that are set. */
+export const projectLists = new QueryForms(
+  (values: Parameters<ListValues>, { sortBy, isDescending, isReferenceFree }: ListOptions) => {
+    const { nameJson, namePart, ids, referenceDatasetIds, limit, offset } = values;
+    const direction = isDescending ? "desc" : "asc";
+    let list = projectBuilder
+      .selectFrom("projects")
+      .selectAll()
+      .where("tenant_id", "=", values.tenantId);
+    if (nameJson !== undefined) {
+      list = list.where("name_json", "=", nameJson);
+    }
+    if (namePart !== undefined) {
+      list = list.where((eb) => containsIgnoringCase(eb.ref("name_json"), namePart));
+    }
+    if (ids !== undefined) {
+      list = list.where((eb) => isInList(eb.ref("id"), ids));
+    }
+    if (referenceDatasetIds !== undefined) {
+      list = list.where((eb) => isInList(eb.ref("reference_dataset_id"), referenceDatasetIds));
+    }
+    if (isReferenceFree !== undefined) {
+      list = list.where("reference_dataset_id", isReferenceFree ? "is" : "is not", null);
+    }
+    list =
+      sortBy === "name"
+        ? list.orderBy("name_json", direction)
+        : list.orderBy("start_us", direction).orderBy("id", direction);
+    return limit === undefined || offset === undefined ? list : list.limit(limit).offset(offset);
+  },
+);

@@ -1,8 +1,15 @@
-import { sql } from "kysely";
+import { expressionBuilder, sql } from "kysely";
 import type { Expression } from "kysely";
-import { aggregateToJson } from "../storage/dialect.ts";
-import { createQueryBuilder, Query } from "../storage/query.ts";
+import {
+  aggregateToJson,
+  findPosition,
+  hasAllInMember,
+  isInList,
+  readJsonMember,
+} from "../storage/dialect.ts";
+import { createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
 import type { Parameters, RowOf } from "../storage/query.ts";
+import type { PromptQuery, PromptSort } from "./prompt.ts";
 
 interface PromptTable {
   readonly id: string;
@@ -60,14 +67,14 @@ interface PromptTables {
 const builder = createQueryBuilder<PromptTables>();
 
 /** Selects from prompts `p` and their tenants `t`. */
-export const selectFromPrompts = () =>
+const selectFromPrompts = () =>
   builder.selectFrom("prompts as p").innerJoin("tenants as t", "t.id", "p.tenant_id");
 
 /**
  * Selects the columns that {@link parsePromptRow} parses. The column `own_likes` is 1 if the tenant with the given id
  * likes the prompt, otherwise 0.
  */
-export const selectPrompts = (tenantId: Expression<string> | string) =>
+const selectPrompts = (tenantId: Expression<string> | string) =>
   selectFromPrompts()
     .select([
       "p.id",
@@ -356,3 +363,81 @@ export const promptQueries = {
 export type PromptRow = RowOf<typeof promptQueries.read>;
 export type CommitRow = RowOf<typeof promptQueries.findLatestCommit>;
 export type TagRow = RowOf<typeof promptQueries.findTag>;
+
+const sortColumns = {
+  num_likes: "p.likes",
+  repo_handle: "p.handle",
+  num_downloads: "p.downloads",
+  num_views: "p.views",
+  updated_at: "p.updated_us",
+} as const satisfies Readonly<Record<Exclude<PromptSort, "relevance">, string>>;
+
+interface FilterValues {
+  readonly tenantId: string;
+  /** JSON array of texts. `tags` is one, too. */
+  readonly repoTypes: string;
+  readonly tags?: string | undefined;
+  /** In the form of the column `search`. */
+  readonly text?: string | undefined;
+  readonly ownerId?: string | undefined;
+  readonly tenantHandle?: string | undefined;
+  readonly source?: string | undefined;
+}
+
+type FilterOptions = {
+  readonly [Name in "isPublic" | "isArchived" | "hasCommits"]: PromptQuery[Name] | undefined;
+};
+
+/** Builds the condition of a list from the filters that are set. */
+function buildCondition(
+  { tenantId, repoTypes, text, ownerId, tenantHandle, source, tags }: Parameters<FilterValues>,
+  { isPublic, isArchived, hasCommits }: FilterOptions,
+) {
+  const eb = expressionBuilder(selectFromPrompts());
+  return eb.and([
+    eb.or([eb("p.tenant_id", "=", tenantId), eb("p.is_public", "=", 1)]),
+    isInList(eb.ref("p.repo_type"), repoTypes),
+    ...(text === undefined ? [] : [eb(findPosition(eb.ref("p.search"), text), ">", 0)]),
+    ...(ownerId === undefined ? [] : [eb("p.tenant_id", "=", ownerId)]),
+    ...(tenantHandle === undefined ? [] : [eb("t.handle", "=", tenantHandle)]),
+    ...(isPublic === undefined ? [] : [eb("p.is_public", "=", Number(isPublic))]),
+    ...(isArchived === undefined ? [] : [eb("p.is_archived", "=", Number(isArchived))]),
+    ...(hasCommits === undefined ? [] : [eb("p.commits", hasCommits ? ">" : "=", 0)]),
+    ...(source === undefined
+      ? []
+      : [eb(readJsonMember(eb.ref("p.fields_json"), "source"), "=", source)]),
+    ...(tags === undefined ? [] : [hasAllInMember(eb.ref("p.fields_json"), "tags", tags)]),
+  ]);
+}
+
+/**
+ * Builds the expression by which a list is sorted. For relevance, it is the negated position of the match in the
+ * searched text: an earlier match is more relevant, because that text begins with the handle.
+ */
+const buildOrder = (sort: PromptSort, text: Expression<string> | undefined) =>
+  sort === "relevance"
+    ? sql<number>`-${findPosition(sql.ref<string>("p.search"), text ?? "")}`
+    : sql.ref<string | number>(sortColumns[sort]);
+
+/** Lists the prompts that a tenant may see and that meet all filters that are set. */
+export const promptLists = new QueryForms(
+  (
+    values: Parameters<FilterValues & { readonly limit: number; readonly offset: number }>,
+    { sort, direction, ...options }: FilterOptions & Pick<PromptQuery, "sort" | "direction">,
+  ) =>
+    selectPrompts(values.tenantId)
+      .where(buildCondition(values, options))
+      .orderBy(buildOrder(sort, values.text), direction)
+      .orderBy("p.updated_us", "desc")
+      .orderBy("p.id")
+      .limit(values.limit)
+      .offset(values.offset),
+);
+
+/** Counts the prompts of such a list. */
+export const promptCounts = new QueryForms(
+  (values: Parameters<FilterValues>, options: FilterOptions) =>
+    selectFromPrompts()
+      .where(buildCondition(values, options))
+      .select((from) => from.fn.countAll<number>().as("count")),
+);

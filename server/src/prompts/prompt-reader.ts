@@ -1,4 +1,3 @@
-import { expressionBuilder, sql } from "kysely";
 import { RequestError } from "../model/errors.ts";
 import type {
   CommitPage,
@@ -8,14 +7,12 @@ import type {
   PromptPage,
   PromptQuery,
   PromptReads,
-  PromptSort,
   PromptTag,
   PulledCommit,
 } from "./prompt.ts";
 import { PromptAccess } from "./prompt-access.ts";
-import { promptQueries, selectFromPrompts, selectPrompts } from "./prompt-queries.ts";
+import { promptCounts, promptLists, promptQueries } from "./prompt-queries.ts";
 import { parseCommitRow, parsePromptRow, parseTagRow, toSearchText } from "./prompt-row.ts";
-import { findPosition, hasAllInMember, isInList, readJsonMember } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 
 /** Queries prompts, their commits and tags. */
@@ -43,21 +40,23 @@ export class PromptReader implements PromptReads {
   }
 
   async list(tenantId: string, query: PromptQuery): Promise<PromptPage> {
-    const condition = buildCondition(tenantId, query);
-    const rows = await this.#db.all(
-      selectPrompts(tenantId)
-        .where(condition)
-        .orderBy(buildOrder(query), query.direction)
-        .orderBy("p.updated_us", "desc")
-        .orderBy("p.id")
-        .limit(query.limit)
-        .offset(query.offset),
-    );
-    const countRow = await this.#db.first(
-      selectFromPrompts()
-        .where(condition)
-        .select((from) => from.fn.countAll<number>().as("count")),
-    );
+    const { text, tenantId: ownerId, tenantHandle, source, tags, repoTypes } = query;
+    const { isPublic, isArchived, hasCommits, sort, direction, limit, offset } = query;
+    const filterValues = {
+      tenantId,
+      repoTypes: JSON.stringify(repoTypes),
+      text: text === undefined ? undefined : toSearchText(text),
+      ownerId,
+      tenantHandle,
+      source,
+      tags: tags && JSON.stringify(tags),
+    };
+    const filterOptions = { isPublic, isArchived, hasCommits };
+    const values = { ...filterValues, limit, offset };
+    const list = promptLists.select(values, { ...filterOptions, sort, direction });
+    const rows = await this.#db.all(list, values);
+    const count = promptCounts.select(filterValues, filterOptions);
+    const countRow = await this.#db.first(count, filterValues);
     return { prompts: rows.map(parsePromptRow), total: countRow?.count ?? 0 };
   }
 
@@ -106,44 +105,4 @@ export class PromptReader implements PromptReads {
     }
     return parseTagRow(row);
   }
-}
-
-const sortColumns = {
-  num_likes: "p.likes",
-  repo_handle: "p.handle",
-  num_downloads: "p.downloads",
-  num_views: "p.views",
-  updated_at: "p.updated_us",
-} as const satisfies Readonly<Record<Exclude<PromptSort, "relevance">, string>>;
-
-/**
- * Builds the expression by which a list is sorted. For relevance, it is the negated position of the match in the
- * searched text: an earlier match is more relevant, because that text begins with the handle.
- */
-const buildOrder = ({ sort, text }: PromptQuery) =>
-  sort === "relevance"
-    ? sql<number>`-${findPosition(sql.ref<string>("p.search"), toSearchText(text ?? ""))}`
-    : sql.ref<string | number>(sortColumns[sort]);
-
-/** Builds the condition of a list from the filters that are set. */
-function buildCondition(tenantId: string, query: PromptQuery) {
-  const eb = expressionBuilder(selectFromPrompts());
-  const { text, tenantId: ownerId, tenantHandle, source, tags } = query;
-  const { isPublic, isArchived, hasCommits } = query;
-  return eb.and([
-    eb.or([eb("p.tenant_id", "=", tenantId), eb("p.is_public", "=", 1)]),
-    isInList(eb.ref("p.repo_type"), query.repoTypes),
-    ...(text === undefined
-      ? []
-      : [eb(findPosition(eb.ref("p.search"), toSearchText(text)), ">", 0)]),
-    ...(ownerId === undefined ? [] : [eb("p.tenant_id", "=", ownerId)]),
-    ...(tenantHandle === undefined ? [] : [eb("t.handle", "=", tenantHandle)]),
-    ...(isPublic === undefined ? [] : [eb("p.is_public", "=", Number(isPublic))]),
-    ...(isArchived === undefined ? [] : [eb("p.is_archived", "=", Number(isArchived))]),
-    ...(hasCommits === undefined ? [] : [eb("p.commits", hasCommits ? ">" : "=", 0)]),
-    ...(source === undefined
-      ? []
-      : [eb(readJsonMember(eb.ref("p.fields_json"), "source"), "=", source)]),
-    ...(tags === undefined ? [] : [hasAllInMember(eb.ref("p.fields_json"), "tags", tags)]),
-  ]);
 }

@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import type { Expression, Generated } from "kysely";
-import { aggregateListsToJson, isInList } from "../storage/dialect.ts";
-import { createQueryBuilder, Query } from "../storage/query.ts";
+import { aggregateListsToJson, containsIgnoringCase, isInList } from "../storage/dialect.ts";
+import { createQueryBuilder, Query, QueryForms } from "../storage/query.ts";
 import type { Parameters, RowOf } from "../storage/query.ts";
 import { namelessReviewer } from "./queue-review.ts";
-import type { EntryKey, EntryQuery } from "./annotation-queue.ts";
+import type { EntryKey, EntryQuery, QueueQuery } from "./annotation-queue.ts";
 
 interface QueueTable {
   readonly tenant_id: string;
@@ -67,7 +67,7 @@ type QueueKey = Omit<TenantEntryKey, "entryId">;
 type NewEntry = Pick<EntryTable, "tenant_id" | "queue_id" | "id" | "run_id" | "added_us">;
 
 /** Selects the queues of a tenant, under the alias `q`, with the number of runs in each. */
-export const selectQueues = (tenantId: Id) =>
+const selectQueues = (tenantId: Id) =>
   queueBuilder
     .selectFrom("annotation_queues as q")
     .select([
@@ -326,3 +326,59 @@ export const annotationQueueQueries = {
 
 export type QueueRow = RowOf<typeof annotationQueueQueries.find>;
 export type EntryRow = RowOf<typeof annotationQueueQueries.findEntry>;
+
+const sortColumns = {
+  name: "q.name_json",
+  created_at: "q.created_us",
+  updated_at: "q.updated_us",
+} as const satisfies Readonly<Record<QueueQuery["sortBy"], string>>;
+
+interface QueueListValues {
+  readonly tenantId: string;
+  /** JSON array of ids. */
+  readonly ids?: string | undefined;
+  readonly nameJson?: string | undefined;
+  /** A part of `name_json`, between its quotes. */
+  readonly namePart?: string | undefined;
+  readonly defaultDatasetId?: string | undefined;
+  readonly runId?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Lists the queues of a tenant that meet all filters that are set. */
+export const queueLists = new QueryForms(
+  (
+    values: Parameters<QueueListValues>,
+    { sortBy, isDescending }: Pick<QueueQuery, "sortBy" | "isDescending">,
+  ) => {
+    const { tenantId, ids, nameJson, namePart, defaultDatasetId, runId } = values;
+    let list = selectQueues(tenantId);
+    if (ids !== undefined) {
+      list = list.where((eb) => isInList(eb.ref("q.id"), ids));
+    }
+    if (nameJson !== undefined) {
+      list = list.where("q.name_json", "=", nameJson);
+    }
+    if (namePart !== undefined) {
+      list = list.where((eb) => containsIgnoringCase(eb.ref("q.name_json"), namePart));
+    }
+    if (defaultDatasetId !== undefined) {
+      list = list.where("q.default_dataset_id", "=", defaultDatasetId);
+    }
+    if (runId !== undefined) {
+      const queueIds = queueBuilder
+        .selectFrom("annotation_queue_runs")
+        .select("queue_id")
+        .where("tenant_id", "=", tenantId)
+        .where("run_id", "=", runId);
+      list = list.where("q.id", "in", queueIds);
+    }
+    const direction = isDescending ? "desc" : "asc";
+    return list
+      .orderBy(sortColumns[sortBy], direction)
+      .orderBy("q.id", direction)
+      .limit(values.limit)
+      .offset(values.offset);
+  },
+);

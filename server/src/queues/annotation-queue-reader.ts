@@ -7,22 +7,14 @@ import type {
 } from "./annotation-queue.ts";
 import {
   annotationQueueQueries,
-  queueBuilder,
-  selectQueues,
+  queueLists,
   selectWithStatus,
   addEntryColumns,
 } from "./annotation-queue-queries.ts";
 import { parseEntryRow, parseQueueRow } from "./annotation-queue-row.ts";
 import { microsNow } from "../storage/clock.ts";
 import type { Clock } from "../storage/clock.ts";
-import { containsIgnoringCase, isInList } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
-
-const sortColumns = {
-  name: "q.name_json",
-  created_at: "q.created_us",
-  updated_at: "q.updated_us",
-} as const;
 
 /** Queries annotation queues. */
 export class AnnotationQueueReader implements AnnotationQueueReads {
@@ -40,7 +32,20 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
   }
 
   async list(tenantId: string, query: QueueQuery): Promise<readonly AnnotationQueue[]> {
-    return (await this.#db.all(buildListQuery(tenantId, query))).map(parseQueueRow);
+    const { ids, name, nameContains, defaultDatasetId, runId, limit, offset } = query;
+    const { sortBy, isDescending } = query;
+    const values = {
+      tenantId,
+      ids: ids && JSON.stringify(ids),
+      nameJson: name === undefined ? undefined : JSON.stringify(name),
+      namePart: nameContains === undefined ? undefined : JSON.stringify(nameContains).slice(1, -1),
+      defaultDatasetId,
+      runId,
+      limit,
+      offset,
+    };
+    const list = queueLists.select(values, { sortBy, isDescending });
+    return (await this.#db.all(list, values)).map(parseQueueRow);
   }
 
   async listEntries(tenantId: string, query: EntryQuery): Promise<readonly QueueEntry[]> {
@@ -76,36 +81,4 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
     });
     return new Map(rows.map(({ run_id: id, added_us: micros }) => [id, micros]));
   }
-}
-
-function buildListQuery(tenantId: string, query: QueueQuery) {
-  const { ids, name, nameContains, defaultDatasetId, runId } = query;
-  let list = selectQueues(tenantId);
-  if (ids !== undefined) {
-    list = list.where((eb) => isInList(eb.ref("q.id"), ids));
-  }
-  if (name !== undefined) {
-    list = list.where("q.name_json", "=", JSON.stringify(name));
-  }
-  if (nameContains !== undefined) {
-    const escapedNamePart = JSON.stringify(nameContains).slice(1, -1);
-    list = list.where((eb) => containsIgnoringCase(eb.ref("q.name_json"), escapedNamePart));
-  }
-  if (defaultDatasetId !== undefined) {
-    list = list.where("q.default_dataset_id", "=", defaultDatasetId);
-  }
-  if (runId !== undefined) {
-    const queueIds = queueBuilder
-      .selectFrom("annotation_queue_runs")
-      .select("queue_id")
-      .where("tenant_id", "=", tenantId)
-      .where("run_id", "=", runId);
-    list = list.where("q.id", "in", queueIds);
-  }
-  const direction = query.isDescending ? "desc" : "asc";
-  return list
-    .orderBy(sortColumns[query.sortBy], direction)
-    .orderBy("q.id", direction)
-    .limit(query.limit)
-    .offset(query.offset);
 }
