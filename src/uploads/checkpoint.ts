@@ -229,8 +229,8 @@ const decodeSlot = (bytes: Buffer): string => bytes.toString().replaceAll("\u000
 const maxSlotBlocks = 16;
 
 /**
- * Returns the record with the most rows. A file contains either a single record, or up to two records, one in each
- * slot.
+ * Returns the record with the most rows. A file is either one record without slots, or has two slots, each of which
+ * holds a record or is empty.
  */
 function findLatestRecord(
   bytes: Buffer,

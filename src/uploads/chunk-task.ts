@@ -21,7 +21,7 @@ export interface ChunkReply extends Omit<ChunkReport, "failure"> {
   readonly failure?: PackedError;
 }
 
-/** Sends tapes, the buffers of encoded rows, in worker threads or on the current thread. */
+/** Sends chunks of rows, each encoded in a buffer (its tape), in worker threads or on the current thread. */
 export interface ChunkShipper {
   /** Sends a tape. The promise is rejected only if the worker crashed or the tape can't be read. */
   ship(task: ChunkTask): Promise<ChunkReply>;

@@ -27,8 +27,8 @@ export interface ChunkWorkInit {
 const feedbackInFlight = 16;
 
 /**
- * Sends tapes, which are buffers of encoded rows, as requests, and marks the outcome of each row in the buffer. It runs
- * in a worker thread.
+ * Sends chunks of rows as requests, and marks the outcome of each row in the chunk's buffer, its tape. It runs in a
+ * worker thread.
  */
 export class ChunkWork implements ChunkShipper {
   readonly #init: ChunkWorkInit;

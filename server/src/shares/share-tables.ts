@@ -39,7 +39,7 @@ export const tokenTables = `
 /**
  * SQL that creates the tables of shares of whole traces and of whole threads. Tokens in the table `shares` give
  * access to a single run only; a run may be shared both ways, with two tokens. A trace is identified by its root. The
- * index finds the examples that were created from a run; most examples have no source run.
+ * index on examples is for finding those that were created from a run; it leaves out the others, which are most.
  */
 export const shareTables = `
   CREATE TABLE trace_shares (

@@ -25,7 +25,7 @@ const streamSizeLimit = 16_777_216;
 
 /** Metadata key of a run whose stream the consumer stopped reading before its end. */
 const cancelledKey = "millrace_cancelled";
-/** Metadata key for the number of chunks of a stream that exceeded the limits above. */
+/** Metadata key for the total number of chunks, which is recorded if a stream exceeded the limits above. */
 const chunkCountKey = "millrace_chunks";
 
 /** Options for recording the outcome of a call. */

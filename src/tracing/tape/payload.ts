@@ -45,8 +45,8 @@ export function isPlainObject(value: unknown): value is KeyValues {
 }
 
 /**
- * Returns the strings of an array; `undefined` if `tags` is not an array. An array that can't be read becomes a
- * marker.
+ * Returns the strings in `tags`; `undefined` if it is not an array. If reading the array throws, returns a single tag
+ * that says so.
  */
 export function toTags(tags: unknown): readonly string[] | undefined {
   try {

@@ -17,8 +17,9 @@ import {
 } from "./write-sizes.ts";
 
 /**
- * Appends records to a tape, which is a buffer: heads, fields and primitive values. A value begins with a tag that
- * states its type. A text that exceeds the limit of its field is cut; other values throw {@link FieldFull}.
+ * Appends records to a tape, which is a byte buffer. A record consists of a head of fixed size and of fields; the value
+ * of a field begins with a tag that states its type. A text that exceeds the limit of its field is truncated; other
+ * values throw {@link FieldFull}.
  */
 export class TapeWriter extends TapeCursor {
   /** Writes a complete field: an ASCII text without a tag. */
