@@ -121,6 +121,10 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     await items.nth(1).getByText("first").waitFor();
     await items.nth(1).getByRole("link").first().click();
     await page.getByText("(first commit)").waitFor();
+    await page.goto(`${server.url}/prompts/answer/prod?tab=commits`);
+    await page.getByText(/^[\da-f]{8} → [\da-f]{8}$/).waitFor();
+    await page.goto(`${server.url}/prompts/answer/first?tab=commits`);
+    await page.getByText("(first commit)").waitFor();
     await page.getByRole("link", { name: "Prompt", exact: true }).click();
     await page.getByText("Not the latest commit").waitFor();
     expect(watched.faults).toEqual([]);

@@ -1,6 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { TextDiff } from "../../components/code/text-diff.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
@@ -33,9 +33,22 @@ interface CommitsProps {
 /** The commits of a prompt, and the differences between two of them. */
 export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsProps) => {
   const pages = useInfiniteQuery(createCommitsQuery(address));
-  const { data: tags = [] } = useQuery(createCommitTagsQuery(address));
+  const { data: tags = [], isPending: areTagsLoading } = useQuery(createCommitTagsQuery(address));
   const [commitToTag, setCommitToTag] = useState<Commit>();
   const commits = pages.data?.pages.flatMap((page) => page.commits);
+  const hashStart = tags.find(({ name }) => name === commit)?.hash ?? commit;
+  const shownCommit =
+    hashStart === undefined
+      ? commits?.[0]
+      : commits?.find(({ hash }) => hash.startsWith(hashStart));
+  // The commit may be on a later page of the list. Without its entry, its parent is unknown.
+  const { hasNextPage, isFetching, isError, fetchNextPage } = pages;
+  const mustLoadNext = shownCommit === undefined && !areTagsLoading && hasNextPage && !isError;
+  useEffect(() => {
+    if (mustLoadNext && !isFetching) {
+      void fetchNextPage();
+    }
+  }, [mustLoadNext, isFetching, fetchNextPage]);
   if (commits === undefined) {
     return pages.error === null ? (
       <Loading resourceName="the commits" />
@@ -46,9 +59,6 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
   if (commits.length === 0) {
     return <Empty title="No commits yet" />;
   }
-  const shownCommit =
-    commits.find(({ hash }) => commit !== undefined && hash.startsWith(commit)) ??
-    (commit === undefined ? commits[0] : undefined);
   const baseHash = against ?? shownCommit?.parentHash;
   return (
     <div className="hub-history">
@@ -104,11 +114,15 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
           </li>
         )}
       </ol>
-      <CommitDiff
-        address={address}
-        commit={shownCommit?.hash ?? commit ?? prompt.lastHash ?? "latest"}
-        baseHash={baseHash}
-      />
+      {mustLoadNext || (shownCommit === undefined && areTagsLoading) ? (
+        <Loading resourceName="the changes" />
+      ) : (
+        <CommitDiff
+          address={address}
+          commit={shownCommit?.hash ?? commit ?? prompt.lastHash ?? "latest"}
+          baseHash={baseHash}
+        />
+      )}
       {commitToTag !== undefined && (
         <TagDialog
           address={address}
