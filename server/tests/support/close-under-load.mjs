@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { parseBatch } from "../../dist/runs/ingest/parse-batch.js";
 import { serverLimits } from "../../dist/model/options.js";
 import { openSecondWriter } from "../../dist/store/schema.js";
-import { databaseFile } from "../../dist/storage/sqlite/open-database.js";
+import { databaseFileName } from "../../dist/storage/sqlite/open-database.js";
 import { openSqliteStore } from "../../dist/store/sqlite-store.js";
 
 const [folder, turns] = process.argv.slice(2);
@@ -60,7 +60,7 @@ process.stdout.write(`${JSON.stringify({ answered, ended })}\n`);
 
 /** Reads a table that was replaced by a view which takes seconds and never checks the deadline. */
 function readSlowly(store) {
-  const db = openSecondWriter(join(folder, databaseFile));
+  const db = openSecondWriter(join(folder, databaseFileName));
   db.exec(`ALTER TABLE settings RENAME TO former; CREATE VIEW settings AS
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT 12000000)
     SELECT 'retention/${store.defaultTenantId}' || substr('', max(n)) AS key, '1' AS value FROM numbers`);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startServer } from "@millrace/server";
 import { openSecondWriter } from "../../dist/store/schema.js";
-import { databaseFile } from "../../dist/storage/sqlite/open-database.js";
+import { databaseFileName } from "../../dist/storage/sqlite/open-database.js";
 
 const [folder] = process.argv.slice(2);
 const server = await startServer({ port: 0, dataDir: folder });
@@ -15,7 +15,7 @@ const answer = await fetch(`${server.url}/runs`, {
   headers,
   body: JSON.stringify(run),
 });
-const db = openSecondWriter(join(folder, databaseFile));
+const db = openSecondWriter(join(folder, databaseFileName));
 const [[tenantId]] = db.prepare("SELECT value FROM settings WHERE key = 'tenant_id'").raw().all();
 db.exec(`ALTER TABLE settings RENAME TO former; CREATE VIEW settings AS
   WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT 6000000)
