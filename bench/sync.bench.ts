@@ -114,7 +114,7 @@ async function compareBehaviour(): Promise<string> {
     addFact(
       name,
       "timed-out calls (of 21) that were aborted at the server",
-      after.brokenOff - before.brokenOff,
+      after.aborted - before.aborted,
     );
     Object.entries(limits).forEach(([title, value]) => addFact(name, title, value));
     const exit = runChild(name, "workerExit").result as { message: string; noticedAfterMs: number };
@@ -165,11 +165,11 @@ function runChild(
   return { result: JSON.parse(stdout) as ChildResult["result"], errors: stderr, durationMs };
 }
 
-async function fetchCounts(): Promise<{ readonly brokenOff: number }> {
+async function fetchCounts(): Promise<{ readonly aborted: number }> {
   // Do not keep the connection alive: running children blocks this thread for so long that the server closes it.
   const headers = { connection: "close" };
   return (await (await fetch(`${endpoint}/seen`, { headers })).json()) as {
-    readonly brokenOff: number;
+    readonly aborted: number;
   };
 }
 

@@ -36,7 +36,7 @@ export const exitingBridges = {
       env: {},
       warn: () => undefined,
     };
-    const call = { resource: "n", method: "m", args: [], revivals: [], timeoutMs: 20_000 };
+    const call = { resource: "n", method: "m", args: [], changedValues: [], timeoutMs: 20_000 };
     return new BlockingWorker(start).call(call);
   },
 };

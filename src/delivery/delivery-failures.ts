@@ -42,7 +42,7 @@ export class DeliveryFailures {
    * Logs the last failure, at most once per `logRepeatMs` for each kind. If the failure is temporary, the message says
    * that the records are kept and sent later, except when the client ends.
    */
-  log(reporter: Reporter, { isEnd: isClosing = false } = {}): void {
+  log(reporter: Reporter, { isClosing = false } = {}): void {
     const failure = this.#traffic.lastFailure;
     if (failure === undefined) {
       return;

@@ -306,7 +306,7 @@ export class Recording implements Recorder, EndListener {
     const remaining = [...shipments, ...inFlight, ...waiting];
     if (remaining.some(({ tape }) => !tape.isReplayed)) {
       this.#failures.recordMissingResponse();
-      this.#failures.log(this.#reporter, { isEnd: true });
+      this.#failures.log(this.#reporter, { isClosing: true });
     }
     for (const shipment of remaining) {
       const reason = this.#isSendingAllowed ? "closed" : "misconfigured";

@@ -1,4 +1,5 @@
 import { hasMetadata } from "../projects/project.ts";
+import { escapeJsonPart } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 import { digestToken } from "../storage/share-token.ts";
 import type { TokenCipher } from "../storage/share-token.ts";
@@ -53,7 +54,7 @@ export class DatasetReader implements DatasetReads {
     const values = {
       tenantId,
       nameJson: name === undefined ? undefined : JSON.stringify(name),
-      namePart: nameContains === undefined ? undefined : escapeAsJson(nameContains),
+      namePart: nameContains === undefined ? undefined : escapeJsonPart(nameContains),
       ids: ids && JSON.stringify(ids),
       dataTypes: dataTypes && JSON.stringify(dataTypes),
       ...(metadata === undefined && { limit, offset }),
@@ -84,7 +85,7 @@ export class DatasetReader implements DatasetReads {
     const matchesLatest = search !== undefined && latestTag.includes(search.toLowerCase());
     const values = {
       datasetId: id,
-      tagPart: search === undefined ? undefined : escapeAsJson(search),
+      tagPart: search === undefined ? undefined : escapeJsonPart(search),
       latestMicros: matchesLatest ? (dataset.versionMicros ?? undefined) : undefined,
       exampleId,
       limit,
@@ -140,6 +141,3 @@ export class DatasetReader implements DatasetReads {
     };
   }
 }
-
-/** Escapes a text like JSON does, so that it can be searched for inside a stored JSON string. */
-const escapeAsJson = (part: string): string => JSON.stringify(part).slice(1, -1);

@@ -1,6 +1,6 @@
 import type { Comparative, ComparativeQuery, ComparativeReads } from "./comparative.ts";
 import { parseComparativeRow, selectComparatives } from "./comparative-queries.ts";
-import { containsIgnoringCase, isInList } from "../storage/dialect.ts";
+import { containsIgnoringCase, escapeJsonPart, isInList } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 
 const sortColumns = { name: "c.name_json", created_at: "c.created_us" } as const;
@@ -28,7 +28,7 @@ function buildList(tenantId: string, query: ComparativeQuery) {
     list = list.where("c.name_json", "=", JSON.stringify(name));
   }
   if (nameContains !== undefined) {
-    const part = JSON.stringify(nameContains).slice(1, -1);
+    const part = escapeJsonPart(nameContains);
     list = list.where((eb) => containsIgnoringCase(eb.ref("c.name_json"), part));
   }
   // Say where comparisons without a name are sorted, because the default differs between the database engines.

@@ -2,6 +2,7 @@ import { hasMetadata } from "./project.ts";
 import type { Project, ProjectQuery, ProjectReads } from "./project.ts";
 import { parseProjectRow } from "./project-row.ts";
 import { projectLists, projectQueries } from "./project-queries.ts";
+import { escapeJsonPart } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 
 /** Queries projects. */
@@ -25,7 +26,7 @@ export class ProjectReader implements ProjectReads {
     const values = {
       tenantId,
       nameJson: name === undefined ? undefined : JSON.stringify(name),
-      namePart: nameContains === undefined ? undefined : JSON.stringify(nameContains).slice(1, -1),
+      namePart: nameContains === undefined ? undefined : escapeJsonPart(nameContains),
       ids: ids && JSON.stringify(ids),
       referenceDatasetIds: referenceDatasetIds && JSON.stringify(referenceDatasetIds),
       ...(metadata === undefined ? { limit, offset } : {}),

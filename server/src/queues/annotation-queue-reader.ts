@@ -14,6 +14,7 @@ import {
 import { parseEntryRow, parseQueueRow } from "./annotation-queue-row.ts";
 import { microsNow } from "../storage/clock.ts";
 import type { Clock } from "../storage/clock.ts";
+import { escapeJsonPart } from "../storage/dialect.ts";
 import type { Database } from "../storage/query.ts";
 
 /** Queries annotation queues. */
@@ -38,7 +39,7 @@ export class AnnotationQueueReader implements AnnotationQueueReads {
       tenantId,
       ids: ids && JSON.stringify(ids),
       nameJson: name === undefined ? undefined : JSON.stringify(name),
-      namePart: nameContains === undefined ? undefined : JSON.stringify(nameContains).slice(1, -1),
+      namePart: nameContains === undefined ? undefined : escapeJsonPart(nameContains),
       defaultDatasetId,
       runId,
       limit,

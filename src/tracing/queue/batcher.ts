@@ -309,7 +309,7 @@ export class Batcher {
     } catch (error) {
       return lossReasonOf(error);
     }
-    const { tape, cutFieldCount: truncatedFieldCount } = writer;
+    const { tape, truncatedFieldCount } = writer;
     if (openJournal !== undefined) {
       tape.writeToJournal(length, openJournal);
     }

@@ -69,7 +69,7 @@ export function writeAttachments(out: TapeWriter, attachments: readonly CheckedA
       out.writeBinary("", content);
     }
     out.endField(fieldStart);
-    out.cutFieldCount += warning === undefined ? 0 : 1;
+    out.truncatedFieldCount += warning === undefined ? 0 : 1;
   }
 }
 

@@ -29,7 +29,7 @@ export abstract class TapeCursor {
   #fieldEnd = unlimited;
   protected isFieldCut = false;
   /** How many fields of the current record were truncated. */
-  cutFieldCount = 0;
+  truncatedFieldCount = 0;
 
   /**
    * `maxFieldBytes` is the maximum size of a field's content in bytes. Markers at the end of a truncated field may
@@ -62,7 +62,7 @@ export abstract class TapeCursor {
 
   beginRecord(operation: Operation): void {
     this.continueOn(this.#tape);
-    this.cutFieldCount = 0;
+    this.truncatedFieldCount = 0;
     this.ensureCapacity(recordHeadBytes);
     // This 32-bit write sets the operation and clears the rest of the head; 0 is the outcome `pending`.
     const code = operation === "post" ? operationCode.post : operationCode.patch;
@@ -116,7 +116,7 @@ export abstract class TapeCursor {
       true,
     );
     this.setFieldEnd(unlimited);
-    this.cutFieldCount += this.isFieldCut ? 1 : 0;
+    this.truncatedFieldCount += this.isFieldCut ? 1 : 0;
   }
 
   /** Returns the position of the next byte, relative to the record. */

@@ -19,7 +19,7 @@ export const ReviewPanel = ({
   selectedIndex,
   onSelect,
   noteRef,
-  lastReviewedPositionId: lastDone,
+  lastReviewedPositionId,
 }: {
   readonly queue: Queue;
   readonly draftState: DraftState;
@@ -73,7 +73,11 @@ export const ReviewPanel = ({
           Could not save your draft in this browser. Reloading the page would lose it.
         </p>
       )}
-      <ReviewButtons actions={actions} isReady={isReady} lastReviewedPositionId={lastDone} />
+      <ReviewButtons
+        actions={actions}
+        isReady={isReady}
+        lastReviewedPositionId={lastReviewedPositionId}
+      />
       <details className="review-keys">
         <summary>Keyboard shortcuts</summary>
         <dl>
@@ -97,7 +101,7 @@ export const ReviewPanel = ({
 const ReviewButtons = ({
   actions,
   isReady,
-  lastReviewedPositionId: lastDone,
+  lastReviewedPositionId,
 }: {
   readonly actions: ReviewActions;
   /** Whether the review can be submitted; `false` while feedback that was submitted earlier is loading. */
@@ -125,8 +129,8 @@ const ReviewButtons = ({
       <Button
         size="sm"
         variant="subtle"
-        disabled={actions.isBusy || lastDone === undefined}
-        onClick={() => actions.reopen(lastDone)}
+        disabled={actions.isBusy || lastReviewedPositionId === undefined}
+        onClick={() => actions.reopen(lastReviewedPositionId)}
       >
         Reopen last run <kbd>u</kbd>
       </Button>
