@@ -4,7 +4,15 @@ import { join } from "node:path";
 import fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addSafeHeaders, safeHeaders } from "../../http/safe-headers.ts";
 import { addWebPages } from "../web-pages.ts";
+
+interface PageRequest {
+  readonly url: string;
+  readonly method?: "GET" | "HEAD";
+  readonly accept?: string;
+  readonly etag?: string;
+}
 
 const html = "text/html,application/xhtml+xml,*/*;q=0.8";
 let folder: string;
@@ -12,6 +20,7 @@ let app: FastifyInstance;
 
 const withApi = (webFolder: string): FastifyInstance => {
   const server = fastify();
+  server.addHook("onRequest", async (_request, reply) => void addSafeHeaders(reply));
   const sendNoPage = addWebPages(server, webFolder);
   server.setNotFoundHandler(
     (request, reply) => sendNoPage(request, reply) || reply.code(404).send({ detail: "nothing" }),
@@ -80,6 +89,31 @@ describe("a browser", () => {
       headers: { accept: html, "if-none-match": String(etag) },
     });
     expect({ status: again.statusCode, body: again.body }).toEqual({ status: 304, body: "" });
+  });
+
+  test("is told how long to store files of the UI and 404 responses, and gets the headers of every response", async () => {
+    const etag = String((await get("/", html)).headers["etag"]);
+    const responses = [
+      [{ url: "/" }, 200, "no-cache"],
+      [{ url: "/", method: "HEAD" }, 200, "no-cache"],
+      [{ url: "/", etag }, 304, "no-cache"],
+      [{ url: "/nowhere" }, 404, "no-cache"],
+      [{ url: "/assets/index-abc.js" }, 200, "public, max-age=31536000, immutable"],
+      [{ url: "/assets/none.js", accept: "*/*" }, 404, "no-store"],
+    ] as const;
+    for (const [request, status, cacheControl] of responses) {
+      const { url, method = "GET", accept = html, etag: known = "" }: PageRequest = request;
+      const { statusCode, headers } = await app.inject({
+        method,
+        url,
+        headers: { accept, "if-none-match": known },
+      });
+      expect([request, statusCode, headers]).toMatchObject([
+        request,
+        status,
+        { ...safeHeaders, "cache-control": cacheControl },
+      ]);
+    }
   });
 
   test("that opens a URL of the API gets the response of the API", async () => {
