@@ -6,22 +6,34 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "rolldown/utils";
 import { bundleServer, isServerEntry } from "../server/bundle.mjs";
+import { bundleSdk, isSdkEntry } from "./bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** Writes every module that is missing or older than its source. Resolves to whether anything was written. */
 export const transpile = async () => {
   const written =
-    transpileFolder({ from: "src", to: "dist" }) +
+    transpileFolder({ from: "src", to: "dist", isBundled: isSdkEntry }) +
     transpileFolder({ from: "server/src", to: "server/dist", isBundled: isServerEntry }) +
     transpileFolder({ from: "cli/src", to: "cli/dist" }) +
     transpileFolder({ from: "examples/ask-the-docs", to: "examples/ask-the-docs/dist" });
-  const bundles = namesIn("server/src").filter(isServerEntry);
-  if (newestIn(["src", "server/src"]) > Math.min(...bundles.map(bundledAt))) {
-    await bundleServer({ isPublished: false });
-    return true;
+  const isSdkStale = isBundleStale("src", "dist", isSdkEntry);
+  if (isSdkStale) {
+    await bundleSdk();
   }
-  return written > 0;
+  // It contains parts of the SDK.
+  const isServerStale = isSdkStale || isBundleStale("server/src", "server/dist", isServerEntry);
+  if (isServerStale) {
+    await bundleServer({ isPublished: false });
+  }
+  return isSdkStale || isServerStale || written > 0;
+};
+
+/** Whether any source in a folder is newer than one of the folder's bundles. */
+const isBundleStale = (from, to, isBundled) => {
+  const sources = namesIn(from);
+  const bundles = sources.filter(isBundled).map((name) => mtimeOf(join(to, toJs(name))));
+  return Math.max(...sources.map((name) => mtimeOf(join(from, name)))) > Math.min(...bundles);
 };
 
 /** Writes a module for each source, and removes modules whose source is gone. Returns the number of modules written. */
@@ -38,7 +50,7 @@ const transpileFolder = ({ from, to, isBundled = () => false }) => {
   }
   const modules = new Set(sources.map(toJs));
   for (const name of namesIn(to)) {
-    const isAsset = /^(web|api-docs)\//.test(name);
+    const isAsset = /^(web|api-docs|chunks)\//.test(name);
     if (name.endsWith(".js") && !isAsset && !modules.has(name)) {
       rmSync(join(root, to, name));
     }
@@ -59,19 +71,12 @@ const transpileFile = (path) => {
 
 const toJs = (name) => name.replace(/\.ts$/, ".js");
 
-const bundledAt = (name) => mtimeOf(join("server/dist", toJs(name)));
-
 /** Names of the files below a folder, except what was built there; none if there is no such folder. */
 const namesIn = (folder) => {
   const isThere = statSync(join(root, folder), { throwIfNoEntry: false }) !== undefined;
   const names = isThere ? readdirSync(join(root, folder), { recursive: true }) : [];
   return names.filter((name) => !/(^|\/)(node_modules|dist|tests)\//.test(name));
 };
-
-const newestIn = (folders) =>
-  Math.max(
-    ...folders.flatMap((folder) => namesIn(folder).map((name) => mtimeOf(join(folder, name)))),
-  );
 
 /** When a file was written, milliseconds since the epoch; 0 if it does not exist. */
 const mtimeOf = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;

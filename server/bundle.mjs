@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { createNotices } from "./third-party-notices.mjs";
+import { createNotices } from "../scripts/third-party-notices.mjs";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

@@ -23,7 +23,7 @@ export function createDispatcher(
   maxResponseBytes: number,
   onConnected: () => void = () => undefined,
 ): Transport {
-  if (!isRealUndici()) {
+  if (!canUseUndici()) {
     return createFetchTransport(connection, maxResponseBytes, onConnected);
   }
   const { timeoutMs, ca, cert, key, socketPath } = connection;
@@ -46,8 +46,11 @@ export function createDispatcher(
   return pool.compose(createProxyInterceptor(proxy));
 }
 
-/** Whether `undici` is the real package: a runtime may replace it by its own implementation. */
-const isRealUndici = (): boolean => typeof Reflect.get(Agent.prototype, "request") === "function";
+/**
+ * Whether undici works here. Bun replaces the package by an implementation without `request`, and undici itself, which
+ * the published SDK contains, relies on sockets of Node.
+ */
+const canUseUndici = (): boolean => process.versions["bun"] === undefined;
 
 const createLimits = (
   { timeoutMs, requestsInFlight }: Connection,

@@ -1,7 +1,8 @@
-import { cp, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { bundleThread } from "../../scripts/bundle.mjs";
 
 const root = new URL("../../", import.meta.url);
 
@@ -36,13 +37,16 @@ export async function copyPackage(): Promise<PackageCopy> {
  */
 export async function copyWithCrashingWorker(): Promise<PackageCopy> {
   const copy = await copyPackage();
-  await rename(copy.workerFile, join(copy.folder, "dist/workers/host/whole.task.js"));
-  await writeFile(copy.workerFile, breakingWorker);
+  const source = join(copy.folder, "breaking.task.js");
+  await writeFile(source, breakingWorker);
+  await bundleThread(source, copy.workerFile);
   return copy;
 }
 
+const sourceOf = (name: string): string => fileURLToPath(new URL(`src/workers/${name}`, root));
+
 const breakingWorker = `
-import { RunJson } from "../json/run-json.js";
+import { RunJson } from "${sourceOf("json/run-json.ts")}";
 const { markWhileWriting } = RunJson.prototype;
 RunJson.prototype.markWhileWriting = function (run, write) {
   markWhileWriting.call(this, run, () => {
@@ -70,5 +74,5 @@ function breakOn(tape) {
     }
   }
 }
-export { default, report } from "./whole.task.js";
+export { default, report } from "${sourceOf("host/ship.task.ts")}";
 `;

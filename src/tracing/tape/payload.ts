@@ -71,8 +71,8 @@ export function toMetadata(metadata: unknown): KeyValues | undefined {
 /** Whether a value is a revoked proxy, on which every operation throws. */
 export function isRevokedProxy(value: unknown): boolean {
   try {
-    Array.isArray(value);
-    return false;
+    // The condition is never true. A call whose result nothing uses may be removed by a bundler.
+    return Array.isArray(value) && typeof value !== "object";
   } catch {
     // `Array.isArray` throws only for a revoked proxy.
     return true;

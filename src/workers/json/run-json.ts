@@ -9,8 +9,6 @@ import { payloadValues } from "./payload-position.ts";
 import { numbersPerFieldIndex } from "./tape-reader.ts";
 import type { TapeReader } from "./tape-reader.ts";
 import type { WasmJson } from "./wasm-json.ts";
-import fastJson from "fast-json-stringify";
-import type { RuntimeFacts } from "../../model/records/shipping.ts";
 
 /** Fields other than payloads that are encoded as tagged values, each with its key in the JSON of a run. */
 const envelopeValues: readonly (readonly [number, DataView])[] = [
@@ -346,23 +344,3 @@ function createMarkerJson(name: PayloadField, bytes: number): string {
       return `{"[truncated]":${reason}}`;
   }
 }
-
-const text = { type: "string" } as const;
-
-/**
- * Serializes the runtime facts: the SDK, the runtime, their versions and the platform. They are the only object of a
- * run with a fixed schema: exactly these keys, each a string. A worker serializes them once and copies the text into
- * each run. Free-form fields are never written this way.
- */
-export const stringifyRuntime: (facts: RuntimeFacts) => string = fastJson({
-  type: "object",
-  additionalProperties: false,
-  required: ["sdk", "sdk_version", "runtime", "runtime_version", "platform"],
-  properties: {
-    sdk: text,
-    sdk_version: text,
-    runtime: text,
-    runtime_version: text,
-    platform: text,
-  },
-});

@@ -1,0 +1,79 @@
+// Bundles the SDK: its entries, which share chunks so that an error has one class whichever entry it comes from, and each
+// of its threads into one file. Opening two hundred small files was two thirds of what an import of the SDK cost, and of
+// what a thread cost to start; and a consumer installs none of the bundled packages.
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+import { createNotices } from "./third-party-notices.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { dependencies, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/** The modules that programs import, named from `src`: what package.json exports. */
+const entries = Object.values(exports).flatMap(({ default: file = "" }) =>
+  file.startsWith("./dist/") ? [file.slice("./dist/".length).replace(/\.js$/, "")] : [],
+);
+
+/** The threads, named from `src`. */
+const threads = ["main/sync.worker.ts", "uploads/upload.task.ts", "workers/host/ship.task.ts"];
+
+/** Whether a source, named from `src`, becomes a bundle. */
+export const isSdkEntry = (name) =>
+  threads.includes(name) || entries.includes(name.replace(/\.ts$/, ""));
+
+/** Writes the bundles of the entries and of the threads to `dist`. */
+export const bundleSdk = async () => {
+  const notices = createNotices();
+  rmSync(join(root, "dist/chunks"), { recursive: true, force: true });
+  await Promise.all([
+    bundle(
+      Object.fromEntries(entries.map((name) => [name, join(root, "src", `${name}.ts`)])),
+      { dir: join(root, "dist"), entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" },
+      notices,
+    ),
+    ...threads.map((name) =>
+      bundleThread(join(root, "src", name), join(root, "dist", toJs(name)), notices),
+    ),
+  ]);
+  notices.write(join(root, "dist/THIRD-PARTY-LICENSES.txt"));
+};
+
+/** Writes a thread and all that it imports into one file. */
+export const bundleThread = (source, file, notices) =>
+  bundle(source, { file, codeSplitting: false }, notices);
+
+// Nothing is minified: it would save a sixteenth of the time of an import at most, and a stack trace then needs a source map.
+const bundle = async (input, output, notices) => {
+  const bundled = await rolldown({
+    input,
+    platform: "node",
+    external: Object.keys(dependencies).map((name) => new RegExp(`^${name}(/|$)`)),
+    resolve: { alias: { undici$: join(root, "scripts/undici-parts.cjs") } },
+    plugins: [builtinModules],
+    logLevel: "warn",
+  });
+  const { output: files } = await bundled.write(output);
+  await bundled.close();
+  for (const file of files) {
+    for (const path of file.type === "chunk" ? Object.keys(file.modules) : []) {
+      notices?.addModule(path);
+    }
+  }
+};
+
+/**
+ * Lets bundled CommonJS code get Node's modules, the only ones that it requires, from the process. The bundler's way needs
+ * the address of the running file, which is unknown where a program's bundler makes one CommonJS file of all.
+ */
+const builtinModules = {
+  name: "builtin-modules",
+  renderChunk: (code) =>
+    code.replace("(() => createRequire(import.meta.url))()", "process.getBuiltinModule"),
+};
+
+const toJs = (name) => name.replace(/\.ts$/, ".js");
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await bundleSdk();
+}
