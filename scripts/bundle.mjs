@@ -49,7 +49,7 @@ const bundle = async (input, output, notices) => {
     input,
     platform: "node",
     external: Object.keys(dependencies).map((name) => new RegExp(`^${name}(/|$)`)),
-    resolve: { alias: { undici$: join(root, "scripts/undici-parts.cjs") } },
+    resolve: { alias: { undici$: join(root, "scripts/undici-parts.mjs") } },
     plugins: [builtinModules],
     logLevel: "warn",
   });

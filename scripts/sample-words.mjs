@@ -13,6 +13,8 @@ const { values } = parseArgs({
 
 /** Lines of context before and after a sample. */
 const contextLines = 6;
+/** Most lines of the beginning of a declaration that are shown above a sample further down in it. */
+const headLines = 12;
 const uiAttributes = new Set([
   "title",
   "label",
@@ -37,7 +39,13 @@ const samplesIn = (path) => {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const samples = { comment: [], identifier: [], "UI text": [] };
   const add = (kind, value, position) =>
-    samples[kind].push({ kind, value, path, line: lineAt(file, position) });
+    samples[kind].push({
+      kind,
+      value,
+      path,
+      line: lineAt(file, position),
+      head: headOf(file, position),
+    });
 
   const seen = new Set();
   const visit = (node) => {
@@ -73,6 +81,22 @@ const wholeComments = (text, node) => {
     }
   }
   return comments;
+};
+
+/**
+ * The lines of the outermost declaration around a position up to its body, with its comment: a reader who comes to a line
+ * within it has read them.
+ */
+const headOf = (file, position) => {
+  const declaration = file.statements.find(
+    (statement) => statement.pos <= position && position < statement.end,
+  );
+  if (declaration === undefined) {
+    return { first: 0, last: 0 };
+  }
+  const [comment] = ts.getLeadingCommentRanges(file.text, declaration.getFullStart()) ?? [];
+  const first = lineAt(file, comment?.pos ?? declaration.getStart());
+  return { first, last: lineAt(file, declaration.getStart()) };
 };
 
 const lineAt = (file, position) => file.getLineAndCharacterOfPosition(position).line + 1;
@@ -128,11 +152,16 @@ const drawn = ["comment", "identifier", "UI text"].flatMap((kind) =>
     perKind,
   ),
 );
-for (const [index, { kind, value, path, line }] of drawn.entries()) {
+for (const [index, { kind, value, path, line, head }] of drawn.entries()) {
   const lines = readFileSync(new URL(`../${path}`, import.meta.url), "utf8").split("\n");
   const from = Math.max(0, line - 1 - contextLines);
   const height = value.split("\n").length;
-  const context = lines.slice(from, line - 1 + height + contextLines).join("\n");
+  const headEnd = Math.min(head.last, head.first - 1 + headLines, from);
+  const context = [
+    ...lines.slice(Math.max(0, head.first - 1), headEnd),
+    ...(headEnd < from ? ["..."] : []),
+    ...lines.slice(from, line - 1 + height + contextLines),
+  ].join("\n");
   console.log(
     `=== ${index + 1}. ${kind}, ${path}:${line}\n${value}\n--- in its context\n${context}\n`,
   );
