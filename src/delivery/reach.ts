@@ -18,8 +18,8 @@ export const isUnreached = (traffic: SharedTraffic): boolean =>
 
 /**
  * Calls `wait` with a promise that resolves when the server was not reached for {@link
- * unreachedLimitMs}, so that the wait can end early. The time is counted from now or, because a worker
- * needs time to start, from the first request.
+ * unreachedLimitMs}, so that the wait can end early. That time begins when a request is first sent: now, if one was
+ * sent before, and otherwise when the worker, which may still be starting, sends the first.
  */
 export async function waitWhileReachable<T>(
   traffic: SharedTraffic,

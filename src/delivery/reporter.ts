@@ -45,8 +45,8 @@ export interface ReporterOptions {
 }
 
 /**
- * Reports outcomes of records and problems: in the log, at most once per `logRepeatMs` for each kind of message, and
- * always in the diagnostics channels.
+ * Reports problems, and what happened to records (for example that they were dropped): in the log, at most once per
+ * `logRepeatMs` for each kind of message, and always in the diagnostics channels.
  */
 export class Reporter {
   readonly #logger: Logger;

@@ -98,10 +98,10 @@ export const stampToIso = (stamp: string): string =>
 const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3, "0"));
 let cachedSecond = Number.NaN;
 let cachedPrefix = "";
-const cachedBytes = Buffer.alloc(secondLength);
-/** The first and the last eight bytes of `cachedBytes`, as little-endian 64-bit floats. */
-let cachedFirstBytes = 0;
-let cachedLastBytes = 0;
+const cachedPrefixBytes = Buffer.alloc(secondLength);
+/** The first and the last eight bytes of `cachedPrefixBytes`, as little-endian 64-bit floats. */
+let cachedFirstDouble = 0;
+let cachedLastDouble = 0;
 
 /** Converts whole microseconds since the Unix epoch, in the years 1970 to 9999, to a timestamp. */
 export function microsToStamp(micros: number): string {
@@ -117,8 +117,8 @@ export function writeStamp(view: DataView, offset: number, micros: number): void
   const millis = (fraction / 1_000) | 0;
   // The order matters: the second float repeats a byte of the first, and the last integer overwrites the `Z` of the
   // integer before it.
-  view.setFloat64(offset, cachedFirstBytes, true);
-  view.setFloat64(offset + secondLength - 8, cachedLastBytes, true);
+  view.setFloat64(offset, cachedFirstDouble, true);
+  view.setFloat64(offset + secondLength - 8, cachedLastDouble, true);
   view.setInt32(offset + secondLength, threeDigitBytes[millis] ?? 0, true);
   view.setInt32(offset + secondLength + 3, threeDigitBytes[fraction - millis * 1_000] ?? 0, true);
 }
@@ -133,12 +133,12 @@ function updateCachedSecond(micros: number): number {
   const second = Math.floor(micros / 1_000_000);
   if (second !== cachedSecond) {
     const isoText = new Date(second * 1_000).toISOString().slice(0, 19);
-    cachedBytes.write(isoText.replaceAll(/[-:]/g, ""), "latin1");
+    cachedPrefixBytes.write(isoText.replaceAll(/[-:]/g, ""), "latin1");
     // Converting from bytes creates one flat string.
-    cachedPrefix = cachedBytes.toString("latin1");
+    cachedPrefix = cachedPrefixBytes.toString("latin1");
     // The text is ASCII, so neither number is a NaN, whose bits could change on the way through a JavaScript number.
-    cachedFirstBytes = cachedBytes.readDoubleLE(0);
-    cachedLastBytes = cachedBytes.readDoubleLE(secondLength - 8);
+    cachedFirstDouble = cachedPrefixBytes.readDoubleLE(0);
+    cachedLastDouble = cachedPrefixBytes.readDoubleLE(secondLength - 8);
     cachedSecond = second;
   }
   return micros - second * 1_000_000;

@@ -69,8 +69,8 @@ export function assertTargets({
 }
 
 /**
- * Returns the id of the project that must exist before feedback is stored. A run need not exist, because it may
- * arrive later, and its project with it; runs of other tenants with the same id are irrelevant.
+ * Returns the id of the project that must exist before feedback is stored. If the feedback is on a
+ * run, that is none: the run may arrive later, and its project with it.
  */
 export const findRequiredProject = (
   runId: string | null,

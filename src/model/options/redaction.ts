@@ -22,7 +22,7 @@ export interface RedactionKeys {
 /** What to mask: a built-in set, a pattern, or keys. */
 export type RedactionRule = RedactionSet | RedactionPattern | RedactionKeys;
 
-/** Pattern for the names of rules, which keeps masks plain ASCII. */
+/** Pattern for the names of rules. A mask contains the name of its rule, and must be plain ASCII. */
 const namePattern = /^[A-Za-z0-9_-]{1,24}$/;
 
 /**

@@ -19,7 +19,10 @@ export const headOffset = {
   operation: 4,
   outcome: 5,
   withheld: 6,
-  /** The same byte as `withheld`, as long as the record is not delivered: a {@link writingCode}. */
+  /**
+   * Shares its byte with `withheld`, which is set only when a record is delivered. Until then the byte contains a
+   * {@link writingCode}: whether a worker is writing the record.
+   */
   beingWritten: 6,
   redaction: 7,
 } as const;

@@ -17,9 +17,11 @@ const wordBytes = 4;
 const copyAlignment = 8;
 
 /**
- * The exports of the module (wasm/run.ts). `headsAt`, `runtimeAt` and `tapeAt` are addresses in the module's memory.
- * `mostRecords` is the maximum number of records of one run, `mostRuntime` that of bytes of the runtime facts. `run`
- * and `valueAt` write JSON to the module's output; `flushed` copies that output out of the module.
+ * The exports of the WebAssembly module (wasm/run.ts). A tape is a buffer of records; the records of one traced run are
+ * written as one JSON object. In the module's memory, `tapeAt` is the address of the tape, `headsAt` that of the
+ * offsets of the records to write, and `runtimeAt` that of the JSON text about SDK and runtime that each run contains.
+ * At most `mostRecords` records and `mostRuntime` bytes of that text fit. `run` writes the JSON of a run and `valueAt`
+ * that of one value to the module's output; `flushed` copies that output out of the module.
  */
 interface WasmExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };

@@ -77,7 +77,7 @@ const createRejection = (error: SdkError, status: number | undefined): Rejection
   ...(status === undefined ? {} : { status }),
 });
 
-/** Maximum length of a server's reason in our messages, in UTF-16 code units. */
+/** The server's reason for rejecting a run is truncated to this many UTF-16 code units in our messages. */
 const maxReasonLength = 500;
 
 /**

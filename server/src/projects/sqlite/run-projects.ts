@@ -160,8 +160,8 @@ function limitBytes(runs: readonly (readonly unknown[])[]): readonly (readonly u
 }
 
 /**
- * Statements that delete runs and the rows that belong to them: `?1` is a list of trace and run ids, `?2` the tenant
- * id.
+ * Statements that delete runs and the rows that belong to them: `?1` is a JSON list of pairs, each
+ * the id of a trace and the id of one of its runs, and `?2` is the tenant id.
  */
 const runDeletions = [
   // Rows of other tenants may refer to the same ids and must not be deleted.

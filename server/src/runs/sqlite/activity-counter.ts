@@ -26,7 +26,7 @@ interface StoredRecord {
   readonly measures: RunMeasures | undefined;
 }
 
-/** Counts what is stored, for the live view. The counts are in memory, and are taken after each commit. */
+/** Counts what is stored, for the live view. The counts are in memory; after each commit they are read and reset. */
 export class ActivityCounter {
   #byProject = new Map<string, Counter>();
 

@@ -150,12 +150,12 @@ export class SpanWriter {
       return top;
     }
     const { columns } = record;
-    const project = this.#projects.resolve(tenantId, columns);
+    const resolvedProjectId = this.#projects.resolve(tenantId, columns);
     return this.#insertPlaceholder({
       ...createRootPosition(rootRunKey, readStart(record)),
       projectId:
-        typeof project === "string"
-          ? project
+        typeof resolvedProjectId === "string"
+          ? resolvedProjectId
           : this.#projects.resolveDefault(tenantId, {
               ...columns,
               projectId: null,

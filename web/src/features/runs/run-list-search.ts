@@ -25,7 +25,7 @@ export const listSorts = ["start-asc", "latency-desc", "latency-asc"] as const;
 export type ListSort = (typeof listSorts)[number];
 
 const maxFilterLength = 10_000;
-/** The maximum number of selected ids in the URL. More would make the URL too long; they are kept in memory instead. */
+/** The maximum number of selected ids in the URL, which more ids would make too long. A larger selection is only in memory. */
 export const maxUrlSelection = 100;
 
 /** Parses the list's part of the URL's query. Invalid values are left out. */

@@ -19,7 +19,7 @@ import {
 import type { CurrentExample, NewExampleRow } from "../example-rows.ts";
 import { ExampleIdIndex } from "./example-places.ts";
 
-/** A row that holds an example in some of its versions. */
+/** A row with the content that an example has in one or more consecutive versions of its dataset. */
 export interface ExampleVersionRow {
   readonly id: string;
   readonly key: number;

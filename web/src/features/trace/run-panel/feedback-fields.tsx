@@ -65,7 +65,7 @@ export const FeedbackFields = ({
       <NumberInput size="xs" label="Score" value={score} onChange={setScore} />
       <TextInput
         size="xs"
-        label="Value"
+        label="Value (text or category)"
         value={value}
         onChange={({ currentTarget }) => setValue(currentTarget.value)}
       />
