@@ -73,8 +73,9 @@ async function waitForPort(worker: Worker): Promise<number> {
 const exitWaitMs = 10_000;
 
 /**
- * Milliseconds until the server thread is terminated. While closing, the thread waits in turn for requests, for the
- * reader threads and for the writer thread, so this limit is longer than all their limits together.
+ * Milliseconds from the request to close until the server thread is terminated. While closing, the thread waits in turn
+ * for requests, for the reader threads and for the writer thread, so this limit is longer than the limits of these
+ * waits together.
  */
 const serverEndMs = serverLimits.closeMs + serverLimits.readerEndMs + 2 * serverLimits.endMs;
 

@@ -32,7 +32,7 @@ function lowerPriority(): void {
       setPriority(Number(thread), 19);
     }
   } catch {
-    // The system is not Linux, or does not permit it. Only the pauses limit the load then.
+    // The system is not Linux, or does not permit the change of priority. Only the pauses limit the load then.
   }
 }
 
@@ -66,7 +66,7 @@ function start(port: MessagePort, path: string): void {
     try {
       const { freeBytes } = readDiskUse(folder);
       // On a nearly full disk new content is not indexed, because the database needs the space. Deleted content is
-      // removed from the index as long as any space is left.
+      // still removed from the index until almost no space is left.
       if (freeBytes < reserveBytes / 16) {
         pauseMs = idleMs;
       } else if (await indexer.runStep({ shouldIndexNewRuns: freeBytes >= reserveBytes })) {

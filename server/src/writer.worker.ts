@@ -109,8 +109,8 @@ function start(port: MessagePort, path: string): void {
       },
     });
     /**
-     * Runs calls in one transaction, then updates the files of the database as needed. `completed` are calls that
-     * earlier transactions have written, and whose old content may have to be erased.
+     * Runs calls in one transaction, then updates the files of the database as needed. `completed` contains calls of
+     * earlier transactions: content that they deleted or replaced may have to be erased from the log.
      */
     const write = async (
       completed: readonly WriterCall[],
@@ -215,7 +215,10 @@ function takeGroup(port: MessagePort, arrivedCalls: WriterCall[]): readonly Writ
   return group;
 }
 
-/** Estimates, before calls run, the most that they can add to the database. All calls but ingests count as small. */
+/**
+ * Estimates, before calls run, the most that they can add to the database. Each call other than an ingest is estimated
+ * as {@link smallAddedSize}.
+ */
 function estimateAddedSize(calls: readonly WriterCall[]): AddedSize {
   let bytes = 0;
   let rowCount = 0;
@@ -333,8 +336,8 @@ function assertUndamaged({ reason }: DamageWatch): void {
 }
 
 /**
- * Stores a batch of runs, or does nothing for the request to close. Ingest is synchronous, because it is the most
- * frequent request and its SQL is written for SQLite only.
+ * Stores a batch of runs; a request to close stores nothing. Ingest is synchronous, because it is the most frequent
+ * request and its SQL is written for SQLite only.
  */
 function performIngestOrClose(
   { writers }: WriterContext,
@@ -380,7 +383,7 @@ async function performWrite(
   } catch (cause) {
     damageWatch.onFailure(cause);
     if (!db.inTransaction || diskSpace.handleIfFull(cause, noAddedSize)) {
-      throw cause; // SQLite has rolled back the whole group, or may not be able to continue it.
+      throw cause; // SQLite has rolled back the whole group, or the disk is full, so that the group can't continue.
     }
     db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
     writers.runs.clearCaches();

@@ -63,7 +63,7 @@ export interface ReadQueuedRun extends CallOptions {
 
 /**
  * Review status of a queued run: `needs_my_review` until the owner of the API key has reviewed it, then
- * `needs_others_review` until enough other reviewers have, then `completed`.
+ * `needs_others_review` until enough other reviewers have done so, then `completed`.
  */
 export type ReviewStatus = "needs_my_review" | "needs_others_review" | "completed";
 

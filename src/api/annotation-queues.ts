@@ -179,7 +179,7 @@ export class AnnotationQueues {
   }
 
   /**
-   * Changes when a queued run was reviewed, or its position in the queue.
+   * Changes the time at which a queued run was reviewed, or the position of the run in the queue.
    *
    * @throws {@link ValidationError} if an id is not a UUID, a time is malformed, or no field is given.
    * @throws {@link NotFoundError} if there is no such queue, or the run is not in it.
@@ -221,8 +221,8 @@ export class AnnotationQueues {
   }
 
   /**
-   * Sends a request whose 404 can only mean that the queue does not exist, and replaces the server's message with one
-   * that begins like that of LangSmith's client, because programs may check for that text.
+   * Sends a request for which status 404 can only mean that the queue does not exist. For this status, replaces the
+   * server's message with one that begins like the message of LangSmith's client, because programs may check for it.
    */
   async #callForQueue(name: EndpointName, id: string, init: CallInit): Promise<unknown> {
     assertUuid(id, "annotation queue id");

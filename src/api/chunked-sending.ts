@@ -13,8 +13,8 @@ export interface ChunkLimits {
 }
 
 /**
- * Serializes examples and groups them into chunks, one per request, in order. Reads items from the source only as
- * chunks are consumed.
+ * Serializes examples and groups them, in order, into chunks; each chunk is sent with one request. Reads further items
+ * only when the consumer needs the next chunk.
  */
 export async function* groupIntoChunks<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
@@ -39,14 +39,17 @@ export async function* groupIntoChunks<Item>(
   }
 }
 
-/** How chunks are sent: the attempted action for error messages, and the function that sends one chunk. */
+/**
+ * How chunks are sent: the name of the action in error messages, such as `create examples`, and the function that sends
+ * one chunk.
+ */
 export interface ChunkedSending {
   readonly action: string;
   readonly send: (drafts: readonly ExampleDraft[]) => Promise<void>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The ids of a chunk that was sent, and whether its request succeeded. */
+/** The ids of the examples in a chunk that was sent, and whether its request succeeded. */
 interface SentChunk {
   readonly ids: readonly string[];
   isConfirmed: boolean;
@@ -57,8 +60,8 @@ interface SentChunk {
  * the requests in flight and then throws.
  *
  * @returns the ids of all examples, in the order of the chunks.
- * @throws {@link IncompleteError} if some chunks succeeded before the failure, which is its `cause`.
- * @throws the failure itself, if no chunk succeeded before it.
+ * @throws {@link IncompleteError} if at least one chunk succeeded. The error's `cause` is the failure.
+ * @throws the failure itself, if no chunk succeeded.
  */
 export async function sendInChunks(
   chunks: AsyncGenerator<readonly ExampleDraft[], void>,
@@ -77,8 +80,8 @@ export async function sendInChunks(
       ),
     );
   };
-  // This promise ends the wait of the loop below after a failure or an abort: the source may take arbitrarily long
-  // to produce its next item.
+  // Without this promise, the loop below would notice a failure or an abort only when the source produces its next
+  // item, which may take arbitrarily long.
   const sendingStopped = new Promise<undefined>((resolve) => {
     stopController.signal.addEventListener("abort", () => resolve(undefined));
   });

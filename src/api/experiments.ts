@@ -47,7 +47,7 @@ export type CompareExperiments = DatasetKey &
     readonly experimentIds: readonly string[];
     /** Only these examples. @defaultValue all examples of the dataset */
     readonly exampleIds?: readonly string[] | undefined;
-    /** For each experiment id, conditions on its runs in the filter language. */
+    /** For each experiment id: conditions, in the filter language, that the experiment's runs must match. */
     readonly filters?: Readonly<Record<string, readonly string[]>> | undefined;
     /** Only feedback that was given as part of this comparison. */
     readonly comparativeExperimentId?: string | undefined;
@@ -170,7 +170,7 @@ export class Experiments {
   }
 }
 
-/** Checks the ids of experiments. The error message begins like that of LangSmith's client. */
+/** Checks the ids of experiments. The error message begins like the message of LangSmith's client for this case. */
 function assertExperiments(ids: readonly string[]): void {
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new ValidationError(

@@ -23,7 +23,7 @@ export interface FeedbackFields {
   readonly comment?: string | null | undefined;
   /** The output that would have been correct. */
   readonly correction?: KeyValues | string | null | undefined;
-  /** Type and range of the scores that the feedback key takes. */
+  /** Type and range of the scores that feedback with this key can have. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
 }
 
@@ -100,7 +100,7 @@ export interface ListFeedback extends CallOptions {
 export interface TokenOptions {
   /** When the token expires. @defaultValue 3 hours from now */
   readonly expiration?: Expiration | undefined;
-  /** Type and range of the scores that the feedback key takes. */
+  /** Type and range of the scores that feedback with this key can have. */
   readonly feedbackConfig?: FeedbackConfig | undefined;
 }
 
@@ -113,7 +113,7 @@ export interface FeedbackTokenRequest extends TokenOptions {
   readonly feedbackKey: string;
 }
 
-/** Checks the target. The messages are those of LangSmith's client. */
+/** Checks that either a run or a project is given. The messages are the same as in LangSmith's client. */
 function assertTarget({
   runId,
   projectId,

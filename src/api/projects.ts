@@ -29,7 +29,7 @@ export interface CreateProject extends CallOptions {
   readonly description?: string | undefined;
   readonly extra?: KeyValues | undefined;
   readonly metadata?: KeyValues | undefined;
-  /** For an experiment: the dataset whose examples its runs are made from. */
+  /** If the project is an experiment: the dataset whose examples the experiment's runs process. */
   readonly referenceDatasetId?: string | undefined;
   /**
    * Whether to return the existing project if the name is taken, instead of throwing {@link ConflictError}.
@@ -228,7 +228,9 @@ export class Projects {
     return createProjectUrl(this.#host, { tenantId, projectId: id });
   }
 
-  /** Sends a request, and replaces the server's message if the project does not exist. */
+  /**
+   * Sends a request. If the project does not exist, throws an error with this client's message instead of the server's.
+   */
   async #callForProject(key: ProjectKey, request: () => Promise<unknown>): Promise<unknown> {
     try {
       return await request();
@@ -239,7 +241,7 @@ export class Projects {
 }
 
 /**
- * Returns the id of a project. Reads the project only if the key is its name.
+ * Returns the id of a project. Reads the project only if `key` contains its name instead of its id.
  *
  * @throws as {@link Projects.read}.
  */
@@ -251,7 +253,7 @@ export async function resolveProjectId(
   return key.projectId ?? (await projects.read(toProjectKey(key))).id;
 }
 
-/** Copies only the project's key and the signal from options that may have more fields. */
+/** Copies only the project's id or name and the signal from options that may have more fields. */
 const toProjectKey = ({
   projectId,
   projectName,
@@ -260,8 +262,8 @@ const toProjectKey = ({
   projectId === undefined ? { projectName, signal } : { projectId, signal };
 
 /**
- * Checks that exactly one of the project's id and name is given, and that it is valid. The messages about a missing or
- * second one are those of LangSmith's client, because programs may compare them.
+ * Checks that exactly one of the project's id and name is given, and that it is valid. If neither or both are
+ * given, the messages are the same as in LangSmith's client, because programs may compare them.
  */
 function assertProjectKey({ projectId, projectName }: ProjectKey): void {
   if (projectId !== undefined && projectName !== undefined) {
@@ -284,8 +286,8 @@ function assertName(name: unknown): void {
 }
 
 /**
- * Creates the error for a missing project. Its message begins like that of LangSmith's client, because programs may
- * compare the beginning.
+ * Creates the error for a missing project. Its message begins like the message of LangSmith's client for this case,
+ * because programs may compare the beginning.
  */
 function createProjectNotFound(
   { projectId: id, projectName: name }: ProjectKey,

@@ -15,10 +15,11 @@ export class TenantIds {
   }
 
   /**
-   * Returns the id from the server's settings, or from a project if the server has no settings. The result is
-   * cached.
+   * Returns the id from the tenant's settings. If the server responds with an error to the request for them, returns
+   * the id from a project. The result is cached.
    *
-   * @throws {@link NotFoundError} `No projects found to resolve tenant.`
+   * @throws {@link NotFoundError} if neither the settings nor a project is available:
+   * `No projects found to resolve tenant.`
    */
   async readOwnId({ signal }: CallOptions): Promise<string> {
     this.#tenantId ??=

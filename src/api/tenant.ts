@@ -5,7 +5,7 @@ import type { Call, CallOptions } from "./http/http.ts";
 import { callOptionKeys } from "./http/known-arguments.ts";
 import type { CallTable } from "./http/known-arguments.ts";
 
-/** The tenant that the client's key belongs to. */
+/** The tenant that the client's API key belongs to. */
 export class Tenant {
   readonly #call: Call;
 
@@ -17,7 +17,7 @@ export class Tenant {
   /**
    * Reads the settings of the tenant.
    *
-   * @throws {@link HttpError} if the server refuses the key.
+   * @throws {@link HttpError} if the server refuses the API key.
    */
   async settings({ signal }: CallOptions = {}): Promise<TenantSettings> {
     return parseTenantSettings(await this.#call("readSettings", { signal }));

@@ -39,7 +39,7 @@ export type ViewKey = ProjectKey & { readonly viewId: string };
 /** Arguments of {@link Views.create}. */
 export type CreateView = ProjectKey & CallOptions & ViewFields & { readonly name: string };
 
-/** Arguments of {@link Views.update}. A field that is left out keeps its value; an empty text removes it. */
+/** Arguments of {@link Views.update}. A field that is left out keeps its value; an empty string clears the field. */
 export type UpdateView = ViewKey & CallOptions & ViewFields;
 
 /** Views: filters of a project's runs that a team saves under a name. */

@@ -8,7 +8,10 @@ import {
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { TapeShipper } from "../workers/host/pool.ts";
 
-/** After this many crashes of workers while they wrote the same run, that run is quarantined. */
+/**
+ * After this many crashes of workers while they wrote the same run, that run is quarantined, which means that it is not
+ * sent again.
+ */
 const maxCrashesOfRun = 2;
 /**
  * After this many crashes that no run explains, the range of the tape (the buffer of recorded runs) that is being sent
@@ -51,7 +54,9 @@ export class CrashIsolation {
   readonly #options: CrashIsolationOptions;
   readonly #crashesByRecord = new Map<number, number>();
   #unexplainedCrashes = 0;
-  /** Whether a worker crashed while it sent the tape. The report of a later worker then does not cover all of it. */
+  /**
+   * Whether a worker crashed while it sent the tape. The report of a later worker then does not cover the whole tape.
+   */
   hasSeenCrash = false;
 
   constructor(tape: Tape, options: CrashIsolationOptions) {

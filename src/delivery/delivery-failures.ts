@@ -9,7 +9,7 @@ import type { Reporter } from "./reporter.ts";
 /** The options that messages about failures mention. */
 type FailureContext = Pick<ResolvedOptions, "endpoint" | "socketPath" | "spoolDir" | "sources">;
 
-/** Reports why records can't be sent, as soon as it is known, and what to do about it. */
+/** Reports why records can't be sent, as soon as the reason is known, and what the user can do about it. */
 export class DeliveryFailures {
   readonly #traffic: SharedTraffic;
   readonly #context: FailureContext;
@@ -62,8 +62,8 @@ export class DeliveryFailures {
   }
 
   /**
-   * Warns once if the server's `/info` has no version. The server may accept runs nevertheless, but
-   * an address of a different service must be noticed.
+   * Warns once if the server's `/info` has no version. The server may still accept runs. But the address may be that of
+   * a different service, and then the user must be told.
    */
   reportUnknownServer(ledger: Ledger, reporter: Reporter): void {
     if (this.#traffic.isServerVersionless && !this.#hasReportedUnknownServer) {

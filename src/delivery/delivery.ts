@@ -85,8 +85,8 @@ const maxPauseMs = 30_000;
 
 /**
  * Sends tapes, the buffers of recorded runs, until the outcome of each record is known, and counts the outcomes. While
- * the server is unavailable, a tape is kept and sent again, round after round. Then its records are dropped only
- * because the queue is full, or when the client ends.
+ * the server is unavailable, a tape is kept and sent again, round after round. In that time its records are dropped
+ * only because the queue is full, or when the client ends.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -127,7 +127,7 @@ export class Delivery {
     return this.#tapesInFlight;
   }
 
-  /** Tapes in flight for which an attempt failed. */
+  /** Tapes in flight for which an attempt to send them failed. */
   get failingTapes(): ReadonlySet<Tape> {
     return this.#failingTapes;
   }
@@ -195,7 +195,7 @@ export class Delivery {
     return this.#settleUndelivered(tape, reason, { refused: [] });
   }
 
-  /** The content of `/info`, once it was read. */
+  /** The content of the server's `/info`; `undefined` until a worker reports it. */
   get serverInfo(): ServerInfo | undefined {
     return this.#server;
   }

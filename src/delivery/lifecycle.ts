@@ -20,8 +20,8 @@ const endListeners = new Set<EndListener>();
 const listenersWaitedFor = new WeakSet<EndListener>();
 
 /**
- * Calls a client when the process ends. Returns a function that removes it again, which may be
- * called twice.
+ * Registers a client that is called when the process ends. Returns a function that unregisters the client; a second
+ * call of that function has no effect.
  */
 export function watchEnd(endListener: EndListener): () => void {
   if (endListeners.size === 0) {
@@ -94,10 +94,9 @@ function onSignal(signal: NodeJS.Signals): void {
 }
 
 /**
- * Counts the listeners of the package signal-exit, which many libraries use. They are not handlers
- * of the program: like ours, they let a signal end the process unless there is another listener.
- * Neither package must mistake the other for such a listener. Versions 3 and 4 store their emitters
- * at these two locations.
+ * Counts the listeners of the package signal-exit, which many libraries use. They are not handlers of the program: like
+ * ours, they let a signal end the process unless there is another listener. Our package and signal-exit must not
+ * mistake each other's listeners for such a listener. Versions 3 and 4 store their emitters at these two locations.
  */
 function countExitHooks(): number {
   const emitters: unknown[] = [

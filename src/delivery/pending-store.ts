@@ -23,7 +23,7 @@ export interface PendingStoreOptions {
  */
 const writeDelayMs = 500;
 /**
- * Approximate bytes that are written in one turn of the event loop, which takes a few milliseconds.
+ * Approximate number of bytes that are written in one turn of the event loop. Writing them takes a few milliseconds.
  */
 const bytesPerTurn = 4_194_304;
 
@@ -40,7 +40,7 @@ export class PendingStore {
   #timer: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
-  /** Creates the store for a client's pending records; `undefined` if it has no spool. */
+  /** Creates the store for a client's pending records; `undefined` if the client has no spool. */
   static create(
     spool: Pick<Spool, "createJournal"> | undefined,
     delivery: Pick<Delivery, "tapesInFlight" | "failingTapes">,

@@ -17,9 +17,9 @@ export const isUnreached = (traffic: SharedTraffic): boolean =>
   (traffic.isUnconnected || traffic.lastFailure?.status !== undefined);
 
 /**
- * Calls `wait` with a promise that resolves when the server was not reached for {@link
- * unreachedLimitMs}, so that the wait can end early. That time begins when a request is first sent: now, if one was
- * sent before, and otherwise when the worker, which may still be starting, sends the first.
+ * Calls `wait` with a promise that resolves when the server was not reached for {@link unreachedLimitMs}, so that the
+ * wait can end early. That time begins now if a request was sent before. Otherwise it begins when the first request is
+ * sent, because the worker that sends it may still be starting.
  */
 export async function waitWhileReachable<T>(
   traffic: SharedTraffic,

@@ -44,7 +44,8 @@ export class Recording implements Recorder, EndListener {
   readonly attachmentBytes: number;
   readonly #options: ResolvedOptions;
   /**
-   * Whether sending is allowed: the variables with the server's address and credentials are valid.
+   * Whether sending is allowed. It is allowed if the environment variables with the server's address and credentials
+   * are valid.
    */
   readonly #isSendingAllowed: boolean;
   readonly #reporter: Reporter;
@@ -174,7 +175,7 @@ export class Recording implements Recorder, EndListener {
     this.#batcher.record(encodeEnd, run);
   }
 
-  /** Records a run in the wire format. A malformed run is counted as `invalid`. */
+  /** Records a run in the wire format. A malformed run is counted as lost with the reason `invalid`. */
   recordWire(operation: Operation, id: unknown, run: unknown): void {
     if (this.#options.enabled && this.#isSampledTrace(readTraceId(id, run))) {
       this.#batcher.record(encodeWire, { operation, id, run, projectName: this.projectName });
@@ -213,7 +214,7 @@ export class Recording implements Recorder, EndListener {
     );
   }
 
-  /** Whether the process, when it ends, does not wait any longer because the server was never reached. */
+  /** Whether a process that ends may stop waiting, because the server was never reached. */
   get #isUnreached(): boolean {
     return !this.#options.sources.has("drainTimeoutMs") && isUnreached(this.#traffic);
   }

@@ -12,7 +12,7 @@ import type { Logger, LossReason } from "../model/stats.ts";
 import type { TruncationReason } from "../tracing/queue/ledger.ts";
 import { NextTurn } from "../model/next-turn.ts";
 
-/** What the diagnostics channels report. The channel of each is named `millrace:<name>`. */
+/** The outcomes that diagnostics channels report. The channel of an outcome is named `millrace:<name>`. */
 export type OutcomeChannel = "delivered" | "rejected" | "dropped" | "spooled" | "retried";
 
 /** Subscribe with node:diagnostics_channel to receive each outcome. */
@@ -24,7 +24,7 @@ const channels: Readonly<Record<OutcomeChannel, Channel>> = {
   retried: channel("millrace:retried"),
 };
 
-/** Descriptions of the reasons for truncated fields, which are counted in `truncated`. */
+/** Log messages for the reasons why fields were truncated. The fields are counted in `truncated`. */
 export const truncationTexts: Readonly<Record<TruncationReason, string>> = {
   field: "A field was truncated at its limit (maxFieldBytes); the rest of the run is sent",
   run: "Fields of a run that exceeded the server's size limit were left out; the rest of the run was delivered",
@@ -95,12 +95,12 @@ export class Reporter {
   }
 
   /**
-   * Reports a loss in the next turn of the event loop, together with others for the same reason. It
-   * is logged then, or after `logRepeatMs`.
+   * Reports a loss in the next turn of the event loop, together with other losses for the same reason. The loss is
+   * logged in that turn, or later if a loss for the same reason was logged within the last `logRepeatMs`.
    *
    * Nothing is reported in this call itself, because a recording call may report a loss when the program's stack is
-   * exhausted. Standard error or a subscriber of a channel, interrupted there, could be left broken
-   * or end the process.
+   * exhausted. If the exhausted stack interrupted a write to standard error or a subscriber of a channel, that stream
+   * or subscriber could be left broken or end the process.
    */
   reportLoss(reason: LossReason, records: number): void {
     this.#reportTurn.request();
@@ -170,7 +170,7 @@ export class Reporter {
     ].join(". ");
   }
 
-  /** Logs unless `kind` was logged within the last `logRepeatMs`. A recording call uses {@link logLater}. */
+  /** Logs unless `kind` was logged within the last `logRepeatMs`. A recording call uses {@link logLater} instead. */
   log(kind: string, message: () => string, level: MessageLevel = "warn"): void {
     if (!isLogged(level, this.#options.logLevel)) {
       return;

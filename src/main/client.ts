@@ -58,7 +58,7 @@ export interface Client extends Resources {}
  * program; records that can't be delivered are counted in {@link (Client:class).stats}. Methods of its resources, such
  * as {@link Resources.projects}, send requests to the server, and throw an {@link SdkError} if they fail.
  *
- * @throws {@link OptionError} an option is unknown or has an invalid value.
+ * @throws {@link OptionError} if an option is unknown or has an invalid value.
  */
 export class Client implements TracingClient {
   /** Internal: runs use this to record themselves. Not for callers. */
@@ -100,7 +100,7 @@ export class Client implements TracingClient {
    * Lists are arrays, and the option `timeoutMs` replaces `signal`. The calls run in a worker thread, which starts at
    * the first call.
    *
-   * @throws {@link WorkerError} by each call: the worker can't start, or it ended during the call.
+   * @throws {@link WorkerError} from each call if the worker can't start, or ends during the call.
    */
   get sync(): SyncResources {
     return this.#sync.resources;
@@ -143,7 +143,8 @@ export class Client implements TracingClient {
   }
 
   /**
-   * Sends everything recorded before the call, and waits for the outcomes until the time limit. The client stays open.
+   * Sends everything recorded before the call, and waits until the outcome of every record is known, but not longer
+   * than the time limit. The client stays open.
    */
   flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
     return rejectUnknownOptions("flush", rest) ?? this.#recording.flush(timeoutMs);

@@ -73,7 +73,7 @@ export interface Api {
 
 /** Settings that differ between a client and the worker thread of `client.sync`. */
 export interface ApiContext extends Pick<HttpOptions, "getAmbientSignal"> {
-  /** Number of worker threads for uploads; 0 uploads from the current thread. */
+  /** Number of worker threads for uploads. If 0, the current thread uploads. */
   readonly uploadThreads: number;
   /** The environment variables of the upload threads. */
   readonly env: Readonly<Record<string, string>>;

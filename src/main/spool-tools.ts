@@ -12,7 +12,7 @@ import type { ClientOptions } from "./client.ts";
 import { Recording } from "../delivery/recording.ts";
 import { consoleLogger } from "../delivery/reporter.ts";
 
-/** The state of a file in a spool's folder. */
+/** The state of a file in the folder of a spool, which stores records of runs on disk until they are sent. */
 export type SpoolFileState =
   /** The file belongs to a running client. */
   | "owned"
@@ -29,7 +29,7 @@ export interface SpoolFile {
   readonly path: string;
   readonly state: SpoolFileState;
   readonly bytes: number;
-  /** Number of readable records. */
+  /** Number of readable records. A record is the start or the end of a run. */
   readonly records: number;
   /** The parts of the file that can't be read. */
   readonly faults: readonly SpoolFault[];
@@ -40,7 +40,10 @@ export interface SpoolFile {
 export type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
 export type { RefusedRun } from "../model/records/shipping.ts";
 
-/** A part of a spool file that can't be read: what is wrong with it, and at which byte it begins. */
+/**
+ * A part of a spool file that can't be read, and at which byte it begins. It is `damaged`, was not written completely
+ * (`torn`), or was written by a newer version.
+ */
 export interface SpoolFault {
   readonly is: "damaged" | "torn" | "newer";
   readonly at: number;
@@ -124,7 +127,7 @@ export interface ReplayOptions extends Omit<ClientOptions, "spoolDir" | "enabled
   readonly deadLetters?: boolean;
 }
 
-/** Counts of a folder's records by outcome. */
+/** How many of a folder's records were delivered, refused by the server, lost, or left on disk. */
 export interface ReplayResult {
   readonly delivered: number;
   /** Number of records that the server refused. They become dead letters again. */
@@ -139,8 +142,8 @@ export interface ReplayResult {
  * Sends the records in a spool's folder, including dead letters, and returns their counts by outcome. Files of running
  * clients are left unchanged. Records that the server refuses again become dead letters again.
  *
- * @throws `OptionError` an option has an invalid value.
- * @throws `Error` the folder belongs to another user, or every user can write to it.
+ * @throws `OptionError` if an option has an invalid value.
+ * @throws `Error` if the folder belongs to another user, or every user can write to it.
  * @throws the file system's error if the folder can't be read or written.
  */
 export async function replaySpool({
@@ -158,7 +161,7 @@ export async function replaySpool({
   if (sendingProblem !== undefined) {
     throw new OptionError(sendingProblem);
   }
-  // An environment variable that disables tracing must not prevent sending records from earlier.
+  // An environment variable that disables tracing must not prevent sending records that were stored earlier.
   const options = { ...resolved, enabled: true };
   if (deadLetters) {
     await requeueDeadLetters(clientOptions.spoolDir);

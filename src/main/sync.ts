@@ -81,8 +81,8 @@ export class SyncClient {
 
   #startWorker(): BlockingWorker {
     const { options, headers } = this.#init;
-    // These options may be functions, which can't be sent to a worker. The worker records no runs, so it does not need
-    // them.
+    // The options replaced here may be functions, which can't be sent to a worker. The worker records no runs, so it
+    // does not need these options.
     const cloneableOptions = {
       ...options,
       hideInputs: false,

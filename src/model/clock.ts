@@ -1,13 +1,13 @@
 import { performance as ownPerformance } from "node:perf_hooks";
 
-/** Returns whole microseconds since the Unix epoch. May step back when the system clock does. */
+/** Returns whole microseconds since the Unix epoch. The time can go back when the system clock is set back. */
 export type Clock = () => number;
 
 /** Time sources of a clock, both in milliseconds. */
 export interface ClockSources {
   /** Returns the wall-clock time since the Unix epoch. */
   readonly now: () => number;
-  /** Returns the time since any fixed moment, with a fraction. It never steps back. */
+  /** Returns the time since an arbitrary fixed moment, including fractions of a millisecond. It never goes back. */
   readonly monotonic: () => number;
   /**
    * Whether `now` is the original system clock. A replacement, such as fake timers, can be set at
@@ -43,7 +43,7 @@ export function createClock({ now, monotonic, isSystemClock }: ClockSources): Cl
     }
     const wallMs = now();
     wallReadAt = isSystemClock() ? elapsed : Number.NaN;
-    // Before the first anchor `currentMs` is NaN, which fails this comparison and so counts as drift.
+    // Before the first anchor is set, `currentMs` is NaN and this comparison is false, so that an anchor is set.
     if (Math.abs(currentMs - wallMs) <= driftLimitMs) {
       return Math.floor(currentMs * 1_000);
     }

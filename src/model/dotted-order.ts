@@ -4,19 +4,19 @@ import { isUuid } from "./ids.ts";
 /** Length of a timestamp: `YYYYMMDDTHHMMSS` + six digits + `Z` (docs/wire.md, "Dotted order"). */
 export const stampLength = 22;
 export const uuidLength = 36;
-/** Length of the part of a timestamp up to its seconds. */
+/** Length of the beginning of a timestamp that contains the date and the time to the second: `YYYYMMDDTHHMMSS`. */
 const secondLength = 15;
 const segmentLength = stampLength + uuidLength;
 const stampPattern = /^\d{8}T\d{12}Z$/;
 
-/** One level of a run's ancestry. */
+/** One segment of a dotted order: the start time and the id of a run or of one of its ancestors. */
 export interface DottedOrderSegment {
   /** The start time, in the format `20261121T101112345678Z`. */
   readonly stamp: string;
   readonly runId: string;
 }
 
-/** A run's ancestry, root first. */
+/** A parsed dotted order: the ancestors of a run, the root first, and the run itself. */
 export interface DottedOrder {
   readonly segments: readonly DottedOrderSegment[];
   readonly traceId: string;
@@ -83,7 +83,7 @@ let parsedSecondMicros = Number.NaN;
 export function stampToMicros(stamp: string): number {
   const second = stamp.slice(0, secondLength);
   if (second !== parsedSecond) {
-    // Check the fraction too: 24:00:00 is a valid time, anything later in that hour is not.
+    // Parse the milliseconds too: 24:00:00 is a valid time, but a later time in that hour is not.
     const millis = Date.parse(stampToIso(stamp).slice(0, 23) + "Z");
     parsedSecondMicros = (millis - Number(stamp.slice(secondLength, secondLength + 3))) * 1_000;
     parsedSecond = stamp.startsWith("24", 9) ? "" : second;
@@ -128,7 +128,10 @@ const threeDigitBytes = Int32Array.from(threeDigits, (digits) =>
   Buffer.from(`${digits}Z`, "latin1").readInt32LE(),
 );
 
-/** Returns the microseconds within the second, and updates the cached text of that second. */
+/**
+ * Returns the number of microseconds since the beginning of the second that contains `micros`. Also updates the cached
+ * text of that second.
+ */
 function updateCachedSecond(micros: number): number {
   const second = Math.floor(micros / 1_000_000);
   if (second !== cachedSecond) {
@@ -136,7 +139,8 @@ function updateCachedSecond(micros: number): number {
     cachedPrefixBytes.write(isoText.replaceAll(/[-:]/g, ""), "latin1");
     // Converting from bytes creates one flat string.
     cachedPrefix = cachedPrefixBytes.toString("latin1");
-    // The text is ASCII, so neither number is a NaN, whose bits could change on the way through a JavaScript number.
+    // The text is ASCII, so neither number is a NaN. The bits of a NaN could change when it is stored as a JavaScript
+    // number.
     cachedFirstDouble = cachedPrefixBytes.readDoubleLE(0);
     cachedLastDouble = cachedPrefixBytes.readDoubleLE(secondLength - 8);
     cachedSecond = second;

@@ -237,7 +237,7 @@ export const endpoints = {
     path: "/annotation-queues/:id/size",
     action: "read size of annotation queue",
   },
-  /** `id` is the id of a run. */
+  /** The path parameter `id` is the id of a run. */
   listQueuesOfRun: {
     method: "GET",
     path: "/annotation-queues/:id/queues",
@@ -282,8 +282,8 @@ export const endpoints = {
   },
 
   /**
-   * Only Millrace's server has this endpoint, which it announces as `examples_check_enabled` in
-   * `/info`.
+   * Only Millrace's server has this endpoint. The server announces it in the response of `/info` with the flag
+   * `examples_check_enabled`.
    */
   checkExamples: {
     method: "POST",

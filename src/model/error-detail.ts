@@ -1,14 +1,16 @@
 import { toPrintable } from "./printable-text.ts";
 
-/** Maximum length of the server's reasons in an error message, in UTF-16 code units. */
+/**
+ * Maximum total length of the reasons that are copied from an error response to an error message, in UTF-16 code units.
+ */
 const detailLimit = 1_000;
 /** Maximum length of the excerpt of a response that is not JSON, such as a proxy's web page. */
 const excerptLimit = 200;
 
 /**
- * Extracts the reasons from an error response: the texts of `detail`, `error` and `details`
- * (docs/wire.md). The rest of the body is ignored: a server that validates may repeat the data that
- * it received.
+ * Extracts the reasons from an error response: the texts of `detail`, `error` and `details` (docs/wire.md). The rest of
+ * the body is ignored, because it can contain the data of the request: servers may repeat that data in validation
+ * errors.
  */
 export const extractDetail = (body: string): string => toPrintable(extractReasons(body));
 
@@ -31,7 +33,7 @@ export function extractDetailLines(body: string): readonly string[] {
     : [];
 }
 
-/** Reads a string, or an array of strings and of `{ loc, msg }`. */
+/** Returns the texts of a string, or of an array of strings and objects `{ loc, msg }`. */
 function readTexts(detail: unknown): readonly string[] {
   if (typeof detail === "string") {
     return [detail];

@@ -35,8 +35,8 @@ export abstract class SdkError extends Error {
   readonly requestId: string | undefined;
 
   constructor(message: string, options: SdkErrorOptions = {}) {
-    // Each text from a server was already converted to one line (see `extractDetail`), so the remaining line breaks are
-    // part of the message.
+    // Each text from a server was already converted to one line (see `extractDetail`), so the line breaks in `message`
+    // were added by this package.
     super(
       message
         .split("\n")
@@ -78,7 +78,7 @@ export interface HttpErrorInit extends SdkErrorOptions {
 export class HttpError extends SdkError {
   readonly code: ErrorCode = "HTTP";
   readonly status: number;
-  /** The server's reason; empty if it gave none. */
+  /** The reason for the failure, as the server gives it; empty if it gives none. */
   readonly detail: string;
   override readonly retryable: boolean;
 
@@ -96,12 +96,12 @@ export class NotFoundError extends HttpError {
   override readonly code = "NOT_FOUND";
 }
 
-/** The request conflicts with existing data, such as a name that is taken: status 409. */
+/** The request conflicts with existing data, such as a name that already exists: status 409. */
 export class ConflictError extends HttpError {
   override readonly code = "CONFLICT";
 }
 
-/** The account's quota is used up, as LangSmith reports it. Never retried. */
+/** The server reports, in LangSmith's format, that the account's quota is used up. Never retried. */
 export class InsufficientQuotaError extends HttpError {
   override readonly code = "INSUFFICIENT_QUOTA";
   override readonly retryable = false;
@@ -148,14 +148,14 @@ export interface IncompleteErrorInit extends SdkErrorOptions {
 }
 
 /**
- * A call that consists of several requests failed after some of them succeeded. The error lists
- * what was done; its `cause` is the reason.
+ * A call that consists of several requests failed after some of them succeeded. The error lists what was done. Its
+ * `cause` is the failure.
  */
 export class IncompleteError extends SdkError {
   readonly code = "INCOMPLETE";
-  /** Ids that were created, changed or deleted, in the order of the call. */
+  /** Ids of the resources that the call created, changed or deleted, in the order in which they were passed. */
   readonly doneIds: readonly string[];
-  /** Ids that were sent without a successful response. All other ids were not sent. */
+  /** Ids in requests that got no successful response. Ids that are neither here nor in `doneIds` were not sent. */
   readonly openIds: readonly string[];
   /** The dataset that the call created. */
   readonly datasetId: string | undefined;
@@ -190,8 +190,8 @@ export class UploadError extends SdkError {
 }
 
 /**
- * The worker thread of `client.sync` could not start, or ended during the call. The next call
- * starts a new one.
+ * The worker thread of `client.sync` could not start, or ended during the call. The next call starts a new worker
+ * thread.
  */
 export class WorkerError extends SdkError {
   readonly code = "WORKER";
@@ -218,8 +218,8 @@ export const errorClasses: readonly (new (...args: never[]) => SdkError)[] = [
 ];
 
 /**
- * Whether a status is final, as LangSmith uses statuses, so that sending the same request again is pointless: 400 to
- * 407, 409, and 410, which means that the address no longer exists.
+ * Whether sending the same request again is pointless after a response with this status. LangSmith uses 400 to 407, 409
+ * and 410 in this way; 410 means that the address no longer exists.
  */
 export const isFinalStatus = (status: number): boolean =>
   (status >= 400 && status <= 407) || status === 409 || status === 410;
@@ -227,12 +227,15 @@ export const isFinalStatus = (status: number): boolean =>
 const temporaryStatuses = new Set([408, 425, 429]);
 
 /**
- * Whether the same call may succeed later. It can't after a redirect, because redirects are not
- * followed, or after most 4xx statuses, including those that {@link isFinalStatus} does not list
- * (413, 422, ...), because they concern the request itself.
+ * Whether the same call may succeed later. It can't after a redirect, because redirects are not followed. It also can't
+ * after most 4xx statuses, because they concern the request itself; these include statuses that {@link isFinalStatus}
+ * does not list, such as 413 and 422.
  */
 const mayBeTemporary = (status: number): boolean => status >= 500 || temporaryStatuses.has(status);
 
-/** Whether a response reports that the account's quota is used up: status 402 or 429 and the code in the body. */
+/**
+ * Whether a response reports that the account's quota is used up: its status is 402 or 429, and its body contains the
+ * error code `insufficient_quota`.
+ */
 export const isInsufficientQuota = (status: number, body: string): boolean =>
   (status === 402 || status === 429) && body.includes("insufficient_quota");

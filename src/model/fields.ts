@@ -1,10 +1,7 @@
 import { ResponseError } from "./errors.ts";
 import type { KeyValues } from "./run.ts";
 
-/**
- * Creates the error for a successful response with unexpected content. `fault` says what is wrong
- * with it.
- */
+/** Creates the error for a successful response with unexpected content. `fault` says what is wrong with the content. */
 export const createUnexpectedResponseError = (subject: string, fault: string): ResponseError =>
   new ResponseError(
     `The server's response is not a valid ${subject}: ${fault}. Check that the endpoint is the address of the API, and that the versions of client and server are compatible: "npx millrace doctor" checks both`,

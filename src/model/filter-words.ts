@@ -13,7 +13,7 @@ export interface FilterFunction {
   /** An example of the function's syntax, shown in the help. */
   readonly form: string;
   readonly doc: string;
-  /** Whether its arguments are other filters (`and`, `or`, `not`) rather than a field and a value. */
+  /** Whether the function's arguments are other filters (`and`, `or`, `not`) rather than a field and a value. */
   readonly combines: boolean;
 }
 
@@ -29,7 +29,10 @@ export interface FilterField {
   /** A description of the field's values. */
   readonly values: string;
   readonly doc: string;
-  /** Which kind of value from a project's runs is suggested; `null` if none is collected. */
+  /**
+   * The kind of values that are suggested for the field. They are collected from a project's runs; `null` if none are
+   * collected.
+   */
   readonly words: ValueKind | null;
 }
 

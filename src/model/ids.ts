@@ -3,8 +3,8 @@ import { ValidationError } from "./errors.ts";
 const uuidPattern = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 
 /**
- * Whether a value is a UUID of any version: the ids of runs that were received as OpenTelemetry
- * spans may be any 16 bytes.
+ * Whether a value is a UUID. Any version is accepted, because the id of a run that was received as an OpenTelemetry
+ * span can be any 16 bytes.
  */
 export const isUuid = (value: unknown): value is string =>
   typeof value === "string" && uuidPattern.test(value);

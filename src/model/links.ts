@@ -5,8 +5,8 @@ import type { PromptPath } from "./resources/prompt-identifier.ts";
 // This file creates the URLs of pages of the UI.
 
 /**
- * Derives the base URL of the UI from the API endpoint: without the path of the API, and without
- * `api.` at the beginning of the host name or after a region (`eu.api.`).
+ * Derives the base URL of the UI from the API endpoint. Removes the API's path, such as `/api/v1`, and `api.` at the
+ * beginning of the host name or after a region (`eu.api.`).
  */
 export function toUiUrl(endpoint: string): string {
   const url = new URL(endpoint);
@@ -83,9 +83,7 @@ const shownHashLength = 8;
 
 /** The prompt or commit that a page shows. */
 export interface PromptPage extends PromptPath {
-  /**
-   * The commit's hash or its first characters. Without it, the URL is that of the prompt itself.
-   */
+  /** The commit's hash or its first characters. If absent, the page shows the prompt itself. */
   readonly commitHash?: string | undefined;
 }
 

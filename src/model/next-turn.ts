@@ -1,12 +1,11 @@
 /**
  * Runs an action in the next turn of the event loop, once for all requests before that turn.
  *
- * A call that records a run starts its follow-up work (sending, timers, log messages) in this way.
- * The program may make that call when its call stack is exhausted, so that any function call can
- * throw a RangeError, but a turn begins with an empty stack. The turn is requested with
- * `setImmediate`, because Node then makes the calls that need the most stack before it changes its
- * queue. An interrupted `setTimeout` could leave Node's timer lists inconsistent, and then timers of
- * the program would never fire.
+ * A call that records a run starts its follow-up work (sending, timers, log messages) in this way. The program may make
+ * that call when its call stack is almost exhausted. Any function call can then throw a RangeError, whereas a new turn
+ * begins with an empty stack. The turn is requested with `setImmediate`, because Node makes the calls that need the
+ * most stack before it changes the queue of immediates, so that an interruption leaves the queue intact. An interrupted
+ * `setTimeout` could leave Node's timer lists inconsistent, and then timers of the program would never fire.
  */
 export class NextTurn {
   readonly #action: () => void;
@@ -17,7 +16,10 @@ export class NextTurn {
     this.#action = action;
   }
 
-  /** Requests the action. A request that was made with fake timers does not block a later one. */
+  /**
+   * Requests the action. A request made while fake timers were installed does not block a later request with real
+   * timers.
+   */
   request(): void {
     if (this.#immediate === undefined || this.#requestedWith !== setImmediate) {
       this.#immediate = setImmediate(() => {

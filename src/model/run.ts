@@ -28,7 +28,9 @@ export const payloadFields = [
 /** One of {@link payloadFields}. */
 export type PayloadField = (typeof payloadFields)[number];
 
-/** `post` is the first record of a run, `patch` a later record that completes it. */
+/**
+ * A record is the start or end of a run. `post` is a run's first record, `patch` a later record that completes the run.
+ */
 export type Operation = "post" | "patch";
 
 /** Free-form JSON objects: inputs, outputs, metadata. */

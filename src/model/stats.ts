@@ -2,8 +2,8 @@ import type { ErrorCode } from "./errors.ts";
 import type { ServerInfo } from "./resources/server-info.ts";
 
 /**
- * Why a record was not delivered. Every lost record is counted under exactly one reason. docs/delivery.md says when
- * each applies.
+ * Why a record (the start or end of a run) was not delivered. Every lost record is counted under exactly one reason.
+ * docs/delivery.md says when each reason applies.
  */
 export const lossReasons = [
   "queueFull",
@@ -83,8 +83,8 @@ export interface ClientStats {
   /** The records in `rejected` and `dropped`, by reason. A reason that never occurred has the count 0. */
   readonly lost: Readonly<Record<LossReason, number>>;
   /**
-   * Traces that were not recorded because of sampling, one for each root or remote parent. They do
-   * not count as accepted.
+   * Traces that were not recorded because of sampling, counted once for each root run or remote parent. They are not
+   * included in `accepted`.
    */
   readonly sampledOut: number;
   /**
@@ -102,11 +102,11 @@ export interface ClientStats {
   /** Warnings by kind, such as `malformedHeaders`. */
   readonly warnings: Readonly<Record<string, number>>;
   /**
-   * The last failure of a request. Available immediately and kept afterwards; absent if no request
-   * failed.
+   * The last failure of a request. It is set as soon as a request fails, and stays set after later successes; absent if
+   * no request failed.
    */
   readonly lastFailure?: DeliveryFailure;
-  /** The content of `/info`; absent until it was read. */
+  /** The server's response to `GET /info`; absent until it was read. */
   readonly server?: ServerInfo;
 }
 
@@ -126,15 +126,15 @@ export interface FlushCount {
  */
 export interface FlushResult extends FlushCount {
   /**
-   * The same counts in runs. A run is counted once, by its start. The loss of an end shows only in
-   * the counts of records.
+   * The same counts, but of runs instead of records. A run is counted once, by its start. If only the end of a run is
+   * lost, only the counts of records show the loss.
    */
   readonly runs: FlushCount;
 }
 
 /**
- * Receives log messages, which never contain keys, inputs or outputs. `warn` also receives messages
- * of levels without a function.
+ * Receives log messages, which never contain API keys, inputs or outputs. Messages of a level for which the logger has
+ * no function go to `warn`.
  */
 export interface Logger {
   warn(message: string): void;

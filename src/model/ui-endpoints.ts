@@ -6,7 +6,7 @@ import type { Endpoint } from "./endpoints.ts";
  */
 export const uiEndpoints = {
   readTrace: { method: "GET", path: "/ui/traces/:id", action: "read trace" },
-  /** `id` is the id of a run. */
+  /** The path parameter `id` is the id of a run. */
   readTraceRun: { method: "GET", path: "/ui/trace-runs/:id", action: "read run" },
 
   readFilterWords: {

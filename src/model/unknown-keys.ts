@@ -9,8 +9,8 @@ export interface UnknownKey {
 }
 
 /**
- * A table of all keys of an options type, including each member of a union. A missing or additional
- * key does not compile.
+ * A table of all keys of an options type, including the keys of each member of a union. A table with a missing or
+ * additional key does not compile.
  */
 export type KeyTable<Options> = {
   readonly [Name in Options extends unknown ? keyof Options & string : never]-?: unknown;
@@ -55,7 +55,7 @@ export interface KeyCheck {
 /**
  * Throws if an object has an unknown key. Values that are not objects pass.
  *
- * @throws the error class of the check.
+ * @throws an error of the class `error`.
  */
 export function checkKeys<Options>(
   value: Options,
@@ -69,9 +69,9 @@ export function checkKeys<Options>(
 }
 
 /**
- * Our names for each name that users of the LangSmith client and of its wire types may expect. If an
- * entry lists several of our names, the first one that the call accepts is suggested. Names that
- * differ only in case, underscores or the plural need no entry.
+ * For each name that users of the LangSmith client and of its wire types may expect: our names for the same thing. If
+ * an entry lists several of our names, the first one that the call accepts is suggested. Names that differ only in
+ * case, underscores or the plural need no entry.
  */
 const expectedNames: Readonly<Record<string, readonly string[]>> = {
   // Options of the LangSmith client, and our options for the same purpose.
@@ -110,7 +110,8 @@ const expectedNames: Readonly<Record<string, readonly string[]>> = {
   sessionId: ["projectId", "projectIds"],
   sessionName: ["projectName", "projectNames"],
   parent_run: ["parent"],
-  // Names that it uses in calls about datasets, examples, feedback and prompts, and our names for the same.
+  // Names that the LangSmith client uses in calls about datasets, examples, feedback and prompts, and our names for the
+  // same.
   data_type: ["dataType"],
   datasetName: ["name"],
   exampleIds: ["ids"],

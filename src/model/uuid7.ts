@@ -39,10 +39,10 @@ export interface Uuid7Generator {
 }
 
 /**
- * Creates a generator of version 7 UUIDs (RFC 9562) that are ordered within the process, even if
- * the clock stands still or steps back: 48 bits of milliseconds, then a 32-bit counter that starts
- * at a random value in each millisecond and increases by random steps, then 42 new random bits. The
- * time of each id comes from `now`, or from a caller who already has it.
+ * Creates a generator of version 7 UUIDs (RFC 9562) that are ordered within the process, even if the clock stands still
+ * or steps back. An id consists of 48 bits of milliseconds, a 32-bit counter that starts at a random value in each
+ * millisecond and increases by random steps, and 42 new random bits. The time of each id comes from `now`, or is passed
+ * by a caller that already knows the time.
  */
 export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Generator {
   const pool = Buffer.alloc(poolBytes);
@@ -105,8 +105,8 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
     if (id !== lastId) {
       return false;
     }
-    // Copy eight bytes at a time as a 64-bit float. The text is ASCII, so none of the floats is a NaN, whose bits could
-    // change on the way through a JavaScript number.
+    // Copy eight bytes at a time as a 64-bit float. The text is ASCII, so none of the floats is a NaN. The bits of a
+    // NaN could change when it is stored as a JavaScript number.
     for (let i = 0; i < 32; i += 8) {
       view.setFloat64(offset + i, idView.getFloat64(i, true), true);
     }

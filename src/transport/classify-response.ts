@@ -11,7 +11,7 @@ export interface ErrorResponse {
   readonly isQuotaExceeded: boolean;
   /** The wait that the server requested with `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** Whether the response concerns the server, not the request: it is unavailable or overloaded. */
+  /** Whether the server is unavailable or overloaded, so that the same request may succeed later. */
   readonly isUnavailable: boolean;
   /** Whether the server refused the request without processing it. */
   readonly isUnprocessed: boolean;

@@ -3,12 +3,12 @@ import type { Requester } from "./requester.ts";
 import type { Connection } from "../model/options/connection.ts";
 import { omitUndefined } from "../model/fields.ts";
 
-/** The value that undici takes for responses of any size. */
+/** The value with which undici's size limit allows responses of any size. */
 const unlimited = -1;
 
 /**
- * Kind of responses. The size of a response that is read as a whole is limited; a stream is not,
- * because it is never in memory at once.
+ * How responses are read. A response that is read as a whole has a size limit. A streamed response has none, because it
+ * is never in memory as a whole.
  */
 export type PoolKind = "whole" | "stream";
 
@@ -33,8 +33,8 @@ export class ConnectionPools {
   }
 
   /**
-   * Returns the requester for the client's own server, or for another server, given by its base
-   * address. Other servers do not get the key.
+   * Returns the requester for the client's own server, or for another server, given by its base address. Other servers
+   * do not get the API key.
    *
    * @throws {@link SdkError} if the connection can't be set up.
    */
@@ -54,8 +54,8 @@ export class ConnectionPools {
   }
 
   /**
-   * Settings for another server: credentials are sent only to the client's own server; trusted
-   * authorities and proxies apply to all servers.
+   * Returns the settings for a server. Credentials are sent only to the client's own server. Trusted authorities and
+   * proxies apply to all servers.
    */
   #createConnection(server: string | undefined): Connection {
     if (server === undefined) {

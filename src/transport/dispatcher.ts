@@ -47,8 +47,9 @@ export function createDispatcher(
 }
 
 /**
- * Whether undici works here. Bun replaces the package by an implementation without `request`, and undici itself, which
- * the published SDK contains, relies on sockets of Node.
+ * Whether undici works in this runtime. It does not work in Bun: Bun replaces the package `undici` by an implementation
+ * without `request`. The original undici, which the published SDK contains, does not work there either, because it
+ * relies on Node's sockets.
  */
 const canUseUndici = (): boolean => process.versions["bun"] === undefined;
 

@@ -36,9 +36,9 @@ export const isUnsent = (failure: unknown): boolean =>
   collectFacts(failure).codes.some((code) => connectCodes.has(code));
 
 /**
- * Converts a failed request to an error of this package. The property `data` is removed from the
- * failure and its causes: a parser keeps there what it could not read in a response, which may be
- * our own request with the key, sent back.
+ * Converts a failed request to an error of this package. The property `data` is removed from the failure and its
+ * causes: an HTTP parser stores there the part of a response that it could not parse. That part may be our own request
+ * with the API key, if the server sent the request back.
  */
 export function toError(
   action: string,

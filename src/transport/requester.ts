@@ -8,13 +8,13 @@ import type { HttpResponse, StreamedResponse } from "./response.ts";
 import { reportProgress } from "./transport.ts";
 import type { StreamedBody, Transport, TransportResponse } from "./transport.ts";
 
-/** A request to one server. Base address, key and timeout are added to it. */
+/** A request to one server. The requester adds the base address, the API key and the timeout. */
 export interface HttpRequest extends Pick<Endpoint, "method" | "path"> {
   readonly body?: Uint8Array | StreamedBody;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends requests to one server, all with the same address, key and timeout. */
+/** Sends requests to one server, all with the same address, API key and timeout. */
 export class Requester {
   readonly #dispatcher: Transport;
   readonly #timeoutMs: number;
@@ -37,17 +37,18 @@ export class Requester {
     this.#secrets = collectSecrets(connection);
   }
 
-  /** Replaces the key and other secrets in a text from the server, which may repeat what it received. */
+  /**
+   * Replaces the API key and other secrets in a text from the server, because the server may repeat what it received.
+   */
   hideSecrets(text: string): string {
     return this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
   }
 
   /**
-   * Sends a request and reads the whole response within `timeoutMs`. For a streamed body,
-   * `timeoutMs` applies to each of its chunks, and to the response after the body was sent.
-   * Redirects are not followed, because the key would be sent along. Throws if no response began.
-   * If the body of a response breaks off, the response is returned without it, because the status
-   * is known.
+   * Sends a request and reads the whole response within `timeoutMs`. If the request has a streamed body, `timeoutMs`
+   * applies to each chunk of the body, and then to the response. Redirects are not followed, because the API key would
+   * be sent to the new address. Throws if no response began. If the body of a response breaks off, the response is
+   * returned without its body, because the status is known.
    */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     return this.#sendAndRead(request, signal, async (head, body) => {
@@ -103,9 +104,9 @@ export class Requester {
   }
 
   /**
-   * Sends a request and waits at most `timeoutMs` for the response to begin. The rest is read as a
-   * stream, each chunk within `timeoutMs`. Otherwise like {@link Requester.request}. The caller
-   * must read or cancel the body.
+   * Sends a request and waits at most `timeoutMs` for the response to begin. The response's body is then read as a
+   * stream, each chunk within `timeoutMs`. Otherwise like {@link Requester.request}. The caller must read or cancel the
+   * body.
    */
   async open(request: HttpRequest, signal: AbortSignal): Promise<StreamedResponse> {
     signal.throwIfAborted();
@@ -158,7 +159,7 @@ export class Requester {
         reportProgress(body.open(), () => deadline.restart()),
         { objectMode: false },
       ),
-      // The deadline above applies instead: undici's timeout does not account for a body that is read slowly.
+      // `deadline` limits the wait instead: undici's timeout does not account for a request body that is read slowly.
       headersTimeout: 0,
     });
   }
@@ -207,7 +208,7 @@ function createDeadline(timeoutMs: number, signal: AbortSignal): Deadline {
  */
 const minSecretLength = 8;
 
-/** Credentials: the key and the extra headers, which may be tokens. */
+/** Returns the secrets: the API key and the values of the extra headers, which may be tokens. */
 const collectSecrets = ({ apiKey = "", headers = {} }: Connection): readonly string[] =>
   [apiKey, ...Object.values(headers)].filter(({ length }) => length >= minSecretLength);
 

@@ -24,7 +24,7 @@ export interface RetryPolicy extends RetryWaits {
    */
   readonly random?: (() => number) | undefined;
   /**
-   * Waits. Must reject when `signal` aborts.
+   * Waits for `delayMs`. Must reject when `signal` aborts.
    * @defaultValue a timer that keeps the process alive
    */
   readonly wait?: ((delayMs: number, signal: AbortSignal) => Promise<unknown>) | undefined;
@@ -32,7 +32,7 @@ export interface RetryPolicy extends RetryWaits {
 
 /** When to repeat an operation. */
 export interface RetryConditions {
-  /** Ends the waits. No attempt begins after it was aborted. */
+  /** Ends the waits when it is aborted. No attempt begins afterwards. */
   readonly signal: AbortSignal;
   /** Whether an attempt that failed with `error` may be repeated. */
   readonly canRetry: (error: Error) => boolean;
@@ -42,7 +42,7 @@ export interface RetryConditions {
 
 /**
  * Calls `attempt` until it resolves, fails for good, or has been called as often as the policy allows. Uploads, API
- * calls and the sending of runs all retry with this function and nothing else does, so that retries never multiply.
+ * calls and the sending of runs retry only with this function, so that their retries never multiply.
  *
  * @param attempt - called with the number of the attempt, from 1
  * @throws what the last attempt threw, or the reason of the signal.
@@ -55,7 +55,8 @@ export function withRetries<Result>(
   const { attempts, random = Math.random, wait = waitReferenced } = policy;
   return pRetry(attempt, {
     retries: attempts - 1,
-    // p-retry itself does not wait: its longest wait has no jitter, and it does not support Retry-After.
+    // `onFailedAttempt` waits instead of p-retry, because the longest wait of p-retry has no jitter, and p-retry does
+    // not support Retry-After.
     minTimeout: 0,
     signal,
     shouldRetry: ({ error }) => !signal.aborted && canRetry(error),
@@ -107,8 +108,8 @@ export function computeWaitMs(
 }
 
 /**
- * Converts the value of `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), to
- * milliseconds; never negative.
+ * Converts the value of `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), to milliseconds; never negative.
+ * Returns `undefined` if the value is missing or invalid.
  */
 export function parseRetryAfter(value: string | undefined, now: number): number | undefined {
   const text = value?.trim() ?? "";

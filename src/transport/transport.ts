@@ -24,7 +24,7 @@ export interface TransportResponse {
  */
 export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>;
-  /** Closes its connections and aborts requests in flight. */
+  /** Closes all connections and aborts requests in flight. */
   destroy(): Promise<void>;
 }
 

@@ -9,9 +9,12 @@ import type { Checkpoint } from "../model/resources/upload.ts";
 const format = 1;
 /** Shortest time between two writes, in milliseconds. */
 const minWriteIntervalMs = 250;
-/** A slot is a multiple of this size, so that writing one slot never touches a disk block of the other. */
+/**
+ * Size of a disk block in bytes. The file has two slots, each for one record of the upload's position. The size of a
+ * slot is a multiple of a block, so that writing one slot never touches a block of the other slot.
+ */
 const blockBytes = 4_096;
-/** Bytes reserved in a slot for the members of the record other than target and source. */
+/** Bytes reserved in a slot for all members of its record other than `target` and `source`. */
 const variableBytes = 512;
 
 /** How far an upload has got, and digests of the first and the last row, which identify its source. */
@@ -44,12 +47,12 @@ export interface CheckpointOptions {
  * same time.
  */
 export class CheckpointFile {
-  /** The position that an earlier upload reached; `undefined` without one. */
+  /** The position that an earlier upload reached; `undefined` if there was no earlier upload. */
   readonly position: CheckpointPosition | undefined;
   readonly #checkpoint: Checkpoint;
   readonly #options: CheckpointOptions;
   #pendingPosition: CheckpointPosition | undefined;
-  /** The position written last; `undefined` once it is the only record in the file. */
+  /** The position that was written last, if the other slot may still hold an older record; otherwise `undefined`. */
   #writtenPosition: CheckpointPosition | undefined;
   #writing: Promise<void> | undefined;
   #wroteAt = Number.NEGATIVE_INFINITY;
@@ -68,7 +71,11 @@ export class CheckpointFile {
     this.position = stored?.position;
   }
 
-  /** Opens a checkpoint. @throws {@link ValidationError} the file can't be read, or belongs to another upload. */
+  /**
+   * Opens a checkpoint.
+   *
+   * @throws {@link ValidationError} if the file can't be read, or belongs to another upload.
+   */
   static async open(
     checkpoint: string | Checkpoint,
     options: CheckpointOptions,
@@ -119,7 +126,7 @@ export class CheckpointFile {
       this.#writtenPosition = isLast ? undefined : position;
       this.#freeSlot = isLast || this.#freeSlot === 0 ? 1 : 0;
     } catch (error) {
-      // The upload continues. Only the position for resuming it later is lost, and that is reported.
+      // The upload continues. The loss of the position, from which a later upload would resume, is reported.
       if (!this.#isBroken) {
         this.#isBroken = true;
         this.#options.onFault(
@@ -223,14 +230,14 @@ async function readPosition(
 const decodeSlot = (bytes: Buffer): string => bytes.toString().replaceAll("\u0000", "").trim();
 
 /**
- * Largest size of a slot that is tried, in blocks. A path has at most 4,096 bytes, and each takes up to six bytes as
- * JSON.
+ * Largest size of a slot that is tried, in blocks. The record contains a path of at most 4,096 bytes, and each byte of
+ * the path takes up to six bytes as JSON.
  */
 const maxSlotBlocks = 16;
 
 /**
- * Returns the record with the most rows. A file is either one record without slots, or has two slots, each of which
- * holds a record or is empty.
+ * Returns the record that counts the most completed rows. A file is either one record without slots, or has two slots,
+ * each of which holds a record or is empty.
  */
 function findLatestRecord(
   bytes: Buffer,

@@ -19,16 +19,19 @@ import type { UploadWorkerData } from "./upload-pool.ts";
 /** Constructor arguments of {@link ChunkWork}. */
 export interface ChunkWorkInit {
   readonly call: Call;
-  /** Sends a tape, which is a buffer, of encoded runs. */
+  /** Sends a tape, the buffer of encoded runs. */
   readonly shipRuns: (task: ShipTask) => Promise<ShipReport>;
 }
 
-/** The API creates one feedback per request. This is the number of such requests in flight for one task. */
+/**
+ * Maximum number of requests in flight while one task uploads feedback. Each request creates one feedback entry,
+ * because the API has no request that creates several.
+ */
 const feedbackInFlight = 16;
 
 /**
  * Sends chunks of rows as requests, and marks the outcome of each row in the chunk's buffer, its tape. It runs in a
- * worker thread.
+ * worker thread, or on the main thread if there are no workers.
  */
 export class ChunkWork implements ChunkShipper {
   readonly #init: ChunkWorkInit;
@@ -110,7 +113,7 @@ export class ChunkWork implements ChunkShipper {
       : { ...counts, rejected, failure: packError(failures[0]) };
   }
 
-  /** Creates feedback. Returns false if the same feedback already exists. */
+  /** Creates a feedback entry. Returns false if an entry with the same id already exists. */
   async #createFeedback(body: Buffer): Promise<boolean> {
     try {
       await this.#init.call("createFeedback", {

@@ -19,7 +19,10 @@ export interface OutcomeListener {
   readonly onRejected: (row: TapeRow, rejection: RejectedRow) => void;
 }
 
-/** Statuses that refuse the rows in a request, in contrast to a fault of the caller or the server. */
+/**
+ * Statuses with which the server refuses the content of the rows. Other errors are a conflict of ids, or a fault of the
+ * caller or the server.
+ */
 const rowRefusalStatuses = new Set([400, 413, 422]);
 
 /** Creates examples. A chunk that the server refuses is halved repeatedly until the refused rows are found. */
@@ -35,8 +38,8 @@ export class ExampleChunks {
   /**
    * Creates the rows.
    *
-   * @throws {@link SdkError} the first failure that is not a refusal. It is then unknown whether the rows without an
-   * outcome were created.
+   * @throws {@link SdkError} the first failure that is not a refusal of rows. It is then unknown whether the rows
+   * without an outcome were created.
    */
   async send(
     rows: readonly TapeRow[],
@@ -91,7 +94,7 @@ export class ExampleChunks {
   /**
    * Creates examples with one request.
    *
-   * @returns how many of them already existed; 0 if the server does not report that.
+   * @returns how many of the examples already existed; 0 if the server does not report their number.
    */
   async #create(rows: readonly TapeRow[], datasetId: string): Promise<number> {
     const { exampleParts } = await this.#info.readOrDefaults({});
@@ -129,8 +132,8 @@ export class ExampleChunks {
   }
 
   /**
-   * Handles a conflict: some ids already exist. If the stored example is the same, from an earlier upload, the row is
-   * skipped; if it differs, the row is rejected. The other rows are sent again.
+   * Handles a conflict: some ids already exist. A row is skipped if the stored example with its id has the same
+   * content, for example from an earlier upload. It is rejected if the content differs. The other rows are sent again.
    */
   async #resolveConflict(
     rows: readonly TapeRow[],
@@ -202,7 +205,10 @@ function isSame({ members }: TapeRow, { inputs, outputs, metadata }: Example): b
   );
 }
 
-/** Members that are sent as separate parts. The other members are in an example's first part. */
+/**
+ * Members of an example that are sent as separate parts of a multipart body. The other members are in the example's
+ * first part.
+ */
 const separateParts = new Set(["inputs", "outputs"]);
 const [closeBrace, comma] = [Buffer.from("}"), Buffer.from(",")];
 const [closeByte, openByte, commaByte, crByte, lfByte] = [0x7d, 0x7b, 0x2c, 0x0d, 0x0a];

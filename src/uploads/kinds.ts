@@ -55,8 +55,8 @@ export const createExampleEncoder =
   };
 
 /**
- * Returns a row without its key column, if that is not a field of the example or feedback itself. An `id` column that
- * is used as the key is also removed, because it need not be a UUID.
+ * Returns a row without its key column, the column from which the row's id is derived. The column is kept if it is also
+ * a field of the example or feedback. A key column `id` is always removed, because it need not be a UUID.
  */
 function removeKeyColumn<Row>(
   item: unknown,
@@ -181,7 +181,10 @@ function readRowKey<Row>({
   return String(key);
 }
 
-/** Refuses values whose JSON is not an object: `toJSON` may return something else. */
+/**
+ * Refuses inputs, outputs and metadata whose JSON might not be an object, such as values with `toJSON`. Also refuses
+ * `useSourceRunIo`.
+ */
 function assertJsonObjects({ inputs, outputs, metadata, useSourceRunIo }: NewExample): void {
   if (useSourceRunIo === true) {
     throw new ValidationError(

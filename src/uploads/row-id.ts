@@ -14,11 +14,15 @@ export const createIdFromKey = (namespace: string, key: string): string =>
 export const createContentPrefix = (namespace: string): Buffer =>
   Buffer.concat([toUuidBytes(namespace), Buffer.from("content:")]);
 
-/** Converts a UUID of any version to its 16 bytes. The package `uuid` would refuse the text of an unknown version. */
+/**
+ * Converts a UUID of any version to its 16 bytes. The package `uuid` would refuse a UUID of a version that it does not
+ * know.
+ */
 const toUuidBytes = (id: string): Buffer => Buffer.from(id.replaceAll("-", ""), "hex");
 
 /**
- * Creates a UUID of version 5. `bytes` is the namespace followed by the name, so that the caller need not divide them.
+ * Creates a UUID of version 5. `bytes` contains the namespace followed by the name. Both are passed in one array, so
+ * that the caller need not split it.
  */
 export const createUuid5 = (bytes: Uint8Array): string =>
   v5(bytes.subarray(uuidSizeBytes), bytes.subarray(0, uuidSizeBytes));

@@ -7,7 +7,7 @@ import { ValueWriter } from "../tracing/tape/value-writer.ts";
 import type { RecordedRow } from "./checkpoint.ts";
 import { rowField } from "./row-format.ts";
 
-/** Writes one row. It begins the record; the caller ends it. */
+/** Writes one row as a record on the tape. This function begins the record, and its caller ends the record. */
 export type EncodeRow = (item: unknown, row: number) => void;
 
 /** A tape, which is a buffer of encoded rows, with the number and the digest of its last row. */

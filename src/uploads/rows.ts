@@ -5,10 +5,10 @@ import type { UploadSource } from "../model/resources/upload.ts";
 export type RowIterator = AsyncIterator<unknown> | Iterator<unknown>;
 
 /**
- * Creates an iterator over a source. Call it before the first `await`: `node:readline` drops lines that it reads before
- * its iterator exists, and an iterator that is created after the last line never ends.
+ * Creates an iterator over a source. Call this function before the first `await`: `node:readline` drops lines that it
+ * reads before its iterator exists, and an iterator that is created after the last line never ends.
  *
- * @throws {@link ValidationError} the source can't be iterated.
+ * @throws {@link ValidationError} if the source can't be iterated.
  */
 export function iterateSource(source: UploadSource<unknown>): RowIterator {
   if (typeof source === "object" && source !== null) {

@@ -9,7 +9,11 @@ export interface CheckedSettings extends UploadSettings {
   readonly patienceMs: number;
 }
 
-/** Checks settings and applies the defaults. @throws {@link ValidationError} a setting is out of range. */
+/**
+ * Checks settings and applies the defaults.
+ *
+ * @throws {@link ValidationError} if a setting is out of range.
+ */
 export function checkSettings(settings: UploadSettings): CheckedSettings {
   const { chunkBytes = 1_048_576, chunkCount = 1_000, patienceMs = 120_000, ordered } = settings;
   const inFlight = ordered === true ? 1 : (settings.inFlight ?? 4);

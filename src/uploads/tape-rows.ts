@@ -18,7 +18,7 @@ export interface TapeRow {
   /** The row's number in the source, from 1. */
   readonly row: number;
   readonly id: string;
-  /** The members as JSON, in the order of the wire format. */
+  /** The members of the example as JSON, in the order of the wire format. */
   readonly members: readonly (readonly [name: string, json: Buffer])[];
   readonly attachments: readonly RowAttachment[];
 }
@@ -39,9 +39,10 @@ const encodedNames = new Map(
 );
 
 /**
- * Reads the examples of a tape, a buffer of encoded rows, that have no outcome yet. An example without an id gets one
- * computed from its content. The JSON of all rows is written into one buffer: for each row the prefix that is hashed
- * with its content, then `{"inputs":…,"outputs":…`. So the content can be hashed and sent without copying it.
+ * Reads the examples on a tape, a buffer of encoded rows, that have no outcome yet. If an example has no id, its id is
+ * computed from its content. The JSON of all rows is written into one buffer: for each row a prefix that is hashed
+ * together with the content, then the content `{"inputs":…,"outputs":…`. In this way the content can be hashed and sent
+ * without copying it.
  */
 export function readRows(reader: TapeReader, namespace: string): readonly TapeRow[] {
   const { bytes, view } = reader;

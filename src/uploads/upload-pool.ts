@@ -20,12 +20,15 @@ export interface UploadPoolOptions extends UploadWorkerData {
 
 /**
  * Limit of V8's young generation in each worker, in megabytes. Everything that a worker allocates for a chunk is
- * garbage once the chunk is sent. With a larger young generation sent bodies stay in memory longer: an upload takes
- * tens of megabytes more and is not faster.
+ * garbage once the chunk is sent. With a higher limit, the bodies of sent requests stay in memory longer: an upload
+ * takes tens of megabytes more and is not faster.
  */
 const youngGenerationMegabytes = 8;
 
-/** A worker that is idle for this many milliseconds ends. Uploads are rare, so their memory should be freed soon. */
+/**
+ * A worker that is idle for this many milliseconds ends. Uploads are rare, so the memory of idle workers should be
+ * freed soon.
+ */
 const idleMs = 2_000;
 
 /**
@@ -85,8 +88,8 @@ export class UploadPool implements ChunkShipper {
       env,
       workerData: { options: data },
     });
-    // Without a listener, an error event of a worker would end the process. The promises of its chunks reject
-    // separately.
+    // Without a listener, an error event of a worker would end the process. The promises of the worker's chunks reject
+    // anyway, so the error is not lost.
     pool.on("error", () => undefined);
     return pool;
   }

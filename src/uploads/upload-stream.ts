@@ -5,13 +5,14 @@ import { ValidationError } from "../model/errors.ts";
 import type { UploadResult } from "../model/resources/upload.ts";
 import type { BulkUpload } from "./upload.ts";
 
-/** Node calls a stream's method with this callback, which must be called when the work is done. */
+/** The callback that Node passes to a method of a stream. The method must call it when its work is done. */
 type WriteCallback = (error?: Error | null) => void;
 
 /** Creates a stream that passes its rows to an upload. The upload may still be starting. */
 export function createUploadStream(upload: Promise<BulkUpload>): UploadStream {
   const result = new Deferred<UploadResult>();
-  // A caller may await only the pipeline, which reports the same error. An unhandled rejection would end the process.
+  // A caller may await only the pipeline, which reports the same error. An unhandled rejection of `result` would then
+  // end the process.
   result.promise.catch(() => undefined);
   const add = async (row: unknown): Promise<void> => (await upload).add(row);
   const finish = async (): Promise<void> => result.resolve(await (await upload).finish());
@@ -24,7 +25,7 @@ export function createUploadStream(upload: Promise<BulkUpload>): UploadStream {
   };
   const stream = new Writable({
     objectMode: true,
-    // The stream must not buffer rows itself, because no limit of the upload would count them.
+    // The stream must not buffer rows itself, because the limits of the upload would not apply to buffered rows.
     highWaterMark: 1,
     write: (row: unknown, _encoding, done) => void callWhenSettled(add(row), done),
     final: (done) => void callWhenSettled(finish(), done),

@@ -15,7 +15,10 @@ export interface BulkKind {
   readonly target: string;
   /** Creates the function that encodes rows. It throws a {@link ValidationError} for an invalid row. */
   readonly createEncoder: RowWriterOptions["createEncoder"];
-  /** Sends the rows of a tape, which is a buffer. Rows with a known outcome are marked there and are not sent again. */
+  /**
+   * Sends the rows of a tape, which is a buffer. Rows whose outcome is known are marked on the tape, and are not sent
+   * again.
+   */
   readonly sendTape: (tape: Tape) => Promise<ChunkReport>;
   /** Called with the number of completed rows from the beginning of the source. */
   readonly onDone?: (rows: number) => void;
@@ -114,7 +117,11 @@ export class BulkUpload {
     return this.#failure !== undefined;
   }
 
-  /** Adds a row. Resolves when there is capacity for the next one. @throws {@link UploadError} the upload failed. */
+  /**
+   * Adds a row. Resolves when there is capacity for the next one.
+   *
+   * @throws {@link UploadError} if the upload failed.
+   */
   async add(item: unknown): Promise<void> {
     this.#throwIfFailed();
     const counts = this.#counts;
@@ -143,7 +150,11 @@ export class BulkUpload {
     this.#throwIfFailed();
   }
 
-  /** Sends the remaining rows and waits for all outcomes. @throws {@link UploadError} the upload failed. */
+  /**
+   * Sends the remaining rows and waits for all outcomes.
+   *
+   * @throws {@link UploadError} if the upload failed.
+   */
   async finish(): Promise<UploadResult> {
     if (this.#failure === undefined && this.#writer.rows > 0) {
       this.#cutChunk(this.#counts.read);
@@ -161,7 +172,7 @@ export class BulkUpload {
   }
 
   /**
-   * Call this when the source failed. It sends the rows read so far and writes the checkpoint.
+   * Ends the upload after its source failed. Sends the rows read so far and writes the checkpoint.
    *
    * @throws {@link UploadError} always.
    */
@@ -176,8 +187,8 @@ export class BulkUpload {
   }
 
   /**
-   * Skips a row that is completed according to the checkpoint. The upload fails if a recorded row has a different
-   * content.
+   * Skips a row that is completed according to the checkpoint. The checkpoint contains the digests of two rows. If one
+   * of these rows now has different content, the upload fails.
    */
   #skipRow(item: unknown, row: number): void {
     this.#counts.skipped += 1;

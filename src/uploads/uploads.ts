@@ -31,7 +31,7 @@ export interface UploadsInit {
   readonly call: Call;
   readonly datasets: Pick<Datasets, "create">;
   /**
-   * Returns the object that sends rows. It is called for each buffer of rows; worker threads start with the first one.
+   * Returns the object that sends rows. It is called for each buffer of rows. Worker threads start at the first call.
    */
   readonly getShipper: () => ChunkShipper;
   readonly filters: FilterOptions;
@@ -226,7 +226,7 @@ function startDryRun<Row>(request: UploadExamples<Row>, settings: CheckedSetting
   return new BulkUpload(kind, settings, { checkpoint: undefined, warnings });
 }
 
-/** The nil UUID: RFC 9562, section 5.9. */
+/** The nil UUID (RFC 9562, section 5.9). It stands for the id of a dataset that does not exist yet. */
 const nilId = "00000000-0000-0000-0000-000000000000";
 
 /** Opens the checkpoint, if there is one, and starts the upload. */
@@ -266,7 +266,7 @@ async function runUpload(iterator: RowIterator, upload: BulkUpload): Promise<Upl
   return upload.finish();
 }
 
-/** Reads the next row. Resolves to `undefined` if the upload fails while waiting for the source. */
+/** Reads the next row. Resolves to `undefined` if the upload fails before the source returns a row. */
 function readNext(
   iterator: RowIterator,
   upload: BulkUpload,

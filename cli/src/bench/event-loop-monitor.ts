@@ -11,9 +11,9 @@ export interface EventLoopFigures {
   readonly delayMsP99: number;
   readonly delayMsMax: number;
   /**
-   * The longest event-loop block: the most CPU time, in milliseconds, that the main thread used between two
-   * ticks of a 1 ms timer. CPU time excludes the load of other processes. Absent where the CPU time of a thread
-   * can't be read, or where it was not measured.
+   * The longest event-loop block: the most CPU time, in milliseconds, that the main thread used between two ticks of a
+   * 1 ms timer. CPU time excludes the load of other processes. Absent if the CPU time of a thread can't be read, or if
+   * blocks were not measured.
    */
   readonly longestBlockMs?: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Payload of one run. Payloads are generated from a seed, so that every benchmark records the same runs. The same
- * objects are recorded repeatedly, so no client may change them.
+ * objects are recorded repeatedly, so clients must not change them.
  */
 export interface Payload {
   readonly name: string;
@@ -43,7 +43,7 @@ const inputsShare = 0.7;
 const totalPayloadBytes = 16_777_216;
 const maxPayloads = 2_000;
 
-/** Creates the payloads of a size. A load records them in this order, and repeats them. */
+/** Creates the payloads of a size. A load records them in this order, and begins again after the last one. */
 export function createPayloads(size: SizeName, seed = 1): readonly Payload[] {
   const random = createRandom(seed);
   const { runBytes, textBytes } = sizes[size];
@@ -56,7 +56,7 @@ export function createPayloads(size: SizeName, seed = 1): readonly Payload[] {
 
 interface PayloadPlan {
   readonly index: number;
-  /** Size of all texts together. */
+  /** Total size of all texts of the payload, in bytes. */
   readonly totalTextBytes: number;
   readonly textBytes: number;
 }

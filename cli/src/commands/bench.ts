@@ -67,7 +67,8 @@ async function runBench(flags: BenchFlags): Promise<boolean> {
   const reportFile = flags.json === undefined ? undefined : await openReport(flags.json);
   try {
     return await withClient(flags, toClientOptions(flags, plan), async (client) => {
-      // If the server refuses the API key, this request fails before anything is recorded, so it is reported only once.
+      // If the server refuses the API key, this request fails before anything is recorded, so the error is reported
+      // only once.
       await client.projects.list({ limit: 1, signal }).toArray();
       const meter = new Meter(client);
       const display = showFigures(process.stderr, () => meter.figures);

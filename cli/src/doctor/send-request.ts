@@ -79,7 +79,7 @@ export function resolveProxy(settings: Settings): ReturnType<typeof parseProxy> 
   );
 }
 
-/** Converts the certificates that environment variables contain to TLS options. */
+/** Converts the certificates and the private key from environment variables to TLS options. */
 export const toTlsOptions = ({ ca, cert, key }: Settings): tls.SecureContextOptions => ({
   ...(ca === undefined ? {} : { ca: ca.value }),
   ...(cert === undefined ? {} : { cert: cert.value }),

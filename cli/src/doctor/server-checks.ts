@@ -6,7 +6,7 @@ import type { Check } from "./check.ts";
 import { toPrintableUrl, readErrorCode, readErrorMessage } from "./network-checks.ts";
 import type { Settings } from "./settings.ts";
 
-/** The part of a tracing server's `/info` that the checks use. */
+/** The part of a tracing server's response to `GET /info` that the checks use. */
 interface InfoResponse {
   readonly version: string;
 }

@@ -23,7 +23,8 @@ export async function waitForServer(
       return;
     } catch (cause) {
       if (!(cause instanceof NetworkError || cause instanceof TimeoutError)) {
-        // The server responded. If it refuses something, the call that needs it reports that.
+        // The server responded. If it refuses a later call, for example because of the API key, that call reports the
+        // error.
         return;
       }
       const reason = cause.message.replace(/^Failed to [^:]*: /, "");

@@ -14,7 +14,7 @@ interface PapaResult {
 }
 
 /**
- * Parses a CSV stream; each chunk yields the rows that it completes. Blank lines are skipped.
+ * Parses a CSV stream. After each chunk of bytes, yields the rows that this chunk completed. Blank lines are skipped.
  *
  * @throws {@link SourceError} if the text is not UTF-8, or a row is too long.
  */

@@ -11,11 +11,11 @@ import type { RowSource, SourceRow } from "./source-row.ts";
 
 export interface CsvOptions {
   readonly delimiter: string;
-  /** Returns the types of some columns. The types of the others are inferred from the first thousand rows. */
+  /** Returns the types of some columns. The types of the other columns are inferred from the first thousand rows. */
   readonly chooseTypes: (columns: readonly string[]) => ReadonlyMap<string, CsvType>;
 }
 
-/** Column types are inferred from the first rows of the file, of which at most this many are read. */
+/** Maximum number of rows, from the beginning of the file, from which the column types are inferred. */
 const maxSampleRows = 1_000;
 /** Reading rows for the type inference stops once they have this many characters. */
 const maxSampleChars = 4_194_304;

@@ -30,9 +30,9 @@ export function inferType(texts: Iterable<string>): CsvType {
 }
 
 /**
- * Parses the value of a cell. An empty cell gives `undefined`, but in a text column the empty text.
+ * Parses the value of a cell. An empty cell gives an empty text in a text column, and `undefined` in any other column.
  *
- * @throws Error if it is not a value of this type.
+ * @throws Error if the text is not a value of this type.
  */
 export function parseCell(type: CsvType, text: string): unknown {
   if (type === "text") {

@@ -24,7 +24,7 @@ export interface Mapping {
   readonly types: ReadonlyMap<string, CsvType>;
 }
 
-/** Columns with these names become the part of the example with the same name, unless the user maps columns. */
+/** Unless the user maps columns, each column with one of these names becomes the part of the example with that name. */
 export const standardColumns = [
   "inputs",
   "outputs",

@@ -121,8 +121,8 @@ async function readMapping(path: string): Promise<Mapping> {
 }
 
 /**
- * Parses one column that contains the whole object, a list of columns, or an object with the column of each
- * field.
+ * Parses the columns of an object: the name of one column that contains the whole object, a list of columns, or an
+ * object with the column of each field.
  */
 function parseColumns(value: unknown, label: string): ObjectColumns | undefined {
   if (value === undefined || typeof value === "string") {

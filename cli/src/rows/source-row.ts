@@ -27,7 +27,7 @@ export interface RowSource {
 export class SourceError extends Error {}
 
 /**
- * Maximum length of the text of one row, in bytes or characters. Without it, a row that never ends would
+ * Maximum length of the text of one row, in bytes or characters. Without this limit, a row that never ends would
  * exhaust memory.
  */
 export const maxRowLength = 67_108_864;

@@ -87,8 +87,8 @@ async function* toJsonLines(batches: AsyncIterable<readonly Row[]>): AsyncGenera
 }
 
 /**
- * Returns a single split as its name, and several as a list. A single name that begins with `[` is a list of one name:
- * an upload would parse the bare name as a list.
+ * Returns a single split as its name, and several as a list. A single name that begins with `[` is returned as a list
+ * of one name, because an upload would parse the bare name as a list.
  */
 const toSplitCell = (splits: readonly string[]): string | readonly string[] => {
   const [first = ""] = splits;

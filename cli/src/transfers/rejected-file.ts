@@ -22,8 +22,8 @@ export class RejectedFile {
   }
 
   /**
-   * Prepares the file. Without `doneRowCount`, deletes the file of an earlier upload. With `doneRowCount`, this
-   * upload continues an interrupted one after that many rows, and appends to its file.
+   * Prepares the file. Without `doneRowCount`, deletes the file of an earlier upload. With `doneRowCount`, this upload
+   * continues an interrupted one after that many rows, and appends to the file of the interrupted upload.
    */
   async prepare(doneRowCount: number | undefined): Promise<void> {
     if (doneRowCount === undefined) {
@@ -56,8 +56,8 @@ export class RejectedFile {
 }
 
 /**
- * Reads the numbers of the rejected rows that the file contains, except those of rows that are already done. Removes
- * an incomplete line at the end of the file.
+ * Reads the row numbers in a file of rejected rows, without those of the first `doneRowCount` rows, which this upload
+ * does not read again. Removes an incomplete line at the end of the file.
  */
 async function readWrittenRows(path: string, doneRowCount: number): Promise<ReadonlySet<number>> {
   const rowNumbers = new Set<number>();

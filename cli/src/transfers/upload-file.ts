@@ -35,7 +35,10 @@ export interface UploadPlan {
   readonly format: Format | undefined;
   readonly delimiter: string | undefined;
   readonly mapping: Mapping;
-  /** Path of the checkpoint. `false`: no checkpoint; `undefined`: next to each source. */
+  /**
+   * Path of the checkpoint, a file that stores how many rows are uploaded. `false`: no checkpoint; `undefined`: a
+   * checkpoint next to each source file.
+   */
   readonly checkpoint: string | false | undefined;
   readonly settings: Pick<
     UploadSettings,
@@ -189,8 +192,8 @@ async function createFingerprint(path: string, mapping: Mapping): Promise<string
 /** Reads the number of finished rows from a checkpoint; `undefined` if there is no checkpoint. */
 async function readDoneRowCount(path: string): Promise<number | undefined> {
   try {
-    // The checkpoint may contain an old and a new record; the new one has the larger count. The SDK's upload
-    // reports a malformed checkpoint.
+    // The checkpoint may contain an old and a new entry; the new one has the larger count. The SDK's upload reports a
+    // malformed checkpoint.
     const matches = [...(await readFile(path, "utf8")).matchAll(/"rows":\s*(\d+)/g)];
     return Math.max(0, ...matches.map(([, rows]) => Number(rows)));
   } catch (cause) {

@@ -13,8 +13,8 @@ const cssType = "text/css; charset=utf-8";
 const jsType = "text/javascript; charset=utf-8";
 
 /**
- * Files of Swagger UI. The build copies them from the npm package `@fastify/swagger-ui`, so that the published server
- * does not depend on this package, which would install a plugin that serves static files.
+ * Files of Swagger UI. The build copies them from the npm package `@fastify/swagger-ui`. If the published server
+ * depended on that package instead, it would also install a plugin that serves static files.
  */
 const swaggerFileTypes: Readonly<Record<string, string>> = {
   "swagger-ui.css": cssType,
@@ -40,8 +40,8 @@ const pageHtml = `<!DOCTYPE html>
 </html>
 `;
 
-// BaseLayout omits the top bar, whose input can fetch from any URL; without a validator the page only sends requests
-// to this server.
+// BaseLayout omits the top bar, in which a user can enter any URL to fetch. Without a validator, which is a service on
+// another server, the page only sends requests to this server.
 const startScript = `SwaggerUIBundle({
   dom_id: "#swagger-ui",
   url: "/openapi.json",

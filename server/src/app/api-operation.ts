@@ -7,8 +7,8 @@ import type { ResponseSchema, ContentSchemas, OperationDocs } from "../http/rout
 const jsonType = "application/json";
 
 /**
- * Completes the schema of a route for /openapi.json: with all its responses, and with the schemas of a body that the
- * handler parses itself.
+ * Completes the schema of a route for /openapi.json: adds all responses, and the schemas of the body if the handler
+ * parses the body itself.
  */
 export function describeOperation(
   schema: FastifySchema | undefined,
@@ -47,7 +47,7 @@ interface ApiDocument {
   readonly paths?: object;
 }
 
-/** The part of an operation that is corrected after the document was generated. */
+/** The members of an OpenAPI operation that {@link markOptionalBody} corrects in the generated document. */
 interface Operation {
   readonly requestBody?: {
     required?: boolean;

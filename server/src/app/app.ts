@@ -170,7 +170,10 @@ const unusedCompiler = (): never => {
   throw new Error("the app sets its own schema compilers");
 };
 
-/** Parses a body as JSON within its own limits, whatever its content type. An empty body counts as absent. */
+/**
+ * Parses a body as JSON, whatever its content type, and limits its size, the number of its values and their nesting. An
+ * empty body is treated as absent.
+ */
 async function parseBody(request: IncomingMessage, bytesMax: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   const check = new JsonBoundsCheck({
@@ -214,8 +217,8 @@ function addJsonRoutes(app: FastifyInstance, store: Store): void {
 }
 
 /**
- * Clients use the paths with and without `/api/v1`. A client whose base URL ends with `/api/v1` requests
- * `/v1/platform/...` without a second `v1`.
+ * Removes the prefix `/api/v1`, because clients use the paths with and without it. A client whose base URL ends with
+ * `/api/v1` requests `/v1/platform/...` as `/api/v1/platform/...`, so `/v1` is added there.
  */
 const stripPrefix = (url: string): string => {
   const path = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "").replace(/^\/+platform\//, "/v1/platform/");

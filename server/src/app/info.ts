@@ -55,10 +55,11 @@ export const readInfo = ({
     gzip_body_enabled: true,
     zstd_compression_enabled: hasZstd,
     dataset_examples_multipart_enabled: true,
-    // Only Millrace servers have this flag: SDK clients may report how many records they delivered, dropped and so on.
+    // Only Millrace servers have this flag: SDK clients can report how many of their records were delivered, dropped
+    // and so on.
     millrace_sender_stats: true,
-    // Only Millrace servers have this flag: content that the server already has from the same trace may be replaced by
-    // its digest.
+    // Only Millrace servers have this flag: a client may replace content that the server already has from the same
+    // trace by the content's digest.
     millrace_repeated_content: true,
     examples_check_enabled: true,
     examples_after_enabled: true,

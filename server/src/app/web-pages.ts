@@ -35,8 +35,8 @@ interface WebFile {
 }
 
 /**
- * Paths of the UI. Some are also paths of the API. A request for one of them is answered with the UI if it accepts
- * HTML; a browser that opens a URL sends such a request.
+ * Paths of the UI. Some are also paths of the API. A request for such a path is answered with the UI if the request
+ * accepts HTML, as the requests of a browser that opens a URL do.
  */
 const uiPathPattern =
   /^\/(?:$|o\/|prompts(?:\/|$)|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;

@@ -17,9 +17,9 @@ unescapedBytes[0x5c] = 0;
 const highBits = 0x80808080 | 0;
 
 /**
- * Whether one of the four bytes in `word` is a quote, a backslash or a control character. Each term detects a small
- * byte by the borrow that a subtraction takes from the byte's highest bit. Flipping one bit first moves the quote
- * next to the control characters, so that one subtraction detects both.
+ * Whether one of the four bytes in `word` is a quote, a backslash or a control character. Subtracting a constant from a
+ * byte sets the byte's highest bit if the byte is smaller than the constant. Before that, flipping one bit moves the
+ * quote (0x22) next to the control characters, so that one subtraction detects both.
  */
 export function hasSpecialByte(word: number): boolean {
   const flippedWord = word ^ 0x02020202;

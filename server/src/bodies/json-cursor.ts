@@ -21,13 +21,13 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Called with the position of a member's value. Must return the position after the value; see {@link
- * JsonCursor.skip}.
+ * Receives the name of a member, the position of its value (`from`) and the position of its name. Must return the
+ * position after the value, which {@link JsonCursor.skip} finds.
  */
 type OnMember = (name: string, from: number, nameStart: number) => number;
 type OnItem = (from: number) => number;
 
-/** A member's name and where its text is, quotes included. */
+/** A decoded name of a member, and where its JSON text is in `bytes`, including the quotes. */
 interface CachedName {
   readonly bytes: Buffer;
   readonly from: number;
@@ -37,8 +37,8 @@ interface CachedName {
 
 /**
  * The names of members by their index in an object. Objects of one list mostly have the same members in the same order,
- * and comparing a name with the cached name takes less time than decoding it. The cache keeps the texts that contain
- * the names in memory.
+ * and comparing a name with the cached name takes less time than decoding it. The cache refers to the JSON texts in
+ * which it found the names, so it keeps these texts in memory.
  */
 export type NameCache = CachedName[];
 
@@ -114,7 +114,7 @@ export class JsonCursor {
   /**
    * Walks through the whole text, which is one value. `onValue` must return the position after that value.
    *
-   * @throws JsonError if there is more text.
+   * @throws JsonError if any text follows the value.
    */
   walk(onValue: OnItem): void {
     const { bytes } = this.#text;
@@ -194,7 +194,8 @@ export class JsonCursor {
 }
 
 /**
- * Whether the text contains the cached name at a position. The name ends with a quote, so a longer name does not match.
+ * Whether the text contains the cached name at a position. The comparison includes the closing quote, so a longer name
+ * does not match.
  */
 function matchesName(bytes: Buffer, cached: CachedName, position: number): boolean {
   const { bytes: cachedBytes, from, length } = cached;

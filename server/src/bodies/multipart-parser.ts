@@ -4,7 +4,7 @@ import { serverLimits } from "../model/options.ts";
 import { parsePartHead } from "./part-head.ts";
 import type { PartHead } from "./part-head.ts";
 
-/** One part of a multipart body. Its bytes are a slice of the chunks that were pushed, and may be retained. */
+/** One part of a multipart body. Its bytes are a slice of the pushed chunks, and the receiver may keep them. */
 export interface Part {
   readonly name: string;
   readonly contentType: string;
@@ -58,9 +58,9 @@ export class MultipartParser {
   }
 
   /**
-   * Parses a chunk. Its memory belongs to the parser from then on.
+   * Parses a chunk. The caller must not use the chunk afterwards, because the parser may release its memory.
    *
-   * @throws RequestError if the body is malformed, so that the rest can't be parsed, or exceeds a limit.
+   * @throws RequestError if the body exceeds a limit, or is so malformed that the rest can't be parsed.
    */
   push(chunk: Buffer): void {
     this.#pending.push(chunk);
@@ -88,7 +88,7 @@ export class MultipartParser {
   #parsePending(): void {
     const [first, ...laterChunks] = this.#pending;
     const joinedChunks = laterChunks.length === 0 ? first : Buffer.concat(this.#pending);
-    releaseChunks(laterChunks); // Not the first chunk: parts may be slices of it.
+    releaseChunks(laterChunks); // The first chunk is kept: parts may be slices of it.
     let position = 0;
     for (let next: number | undefined = 0; joinedChunks !== undefined && next !== undefined;) {
       position = next;

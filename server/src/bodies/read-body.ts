@@ -27,11 +27,13 @@ export const joinChunks = (chunks: readonly Buffer[]): Buffer =>
 
 /** Limits on a body. */
 export interface BodyBounds {
-  /** Maximum size, both as sent and decompressed. */
+  /** Maximum number of bytes, both of the body as it was sent and of the decompressed body. */
   readonly bytesMax: number;
   /** Milliseconds within which the whole body must arrive. After that, the connection is closed. */
   readonly withinMs: number;
-  /** Maximum ratio of decompressed to sent bytes. Not applied to bodies below `serverLimits.inflateFreeBytes`. */
+  /**
+   * Maximum ratio of decompressed to sent bytes. Not checked up to `serverLimits.inflateFreeBytes` decompressed bytes.
+   */
   readonly inflateRatioMax?: number;
 }
 

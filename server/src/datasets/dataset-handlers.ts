@@ -142,7 +142,7 @@ export async function eraseDeletedDatasets(store: DatasetStore): Promise<void> {
 }
 
 /**
- * Finds the dataset that the path names.
+ * Finds the dataset whose id is in the path of the request.
  *
  * @throws RequestError 404: the tenant has no such dataset.
  */

@@ -53,7 +53,7 @@ interface DatasetTables extends ExampleTables {
     readonly tag_json: string;
     readonly at_us: number;
   };
-  /** The columns of this table that queries of datasets use; likewise for the tables below. */
+  /** Only the columns that queries of datasets use. The same is true of the tables below. */
   readonly projects: {
     readonly id: string;
     readonly tenant_id: string;
@@ -77,7 +77,7 @@ interface DatasetTables extends ExampleTables {
 
 const builder = createQueryBuilder<DatasetTables>();
 
-/** Selects visible datasets with the number of experiments on them, for `parseDatasetRow`. */
+/** Selects visible datasets, each with the number of experiments on it. `parseDatasetRow` parses the rows. */
 const selectDatasets = () =>
   builder
     .selectFrom("datasets as d")
@@ -326,7 +326,7 @@ const selectTenant = (id: Expression<string>) =>
 interface DatasetListValues {
   readonly tenantId: string;
   readonly nameJson?: string | undefined;
-  /** Part of the name, escaped like JSON. */
+  /** A part of the name, escaped as in a JSON string. */
   readonly namePart?: string | undefined;
   /** JSON list of ids. */
   readonly ids?: string | undefined;
@@ -380,9 +380,9 @@ export const datasetListQueries = new QueryForms(
 
 interface VersionListValues {
   readonly datasetId: string;
-  /** Part of a tag, escaped like JSON. */
+  /** A part of a tag, escaped as in a JSON string. */
   readonly tagPart?: string | undefined;
-  /** The time of the newest version, if `tagPart` is a part of `latest`, the tag that this version always has. */
+  /** The time of the newest version, which always has the tag `latest`. Set only if `tagPart` is a part of this tag. */
   readonly latestMicros?: number | undefined;
   readonly exampleId?: string | undefined;
   readonly limit: number;

@@ -45,8 +45,8 @@ export class DatasetReader implements DatasetReads {
   }
 
   /**
-   * Lists the datasets that the query selects. Compares metadata in JavaScript, not in SQL, because the order of its
-   * members does not matter.
+   * Lists the datasets that the query selects. Compares metadata in JavaScript, not in SQL, because the order of the
+   * members in the metadata does not matter.
    */
   async list(tenantId: string, query: DatasetQuery): Promise<readonly Dataset[]> {
     const { name, nameContains, ids, dataTypes, metadata, limit, offset } = query;

@@ -18,7 +18,7 @@ export class DatasetRows {
   /**
    * Inserts a dataset and returns the key of its row.
    *
-   * @throws RequestError 409: the name or id is taken.
+   * @throws RequestError 409: another dataset of the tenant has the name or the id.
    */
   async insert(
     tenantId: string,

@@ -98,7 +98,7 @@ const findExampleScope = async (
 });
 
 /**
- * Finds the dataset of the share token in the path.
+ * Finds the dataset that is shared under the token in the path of the request.
  *
  * @throws RequestError 404: no dataset is shared under the token.
  */

@@ -1,7 +1,9 @@
 /** The tag that always refers to the newest version. */
 export const latestTag = "latest";
 
-/** How a request refers to a version: by a tag, or by a time, which means the newest version at or before it. */
+/**
+ * How a request refers to a version: by a tag, or by a time. A time means the newest version at or before this time.
+ */
 export type AsOf =
   | { readonly kind: "time"; readonly micros: number }
   | { readonly kind: "tag"; readonly tag: string };
@@ -20,8 +22,8 @@ export interface DatasetVersion {
 }
 
 /**
- * By how many microseconds a client may backdate a version. Clients send the time at which they were called, which is
- * before the request arrives.
+ * By how many microseconds a client may backdate a version. A client sends the time at which the application called it,
+ * which is before the request arrives.
  */
 const maxBackdateMicros = 60_000_000;
 

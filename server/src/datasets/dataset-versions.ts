@@ -31,7 +31,7 @@ export class DatasetVersions {
     return dataset;
   }
 
-  /** Adds a version, which changes the number of examples by `countChange`. */
+  /** Adds a version, and changes the number of examples of the dataset by `countChange`. */
   async addVersion({ id, tenantId }: Dataset, micros: number, countChange: number): Promise<void> {
     const version = { tenant_id: tenantId, dataset_id: id, at_us: micros };
     await this.#db.run(datasetQueries.insertVersion, version);

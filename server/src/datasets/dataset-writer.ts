@@ -25,7 +25,7 @@ import type { SchemaChecks } from "./examples/schemas/schema-checks.ts";
 /** Maximum number of rows that one call adds to the search index, so that other writes can run in between. */
 const maxRowsPerIndexCall = 1_000;
 
-/** {@link DatasetWrites} as the writer thread calls it: an update is a long write, which runs in slices. */
+/** {@link DatasetWrites} for the writer thread: `update` resolves to a `LongWrite`, which runs in slices. */
 export type DatasetWriteSteps = WithLongWrites<DatasetWrites, "update">;
 
 interface DatasetWriterDependencies {

@@ -8,8 +8,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export const dataTypes = ["kv", "llm", "chat"] as const;
 
 /**
- * What the examples of a dataset contain: `kv` arbitrary members, `llm` one input string and one output string, `chat`
- * messages.
+ * What the examples of a dataset contain. `kv`: arbitrary members. `llm`: one input string and one output string.
+ * `chat`: messages.
  */
 export type DataType = (typeof dataTypes)[number];
 
@@ -20,14 +20,14 @@ export interface DatasetFields {
   readonly dataType: DataType;
   /** JSON schema that the inputs of every example must match; `null` if there is none. */
   readonly inputsSchema: JsonObject | null;
-  /** The same for the outputs. */
+  /** JSON schema that the outputs of every example must match; `null` if there is none. */
   readonly outputsSchema: JsonObject | null;
   readonly extra: JsonObject | null;
   /** Transformations of examples, which this server stores and returns but does not apply. */
   readonly transformations: readonly unknown[] | null;
   /** Stored and returned as the client sent it; has no effect in this server. */
   readonly externallyManaged: boolean;
-  /** The experiment with which others on the dataset are compared. */
+  /** Id of the experiment with which the other experiments on the dataset are compared. */
   readonly baselineExperimentId: string | null;
 }
 
@@ -42,7 +42,7 @@ export interface Dataset extends DatasetFields {
   readonly exampleCount: number;
   /** Number of experiments on the dataset. */
   readonly experimentCount: number;
-  /** Start of the newest experiment. */
+  /** Start time of the newest experiment; `null` if the dataset has no experiments. */
   readonly lastExperimentStartMicros: number | null;
   readonly shareToken: ShareToken;
   /** `null` if the dataset can't be searched. */
@@ -67,7 +67,7 @@ export interface DatasetDraft extends DatasetFields {
 export interface DatasetChanges {
   /** The fields to update. A field that is absent keeps its value. */
   readonly fields: Partial<DatasetFields>;
-  /** Changes to examples. A new schema must match the examples as they are after these changes. */
+  /** Changes to examples. If `fields` contains a new schema, the examples must match it after these changes. */
   readonly exampleChanges: readonly ExampleChange[];
 }
 
@@ -94,7 +94,7 @@ export interface DiffPageQuery {
 
 export interface DatasetDiffPage {
   readonly countByKind: Readonly<Record<DifferenceKind, number>>;
-  /** The ids of the examples that differ, on this page. */
+  /** The ids of the examples on this page, each with the kind of its difference. */
   readonly changes: readonly { readonly id: string; readonly kind: DifferenceKind }[];
 }
 
@@ -162,9 +162,11 @@ export interface IndexPosition {
 }
 
 export interface DatasetWrites {
-  /** @throws RequestError 409: name or id is taken. 422: a schema is malformed. */
+  /** @throws RequestError 409: another dataset of the tenant has the name or the id. 422: a schema is malformed. */
   create(tenantId: string, draft: DatasetDraft): Promise<Dataset>;
-  /** @throws RequestError 404: no such dataset. 409: the name is taken. 422: examples do not match a schema. */
+  /**
+   * @throws RequestError 404: no such dataset. 409: another dataset has the name. 422: examples do not match a schema.
+   */
   update(tenantId: string, id: string, changes: DatasetChanges): Promise<Dataset>;
   /**
    * Hides the datasets at once and returns their ids; {@link DatasetWrites.sweep} erases their rows later.
@@ -173,8 +175,8 @@ export interface DatasetWrites {
    */
   deleteMany(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /**
-   * Erases a part of what deleted datasets contained, so that other writes can run between two calls. Returns `false`
-   * when all is erased.
+   * Erases some of the rows of deleted datasets, so that other writes can run between two calls. Returns `false` when
+   * all of these rows are erased.
    */
   sweep(): Promise<boolean>;
   /**
@@ -196,7 +198,8 @@ export interface DatasetWrites {
    */
   tag(tenantId: string, id: string, target: { asOf: AsOf; tag: string }): Promise<DatasetVersion>;
   /**
-   * Begins to build the search index of the version with a tag. {@link DatasetWrites.extendIndex} continues.
+   * Begins to build the search index of the version that has this tag. {@link DatasetWrites.extendIndex} continues the
+   * work.
    *
    * @throws RequestError 404: no such dataset or version.
    */
@@ -209,7 +212,7 @@ export interface DatasetWrites {
   ): Promise<IndexPosition | undefined>;
 }
 
-/** The change of a dataset and of some of its examples, as the database engine stores it. */
+/** A change of a dataset and of some of its examples, which the database engine stores in one write. */
 export interface DatasetUpdate {
   /** The dataset after the change. */
   readonly dataset: Dataset;
@@ -221,15 +224,17 @@ export interface DatasetUpdate {
 /** The writes to datasets that also write examples. Each database engine stores examples in its own way. */
 export interface DatasetExamplesWriter {
   updateDataset(tenantId: string, update: DatasetUpdate): LongWrite<Dataset>;
-  /** Erases some rows of the examples of a dataset. Returns whether all are erased. */
+  /** Erases some rows of the examples of a dataset. Returns whether all of them are erased now. */
   eraseSome(datasetId: string): boolean | Promise<boolean>;
 }
 
-/** The full-text index of the example search. A database engine may return its results at once or as promises. */
+/** The full-text index of the example search. Whether a method returns a promise depends on the database engine. */
 export interface ExampleTextIndex {
   /** Removes all rows of a dataset from the index. Returns the key of the last row that must be indexed. */
   begin(datasetId: string): number | Promise<number>;
-  /** Adds up to `limit` rows to the index. Returns the key of the last one, or `undefined` if no more follow. */
+  /**
+   * Adds up to `limit` rows to the index. Returns the key of the last added row, or `undefined` if no more rows follow.
+   */
   extend(
     datasetId: string,
     range: IndexPosition & { readonly versionTime: VersionTime; readonly limit: number },

@@ -18,7 +18,10 @@ import { parseExampleQuery } from "./examples/example-query.ts";
 import { firstValue } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
-/** `GET /ui/datasets/{id}/examples`: lists examples with the beginnings of their payloads, which may be large. */
+/**
+ * `GET /ui/datasets/{id}/examples`: lists examples with only the beginnings of their payloads, because payloads may be
+ * large.
+ */
 export async function previewExamples(
   store: DatasetStore,
   request: FastifyRequest,

@@ -59,9 +59,10 @@ export class ComparativeWriter implements ComparativeWrites {
   }
 
   /**
-   * Finds the dataset whose experiments are compared: the requested one, or that of the first experiment.
+   * Finds the dataset whose experiments are compared: the requested dataset, or else the dataset of the first
+   * experiment.
    *
-   * @throws RequestError 404: an experiment does not exist. 422: an experiment is not on that dataset.
+   * @throws RequestError 404: an experiment does not exist. 422: an experiment is on another dataset, or on none.
    */
   async #resolveDataset(
     tenantId: string,

@@ -99,7 +99,7 @@ interface ScoreRange {
   readonly max: number;
 }
 
-/** Returns the lowest and highest score of each key, ordered by key. */
+/** Returns the lowest and highest score of each feedback key, ordered by key. */
 function findScoreRanges(
   experiments: readonly ComparedExperiment[],
 ): ReadonlyMap<string, ScoreRange> {
@@ -115,7 +115,9 @@ function findScoreRanges(
   return new Map([...ranges].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Computes how much better a score is than that of the baseline; `undefined` if either score is missing. */
+/**
+ * Computes how much better an experiment's score is than the score of the baseline; `undefined` if either is missing.
+ */
 function computeChange(
   scores: ComparedExample["scores"],
   {
@@ -157,7 +159,7 @@ function rateScoreChanges(
 
 /**
  * Rates a change from no errors to errors, or from errors to none, compared with the baseline. Returns an empty list if
- * that has not changed.
+ * neither has happened.
  */
 function rateErrorChange(
   baseline: ExampleResult | undefined,
@@ -199,7 +201,7 @@ const createComparator =
     );
   };
 
-/** Computes the statistics of one experiment's scores of one key. */
+/** Computes the statistics of one experiment's scores with one feedback key. */
 function summarizeScores(
   examples: readonly ComparedExample[],
   {

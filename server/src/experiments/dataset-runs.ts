@@ -39,7 +39,7 @@ export type DatasetRunsBody = Static<typeof datasetRunsBody>;
 
 /**
  * `POST /datasets/{id}/runs`: lists examples in the order of creation, each with its root runs from the requested
- * sessions. A session is a project, such as an experiment; the API uses this name for it.
+ * sessions. Session is the API's name for a project, such as an experiment.
  */
 export async function readDatasetRuns(
   { store, links }: WithLinks<ExperimentStore>,

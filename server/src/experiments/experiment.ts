@@ -9,7 +9,7 @@ export interface ExampleResult {
   readonly firstStartMicros: number;
 }
 
-/** The mean score of one key on an experiment's runs of one example. */
+/** The mean score with one feedback key, over all runs of an experiment on one example. */
 export interface ExampleScore {
   readonly exampleId: string;
   readonly key: string;
@@ -67,7 +67,7 @@ export interface ComparedExample {
   readonly bestChange: number;
 }
 
-/** Statistics of one experiment's scores of one key. */
+/** Statistics of one experiment's scores with one feedback key. */
 export interface KeySummary {
   readonly mean: number | null;
   /** Number of examples that have a score. */
@@ -82,7 +82,7 @@ export interface KeySummary {
   readonly bins: readonly number[];
 }
 
-/** The scores of one key. */
+/** The scores with one feedback key in all compared experiments. */
 export interface ComparedKey {
   readonly key: string;
   /** The lowest score of this key in any of the experiments. */
@@ -109,7 +109,7 @@ export interface ComparisonRequest extends ComparisonQuery {
   readonly offset: number;
 }
 
-/** The number of runs and errors of an experiment and their latency, over all of its examples. */
+/** The number of runs and errors of an experiment and the mean latency of its runs, over all examples. */
 export interface ExperimentTotals {
   readonly id: string;
   readonly exampleCount: number;

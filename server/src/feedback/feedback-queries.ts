@@ -45,7 +45,7 @@ interface FeedbackTokenTable {
 interface FeedbackTables {
   readonly feedback: FeedbackTable;
   readonly feedback_tokens: FeedbackTokenTable;
-  /** The columns of other tables that queries of feedback use. */
+  /** This table and the following ones list only the columns that queries of feedback use. */
   readonly projects: { readonly id: string; readonly tenant_id: string };
   readonly comparatives: { readonly id: string; readonly tenant_id: string };
   readonly runs: {
@@ -93,13 +93,13 @@ const feedbackSelection = joinedFeedback.select([
   "r.parent_run_id",
 ]);
 
-/** Maximum length of the JSON text of a feedback value that counts as a category. Longer values are taken for prose. */
+/** Maximum length, as JSON text, of a feedback value that statistics treat as a category. Longer values are prose. */
 const maxValueChars = 256;
 
 /** SQL for the value of feedback; NULL if it is too long for a category. */
 export const categoryColumn = `CASE WHEN length(f.value_json) <= ${maxValueChars} THEN f.value_json END`;
 
-/** Selects the columns that {@link aggregateStats} combines: the sums of each group, key and category. */
+/** Selects the sums for each combination of group, key and category. {@link aggregateStats} combines these rows. */
 const selectSums = (groupColumn: string) =>
   [
     sql.ref<string>(groupColumn).as("group_id"),
@@ -279,13 +279,13 @@ type ListOptions = {
   readonly [Name in "level" | "hasScore" | "hasComment"]: FeedbackQuery[Name] | undefined;
 };
 
-/** Lists the feedback of a tenant that meets all filters that are set, the latest first. */
+/** Lists a tenant's feedback, the latest first. The feedback must meet all filters that are set. */
 export const feedbackLists = new QueryForms(
   (values: Parameters<ListValues>, options: ListOptions) => {
     const { runIds, projectIds, keys, sourceTypes, comparativeId } = values;
     const { minCreatedMicros, maxCreatedMicros } = values;
     const { level, hasScore, hasComment } = options;
-    // If the query names runs or a comparison, their index selects fewer rows than the tenant's.
+    // If the query names runs or a comparison, the index on these selects fewer rows than the index on the tenant.
     const hasBetterIndex = runIds !== undefined || comparativeId !== undefined;
     let list = feedbackSelection.where((eb) =>
       eb(
@@ -340,7 +340,10 @@ const selectTokens = () =>
     .selectFrom("feedback_tokens")
     .select(["sealed", "tenant_id", "id", "run_id", "key_json", "config_json", "expires_us"]);
 
-/** Reads each column by its name, because `row` is a proxy that creates the parameter of a column when it is read. */
+/**
+ * Reads each column by its name, because `row` is a proxy, which creates a column's SQL parameter only when the column
+ * is read.
+ */
 const listJudgementColumns = (row: Parameters<JudgementColumns>) => ({
   score: row.score,
   score_json: row.score_json,

@@ -33,14 +33,17 @@ export function parseFeedbackRow(row: FeedbackRow): Feedback {
   };
 }
 
-/** Computes a digest of submitted feedback, which distinguishes a repetition from other feedback with the same id. */
+/**
+ * Computes a digest of submitted feedback. By the digest, the server distinguishes a repeated submission from different
+ * feedback with the same id.
+ */
 export const digestDraft = (draft: FeedbackDraft): string =>
   createHash("sha256").update(JSON.stringify(draft)).digest("base64url");
 
 /**
  * Checks by the digests that a draft has the same content as the stored feedback with the same id.
  *
- * @throws RequestError 409: other feedback has the id of the draft.
+ * @throws RequestError 409: the stored feedback has different content.
  */
 export function assertRepetition(draft: FeedbackDraft, digest: string, storedDigest: string): void {
   if (storedDigest !== digest) {
@@ -69,15 +72,18 @@ export function assertTargets({
 }
 
 /**
- * Returns the id of the project that must exist before feedback is stored. If the feedback is on a
- * run, that is none: the run may arrive later, and its project with it.
+ * Returns the id of the project that must exist before feedback is stored; `null` for feedback on a run, because the
+ * run and its project may arrive later.
  */
 export const findRequiredProject = (
   runId: string | null,
   projectId: string | null,
 ): string | null => (runId === null ? projectId : null);
 
-/** Creates the row of new feedback. `runId` and `projectId` are row keys, which replace the ids of the draft. */
+/**
+ * Creates the row of new feedback. `runId` and `projectId` are the keys of rows in the database; they replace the ids
+ * of the draft.
+ */
 export function toFeedbackRow(
   tenantId: string,
   draft: FeedbackDraft,

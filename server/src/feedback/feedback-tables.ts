@@ -2,8 +2,8 @@
  * SQL that creates the tables of feedback, and of the tokens with which it can be submitted. Values that clients send
  * are stored as JSON text or null; `score` is the score as a number for statistics, with 1 and 0 for true and false.
  * Feedback may arrive before its run: `run_id` need not be in `runs`, and the project of a run is read from `runs`.
- * `digest` is the digest of the feedback as it was first submitted. It distinguishes a repetition of that request from
- * other feedback with the same id.
+ * `digest` is the digest of the feedback as it was first submitted. It distinguishes a repeated submission from
+ * different feedback with the same id.
  */
 export const feedbackTables = `
   CREATE TABLE feedback (

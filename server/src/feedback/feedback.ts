@@ -21,7 +21,10 @@ export interface Feedback extends Omit<FeedbackDraft, "createdMicros"> {
   } | null;
 }
 
-/** Selects feedback. All filters that are set must match; a list matches if one of its items does. */
+/**
+ * Selects feedback. All filters that are set must match. A filter with a list matches if one of the list's items
+ * matches.
+ */
 export interface FeedbackQuery {
   readonly runIds?: readonly string[];
   readonly projectIds?: readonly string[];
@@ -94,7 +97,8 @@ export interface FeedbackWrites {
   /**
    * Creates feedback. Repeating the call with the same content changes nothing.
    *
-   * @throws RequestError 404: the tenant has no such project or comparison. 409: different feedback has the id.
+   * @throws RequestError 404: the tenant has no such project or comparison. 409: feedback with the same id but
+   * different content exists.
    */
   create(tenantId: string, draft: FeedbackDraft): Promise<Feedback>;
   /** @throws RequestError 404: no such feedback. */

@@ -11,7 +11,7 @@ import { parseFilter } from "./parser.ts";
 export type CheckedFilter =
   | { readonly kind: "and" | "or"; readonly parts: readonly CheckedFilter[] }
   | { readonly kind: "not"; readonly part: CheckedFilter }
-  /** A text to search in all texts of a row. */
+  /** A text to search for in all texts of a row. */
   | { readonly kind: "search"; readonly text: string }
   | CheckedComparison;
 
@@ -83,8 +83,9 @@ function createUnknownFieldError(
 }
 
 /**
- * Checks a comparison with one entry of an object such as `metadata`, which the filter addresses by its path. The
- * result compares key and value together, and is false for an object without that entry.
+ * Checks a comparison with an entry that the filter addresses by its path, such as `metadata.user.plan`. The result
+ * compares the entry's key and value together. For an object without that entry, `neq` is true and every other
+ * comparator is false.
  */
 function checkEntry(
   filter: Filter & { readonly kind: "comparison" },

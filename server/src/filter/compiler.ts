@@ -36,12 +36,12 @@ export interface FilterSource {
   readonly objects: Readonly<Record<string, string>>;
   /** Feedback on the row; absent for rows that have no feedback. */
   readonly feedback?: FeedbackSource;
-  /** The SQL expressions in which `search("text")` searches: for texts, and for JSON texts. */
+  /** SQL for the texts, and for the JSON texts, in which `search("text")` searches. */
   readonly searchedColumns: { readonly texts: readonly string[]; readonly json: readonly string[] };
   /**
-   * Returns a condition that is true for every row that may contain all of these texts, ignoring case, and that is
-   * faster to evaluate than reading the row. Absent if there is no index for this. Returns `undefined` if the index
-   * does not narrow down the search.
+   * Returns a condition that is true for every row that may contain all of these texts, ignoring case. Evaluating the
+   * condition is faster than reading the row. Returns `undefined` if the index does not narrow down the search. The
+   * function is absent if there is no such index.
    */
   readonly createIndexCondition?: (texts: readonly string[]) => Sql | undefined;
 }
@@ -106,8 +106,8 @@ export const findRequiredTexts = (parts: readonly CheckedFilter[]): readonly str
   });
 
 /**
- * Whether the text of a comparison occurs in the payload as it is. A path does not, because it is composed of several
- * keys.
+ * Whether every row that meets a comparison contains the comparison's text, unchanged, in its payload. A path does not
+ * occur there, because it is composed of several keys.
  */
 const isInPayload = ({ field, comparator }: CheckedComparison): boolean =>
   (comparator === "like" || comparator === "search") &&
@@ -136,8 +136,8 @@ interface EntryConditions {
 }
 
 /**
- * Compiles the parts of an `and`. One entry must meet the conditions on a key and on its value; a second key begins
- * the conditions on a second entry.
+ * Compiles the parts of an `and`. A condition on a key and the conditions on values next to it must be met by the same
+ * entry. A second condition on a key begins the conditions on a second entry.
  */
 function compileAll(parts: readonly CheckedFilter[], source: FilterSource): Sql {
   const conditions: Sql[] = [];
@@ -304,7 +304,7 @@ function createGroupCondition(
   return sql`EXISTS (SELECT 1 FROM ${feedback.from} WHERE ${joinConditions([sql`${feedback.where}`, ...conditions], "AND")})`;
 }
 
-/** Returns the keys of which the entry must have one; `undefined` if the conditions don't determine them. */
+/** Returns the keys that the entry can have; `undefined` if the conditions don't restrict the key to a list. */
 function findRequiredKeys(parts: readonly CheckedFilter[]): readonly string[] | undefined {
   for (const part of parts) {
     if (

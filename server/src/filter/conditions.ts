@@ -19,7 +19,7 @@ export interface JsonValue {
 
 const sqlOperators = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
-/** Returns the value of a comparator that takes a single value. */
+/** Returns the value of an operand that is a single value; `null` for any other operand. */
 export const toSingleValue = (operand: Operand): Scalar =>
   operand.kind === "scalar" ? operand.value : null;
 
@@ -101,8 +101,8 @@ export function compileValueComparison(
 }
 
 /**
- * Creates the condition that a JSON value equals another. A text that looks like a number or a boolean also equals
- * that value, because metadata from environment variables is always text.
+ * Creates the condition that a JSON value equals the expected value. An expected text that looks like a number or a
+ * boolean also equals that number or boolean, because metadata from environment variables is always text.
  */
 function createEqualityCondition({ type, atom }: JsonValue, expected: Scalar): Sql {
   if (expected === null || typeof expected === "boolean") {

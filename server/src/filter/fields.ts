@@ -24,7 +24,7 @@ export type FieldType =
   | "key"
   /** A JSON value of any type. */
   | "value"
-  /** The entry of a JSON object at the path that follows in the name. */
+  /** The entry of a JSON object at the path in the field's name, as in `metadata.user.plan`. */
   | "entry";
 
 /**
@@ -111,7 +111,7 @@ const toTable = (rows: readonly FieldRow[]): FieldTable =>
     ]),
   );
 
-/** Stands for a path in the name of a field. It can't occur in a filter. */
+/** Stands for the path in the name of a field, as in `metadata.<path>`. A name in a filter can't contain this text. */
 const pathPlaceholder = "<path>";
 
 interface EntrySuggestions {

@@ -4,14 +4,14 @@ import type { Sql } from "./sql.ts";
 
 /**
  * SQL for the object in a column of JSON; NULL if the column contains no object. SQLite parses JSON of up to 1,000
- * levels. Deeper text is skipped, because it would make the query fail.
+ * levels. For deeper JSON the result is NULL, because parsing it would make the query fail.
  */
 export const objectSql = (column: string): string =>
   `(CASE WHEN json_valid(${column}) THEN CASE json_type(${column}) WHEN 'object' THEN ${column} END END)`;
 
 /**
- * Creates the condition that one of the texts of a JSON list meets a condition on `e.atom`. `list` is SQL, and NULL
- * if there is no list.
+ * Creates the condition that one of the texts of a JSON list meets a condition on `e.atom`. `list` is an SQL
+ * expression, whose value is NULL if there is no list.
  */
 export const createAnyTextCondition = (list: string, condition: Sql): Sql =>
   sql`EXISTS (SELECT 1 FROM json_each(${list}) e WHERE e.type = 'text' AND ${condition})`;
@@ -28,7 +28,8 @@ export const createContainsCondition = (text: string, part: string): Sql =>
 
 /**
  * Creates the condition that a JSON object has an entry that meets a condition on `w.path`, `w.type`, `w.atom` and
- * `w.json`. If `keys` is set, only the paths to these keys are read. `object` is SQL, and NULL if there is no object.
+ * `w.json`. If `keys` is set, only the paths to these keys are read. `object` is an SQL expression, whose value is NULL
+ * if there is no object.
  */
 export function createEntryCondition(
   object: string,
@@ -68,7 +69,7 @@ export const createContainsObjectCondition = (
 interface JsonPosition {
   readonly object: string;
   readonly keys: readonly string[];
-  /** Number of list items around this position. */
+  /** Number of list items that contain this position. */
   readonly nesting: number;
 }
 
@@ -98,7 +99,8 @@ const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Creates the condition that there is a row at a position that meets a condition. `joined` is an additional table.
+ * Creates the condition that a row exists at the position and meets `condition`. `joined` is one more table, to which
+ * `condition` can refer.
  */
 function createExistsCondition(
   { object, keys, nesting }: JsonPosition,
@@ -145,7 +147,7 @@ function createMatchCondition(row: string, value: unknown, nesting: number): Sql
 }
 
 /**
- * Returns the nesting of lists that contain lists or objects. The SQL that searches for a value is nested as deeply.
+ * Returns the nesting of lists that contain lists or objects. The SQL that searches for the value has the same nesting.
  */
 export function measureListNesting(value: unknown): number {
   if (typeof value !== "object" || value === null) {

@@ -88,7 +88,7 @@ const escapes: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** Reads a text in single or double quotes. Its escapes are those of JSON, and `\'`. */
+/** Reads a text in single or double quotes. The text can contain the escapes of JSON, and `\'`. */
 function readText(text: string, offset: number): Token {
   const quote = text.charAt(offset);
   const parts: string[] = [];

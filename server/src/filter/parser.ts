@@ -14,15 +14,15 @@ export const filterLimits = {
   length: 10_000,
   /** Maximum nesting of functions. */
   depth: 12,
-  /** Maximum number of functions, and of values in a searched JSON object. */
+  /** Maximum number of functions, and of values in a JSON object that the filter searches for. */
   nodes: 256,
-  /** Maximum nesting of a searched JSON object. */
+  /** Maximum nesting of a JSON object that the filter searches for. */
   jsonDepth: 32,
-  /** Maximum nesting of lists that contain lists or objects, in a searched JSON object. */
+  /** Maximum nesting of lists that contain lists or objects, in such a JSON object. */
   jsonNesting: 2,
-  /** Like `jsonNesting`, for an object that is searched at a path. */
+  /** Like `jsonNesting`, for an object that the filter searches for at a path. */
   jsonNestingAtPath: 1,
-  /** Number of levels of a JSON value in which entries are searched. */
+  /** Number of levels of a JSON value that are searched for entries. */
   entryDepth: 64,
 } as const;
 
@@ -273,8 +273,8 @@ function describeToken(token: Token): string {
 }
 
 /**
- * Describes the allowed values, and suggests what to write in place of a name. Such a name is often a keyword of
- * another language.
+ * Describes the allowed values. If the token is a name, which is often a keyword of another language such as `True`,
+ * also suggests what to write instead.
  */
 function createValueHint(token: Token): string {
   const allowed = "values are quoted texts, numbers, true, false, null, or a list of them in [ ]";

@@ -8,7 +8,8 @@ import { serverLimits } from "../model/options.ts";
  */
 export function closeUnread(request: IncomingMessage): void {
   const { socket } = request;
-  // Node calls this method after the response was sent. Its own version closes the socket completely.
+  // Node calls this method after the response was sent. Node's own implementation of the method closes the socket
+  // completely.
   socket.destroySoon = () => {
     let size = 0;
     const timer = setTimeout(() => socket.destroy(), serverLimits.discardMs).unref();

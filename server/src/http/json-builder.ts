@@ -40,7 +40,10 @@ const isNull = (json: Buffer): boolean =>
 
 const encoder = new TextEncoder();
 
-/** Minimum length of texts that are assumed to be ASCII. Shorter texts fit into the pool of `Buffer.from`. */
+/**
+ * Minimum length of texts that are first encoded as if they were ASCII. For shorter texts `Buffer.from` is used,
+ * because they fit into its pool.
+ */
 const minAssumedAsciiChars = 4_096;
 
 /**

@@ -57,7 +57,8 @@ export const parseIds = (query: QueryString, name: string): readonly string[] | 
   allValues(query, name)?.map((id) => parseId(id, name));
 
 /**
- * Parses a parameter that contains the entries that metadata must have; `undefined` if it is absent.
+ * Parses a parameter that contains, as a JSON object, the entries that metadata must have; `undefined` if the parameter
+ * is absent.
  *
  * @throws RequestError 422: it is not a JSON object, or is too large.
  */

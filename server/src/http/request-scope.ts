@@ -36,8 +36,8 @@ export interface ReadScope {
 }
 
 /**
- * The scope of a request. It is passed from the routes to the store, not found with an `AsyncLocalStorage`, because
- * that makes every promise of the thread slower on Node 20 and 22: it took a fifth of the CPU time of a small request.
+ * The scope of a request. It is passed from the routes to the store. An `AsyncLocalStorage` would make every promise of
+ * the thread slower on Node 20 and 22; it took a fifth of the CPU time of a small request.
  */
 export class RequestScope implements ReadScope {
   readonly tenantId: string;
@@ -61,7 +61,7 @@ export class RequestScope implements ReadScope {
 
 const listenersBySocket = new WeakMap<Socket, Set<() => void>>();
 
-/** Listens once to each socket, which may send many requests, each with many queries. */
+/** Adds only one listener to each socket, because a socket may carry many requests, each with many queries. */
 function listenForClose(socket: Socket): Set<() => void> {
   const existingListeners = listenersBySocket.get(socket);
   if (existingListeners !== undefined) {

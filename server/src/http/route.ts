@@ -25,7 +25,7 @@ export type Tag = keyof typeof tags;
 /** Schemas by content type. */
 export type ContentSchemas = Readonly<Record<string, TSchema>>;
 
-/** A body that is not JSON, or that has several content types. */
+/** The schemas of a body that is not JSON, or that can have one of several content types. */
 export interface Contents {
   readonly contents: ContentSchemas;
 }

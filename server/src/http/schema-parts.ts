@@ -44,8 +44,8 @@ export const List = <Schema extends TSchema>(items: Schema) =>
   Type.Unsafe<readonly Static<Schema>[]>(Type.Array(items));
 
 /**
- * An object whose members have any names and one type. Unlike `Type.Record`, it has no pattern for the names, which
- * would not match a name with a line break.
+ * An object whose members have any names and one type. Unlike `Type.Record`, it has no pattern for the names, because
+ * the pattern would not match a name with a line break.
  */
 export const Members = <Schema extends TSchema>(schema: Schema) =>
   Type.Unsafe<Readonly<Record<string, Static<Schema>>>>({

@@ -10,7 +10,7 @@ interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[];
 }
 
-/** A schema for `fast-json-stringify`. An empty one means `JSON.stringify`. */
+/** A schema for `fast-json-stringify`. For an empty schema, the value is written with `JSON.stringify`. */
 interface WriterSchema {
   readonly type?: string | readonly string[];
   readonly nullable?: boolean;
@@ -63,8 +63,8 @@ function toWriterSchema({ anyOf, ...schema }: JsonSchema): WriterSchema {
 }
 
 /**
- * Converts the schema of an object without `required`: rows of older versions may not have all members, and a
- * response without one must not fail.
+ * Converts the schema of an object without `required`: rows that older versions have stored can lack members, and a
+ * response without such a member must not fail.
  */
 function toWriterSchemaOfObject({ properties, additionalProperties }: JsonSchema): WriterSchema {
   if (properties === undefined) {

@@ -14,9 +14,9 @@ export class SourceGuard {
   }
 
   /**
-   * Checks the headers of a request. If a page of another site uses a host name of its own that resolves to this
-   * machine, the Host header contains that name. If it uses a script, the Origin header contains its site; for an
-   * image or a frame, only Sec-Fetch-Site reveals the other site.
+   * Checks the headers of a request. If a page of another site sends requests to a host name that resolves to this
+   * machine, the Host header contains that name. If a script of the page sends a request, the Origin header contains
+   * the page's site. If the page embeds an image or a frame, only Sec-Fetch-Site reveals the other site.
    *
    * @throws RequestError 403: the request comes from another site.
    */

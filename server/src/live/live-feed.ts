@@ -8,7 +8,7 @@ import type { SdkClient, SdkClients } from "./sdk-clients.ts";
 
 /** What the feed sends to a connected UI: first the activity of the last few minutes, then an update each second. */
 export interface LiveEvent {
-  /** Seconds since the epoch. Everything before this second is complete. */
+  /** Seconds since the epoch. The counts of all earlier seconds are complete. */
   readonly now: number;
   readonly seconds: readonly LiveSecond[];
   readonly senders: readonly SdkClient[];
@@ -25,7 +25,7 @@ const tickMs = 1_000;
 interface Listener {
   readonly tenantId: string;
   readonly response: ServerResponse;
-  /** Whether the request would still be authorized. */
+  /** Checks whether the request that opened the connection would still be authorized. */
   readonly isStillAuthorized: () => Promise<boolean>;
   /** The first second whose counts were not sent yet. */
   nextSecond: number;

@@ -25,7 +25,8 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
     }),
     exposeHeadRoute: false,
     handler: async ({ tenantId, headers }, reply) => {
-      // Check the key again while the client is connected: its key may be revoked, or the first key may be created.
+      // Check the key again while the client is connected: the key may be revoked, or, if the client has none, the
+      // server's first key may be created.
       feed.add(tenantId, reply.raw, async () => (await keys.checkKey(headers)) === tenantId);
       reply.hijack();
     },

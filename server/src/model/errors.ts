@@ -22,7 +22,7 @@ export class ServerError extends Error {
   }
 }
 
-/** A request that can't be served. The response has this status. */
+/** Thrown for a request that can't be served. `status` is the HTTP status of the response. */
 export class RequestError extends Error {
   readonly status: number;
   /** Seconds after which the same request may succeed. */

@@ -24,31 +24,37 @@ export const serverLimits = {
   openBodyBytes: 65_536,
   /** Values in a body that is parsed as a whole, that is, any body except those of runs, spans and examples. */
   bodyValues: 150_000,
-  /** Bytes from which on bodies of runs, and of spans, are parsed on a worker thread. */
+  /** A body of runs, or of spans, with more bytes than this is parsed on a worker thread. */
   largeRunsBytes: mebibyte,
   largeSpansBytes: 262_144,
   /**
-   * Bytes from which on a body of runs that the WebAssembly parser rejects is parsed on a worker thread: finding the
-   * errors in it takes longer than parsing a valid body.
+   * A body of runs that the WebAssembly parser rejects is parsed on a worker thread if it has more bytes than this:
+   * finding the errors in it takes longer than parsing a valid body.
    */
   unusualRunsBytes: 65_536,
-  /** Bytes from which on bodies of examples are parsed on a worker thread. */
+  /** A body of examples with more bytes than this is parsed on a worker thread. */
   largeExamplesBytes: 262_144,
   /** Number of examples, and of their characters, that are read or written at once if a body is large. */
   examplesPart: 200,
   examplesPartChars: 524_288,
-  /** Datasets to which one request may write examples, and examples of a request if some are created from runs. */
+  /**
+   * Datasets to which one request may write examples, and examples that one request may contain if some of them are
+   * created from runs.
+   */
   datasetsOfWrite: 100,
   examplesFromRuns: 1_000,
   /** Splits of one example. */
   splitsMax: 1_000,
-  /** Rows of examples that are erased, with their attachments, before other writes run. */
+  /** Rows of examples that are erased in one step, with their attachments. Other writes run between the steps. */
   erasedPart: 50,
-  /** Bytes of runs that are deleted before other writes run. Deleted data is overwritten, which takes time. */
+  /**
+   * Bytes of runs that are deleted in one step. Other writes run between the steps, because deleting takes time: the
+   * deleted data is overwritten.
+   */
   erasedBytes: 2 * mebibyte,
-  /** Milliseconds for which runs of one body are parsed before other requests run. */
+  /** Milliseconds for which the runs of a body are parsed in one step. Other requests run between the steps. */
   parseSliceMs: 20,
-  /** Milliseconds for which a long write runs before other writes run. */
+  /** Milliseconds for which a long write runs in one step. Other writes run between the steps. */
   writeSliceMs: 30,
   /**
    * Worker threads, which parse bodies and validate examples: time limit of one task, number of threads, heap of
@@ -58,7 +64,9 @@ export const serverLimits = {
   workThreads: 2,
   workHeapMebibytes: 1_024,
   workWaiting: 1_000,
-  /** Maximum ratio of decompressed to sent bytes, and size up to which it is not checked. */
+  /**
+   * Maximum ratio of decompressed to sent bytes, and number of decompressed bytes up to which the ratio is not checked.
+   */
   inflateRatio: 500,
   inflateFreeBytes: 4 * mebibyte,
   /**
@@ -86,7 +94,7 @@ export const serverLimits = {
   /** Runs in one response of `POST /runs/query`. */
   queryDefault: 100,
   queryMax: 1_000,
-  /** Bytes of payloads after which no further run is added to such a response. */
+  /** Bytes of payloads after which no further run is added to a response of `POST /runs/query`. */
   queryBytes: 32 * mebibyte,
   /** Projects in one response of `GET /sessions`. */
   projectsDefault: 100,
@@ -109,18 +117,18 @@ export const serverLimits = {
   schemaParts: 2_000,
   schemaRefs: 500,
   schemaPatterns: 200,
-  /** Characters of examples that one write may have validated. */
+  /** Characters of the examples that are validated for one write. */
   schemaCheckChars: 128 * mebibyte,
   /** Milliseconds for validating the examples of one request against a schema. */
   schemaMs: 5_000,
   /**
-   * Milliseconds after which the thread of such a validation is terminated, because not every validation can be stopped
-   * from within the thread.
+   * Milliseconds after which a thread that validates examples is terminated, because not every validation can be
+   * stopped from within the thread.
    */
   schemaTaskMs: 8_000,
   /** Examples that are exported, indexed or validated in one step. */
   examplesStep: 500,
-  /** Bytes of examples that an export reads before other requests run. */
+  /** Bytes of examples that an export reads in one step. Other requests run between the steps. */
   exportBytes: mebibyte,
   /** Words that a search for examples compares with the inputs. */
   searchWords: 256,
@@ -133,10 +141,10 @@ export const serverLimits = {
   /** Characters and rows of an uploaded CSV file that are written in one step. */
   csvStepChars: 4 * mebibyte,
   csvStepRows: 5_000,
-  /** Bytes of one text field that is sent with the file, and number of such fields. */
+  /** Bytes of one text field that is sent with an uploaded file, and number of such fields. */
   formFieldBytes: mebibyte,
   formFields: 10_000,
-  /** Characters of all such fields. */
+  /** Characters of all text fields that are sent with an uploaded file. */
   formChars: 8 * mebibyte,
   /** Milliseconds for which the signed URL of an attachment is valid. */
   signedMs: 3_600_000,
@@ -193,9 +201,9 @@ export const serverLimits = {
 } as const;
 
 /**
- * The version in `/info`. It is the version of the API that is served, as clients expect it, not that of the
- * package. From 0.5.23 on, clients let the server resolve the commit `latest`. Below 0.16.0, and below 0.18.0 for
- * traces, LangSmith clients warn if a program uses `/api/v2`.
+ * The version in `/info`. It is the version of the API, from which clients conclude what the server supports; it is not
+ * the version of the package. If it is 0.5.23 or later, clients let the server resolve the commit `latest`. If it is
+ * earlier than 0.16.0, or 0.18.0 for traces, LangSmith clients warn when a program uses `/api/v2`.
  */
 export const apiVersion = "0.18.0";
 

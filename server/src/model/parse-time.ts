@@ -35,7 +35,10 @@ function parseAnyTime(value: unknown): number | undefined {
   return micros !== undefined && micros >= 0 && micros <= year10000Micros ? micros : undefined;
 }
 
-/** Describes why {@link parseTime} rejects a value. Begins with a verb, to follow the name of the value. */
+/**
+ * Describes why {@link parseTime} rejects a value. The text begins with a verb, because callers put the name of the
+ * value in front of it.
+ */
 export const describeInvalidTime = (value: unknown): string =>
   parseAnyTime(value) === undefined
     ? "is neither an ISO 8601 time nor epoch milliseconds"

@@ -29,7 +29,10 @@ export function toJson(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
-/** Returns the members of a text that is a JSON object, unchanged; `undefined` for any other text. */
+/**
+ * Returns the members of the JSON object in a text, each as unchanged JSON text; `undefined` if the text is not a JSON
+ * object.
+ */
 export const readMembers = (text: string): ReadonlyMap<string, JsonText> | undefined =>
   text.trimStart().startsWith("{")
     ? readWithCursor(text, (cursor) => toTexts(cursor.readMembers()))

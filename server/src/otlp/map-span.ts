@@ -62,8 +62,8 @@ function toTimes({ startNanos, endNanos }: Span): Members {
 }
 
 /**
- * Takes the project of a span. A project that the span itself names takes precedence over one that all spans of the
- * request or process have in common.
+ * Returns the project of a span, and removes it from the span's attributes. A project that the span itself names takes
+ * precedence over one that all spans of the request or process have in common.
  */
 function takeProject(span: Span, bag: AttributeBag, project: string | undefined): Members {
   const id = takeUuid(bag, "langsmith.trace.session_id");

@@ -76,7 +76,10 @@ function toToolMessage(message: Message, toolResult: unknown): Message {
   };
 }
 
-/** Converts the parts of a message that are not tool calls to its content. A single text part becomes a string. */
+/**
+ * Creates the content of a message from those of its parts that are not tool calls. A single text part becomes a
+ * string.
+ */
 export function toPartsContent(parts: readonly unknown[]): unknown {
   const contents = parts.map((part) =>
     isObject(part) && part["type"] === "text" && "content" in part

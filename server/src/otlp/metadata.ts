@@ -81,8 +81,8 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
 }
 
 /**
- * Collects the parameters of a model call. Those that begin with `gen_ai.request.` also stay in the metadata, under
- * their original names.
+ * Collects the parameters of a model call. Parameters whose names begin with `gen_ai.request.` also stay in the
+ * metadata, under their original names.
  */
 export function toInvocationParams(bag: AttributeBag): Members | undefined {
   const { stop_sequences: stop, ...request } = Object.fromEntries(bag.peekAll("gen_ai.request."));

@@ -56,7 +56,7 @@ const outputSource: PayloadSource = {
   member: "output",
 };
 
-/** Takes the inputs of a span; `undefined` if it has none. */
+/** Returns the inputs of a span, and removes them from its attributes; `undefined` if it has none. */
 export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined {
   const instructions = toParts(takeAttribute(bag, events, "gen_ai.system_instructions"));
   const systemMessages =
@@ -71,11 +71,14 @@ export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Con
   });
 }
 
-/** Takes the outputs of a span; `undefined` if it has none. */
+/** Returns the outputs of a span, and removes them from its attributes; `undefined` if it has none. */
 export const takeOutputs = (bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined =>
   takeContent({ bag, events, source: outputSource, systemMessages: [], otherMembers: {} });
 
-/** Takes the embeddings of OpenInference: the texts are inputs, the vectors are outputs. */
+/**
+ * Returns the embeddings of OpenInference, and removes them from the attributes: the texts are inputs, the vectors are
+ * outputs.
+ */
 export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: Content } {
   const embeddings = bag
     .takeList("embedding.embeddings")
@@ -165,7 +168,7 @@ function takeMessages(
   );
 }
 
-/** Takes an attribute of the span, or reads it from the event that describes the whole operation. */
+/** Removes and returns an attribute of the span, or reads it from the event that describes the whole operation. */
 function takeAttribute(
   bag: AttributeBag,
   events: readonly SpanEvent[],

@@ -14,8 +14,8 @@ export interface SpanPosition {
 }
 
 /**
- * Takes the position of a span. LangSmith attributes (`langsmith.*`) that contain a dotted order or a parent run take
- * precedence over the span's own ids.
+ * Returns the position of a span. LangSmith attributes (`langsmith.*`) that contain a dotted order or a parent run take
+ * precedence over the span's own ids, and are removed from the attributes.
  */
 export function takePosition(span: Span, bag: AttributeBag): SpanPosition {
   const id = toSpanUuid(span.traceId, span.spanId);
@@ -76,8 +76,8 @@ function readDottedOrder(text: string | undefined) {
 }
 
 /**
- * Returns the id of the parent span. A client that does not send all spans names the nearest ancestor that it sends,
- * in an attribute.
+ * Returns the id of the parent span. A client that does not send all spans adds an attribute with the id of the nearest
+ * ancestor that it does send.
  */
 function readParentId(span: Span, bag: AttributeBag): string {
   const isRoot = bag.peek("langsmith.is_root");

@@ -4,8 +4,8 @@ import type { Parameters } from "../storage/query.ts";
 import type { ProjectQuery } from "./project.ts";
 
 /**
- * The columns of a project. Texts of clients are stored as JSON, because no engine's text type can store all of them:
- * SQLite can't store lone surrogates, and PostgreSQL neither these nor NUL.
+ * The columns of a project. Texts from clients are stored as JSON, because no engine's text type can store every text:
+ * SQLite can't store lone surrogates, and PostgreSQL can store neither lone surrogates nor NUL.
  */
 interface ProjectTable {
   readonly id: string;
@@ -55,7 +55,10 @@ export const projectQueries = {
   ),
 };
 
-/** Reads each column by its name, because `row` is a proxy that creates the parameter of a column when it is read. */
+/**
+ * Reads each column by its name, because `row` is a proxy, which creates a column's SQL parameter only when the column
+ * is read.
+ */
 const listChangeableColumns = (row: Parameters<ProjectRow>) => ({
   name_json: row.name_json,
   start_us: row.start_us,
@@ -68,7 +71,7 @@ const listChangeableColumns = (row: Parameters<ProjectRow>) => ({
 interface ListValues {
   readonly tenantId: string;
   readonly nameJson?: string | undefined;
-  /** A part of `name_json`, between its quotes. */
+  /** A part of the name, escaped as in JSON but without quotes, to search for in `name_json`. */
   readonly namePart?: string | undefined;
   /** JSON array of ids. `referenceDatasetIds` is one, too. */
   readonly ids?: string | undefined;
@@ -82,7 +85,7 @@ type ListOptions = Required<Pick<ProjectQuery, "sortBy" | "isDescending">> & {
   readonly isReferenceFree: boolean | undefined;
 };
 
-/** Lists the projects of a tenant that meet all filters that are set. */
+/** Lists a tenant's projects that meet all filters that are set. */
 export const projectLists = new QueryForms(
   (values: Parameters<ListValues>, { sortBy, isDescending, isReferenceFree }: ListOptions) => {
     const { nameJson, namePart, ids, referenceDatasetIds, limit, offset } = values;

@@ -59,9 +59,9 @@ export interface ProjectReads {
 }
 
 export interface ProjectWrites {
-  /** @throws RequestError 409: the name or the id is taken. */
+  /** @throws RequestError 409: another project has the name or the id. */
   create(tenantId: string, draft: ProjectDraft): Promise<Project>;
-  /** @throws RequestError 404: no such project. 409: the new name is taken. */
+  /** @throws RequestError 404: no such project. 409: another project has the new name. */
   update(tenantId: string, id: string, changes: ProjectChanges): Promise<Project>;
   /**
    * Deletes a project with its runs, in slices between which other writes run; the runs are deleted first.
@@ -78,7 +78,8 @@ export interface ProjectWrites {
 }
 
 /**
- * What the writer of projects needs from a database engine, because each engine stores runs in its own way.
+ * The operations that each database engine implements for the writer of projects, because each engine stores runs in
+ * its own way.
  */
 export interface ProjectRuns {
   /** Deletes projects with their runs, in slices between which other writes run; the runs are deleted first. */

@@ -50,7 +50,7 @@ export class PromptAccess {
   /**
    * Finds a prompt that the tenant owns and may change.
    *
-   * @throws RequestError 404: as {@link PromptAccess.read}. 403: another tenant owns it.
+   * @throws RequestError 404: as for {@link PromptAccess.read}. 403: another tenant owns it.
    */
   async readOwned(tenantId: string, location: PromptLocation): Promise<PromptKey> {
     const found = await this.read(tenantId, location);

@@ -60,7 +60,7 @@ interface PromptTables {
   readonly prompt_commits: PromptCommitTable;
   readonly prompt_tags: PromptTagTable;
   readonly prompt_likes: { readonly prompt_id: string; readonly tenant_id: string };
-  /** The columns that queries of prompts use. */
+  /** Lists only the columns that queries of prompts use. */
   readonly tenants: { readonly id: string; readonly handle: string | null };
 }
 
@@ -377,7 +377,7 @@ interface FilterValues {
   /** JSON array of texts. `tags` is one, too. */
   readonly repoTypes: string;
   readonly tags?: string | undefined;
-  /** In the form of the column `search`. */
+  /** Normalized in the same way as the text in the column `search`. */
   readonly text?: string | undefined;
   readonly ownerId?: string | undefined;
   readonly tenantHandle?: string | undefined;
@@ -412,7 +412,7 @@ function buildCondition(
 
 /**
  * Builds the expression by which a list is sorted. For relevance, it is the negated position of the match in the
- * searched text: an earlier match is more relevant, because that text begins with the handle.
+ * searched text: an earlier match is more relevant, because the searched text begins with the handle.
  */
 const buildOrder = (sort: PromptSort, text: Expression<string> | undefined) =>
   sort === "relevance"
@@ -434,7 +434,7 @@ export const promptLists = new QueryForms(
       .offset(values.offset),
 );
 
-/** Counts the prompts of such a list. */
+/** Counts the prompts that a tenant may see and that meet all filters that are set. */
 export const promptCounts = new QueryForms(
   (values: Parameters<FilterValues>, options: FilterOptions) =>
     selectFromPrompts()

@@ -51,7 +51,7 @@ export function parsePromptQuery(query: QueryString): PromptQuery {
 /**
  * Parses the query string of a list of commits.
  *
- * @throws RequestError 422: as {@link parsePromptQuery}.
+ * @throws RequestError 422: a parameter has an invalid value.
  */
 export function parseCommitQuery(query: QueryString): CommitQuery {
   const tag = readText(query, "tag");

@@ -91,7 +91,7 @@ export const createdCommitSchema = Type.Object({
   commit: commitSchema,
 });
 
-/** A commit with its manifest, which the handler copies as it was committed. */
+/** A commit with its manifest. The handler copies the manifest as it was committed. */
 export const pulledCommitSchema = Type.Object(
   {
     manifest: AnyObject,

@@ -232,7 +232,7 @@ export class PromptWriter implements PromptWrites {
   /**
    * Checks whether a prompt can be public.
    *
-   * @throws RequestError 422: its tenant has no handle, so it would have no address.
+   * @throws RequestError 422: the tenant has no handle, so the prompt would have no address.
    */
   async #assertPublishable(tenantId: string, isPublic: boolean): Promise<void> {
     const tenant = isPublic

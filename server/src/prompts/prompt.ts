@@ -77,7 +77,7 @@ export interface PromptQuery {
   readonly isPublic?: boolean;
   readonly isArchived?: boolean;
   readonly hasCommits?: boolean;
-  /** Tags that the prompt must have. It must have all of them. */
+  /** Tags, all of which the prompt must have. */
   readonly tags?: readonly string[];
   /** Only these kinds of repositories. */
   readonly repoTypes: readonly string[];
@@ -177,8 +177,8 @@ export interface PromptWrites {
   /**
    * Creates a prompt.
    *
-   * @throws RequestError 422: the handle is malformed, or the prompt is public and its tenant has no handle. 409: the
-   * handle is taken.
+   * @throws RequestError 422: the handle is malformed, or the prompt is public and its tenant has no handle. 409:
+   * another prompt has the handle.
    */
   create(tenantId: string, draft: PromptDraft): Promise<Prompt>;
   update(tenantId: string, location: PromptLocation, changes: PromptChanges): Promise<Prompt>;

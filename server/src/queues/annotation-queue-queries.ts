@@ -89,7 +89,7 @@ const selectQueues = (tenantId: Id) =>
     )
     .where("q.tenant_id", "=", tenantId);
 
-/** Begins a query of the entries of a queue, whose table has the alias `e`. */
+/** Begins a query of the entries of a queue. The table of the entries has the alias `e`. */
 export const selectFromEntries = ({ tenantId, queueId }: Readonly<Record<keyof QueueKey, Id>>) =>
   queueBuilder
     .selectFrom("annotation_queue_runs as e")
@@ -338,7 +338,7 @@ interface QueueListValues {
   /** JSON array of ids. */
   readonly ids?: string | undefined;
   readonly nameJson?: string | undefined;
-  /** A part of `name_json`, between its quotes. */
+  /** The text to search for in names, escaped as in JSON but without quotes, because names are stored as JSON. */
   readonly namePart?: string | undefined;
   readonly defaultDatasetId?: string | undefined;
   readonly runId?: string | undefined;

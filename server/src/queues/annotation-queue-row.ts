@@ -30,7 +30,7 @@ type ReviewValues = readonly [
 /**
  * Parses the row of an entry.
  *
- * @param nowMicros - the current time; claims that have expired by then are left out
+ * @param nowMicros - the current time; claims that expired before this time are left out
  */
 export const parseEntryRow = (row: EntryRow, nowMicros: number): QueueEntry => ({
   id: row.id,

@@ -11,7 +11,7 @@ export interface QueueFields {
   readonly rubricInstructions: string | null;
   readonly rubricItems: readonly JsonObject[] | null;
   readonly metadata: JsonObject | null;
-  /** How many reviewers a run needs and how they claim it, as the client sent it. */
+  /** The JSON members, as the client sent them, that set how many reviewers a run needs and how they claim it. */
   readonly reviewers: JsonObject;
 }
 
@@ -130,8 +130,8 @@ export interface AnnotationQueueWrites {
   /** Deletes the queues that exist, and returns their ids. Their runs are not deleted. */
   delete(tenantId: string, ids: readonly string[]): Promise<readonly string[]>;
   /**
-   * Adds runs to the end of a queue, in this order: all of them, or none. A run that is already in the queue keeps
-   * its position.
+   * Adds runs to the end of a queue, in the order of `keys`: either all of them or none. A run that is already in the
+   * queue keeps its position.
    *
    * @throws RequestError 404: there is no such queue, or runs do not exist; the message lists them.
    */
@@ -150,6 +150,6 @@ export interface AnnotationQueueWrites {
   removeRun(tenantId: string, key: EntryKey): Promise<void>;
 }
 
-/** Creates the error for a queue that does not exist. The message is the one of the LangSmith API. */
+/** Creates the error for a queue that does not exist. The LangSmith API responds with the same message. */
 export const createMissingQueueError = (id: string): RequestError =>
   new RequestError(404, `Annotation queue with ID ${id} not found`);

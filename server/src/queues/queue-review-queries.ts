@@ -58,8 +58,8 @@ const selectWaiting = (waitingValues: Parameters<WaitingValues>) =>
     });
 
 /**
- * Creates the condition that compares the position of an entry `e` with that of another entry. It compares row values,
- * because SQLite then seeks in the index of the queue's order instead of scanning it.
+ * Creates the condition that compares the position of an entry `e` with that of another entry. The condition compares
+ * row values, because SQLite then seeks in the index that orders the queue instead of scanning it.
  */
 const createPositionCondition = (
   operator: "<" | ">",
@@ -85,7 +85,7 @@ const selectNearest = (
     .limit(1);
 };
 
-/** Claims an entry or releases it. A claim keeps the stored time at which the reviewer skipped the entry. */
+/** Claims an entry or releases it. Claiming does not change the stored time at which the reviewer skipped the entry. */
 const writeReview = (review: Parameters<ReviewState>, kind: "claim" | "release") =>
   queueBuilder
     .insertInto("annotation_queue_reviews")

@@ -67,7 +67,7 @@ export async function listQueueRuns(
   return reply.type(jsonType).send(toArrayJson(serializedRuns));
 }
 
-/** `GET /annotation-queues/{id}/run/{index}`: reads the run at an index of the queue, which starts at 0. */
+/** `GET /annotation-queues/{id}/run/{index}`: reads the run at a position in the queue; the first position is 0. */
 export async function readQueueRun(
   dependencies: WithLinks<QueueStore>,
   request: FastifyRequest,

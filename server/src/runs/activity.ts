@@ -19,7 +19,7 @@ export interface Activity extends ActivityCounts {
   readonly projectId: string;
 }
 
-/** Growth factor of the latency buckets. A value read from a bucket is off by at most 2.5 %. */
+/** Ratio of the ends of two consecutive latency buckets. A latency read from a bucket is off by at most 2.5 %. */
 export const bucketGrowth = 1.05;
 
 /** The bucket of a latency: bucket `n` ends at `1.05 ** n` microseconds. */

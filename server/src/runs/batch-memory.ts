@@ -5,7 +5,7 @@ const maxPooledBytes = 8_388_608;
 /** Maximum number of bytes in unused buffers. */
 const maxFreeBytes = 16_777_216;
 /**
- * Milliseconds between two checks for unused buffers. A buffer is released at the second check that finds it
+ * Milliseconds between two checks for unused buffers. A buffer leaves the pool at the second check that finds it
  * unused, so after 5 to 10 seconds.
  */
 const idleCheckIntervalMs = 5_000;
@@ -85,8 +85,8 @@ export class BatchMemory {
 }
 
 /**
- * Rounds up to a multiple of a quarter of the largest power of two that does not exceed `bytes`. The requests of one
- * program differ in size by a few bytes, so rounding lets them share buffers.
+ * Rounds a size up, so that the requests of one program, whose sizes differ by a few bytes, can share buffers. The
+ * result is a multiple of a quarter of a power of two: the largest one that does not exceed `bytes`.
  */
 function roundUp(bytes: number): number {
   const step = 2 ** (Math.floor(Math.log2(bytes)) - 2);

@@ -14,7 +14,7 @@ export const blockMicros = 100_000;
 /** Maximum length of a name, type, tag, key or value that has a facet. */
 const maxFacetChars = 200;
 
-/** A run with more facets gets {@link anyFacet} instead. */
+/** Maximum number of facets of a run's tags and metadata. If there are more, the run gets {@link anyFacet} instead. */
 const maxFacets = 100;
 
 /** Tags and metadata of more bytes than this are not parsed; the run gets {@link anyFacet}. */
@@ -42,7 +42,7 @@ export const createNameFacet = (name: string): string | undefined =>
 export const createTypeFacet = (type: string): string | undefined =>
   isShort(type) ? `y${type}` : undefined;
 
-/** Returns the facets of a run's name and type, which are stored in columns. */
+/** Returns the facets of a run's name and type. Unlike tags and metadata, these two are stored in columns. */
 export const createRowFacets = ({
   name,
   runType,
@@ -52,7 +52,7 @@ export const createRowFacets = ({
 }): readonly string[] =>
   [createNameFacet(name), createTypeFacet(runType)].filter((facet) => facet !== undefined);
 
-/** The value of a member that is absent. */
+/** Stands for the JSON of an absent member. */
 const emptyJson = Buffer.alloc(0);
 
 /**
@@ -108,7 +108,7 @@ const toObject = (value: unknown): Readonly<Record<string, unknown>> =>
     ? (value as Readonly<Record<string, unknown>>)
     : {};
 
-/** Maximum nesting of the lists whose strings become facets. Filters do not search that deep. */
+/** Maximum nesting of the lists whose strings become facets. Filters do not search lists that are nested deeper. */
 const nestingMax = 100;
 
 /** Collects the strings of a list and of its nested lists. */

@@ -18,7 +18,7 @@ export interface MergeContext {
   readonly nowMicros: number;
 }
 
-/** Lengths of the two halves of a segment of a dotted order. */
+/** Lengths of the two parts of a segment of a dotted order: a timestamp and a run id. */
 const stampLength = 22;
 const uuidLength = 36;
 
@@ -56,7 +56,7 @@ const columnNames = [
  * units of `patchUnit`, count the patches, so that a missing patch payload is detected.
  */
 export const patchUnit = 65_536;
-/** The largest count of patches that is stored, because bitwise operations work on 31 bits. */
+/** Patches are counted up to this number, because `patched` must fit into the 31 bits of bitwise operations. */
 const maxPatches = 32_767;
 
 /**
@@ -187,8 +187,8 @@ function readStart(dottedOrder: string): number | undefined {
 }
 
 /**
- * Returns the position of a record, completed from the stored run where the record does not contain it, or the reason
- * why the record is invalid.
+ * Returns the position of the run to which a record belongs. If the record does not contain the position, it is that of
+ * the stored run, or else derived. Returns a reason instead if the record contradicts the stored run.
  */
 export function resolvePosition(
   record: RunRecord,
@@ -218,7 +218,7 @@ function findContradiction(record: RunRecord, storedRow: RunRow | undefined): st
   const { id, dottedOrder } = record;
   const traceId =
     record.traceId ?? (dottedOrder === undefined ? undefined : parsePosition(dottedOrder).traceId);
-  // The trace id of a row without a dotted order is only assumed, so it may differ.
+  // The trace id of a row without a dotted order is only assumed, so the record may contain another one.
   return storedRow === undefined ||
     storedRow.dottedOrder === "" ||
     (traceId ?? storedRow.traceId) === storedRow.traceId

@@ -25,7 +25,8 @@ export function mergePayloads(
 }
 
 /**
- * Returns a Buffer over the same memory, because a Buffer that is sent to another thread arrives as a plain Uint8Array.
+ * Returns a Buffer that shares the memory of `bytes`: a Buffer that was sent by another thread has arrived as a plain
+ * Uint8Array.
  */
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -3,14 +3,14 @@ import { RequestError } from "../model/errors.ts";
 import type { RunPosition } from "./run-query.ts";
 
 /**
- * Encodes the position of a page. The cursor contains the sort order, because a position is valid only for that
- * order.
+ * Encodes the position of a page's last run as the cursor of the next page. The cursor contains the sort order, because
+ * a position is valid only for one order.
  */
 export const toCursor = ({ startMicros, id }: RunPosition, order: "asc" | "desc"): string =>
   Buffer.from(JSON.stringify([order, startMicros, id])).toString("base64url");
 
 /**
- * Decodes the position of a page.
+ * Decodes a cursor that {@link toCursor} has created.
  *
  * @throws RequestError 422: the cursor was not returned by a query with this sort order.
  */

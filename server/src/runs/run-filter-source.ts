@@ -76,7 +76,7 @@ function createSource(runAlias: string): FilterSource {
   };
 }
 
-/** SQL for a column of JSON text. A text that SQLite can't parse counts as null. */
+/** SQL for a column of JSON text. A text that SQLite can't parse is treated as null. */
 const createJsonColumn = (column: string): JsonValue => ({
   type: `coalesce(CASE WHEN json_valid(${column}) THEN json_type(${column}) END, 'null')`,
   atom: `CASE WHEN json_valid(${column}) THEN ${column} ->> '$' END`,
@@ -86,7 +86,7 @@ interface Member {
   readonly member: string;
   /** Path below the member. */
   readonly inner?: string;
-  /** Values of other types count as absent. */
+  /** Values of other types are treated as absent. */
   readonly type?: "object" | "array";
 }
 

@@ -12,8 +12,8 @@ export type RunSort = "start" | "latency";
 export type ListPosition = Pick<RunPosition, "id"> & { readonly micros: number };
 
 /**
- * A search of a single project. Runs can be read in order without sorting only within a project, because the indexes
- * begin with it.
+ * A search in a single project. Only within one project can runs be read in order without sorting them, because the
+ * indexes begin with the project.
  */
 export interface RunSearch {
   readonly projectId: string;
@@ -25,11 +25,11 @@ export interface RunSearch {
   readonly after?: ListPosition;
   /** Maximum number of runs to scan, whether they match the filter or not. */
   readonly scanLimit: number;
-  /** The parts of each run that are read, as in a `RunQuery`. */
+  /** The parts to read of each run; see `RunQuery.parts`. */
   readonly parts?: ReadonlySet<RunPart>;
 }
 
-/** The runs that one search step found, and the position that it reached. The type parameter is the form of a run. */
+/** The runs that one search step found, and the position that it reached. `Run` is the type of each found run. */
 export interface SearchSlice<Run> {
   readonly runs: readonly Run[];
   /** Where the next step continues; absent at the end of the list. */

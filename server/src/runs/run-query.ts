@@ -84,7 +84,7 @@ export interface RunReads {
   find(tenantId: string, id: string): StoredRun | undefined;
   query(tenantId: string, query: RunQuery): RunPage;
   readStatistics(tenantId: string, filter: RunFilter): RunStatistics;
-  /** Finds the run that is shared under a token, or the root run if the token is that of a trace. */
+  /** Finds the run that is shared under a token; if the token shares a whole trace, the root run of the trace. */
   findShared(token: string): StoredRun | undefined;
   /** Finds the content of an attachment. The caller must have checked the signature of the URL. */
   findFile(

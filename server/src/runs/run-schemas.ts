@@ -144,7 +144,7 @@ const statisticsMembers = {
 export const runStatisticsSchema = Type.Object(statisticsMembers, { title: "RunStatistics" });
 export type RunStatisticsJson = Static<typeof runStatisticsSchema>;
 
-/** The statistics of a project's runs. Unlike those of a query, their sums of costs are strings. */
+/** The statistics of a project's runs. Their sums of costs are strings; those of `runStatisticsSchema` are numbers. */
 export const projectStatisticsMembers = {
   ...statisticsMembers,
   total_cost: TextOrNull,

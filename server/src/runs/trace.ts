@@ -22,7 +22,7 @@ export interface TraceQuery {
   readonly since?: number;
 }
 
-/** A page of a trace, in the order of the ids. */
+/** A page of a trace's runs, in the order of their ids. */
 export interface TracePage {
   readonly runs: readonly TraceRun[];
   /** The id after which the next page begins; absent on the last page. */

@@ -36,13 +36,13 @@ interface ShareTables {
 
 const builder = createQueryBuilder<ShareTables>();
 
-/** SQL for the id with which a row's key begins; `idOf` does the same in TypeScript. */
+/** SQL for the id of a row, with which the row's key begins; `idOf` does the same in TypeScript. */
 const selectId = (key: Expression<string>): Expression<string> =>
   sql`substr(${key}, 1, ${sql.lit(idLength)})`;
 
 /**
- * Selects the run `r` of a share `s` of a whole trace, as long as the run is the trace's root. If the run was later
- * moved below another run, its token must not give access to the trace that it is part of now.
+ * Selects the run `r` of a share `s` of a whole trace, if the run is still the root of a trace. A run that was later
+ * moved below another run is part of that run's trace, to which the token must not give access.
  */
 const selectFromTraceShares = () =>
   builder
@@ -90,8 +90,8 @@ export const shareQueries = {
           .where("s.digest", "=", digest),
       ),
   ),
-  // The query begins with the shares, which an index finds by trace id, because a tenant has many runs. Several
-  // tenants may have traces with the same id, so the keys are compared, too.
+  // A tenant has many runs but few shares, so the query begins with the shares, which an index finds by trace id.
+  // Several tenants may have traces with the same id, so the row keys of the root runs are compared, too.
   listTraces: new Query(
     ({
       tenantId,

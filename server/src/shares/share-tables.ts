@@ -37,9 +37,9 @@ export const tokenTables = `
 `;
 
 /**
- * SQL that creates the tables of shares of whole traces and of whole threads. Tokens in the table `shares` give
- * access to a single run only; a run may be shared both ways, with two tokens. A trace is identified by its root. The
- * index on examples is for finding those that were created from a run; it leaves out the others, which are most.
+ * SQL that creates the tables of shares of whole traces and of whole threads. Tokens in the table `shares` give access
+ * to a single run only; a run may be shared both ways, with two tokens. A trace is identified by its root. The index on
+ * examples contains only the examples that were created from a run; most examples were not.
  */
 export const shareTables = `
   CREATE TABLE trace_shares (

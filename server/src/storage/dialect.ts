@@ -118,7 +118,7 @@ export const findPosition = (text: Text, part: Text | string): EngineExpression<
     postgres: sql`strpos(${text}, ${part})`,
   });
 
-/** Returns a part of a text as it stands in the text's JSON, to search for it in a column of JSON texts. */
+/** JSON-escapes a search text, without adding quotes, so that it can be searched for in a column of JSON texts. */
 export const escapeJsonPart = (part: string): string => JSON.stringify(part).slice(1, -1);
 
 /** Whether a text contains a part. The case of ASCII letters is ignored. */

@@ -1,6 +1,6 @@
 /**
- * The output folder of the build. This module is compiled into its folder `storage`, or bundled into a file directly in
- * the output folder.
+ * The output folder of the build. This module is compiled into the folder `storage` of the output folder, or bundled
+ * into a file directly in the output folder.
  */
 const outputFolder = new URL(
   /\/storage\/dist-files\.[jt]s$/.test(import.meta.url) ? "../" : "./",
@@ -10,6 +10,6 @@ const outputFolder = new URL(
 /**
  * Returns the URL of a file of the build.
  *
- * @param name - path in the build folder, without a leading slash.
+ * @param name - path in the output folder, without a leading slash.
  */
 export const toDistFileUrl = (name: string): URL => new URL(name, outputFolder);

@@ -10,7 +10,7 @@ import type { Compilable, Expression, OperationNodeSource } from "kysely";
 import { compileFor } from "./dialect.ts";
 import type { EngineName } from "./dialect.ts";
 
-/** A query that the query builder has created, whose rows have this type. */
+/** A query that the query builder has created. `Row` is the type of its rows. */
 export type BuiltQuery<Row> = Compilable<Row> & OperationNodeSource;
 
 /** The parameters of a query while it is built. An optional value that was not given has no parameter. */
@@ -18,7 +18,7 @@ export type Parameters<Values> = {
   readonly [Name in keyof Values]: Expression<Exclude<Values[Name], undefined>>;
 };
 
-/** SQL of one engine and its parameters in their order. */
+/** The SQL of a query for one engine, and the parameters in the order of that SQL. */
 export interface CompiledQuery {
   readonly sql: string;
   readonly parameters: readonly unknown[];
@@ -97,9 +97,9 @@ export type RowOfBuilt<Build> = Build extends (...args: never) => Compilable<inf
 export type RowOf<Selected> = Selected extends Query<infer Row, infer _Values> ? Row : never;
 
 /**
- * A query whose form depends on which of its optional values are given, and on options such as the order: a list with
- * filters. Each form is built once and then runs with other values, as a {@link Query} of its own. The forms that were
- * used least recently are dropped.
+ * A query whose form depends on which of its optional values are given, and on options such as the order, for example a
+ * list with filters. Each form is a {@link Query} of its own, which is built once and can then run with other values.
+ * The forms that were used least recently are dropped.
  */
 export class QueryForms<Row, Values extends object, Options = void> {
   readonly #build: (parameters: Parameters<Values>, options: Options) => BuiltQuery<Row>;
@@ -131,7 +131,7 @@ export class QueryForms<Row, Values extends object, Options = void> {
   }
 }
 
-/** Each form takes some kilobytes, and so does its statement on each connection. */
+/** Maximum number of forms. Each form takes some kilobytes, and so does its statement on each connection. */
 const maxForms = 100;
 
 /**

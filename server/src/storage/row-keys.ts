@@ -13,12 +13,12 @@ export const idOf = (key: string): string => key.slice(0, idLength);
 /** Creates the key of a row whose id another tenant uses, too. */
 export const createQualifiedKey = (id: string, tenantId: string): string => `${id}/${tenantId}`;
 
-/** Finds and assigns the keys of a tenant's ids. An engine may return its result at once or as a promise. */
+/** Finds and assigns the row keys of a tenant's ids. An engine may return its result at once or as a promise. */
 export interface RowKeys {
   keyOf(kind: KeyKind, tenantId: string, id: string): string | Promise<string>;
   /**
-   * Assigns the qualified key to an id whose plain key belongs to another tenant, and returns it. References to the
-   * id that the tenant has stored are updated.
+   * Assigns the qualified key to an id whose plain key belongs to another tenant, and returns the key. The references
+   * to this id that the tenant has already stored are updated.
    */
   assignQualifiedKey(kind: KeyKind, tenantId: string, id: string): string | Promise<string>;
 }

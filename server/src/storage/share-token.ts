@@ -28,7 +28,9 @@ export function readToken(token: ShareToken): string | null {
   return token;
 }
 
-/** Encrypts the tokens of share links, each of them bound to its row. */
+/**
+ * Encrypts the tokens of share links. An encrypted token can be decrypted only for the row that it was encrypted for.
+ */
 export interface TokenCipher {
   /** @param owner - identifies the row that contains the token. */
   encrypt(token: string, owner: string): string;

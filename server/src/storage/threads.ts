@@ -6,8 +6,8 @@ import { serverLimits } from "../model/options.ts";
 const { NODE_OPTIONS: _preloads, ...environment } = env;
 
 /**
- * The environment of all threads and processes of the server. It lacks NODE_OPTIONS, so that they do not run the
- * modules that the host program preloads.
+ * The environment of all threads and processes of the server. It lacks NODE_OPTIONS, so that no thread or process runs
+ * the modules that the host program preloads.
  */
 export const cleanEnvironment = environment;
 
@@ -51,7 +51,7 @@ export function waitForExit(worker: Worker): Promise<void> {
  * @param endRequest - see {@link endThread}. It is sent to a thread that posts nothing in time, because the thread
  * may still be working.
  *
- * @throws ServerError the thread ended, or posted nothing in time. It has ended when this throws.
+ * @throws ServerError the thread ended, or posted nothing in time. The thread has ended when this error is thrown.
  */
 export async function waitForFirstMessage(worker: Worker, endRequest: unknown): Promise<unknown> {
   const listeners = new Map<string, (value: unknown) => void>();

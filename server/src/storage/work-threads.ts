@@ -117,7 +117,7 @@ export class WorkThreads {
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
-  /** Starts the next tasks, as long as there is a free thread and a task whose tenant has no running task. */
+  /** Starts queued tasks while there are both a free thread and a task whose tenant has no running task. */
   #startTasks(): void {
     for (;;) {
       const hasThread =
@@ -160,7 +160,7 @@ export class WorkThreads {
       resourceLimits: { maxOldGenerationSizeMb: serverLimits.workHeapMebibytes },
     });
     try {
-      // The thread needs no request to end: it does not use SQLite, so it can be terminated at any time.
+      // The thread does not use SQLite, so it can be terminated at any time and needs no message that asks it to end.
       await waitForFirstMessage(thread, undefined);
     } finally {
       this.#startingCount -= 1;

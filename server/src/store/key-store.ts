@@ -66,7 +66,8 @@ export class KeyStore {
   }
 
   /**
-   * Creates a key and returns its secret, which can't be read again later. Once a key exists, requests need one.
+   * Creates a key and returns its secret, which can't be read again later. Once any key exists, the server accepts only
+   * requests with a key.
    *
    * @throws {@link ServerError} the handle is malformed.
    */

@@ -16,7 +16,8 @@ interface WriterCallbacks {
   readonly beforeSlice: (call: WriterCall, isUndo: boolean) => void;
   readonly onFailure: (cause: unknown) => void;
   /**
-   * Frees the reserved disk space for a deletion that failed because the disk is full. Returns whether to try again.
+   * If `cause` means that the disk is full, frees the reserved disk space. Returns whether the write can be tried
+   * again.
    */
   readonly freeSpace: (cause: unknown) => boolean;
   /** Whether the write can be restarted after some of its slices were committed. */
@@ -48,8 +49,8 @@ interface ActiveWrite {
 }
 
 /**
- * Runs the long writes on the writer thread. In each turn of the event loop, one of them runs one slice, which is one
- * transaction; other writes run in between.
+ * Runs the long writes on the writer thread. In each turn of the event loop, one long write runs one slice, which is
+ * one transaction; other writes run between the slices.
  *
  * States of a write: active -> done, or active -> failed -> undone -> done.
  */
@@ -66,7 +67,8 @@ export class LongWrites {
   }
 
   /**
-   * Starts a long write. If it conflicts with an active one, it is deferred until that one ends and then restarted.
+   * Starts a long write. If it conflicts with an active long write, it starts again from its beginning once the active
+   * one has ended.
    */
   add(call: WriterCall, write: LongWrite<unknown>): void {
     if (this.deferIfConflicting(call)) {
@@ -92,8 +94,8 @@ export class LongWrites {
   }
 
   /**
-   * Aborts all long writes and returns their replies, because the server is closing. When the server starts again, it
-   * erases what these writes have already committed.
+   * Aborts all long writes, because the server is closing. Returns an error reply for each aborted and each deferred
+   * call. When the server starts again, it erases what the aborted writes have already committed.
    */
   abortAll(): readonly ThreadReply[] {
     clearImmediate(this.#turn);

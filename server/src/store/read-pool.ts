@@ -12,15 +12,16 @@ interface PoolSizes {
   /** Number of reader threads. */
   readonly threadCount: number;
   /**
-   * Long queries that may run at once. Fewer than `threadCount`, so that a quick query never waits for long ones only.
+   * Maximum number of long queries that run at once. It is less than `threadCount`, so that long queries never occupy
+   * all threads.
    */
   readonly maxLongQueries: number;
   /**
-   * Long queries of one tenant that may run at once. Fewer than `maxLongQueries`, so that no tenant can use all of
-   * them.
+   * Maximum number of long queries of one tenant that run at once. It is less than `maxLongQueries`, so that one tenant
+   * alone can't reach that limit.
    */
   readonly maxLongQueriesOfTenant: number;
-  /** How many queries of one tenant and weight may wait; further ones are refused. */
+  /** Maximum number of waiting queries of one tenant and one weight (quick or long); further queries are refused. */
   readonly maxWaitingQueries: number;
 }
 
@@ -163,7 +164,7 @@ export class ReadPool {
     }
   }
 
-  /** Takes the next query to run; `undefined` if none may start now. */
+  /** Removes the next query to run from its queue and returns it; returns `undefined` if no query can start now. */
   #takeNext(): Query | undefined {
     if (this.#idle.length === 0 && this.#threads.length >= this.#sizes.threadCount) {
       return undefined;

@@ -39,7 +39,8 @@ type LongQueryRules = {
 };
 
 /**
- * Whether any of the named members is set. For a query with such a member, an index helps too little or not at all.
+ * Returns whether any of the named members is set. The callers name members that make a query slow, because an index
+ * helps such a query too little or not at all.
  */
 const hasAnyMember = (value: unknown, names: readonly string[]): boolean =>
   typeof value === "object" &&
@@ -65,8 +66,8 @@ const isFarOrFiltered = ([, query]: readonly unknown[]): boolean =>
 const maxQuickOffset = 2_000;
 
 /**
- * The queries that take longer the more data is stored, with the arguments for which that is true. They can use only
- * some of the threads.
+ * The methods whose queries take longer the more data is stored: `true` if all queries of the method do, otherwise a
+ * function that decides by the arguments. These queries can use only some of the threads.
  */
 const longQueries: LongQueryRules = {
   datasets: { diff: true, diffPage: true },
@@ -97,8 +98,8 @@ export function determineWeight({ resource, method, args }: ResourceCall<Readers
 }
 
 /**
- * Queries that run on the calling thread: each reads at most one row, and a request is not authorized before the result
- * is known. Calling another thread would take ten times as long.
+ * Queries that authorize requests, so each request first waits for one of them. They run on the calling thread, because
+ * each reads at most one row and calling another thread would take ten times as long.
  */
 const immediateQueries: readonly (keyof TenantReads)[] = ["find", "findByKey", "hasKeys"];
 

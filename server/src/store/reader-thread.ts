@@ -13,7 +13,7 @@ interface PendingQuery {
 }
 
 /**
- * Handle of a reader thread in the main thread. The reader thread starts with its first query and runs one query at a
+ * The main thread's handle of a reader thread. The reader thread starts with its first query and runs one query at a
  * time.
  */
 export class ReaderThread {

@@ -85,7 +85,7 @@ import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
 // All resources that the server stores. Each resource is listed in the interfaces and functions below. The tables at
-// the end contain an entry for each method of a resource; the compiler reports an error if the entry is missing.
+// the end contain an entry for each method of a resource; the compiler reports an error if an entry is missing.
 
 /**
  * SQL that creates the tables of resources that are newer than the formats in `schema.ts`. Each entry is one further
@@ -233,7 +233,7 @@ export function createWriters(db: Connection) {
 
 export type SqliteWriters = ReturnType<typeof createWriters>;
 
-/** All readers except `runPages`. It calls the other readers, which already replace ids by keys. */
+/** All readers except `runPages`. `runPages` calls the other readers, which already replace ids by keys. */
 type ScopedReaders = Omit<Readers, "runPages">;
 
 /** For each query, replaces the ids in its arguments by the keys under which rows are stored. */
@@ -478,7 +478,7 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     deleteMany: unchanged,
   },
   largeExamples: {
-    // The packed parts still contain ids: they are replaced after unpacking.
+    // The examples in `parts` are still packed, so the ids in them are replaced after unpacking.
     create: unchanged,
     update: ([tenantId, parts, datasetId], keys) =>
       datasetId === undefined ? [tenantId, parts] : [tenantId, parts, keys.toDatasetKey(datasetId)],

@@ -23,13 +23,13 @@ import { openDatabase } from "../storage/sqlite/connection.ts";
 import { cacheKibibytes } from "../storage/sqlite/open-database.ts";
 
 /**
- * With pages of 16 KiB, a commit of runs of 5.5 kB costs less than half of one with pages of 4 KiB, because a payload
- * then needs no overflow pages.
+ * With pages of 16 KiB, committing runs of 5.5 kB costs less than half as much as with pages of 4 KiB, because a
+ * payload then needs no overflow pages.
  */
 const pageBytes = 16_384;
 /**
- * 256 MiB. When the write-ahead log has this many pages, a commit runs a checkpoint itself. Normally `Checkpointer`
- * runs it earlier, on another thread.
+ * Number of pages in the write-ahead log (256 MiB) at which a commit runs a checkpoint itself. Normally `Checkpointer`
+ * runs one earlier, on another thread.
  */
 const maxLogPages = 16_384;
 
@@ -145,8 +145,8 @@ function createDefaultTenant(db: Connection): void {
   db.prepare("INSERT OR IGNORE INTO settings (key, value) VALUES ('tenant_id', ?)").run([
     randomUUID(),
   ]);
-  // A database from before this setting may contain projects. The tenant then counts as created when the first project
-  // began.
+  // A database that is older than this setting may already contain projects. In such a database, the creation time of
+  // the default tenant is the time at which the first project began.
   db.prepare(
     "INSERT OR IGNORE INTO settings (key, value) SELECT 'tenant_us', coalesce(min(start_us), ?) FROM projects",
   ).run([Date.now() * 1_000]);
@@ -157,8 +157,9 @@ function createDefaultTenant(db: Connection): void {
 
 /**
  * The tables of format 1. Everything that belongs to a run has the key (trace_id, id), so that the tables could be
- * distributed by trace. Payloads are in a table of their own: `runs` stays narrow, and a patch adds a row without
- * rewriting one. Names of projects are JSON texts, because SQLite's text type can't store lone surrogates.
+ * distributed by trace. Payloads are in a table of their own: `runs` stays narrow, and an update of a run adds a
+ * payload row instead of rewriting one. Names of projects are JSON texts, because SQLite's text type can't store lone
+ * surrogates.
  */
 const firstTables = `
   CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -212,7 +213,7 @@ const catalogTables = [
 /** Format 4: reviews in annotation queues. */
 const reviewTables = [queueReviewTables];
 
-/** The SQL that migrates each format to the next; a database of any format can be opened. */
+/** The SQL that migrates each format to the next, so that a database of any earlier format can be opened. */
 export const formatMigrations: readonly string[] = [
   firstTables,
   projectFields,

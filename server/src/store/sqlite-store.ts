@@ -209,8 +209,8 @@ class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     const { connection, writer, pool, textIndex, lock, onClosed } = this.#parts;
-    // Close the readers before the writer: its last step is to write the write-ahead log back, for which no other
-    // connection may be open.
+    // Close the readers before the writer. As its last step, the writer copies the write-ahead log back into the
+    // database, for which no other connection may be open.
     connection.close();
     await Promise.all([pool.close(), textIndex.close(), this.#work.close()]);
     await writer.close();

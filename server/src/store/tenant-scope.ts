@@ -8,10 +8,12 @@ import { toIds } from "../storage/row-keys.ts";
 import type { KeyKind } from "../storage/row-keys.ts";
 import type { TenantKeys } from "../storage/sqlite/tenant-keys.ts";
 
-// Callers use ids, which are unique within their tenant; the tables use keys (`tenant-keys.ts`). Every call passes
-// through this file: ids in its arguments are replaced by keys, and keys in its result by ids.
+// Callers use ids, which are unique within their tenant. The tables use row keys, which are unique within the database:
+// the key of a row is its id or, if another tenant's row already had that key, the id followed by a slash and the
+// tenant's id (`tenant-keys.ts`). Every call passes through this file: ids in its arguments are replaced by keys, and
+// keys in its result by ids.
 
-/** Maps ids of one tenant to keys. Each member maps one id, or a list of ids, of one kind of row. */
+/** Maps ids of one tenant to row keys. Each member maps one id, or a list of ids, of one kind of row. */
 class TenantIdMapper {
   readonly toRunKey = this.#idMapper("run");
   readonly toRunKeys = this.#listMapper("run");
@@ -50,10 +52,13 @@ export type ArgumentTable<Resources> = {
   };
 };
 
-/** Replaces nothing: the arguments contain no ids that have keys, or the writer replaces them itself. */
+/** Leaves arguments as they are: they contain no ids that have row keys, or the writer replaces the ids itself. */
 export const unchanged = <Args>(args: Args): Args => args;
 
-/** For calls with a share token: the arguments contain no tenant id, but the result does. */
+/**
+ * For calls with a share token. Their arguments contain no tenant id, so they are not changed. Their result
+ * contains the tenant id, by which keys in the result are recognized and replaced by ids.
+ */
 export const scopedByToken = <Args>(args: Args): Args => args;
 
 /** Replaces the run's id by its key, in arguments that begin with a tenant and the id of a run. */
@@ -196,7 +201,8 @@ function scopeCall(
   }
   return (...args) => {
     const [tenantId] = args;
-    // Almost all tenants have no qualified keys. Their keys equal their ids, so nothing is replaced.
+    // Almost no tenant has qualified keys (an id, a slash and the tenant's id). Without them, each row key equals its
+    // id, so nothing is replaced.
     if (typeof tenantId !== "string" || !keys.hasQualifiedKeys(tenantId)) {
       return method(...args);
     }
@@ -209,7 +215,7 @@ function scopeCall(
   };
 }
 
-/** Replaces keys by ids in a result that names its tenant. */
+/** Replaces row keys by ids in a result, if the result contains the id of its tenant. */
 function mapResultOfTenant(result: unknown): unknown {
   const tenantId = readTenantId(result);
   return tenantId === undefined ? result : toIds(tenantId, result);
@@ -242,7 +248,7 @@ const readTenantId = (result: unknown): string | undefined => {
   return typeof tenantId === "string" ? tenantId : undefined;
 };
 
-/** Replaces keys by ids in an error message. */
+/** Removes the suffix `/tenantId` from row keys in an error message, so that the message contains ids. */
 function mapError(tenantId: string, cause: unknown): unknown {
   if (!(cause instanceof RequestError)) {
     return cause;

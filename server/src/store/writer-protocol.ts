@@ -32,7 +32,7 @@ export interface WriterCall {
 /** Messages from the writer thread. */
 export type WriterMessage =
   | { readonly kind: "ready"; readonly readOnlyReason: string | undefined }
-  /** Posted when the server begins or stops accepting only deletions. */
+  /** Posted when the server begins to accept only deletions, and when it accepts all writes again. */
   | { readonly kind: "diskSpace"; readonly readOnlyReason: string | undefined }
   | { readonly kind: "failedToStart"; readonly reason: string }
   /** The results of requests that shared a transaction. */

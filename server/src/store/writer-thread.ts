@@ -26,7 +26,7 @@ interface PendingCall {
   readonly reject: (cause: Error) => void;
 }
 
-/** Handle of the writer thread in the main thread. Counts the bytes of requests that are not committed yet. */
+/** The main thread's handle of the writer thread. Counts the bytes of requests that are not committed yet. */
 export class WriterThread {
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingCall>();

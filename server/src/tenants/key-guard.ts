@@ -22,8 +22,8 @@ export class KeyGuard {
   }
 
   /**
-   * Returns the tenant of the client. Once a key exists, configured at the start of the server or created later,
-   * requests need one.
+   * Returns the tenant of the client. Once any key exists, whether configured at the start of the server or created
+   * later, every request needs a key.
    *
    * @throws RequestError 401: the key is missing or wrong. 403: `x-tenant-id` does not match the key's tenant.
    */

@@ -172,8 +172,8 @@ export async function setRetention(
 }
 
 /**
- * Whether the client may manage all tenants. While no keys exist, everyone may; afterwards only clients with a key of
- * the default tenant, with which the server was set up.
+ * Whether the client may manage all tenants. While no keys exist, every client may. Afterwards only clients with a key
+ * of the default tenant may, because the server was set up with that tenant.
  */
 async function isOperator(
   { store, keyGuard }: SettingsDependencies,

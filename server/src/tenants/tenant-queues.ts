@@ -1,6 +1,6 @@
-/** Queues of waiting items, one per tenant. Tenants take turns, however many items of each are waiting. */
+/** Queues of waiting items, one per tenant. Tenants take turns, however many items each tenant has waiting. */
 export class TenantQueues<Item> {
-  /** Queues by tenant, none of them empty. The next item is removed from the queue of the first tenant. */
+  /** Queues by tenant, none of them empty. The order of the tenants is the order of their turns. */
   readonly #queues = new Map<string, Set<Item>>();
 
   countItems(tenantId: string): number {

@@ -22,9 +22,9 @@ export const tenantTables = `
 `;
 
 /**
- * SQL that creates the table of the ids that a tenant chose for a run, project or dataset although another tenant
- * already used them. The rows of the later tenant have a qualified key in place of the id; see `tenant-keys.ts`. Most
- * databases have no such rows.
+ * SQL that creates the table `tenant_keys`. It contains each id that a tenant chose for a run, project or dataset
+ * although another tenant already used that id. The row of the later tenant has a qualified key (the id, a slash and
+ * the tenant's id) in place of the id; see `tenant-keys.ts`. Most databases have no such rows.
  */
 export const tenantKeyTables = `
   CREATE TABLE tenant_keys (

@@ -38,7 +38,7 @@ export interface TenantReads {
   list(): Promise<readonly Tenant[]>;
   /** Finds the tenant that a key gives access to; `undefined` if the key does not exist or was revoked. */
   findByKey(key: string): Promise<string | undefined>;
-  /** Whether a key was ever created. From then on requests need one, even if all keys were revoked. */
+  /** Whether a key was ever created. From then on each request needs a key, even if all keys were revoked. */
   hasKeys(): Promise<boolean>;
   /** Lists the keys of a tenant, or of all tenants, in the order of creation, including revoked keys. */
   listKeys(tenantId?: string): Promise<readonly ApiKey[]>;

@@ -31,8 +31,8 @@ export const unsupportedMembers = {
 /**
  * Rejects unsupported options: ignoring them would return a wrong result.
  *
- * @throws RequestError 501: an option that only the hosted service supports. 406: a search without streaming, as the
- * hosted service responds.
+ * @throws RequestError 501: an option that only the hosted service supports. 406: an AI search without streaming, for
+ * which the hosted service returns the same status.
  */
 export function rejectHostedOptions(request: FastifyRequest, options: object): void {
   for (const [name, value] of Object.entries(options)) {

@@ -91,8 +91,8 @@ export async function readV2PublicRun(
 }
 
 /**
- * What a share token gives access to, the selected fields of its runs, and the tenant and the server's address, with
- * which these runs are read and links in them are created.
+ * What is needed to read runs with a share token: the runs to which the token gives access, the fields to return, the
+ * tenant that owns the runs, and the address of the server, for links.
  */
 interface ShareAccess {
   readonly dependencies: WithLinks<Store>;
@@ -122,10 +122,10 @@ const readRuns = (
   });
 
 /**
- * Reads the runs of a shared thread: its traces by start time, each with its runs by start time. The roots of a
- * thread are found through an index; filtering all runs of the project by thread would read all of them. The cursor
- * has two parts: the root of the last trace that was returned as a whole, and, if the page ended within the next trace,
- * the last run of that trace that was returned.
+ * Reads the runs of a shared thread: its traces by start time, each with its runs by start time. The roots of a thread
+ * are found through an index; filtering all runs of the project by thread would read all of them. The cursor has two
+ * parts: the root of the last trace that was returned as a whole, and, if the page ended within the next trace, the
+ * last returned run of that next trace.
  */
 async function readThreadRuns(
   { dependencies, readContext, scope, selects }: ShareAccess,

@@ -191,7 +191,7 @@ async function readRunExtras(
   });
 }
 
-/** Finds the datasets of experiments by project id. Projects that are not experiments have no entry. */
+/** Finds the dataset of each project that is an experiment, by project id. Other projects have no entry. */
 async function findDatasets(
   { store }: WithLinks<Store>,
   tenantId: string,

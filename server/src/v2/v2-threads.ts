@@ -174,7 +174,7 @@ export async function listV2ThreadTraces(
     },
     selects: ["TRACE_ID", ...selects],
   });
-  // Turns are numbered within the whole thread, whatever the page and the filters.
+  // The number of a turn is its position in the whole thread, regardless of the page and the filters.
   const { filter: threadFilter, session } = toV1ThreadQuery(request, "project_id");
   const numberedTurns = requestedFields.includes("TURN_NUMBER")
     ? await readTurns(dependencies, request, {

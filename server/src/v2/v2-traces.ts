@@ -32,7 +32,7 @@ export const v2TraceQueryBody = Type.Object({
   ...pageMembers,
 });
 
-/** Fields that are computed over all runs of a trace instead of its root run. */
+/** Fields that are computed over all runs of a trace. All other fields are those of the root run. */
 const aggregateFields: readonly string[] = ["TOTAL_TOKENS", "TOTAL_COST", "FIRST_TOKEN_TIME"];
 
 /** `POST /api/v2/traces/query`: returns root runs, each with the aggregates of its trace. */

@@ -1,4 +1,4 @@
-// Computes threads and their statistics from turns, which are in the order of their start times.
+// Computes threads and their statistics from turns. All functions expect the turns in the order of their start times.
 
 /** A turn of a thread: a root run, with the fields from which the thread's fields are computed. */
 export interface Turn {

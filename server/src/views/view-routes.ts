@@ -131,7 +131,7 @@ const noFields: ViewFields = {
 };
 
 /**
- * Reads the fields of a view that are set.
+ * Reads those fields of a view that the body sets.
  *
  * @throws RequestError 422: a filter is invalid.
  */

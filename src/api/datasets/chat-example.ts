@@ -5,7 +5,7 @@ import type { ChatMessage } from "./example-options.ts";
 /**
  * Builds the inputs and outputs of an example in the chat format of the platform.
  *
- * @throws {@link ValidationError} there is no message, or a message is not an object.
+ * @throws {@link ValidationError} if there is no message, or a message is not an object.
  */
 export function toChat(
   messages: readonly ChatMessage[],

@@ -14,7 +14,7 @@ import { listSharedExamples } from "./shared-examples.ts";
 /** The result of {@link Datasets.clone}. */
 export type ClonedDataset =
   | { readonly kind: "cloned"; readonly dataset: Dataset; readonly exampleCount: number }
-  /** Nothing was copied, because a dataset of that name exists already. `dataset` is the existing one. */
+  /** Nothing was copied, because a dataset with the name of the copy exists already. `dataset` is the existing one. */
   | { readonly kind: "skipped"; readonly dataset: Dataset };
 
 /** What cloning a dataset needs in addition to the source. */
@@ -33,8 +33,8 @@ export interface CloneTools {
 }
 
 /**
- * Copies a shared dataset. Skips it if the name is taken; names the incomplete dataset in
- * the error if copying fails midway.
+ * Copies a shared dataset, unless a dataset with the name of the copy exists already. If copying fails midway, the
+ * error contains the name and the id of the incomplete dataset.
  */
 export async function cloneDataset(
   transport: ApiTransport,

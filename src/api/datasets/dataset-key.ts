@@ -17,7 +17,7 @@ export type VersionKey = Date | string;
  * Requires exactly one of id and name. The messages are the same as those of LangSmith's client, because programs may
  * check for them.
  *
- * @throws {@link ValidationError} not exactly one of id and name is given, or the id is not a UUID.
+ * @throws {@link ValidationError} if not exactly one of id and name is given, or the id is not a UUID.
  */
 export function assertDatasetKey({ datasetId, datasetName }: DatasetKey): void {
   if (datasetId === undefined && datasetName === undefined) {
@@ -39,7 +39,7 @@ export function assertDatasetName(name: unknown): void {
   }
 }
 
-/** @throws {@link NotFoundError} `Dataset[...] not found`. */
+/** @throws {@link NotFoundError} if there is no such dataset: `Dataset[...] not found`. */
 export async function readDataset(
   call: Call,
   key: DatasetKey,
@@ -63,7 +63,7 @@ export async function readDataset(
 /**
  * Returns the id of the dataset. If only the name is known, the dataset is read to find its id.
  *
- * @throws {@link NotFoundError} `Dataset[...] not found`.
+ * @throws {@link NotFoundError} if there is no such dataset: `Dataset[...] not found`.
  */
 export async function resolveDatasetId(
   call: Call,
@@ -75,8 +75,8 @@ export async function resolveDatasetId(
 }
 
 /**
- * Sends a request whose 404 can only mean that the dataset does not exist, and replaces the server's message with
- * `Dataset[...] not found`.
+ * Sends a request for which status 404 can only mean that the dataset does not exist. For this status, replaces the
+ * server's message with `Dataset[...] not found`.
  */
 export async function translateDatasetNotFound(
   key: DatasetKey,
@@ -89,7 +89,7 @@ export async function translateDatasetNotFound(
   }
 }
 
-/** Creates the error for a missing dataset. Its message begins like that of LangSmith's client. */
+/** Creates the error for a missing dataset. Its message begins like the message of LangSmith's client for this case. */
 function createDatasetNotFoundError(
   { datasetId: id, datasetName: name }: DatasetKey,
   cause?: NotFoundError,

@@ -109,8 +109,8 @@ export class Datasets {
   /**
    * Creates a dataset. Repeating the call throws ConflictError.
    *
-   * @throws {@link ValidationError} the name is empty, or the data type is unknown.
-   * @throws {@link ConflictError} the name is taken.
+   * @throws {@link ValidationError} if the name is empty, or the data type is unknown.
+   * @throws {@link ConflictError} if the name is taken.
    */
   async create(dataset: CreateDataset): Promise<Dataset> {
     const { name, description, metadata, signal } = dataset;
@@ -131,9 +131,9 @@ export class Datasets {
    * Creates a dataset with an example for each row of a CSV file. Repeating the call throws ConflictError. The upload
    * as a whole has no time limit: `timeoutMs` applies to each chunk of the file.
    *
-   * @throws {@link ValidationError} `inputKeys` is empty, or the file can't be read or has no name.
-   * @throws {@link ConflictError} the name is taken.
-   * @throws {@link HttpError} the file lacks a named column.
+   * @throws {@link ValidationError} if `inputKeys` is empty, or the file can't be read or has no name.
+   * @throws {@link ConflictError} if the name is taken.
+   * @throws {@link HttpError} if the file lacks a column that `inputKeys` or `outputKeys` names.
    */
   async createFromCsv(upload: CreateDatasetFromCsv): Promise<Dataset> {
     const { file, inputKeys, outputKeys = [], name, description, signal } = upload;
@@ -162,8 +162,8 @@ export class Datasets {
   /**
    * Reads a dataset by its id or name.
    *
-   * @throws {@link ValidationError} not exactly one of id and name is given, or the id is not a UUID.
-   * @throws {@link NotFoundError} `Dataset[...] not found`.
+   * @throws {@link ValidationError} if not exactly one of id and name is given, or the id is not a UUID.
+   * @throws {@link NotFoundError} if there is no such dataset: `Dataset[...] not found`.
    */
   async read(key: DatasetCall): Promise<Dataset> {
     return readDataset(this.#transport.call, key, key);
@@ -177,8 +177,8 @@ export class Datasets {
   /**
    * Lists datasets. The next page is requested when the iteration reaches it.
    *
-   * @throws {@link ValidationError} an id is not a UUID, `limit` is not a whole number of at least 1, or `offset`
-   * is combined with more than 100 ids.
+   * @throws {@link ValidationError} if an id is not a UUID, `limit` is not a whole number of at least 1, or `offset` is
+   * combined with more than 100 ids.
    */
   list(filter: ListDatasets = {}): Pages<Dataset> {
     const { datasetIds: ids, metadata, limit, signal } = filter;
@@ -206,9 +206,9 @@ export class Datasets {
   /**
    * Changes the given properties. Repeating the call changes nothing more.
    *
-   * @throws {@link ValidationError} there is nothing to change, or `id` is not a UUID.
-   * @throws {@link NotFoundError} `Dataset[...] not found`.
-   * @throws {@link ConflictError} the new name is taken.
+   * @throws {@link ValidationError} if there is nothing to change, or `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such dataset: `Dataset[...] not found`.
+   * @throws {@link ConflictError} if the new name is taken.
    */
   async update(changes: UpdateDataset): Promise<Dataset> {
     assertDatasetKey(changes);
@@ -236,8 +236,8 @@ export class Datasets {
   /**
    * Deletes a dataset with its examples and versions.
    *
-   * @throws {@link ValidationError} not exactly one of id and name is given, or the id is not a UUID.
-   * @throws {@link NotFoundError} `Dataset[...] not found`.
+   * @throws {@link ValidationError} if not exactly one of id and name is given, or the id is not a UUID.
+   * @throws {@link NotFoundError} if there is no such dataset: `Dataset[...] not found`.
    */
   async delete(key: DatasetCall): Promise<void> {
     const { signal } = key;
@@ -249,7 +249,7 @@ export class Datasets {
   /**
    * Deletes datasets, 100 per request.
    *
-   * @throws {@link ValidationError} an id is not a UUID.
+   * @throws {@link ValidationError} if an id is not a UUID.
    */
   async deleteMany(ids: readonly string[], { signal }: CallOptions = {}): Promise<void> {
     validateIds(ids, "dataset id");
@@ -261,7 +261,7 @@ export class Datasets {
   /**
    * Returns the address of the dataset in the UI.
    *
-   * @throws {@link NotFoundError} `No projects found to resolve tenant.`: the tenant can't be determined.
+   * @throws {@link NotFoundError} if the tenant can't be determined: `No projects found to resolve tenant.`
    */
   async url(key: DatasetCall): Promise<string> {
     const { id, tenantId } = await this.read(key);
@@ -272,7 +272,7 @@ export class Datasets {
   /**
    * Lists the versions of a dataset, the latest first. The next page is requested when the iteration reaches it.
    *
-   * @throws {@link ValidationError} `exampleId` is not a UUID, or `limit` is not a whole number of at least 1.
+   * @throws {@link ValidationError} if `exampleId` is not a UUID, or `limit` is not a whole number of at least 1.
    */
   listVersions(filter: ListDatasetVersions): Pages<DatasetVersion> {
     assertDatasetKey(filter);
@@ -293,8 +293,8 @@ export class Datasets {
   /**
    * Reads the version that was current at a time, or that has a tag.
    *
-   * @throws {@link ValidationError} not exactly one of `asOf` and `tag` is given.
-   * @throws {@link NotFoundError} no version existed at that time, or none has the tag.
+   * @throws {@link ValidationError} if not exactly one of `asOf` and `tag` is given.
+   * @throws {@link NotFoundError} if no version existed at that time, or no version has the tag.
    */
   async readVersion(key: ReadDatasetVersion): Promise<DatasetVersion> {
     const { asOf, tag, signal } = key;
@@ -310,8 +310,8 @@ export class Datasets {
   /**
    * Tags a version. If another version has the tag, the tag moves. Repeating the call changes nothing more.
    *
-   * @throws {@link ValidationError} the tag is empty, or `asOf` is not a version.
-   * @throws {@link NotFoundError} the version does not exist.
+   * @throws {@link ValidationError} if the tag is empty, or `asOf` is not a version.
+   * @throws {@link NotFoundError} if the version does not exist.
    */
   async tag(request: TagDataset): Promise<DatasetVersion> {
     const { tag, signal } = request;
@@ -327,8 +327,8 @@ export class Datasets {
   /**
    * Compares two versions, and returns the ids of the examples that were added, changed and removed.
    *
-   * @throws {@link ValidationError} `fromVersion` or `toVersion` is not a version.
-   * @throws {@link NotFoundError} one of the versions does not exist.
+   * @throws {@link ValidationError} if `fromVersion` or `toVersion` is not a version.
+   * @throws {@link NotFoundError} if one of the versions does not exist.
    */
   async diff(request: DiffDataset): Promise<DatasetDiff> {
     const query = {
@@ -351,7 +351,7 @@ export class Datasets {
   /**
    * Adds examples to a split, or removes them from it. Repeating the call changes nothing more.
    *
-   * @throws {@link ValidationError} the name of the split or the list of examples is empty, or an id is not a UUID.
+   * @throws {@link ValidationError} if the name of the split or the list of examples is empty, or an id is not a UUID.
    */
   async updateSplits(request: UpdateDatasetSplits): Promise<void> {
     const { splitName, exampleIds, remove = false, signal } = request;
@@ -392,8 +392,8 @@ export class Datasets {
   /**
    * Reads a shared dataset by its link, or by the token in the link. Needs no API key.
    *
-   * @throws {@link ValidationError} `Invalid public dataset URL or token`.
-   * @throws {@link NotFoundError} the link was revoked, or never existed.
+   * @throws {@link ValidationError} if the URL or token is malformed: `Invalid public dataset URL or token`.
+   * @throws {@link NotFoundError} if the link was revoked, or never existed.
    */
   async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<Dataset> {
     const token = extractShareToken(urlOrToken, { resource: "dataset" });
@@ -407,7 +407,8 @@ export class Datasets {
    *
    * @throws {@link ValidationError} if `urlOrToken` is neither the URL of a shared dataset nor its token, an id in
    * `filter` is not a UUID, or `limit` is not a whole number of at least 1.
-   * @throws {@link HttpError} `Failed to list shared examples.`, with the status and the server's reason.
+   * @throws {@link HttpError} if the server responds with an error. The message begins with
+   * `Failed to list shared examples`, and contains the status and the server's message.
    */
   listSharedExamples(urlOrToken: string, filter: ListSharedExamples = {}): Pages<Example> {
     return listSharedExamples(this.#transport.call, urlOrToken, filter);
@@ -432,12 +433,12 @@ export class Datasets {
 
   /**
    * Copies a shared dataset and its examples to the client's own tenant, with attachments if the client's server
-   * accepts them. If a dataset of that name exists, copies nothing and logs a warning.
+   * accepts them. If the tenant already has a dataset with the name of the copy, copies nothing and logs a warning.
    *
-   * @throws {@link ValidationError} `Invalid public dataset URL or token`.
-   * @throws {@link NotFoundError} the link was revoked, or never existed.
-   * @throws {@link IncompleteError} the dataset was created, but not all of its examples. Delete it manually; a warning
-   * is logged, too.
+   * @throws {@link ValidationError} if the URL or token is malformed: `Invalid public dataset URL or token`.
+   * @throws {@link NotFoundError} if the link was revoked, or never existed.
+   * @throws {@link IncompleteError} if the dataset was created, but not all of its examples were copied. Delete the
+   * dataset manually; a logged warning contains its name.
    */
   async clone(urlOrToken: string, options: CloneDataset = {}): Promise<ClonedDataset> {
     const token = extractShareToken(urlOrToken, { resource: "dataset" });
@@ -448,7 +449,7 @@ export class Datasets {
    * Exports the examples in OpenAI's fine-tuning format, one line of JSON each. Lines are read from the response as the
    * iteration proceeds.
    *
-   * @throws {@link HttpError} an example can't be converted to that format.
+   * @throws {@link HttpError} if an example can't be converted to that format.
    */
   exportOpenAi(key: DatasetAsOf): Pages<string> {
     return this.#streamExport("exportDatasetOpenAi", key);
@@ -474,7 +475,7 @@ export class Datasets {
   /**
    * Returns the examples whose inputs are most similar to the given inputs, the most similar first.
    *
-   * @throws {@link ValidationError} `limit` is not a whole number from 1 to 100.
+   * @throws {@link ValidationError} if `limit` is not a whole number from 1 to 100.
    */
   async search(request: SearchDataset): Promise<Example[]> {
     const { inputs, limit = 5, filter, signal } = request;

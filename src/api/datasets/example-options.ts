@@ -94,7 +94,10 @@ export interface ExampleUpdate extends ExampleChanges {
 export interface UpdateExamples extends CallOptions {
   /** Any number of examples. They are read while they are sent, in chunks. */
   readonly examples: Iterable<ExampleUpdate> | AsyncIterable<ExampleUpdate>;
-  /** The dataset of the examples. Used only to add attachments; if it is left out, it is looked up. */
+  /**
+   * Id of the dataset that contains the examples. Needed only to add attachments; if the id is left out, it is looked
+   * up.
+   */
   readonly datasetId?: string | undefined;
 }
 
@@ -127,8 +130,8 @@ export type ListExamples = FilterExamples & {
   /** Number of examples to skip at the beginning. @defaultValue 0 */
   readonly offset?: number | undefined;
   /**
-   * `recent`: newest first. `written`: in the order in which they were written, if the server supports it; all pages
-   * of this order take equally long.
+   * `recent`: newest first. `written`: in the order in which the examples were written, if the server supports this
+   * order; a later page then takes no longer than the first.
    *
    * @defaultValue "recent"
    */
@@ -143,7 +146,7 @@ export interface DeleteExamples extends CallOptions {
   readonly hardDelete?: boolean | undefined;
 }
 
-/** The ids of the created examples, in the order of the arguments. */
+/** The ids of the created examples, in the order in which the examples were passed. */
 export interface CreatedExamples {
   readonly exampleIds: readonly string[];
 }

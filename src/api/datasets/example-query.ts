@@ -24,7 +24,7 @@ export const exampleMembers: readonly string[] = [
 /**
  * Converts a filter to query parameters, except the dataset, the ids and the page.
  *
- * @throws {@link ValidationError} an id is not a UUID, or `asOf` is not a version.
+ * @throws {@link ValidationError} if an id is not a UUID, or `asOf` is not a version.
  */
 export function toExampleQuery(filter: ListExamples): Readonly<Record<string, QueryValue>> {
   validateIds(filter.ids, "example id");

@@ -21,7 +21,7 @@ import { toIsoTime } from "../http/iso-time.ts";
 import { jsonType, toJson } from "../http/request.ts";
 import type { RequestBody } from "../http/request.ts";
 
-/** The keys that a new example may have, including those of the call that creates it. */
+/** The keys that a new example may have, including the options of the call that creates it. */
 export const exampleKeys: KeyTable<CreateExample> = {
   id: true,
   inputs: true,
@@ -52,8 +52,8 @@ const changeKeys: KeyTable<ExampleUpdate & CallOptions> = {
 const exampleKeyCheck = { subject: "An example", kind: "member", error: ValidationError } as const;
 
 /**
- * An example that is serialized for sending. The JSON is created before the examples are divided into requests,
- * because the division depends on its size.
+ * An example that is serialized for sending. The JSON is created before the examples are divided into requests, because
+ * the division depends on the size of the JSON.
  */
 export interface ExampleDraft {
   readonly id: string;
@@ -117,7 +117,10 @@ interface DraftInit {
   readonly attachments: NewAttachments | undefined;
 }
 
-/** Approximate bytes of a part's headers, or of the key and punctuation of a JSON member. */
+/**
+ * Approximate size in bytes of the headers of a part in a multipart body, or of the key and punctuation of a JSON
+ * member.
+ */
 const overheadBytes = 200;
 
 function serializeDraft(
@@ -151,8 +154,8 @@ function serializeObject(action: string, name: string, value: unknown): string {
 }
 
 /**
- * Creates a JSON body with one example or a list of them. `idMembers` are added to each example, such as the id of the
- * dataset.
+ * Creates a JSON body with one example or a list of them. The members of `idMembers`, such as the id of the dataset,
+ * are added to each example.
  */
 export const createJsonBody = (
   drafts: ExampleDraft | readonly ExampleDraft[],

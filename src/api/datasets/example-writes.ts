@@ -7,7 +7,9 @@ import type { Call, CallOptions } from "../http/http.ts";
 import { splitIntoChunks } from "../http/pages.ts";
 import type { ServerInfoReader } from "../http/server-info.ts";
 
-/** Sends examples: with attachments as a multipart body, otherwise as JSON, which every server accepts. */
+/**
+ * Sends examples: as a multipart body if any of them has attachments, otherwise as JSON, which every server accepts.
+ */
 export class ExampleSender {
   readonly #call: Call;
   readonly #info: ServerInfoReader;
@@ -101,8 +103,8 @@ export class ExampleSender {
 }
 
 /**
- * Checks that the response lists or counts as many examples as were sent. Otherwise a partial success would go
- * unnoticed.
+ * Checks that the response lists or counts as many examples as were sent. Without this check, a partial success would
+ * go unnoticed.
  */
 function checkCount(response: unknown, sentCount: number): void {
   const createdCount: unknown = Array.isArray(response)

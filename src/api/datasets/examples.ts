@@ -51,7 +51,7 @@ import type { CallTable } from "../http/known-arguments.ts";
 import { uploadSettingKeys } from "../uploads.ts";
 import { newDatasetKeys } from "./dataset-options.ts";
 
-/** Maximum number of examples in one request. Its size in bytes is limited as well. */
+/** Maximum number of examples in one request. The size of a request in bytes is limited as well. */
 const examplesPerRequest = 1_000;
 
 /** Examples of datasets. Calls that take the id or name of a dataset throw the same errors as {@link Datasets.read}. */
@@ -123,14 +123,15 @@ export class Examples {
   }
 
   /**
-   * Creates examples from a source of any size. Rows are read while worker threads send them in chunks. The id of
-   * each row is derived from its key or its content, so repeating an upload creates no duplicates, and an interrupted
-   * upload can be resumed. Rows that the server rejects are identified individually, reported and skipped.
+   * Creates examples from a source of any size. Rows are read while worker threads send them in chunks. The id of each
+   * row is derived from a field of the row or from its whole content, so repeating an upload creates no duplicates, and
+   * an interrupted upload can be resumed. Rows that the server rejects are identified individually, reported and
+   * skipped.
    *
    * @throws {@link ValidationError} if a setting is invalid, or the checkpoint belongs to another upload.
    * @throws {@link NotFoundError} if the dataset does not exist, and `createDataset` is false.
-   * @throws {@link UploadError} if the upload ended before the end of the source. Its `result` has the numbers of rows
-   * that were created, skipped and rejected until then, its `cause` the reason.
+   * @throws {@link UploadError} if the upload ended before the end of the source. The error's `result` has the numbers
+   * of rows that were created, skipped and rejected until then; its `cause` is the reason.
    */
   async upload<Row = NewExample>(
     source: UploadSource<Row>,
@@ -246,7 +247,7 @@ export class Examples {
    *
    * @throws {@link ValidationError} if no field is given, or `id` is not a UUID; otherwise as for {@link
    * Examples.create}.
-   * @throws {@link NotFoundError} there is no such example.
+   * @throws {@link NotFoundError} if there is no such example.
    */
   async update(id: string, { signal, ...changes }: UpdateExample): Promise<void> {
     assertUuid(id, "example id");
@@ -285,8 +286,8 @@ export class Examples {
   /**
    * Deletes an example. It remains in earlier versions of its dataset.
    *
-   * @throws {@link ValidationError} `id` is not a UUID.
-   * @throws {@link NotFoundError} there is no such example.
+   * @throws {@link ValidationError} if `id` is not a UUID.
+   * @throws {@link NotFoundError} if there is no such example.
    */
   async delete(id: string, { signal }: CallOptions = {}): Promise<void> {
     assertUuid(id, "example id");
@@ -296,7 +297,7 @@ export class Examples {
   /**
    * Deletes examples in order, 100 per request.
    *
-   * @throws {@link ValidationError} an id is not a UUID.
+   * @throws {@link ValidationError} if an id is not a UUID.
    */
   async deleteMany(
     ids: readonly string[],

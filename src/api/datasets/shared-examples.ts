@@ -45,10 +45,10 @@ export function listSharedExamples(
 }
 
 /**
- * Converts a filter to query parameters, except its ids: they are checked here, and sent in several requests if there
- * are many.
+ * Converts a filter to query parameters, without the ids. This function only validates the ids; its callers send them,
+ * in several requests if there are many.
  *
- * @throws {@link ValidationError} an id is not a UUID, or the metadata is not valid JSON.
+ * @throws {@link ValidationError} if an id is not a UUID, or the metadata is not valid JSON.
  */
 export function toSharedExampleQuery({
   exampleIds,
@@ -59,7 +59,7 @@ export function toSharedExampleQuery({
   return { metadata: metadata && toJson("list shared examples", metadata), filter };
 }
 
-/** Creates the error message for a failed request. It begins like that of LangSmith's client. */
+/** Creates the error message for a failed request. It begins like the message of LangSmith's client for this case. */
 function createErrorMessage({ status, body }: HttpErrorResponse): string {
   const lines = extractDetailLines(body);
   return lines.length === 0

@@ -47,7 +47,8 @@ export interface AttemptContext {
 }
 
 /**
- * Classifies a response: as a result, or as an error that may be retried. `now` is milliseconds since the Unix epoch.
+ * Classifies a response as a success or a failure, and decides whether a failed request may be sent again. `now` is
+ * milliseconds since the Unix epoch.
  */
 export async function classifyResponse(
   response: HttpResponse,
@@ -85,12 +86,14 @@ export async function classifyResponse(
   });
 }
 
-/** Classifies a request that got no response: decides with which error the call fails, and whether it is retried. */
+/**
+ * Classifies a request that got no response: decides which error the call throws, and whether the request is retried.
+ */
 export function classifyFailure(failure: unknown, context: AttemptContext): AttemptResult {
   const { endpoint, requestId, isRepeatable } = context;
   const { action } = endpoint;
   if (failure instanceof SdkError) {
-    // The request's own body could not be read.
+    // The body of the request could not be read, for example from a file.
     return createFailure(failure, false, { mayHaveTakenEffect: false });
   }
   if (failure instanceof ProxyRefusal) {

@@ -22,7 +22,7 @@ const lineEnd = "\r\n";
 
 /**
  * Creates the body of a multipart form: one buffer if all contents are in memory, otherwise a stream. Names are
- * escaped, so that a name can't end its header and add others.
+ * escaped, so that a name can't end the header that contains it and add further headers.
  *
  * @throws {@link ValidationError} if a name or a type can't be written in a header.
  */

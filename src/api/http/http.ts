@@ -57,7 +57,7 @@ export interface HttpOptions {
   readonly retryAfterLimitMs: number;
   /** Maximum size in bytes of a response that is read into memory. */
   readonly maxResponseBytes: number;
-  /** Called for every call; returns a signal that aborts the call in addition to its own `signal`. */
+  /** Called for every call; returns a second signal that can abort the call, in addition to the option `signal`. */
   readonly getAmbientSignal?: () => AbortSignal | undefined;
   /** Returns a random number from 0 to below 1. @defaultValue Math.random */
   readonly random?: () => number;

@@ -4,7 +4,8 @@ import { ValidationError } from "../../model/errors.ts";
  * Converts a time to its wire form. A string is sent unchanged, since it may contain microseconds, which a Date
  * would drop.
  *
- * @throws {@link ValidationError} if it is not a time. The message contains `name`, the name of the option.
+ * @throws {@link ValidationError} if `time` is neither a Date nor a date string. The message contains `name`, the name
+ * of the option.
  */
 export function toIsoTime(time: Date | string | undefined, name: string): string | undefined {
   if (time === undefined) {

@@ -20,8 +20,8 @@ type ArgumentKeys<Args extends readonly unknown[]> = {
 };
 
 /**
- * For each method of a resource, the allowed keys of its arguments. `throws` marks a method that returns no
- * promise: it throws at the call instead of rejecting.
+ * For each method of a resource, the allowed keys of its arguments. `throws` marks a method that returns no promise:
+ * for an unknown key it throws an error instead of returning a rejected promise.
  */
 export type CallTable<Resource> = {
   readonly [
@@ -41,7 +41,7 @@ export type CallTables<Resources> = {
 /** The entry of one method in a {@link CallTable}. */
 interface CallKeys {
   readonly args: readonly unknown[];
-  /** Set for a method that returns no promise, so that it throws at the call. */
+  /** Set for a method that returns no promise: it throws errors instead of returning a rejected promise. */
   readonly throws?: true;
 }
 
@@ -64,7 +64,9 @@ export function refuseUnknownKeys<Resources extends object>(
   return Object.fromEntries(checkedResources) as Resources;
 }
 
-/** Returns an object of the same class whose methods check their arguments and then call those of `resource`. */
+/**
+ * Returns an object of the same class whose methods check their arguments and then call the same methods of `resource`.
+ */
 function wrapResource(name: string, resource: object, callTable: object): object {
   const wrapper = Object.create(Object.getPrototypeOf(resource) as object) as object;
   for (const [method, { args: argumentKeys, throws }] of Object.entries(callTable) as [

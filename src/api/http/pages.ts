@@ -1,8 +1,8 @@
 import { ResponseError, ValidationError } from "../../model/errors.ts";
 
 /**
- * A list that is fetched page by page as it is consumed. Each `for await` starts again at the first page;
- * leaving the loop fetches no further page.
+ * A list that is fetched page by page as it is consumed. Each `for await` starts again at the first page; after the
+ * loop is left, no further page is fetched.
  */
 export class Pages<Item> implements AsyncIterable<Item> {
   readonly #open: () => AsyncGenerator<readonly Item[], void>;
@@ -66,10 +66,10 @@ export const listByOffset = <Item>(
 const idsPerRequest = 100;
 
 /**
- * Validates the number of items to skip at the beginning of a list.
+ * Validates and returns the number of items to skip at the beginning of a list.
  *
- * @throws {@link ValidationError} if it is not a whole number of at least 0, or if there are more ids than fit
- * into one request.
+ * @throws {@link ValidationError} if `offset` is not a whole number of at least 0, or is more than 0 although the ids
+ * don't fit into one request.
  */
 export function checkOffset(offset: number = 0, ids: readonly string[] = []): number {
   if (!Number.isSafeInteger(offset) || offset < 0) {

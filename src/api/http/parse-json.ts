@@ -24,8 +24,8 @@ interface JsonBounds {
 
 /**
  * The limit on values bounds memory: that many empty objects take 0.7 GB. The limit on members bounds how long the
- * event loop is blocked: in an object of more than a million members, adding one would block it each time V8 enlarges
- * the object's hash table.
+ * event loop is blocked: in an object of more than a million members, adding a member would block the event loop each
+ * time V8 enlarges the object's hash table.
  */
 const responseBounds: JsonBounds = { values: 16_777_216, depth: 10_000, members: 1_048_576 };
 
@@ -36,13 +36,13 @@ const responseBounds: JsonBounds = { values: 16_777_216, depth: 10_000, members:
 export class JsonLimitError extends Error {}
 
 /**
- * Maximum length in bytes of what can't be split: a member name, a number or whitespace. The content of a
- * string can be split.
+ * Maximum length in bytes of a piece of the text that can't be split: a member name, a number or whitespace. The
+ * content of a string can be split.
  */
 const maxIndivisibleBytes = 4_194_304;
 /**
- * Length of each part of a long string, in segments. Strings parse much faster than other values, so a part
- * may have the length of several segments and still takes no more time than one.
+ * Length of the parts into which a long string is split, as a multiple of `segmentBytes`. Strings parse much faster
+ * than other values, so parsing such a part takes no more time than parsing one segment of other values.
  */
 const segmentsPerStringPart = 16;
 /** Number of bytes to scan between two checks of the clock. */
@@ -127,7 +127,7 @@ interface LargeContainer {
   readonly target: AssembledContainer;
   /** Start of the next segment: after the opening bracket, a comma, or a large value. */
   segmentStart: number;
-  /** Whether a large value was just added and its comma has not been reached yet. */
+  /** Whether a large value was just added and the comma after it has not been reached yet. */
   isAfterLargeValue: boolean;
   /** In objects: the name of the member whose large value is being parsed. */
   name: string;
@@ -148,10 +148,10 @@ interface SegmentParserInit extends Required<Pick<ParseJsonOptions, "segmentByte
 }
 
 /**
- * Scans each byte once. A list or an object is large if it began more than `segmentBytes` before the current
- * position and is still open, so the large containers are always the outermost of those that are open. The
- * content of a large container is split at commas into segments, and `JSON.parse` parses each segment and
- * checks its grammar. This class checks only what lies between segments.
+ * Parses a text in segments, and scans each byte only once. A list or an object is large if it began more than
+ * `segmentBytes` before the current position and is still open, so the large containers are always the outermost of
+ * those that are open. The content of a large container is split at commas into segments, and `JSON.parse` parses each
+ * segment and checks its grammar. This class checks only what lies between segments.
  */
 class SegmentParser {
   readonly #bytes: Buffer;
@@ -314,8 +314,8 @@ class SegmentParser {
   }
 
   /**
-   * Called at the start of a large value: adds the values before it to the list or object that contains it, and reads
-   * the member name of the large value.
+   * Called at the start of a large value: adds the preceding values to the list or object around it, and reads the
+   * member name of the large value.
    */
   #beginLargeValue(start: number): void {
     const parent = this.#largeContainers.at(-1);

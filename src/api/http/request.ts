@@ -30,7 +30,7 @@ export interface CallInit {
   /** Request body that is already encoded; used if there is no `json`. */
   readonly body?: RequestBody | undefined;
   /**
-   * Base URL of another server to call instead of the client's. It receives neither the API key nor the
+   * Base URL of another server to call instead of the client's. The other server receives neither the API key nor the
    * client's extra headers.
    */
   readonly server?: string | undefined;

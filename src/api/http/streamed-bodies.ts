@@ -16,7 +16,7 @@ export type ByteSource =
  * Prepares a caller's bytes for sending. A file is read while it is sent.
  *
  * @param label - names the source in error messages.
- * @throws {@link ValidationError} if the file does not exist or can't be read, or `source` is of another type.
+ * @throws {@link ValidationError} if the file does not exist or can't be read, or `source` is not a {@link ByteSource}.
  */
 export async function toBody(
   source: ByteSource,

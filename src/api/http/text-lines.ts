@@ -1,4 +1,6 @@
-/** Splits a stream of text into lines and drops the empty ones. Yields the lines that each chunk completes. */
+/**
+ * Splits a stream of text into lines and drops the empty ones. For each chunk, yields the lines that end in that chunk.
+ */
 export async function* splitIntoLines(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<readonly string[], void> {

@@ -53,8 +53,8 @@ export class PromptCommits {
   }
 
   /**
-   * Returns the latest commit, or `undefined` if the prompt has none. The messages of its errors
-   * are those of LangSmith's client.
+   * Returns the latest commit, or `undefined` if the prompt has none. The error messages are the same as in LangSmith's
+   * client.
    */
   async findLatest(
     { owner, repo }: PromptPath,
@@ -137,8 +137,8 @@ export class PromptCommits {
   }
 
   /**
-   * Finds the id of a commit, which reading the commit does not return: looks for it in the tags and in the list of
-   * commits.
+   * Finds the id of a commit in the tags or in the list of commits, because the server's response to reading a commit
+   * does not contain the id.
    */
   async findCommitId(reference: PromptReference, { signal }: CallOptions): Promise<string> {
     const { commit } = reference;
@@ -214,8 +214,8 @@ export class PromptCommits {
   }
 
   /**
-   * Returns the hash of the commit that the reference names, or only the beginning of the hash if the reference
-   * contains no more. Returns `undefined` for the latest commit.
+   * Returns the hash of the commit that the reference names. If the reference contains only the beginning of the hash,
+   * returns that beginning. Returns `undefined` for the latest commit.
    */
   async findCommitHash(
     reference: PromptReference,
@@ -225,8 +225,8 @@ export class PromptCommits {
   }
 
   /**
-   * Returns the tag that the reference names, or `undefined` if it names a hash or the latest commit. A short
-   * name that could be a tag or the beginning of a hash is taken as the tag if that tag exists.
+   * Returns the tag that the reference names, or `undefined` if it names a hash or the latest commit. A short name that
+   * could be a tag or the beginning of a hash is treated as a tag if such a tag exists.
    */
   async #findTag(
     reference: PromptReference,
@@ -269,7 +269,7 @@ const parseCommits = (value: unknown): PromptCommit[] =>
     parsePromptCommit,
   );
 
-/** Converts the error of looking up commits. The messages are those of LangSmith's client. */
+/** Converts an error that occurred while looking up commits. The messages are the same as in LangSmith's client. */
 function toLookUpError(error: HttpError): HttpError {
   if (error instanceof InsufficientQuotaError) {
     return error;
@@ -280,7 +280,7 @@ function toLookUpError(error: HttpError): HttpError {
   return status === 404 ? new NotFoundError(init) : new HttpError(init);
 }
 
-/** Adds the newer commit to the message of a conflict, if there is a newer commit. */
+/** Adds the hash of the newer commit to the message of a conflict, if there is a newer commit. */
 function explainConflict(
   cause: ConflictError,
   { parent, latest }: { readonly parent: string | undefined; readonly latest: string | undefined },

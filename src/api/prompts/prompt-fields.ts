@@ -78,7 +78,7 @@ export function copyManifest(manifest: unknown): KeyValues {
 
 function toJson(manifest: unknown): string | undefined {
   try {
-    // `undefined` for a function or a symbol, despite the declared type of `JSON.stringify`.
+    // `JSON.stringify` returns `undefined` for a function or a symbol, although its declared type says otherwise.
     return JSON.stringify(manifest);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -27,7 +27,7 @@ export interface ListPrompts extends CallOptions {
   /** Substring of the handle or the description, case-insensitive. */
   readonly query?: string | undefined;
   readonly isPublic?: boolean | undefined;
-  /** `"any"` lists archived and other prompts. @defaultValue false */
+  /** `"any"` lists both archived prompts and others. @defaultValue false */
   readonly isArchived?: boolean | "any" | undefined;
   /** Only prompts that have all these tags. */
   readonly tags?: readonly string[] | undefined;

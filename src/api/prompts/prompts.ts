@@ -72,7 +72,7 @@ export class Prompts {
    *
    * @throws {@link ValidationError} if the prompt belongs to another tenant, or is public and its owner has no
    * handle.
-   * @throws {@link ConflictError} if the handle is taken.
+   * @throws {@link ConflictError} if the tenant already has a prompt named `repo`.
    */
   async create(identifier: string, prompt: CreatePrompt = {}): Promise<Prompt> {
     const { owner, repo } = parsePromptPath(identifier);
@@ -223,8 +223,8 @@ export class Prompts {
   /**
    * Returns the manifest of the commit that the identifier names, or of the latest commit.
    *
-   * @throws {@link NotFoundError} if there is no such prompt or commit, or `No commits found` for a prompt without
-   * commits.
+   * @throws {@link NotFoundError} if there is no such prompt or commit. If the prompt has no commits, the message
+   * begins with `No commits found`.
    */
   async pull(identifier: string, options: PullPrompt = {}): Promise<PulledPrompt> {
     return this.#commits.pull(parsePromptReference(identifier), options);
@@ -263,7 +263,8 @@ export class Prompts {
   }
 
   /**
-   * Adds a tag to the commit that the identifier names, or to the latest commit. A tag of that name is moved.
+   * Adds a tag to the commit that the identifier names, or to the latest commit. If another commit has this tag, the
+   * tag moves.
    *
    * @throws {@link ValidationError} if the tag is malformed, or the prompt belongs to another tenant.
    * @throws {@link NotFoundError} if there is no such prompt or commit.
@@ -357,7 +358,8 @@ class PromptOwnership {
   }
 
   /**
-   * Requires that the tenant owns the prompt. The message begins as that of LangSmith's client.
+   * Requires that the tenant owns the prompt. The error message begins like the message of LangSmith's client for this
+   * case.
    *
    * @throws {@link ValidationError} if the prompt belongs to another tenant.
    */
@@ -380,9 +382,7 @@ class PromptOwnership {
     }
   }
 
-  /**
-   * Returns the URL of a prompt in the UI. It depends on whether the prompt is the tenant's own.
-   */
+  /** Returns the URL of a prompt in the UI. The form of the URL depends on whether the prompt is the tenant's own. */
   async createUrl(page: PromptPage, host: string): Promise<string> {
     return (await this.isOwn(page.owner))
       ? createOwnPromptUrl(host, page, (await this.readSettings()).id)

@@ -90,7 +90,8 @@ export class Runs {
    * Reads a run.
    *
    * @throws {@link ValidationError} if `id` is not a UUID.
-   * @throws {@link NotFoundError} if there is no such run. A run that was just recorded may not have arrived yet.
+   * @throws {@link NotFoundError} if there is no such run. A run that was just recorded might not have arrived at the
+   * server yet.
    */
   async read(id: string, { withChildRuns = false, signal }: ReadRun = {}): Promise<Run> {
     assertUuid(id, "run id");
@@ -103,11 +104,11 @@ export class Runs {
   }
 
   /**
-   * Returns the URLs of a run's attachments, by name; empty if it has none.
+   * Returns the URLs of a run's attachments, by name; an empty object if the run has none.
    *
    * @throws {@link ValidationError} if `id` is not a UUID.
-   * @throws {@link NotFoundError} if there is no such run. A run that was just recorded may not have arrived
-   * yet.
+   * @throws {@link NotFoundError} if there is no such run. A run that was just recorded might not have arrived at the
+   * server yet.
    */
   async readAttachments(
     id: string,
@@ -195,8 +196,8 @@ export class Runs {
   /**
    * Reads a shared run by its link or by the token in the link. Needs no API key.
    *
-   * @throws {@link ValidationError} `Invalid public run URL or token`.
-   * @throws {@link NotFoundError} if no run is shared under this token, or it is no longer shared.
+   * @throws {@link ValidationError} if the URL or token is malformed: `Invalid public run URL or token`.
+   * @throws {@link NotFoundError} if no run is shared under this token, or the run is no longer shared.
    */
   async readShared(urlOrToken: string, { signal }: CallOptions = {}): Promise<Run> {
     const token = extractShareToken(urlOrToken, { resource: "run" });

@@ -16,11 +16,11 @@ export interface BlockingWorkerOptions {
   /** Called with the worker's warnings, before the call returns. */
   readonly warn: (message: string) => void;
   /**
-   * Time in milliseconds without a message after which the worker counts as crashed: a blocked thread receives
-   * no `exit` event. Only time spent waiting counts, so that a process that was suspended does not treat its
-   * worker as crashed.
+   * Time in milliseconds after which a worker that sends no message is considered crashed. This limit is needed because
+   * a blocked thread receives no `exit` event. Only the time that the thread spends waiting is measured, so that a
+   * process that was suspended does not consider its worker crashed.
    *
-   * @defaultValue 15,000; starting, or parsing the largest response, takes less time than that
+   * @defaultValue 15,000; starting the worker takes less time than that, and so does parsing the largest response
    */
   readonly longestSilenceMs?: number;
 }
@@ -62,7 +62,8 @@ export class BlockingWorker {
         name: "millrace-sync",
         workerData: { ...data, port: port2, messageCounter } satisfies WorkerChannel,
         transferList: [port2],
-        // Modules that the program preloads would run in this worker too, and start workers of their own.
+        // With the program's own flags, modules that it preloads would run in this worker too, and start workers of
+        // their own.
         execArgv: [],
         env,
       });
@@ -75,7 +76,8 @@ export class BlockingWorker {
     // Without a listener, an error of the worker would end the program.
     this.#worker.on("error", (error: Error) => this.#end(`it failed: ${error.message}`));
     this.#worker.on("exit", () => this.#end("it ended"));
-    // A caller that waits for a result blocks the process anyway; between calls the worker must not keep it alive.
+    // A caller that waits for a result blocks the process anyway; between calls the worker must not keep the process
+    // alive.
     this.#worker.unref();
   }
 

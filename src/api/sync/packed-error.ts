@@ -59,8 +59,8 @@ function canBeCloned(value: unknown): boolean {
     structuredClone(value);
     return true;
   } catch {
-    // The caller omits a property that can't be cloned, and sends such a cause as text. The class, message and stack
-    // still identify the error.
+    // Callers omit a property that can't be cloned, and convert a cause that can't be cloned to text. The class,
+    // message and stack still identify the error.
     return false;
   }
 }

@@ -34,7 +34,7 @@ export class ReplyChannel {
   }
 }
 
-/** Makes a call. It is aborted when `signal` is. */
+/** Makes a call. The call is aborted when `signal` is aborted. */
 export type MakeCall = (call: ResourceCall, signal: AbortSignal) => Promise<unknown>;
 
 /** Makes the calls that are requested over the channel, and sends back their results. */
@@ -82,8 +82,8 @@ async function settleCall(id: number, work: () => Promise<unknown>): Promise<Out
 }
 
 /**
- * Returns the result of `resource.method(...args)`; a list is returned as an array. Both names are valid, because the
- * blocked thread took them from resources of the same classes.
+ * Returns the result of `resource.method(...args)`; a list is returned as an array. The names `resource` and `method`
+ * are valid, because the blocked thread took them from resources of the same classes.
  */
 export async function callResource(
   resources: object,

@@ -5,9 +5,11 @@ import type { NewRunOptions } from "../../main/index.ts";
 /** Options of {@link traceRequests}. */
 export type TraceRequestsOptions = Pick<NewRunOptions, "client" | "tags" | "metadata">;
 
-/** A request of Express, or of another framework with middleware of its form, such as Connect. */
+/** A request of Express, or of another framework with the same form of middleware, such as Connect. */
 interface ServerRequest extends IncomingMessage {
-  /** The URL of the request, before a router removed the path prefix at which it is mounted. */
+  /**
+   * The URL that the client requested. Unlike `url`, it still contains the path prefix at which a router is mounted.
+   */
   readonly originalUrl?: string | undefined;
   readonly baseUrl?: string | undefined;
   /** The route that matched the request; absent until one matched. */
@@ -40,7 +42,8 @@ export function traceRequests({
     const options = { name: `${method} ${path}`, inputs: { method, path }, tags, metadata };
     const callerRun = RunTree.fromHeaders(request.headers, client && { client });
     const run = callerRun?.startChild(options) ?? new RunTree({ ...options, parent: null, client });
-    // "close" follows "finish", and also comes if the client disconnects first.
+    // The event "close" follows "finish", and is also emitted if the client disconnects before the response is
+    // complete.
     response.once("close", () => {
       const outputs = { status: response.statusCode, route: readRoute(request) };
       if (!response.writableFinished) {

@@ -21,8 +21,8 @@ export function isCardNumber(text: string): boolean {
 }
 
 /**
- * Returns the length of the card number at the start of a text with groups of digits; 0 if there is
- * none. The text may continue with other digits, such as an expiry date.
+ * Returns the length of the card number at the start of a text that consists of groups of digits; 0 if there is none.
+ * Other digits, such as an expiry date, may follow the card number.
  */
 export function findCardLength(groups: string): number {
   if (isCardNumber(groups)) {
@@ -39,8 +39,8 @@ export function findCardLength(groups: string): number {
 }
 
 /**
- * Returns the offset of the next group that may begin a card number. In a text with several groups,
- * a card number begins with a group of at least four digits.
+ * Returns the offset of the separator before the next group that may begin a card number, or the length of the text. In
+ * a text with several groups, a card number begins with a group of at least four digits.
  */
 export function findNextGroup(text: string): number {
   const index = text.search(/[ -]\d{4}/);

@@ -12,10 +12,10 @@ export interface Connection {
   readonly headers?: Readonly<Record<string, string>>;
   /** Milliseconds to wait for one response, including the time to connect. */
   readonly timeoutMs: number;
-  /** Maximum number of connections, and so of requests in flight. */
+  /** Maximum number of requests in flight. Each uses its own connection. */
   readonly requestsInFlight: number;
   readonly compression: Compression;
-  /** Proxy for http and https endpoints; `noProxy` lists hosts reached without it. */
+  /** Proxies for an http endpoint and for an https endpoint; `noProxy` lists hosts that are reached without a proxy. */
   readonly httpProxy?: string;
   readonly httpsProxy?: string;
   readonly noProxy?: string;

@@ -15,7 +15,7 @@ export const contentDeduplications = ["inline", "once"] as const;
 /** One of {@link contentDeduplications}. */
 export type ContentDeduplicationMode = (typeof contentDeduplications)[number];
 
-/** Content type of a part that consists of chunks. All other parts are plain JSON. */
+/** Content type of a payload field that consists of chunks. All other payload fields are plain JSON. */
 export const chunksType = "application/vnd.millrace.pieces";
 
 /** The first byte of a chunk. */
@@ -27,14 +27,14 @@ export const chunkCode = {
   /** A reference to a remembered text or item: only its digest. */
   reference: 0x53,
   /**
-   * A reference to a remembered list: only its digest, or {@link emptyListDigest} for a list without items. It stands
-   * for the text `[` and the items of that list, joined by commas. The chunks `item` and `itemReference` that directly
-   * follow append items, and the server remembers the longer list after each of them.
+   * A reference to a remembered list: only its digest, or {@link emptyListDigest} for a list without items. The chunk
+   * stands for the text `[` and the items of that list, joined by commas. Chunks `item` and `itemReference` that
+   * directly follow append items to the list. After each of these chunks, the server remembers the longer list.
    */
   list: 0x4c,
-  /** The text of another item. A comma precedes it unless it is the first. */
+  /** The text of another item of the list. A comma precedes it unless it is the list's first item. */
   item: 0x49,
-  /** Another item, as a reference: only its digest. */
+  /** Another item of the list, as a reference: only its digest. */
   itemReference: 0x4a,
 } as const;
 

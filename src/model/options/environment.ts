@@ -12,7 +12,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface EnvironmentFault {
   readonly option: keyof PlainOptions;
   readonly variable: string;
-  /** What the client does because the variable is invalid. */
+  /** What the client does because the variable is invalid: use the default, withhold payloads, or send nothing. */
   readonly effect: "default" | "withhold" | "sendNothing";
   /**
    * A message with the variable, its value (unless secret), the allowed values, and what the client
@@ -22,15 +22,15 @@ export interface EnvironmentFault {
 }
 
 /**
- * Whether the environment enables tracing for a program that creates no client: by a tracing
- * variable, or by the address of a server. A key alone is not enough.
+ * Whether the environment enables tracing for a program that creates no client: by a tracing variable, or by the
+ * address of a server. An API key alone does not enable tracing.
  */
 export function isTracingConfigured(env: Environment): boolean {
   const tracing = readTracingVariable(env);
   return tracing === undefined ? findVariable(optionTable.endpoint, env) !== undefined : tracing;
 }
 
-/** Whether a tracing variable is false. It takes precedence over the option `enabled`. */
+/** Whether a tracing variable is false. Such a variable takes precedence over the option `enabled`. */
 export const isTracingOff = (env: Environment): boolean => readTracingVariable(env) === false;
 
 /**
@@ -94,7 +94,9 @@ const findVariable = (row: OptionRow, env: Environment): string | undefined =>
 
 const readVariable = (variable: string, env: Environment): string => (env[variable] ?? "").trim();
 
-/** The allowed texts of a variable, for kinds of options that also accept values of other types. */
+/**
+ * The texts that an environment variable may contain, for kinds of options that also accept values other than texts.
+ */
 const allowedTexts: { readonly [Kind in OptionRow["kind"]]?: string } = {
   switch: "true, false, yes, no, on, off, 1 or 0",
   hide: "true, false, yes, no, on, off, 1 or 0",
@@ -131,7 +133,8 @@ function describeEffect(option: keyof PlainOptions, row: OptionRow): string {
     const subject = withheldSubjects[option] ?? "Everything that the rules would search is";
     return `${subject} withheld until it is corrected.`;
   }
-  // The default is not named for `enabled`: whether a client records does not depend on it alone.
+  // For `enabled` the message does not name the default, because this option alone does not decide whether a client
+  // records.
   return row.fallback === undefined || option === "enabled"
     ? "It is ignored."
     : `The default ${String(row.fallback)} is used.`;
@@ -155,8 +158,8 @@ const switchValues: Readonly<Record<string, boolean>> = {
 };
 
 /**
- * Converts a variable's text to the kind of value of the option. Returns the text itself if that is
- * not possible.
+ * Converts a variable's text to the type of value that the option has. Returns the text unchanged if it can't be
+ * converted.
  */
 function parseText(row: OptionRow, text: string): unknown {
   const lower = text.toLowerCase();

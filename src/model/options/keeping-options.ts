@@ -15,12 +15,12 @@ export const overflowPolicies: readonly OverflowPolicy[] = [
   "spool",
 ];
 
-/** Where a record is stored when the call that recorded it returns. */
+/** Where a record (the start or end of a run) is stored when the call that recorded it returns. */
 export type Durability = "memory" | "spool-first";
 
 const durabilities: readonly Durability[] = ["memory", "spool-first"];
 
-/** Options for records that can't be sent yet: how many are kept, and where. */
+/** Options for records (starts and ends of runs) that can't be sent yet: how many are kept, and where. */
 export interface KeepingOptions {
   readonly maxFieldBytes: number;
   readonly maxQueueBytes: number;

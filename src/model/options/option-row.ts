@@ -5,8 +5,8 @@ interface OptionRowBase {
   /** Description of the option, from which the documentation is generated. */
   readonly doc: string;
   /**
-   * What happens if the environment variable is invalid and the default would leak a payload or use
-   * the wrong server. Without it the default is used.
+   * What happens if the environment variable is invalid and the default would leak a payload or use the wrong server:
+   * payloads are withheld, or nothing is sent. If absent, the default is used.
    */
   readonly failClosed?: "withhold" | "sendNothing";
   /** Set if messages must not contain the value. */
@@ -47,7 +47,7 @@ export type OptionRow =
  */
 export type TextFormat = "address" | "token" | "certificates" | "privateKey";
 
-/** Returns the names of the environment variables of an option that only Millrace has. */
+/** Returns the environment variables of an option that LangSmith does not have. */
 export const toMillraceVariables = (name: string): readonly string[] => [`MILLRACE_${name}`];
 /**
  * Returns the environment variables of an option that LangSmith has too. If `MILLRACE_X` is unset,

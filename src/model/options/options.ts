@@ -96,10 +96,7 @@ export const findSendingProblem = ({
 }: Pick<ResolvedOptions, "environmentFaults">): string | undefined =>
   environmentFaults.find(({ effect }) => effect === "sendNothing")?.message;
 
-/**
- * Whether the redaction rules are unknown because their variable is invalid, so that all text is
- * masked.
- */
+/** Whether all text must be masked, because the environment variable with the redaction rules is invalid. */
 export const mustMaskEverything = ({
   environmentFaults,
 }: Pick<ResolvedOptions, "environmentFaults">): boolean =>
@@ -195,7 +192,7 @@ const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 /**
  * Checks the option `logger`.
  *
- * @throws {@link OptionError} if it has no function `warn`.
+ * @throws {@link OptionError} if `logger` has no function `warn`.
  */
 export function checkLogger(logger: Logger): Logger {
   const value: unknown = logger;

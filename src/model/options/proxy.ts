@@ -61,9 +61,9 @@ function unescapePercents(text: string): string {
 }
 
 /**
- * Whether a list such as `NO_PROXY` contains an address. Its entries, separated by commas or spaces,
- * are host names, IP addresses, and ranges of IP addresses (`10.0.0.0/8`), each optionally with a
- * port. A host name also covers its subdomains, and `*` covers all addresses.
+ * Whether a list such as `NO_PROXY` contains an address. The list's entries, separated by commas or spaces, are host
+ * names, IP addresses, and ranges of IP addresses (`10.0.0.0/8`), each optionally with a port. A host name also covers
+ * its subdomains, and `*` covers all addresses.
  */
 export function isExempt(endpoint: URL, list: string): boolean {
   const host = endpoint.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");

@@ -4,15 +4,17 @@ export interface RedactionSearch {
   /** The pattern to search for. It has the flag `g`. */
   readonly pattern: RegExp;
   /**
-   * A text is searched only if, in lower case, it contains at least one of these strings. This is faster than the
-   * pattern.
+   * A text is searched only if, in lower case, it contains at least one of these strings. This check is faster than a
+   * search with the pattern.
    */
   readonly requiredTexts?: readonly string[];
   /** Matches must be valid card numbers, including the check digit. */
   readonly isCard?: true;
 }
 
-/** A pattern for keys, which is tested against the key and against the key in snake case. */
+/**
+ * A pattern for the keys of JSON objects. It is tested against each key as it is, and against the key in snake case.
+ */
 export interface RedactionKeySearch {
   readonly name: string;
   readonly pattern: RegExp;

@@ -15,21 +15,21 @@ const createSecretSearch = (requiredTexts: string, pattern: RegExp): RedactionSe
   pattern,
 });
 
-/** Keys whose values are secrets, in lower snake case. Any prefix may precede them. */
+/** Matches keys of JSON objects whose values are secrets. The keys are in lower snake case, and may have any prefix. */
 const secretKeys =
   "pass(?:word|wd|phrase|code)|pwd|secrets?|credentials?|authorization|cookies?|" +
   "(?:api|access|secret|private|signing|encryption)_?key|" +
   "(?:access|refresh|id|auth|bearer|session|csrf|api|security)_?token|" +
   "client_?secret|connection_?string|x_api_key|set_cookie|apikey";
 
-/** The built-in rules. Matching takes linear time: no part of a pattern can match in two ways. */
+/** The built-in rules. Matching takes linear time, because no part of a pattern can match the same text in two ways. */
 export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
   secrets: {
     searches: [
-      // Keys of OpenAI, Anthropic, Stripe and other vendors with the same format.
+      // API keys of OpenAI, Anthropic, Stripe and other vendors with the same format.
       createSecretSearch("sk", /(?<![A-Za-z0-9])sk[-_][A-Za-z0-9_-]{16,}/g),
       createSecretSearch("rk_", /(?<![A-Za-z0-9])rk_(?:live|test)_[A-Za-z0-9]{16,}/g),
-      // Keys of LangSmith, GitHub, GitLab, npm, Hugging Face, Slack, PyPI, Docker, Linear, Notion and Replicate.
+      // API keys of LangSmith, GitHub, GitLab, npm, Hugging Face, Slack, PyPI, Docker, Linear, Notion and Replicate.
       createSecretSearch(
         "lsv2_ gho_ ghp_ ghs_ ghu_ ghr_ github_pat_ npm_ hf_ r8_ ntn_ lin_api_ dckr_pat_",
         /(?<![A-Za-z0-9])(?:lsv2_[a-z]{2}_|gh[opsur]_|github_pat_|npm_|hf_|r8_|ntn_|lin_api_|dckr_pat_)[A-Za-z0-9_]{16,}/g,
@@ -38,7 +38,7 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
         "glpat- xox xapp- pypi- gsk-",
         /(?<![A-Za-z0-9])(?:glpat-|xox[abeoprs]-|xapp-|pypi-|gsk-)[A-Za-z0-9_-]{12,}/g,
       ),
-      // Keys of AWS and Google.
+      // API keys of AWS and Google.
       createSecretSearch(
         "akia asia aroa aida",
         /(?<![A-Za-z0-9])(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,

@@ -12,7 +12,9 @@ export interface RedactionPattern {
   readonly pattern: RegExp;
 }
 
-/** Masks all values under certain keys. Strings are compared case-insensitively. */
+/**
+ * Masks all values under certain keys of JSON objects. Keys that are given as strings are compared case-insensitively.
+ */
 export interface RedactionKeys {
   /** The name that the mask shows, as `[name]`. */
   readonly name: string;
@@ -45,7 +47,7 @@ export const parseRuleNames = (text: string): readonly string[] =>
 export const maskEverything: RedactionPlan = {
   searches: [],
   keys: [],
-  // `computeMark` never returns this mark, so a record that carries the mark of other rules is masked again.
+  // `computeMark` never returns this mark, so a record that was masked by other rules is masked again.
   mark: 255,
   masksEverything: true,
 };
@@ -100,8 +102,8 @@ function isRule(value: unknown): boolean {
 }
 
 /**
- * Copies a pattern so that it finds all matches, and reports the position of the group `masked` if
- * it has one.
+ * Copies a pattern with flags that make it find all matches, and report the position of the group `masked` if it has
+ * one.
  */
 function toGlobalPattern({ source, flags }: RegExp): RegExp {
   const otherFlags = flags.replace(/[gyd]/g, "");

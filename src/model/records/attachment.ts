@@ -18,8 +18,8 @@ export type RunAttachment =
   | readonly [mimeType: string, data: Uint8Array | ArrayBuffer | string];
 
 /**
- * Attachments by name. A name has 1 to 128 characters and no dot, quote or control character,
- * because it becomes part of a part name on the wire.
+ * Attachments by name. A name has 1 to 128 characters and no dot, quote or control character, because it becomes part
+ * of the name of a part in a multipart request.
  */
 export type RunAttachments = Readonly<Record<string, RunAttachment>>;
 
@@ -47,8 +47,8 @@ export const mimePattern =
 const longestMimeType = 256;
 
 /**
- * A MIME type must not have a parameter `length`, which a reader would take for the length of the
- * part.
+ * Matches the parameter `length`. A MIME type must not have it, because a reader of the multipart request would mistake
+ * its value for the length of the part.
  */
 const lengthParameter = /;\s*length\s*=/i;
 

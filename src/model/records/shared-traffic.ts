@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../errors.ts";
 
-/** Why a request failed, as the workers report it. Contains no key, input or output. */
+/** Why a request failed, as the workers report it. Contains no API key, input or output. */
 export interface RequestFailure {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
@@ -13,7 +13,7 @@ export interface RequestFailure {
   readonly isFinal: boolean;
 }
 
-/** Index of each counter in the array of 32-bit integers. */
+/** Index of each counter in the array of 32-bit integers at the start of the shared memory. */
 const counterIndex = {
   finished: 0,
   responses: 1,
@@ -22,20 +22,20 @@ const counterIndex = {
   versionless: 4,
   unconnected: 5,
 } as const;
-/** Bytes of the counters: a multiple of eight, because 64-bit integers follow. */
+/** Size of the counters in bytes: a multiple of eight, because 64-bit integers follow. */
 const counterBytes = 6 * Int32Array.BYTES_PER_ELEMENT;
-/** Index of each total in the array of 64-bit integers. */
+/** Index of each total in the array of 64-bit integers after the counters. */
 const totalIndex = { requests: 0, retries: 1, bytesSent: 2 } as const;
 const totalBytes = 3 * BigInt64Array.BYTES_PER_ELEMENT;
 /**
- * Number of slots for failures. A thread that crashes while it writes a failure loses only that
- * slot.
+ * Number of slots. A slot is the memory for one failure; a new failure overwrites the oldest one. A thread that crashes
+ * while it writes a failure therefore damages only one slot.
  */
 const slotCount = 4;
 const slotBytes = 2_048;
 /**
- * A slot begins with the number of its failure, 0 while it is being written, and the length of its
- * text in bytes.
+ * Size of the fixed bytes at a slot's start: the number of the failure (0 while the slot is being written), then the
+ * length of the failure's text in bytes.
  */
 const slotHeadBytes = 2 * Int32Array.BYTES_PER_ELEMENT;
 /** Maximum length of a cause, in UTF-16 code units. */
@@ -67,12 +67,12 @@ export class SharedTraffic {
     Atomics.add(this.#totals, totalIndex.retries, 1n);
   }
 
-  /** Counts a response that may come from an ingest server. */
+  /** Counts a response that is not a web page, and so may come from a server that accepts runs. */
   countResponse(): void {
     Atomics.add(this.#counters, counterIndex.responses, 1);
   }
 
-  /** Records that the server's `/info` contains no version. Such a server may not accept runs at all. */
+  /** Records that the server's `/info` contains no version. It is uncertain whether such a server accepts runs. */
   recordVersionlessServer(): void {
     Atomics.store(this.#counters, counterIndex.versionless, 1);
   }
@@ -90,15 +90,15 @@ export class SharedTraffic {
     Atomics.store(this.#counters, counterIndex.unconnected, 1);
   }
 
-  /** Whether no connection was made, although one attempt failed or a worker had enough time. */
+  /** Whether no worker has connected yet, although a request failed or a worker had enough time to connect. */
   get isUnconnected(): boolean {
     const isOverdue = Atomics.load(this.#counters, counterIndex.unconnected) === 1;
     return this.connections === 0 && (isOverdue || this.failures > 0);
   }
 
   /**
-   * Counts a tape (a buffer of records) as finished, because the outcome of each of its records is written. Wakes
-   * {@link SharedTraffic.waitForTape}.
+   * Counts a tape (a buffer of records) as finished. A tape is finished when the outcome of each of its records is
+   * written on it. Wakes {@link SharedTraffic.waitForTape}.
    */
   countFinishedTape(): void {
     Atomics.add(this.#counters, counterIndex.finished, 1);
@@ -109,7 +109,7 @@ export class SharedTraffic {
     return Atomics.load(this.#counters, counterIndex.finished);
   }
 
-  /** Blocks until more tapes are finished than the number that is passed, at most `timeoutMs`. */
+  /** Blocks until more than `finishedTapesBefore` tapes are finished, but at most for `timeoutMs`. */
   waitForTape(finishedTapesBefore: number, timeoutMs: number): void {
     Atomics.wait(this.#counters, counterIndex.finished, finishedTapesBefore, timeoutMs);
   }
@@ -138,7 +138,10 @@ export class SharedTraffic {
     return Atomics.load(this.#counters, counterIndex.failures);
   }
 
-  /** Stores a failure for {@link SharedTraffic.lastFailure}. Its cause is shortened to one line. */
+  /**
+   * Stores a failure for {@link SharedTraffic.lastFailure}. The failure's `cause` is converted to one line and
+   * truncated.
+   */
   recordFailure(failure: RequestFailure): void {
     const cause = toOneLine(failure.cause).slice(0, maxCauseLength);
     const text = Buffer.from(JSON.stringify({ ...failure, cause }));

@@ -49,10 +49,10 @@ export interface ShipTask {
   /** Identifies the tape in a {@link FailureNotice}. */
   readonly tapeId?: number;
   readonly memory: SharedArrayBuffer;
-  /** Offset of the end of the records. */
+  /** Offset on the tape where the records end. */
   readonly usedBytes: number;
   /**
-   * Offset of the first record to send. Earlier records are skipped.
+   * Offset on the tape of the first record to send. Earlier records are skipped.
    * @defaultValue 0
    */
   readonly from?: number;
@@ -74,7 +74,7 @@ export interface FailureNotice {
 /** One run that the server refused permanently. */
 export interface RefusedRun {
   readonly runId: string;
-  /** Number of the run's records that were refused. */
+  /** Number of the run's records (its start and its end) that were refused. */
   readonly records: number;
   readonly code: ErrorCode;
   readonly status?: number;
@@ -90,14 +90,14 @@ export interface RedactionCounts {
 }
 
 /**
- * The result of sending a tape, the buffer of recorded runs. The outcome of each record is also stored in the record's
- * head, on the tape.
+ * The result of sending a tape, the buffer of recorded runs. The outcome of each record (delivered, rejected, ...) is
+ * also stored on the tape, in the fixed bytes at the record's start.
  */
 export interface ShipReport {
   readonly delivered: number;
   /**
-   * Number of payloads and attachments that were replaced by a marker in delivered runs; absent if
-   * zero.
+   * Number of payloads and attachments in delivered runs that were replaced by a marker, a text that says what is
+   * missing; absent if zero.
    */
   readonly truncated?: number;
   /** Results of redaction; absent if no rules are set. */
@@ -115,6 +115,6 @@ export interface ShipReport {
   readonly retries: number;
   /** Number of bytes of the request bodies as they were sent. */
   readonly bytes: number;
-  /** The content of `/info`; absent until it was read. */
+  /** The server's response to `GET /info`; absent until it was read. */
   readonly server?: ServerInfo;
 }

@@ -1,5 +1,6 @@
 /**
- * Counts of records, as in `stats()`, that a client reports to a server that shows them in its UI.
+ * Counts of a client's records (starts and ends of runs), as `stats()` returns them. The client reports them to a
+ * server that shows them in its UI.
  */
 export interface StatsReport {
   /** A random id, created for each client. */

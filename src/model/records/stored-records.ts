@@ -1,11 +1,11 @@
-/** Several records that are written to disk together. */
+/** Several records (starts and ends of runs) that are written to disk together. */
 export interface StoredRecords {
   /** A sequence of records in the byte format of `tape-format.ts`. */
   readonly body: Uint8Array;
   readonly count: number;
   /**
-   * Whether this is a copy of records that a worker also has. The worker then counts what is
-   * masked.
+   * Whether a worker also has these records. If so, only the worker counts the matches that redaction rules mask in
+   * them.
    */
   readonly isCopy: boolean;
 }

@@ -2,18 +2,19 @@
  * Byte format of a tape, the buffer of recorded runs. Written by `tracing/tape` and read by
  * `workers/json/tape-reader.ts`; both use the constants of this file.
  *
- * A tape is a sequence of records. A record is a head of {@link recordHeadBytes} bytes (u32 length of
- * the whole record, u8 operation, u8 outcome, u8 number of withheld payloads, u8 redaction),
- * followed by fields. Before a record is delivered, the byte for withheld payloads marks whether a
- * worker is writing the record.
+ * A tape is a sequence of records. A record is the start or end of a run. It consists of a head of {@link
+ * recordHeadBytes} bytes (u32 length of the whole record, u8 operation, u8 outcome, u8 number of withheld payloads, u8
+ * redaction) and fields. Until the record is delivered, the byte for withheld payloads shows instead whether a worker
+ * is writing the record's JSON.
  *
- * A field is a u8 code, a u32 length of its content, and the content. Fields up to {@link
- * field.endMicros} contain raw data, all others tagged values. Numbers are little-endian.
+ * A field is a u8 code, a u32 length of its content, and the content. The content of fields up to {@link
+ * field.endMicros} is raw data, and the content of all others is a tagged value (see {@link tag}). Numbers are
+ * little-endian.
  */
 export const recordHeadBytes = 8;
 export const fieldHeadBytes = 5;
 
-/** Offsets in a record's head. */
+/** Offsets in a record's head, the fixed bytes at the record's start. */
 export const headOffset = {
   length: 0,
   operation: 4,
@@ -33,9 +34,8 @@ export const redactionState = { none: 0, inProgress: 1 } as const;
 export const operationCode = { post: 1, patch: 2 } as const;
 
 /**
- * Outcome of a record. The worker writes it into the record's head; the worker and the main thread
- * read it. The main thread also writes `quarantined`, when workers crashed while they wrote the
- * record.
+ * Outcome of a record: whether it was delivered. The worker writes it into the record's head; the worker and the main
+ * thread read it. The main thread also writes `quarantined`, if workers crashed while they wrote the record's JSON.
  */
 export const outcomeCode = { pending: 0, delivered: 1, rejected: 2, quarantined: 3 } as const;
 
@@ -69,13 +69,16 @@ export const field = {
   events: 15,
   error: 16,
   serialized: 17,
-  /** The run's metadata. The worker creates `extra` from it and the runtime facts. */
+  /**
+   * The run's metadata. The worker creates `extra` from it and from the runtime facts (names and versions of SDK and
+   * runtime).
+   */
   metadata: 18,
   /** A complete `extra`, to which the worker adds the runtime facts. */
   extra: 19,
   /** A complete `extra` that already has runtime facts. */
   extraWithRuntime: 20,
-  /** A key that the wire format does not define: the key as a text value, then its value. */
+  /** A member of the run that the wire format does not define: its key as a text value, then its value. */
   other: 21,
   /**
    * Name and MIME type, then binary data or, as text, the path of a file. Attachments come after

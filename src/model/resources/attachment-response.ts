@@ -3,7 +3,7 @@ import type { KeyValues } from "../run.ts";
 
 /** An attachment of an example or a run: its URL, not its content. */
 export interface Attachment {
-  /** URL for downloading the content. It needs no key, and expires. */
+  /** URL for downloading the content. It needs no API key, and expires. */
   readonly presignedUrl: string;
   readonly mimeType?: string | undefined;
 }
@@ -11,9 +11,8 @@ export interface Attachment {
 const attachmentPrefix = "attachment.";
 
 /**
- * Parses attachments by name; `undefined` if there are none. On the wire their names have a prefix.
- *
- * @throws {@link ResponseError} if an attachment has no URL.
+ * Parses attachments by name; `undefined` if there are none. The prefix `attachment.`, which names have on the wire, is
+ * removed.
  */
 export function parseAttachments(
   urls: KeyValues,

@@ -10,7 +10,7 @@ export interface Example {
   readonly inputs: KeyValues;
   /** Reference outputs; absent if the example has none. */
   readonly outputs?: KeyValues | undefined;
-  /** Free-form metadata. The splits, which servers store in it, are left out. */
+  /** Free-form metadata, without the splits, which servers also store in the metadata. */
   readonly metadata: KeyValues;
   /** Splits that the example belongs to. */
   readonly splits: readonly string[];

@@ -59,8 +59,8 @@ function parseComparedExperiment(value: unknown): ComparedExperiment {
 export interface Comparison {
   readonly example: Example;
   /**
-   * By experiment id: one run for each repetition, ordered by start; empty if the experiment has
-   * none.
+   * The runs of each experiment, by the experiment's id: one run for each repetition, ordered by start time; empty if
+   * the experiment has no run for the example.
    */
   readonly runs: Readonly<Record<string, readonly ComparedRun[]>>;
 }

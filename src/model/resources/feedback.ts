@@ -52,12 +52,12 @@ export interface Feedback {
   readonly modifiedAt?: string | undefined;
 }
 
-/** A URL with which anyone can give feedback on one run until it expires. */
+/** A URL with which anyone can give feedback on one run, until the URL expires. */
 export interface FeedbackToken {
   readonly id: string;
   /**
-   * Accepts GET with `score`, `value`, `comment`, `correction` as query parameters, or POST with
-   * them as JSON. Needs no key.
+   * Accepts GET with `score`, `value`, `comment`, `correction` as query parameters, or POST with them as JSON. Needs no
+   * API key.
    */
   readonly url: string;
   /** A time in ISO 8601 format. */

@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.ts";
 
-/** Maximum length of a handle and of a commit's tag, in characters. */
+/** Maximum length of a handle (the name of an owner or a prompt) and of a commit's tag, in characters. */
 export const handleLimit = 100;
 
 /** The owner `-` means the caller's own tenant. */
@@ -107,7 +107,7 @@ export function assertPromptTag(tag: unknown): asserts tag is string {
   }
 }
 
-/** Whether a text can be a commit's hash or its first characters. */
+/** Whether a text can be a commit's hash or the first characters of such a hash. */
 export const isCommitHash = (commit: string): boolean => /^[0-9a-f]{4,64}$/.test(commit);
 
 /** Minimum length of an abbreviated hash that the UI and people use. */

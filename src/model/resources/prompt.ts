@@ -98,9 +98,9 @@ export function parsePrompt(value: unknown): Prompt {
 }
 
 /**
- * Parses the prompt in `{ repo }`.
+ * Parses a response `{ repo }`, whose member is a prompt.
  *
- * @throws {@link ResponseError} if it is missing.
+ * @throws {@link ResponseError} if `repo` is missing or not a prompt.
  */
 export const parseRepo = (value: unknown): Prompt =>
   parsePrompt(new Fields(value, "prompt").readValue("repo"));

@@ -32,7 +32,10 @@ export interface Run {
   readonly childRunIds?: readonly string[] | undefined;
   readonly directChildRunIds?: readonly string[] | undefined;
   readonly traceId?: string | undefined;
-  /** Sortable ancestry: `<start><id>` segments joined by dots; a child's begins with its parent's. */
+  /**
+   * The run's ancestry as a sortable text: one segment `<start><id>` for each ancestor and for the run, joined by dots.
+   * The dotted order of a child run begins with the dotted order of its parent.
+   */
   readonly dottedOrder?: string | undefined;
   readonly projectId?: string | undefined;
   readonly projectName?: string | undefined;

@@ -73,8 +73,8 @@ export function parseServerInfo(body: unknown): ServerInfo {
 }
 
 /**
- * Whether a response of `/info` has a version, in any format. A server without a version may not
- * accept runs at all.
+ * Whether a response of `/info` has a version, in any format. It is uncertain whether a server without a version
+ * accepts runs.
  */
 export function hasVersion(body: unknown): boolean {
   const { version } = toRecord(body);

@@ -1,6 +1,6 @@
 import { Fields, omitUndefined } from "../fields.ts";
 
-/** The tenant of a client's key. It owns projects, datasets and prompts. */
+/** The tenant to which a client's API key belongs. A tenant owns projects, datasets and prompts. */
 export interface TenantSettings {
   readonly id: string;
   readonly displayName: string;

@@ -26,13 +26,13 @@ const localUncountedLosses = uncountedLosses;
  * records: it waits until it can be sent. At most `maxTapesInFlight` tapes are in flight, which means sent but without
  * a known outcome.
  *
- * A tape is cut when it is full; when its first record has waited `firstDelayMs` after a quiet time,
- * or `aggregationDelayMs` in traffic (a timer that no later record pushes back); or at the next turn
- * of the event loop when it holds `batchLimit` records and nothing is in flight. While as
+ * A tape is cut when it is full, when its first record has waited long enough, or at the next turn of the event loop
+ * when it holds `batchLimit` records and nothing is in flight. The first record waits `firstDelayMs` if no tape is in
+ * flight and none was cut recently, and otherwise `aggregationDelayMs`. Later records do not extend this time. While as
  * many tapes as allowed are in flight, the open tape continues to fill, so that the tapes that wait are full.
  *
- * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError.
- * So a step that changes the state first makes its calls and creates its objects, which can fail, and then only assigns
+ * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError. So
+ * a step that changes the state first makes its calls and creates its objects, which can fail, and then only assigns
  * fields. `record` catches what is thrown before that. Sending, timers and log messages begin in a later turn of the
  * event loop, where the stack is empty.
  */
@@ -82,14 +82,14 @@ export class Batcher {
   }
 
   /**
-   * Bytes of the tapes that wait to be sent, each counted with its whole buffer, and the bytes that are written to the
-   * open tape, to which records are still appended.
+   * Size of the buffers of all tapes that wait to be sent, plus the number of bytes already written to the open tape,
+   * which is the one to which records are appended.
    */
   get queuedBytes(): number {
     return this.#queue.waitingBytes + (this.#openTape?.usedBytes ?? 0);
   }
 
-  /** Bytes of all tapes that wait or are in flight. The option `maxQueueBytes` bounds this sum. */
+  /** As {@link queuedBytes}, plus the size of the tapes in flight. The option `maxQueueBytes` bounds this sum. */
   get heldBytes(): number {
     return this.#queue.heldBytes + (this.#openTape?.usedBytes ?? 0);
   }
@@ -163,8 +163,8 @@ export class Batcher {
   }
 
   /**
-   * Tapes with records of this client that no worker has yet: those that wait to be sent and, unless a record is being
-   * written, the open tape.
+   * Tapes with records of this client that were not sent to a worker yet: those that wait to be sent and, unless a
+   * record is being written, the open tape.
    */
   get waitingTapes(): readonly Tape[] {
     const open = this.#openTape;
@@ -172,7 +172,7 @@ export class Batcher {
     return shouldIncludeOpenTape ? [...this.#queue.waitingTapes, open] : this.#queue.waitingTapes;
   }
 
-  /** Counts the outcome of a tape that {@link takeAll} removed from the queue. */
+  /** Counts the outcomes of the records of a tape that {@link takeAll} removed from the queue. */
   countTakenTape(shipment: Shipment, result: TapeResult): void {
     const count = toTapeCount(shipment.tape, result);
     this.#unreportedCounts.add(count);
@@ -208,7 +208,7 @@ export class Batcher {
       : Promise.resolve(true);
   }
 
-  /** Queues a tape whose records were read from the spool on disk. The caller must count them as accepted. */
+  /** Queues a tape whose records were read from the spool on disk. The caller must count these records as accepted. */
   enqueueReplayed(tape: Tape): Promise<TapeResult> {
     this.#pendingRecords += tape.records;
     tape.isReplayed = true;
@@ -218,8 +218,9 @@ export class Batcher {
   }
 
   /**
-   * Ends the queue: refuses later records and returns every tape whose outcome is not known. Tapes in
-   * `inFlight` were already shipped, those in `waiting` were not. The caller must count their records.
+   * Ends the queue: refuses later records and returns every tape that has records without an outcome. The tapes in
+   * `inFlight` were already sent to a worker, those in `waiting` were not. The caller must count the outcomes of their
+   * records.
    */
   takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     this.refuseRecords();
@@ -281,7 +282,10 @@ export class Batcher {
     }
   }
 
-  /** Encodes a record on a separate tape: a getter or a `toJSON` recorded it while another record was being encoded. */
+  /**
+   * Encodes, on a separate tape, a record that a getter or a `toJSON` method created while another record was being
+   * encoded.
+   */
   #recordNested<Source>(encode: EncodeFunction<Source>, source: Source): LossReason | undefined {
     const { tapeBytes, fieldBytes } = this.#options;
     const tape = new Tape(Math.min(tapeBytes, 16_384));
@@ -327,8 +331,8 @@ export class Batcher {
   }
 
   /**
-   * Called when the open tape (the buffer to which records are appended) is full in the middle of a record: queues it
-   * and returns an empty tape.
+   * Queues the open tape (the buffer to which records are appended) and returns an empty one. Called when the open tape
+   * is full in the middle of a record.
    */
   #replaceFullTape(...sizeArguments: Parameters<ProvideTape>): Tape {
     const next = this.#allocateTape(...sizeArguments);
@@ -346,8 +350,8 @@ export class Batcher {
   }
 
   /**
-   * Takes a tape with capacity for a record of `minBytes` bytes. Evicts waiting tapes if the overflow policy allows it;
-   * throws {@link CapacityExceeded} if `maxQueueBytes` would still be exceeded.
+   * Returns a tape with capacity for a record of `minBytes` bytes. Evicts waiting tapes if the overflow policy allows
+   * it; throws {@link CapacityExceeded} if `maxQueueBytes` would still be exceeded.
    */
   #allocateTape(...[minBytes, isExact]: Parameters<ProvideTape>): Tape {
     const { tapeBytes, maxQueueBytes } = this.#options;
@@ -457,7 +461,10 @@ export interface BatcherOptions {
   readonly ledger: Ledger;
   /** Decides which records are evicted or refused when the queue is full. */
   readonly overflow: OverflowPolicy;
-  /** Writes the records of a waiting tape to disk and counts them. Used with the overflow policy `spool`. */
+  /**
+   * Writes the records of a waiting tape to disk and counts them as spooled, or as lost if that fails. Used with the
+   * overflow policy `spool`.
+   */
   readonly spoolTape: (tape: Tape) => void;
   /**
    * Opens a journal, the file on disk to which the records of a tape are written. If present, each record is on disk

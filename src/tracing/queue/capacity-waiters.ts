@@ -5,9 +5,9 @@ interface Waiter {
 }
 
 /**
- * Callers that wait until the queue has capacity, first come, first served. One caller is admitted per
- * turn of the event loop, so that each has recorded before the next is admitted. Otherwise a thousand
- * callers would share the capacity for one tape, the buffer of recorded runs.
+ * Callers that wait until the queue has capacity, first come, first served. One caller is admitted per turn of the
+ * event loop, so that each adds its records before the next is admitted. Otherwise a thousand callers could be admitted
+ * when there is capacity for only one tape (a buffer of recorded runs).
  */
 export class CapacityWaiters {
   readonly #hasCapacity: () => boolean;

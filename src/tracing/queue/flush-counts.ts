@@ -3,14 +3,17 @@ import type { TapeCount, TapeResult } from "./shipment.ts";
 import { countDeliveredStarts } from "../tape/tally.ts";
 import type { Tape } from "../tape/tape.ts";
 
-/** Completes the counts of a tape's records with counts of its runs. Call it once all records have an outcome. */
+/**
+ * Adds to the counts of a tape's records how many of the runs that start on it were delivered and lost. Call this only
+ * when each record has an outcome.
+ */
 export function toTapeCount(tape: Tape, { delivered, lost }: TapeResult): TapeCount {
   // Most tapes are delivered completely, and then their records need not be iterated.
   const runsDelivered = delivered === tape.records ? tape.starts : countDeliveredStarts(tape);
   return { delivered, lost, runsDelivered, runsLost: tape.starts - runsDelivered };
 }
 
-/** Sums the outcomes of records and runs. */
+/** Sums how many records and runs of several tapes were delivered and how many were lost. */
 export class FlushCounts {
   delivered = 0;
   lost = 0;

@@ -3,8 +3,9 @@ import type { LossReason } from "../../model/stats.ts";
 import type { Tape } from "../tape/tape.ts";
 
 /**
- * What was lost in calls that the program made when its call stack was exhausted. A plain object, because incrementing
- * a field is all that is still possible there. One of the process's clients adds it to its own counts later.
+ * What was lost in calls that the program made when its call stack was exhausted. This is a plain object, because with
+ * an exhausted stack a program can still increment a field, but not call a function. Later, one of the process's
+ * clients adds these numbers to its own counts.
  */
 export const uncountedLosses = {
   /** How many starts and ends of runs were lost. */
@@ -17,8 +18,8 @@ export const uncountedLosses = {
 export type TruncationReason = "field" | "run";
 
 /**
- * Counts the outcome of every record. A record is accepted once, and later delivered, spooled or lost
- * exactly once. An accepted record without an outcome is pending.
+ * Counts the outcome of every record (the start or the end of a run). A record is accepted once, and later delivered,
+ * spooled or lost exactly once. An accepted record without an outcome is pending.
  */
 export class Ledger {
   accepted = 0;

@@ -7,16 +7,24 @@ export interface TapeResult {
   readonly lost: number;
 }
 
-/** The outcomes of a tape's records, and of the runs that start on it. A run is counted once, by its start. */
+/**
+ * How many of a tape's records were delivered and lost, and how many of the runs that start on it. A run counts as
+ * delivered if its start record was delivered.
+ */
 export interface TapeCount extends TapeResult {
   readonly runsDelivered: number;
   readonly runsLost: number;
 }
 
-/** A tape that gets no more records, tracked until the outcome of each of its records is known. */
+/**
+ * A tape (a buffer of recorded runs) that gets no more records. It is tracked until each of its records has an outcome:
+ * delivered or lost.
+ */
 export interface Shipment {
   readonly tape: Tape;
-  /** How many running flushes wait for this tape. They include its counts in their results. */
+  /**
+   * How many unfinished calls of `flush` wait for this shipment. Each of them adds the shipment's counts to its result.
+   */
   waitingFlushes: number;
   /** How many records have each outcome; present once the outcomes are known. */
   count: TapeCount | undefined;
@@ -26,13 +34,13 @@ export interface Shipment {
 
 /** The result of waiting for shipments. */
 export interface AwaitedShipments {
-  /** Counts of the tapes whose outcome became known in time. */
+  /** The counts of each tape whose records all got an outcome in time. */
   readonly counts: readonly TapeCount[];
-  /** Tapes whose outcome was still unknown when the wait ended. */
+  /** The tapes with records that still had no outcome when the wait ended. */
   readonly waiting: readonly Tape[];
 }
 
-/** Waits until the outcomes of a tape's records are known, and returns their counts. */
+/** Waits until each record of the shipment has an outcome. Returns how many were delivered and how many were lost. */
 export function awaitSettlement(shipment: Shipment): Promise<TapeCount> {
   if (shipment.count !== undefined) {
     return Promise.resolve(shipment.count);
@@ -42,9 +50,10 @@ export function awaitSettlement(shipment: Shipment): Promise<TapeCount> {
 }
 
 /**
- * Waits for the outcomes of tapes, at most `timeoutMs` or until `unreachable` resolves. The caller must have
- * incremented the `waitingFlushes` of each tape. The timer is not unref'd: it keeps the process alive, so an awaited
- * flush always returns.
+ * Waits until each record of the shipments has an outcome, at most `timeoutMs` or until `unreachable` resolves. Before
+ * the call, the caller must increment `waitingFlushes` of each shipment. This function decrements it again for each
+ * shipment that still has records without an outcome when the wait ends. The timer is not unref'd: it keeps the process
+ * alive, so an awaited flush always returns.
  */
 export async function awaitShipments(
   shipments: readonly Shipment[],

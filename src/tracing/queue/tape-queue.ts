@@ -8,11 +8,11 @@ export interface TapeQueueOptions {
   readonly maxTapesInFlight: number;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly sendTape: (tape: Tape) => Promise<TapeResult>;
-  /** Called for each tape that left the queue. Its outcomes are final, and its memory can be reused. */
+  /** Called for each tape that left the queue because all its records have an outcome. Its memory can be reused. */
   readonly onSettled: (settled: SettledShipment) => void;
 }
 
-/** A tape that left the queue, and the counts of its records. */
+/** A tape that left the queue, and how many of its records and runs were delivered and how many were lost. */
 export interface SettledShipment {
   readonly shipment: Shipment;
   readonly count: TapeCount;
@@ -64,7 +64,7 @@ export class TapeQueue {
       : allShipments.filter(({ tape }) => !tape.isReplayed);
   }
 
-  /** Appends a tape, and stores `now` as the time from which on it gets no more records. */
+  /** Appends a tape that gets no more records, and stores `now` as its `cutAt`. */
   push(tape: Tape, now: number): Shipment {
     const { capacity } = tape;
     const shipment = { tape, waitingFlushes: 0, count: undefined, settlement: undefined };
@@ -93,9 +93,9 @@ export class TapeQueue {
   }
 
   /**
-   * Removes the oldest waiting tape after it was passed to `drop`, which must count the records of the tape. Tapes in
-   * flight and tapes that were read from the spool are never evicted. Returns `undefined` if there is no tape to evict.
-   * The caller must resolve the promise of the shipment.
+   * Removes the oldest waiting tape after it was passed to `drop`, which must count the tape's records as lost or
+   * spooled. Tapes in flight and tapes that were read from the spool are never evicted. Returns `undefined` if there is
+   * no tape to evict. The caller must resolve the shipment's `settlement`.
    */
   evictOldest(drop: (tape: Tape) => void): SettledShipment | undefined {
     const index = this.#waiting.findIndex(({ tape }) => !tape.isReplayed);
@@ -114,7 +114,7 @@ export class TapeQueue {
     return evicted;
   }
 
-  /** Removes and returns every tape. The caller must count their records. */
+  /** Removes every tape from the queue and returns them. The caller must count the outcomes of their records. */
   takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     const shipments = { inFlight: [...this.#inFlight], waiting: this.#waiting };
     this.#inFlight.clear();

@@ -10,14 +10,16 @@ export interface Baggage {
   readonly projectName: string | undefined;
 }
 
-/** Keys of the entries that this SDK reads and writes. Langsmith's SDKs use the same keys. */
+/** Keys of the entries in a `baggage` header that this SDK reads and writes. Langsmith's SDKs use the same keys. */
 const entryKeys = {
   metadata: "langsmith-metadata",
   tags: "langsmith-tags",
   project: "langsmith-project",
 } as const;
 
-/** Entries with this prefix are replaced when a header is written. All other entries belong to other vendors. */
+/**
+ * Entries whose key has this prefix are replaced when a header is written. All other entries belong to other vendors.
+ */
 const ownKeyPrefix = "langsmith-";
 
 /** Longest value of one entry, in characters. The W3C specification only guarantees 8,192 bytes for a whole header. */

@@ -6,7 +6,7 @@ import type { RunTree } from "./run-tree.ts";
 import { uncountedLosses } from "../queue/ledger.ts";
 
 /**
- * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * Counts losses that no client has counted yet, for example because the call stack was exhausted. This is a local
  * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
  * stack.
  */
@@ -23,7 +23,7 @@ const chunkLimit = 10_000;
 /** Maximum size of the chunks recorded for one stream: UTF-16 units of strings plus bytes of binary chunks. */
 const streamSizeLimit = 16_777_216;
 
-/** Metadata key of a run whose stream the consumer stopped reading before its end. */
+/** Metadata key that is set on a run if the consumer stopped reading its stream before the end. */
 const cancelledKey = "millrace_cancelled";
 /** Metadata key for the total number of chunks, which is recorded if a stream exceeded the limits above. */
 const chunkCountKey = "millrace_chunks";
@@ -77,7 +77,8 @@ export class CallRecording {
     }
     (this.#chunks ??= []).push(value);
     if (this.#options.recordTokens === true) {
-      // With `processOutputs` the event must not carry the raw token: it could hold what that function removes.
+      // With `processOutputs` the event must not carry the raw token: the token could contain what that function
+      // removes.
       const eventArguments = this.#options.processOutputs === undefined ? { token: value } : {};
       this.run.addEvent({ name: "new_token", kwargs: eventArguments });
     }

@@ -12,7 +12,7 @@ import { uncountedLosses } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /**
- * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * Counts losses that no client has counted yet, for example because the call stack was exhausted. This is a local
  * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
  * stack.
  */
@@ -79,7 +79,7 @@ export function captureContext(): <Result>(fn: () => Result) => Result {
 }
 
 /**
- * Starts a run and records it. Its parent is the option `parent`, or the current run without that option. Warns about
+ * Starts a run and records it. Its parent is the option `parent` or, without that option, the current run. Warns about
  * unknown options.
  */
 export function startRun(client: TracingClient, options: StartOptions = {}): RunTree {
@@ -112,7 +112,8 @@ function chooseParent(client: TracingClient, options: StartOptions): RunTree | u
 }
 
 /**
- * Returns the run that a context store represents. If another library started the run, only that library records it.
+ * Returns the run that a store (the value in an `AsyncLocalStorage`) represents. If another library started the run,
+ * only that library records it.
  */
 function findRun(store: unknown, client: TracingClient | undefined): RunTree | undefined {
   if (store === undefined) {

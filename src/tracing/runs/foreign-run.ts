@@ -4,8 +4,9 @@ import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree } from "./run-tree.ts";
 
 /**
- * The key under which a store of the shared context holds the Millrace run that it represents. The property must be
- * enumerable: LangChain copies run trees by spreading them, and the copy must represent the same run.
+ * The property in which a store (a value in the `AsyncLocalStorage` shared with LangChain) holds the Millrace run that
+ * the store represents. The property must be enumerable: LangChain copies run trees by spreading them, and the copy
+ * must represent the same run.
  */
 export const runSymbol = Symbol.for("millrace.run");
 
@@ -13,15 +14,16 @@ export const runSymbol = Symbol.for("millrace.run");
 const ancestorLimit = 64;
 
 /**
- * The Millrace run created for each run object that another library keeps in its `AsyncLocalStorage`, so that the same
- * object is always converted to the same run.
+ * For each run object that another library keeps in its `AsyncLocalStorage`: the Millrace run that was created for it,
+ * so that the same object is always converted to the same run.
  */
 const runsByStore = new WeakMap<object, RunTree>();
 
 /** Returns the Millrace run that a store represents. */
 export function runOf(store: unknown): RunTree | undefined {
   const run = isObject(store) ? Reflect.get(store, runSymbol) : undefined;
-  // A store that was copied from another one and then changed may represent a different run. Then its id differs.
+  // A store that was copied from another one and then changed may represent a different run. Then the store's `id`
+  // differs from that run's id.
   return run instanceof RunTree && Reflect.get(Object(store), "id") === run.id ? run : undefined;
 }
 

@@ -16,8 +16,8 @@ interface AnyIterator {
 }
 
 /**
- * Observes a generator or another iterator. Returns a placeholder that behaves like it and calls its methods with the
- * run as the current run. Values and errors are passed on unchanged.
+ * Observes a generator or another iterator. Returns a placeholder that behaves like `target`, and calls the methods of
+ * `target` with the recorded run as the current run. Values and errors are passed on unchanged.
  */
 export function watchIterator<Target extends object>(
   target: Target,

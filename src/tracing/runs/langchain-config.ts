@@ -30,7 +30,8 @@ export function nestConfig(config: unknown, bridge: ParentRunFields): unknown {
   }
   const tracer: unknown = callbacks["handlers"].find(isTracer);
   if (isTracer(tracer)) {
-    // The tracer is shared with the surrounding runs and must continue to record them, so its own settings are kept.
+    // The tracer is shared with the surrounding runs and must continue to record them, so the tracer's own settings are
+    // kept.
     tracer.updateFromRunTree({
       ...bridge,
       client: tracer["client"] ?? bridge.client,
@@ -39,7 +40,7 @@ export function nestConfig(config: unknown, bridge: ParentRunFields): unknown {
       reference_example_id: tracer["exampleId"],
     });
   }
-  // Without a tracer here, LangChain creates a tracer for the nested call, which reads the run from the context.
+  // Without a tracer here, LangChain creates a tracer for the nested call. That tracer reads the run from the context.
   Reflect.set(callbacks, "_parentRunId", bridge.id);
   return { ...config, callbacks };
 }

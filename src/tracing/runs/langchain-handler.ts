@@ -58,7 +58,7 @@ interface StartDetails {
 
 /**
  * Receives LangChain's callbacks for the runs below a Millrace run. It has the name of LangChain's own tracer, so that
- * LangChain does not add its own, and the members that LangChain expects of a tracer with this name.
+ * LangChain does not add that tracer. It also has the members that LangChain expects of a tracer with this name.
  */
 export class LangchainHandler {
   readonly name = "langchain_tracer";

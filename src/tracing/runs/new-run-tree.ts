@@ -7,7 +7,7 @@ import type { TracingClient } from "../tape/recorder.ts";
 import { noopClient, noopRun, RunTree as RecordedRunTree } from "./run-tree.ts";
 
 /**
- * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * Counts losses that no client has counted yet, for example because the call stack was exhausted. This is a local
  * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
  * stack.
  */
@@ -33,9 +33,10 @@ export interface RunTreeConstructor {
   new (options?: NewRunOptions): RunTree;
   readonly prototype: RunTree;
   /**
-   * Reads the parent run that another process sent in request headers. Returns `undefined` if the headers contain none,
-   * or a malformed one, which is counted as a warning. `headers` is a `Headers`, a `Map`, Node's incoming headers or a
-   * plain object. Children of the returned run belong to its trace and inherit its tags, metadata and project.
+   * Reads the parent run that another process sent in request headers. Returns `undefined` if the headers contain no
+   * run or a malformed one. A malformed one is counted as a warning. `headers` is a `Headers`, a `Map`, Node's incoming
+   * headers or a plain object. Children of the returned run belong to its trace and inherit its tags, metadata and
+   * project.
    */
   fromHeaders(headers: HeadersLike, options?: FromHeadersOptions): RunTree | undefined;
 }

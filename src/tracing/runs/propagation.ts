@@ -9,7 +9,7 @@ export type HeadersLike =
   | { forEach(each: (value: string, name: string) => void): void }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The position in its trace of a run that was started in another process, or by another library. */
+/** A run's position in its trace. The run was started in another process or by another library. */
 export interface RemotePosition {
   readonly id: string;
   readonly traceId: string;
@@ -63,7 +63,10 @@ export function readHeaders(
   return { position, ...parseBaggage(baggage, onMalformed) };
 }
 
-/** Returns the existing headers with those of the run added or replaced. Never throws. */
+/**
+ * Returns the existing headers and those that describe `run`. The latter replace existing headers of the same name.
+ * Never throws.
+ */
 export function writeHeaders(
   run: PropagatedRun,
   existing: HeadersLike | undefined,

@@ -15,7 +15,8 @@ export function watchResult(result: unknown, recording: CallRecording): unknown 
   try {
     return watch(result, recording);
   } catch {
-    // The result can't be observed, for example because it is a stream with a reader. It is returned unchanged.
+    // The result can't be observed, for example because it is a stream that already has a reader. It is returned
+    // unchanged.
     if (isRevokedProxy(result)) {
       recording.recordReturn(result);
     } else {
@@ -65,7 +66,7 @@ function watchPromise(promise: Promise<unknown>, recording: CallRecording): Prom
 
 /**
  * Observes a thenable of another library. Such an object may start its work only when it is awaited, and may have more
- * methods. So nothing is called on it before the caller awaits it.
+ * methods than a promise. So nothing is called on it before the caller awaits it.
  */
 function watchThenable<Target extends PromiseLike<unknown>>(
   target: Target,

@@ -34,7 +34,7 @@ import { Trace } from "./trace.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /**
- * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * Counts losses that no client has counted yet, for example because the call stack was exhausted. This is a local
  * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
  * stack.
  */
@@ -55,8 +55,8 @@ export interface RunInit {
  * A run and its position in the tree of its trace. States: open, then ended by the first call of `end` or `fail`. It is
  * recorded once when it starts and once when it ends.
  *
- * No method that records throws. The program may call one when its call stack is exhausted, so that any function call
- * in it can throw a RangeError. Such a method catches it and counts what was not recorded.
+ * The methods that record never throw. The program may call one when its call stack is exhausted, and then any function
+ * call inside the method can throw a RangeError. The method catches this error and counts what was not recorded.
  *
  * A remote run, created by `RunTree.fromHeaders`, is not recorded: it only serves as the parent of its children.
  */
@@ -147,9 +147,9 @@ export class RunTree implements RecordedRun {
   }
 
   /**
-   * Reads the parent run that another process sent in request headers. Returns `undefined` if the headers contain none,
-   * or a malformed one, which is counted as a warning. Children of the returned run belong to its trace and inherit its
-   * tags, metadata and project.
+   * Reads the parent run that another process sent in request headers. Returns `undefined` if the headers contain no
+   * run or a malformed one. A malformed one is counted as a warning. Children of the returned run belong to its trace
+   * and inherit its tags, metadata and project.
    */
   static fromHeaders(
     headers: HeadersLike,

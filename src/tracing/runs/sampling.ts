@@ -1,14 +1,14 @@
 import { stampLength, uuidLength } from "../../model/dotted-order.ts";
 
-/** The hash is taken modulo this number, so rates have a resolution of one in a million. */
+/** A trace's hash is reduced modulo this number, so rates have a resolution of one in a million. */
 const rateResolution = 1_000_000n;
 const idLength = 36;
 
 /**
  * Creates a function that decides whether a trace is recorded. It uses only the trace's id, so that all processes
- * decide the same for one trace, whichever library they use. The rule is that of langsmith's SDKs: take the 128-bit
- * XXH3 hash of the id in lower case, modulo one million, and keep the trace if the result divided by one million is
- * below the rate.
+ * decide the same for one trace, whichever library they use. Langsmith's SDKs use the same rule: take the 128-bit XXH3
+ * hash of the id in lower case, modulo one million, and keep the trace if the result divided by one million is below
+ * the rate.
  *
  * @param rate the fraction of traces to record, 0 to 1.
  */
@@ -26,7 +26,7 @@ export function createSampler(rate: number): (traceId: string) => boolean {
   };
 }
 
-/** Selects the lowest 64 bits of a number. The constants below it are those of the algorithm XXH3. */
+/** A mask that selects the lowest 64 bits of a number. The constants below are defined by the algorithm XXH3. */
 const mask64 = 0xffff_ffff_ffff_ffffn;
 const prime1 = 0x9e37_79b1_85eb_ca87n;
 const prime2 = 0xc2b2_ae3d_27d4_eb4fn;

@@ -27,7 +27,10 @@ export class Trace {
     return startMicros;
   }
 
-  /** Makes later start times greater than that of a remote run, unless that time is too far in the future. */
+  /**
+   * Makes all later start times greater than `micros`, the start time of a remote run, unless `micros` is too far in
+   * the future.
+   */
   requireStartAfter(micros: number): void {
     if (micros > this.#newestMicros && micros < clock() + maxSkewMicros) {
       this.#newestMicros = micros;

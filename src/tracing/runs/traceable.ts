@@ -13,7 +13,7 @@ import { uncountedLosses } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
 
 /**
- * Counts what is lost and not counted by a client yet, for example because the call stack is exhausted. This is a local
+ * Counts losses that no client has counted yet, for example because the call stack was exhausted. This is a local
  * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
  * stack.
  */
@@ -65,8 +65,8 @@ export type TraceableFunction = (...args: never[]) => unknown;
 /**
  * Wraps a function so that each call is recorded as a run: as a child of the current run, or as the root of a new
  * trace. Traced functions that `fn` calls and awaits become children of that run. The wrapper has the type and
- * properties of `fn`, passes `this` on, and returns and throws what `fn` does. Promises, generators and streams are
- * observed until they end. A failure to record never reaches the caller.
+ * properties of `fn`, passes `this` on, and returns or throws what `fn` returns or throws. Promises, generators and
+ * streams are observed until they end. A failure to record never reaches the caller.
  *
  * The inputs are recorded as follows: no argument as `{}`, a single plain object unchanged, any other single value as
  * `{ input: value }`, several arguments as `{ args: [...] }`. The outputs: a plain object unchanged, any other value as
@@ -175,7 +175,7 @@ class CallRunOptions implements RunOptions {
     this.#client = client;
   }
 
-  /** The run reads this once, and only if it is recorded. */
+  /** Read once, and only if the run is recorded. */
   get inputs(): KeyValues {
     const { args, options } = this.#call;
     const inputs = args.length > 1 ? { args } : (toPayload(args[0], "input") ?? {});

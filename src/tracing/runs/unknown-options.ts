@@ -3,9 +3,9 @@ import type { KeyTable } from "../../model/unknown-keys.ts";
 import type { Recorder } from "../tape/recorder.ts";
 
 /**
- * The first {@link alwaysChecked} option objects of a process are all checked, and then only every
- * {@link checkInterval}th. A program that misspells an option does so repeatedly, and a check for every run would take
- * a few percent of the time to record a small run.
+ * Number of option objects that were passed to {@link warnOfUnknown}. The first {@link alwaysChecked} are all checked;
+ * of the later ones, only one in {@link checkInterval} is. A program that misspells an option does so repeatedly, and a
+ * check for every run would take a few percent of the time to record a small run.
  */
 let checkCount = 0;
 const alwaysChecked = 4_096;
@@ -15,8 +15,8 @@ const checkInterval = 16;
 const warnedNames = new WeakMap<Recorder, Set<string>>();
 
 /**
- * Warns about unknown options, once for each name. Never throws: a misspelt option must not lose a run. Most objects
- * have no unknown keys; checking them allocates nothing.
+ * Warns about unknown options, once for each name. Never throws: a misspelt option must not cause the loss of a run.
+ * Most objects have no unknown keys; checking them allocates nothing.
  */
 export function warnOfUnknown<Options>(
   options: unknown,

@@ -1,7 +1,7 @@
 import { ValidationError } from "../../model/errors.ts";
 import type { LossReason } from "../../model/stats.ts";
 
-/** Thrown while a record is encoded and the queue has no capacity for it. The record is dropped and counted. */
+/** Thrown if the queue has no capacity for the record that is being encoded. The record is dropped and counted. */
 export class CapacityExceeded extends Error {}
 
 /** Thrown when a value does not fit into the rest of its field. The part written so far stays in the record. */

@@ -42,8 +42,8 @@ function countFittingUnits(text: string, bytes: number): number {
 }
 
 /**
- * The first UTF-16 units of a text, without half a surrogate pair at the end, and a marker with the number of missing
- * ones.
+ * Returns the first `units` UTF-16 units of a text, or one fewer if the cut would split a surrogate pair, followed by a
+ * marker with the number of missing units.
  */
 export function truncateText(text: string, units: number): string {
   const cutLength = isInsidePair(text, units) ? units - 1 : units;

@@ -2,7 +2,9 @@ import { truncateText } from "./cut-text.ts";
 
 /** Longest message or stack that is recorded, in UTF-16 units. An error's message can contain a whole response. */
 const textLimit = 65_536;
-/** Maximum number of values in a thrown object that is not an Error. A larger object is replaced by a marker. */
+/**
+ * Maximum number of values in a thrown object that is not an Error. A larger object is replaced by a text that says so.
+ */
 const valueLimit = 10_000;
 /** Maximum number of nested causes that are recorded. */
 const causeLimit = 8;

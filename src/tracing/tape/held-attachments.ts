@@ -49,7 +49,10 @@ interface NewAttachment {
   readonly runRecorder: Recorder;
 }
 
-/** Adds an attachment to those held for a run, or starts a new set if there is none. Never throws. */
+/**
+ * Adds an attachment to `previous`, the attachments held for a run so far, or to a new set if there are none. Returns
+ * that set. Never throws.
+ */
 export function holdAttachment(
   previous: unknown,
   { name, attachment, runRecorder }: NewAttachment,

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 
-/** Types an object as a record, so that it can be read by key. */
+/** Changes the type of an object to `Record`, so that its properties can be read by key. */
 export const asRecord = (value: object): Readonly<Record<string, unknown>> =>
   value as Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,10 @@ const formatBigInt = (value: bigint): string =>
     ? String(value)
     : "[too large: BigInt of more than 65536 bits]";
 
-/** Returns the text for a kind of object that is recorded as text; `undefined` for all other objects. */
+/**
+ * Returns the text that is recorded in place of an object such as a function, a date or a stream; `undefined` for an
+ * object that is not recorded as text.
+ */
 export function toText(value: object): string | undefined {
   if (typeof value === "function") {
     return `[function ${nameOf(value) || "anonymous"}]`;
@@ -53,7 +56,7 @@ export function toText(value: object): string | undefined {
   return isOpaque(value) ? `[${opaqueNameOf(value)}]` : undefined;
 }
 
-/** Whether an object's state can't be read, or only by changing it. */
+/** Whether an object's state can't be read, or can be read only by changing the state. */
 const isOpaque = (value: object): boolean =>
   types.isPromise(value) ||
   types.isWeakMap(value) ||

@@ -12,8 +12,9 @@ const wordBytes = 8;
 const dot = 0x2e;
 
 /**
- * The dotted order of a run that has children, as bytes. Each child's dotted order begins with these bytes. Writing
- * them eight at a time through a DataView is much faster than writing a string, which is a call into the runtime.
+ * The dotted order of a run that has children: the text that states the run's ancestors, here as bytes. Each child's
+ * dotted order begins with these bytes. Writing them eight at a time through a DataView is much faster than writing a
+ * string, which is a call into the runtime.
  */
 export class OrderBytes {
   /** Length of the dotted order in bytes. */

@@ -71,7 +71,8 @@ export function toMetadata(metadata: unknown): KeyValues | undefined {
 /** Whether a value is a revoked proxy, on which every operation throws. */
 export function isRevokedProxy(value: unknown): boolean {
   try {
-    // The condition is never true. A call whose result nothing uses may be removed by a bundler.
+    // The condition is never true. It only uses the result of `isArray`, because a bundler may remove a call whose
+    // result is not used.
     return Array.isArray(value) && typeof value !== "object";
   } catch {
     // `Array.isArray` throws only for a revoked proxy.

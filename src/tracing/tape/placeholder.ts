@@ -1,7 +1,7 @@
 /** A method that replaces a method of the target. */
 export type Method = (...args: readonly unknown[]) => unknown;
 
-/** Methods that replace those of a target. A method that the target does not have is not added. */
+/** Methods by name. Each replaces the target's method of the same name, and is ignored if the target has none. */
 export type Replacements = ReadonlyMap<PropertyKey, Method>;
 
 /**
@@ -49,7 +49,7 @@ function mustReturnOriginal(target: object, key: PropertyKey): boolean {
 export const isObject = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
   typeof value === "object" && value !== null;
 
-/** Whether a value has a `then` method. This check reads `then` in addition to a later `await`, and may throw. */
+/** Whether a value has a `then` method. Reading `then` may throw, and a later `await` reads it once more. */
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   (isObject(value) || typeof value === "function") &&
   typeof Reflect.get(value, "then") === "function";

@@ -1,12 +1,15 @@
 import type { OrderBytes } from "./order-bytes.ts";
 import type { KeyValues, RunEvent, WirePatch, WirePost } from "../../model/run.ts";
 
-/** The data of a run that is recorded; a `RunTree` implements it. It is read during the call, never later. */
+/**
+ * The data of a run that is recorded. A `RunTree` implements this interface. The data is read during the call that
+ * records it, never later.
+ */
 export interface RecordedRun {
   readonly id: string;
   readonly traceId: string;
   readonly dottedOrder: string;
-  /** @internal The parent's dotted order, with which this run's own begins. */
+  /** @internal The parent's dotted order. The dotted order of this run begins with it. */
   readonly parentOrder: OrderBytes | undefined;
   /** Microseconds since the Unix epoch. */
   readonly startMicros: number;
@@ -18,7 +21,10 @@ export interface RecordedRun {
   readonly outputs: unknown;
   /** Message and stack of the error that the work threw. */
   readonly error: string | undefined;
-  /** Attachments by name, as the caller passed them: for a start record those of the start, else those added later. */
+  /**
+   * Attachments by name, as the caller passed them. When the start is recorded, these are the attachments of the start;
+   * when the end is recorded, those that were added later.
+   */
   readonly attachments: unknown;
   readonly events: readonly RunEvent[] | undefined;
   readonly tags: readonly string[] | undefined;
@@ -45,7 +51,7 @@ export type WarningKind =
 
 /** Records the start and the end of runs. No method throws or blocks. */
 export interface Recorder {
-  /** The project of runs that name none. */
+  /** The project of each run that does not name its own. */
   readonly projectName: string;
   /** Largest total size of the attachments of one record, in bytes. */
   readonly attachmentBytes: number;

@@ -5,7 +5,10 @@ import type { RunEvent } from "../../model/run.ts";
 import { clock } from "../../model/clock.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** Nesting levels that are copied. Deeper values are kept by reference. So copying a cycle ends too. */
+/**
+ * Nesting levels that are copied. Deeper values are kept by reference, so the copying of an object that contains itself
+ * ends too.
+ */
 const depthLimit = 32;
 /** Maximum number of values copied. A graph with shared objects can have exponentially many paths. */
 const valueLimit = 100_000;

@@ -22,7 +22,7 @@ const changeLimit = 16;
  */
 export class CachedString {
   readonly text: string;
-  /** Length of the encoded text with its tag, bytes; 0 if the bytes are not cached. */
+  /** Length in bytes of the encoded text with its tag; 0 if the bytes are not cached. */
   readonly size: number;
   /**
    * The encoded bytes 0 to 7 as a little-endian 64-bit float. A cached text is ASCII, so neither this float nor the
@@ -62,8 +62,8 @@ export class CachedString {
 
 /**
  * Returns the internalized copy of a string. V8 internalizes property names, so two equal ones are the same string and
- * compare in one step. A copy is also needed because a substring would keep the longer text that it comes from in
- * memory.
+ * compare in one step. A copy is also needed because a substring would keep in memory the longer text that it comes
+ * from.
  */
 const internText = (text: string): string => Object.keys({ [text]: 0 })[0] ?? text;
 
@@ -78,15 +78,16 @@ export class KeyCache {
   readonly #parentKeysByShape: CachedString[] = [];
 
   /**
-   * The entry that acts as the parent key of values with a `shapeId`, a small number. Values with the same id
-   * are expected to have the same shape.
+   * Returns the entry that serves as the parent key of values that have none: those written with this `shapeId`, a
+   * small number. Values with the same `shapeId` are expected to have the same shape.
    */
   entryFor(shapeId: number): CachedString {
     return (this.#parentKeysByShape[shapeId] ??= new CachedString(""));
   }
 
   /**
-   * Looks up a key, and expects it from now on after the key `previous`, or as the first key of `parentKey`'s value.
+   * Looks up a key. From now on the key is expected after the key `previous` or, if there is no previous key, as the
+   * first key of the object under `parentKey`.
    */
   addFollowing(
     key: string,

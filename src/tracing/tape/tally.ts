@@ -12,7 +12,7 @@ export interface OutcomeCounts {
   readonly delivered: number;
   readonly rejected: number;
   readonly quarantined: number;
-  /** Payloads of delivered records that were replaced by a marker because they were too large. */
+  /** Number of payloads in delivered records that a marker replaced because they were too large. */
   readonly truncated: number;
 }
 

@@ -14,7 +14,7 @@ import { unlimited } from "./write-sizes.ts";
  * writing. Offsets that a caller keeps are therefore relative to the record ({@link position}).
  *
  * The limit of a field and the end of the tape are combined in one bound (`limit`), so that a write compares only once.
- * The writer extends this class instead of holding a cursor, because it accesses these fields for every byte.
+ * The writer extends this class instead of holding a cursor, because it accesses these properties for every byte.
  */
 export abstract class TapeCursor {
   #tape: Tape;
@@ -77,14 +77,14 @@ export abstract class TapeCursor {
     return length;
   }
 
-  /** Writes the record's length into its head. Returns that length in bytes. */
+  /** Writes the record's length in bytes into the record's head, and returns it. */
   closeRecord(): number {
     const length = this.position();
     this.view.setUint32(this.#recordStart + headOffset.length, length, true);
     return length;
   }
 
-  /** Makes the closed record, of `length` bytes, part of the tape. */
+  /** Makes the record that {@link closeRecord} completed, of `length` bytes, part of the tape. */
   commitRecord(length: number): void {
     const tape = this.#tape;
     const isPost = this.bytes[this.#recordStart + headOffset.operation] === operationCode.post;
@@ -124,7 +124,7 @@ export abstract class TapeCursor {
     return this.offset - this.#recordStart;
   }
 
-  /** Ensures capacity for `bytes`, which must be all that is still written to the record. */
+  /** Ensures capacity for `bytes` more bytes, which must be everything that is still to be written to the record. */
   reserve(bytes: number): void {
     if (this.offset + bytes > this.#tape.capacity) {
       this.moveRecord(bytes, true);
@@ -136,7 +136,7 @@ export abstract class TapeCursor {
     this.offset = this.#recordStart + position;
   }
 
-  /** Writes the head of a field of `length` bytes and ensures capacity for them. */
+  /** Writes the head of a field with `length` bytes of content, and ensures capacity for the content. */
   protected beginSizedField(code: number, length: number): void {
     this.ensureCapacity(fieldHeadBytes + length);
     this.bytes[this.offset] = code;

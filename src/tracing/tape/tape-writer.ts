@@ -18,8 +18,8 @@ import {
 
 /**
  * Appends records to a tape, which is a byte buffer. A record consists of a head of fixed size and of fields; the value
- * of a field begins with a tag that states its type. A text that exceeds the limit of its field is truncated; other
- * values throw {@link FieldFull}.
+ * of a field begins with a tag that states its type. A text that exceeds the limit of its field is truncated. For any
+ * other value that exceeds it, the method throws {@link FieldFull}.
  */
 export class TapeWriter extends TapeCursor {
   /** Writes a complete field: an ASCII text without a tag. */
@@ -45,7 +45,7 @@ export class TapeWriter extends TapeCursor {
 
   /**
    * Writes a complete field with a cached text. Returns false, without writing, if the text's bytes are not cached or
-   * may not fit.
+   * there might not be enough free bytes.
    */
   writeCachedField(code: number, text: CachedString): boolean {
     if (text.size === 0 || this.offset + fieldHeadBytes + cachedTextCapacity > this.limit) {
@@ -79,7 +79,10 @@ export class TapeWriter extends TapeCursor {
     this.writeText(text);
   }
 
-  /** Copies a text from the cache. Returns false, without writing, if its bytes are not cached or may not fit. */
+  /**
+   * Copies a text from the cache. Returns false, without writing, if its bytes are not cached or there might not be
+   * enough free bytes.
+   */
   writeCached(text: CachedString): boolean {
     const { size } = text;
     const offset = this.offset;
@@ -137,7 +140,8 @@ export class TapeWriter extends TapeCursor {
       this.#writeWideText(text);
       return;
     } else if (this.offset + textHeadBytes + utf8BytesPerUnit * length > this.limit) {
-      // A UTF-16 unit takes at least one byte. So a text with more units than the field has bytes need not be measured.
+      // A UTF-16 unit takes at least one byte. So a text with more units than the field has bytes left need not be
+      // measured.
       const size = textHeadBytes + (this.isBeyondField(length) ? length : Buffer.byteLength(text));
       if (this.isBeyondField(size)) {
         this.#writeCutText(text);

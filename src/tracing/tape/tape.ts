@@ -21,22 +21,23 @@ export interface Journal {
   append(record: Uint8Array): void;
   /** Appends several records at once, in the format of the tape. */
   appendAll(records: StoredRecords): void;
-  /** Whether every record passed to this journal is on disk. */
+  /** Whether every record that this journal received is on disk. */
   readonly isComplete: boolean;
   /** Completes the journal: its tape gets no more records. */
   seal(): void;
   /** Removes the records from disk, because their outcome is known. */
   discard(): void;
   /**
-   * Keeps the records on disk as spooled records. `records` is their number. Returns false unless that many are on
-   * disk.
+   * Leaves the records on disk, so that they are sent later. Returns false unless the journal holds exactly `records`
+   * records on disk.
    */
   keepSpooled(records: number): boolean;
 }
 
 /**
- * A tape: a shared buffer with encoded records. A writer appends to it while it is open. Once it is cut it does not
- * change, except that a worker writes the outcome of each record into the record's head.
+ * A tape: a shared buffer with encoded records. A writer appends to it while it is open. A tape that is cut gets no
+ * more records. After that its bytes change only where a worker masks texts, and where the outcome of a record is
+ * written into the record's head, the fixed bytes at its start.
  */
 export class Tape {
   readonly memory: SharedArrayBuffer;
@@ -52,7 +53,10 @@ export class Tape {
   cutAt = 0;
   /** Whether the records were read from the spool. The spool keeps them until their outcome is known. */
   isReplayed = false;
-  /** Present with `durability: "spool-first"`, and while the records wait for a server that does not respond. */
+  /**
+   * The file on disk that holds the tape's records. Present with `durability: "spool-first"`, and while the records
+   * wait for a server that does not respond.
+   */
   journal: Journal | undefined;
   /** Number of bytes from the tape's start that were written to the journal. */
   journaledBytes = 0;
@@ -84,7 +88,10 @@ export class Tape {
     return this.bytes.length;
   }
 
-  /** Writes a closed record of `length` bytes, which is not part of the tape yet, to the journal. */
+  /**
+   * Writes the next `length` bytes after the used ones to the journal: a complete record that is not part of the tape
+   * yet.
+   */
   writeToJournal(length: number, openJournal: () => Journal): void {
     const end = this.usedBytes + length;
     this.journal ??= openJournal();
@@ -94,7 +101,7 @@ export class Tape {
 
   /**
    * Completes the journal of a tape that was cut. A journal that does not hold all records of the tape stays open,
-   * because the missing ones may still be stored while the tape waits.
+   * because the missing records can still be written to it while the tape waits.
    */
   sealJournal(): void {
     if (this.journaledBytes === this.usedBytes) {
@@ -114,15 +121,15 @@ export class Tape {
 }
 
 /**
- * Keeps tapes, which are shared buffers, of the usual size for reuse, so that recording allocates nothing once the pool
- * has enough tapes. A new tape is expensive: each megabyte costs 256 page faults, and shared memory is freed only after
- * the garbage collectors of both threads have run.
+ * Keeps tapes (shared buffers) of the usual size for reuse, so that recording allocates nothing once the pool has
+ * enough tapes. A new tape is expensive: each megabyte costs 256 page faults, and shared memory is freed only after the
+ * garbage collectors of the main thread and of the worker have run.
  */
 export class TapePool {
   readonly #tapeBytes: number;
   readonly #limit: number;
   readonly #freeTapes: Tape[] = [];
-  /** The smallest number of free tapes since the last release. That many tapes were not needed. */
+  /** The smallest number of free tapes since the release timer was set. That many tapes were not needed. */
   #minFreeTapes = 0;
   #releaseTimer: NodeJS.Timeout | undefined;
 

@@ -22,9 +22,9 @@ export const depthLimit = 500;
 const lengthLimit = 5_000_000;
 
 /**
- * Writes any JavaScript value to a tape, which is a buffer, in a single traversal and in the state that the value has
- * during the call. docs/values.md lists how each kind of value is recorded. A value that can't be recorded is replaced
- * by a marker with the reason; the values around it are still recorded.
+ * Writes any JavaScript value to a tape (a buffer of records) in a single traversal, as the value is during the call.
+ * docs/values.md lists how each kind of value is recorded. A value that can't be recorded is replaced by a marker with
+ * the reason; the values around it are still recorded.
  */
 export class ValueWriter {
   readonly #tapeWriter: TapeWriter;
@@ -98,8 +98,8 @@ export class ValueWriter {
   }
 
   /**
-   * Writes a text. Short texts such as roles and model names usually repeat under the same key, so the expected one is
-   * tried first.
+   * Writes a text. Short texts such as roles and model names usually repeat under the same key, so the text that is
+   * stored as the key's expected value is tried first.
    */
   #writeText(value: string, parentKey: CachedString): void {
     const expected = parentKey.expectedValue;
@@ -115,7 +115,7 @@ export class ValueWriter {
     }
   }
 
-  /** Writes an object. If that throws, a marker replaces everything that was written of it. */
+  /** Writes an object. If that throws, a marker replaces everything that was written of the object. */
   #writeGuarded(value: object, depth: number, parentKey: CachedString): void {
     const startPosition = this.#tapeWriter.position();
     try {
@@ -168,7 +168,7 @@ export class ValueWriter {
     this.#writeWithoutToJson(value, depth, parentKey);
   }
 
-  /** Whether this object contains the current value, so that writing it would never end. */
+  /** Whether an object is reached again inside itself, so that writing it would never end. */
   #isInside(value: object, depth: number): boolean {
     for (let i = depth - 1; i >= 0; i--) {
       if (this.#ancestors[i] === value) {

@@ -6,14 +6,14 @@ export const maxLoopUnits = 16;
 export const utf8BytesPerUnit = 3;
 /** Texts of up to this many UTF-16 units always fit the format for short texts. */
 export const shortTextUnits = Math.floor(longestShortText / utf8BytesPerUnit);
-/** Bytes of tag and length before a text that is not short. */
+/** Size in bytes of what precedes a text that is not short: its tag and its length. */
 export const textHeadBytes = 5;
 /**
- * The capacity that must be left before a cached text is copied. `TapeWriter.writeKey` never requires more for a text
- * of that length, so no further check is needed.
+ * How many bytes must be free before a cached text is copied. `TapeWriter.writeKey` never requires more for a text that
+ * is short enough to be cached, so no further check is needed.
  */
 export const cachedTextCapacity = textHeadBytes + utf8BytesPerUnit * (16 + maxLoopUnits);
-/** Used as the limit of a field that has none. */
+/** The limit of a field whose size is not limited. */
 export const unlimited = Number.MAX_SAFE_INTEGER;
-/** Maximum size of a marker in bytes. */
+/** Maximum size in bytes of a marker, a text that replaces a value or the rest of one. */
 export const maxMarkerBytes = 128;

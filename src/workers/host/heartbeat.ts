@@ -1,4 +1,7 @@
-/** The shared memory consists of one pair of 32-bit integers for each thread: its id and its number of beats. */
+/**
+ * The shared memory consists of slots, one for each thread. A slot is a pair of 32-bit integers: the thread's id and
+ * its number of beats.
+ */
 const integersPerThread = 2;
 
 /**

@@ -21,12 +21,12 @@ export interface PoolOptions {
   /** Environment variables of the workers. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * If workers have started before but fail now: milliseconds for which this thread sends before
-   * workers are tried again.
+   * If workers have started before but fail now: milliseconds for which this thread sends the tapes itself before it
+   * tries workers again.
    * @defaultValue one minute
    */
   readonly retryWorkersAfterMs?: number;
-  /** Called when no worker can start, so that this thread sends the tapes instead. */
+  /** Called when no worker can start. From then on this thread sends the tapes itself. */
   readonly onInlineMode: (reason: string) => void;
   /** Called with a tape's id as soon as an attempt to send its records failed. */
   readonly onFailure?: (tapeId: number) => void;
@@ -35,7 +35,7 @@ export interface PoolOptions {
 }
 
 /**
- * A worker has one function for each of the two types of task. Only that for {@link ShipTask} returns a report.
+ * A worker has one function for each of the two types of task. Only the function for {@link ShipTask} returns a report.
  */
 type Pool = Piscina<ShipTask | StatsReport, ShipReport>;
 
@@ -82,13 +82,13 @@ export class WorkerPool implements TapeShipper {
   /** Number of threads that ended. */
   #endedCount = 0;
   /**
-   * Number of threads since the last delivery that could not be created, ended before they started, or started but could
-   * not do their work.
+   * Number of failed starts of threads since a worker last returned a report. A start has failed if the thread could
+   * not be created, ended before it started, or started but could not do its work.
    */
   #failedStarts = 0;
   /**
-   * Thread handles keep the process alive while a task is in flight, so they are unref'd after each
-   * hand-over.
+   * Thread handles keep the process alive while a task is in flight, so they are unref'd after each task is handed to a
+   * thread.
    */
   readonly #threadHandles = new Map<object, ThreadHandle>();
 
@@ -130,7 +130,7 @@ export class WorkerPool implements TapeShipper {
           this.#failedStarts += 1;
         }
         if (this.#isClosed || this.#failedStarts <= failedStartsBefore) {
-          // The thread had started before it crashed. The caller determines whether this tape made it crash.
+          // The thread had started before it crashed. The caller determines whether this tape caused the crash.
           throw error;
         }
         if (this.#failedStarts >= maxFailedStarts && this.isThreaded) {
@@ -177,7 +177,7 @@ export class WorkerPool implements TapeShipper {
     await Promise.all([this.#piscina?.destroy(), inlineShipper?.close()]);
   }
 
-  /** Counts an ended thread, and whether it ended before it started. */
+  /** Counts an ended thread, and counts a failed start if the thread ended before it started. */
   #countEndedThread(thread: object): void {
     this.#endedCount += 1;
     const info = findThreadInfo(thread);
@@ -186,7 +186,8 @@ export class WorkerPool implements TapeShipper {
     if (handle === undefined || this.#heartbeats.readBeats(handle.threadId) === 0) {
       this.#failedStarts += 1;
     }
-    // The thread that replaces it needs a slot at once: without one it would be taken for a thread that never started.
+    // The thread that replaces the ended one needs a heartbeat slot at once: without a slot it would be considered a
+    // thread that never started.
     const runningThreads = this.#piscina?.threads ?? [];
     this.#heartbeats.releaseOthers(new Set(runningThreads.map(({ threadId }) => threadId)));
   }
@@ -288,7 +289,7 @@ async function createInlineShipper({ shipping, onFailure }: PoolOptions): Promis
   };
 }
 
-/** What is kept of a worker thread. */
+/** What the pool stores about a worker thread. */
 interface ThreadHandle {
   /** The id that the thread had when it was created: once it has ended, Node returns -1. */
   readonly threadId: number;
@@ -296,8 +297,8 @@ interface ThreadHandle {
 }
 
 /**
- * Finds the one object that stands for a thread in Piscina. Each event has a new object around it, which keeps it under
- * a symbol, outside Piscina's public interface.
+ * Finds the object that represents a thread inside Piscina. Each event passes a new wrapper of this object. The wrapper
+ * stores the object under a symbol, which is not part of Piscina's public interface.
  */
 function findThreadInfo(thread: object): object {
   for (const key of Object.getOwnPropertySymbols(thread)) {
@@ -306,7 +307,8 @@ function findThreadInfo(thread: object): object {
       return value;
     }
   }
-  // Another version of Piscina may keep it elsewhere. The process then ends only after the tasks have ended.
+  // Another version of Piscina may store the object elsewhere. The thread can then not be unref'd, so the process ends
+  // only after its tasks have ended.
   return thread;
 }
 

@@ -139,10 +139,7 @@ export class Shipper {
     };
   }
 
-  /**
-   * Creates the sink for one tape's batches. Failures are recorded as they happen, under the tape's
-   * id.
-   */
+  /** Creates the sink for one tape's batches. Each failure is recorded at once, and reported with the tape's id. */
   #createSink(tapeId: number): Sink {
     const { attempts, retryAfterLimitMs } = this.#options;
     return createSplittingSink(
@@ -187,9 +184,9 @@ export class Shipper {
   }
 
   /**
-   * Ensures that a server that may not accept runs at all is detected before its 2xx
-   * responses are counted as deliveries. Waits once for each request to `/info`, and only for a
-   * short time.
+   * Waits for the response to `/info` before 2xx responses to runs are reported as deliveries, because that response
+   * can show that the server possibly accepts no runs. Waits only once for each request to `/info`, and at most for
+   * {@link infoWaitMs}.
    */
   async #waitForInfo(): Promise<void> {
     const pendingInfo = this.#pendingInfo;
@@ -242,7 +239,8 @@ export class Shipper {
     try {
       await this.#httpSink.readInfo(signal);
     } catch {
-      // The default limits stay in use. If the server does not respond at all, sending runs reports that.
+      // The default limits stay in use. If the server does not respond at all, the requests with runs fail too, and
+      // these failures are reported.
     }
   }
 }
@@ -294,7 +292,10 @@ function countResults(results: readonly BatchResult[]): ResultCounts {
   };
 }
 
-/** Writes the outcome of each record into the record's head on the tape. */
+/**
+ * Writes the outcome of each record, such as delivered or rejected, into the record's head: the fixed bytes at its
+ * start on the tape.
+ */
 function markOutcomes(reader: TapeReader, results: readonly BatchResult[]): void {
   for (const { batch, outcome } of results) {
     if (outcome.kind !== "retry" && outcome.kind !== "mixed") {

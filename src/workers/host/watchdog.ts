@@ -24,17 +24,16 @@ export interface WatchdogOptions {
 const minStartMs = 10_000;
 
 /**
- * Milliseconds between two checks. There are several within the limit, so that one late beat does
- * not end a thread.
+ * Milliseconds between two checks, and between two beats of a worker. Several checks fit into `stallMs`, so that one
+ * late beat does not end a thread.
  */
 export const toCheckIntervalMs = (stallMs: number): number =>
   Math.min(1_000, Math.ceil(stallMs / 8));
 
 /**
- * Ends threads whose event loop is blocked. A thread that waits for the server still runs its event
- * loop; a thread in an endless loop does not. Stalls are measured in ticks of this thread's own
- * timer, not in clock time: after the process was suspended, or the main thread was busy, workers
- * must not be blamed for the gap.
+ * Ends threads whose event loop is blocked. A thread that waits for the server still runs its event loop; a thread in
+ * an endless loop does not. Stalls are measured in ticks of this thread's own timer, not in clock time: after the
+ * process was suspended, or the main thread was busy, no worker must be ended because of the gap.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;

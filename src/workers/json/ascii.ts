@@ -12,9 +12,9 @@ const float64Bytes = 8;
 const wordBytes = 4;
 
 /**
- * Copies UTF-8 text eight bytes at a time, as float64 values: the fastest way for a few hundred
- * bytes. A NaN need not keep its bits when it is copied, but UTF-8 text never contains the bytes of
- * a NaN. The last step may overlap the one before it.
+ * Copies UTF-8 text eight bytes at a time, as float64 values: the fastest way for a few hundred bytes. JavaScript may
+ * change the bits of a NaN when it copies one, but UTF-8 text never contains the bytes of a NaN. The last step may
+ * overlap the one before it.
  */
 export function copyText(
   source: DataView,

@@ -100,7 +100,7 @@ export const createStreamedBody = (
 
 /**
  * Appends an event for each attachment that is not sent, after the run's own events. The JSON array of the run's own
- * events begins at `start` in `out`, and nothing may have been written after it.
+ * events begins at `start` in `out`, and must be the last value written to `out`.
  */
 export function appendOmittedEvents(
   out: JsonWriter,

@@ -176,7 +176,7 @@ interface ReadText {
 }
 
 /**
- * Reads the tagged text at `offset`.
+ * Reads the tagged text at `offset`. Its first byte is a tag, which states the encoding.
  *
  * @throws RangeError if there is no text at `offset`.
  */

@@ -27,9 +27,9 @@ const comma = 0x2c;
 const colon = 0x3a;
 
 /**
- * Writes a payload field as chunks (`model/options/content-deduplication.ts`). Content of the trace
- * that the server already has is replaced by its digest. Used only in workers: it computes a hash
- * of every text that is long enough to be referenced.
+ * Writes a payload field as chunks (`model/options/content-deduplication.ts`). If the server already has a part of the
+ * trace's content, a digest replaces this part. Used only in workers: it computes a hash of every text that is long
+ * enough to be referenced.
  */
 export class ChunkWriter {
   readonly #out: JsonWriter;
@@ -131,7 +131,9 @@ class PayloadChunks {
     this.#closePlainText();
   }
 
-  /** Writes the chunks of one value. Returns the offset of the next value, as do all methods below. */
+  /**
+   * Writes the chunks of one value. Returns the offset of the next value, as do all methods below that return a number.
+   */
   #writeValue(offset: number): number {
     const tagByte = this.#tape[offset];
     switch (tagByte) {

@@ -30,8 +30,8 @@ interface TraceContent {
 }
 
 /**
- * Tracks for each trace which content the server has: that of the requests that it accepted. Both the server and this
- * class may forget content, which is then sent once more.
+ * Tracks for each trace which content the server has, namely the content of the requests that the server accepted. Both
+ * the server and this class may forget content, which is then sent once more.
  */
 export class ContentDeduplication {
   /** In order of last use, the least recently used first. */

@@ -43,8 +43,9 @@ const trueLiteral = toView("true");
 const falseLiteral = toView("false");
 
 /**
- * Converts tagged values to JSON bytes without creating JavaScript strings from their texts. The
- * output grows as needed: the first `length` bytes of `bytes` are written.
+ * Converts tagged values, each of which begins with a byte that states its type, to JSON bytes without creating
+ * JavaScript strings from their texts. The output is the first `length` bytes of `bytes`, which is replaced by a larger
+ * buffer as needed.
  */
 export class JsonWriter {
   bytes: Buffer;
@@ -264,8 +265,8 @@ export class JsonWriter {
   }
 
   /**
-   * Writes code units until the reserved capacity of one step is used, without splitting a
-   * surrogate pair. Returns where it stopped.
+   * Writes the code units of one step, without splitting a surrogate pair at its end. Returns the offset of the next
+   * code unit.
    */
   #writeWideStep(source: DataView, start: number, end: number): number {
     const stepEnd = Math.min(start + textStepBytes, end);

@@ -8,14 +8,14 @@ export interface RunOperation {
   readonly id: string;
   readonly operation: Operation;
   /**
-   * The records of the run, the latest first. A field is taken from the first record that has it.
+   * The records of the run, the latest first. Each field of the run is read from the first record that has the field.
    */
   readonly records: readonly number[];
   /** Whether the run can be part of a batch. A run without a dotted order is sent alone. */
   readonly isBatchable: boolean;
   /**
-   * Payload fields that are replaced by a marker, because with them the run is larger than the
-   * server accepts.
+   * Payload fields that are replaced by a marker (a short text with their size), because with them the run is larger
+   * than the server accepts.
    */
   readonly withheldFields?: readonly PayloadField[];
   /** The run's attachments; absent if it has none. */
@@ -84,7 +84,7 @@ export function separateStartAndEnd(
   return parts.every(({ records }) => records.length > 0) ? parts : [];
 }
 
-/** Finds the record that a field is taken from; -1 if no record has the field. */
+/** Finds the record from which a field is read; -1 if no record has the field. */
 export function findRecordWith(reader: TapeReader, operation: RunOperation, code: number): number {
   for (const record of operation.records) {
     if (reader.findFieldStart(record, code) !== 0) {
@@ -152,7 +152,7 @@ class RunIndex {
   }
 }
 
-/** Hashes all bytes of an id: which bytes differ between runs depends on who creates the ids. */
+/** Hashes all bytes of a run id, because the bytes in which ids differ depend on the program that creates them. */
 function hashIdAt(view: DataView, start: number): number {
   let hash = 0;
   for (let offset = start; offset < start + uuidLength; offset += wordBytes) {

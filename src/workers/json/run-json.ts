@@ -45,7 +45,7 @@ const quote = 0x22;
 /** Options of {@link RunJson}. */
 export interface RunJsonOptions {
   /**
-   * Binary data in values of at least this many bytes becomes an attachment instead of base64.
+   * Binary data of at least this many bytes inside a value becomes an attachment instead of base64.
    * @defaultValue never
    */
   readonly attachBytesFrom?: number | undefined;
@@ -61,8 +61,8 @@ export class RunJson {
   /** Name and version of the SDK and of the runtime as JSON, which is the same in every run of the process. */
   readonly #runtimeJson: DataView;
   /**
-   * The fields of the last run that was requested, joined from its records: for each field code its
-   * offset and its length.
+   * The run whose fields were requested last. For each field code, `#fieldIndex` contains the offset and the length of
+   * the field in the latest record of the run that has the field.
    */
   #indexedRun: RunOperation | undefined;
   readonly #fieldIndex = new Uint32Array(numbersPerFieldIndex);
@@ -153,8 +153,8 @@ export class RunJson {
   }
 
   /**
-   * Writes the ids and the dotted order. If there is a dotted order, all ids are read from it. Also
-   * writes the closing quote of the run's id.
+   * Writes the closing quote of the run's id, then the trace id, the dotted order and the parent's id. Both ids are
+   * read from the dotted order. If there is none, only the parent's id is written, from its own field.
    */
   #writePosition(out: JsonWriter, run: RunOperation): void {
     const { view } = this.#reader;
@@ -197,8 +197,8 @@ export class RunJson {
   }
 
   /**
-   * Writes the keys that the wire format does not define. If several records have the same key, the
-   * latest one is used.
+   * Writes the fields whose keys the wire format does not define. If several records have the same key, the latest
+   * record is used.
    */
   #writeUnknownFields(out: JsonWriter, run: RunOperation): void {
     const { bytes, view, hasUnknownFields } = this.#reader;

@@ -18,7 +18,10 @@ import {
 export const numbersPerFieldIndex = 2 * singleFieldCodeLimit;
 const numbersPerRecord = numbersPerFieldIndex;
 
-/** The outcome of a record, such as `delivered`. The head of the record stores it as a number. */
+/**
+ * The outcome of a record, such as `delivered`. The record's head, the fixed bytes at its start, stores the outcome as
+ * a number.
+ */
 export type RecordOutcome = keyof typeof outcomeCode;
 
 /** Finds the records of one tape, which is a buffer of records, in one pass, and reads them in place. */
@@ -30,7 +33,7 @@ export class TapeReader {
   readonly #heads: number[] = [];
   /** For each record: the offset of its run's id. */
   readonly #ids: number[] = [];
-  /** For each record: whether it has a dotted order, which then also contains the id. */
+  /** For each record: whether it has a dotted order, which then ends with the run's id. */
   readonly #hasDottedOrder: boolean[] = [];
   /** Offset and length of each field of each record; built when it is first needed. */
   #fieldIndex: Uint32Array | undefined;
@@ -180,8 +183,7 @@ export class TapeReader {
   }
 
   /**
-   * Stores how many payloads and attachments of the record's run were replaced by markers when it
-   * was delivered.
+   * Stores how many payloads and attachments of the record's run were replaced by markers when the run was delivered.
    */
   writeWithheldCount(record: number, count: number): void {
     this.bytes[this.#findHead(record) + headOffset.withheld] = Math.min(count, 0xff);

@@ -18,10 +18,11 @@ const copyAlignment = 8;
 
 /**
  * The exports of the WebAssembly module (wasm/run.ts). A tape is a buffer of records; the records of one traced run are
- * written as one JSON object. In the module's memory, `tapeAt` is the address of the tape, `headsAt` that of the
- * offsets of the records to write, and `runtimeAt` that of the JSON text about SDK and runtime that each run contains.
- * At most `mostRecords` records and `mostRuntime` bytes of that text fit. `run` writes the JSON of a run and `valueAt`
- * that of one value to the module's output; `flushed` copies that output out of the module.
+ * written as one JSON object. In the module's memory, `tapeAt` is the address of the tape, `headsAt` the address of a
+ * list with the addresses of the records to write, and `runtimeAt` the address of the JSON text about SDK and runtime,
+ * which each run contains. There is space for at most `mostRecords` addresses and `mostRuntime` bytes of that text.
+ * `run` writes the JSON of a run to the module's output, `valueAt` writes the JSON of one value to it, and `flushed`
+ * copies the output out of the module.
  */
 interface WasmExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -156,7 +157,7 @@ export class WasmJson {
     this.#exports.run(records.length, operation === "post", needsComma);
   }
 
-  /** Writes the tagged value at `offset` of the tape, which reaches the output immediately. */
+  /** Writes the tagged value at `offset` of the tape. Its JSON reaches the output immediately. */
   writeValue(offset: number): void {
     this.#exports.valueAt(offset + this.#addressShift);
     this.#exports.flushed();

@@ -32,7 +32,8 @@ export function visitEncodedText(
   text: string,
   onText: (decoded: string, from: number, to: number) => void,
 ): void {
-  // Checking every `minRunLength`-th character is enough: a sequence of at least that length contains one of them.
+  // Checking every `minSequenceLength`-th character is enough, because a sequence of at least this length contains one
+  // of the checked characters.
   for (let index = minSequenceLength - 1; index < text.length; index += minSequenceLength) {
     if (isBase64Unit[text.charCodeAt(index)] === 1) {
       const from = findSequenceStart(text, index);

@@ -25,7 +25,7 @@ import { visitEncodedText } from "./encoded-text.ts";
 import { decodeHiddenText } from "./hidden-text.ts";
 
 /**
- * Fields that rules search: everything that the caller can fill freely. Ids and times are not
+ * Fields in which the rules search for matches: everything that the caller can fill freely. Ids and times are not
  * searched.
  */
 const searchedFields: ReadonlySet<number> = new Set([
@@ -45,7 +45,7 @@ const searchedFields: ReadonlySet<number> = new Set([
 /** MIME types of attachments that are searched as text. */
 const textMimeType =
   /^text\/|[/+.-](?:(?:nd)?json|jsonl|json-seq|xml|yaml|toml|sql|graphql|(?:java|ecma)script|x-www-form-urlencoded|form-data)(?:;|$)/i;
-/** Keys whose arrays contain names and values in turn, such as `rawHeaders` of a Node request. */
+/** Matches keys of arrays that contain names and values in turn, such as `rawHeaders` of a Node request. */
 const flatHeadersKey = /headers$/i;
 /**
  * Keys of members that name the value of another member of the same object, as in `{ name:
@@ -77,12 +77,15 @@ const maxCachedKeys = 4_096;
  * throws on it, or if an earlier redaction of the record did not complete. In the latter case the thread that redacted
  * it crashed or hung, and a second attempt would do the same.
  *
- * The head of a record contains its state: not begun, in progress, or the mark of the rules that
- * were applied.
+ * The head of a record, the fixed bytes at its start, contains the state of its redaction: not begun, in progress, or a
+ * number that identifies the rules that were applied.
  */
 export class Redactor {
   readonly #plan: RedactionPlan;
-  /** For each key: the name of the rule that masks its value, or `undefined` if none does. */
+  /**
+   * For each key of an object, and each text that names a value: the name of the rule that masks the value, or
+   * `undefined` if no rule does.
+   */
   readonly #keyCache = new Map<string, string | undefined>();
   #bytes: Buffer = Buffer.alloc(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
@@ -264,7 +267,8 @@ export class Redactor {
     }
     const secondOffset = this.#skipText(start);
     const end = this.#redactArray(start, undefined, false);
-    // Redaction moves no bytes, so `second` is still correct. If the array ends after it, the first element names it.
+    // Redaction moves no bytes, so `secondOffset` is still correct. If the array ends after the second element, the
+    // first element names the second.
     if (
       this.#bytes[secondOffset] !== tag.end &&
       this.#redactValue(secondOffset, undefined) === end - 1

@@ -86,7 +86,7 @@ export function containsAny(text: string, parts: readonly string[]): boolean {
 /** Matches keys that can't be personal data: identifiers made of letters and underscores. */
 const plainKey = /^[A-Za-z_]{1,32}$/;
 
-/** Whether a key may stay readable in a record that could not be searched. */
+/** Whether the key of an object is left readable in a record that could not be searched. */
 export const isPlainKey = (key: string): boolean => plainKey.test(key);
 
 /** Calls `onMatch` with the start and the end of each match of a rule in a text, in order. */

@@ -7,8 +7,8 @@ import type { SdkError } from "../../model/errors.ts";
 import type { Outcome, Rejection, Batch, BatchResult } from "./sink.ts";
 
 /**
- * Whether a body is a web page. No ingest server responds with one, whatever the status: it is a
- * login page, a captive portal, or a different service at this address.
+ * Whether a body is a web page. No ingest server responds with a web page, whatever the status. It comes from a login,
+ * a captive portal, or a different service at this address.
  */
 export const isWebPage = (body: string): boolean =>
   /^\s*<(?:!doctype|html|head|body)\b/i.test(body);
@@ -81,9 +81,9 @@ const createRejection = (error: SdkError, status: number | undefined): Rejection
 const maxReasonLength = 500;
 
 /**
- * Converts a response to the outcome of each run of a batch. Millrace's server accepts the valid
- * runs of a batch and lists the invalid ones in its response. If no run is valid, the status is 422
- * with the same list.
+ * Converts a response to the outcome of each run of a batch. Millrace's server accepts the valid runs of a batch and
+ * lists the invalid ones in its response. If no run is valid, the status is 422, and the response contains the same
+ * kind of list.
  */
 export function classifyBatch(batch: Batch, action: string, response: HttpResponse): Outcome {
   const outcome = classifyResponse(action, response, Date.now());
@@ -116,8 +116,8 @@ export function classifyBatch(batch: Batch, action: string, response: HttpRespon
 const noRefusals: ReadonlyMap<string, string> = new Map();
 
 /**
- * Reads ids and reasons from `{"rejected":[{"id","reason"}]}`. Returns an empty map for any other
- * response.
+ * Reads the ids of rejected runs and the reasons from `{"rejected":[{"id","reason"}]}`. Returns an empty map for any
+ * other response.
  */
 function parseRefusedRuns(body: string): ReadonlyMap<string, string> {
   if (!body.includes('"rejected"')) {
@@ -140,7 +140,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A 2xx response without JSON counts as delivered, for example one with an empty body.
+    // Runs count as delivered even if the 2xx response is not JSON, for example if its body is empty.
     return undefined;
   }
 }

@@ -126,8 +126,8 @@ export class HttpSink implements Sink {
 
   /**
    * Requests `/info`. Runs are sent without waiting for it, and a failure changes nothing. If a 200 response contains
-   * no version, this is recorded, because the server may not accept runs. If `/info` is missing or requires a login,
-   * this is not recorded, because it is so on many servers that accept runs.
+   * no version, this is recorded, because such a server possibly accepts no runs. A missing `/info`, or one that
+   * requires a login, is not recorded, because many servers that accept runs respond like this.
    *
    * @throws the reason why there is no response, or why it can't be read.
    */
@@ -171,9 +171,9 @@ export class HttpSink implements Sink {
   }
 
   /**
-   * Records, after a response, which content the server has: that of the runs that it accepted. It may have rejected a
-   * run because a reference in it pointed to content that the server forgot or never received. Such runs are sent once
-   * more in full, and only the second result counts.
+   * Records, after a response, that the server now has the content of the runs that it accepted. The server may have
+   * rejected a run because a reference in it pointed to content that the server forgot or never received. Such runs are
+   * sent once more in full, and only the result of the second attempt is used.
    */
   async #applyResponse(
     result: BatchResult,
@@ -371,9 +371,9 @@ class Semaphore {
 const halfMs = 450;
 
 /**
- * Records that no connection was made within about a second. The time is split in two and followed
- * by a turn of the event loop: a thread that is busy writing bodies would otherwise see its timer
- * fire before the connection event, although the operating system connected long before.
+ * Records that no connection was made within about a second. The time is split in two and followed by a turn of the
+ * event loop: in a thread that is busy writing bodies, the timer could otherwise fire before the connection event,
+ * although the operating system connected long before.
  */
 export async function recordMissingConnection(traffic: SharedTraffic): Promise<void> {
   for (let half = 0; half < 2; half++) {

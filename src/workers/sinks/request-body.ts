@@ -39,7 +39,7 @@ const blankLine = toView(lineEnd + lineEnd);
 const lastLine = toView(`--${boundary}--${lineEnd}`);
 const formatTypeLine = (type: string): string => `"${lineEnd}Content-Type: ${type}; length=`;
 
-/** The head of a part: the bytes before and after the run's id. */
+/** The head of a part, which is its boundary and headers: the bytes before and after the run's id in it. */
 interface PartHead {
   readonly before: DataView;
   readonly after: DataView;
@@ -62,7 +62,7 @@ const createPartHeads = (
 ): {
   /** Head of the part with all fields that are not payload fields. */
   readonly envelope: PartHead;
-  /** For each payload field: the head of a part with plain JSON, and of one with chunks. */
+  /** For each payload field: the head of a part with plain JSON, and the head of a part with chunks. */
   readonly fields: readonly (readonly [PayloadField, PartHead, PartHead])[];
 } => ({
   envelope: createPartHead((runId) => ({ kind: "run", operation, runId })),

@@ -11,7 +11,7 @@ export interface SinkRetryPolicy extends RetryPolicy {
   readonly onFailedAttempt: (outcome: RetryOutcome) => void;
 }
 
-/** Reports the outcome `retry` to `withRetries`, which repeats an attempt only if it throws. */
+/** Reports the outcome `retry` to `withRetries`, which repeats an attempt only if the attempt throws. */
 class RetryRequested extends Error {}
 
 /**

@@ -54,8 +54,8 @@ export class ServerState {
   }
 
   /**
-   * Call this when the server does not even have the path for the last format. The address may be wrong temporarily, so
-   * all formats are tried again.
+   * Call this when the server does not even have the path for single runs, the last of the formats. The address may
+   * temporarily lead to a wrong server, so all formats are tried again.
    */
   resetMissingPaths(): void {
     this.#isMultipartMissing = false;

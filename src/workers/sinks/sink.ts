@@ -11,8 +11,8 @@ export interface Batch {
   /** Approximate bytes of the request body without attachments. */
   readonly sizeBytes: number;
   /**
-   * Whether its runs are small and have no attachments. One JSON object is then cheaper to write,
-   * send and parse than multipart.
+   * Whether the runs are small and have no attachments. One JSON object is then cheaper to write, send and parse than
+   * multipart.
    */
   readonly isSmall: boolean;
   /**
@@ -38,8 +38,8 @@ export interface Batch {
    */
   separateAttachments(): readonly Batch[];
   /**
-   * Combines the batches of {@link Batch.separateAttachments} into one again, with the markers that
-   * they received.
+   * Combines the batches of {@link Batch.separateAttachments} into one again. If markers replaced attachments in them,
+   * the markers are kept.
    */
   combineBatches(batches: readonly Batch[]): Batch;
   /** Replaces all attachments by markers, for a server that does not accept attachments. */

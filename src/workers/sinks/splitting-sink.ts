@@ -1,7 +1,7 @@
 import { flattenResult } from "./sink.ts";
 import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
 
-/** Statuses that may concern only one run of the batch, or the size of all runs together. */
+/** HTTP statuses whose cause may be only one run of the batch, or the size of all runs together. */
 const divisibleStatuses = new Set([400, 413, 422]);
 
 /**

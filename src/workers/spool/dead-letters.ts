@@ -6,7 +6,10 @@ import type { SpoolOptions } from "./spool-options.ts";
 import { OpenSegment } from "./spool-segment.ts";
 import { QuarantineFolder } from "./quarantine-folder.ts";
 
-/** Name of the folder for dead letters, next to the writer directories. */
+/**
+ * Name of the folder for dead letters: records that the server refused or that were abandoned. It is next to the writer
+ * directories.
+ */
 export const deadLetterFolder = "dead";
 
 /** The reason why records became dead letters. */
@@ -19,7 +22,7 @@ export interface DeadLetterReason {
   readonly reason?: string;
 }
 
-/** A segment of at least this size is closed. */
+/** A segment, which is one file of dead letters, is closed when it has at least this many bytes. */
 const segmentBytes = 1_048_576;
 /**
  * The sequence number of a segment is the current time in seconds modulo this value. So it has at most eight digits, and

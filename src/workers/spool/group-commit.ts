@@ -10,7 +10,7 @@ export interface GroupCommitOptions {
    */
   readonly intervalMs: number;
   readonly directories: WriterDirectories;
-  /** Called if fsync fails. The disk may then not have what was written. */
+  /** Called if fsync fails. What was written is then possibly not on the disk. */
   readonly onError: (error: unknown) => void;
 }
 

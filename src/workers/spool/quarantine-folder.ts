@@ -4,7 +4,7 @@ import { folderMode, isOwnFolder, openFolder, UnsafeFolder } from "./spool-folde
 import type { Segment } from "./spool-segment.ts";
 
 /**
- * A folder of segments that are kept but not sent automatically. Beyond the quota the oldest are
+ * A folder of segments that are kept but not sent automatically. If the segments exceed the quota, the oldest ones are
  * deleted.
  */
 export class QuarantineFolder {

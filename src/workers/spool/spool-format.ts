@@ -7,9 +7,9 @@ import { crc32 } from "node:zlib";
  *     u32 magic, u8 version, u8 kind, u16 zero, u32 bytes of the body, u32 records in it,
  *     u32 CRC-32 of the body, u32 CRC-32 of the head before it
  *
- * Both checksums begin with the segment's salt, a random number that is part of its file name. So
- * the content of a run can't be mistaken for a frame, and after a damaged part a reader finds the
- * next frame by its magic number.
+ * Both checksums are computed with the segment's salt as initial value. The salt is a random number, which is part of
+ * the segment's file name. So the content of a run can't be mistaken for a frame, and after a damaged part a reader
+ * finds the next frame by its magic number.
  */
 export const frameHeadBytes = 24;
 const magic = 0xa5_53_52_4d;
@@ -124,7 +124,10 @@ function findNextFrame(bytes: Buffer, from: number, salt: number): number {
 const magicBytes = Buffer.alloc(4);
 magicBytes.writeUInt32LE(magic, 0);
 
-/** Whether a head with a valid checksum is at `offset`. Check it before reading the head: its length may be damaged. */
+/**
+ * Whether a head with a valid checksum is at `offset`. Check this before reading the head, because its length may be
+ * damaged.
+ */
 const isHead = (bytes: Buffer, offset: number, salt: number): boolean =>
   offset + frameHeadBytes <= bytes.length &&
   bytes.readUInt32LE(offset) === magic &&

@@ -4,7 +4,7 @@ import type { SpoolFileSystem } from "./spool-segment.ts";
 /** Options of `Spool` and `DeadLetters`. */
 export interface SpoolOptions {
   readonly folder: string;
-  /** Maximum bytes on disk. Beyond it the oldest segments are deleted. */
+  /** Maximum bytes on disk. If it would be exceeded, the oldest segments, which are files of the spool, are deleted. */
   readonly quotaBytes: number;
   /** Milliseconds between two flushes to disk with fsync. With 0 each write is flushed. */
   readonly syncMs: number;
@@ -13,8 +13,8 @@ export interface SpoolOptions {
   /** Called for faults that do not lose records by themselves. */
   readonly onFault: (kind: SpoolFaultKind, message: string) => void;
   /**
-   * Masks confidential data in place before records are written. If it throws, nothing is written.
-   * With `isCopy`, what is masked must not be counted: the worker that has the original records counts it.
+   * Masks confidential data in place before records are written. If it throws, nothing is written. If `isCopy` is true,
+   * masked matches must not be counted, because the worker that has the original records counts them.
    */
   readonly maskRecords?: (records: Uint8Array, isCopy: boolean) => void;
   /** @defaultValue the file system */

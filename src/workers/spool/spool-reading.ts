@@ -23,8 +23,8 @@ export type SpoolFaultKind =
 export interface SegmentContent {
   readonly tapes: StoredTape[];
   /**
-   * Whether the file must be kept, because a part of it can't be read: a newer version or a person
-   * may read it.
+   * Whether the file must be kept, because a part of it can't be read: a newer version of this code, or a person, may
+   * be able to read it.
    */
   readonly mustKeep: boolean;
 }

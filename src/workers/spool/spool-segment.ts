@@ -18,10 +18,7 @@ export interface Segment {
   readonly name: string;
   /** Size of the file in bytes. */
   sizeBytes: number;
-  /**
-   * Number of its records that this process counts as spooled; 0 for a segment of an earlier
-   * process.
-   */
+  /** Number of records in the file that this process counts as spooled; 0 for a segment of an earlier process. */
   recordCount: number;
 }
 
@@ -54,7 +51,7 @@ export class OpenSegment implements Segment {
   }
 
   /**
-   * Appends a frame completely or not at all.
+   * Appends a frame, which is a head and `body`, completely or not at all.
    *
    * @throws the file system's error, such as a full disk.
    * @throws Error if the segment is sealed: its file may be closed, and its descriptor may belong
@@ -97,7 +94,7 @@ export class OpenSegment implements Segment {
 
   /**
    * Flushes to disk everything that was appended since the last call, without blocking. Returns `false` if it could not
-   * start, because the disk is still busy with the call before: call it again later.
+   * start, because the disk is still busy with the previous call: call it again later.
    */
   flush(onError: (error: Error) => void): boolean {
     if (!this.#isDirty || this.#isClosed) {
@@ -156,7 +153,7 @@ export class OpenSegment implements Segment {
     try {
       ftruncateSync(this.#fileDescriptor, this.sizeBytes);
     } catch {
-      // A reader skips invalid frames. The error that led here is thrown and counted.
+      // A reader skips invalid frames. The error of the failed write is still thrown by `append`.
     }
   }
 }

@@ -25,7 +25,7 @@ interface SegmentBeingRead extends SegmentContent {
 
 /** A frame of records. They are masked before they are written. */
 interface FrameOfRecords extends FrameDescription {
-  /** Whether a worker has the same records and counts what is masked. */
+  /** Whether a worker has the original records and counts the matches that are masked. */
   readonly isCopy?: boolean;
 }
 
@@ -50,7 +50,7 @@ export class Spool {
   readonly #segments: Segment[] = [];
   readonly #groupCommit: GroupCommit;
   #openSegment: OpenSegment | undefined;
-  /** The segment that is being read. The quota never evicts it. */
+  /** The segment that is being read. It is never deleted to stay within the quota. */
   #readSegment: SegmentBeingRead | undefined;
   readonly #maxSegmentBytes: number;
   #bytesOnDisk = 0;
@@ -76,7 +76,7 @@ export class Spool {
     });
   }
 
-  /** Bytes on disk of this process's segments and of those taken over from ended processes. */
+  /** Bytes on disk of this process's segments and of the segments that were taken over from ended processes. */
   get bytes(): number {
     return this.#bytesOnDisk;
   }
@@ -145,8 +145,8 @@ export class Spool {
   }
 
   /**
-   * Call it when the tape from {@link readNextTape} need not be sent again. After the last tape of a
-   * segment its file is deleted.
+   * Call it when the tape from {@link readNextTape} need not be sent again. After the last tape of a segment, the
+   * segment's file is deleted.
    */
   completeTape(): void {
     this.#readSegment?.tapes.shift();
@@ -270,7 +270,7 @@ export class Spool {
         this.#quarantine.moveSegment(segment);
       } catch (error) {
         this.#options.onFault("spoolUnreadable", `${segment.name}: ${readMessage(error)}`);
-        // Its file stays where it is: what this version can't read, a later one may.
+        // The file stays where it is, because a later version may be able to read what this version can't.
         this.#forgetSegment(segment);
         return;
       }

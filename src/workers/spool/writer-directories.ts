@@ -24,7 +24,8 @@ import type { SpoolOptions } from "./spool-options.ts";
 import type { Segment, SpoolFileSystem } from "./spool-segment.ts";
 
 /**
- * The writer directories that this client owns: one that it writes to, and those that it took over.
+ * The writer directories that this client owns: the one that it writes to, and the ones that it took over. A writer
+ * directory is a folder of one owner inside the spool's folder.
  */
 export class WriterDirectories {
   readonly #folder: string;
@@ -112,9 +113,9 @@ export class WriterDirectories {
   }
 
   /**
-   * Flushes the directory to disk, without blocking: only then is a new file still there after a power cut. A directory
-   * that can't be opened is not an error: either it was deleted, in which case its files were reported as lost, or its
-   * files are still there.
+   * Flushes the directory to disk, without blocking. Without this flush, a new file could be missing after a power cut.
+   * A directory that can't be opened is not an error: either it was deleted, in which case its files were reported as
+   * lost, or its files are still there.
    */
   flush(onError: (error: unknown) => void): void {
     const fileDescriptor = this.#openUnsyncedDirectory();

@@ -13,8 +13,8 @@ interface ChangeInput {
 type ChangedRow = Omit<NewExampleRow, "fromMicros">;
 
 /**
- * Applies a change to an example, and returns its new row without its new attachments; `undefined` if nothing changes.
- * Writes nothing.
+ * Returns the row that an example has after a change, without the attachments that the change adds; `undefined` if
+ * nothing changes. Writes nothing.
  */
 export function createChangedRow({
   example,
@@ -55,7 +55,7 @@ function changeMetadata({ metadata: old }: CurrentExample, change: ExampleChange
 /**
  * Renames and removes attachments.
  *
- * @throws RequestError 422: no attachment has a given name, or two would have the same name.
+ * @throws RequestError 422: there is no attachment with one of the names, or two attachments would have the same name.
  */
 function applyAttachmentOperations(
   { id, attachments }: CurrentExample,

@@ -14,8 +14,8 @@ import type { Parameters } from "../../storage/query.ts";
 import { hasOneOfIds } from "./example-ids.ts";
 
 /**
- * The values of those conditions that a query on examples contains at most once each. Once such a query is built, it
- * can be run again with other values.
+ * The values of the conditions that select examples. A query contains each of these conditions at most once, so a query
+ * that is built once can run again with other values.
  */
 export interface ScopeValues {
   readonly tenantId: string;
@@ -24,7 +24,7 @@ export interface ScopeValues {
   readonly datasetId?: string | undefined;
   /** JSON list of ids. */
   readonly ids?: string | undefined;
-  /** JSON list whose items are the names as JSON texts. */
+  /** JSON list of the names of splits. Each item is a string that contains the JSON text of a name. */
   readonly splits?: string | undefined;
 }
 
@@ -35,7 +35,7 @@ const [tenantIdColumn, datasetIdColumn, endMicrosColumn, metadataColumn] = [
   sql.ref<string>("e.metadata"),
 ];
 
-/** Creates the conditions on the row `e` of an example that these values require. */
+/** Creates the conditions that these values put on the row `e` of an example. */
 export function createScopeConditions(values: Parameters<ScopeValues>): Expression<boolean>[] {
   const { versionTime, ids, splits } = values;
   const conditions: Expression<boolean>[] = [
@@ -68,8 +68,9 @@ export const splitsColumn = perEngine<string | null>({
 
 /**
  * Whether the row `e` is in one of the splits. For SQLite, the JSON text of a name is searched for in the JSON text of
- * the list of splits, after a bracket or a comma. It can't match inside another name, because there its quotes would be
- * escaped. JSON is compared because SQLite's text functions can't handle some characters that a name may contain.
+ * the list of splits, after a bracket or a comma. The text can't match inside another name, because quotes inside a
+ * name are escaped. JSON is compared because SQLite's text functions can't handle some characters that a name may
+ * contain.
  */
 const isInSplit = (names: Expression<string>): Expression<boolean> =>
   perEngine<boolean>({

@@ -4,7 +4,10 @@ import { fillPlaceholders, isInList, perEngine } from "../../storage/dialect.ts"
 import { createQueryBuilder } from "../../storage/query.ts";
 import { selectKeysOfId, selectKeysOfIds } from "./sqlite/example-places.ts";
 
-/** The columns of the table `examples`. A row holds an example in some of its versions. */
+/**
+ * The columns of the table `examples`. A row holds the content that an example has in one or more consecutive versions
+ * of its dataset.
+ */
 export interface ExampleTable {
   readonly key: number;
   readonly position: number;
@@ -38,8 +41,8 @@ export interface ExampleTables {
 }
 
 /**
- * Whether the row `e` has an id. For SQLite, a table that the server keeps as an index finds the rows that may have the
- * id, so the id itself is compared, too.
+ * Whether the row `e` has this id. In SQLite, the server finds rows with an index of its own that contains only a part
+ * of each id, so the condition compares the whole id, too.
  */
 const hasId = (id: Expression<string>): Expression<boolean> =>
   perEngine<boolean>({

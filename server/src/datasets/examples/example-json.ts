@@ -5,7 +5,7 @@ import { toIso } from "../../http/wire-text.ts";
 /** Creates the URL from which an attachment can be downloaded. */
 export type CreateAttachmentUrl = (attachment: Attachment) => string;
 
-/** Members that every response contains. `modified_at` is one, because clients read it without selecting it. */
+/** Members that every response contains. `modified_at` is one of them, because clients read it without selecting it. */
 export const fixedMembers: ReadonlySet<string> = new Set([
   "id",
   "name",
@@ -57,7 +57,7 @@ export function toExampleJson(
 /** Joins texts that are already JSON into a JSON list. */
 export const toJsonList = (items: readonly string[]): Buffer => Buffer.from(`[${items.join(",")}]`);
 
-/** After this many milliseconds other requests get a turn, because copying long examples may take long. */
+/** After this many milliseconds of serializing, other requests can run, because copying long examples may take long. */
 const sliceMs = 20;
 
 /** Serializes items into a JSON list. Lets other requests run in between; see {@link sliceMs}. */

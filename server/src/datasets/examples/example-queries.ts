@@ -13,7 +13,7 @@ import type { ExampleFileTable, ExampleTables } from "./example-ids.ts";
 export const stagedMicros = 0;
 
 interface ExampleQueryTables extends ExampleTables {
-  /** The columns of datasets that queries of examples use. */
+  /** Only the columns that queries of examples use. */
   readonly datasets: {
     readonly id: string;
     readonly tenant_id: string;
@@ -26,7 +26,7 @@ interface ExampleQueryTables extends ExampleTables {
 const builder = createQueryBuilder<ExampleQueryTables>();
 
 /**
- * Selects from the rows of examples `e` of visible datasets `d`; not of datasets that are being uploaded or deleted.
+ * Selects the rows `e` of examples in visible datasets `d`. A dataset that is being uploaded or deleted is not visible.
  */
 const readyExamples = builder
   .selectFrom("examples as e")
@@ -300,8 +300,8 @@ export const buildSearch = (
     .select(exampleColumns)
     .where((eb) => eb.and([...createScopeConditions(values), ...conditions]));
 
-// Reuse built queries, which depend only on which values are set. A list with a text, metadata or a filter expression
-// is built anew for each call, because it seldom occurs twice.
+// These queries depend only on which values are set, so each is built once and reused. A query with a condition on
+// texts, metadata or a filter expression is built anew for each call, because it seldom occurs twice.
 export const exampleListQueries = new QueryForms(buildExampleList);
 export const previewListQueries = new QueryForms(buildPreviewList);
 export const exampleCountQueries = new QueryForms((values: Parameters<ScopeValues>) =>
@@ -328,8 +328,9 @@ interface ExamplePageValues extends ScopeValues {
 }
 
 /**
- * Lists a page of examples in the order in which they were created. The page ends with the example that exceeds
- * `bytesMax`. SQLite's `octet_length` reads only the header of a row, so the texts of later rows are not read.
+ * Lists a page of examples in the order in which they were created. The page ends with the first example with which the
+ * total size of the page exceeds `bytesMax`. SQLite's `octet_length` reads only the header of a row, so the texts of
+ * later rows are not read.
  */
 export const examplePageQueries = new QueryForms((values: Parameters<ExamplePageValues>) => {
   const sizes = builder

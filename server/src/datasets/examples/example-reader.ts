@@ -215,7 +215,7 @@ export class ExampleReader implements ExampleReads {
     ];
   }
 
-  /** Replaces a time at or after the newest version by `null`: rows of the newest version have a faster index. */
+  /** Replaces a time at or after the newest version by `null`: the index on rows of the newest version is faster. */
   async #preferNewest<Filter extends ExampleFilter>(
     tenantId: string,
     filter: Filter,

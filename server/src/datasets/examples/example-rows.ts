@@ -66,7 +66,7 @@ export class ExampleRows {
     return firstKey;
   }
 
-  /** Ends a row, which is then not valid in the version of the time `micros` and in later versions. */
+  /** Ends a row: it is not valid any more in the version with the time `micros` and in later versions. */
   async end(key: number, micros: number): Promise<void> {
     await this.#db.run(exampleQueries.end, { key, micros });
   }
@@ -145,12 +145,14 @@ export function toCurrentExamples(
   );
 }
 
-/** A stored attachment, and the bytes that were sent for it. The attachment is unchanged if its bytes are the same. */
+/**
+ * A stored attachment, and the bytes that were sent for it. The attachment is unchanged if both have the same bytes.
+ */
 type FileComparison = readonly [Attachment, Uint8Array];
 
 /**
  * Compares a draft with the stored example, except for the bytes of attachments. Returns the attachments whose bytes
- * the caller must compare, or `undefined` if the two differ.
+ * the caller must compare, or `undefined` if the draft differs from the stored example.
  */
 export function compareWithStored(
   stored: CurrentExample,

@@ -23,7 +23,7 @@ export interface ExamplesTask extends Omit<ExamplesBody, "body">, WorkTask<Parse
   readonly operation: "create" | "update";
 }
 
-/** Parses the examples of an import; each invalid one is rejected on its own. */
+/** Parses the examples of an import. Rejects invalid examples, and keeps the others. */
 export interface ExampleImportTask extends WorkTask<ParsedImport> {
   readonly kind: "exampleImport";
   readonly chunks: readonly Uint8Array[];
@@ -57,7 +57,10 @@ export interface SchemaTask extends WorkTask<SchemaErrors> {
   readonly mode: SchemaCheckMode;
 }
 
-/** What an invalid example does to a check: `fail` makes the check fail, `report` adds it to the result. */
+/**
+ * What happens if a check finds an invalid example: `fail` makes the check fail, `report` adds the errors to the
+ * result.
+ */
 export type SchemaCheckMode = "fail" | "report";
 
 /** The examples, or the changes to examples, in a request body. */

@@ -162,7 +162,7 @@ interface CreateOptions {
 
 interface CreateResult {
   readonly responseJson: Buffer;
-  /** Ids of the examples; absent if the body was parsed on a worker thread, whose response contains the ids. */
+  /** Ids of the examples; absent if a worker thread parsed the body. Then only `responseJson` contains the ids. */
   readonly ids?: readonly string[];
 }
 

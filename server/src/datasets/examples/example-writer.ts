@@ -26,7 +26,7 @@ import type { CurrentExample, NewExampleRow } from "./example-rows.ts";
 import type { SchemaChecks } from "./schemas/schema-checks.ts";
 import { VersionDraft } from "./version-draft.ts";
 
-/** {@link ExampleWrites} as the writer thread calls it: a deletion is a long write, which runs in slices. */
+/** {@link ExampleWrites} for the writer thread: `deleteMany` resolves to a `LongWrite`, which runs in slices. */
 export type ExampleWriteSteps = WithLongWrites<ExampleWrites, "deleteMany">;
 
 interface ExampleWriterDependencies {
@@ -201,7 +201,7 @@ export class ExampleWriter implements ExampleWriteSteps {
   }
 
   /**
-   * Separates the drafts of new examples from those of identical examples that already exist.
+   * Separates the drafts of new examples from the drafts that equal an existing example.
    *
    * @throws RequestError 409: an example with the id exists and differs.
    */

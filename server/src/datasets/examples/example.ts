@@ -7,7 +7,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export interface Attachment {
   readonly name: string;
   readonly mimeType: string;
-  /** Key of the row that contains the bytes. */
+  /** Key of the row in the table `example_blobs` that contains the bytes. */
   readonly blob: number;
 }
 
@@ -38,7 +38,10 @@ export interface AttachmentDraft {
 /** An example that is to be created. */
 export interface ExampleDraft {
   readonly id: string;
-  /** Whether the server has generated the id. Then no existing example can have it, so it is not searched for. */
+  /**
+   * Whether the server has generated the id. Then no existing example can have this id, so the server does not look for
+   * one.
+   */
   readonly hasGeneratedId: boolean;
   readonly datasetId: string;
   /** Defaults to the time of the write. */
@@ -52,7 +55,10 @@ export interface ExampleDraft {
   readonly runAttachments?: readonly string[];
 }
 
-/** How an update changes the attachments of an example. It removes all that are neither renamed nor retained. */
+/**
+ * How an update changes the attachments of an example. The update removes all attachments that are neither in `rename`
+ * nor in `retain`.
+ */
 export interface AttachmentOperations {
   /** New names of attachments, by their old names. */
   readonly rename: Readonly<Record<string, string>>;
@@ -131,7 +137,7 @@ export interface ExamplePageQuery {
   /** The position of the last example of the previous page. */
   readonly after: number;
   readonly limit: number;
-  /** The page ends with the example whose payloads exceed this total number of bytes. */
+  /** The page ends with the first example with which the payloads of the page exceed this total number of bytes. */
   readonly bytesMax: number;
 }
 
@@ -208,7 +214,8 @@ export interface ExampleWrites {
    * Creates examples, and with them one new version of each dataset. Identical examples that already exist stay
    * unchanged.
    *
-   * @throws RequestError 404: no such dataset. 409: an id is taken. 422: an example does not match a schema.
+   * @throws RequestError 404: no such dataset. 409: another example has one of the ids. 422: an example does not match
+   * a schema.
    */
   create(tenantId: string, drafts: readonly ExampleDraft[]): Promise<ExampleWriteResult>;
   /**
@@ -224,8 +231,8 @@ export interface ExampleWrites {
   /**
    * Makes all changes or none, and with them one new version of each dataset.
    *
-   * @throws RequestError 404: an example does not exist, or is not in the dataset `datasetId` if it is passed. 422: an
-   * example does not match a schema.
+   * @throws RequestError 404: an example does not exist, or `datasetId` is passed and an example is not in this
+   * dataset. 422: an example does not match a schema.
    */
   update(
     tenantId: string,

@@ -13,7 +13,10 @@ import type {
  */
 export type Packed<Value> = Uint8Array<ArrayBuffer> & { readonly unpackedType?: Value };
 
-/** Serializes into a buffer of its own, which can be transferred: `serialize` may return a part of a shared buffer. */
+/**
+ * Serializes a value, and copies the bytes to a buffer that can be transferred to another thread: `serialize` may
+ * return a part of a shared buffer.
+ */
 export const pack = <Value>(value: Value): Packed<Value> => new Uint8Array(serialize(value));
 
 export const unpack = <Value>(packed: Packed<Value>): Value => deserialize(packed) as Value;

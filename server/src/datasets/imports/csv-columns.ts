@@ -61,7 +61,7 @@ export class CsvColumns {
   }
 }
 
-/** Where the cells of a column are, and where they go. */
+/** The position of a column in the CSV file, and the member of each example that its cells become. */
 interface ColumnTarget {
   /** Index of the column in a row. */
   readonly index: number;

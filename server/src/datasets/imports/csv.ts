@@ -17,8 +17,9 @@ interface PapaResult {
 }
 
 /**
- * Parses a CSV file as its bytes arrive. It must be UTF-8, with or without a byte order mark, and separated by commas.
- * Quoted cells may contain commas, quotes and line breaks. Only the incomplete last row stays in memory.
+ * Parses a CSV file as its bytes arrive. The file must be UTF-8, with or without a byte order mark, and its cells must
+ * be separated by commas. Quoted cells may contain commas, quotes and line breaks. Only the incomplete last row stays
+ * in memory.
  *
  * @throws RequestError 422: the bytes are not UTF-8, or quotes do not match. 413: a row is too long.
  */

@@ -3,7 +3,8 @@ import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * A temporary file for an upload whose form has not arrived completely. Deleted when it is closed or the process ends.
+ * A temporary file for an upload whose form has not arrived completely. The file is deleted when it is closed or when
+ * the process ends.
  */
 export class UploadFile {
   readonly #file: FileHandle;

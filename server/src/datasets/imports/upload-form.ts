@@ -63,7 +63,7 @@ async function receiveParts(request: IncomingMessage, file: UploadFile): Promise
       return;
     }
     const copying = copyToFile(stream, file);
-    copying.catch(() => undefined); // Its error is thrown below, where it is awaited.
+    copying.catch(() => undefined); // The error is thrown below, where the promise is awaited.
     files.push({ name: name ?? "", copying });
   });
   form.on("fieldsLimit", () =>

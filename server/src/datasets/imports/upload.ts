@@ -12,7 +12,7 @@ export interface UploadWrites {
   /**
    * Creates an empty dataset, which is not visible yet.
    *
-   * @throws RequestError 409: the name is taken. 422: a schema is malformed.
+   * @throws RequestError 409: another dataset has the name. 422: a schema is malformed.
    */
   begin(tenantId: string, draft: DatasetDraft): Promise<void>;
   /**

@@ -48,7 +48,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 
   /**
-   * Finds the key of the project that a run names. Returns `undefined` if the run names no project, and an object
+   * Finds the row key of the project that a run names. Returns `undefined` if the run names no project, and an object
    * with the reason if the run must be rejected.
    */
   resolve(
@@ -65,7 +65,7 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 
   /**
-   * Returns the key of the default project for a run that names no project. If the run names one, returns an empty
+   * Returns the row key of the default project if a run names no project. If the run names a project, returns an empty
    * text and creates no project.
    */
   resolveDefault(tenantId: string, { projectId, projectName }: NamedProject): string {
@@ -74,8 +74,8 @@ export class SqliteRunProjects implements RunProjects, ProjectRuns {
   }
 
   /**
-   * Returns the key of the project with this name, or of the default project if the name is `null`. Creates a missing
-   * project.
+   * Returns the row key of the project with this name, or of the default project if the name is `null`. Creates a
+   * missing project.
    */
   findOrCreate(tenantId: string, projectName: string | null): string {
     const name = projectName ?? defaultProjectName;
@@ -151,7 +151,8 @@ const runsPerStep = 25;
 const facetsPerStep = 500;
 
 /**
- * Returns the first runs, up to the byte limit of a slice. The third column of each row is the run's size in bytes.
+ * Returns the first runs, up to the one that exceeds the byte limit of a slice. The third column of each row is the
+ * run's size in bytes.
  */
 function limitBytes(runs: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
   let bytes = 0;

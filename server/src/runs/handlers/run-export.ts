@@ -37,9 +37,9 @@ const pageSize = 50;
 const stepMs = 50;
 
 /**
- * Exports runs as a file. The UI requests the path of an export with its access key, and the browser then fetches
- * that path without a key, because a browser streams a response to disk only for a plain navigation. The path is
- * random and works once.
+ * Exports runs as a file. The UI sends its access key to request the path of an export. The browser then fetches
+ * that path without a key, because a browser streams a response to disk only for a plain navigation, which can't send
+ * a key. The path is random and works once.
  */
 export class RunExports {
   readonly #store: RunStore;

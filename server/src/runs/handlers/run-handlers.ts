@@ -13,9 +13,7 @@ import { parseId } from "../../http/query-string.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
-/**
- * Creates the function that signs the URLs of attachments. The URLs have the protocol and host of the request.
- */
+/** Returns a function that creates the signed URL of an attachment, with the protocol and host of the request. */
 export const createFileLinker =
   (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
   (file: RunFile): string =>

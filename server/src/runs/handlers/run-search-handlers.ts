@@ -13,13 +13,13 @@ import { parseRunQuery, runQueryBody } from "./run-query-body.ts";
 const maxPageRuns = 200;
 
 /**
- * Number of runs that one search step scans. It starts low, because matching a run may require reading its payload,
- * and grows as long as the steps are quick.
+ * Number of runs that the first search step scans. It is low, because matching a run may require reading its payload.
+ * After each quick step, the number grows, up to `maxScanLimit`.
  */
 const initialScanLimit = 1_000;
 const maxScanLimit = 128_000;
 
-/** Milliseconds that the search of one request may take. After that, the response contains how far the search got. */
+/** Milliseconds that the search of one request may take. The response then contains the position that was reached. */
 const searchMs = 150;
 
 /** Members of a run that the list contains when the request has no `select`. */

@@ -24,8 +24,8 @@ export class BatchBuilder {
   #size = 0;
 
   /**
-   * `expectedBytes` is an estimate of the size, so that the buffer need not grow. It is limited, because a client may
-   * announce more bytes than the server accepts.
+   * `expectedBytes` is an estimate of the total size of the payloads, so that the buffer need not grow. The buffer's
+   * initial size is limited, because a client may announce more bytes than the server accepts.
    */
   constructor(expectedBytes = initialCapacity) {
     this.#bodies = batchMemory.acquire(Math.min(expectedBytes, serverLimits.bodyBytesMax));
@@ -104,7 +104,7 @@ export class BatchBuilder {
     };
   }
 
-  /** Writes a JSON object: braces around bytes of the request that contain consecutive members, with their commas. */
+  /** Writes a JSON object. `rawMembers` is copied between the braces: adjacent members with the commas between them. */
   #writeRawMembers(rawMembers: Buffer): void {
     const { length } = rawMembers;
     this.#reserve(length + 2);
@@ -144,7 +144,7 @@ export class BatchBuilder {
   }
 }
 
-/** Encodes a member's name with the characters before its value: a brace or a comma, and a colon. */
+/** Encodes all that precedes a member's value: a brace or a comma, the member's name and a colon. */
 const encodeName = (name: string, isFirst: boolean): Buffer =>
   Buffer.from(`${isFirst ? "{" : ","}${JSON.stringify(name)}:`);
 /** Encodes the names of the members that most payloads have. */

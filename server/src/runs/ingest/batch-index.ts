@@ -8,8 +8,8 @@ import { columnNames } from "./run-members.ts";
 import { wordsPerMember, notAnObject, wordsPerRun } from "./walk-layout.ts";
 
 /**
- * The positions of the runs of a batch and of their members in its body. `runs` and `members` are tables whose numbers
- * are stored row by row; `walk-layout.ts` describes their columns.
+ * The positions of a batch's runs, and of the members of these runs, in the request body. `runs` and `members` are
+ * tables whose numbers are stored row by row; `walk-layout.ts` describes their columns.
  */
 export interface BatchIndex {
   readonly body: Buffer;
@@ -131,7 +131,7 @@ const noRuns: RunRange = { first: 0, count: 0 };
 /**
  * Reads a JSON body with a cursor.
  *
- * @throws RequestError 422: it is not JSON, or not UTF-8.
+ * @throws RequestError 422: the body is not JSON, or not UTF-8.
  */
 export function readJson<Result>(body: Buffer, read: (cursor: JsonCursor) => Result): Result {
   if (!isUtf8(body)) {

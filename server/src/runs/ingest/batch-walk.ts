@@ -17,8 +17,8 @@ interface ModuleGlobal {
 }
 
 /**
- * Exports of the module, which is compiled from wasm/walk/batch.ts. A `…Place` or `…At` is an address in the module's
- * memory.
+ * Exports of the module, which is compiled from wasm/walk/batch.ts. A global whose name ends in `Place` or `At` is an
+ * address in the module's memory.
  */
 interface Module {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };

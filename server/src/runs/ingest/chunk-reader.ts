@@ -29,8 +29,8 @@ const comma = Buffer.from(",");
 const openBracket = Buffer.from("[");
 
 /**
- * Joins the fields of one request that were sent in chunks (see `model/options/content-deduplication`), within one
- * size limit for all of them.
+ * Joins the chunks of those fields of one request that were sent in chunks (see
+ * `model/options/content-deduplication`). One size limit applies to all of these fields together.
  */
 export class ChunkReader {
   readonly #source: TenantContent | undefined;

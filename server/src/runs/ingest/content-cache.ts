@@ -18,7 +18,7 @@ export class ChunkError extends Error {}
 /** Approximate memory of a text or a list in addition to its bytes. */
 const entryBytes = 200;
 
-/** The texts and lists that were received for one trace. The digest of each is its key. */
+/** The texts and lists that were received for one trace. The key of a text or a list is its digest. */
 export class TraceContent {
   readonly texts = new Map<string, Buffer>();
   readonly lists = new Map<string, ReceivedList>();
@@ -43,7 +43,7 @@ export class TraceContent {
     }
   }
 
-  /** Returns a buffer of an item that may be retained: that of the stored text with this digest, or a copy. */
+  /** Returns an item in a buffer that can be retained: the stored text with this digest, or else a copy of the item. */
   findOrCopy(digest: string, item: Buffer): Buffer {
     return this.texts.get(digest) ?? this.#copy(item);
   }

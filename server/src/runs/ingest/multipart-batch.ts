@@ -41,7 +41,7 @@ export class MultipartBatch {
   /** For each operation and run id, the run that was received last. Field parts that follow belong to this run. */
   readonly #latest = new Map<string, OpenRun>();
 
-  /** `content` is the cache of what was received from the tenant. Without it, fields may not be sent in chunks. */
+  /** `content` is the cache of the tenant's content. Without it, runs whose fields are sent in chunks are rejected. */
   constructor(expectedBytes?: number, content?: TenantContent) {
     this.#builder = new BatchBuilder(expectedBytes);
     this.#chunkReader = new ChunkReader(content);

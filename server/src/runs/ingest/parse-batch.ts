@@ -23,8 +23,8 @@ export const decodeBatch = (chunks: readonly Buffer[]): ParsedBatch =>
   walkBatch(chunks) ?? parseBatch(joinChunks(chunks));
 
 /**
- * Like {@link decodeBatch}, but only in the WebAssembly module. Where the module can't index the body, it returns
- * `undefined` and the chunks can still be read.
+ * Like {@link decodeBatch}, but uses only the WebAssembly module. Returns `undefined` if the module can't index the
+ * body; the chunks can then still be read.
  */
 export function walkBatch(chunks: readonly Buffer[]): ParsedBatch | undefined {
   const batchWalk = getBatchWalk();

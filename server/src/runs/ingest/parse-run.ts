@@ -124,7 +124,7 @@ function parseColumns(run: MemberValues): RunColumns {
   };
 }
 
-/** Whether an error is empty, which counts as no error. */
+/** Whether the JSON of an error is null or an empty string, which means that the run has no error. */
 const isBlank = (raw: Buffer): boolean => raw.equals(nullJson) || raw.equals(emptyJson);
 const nullJson = Buffer.from("null");
 const emptyJson = Buffer.from('""');
@@ -159,8 +159,8 @@ interface PositionToCheck extends WirePosition {
 }
 
 /**
- * The last segment of a dotted order consists of the run's own timestamp and id. Timestamps are encoded so that their
- * texts can be compared instead of the times.
+ * The last segment of a dotted order consists of the timestamp and the id of the run itself. Timestamps are encoded so
+ * that comparing their texts gives the same result as comparing the times.
  */
 const uuidLength = 36;
 const latestStamp = microsToStamp(latestMicros);

@@ -1,6 +1,6 @@
 /** Members of a run by name, each as JSON text. */
 export type Members = ReadonlyMap<string, Buffer>;
-/** Values of members that have columns. */
+/** Values of the members that are stored in columns. */
 export type ColumnValues = Readonly<Record<string, unknown>>;
 
 /**
@@ -22,14 +22,14 @@ export const columnNames = [
 ] as const;
 export const columnMembers: ReadonlySet<string> = new Set(columnNames);
 
-/** A longer main part contains more than values for columns, so it is parsed member by member. */
+/** Longer JSON of a run usually contains members without a column, so it is parsed member by member. */
 const maxParsedBytes = 2_048;
 
 /**
- * Parses all members of a run's object with a single call, if each of them has a column and none must be stored as it
- * was received. That is the case for a run whose large fields are sent as parts of their own. Otherwise returns
- * `undefined`, also for text that is not a JSON object: the caller then parses it member by member, which reports the
- * error. The bytes must be UTF-8.
+ * Parses all members of a run's JSON object with a single call, if each of them has a column and none must be stored as
+ * it was received. This is the case for a run whose large fields are sent as parts of their own. In all other cases,
+ * and if the text is not a JSON object, returns `undefined`. The caller must then parse the text member by member,
+ * which also reports errors. The bytes must be UTF-8.
  */
 export function readColumnValues(json: Buffer): ColumnValues | undefined {
   if (json.length > maxParsedBytes || json.includes(backslash)) {

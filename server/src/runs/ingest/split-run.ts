@@ -36,8 +36,8 @@ const createEmptyValues = (): Record<string, unknown> =>
   }) satisfies Record<(typeof columnNames)[number], undefined>;
 
 /**
- * Separates the members of the runs of one request. These runs have many values in common, so each of these values is
- * parsed once.
+ * Separates the members of the runs of one request. A value is not parsed again if the previous run has the same value,
+ * because consecutive runs have many values in common.
  */
 export class RunSplitter {
   readonly #index: BatchIndex;

@@ -86,7 +86,7 @@ function addRun(builder: JsonBuilder, run: StoredRun, view: RunView): void {
   builder.add("}");
 }
 
-/** Builds a JSON object whose member `name` is a list of items that are JSON already, followed by other members. */
+/** Builds a JSON object: a list with this name, whose items are JSON already, followed by the other members. */
 export function toListJson(
   name: string,
   items: readonly Buffer[],
@@ -183,7 +183,7 @@ function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string
   return entries.length === 0 ? null : (Object.fromEntries(entries) as object);
 }
 
-/** The members that received members can't replace or add, with their names as JSON. */
+/** The members that are written before all other received members. The values are the names as JSON, with a colon. */
 const knownMembers: ReadonlyMap<string, string> = new Map(
   [...rowMembers, ...measureMembers]
     .map(([name]): string => name)
@@ -251,7 +251,7 @@ export function findRequiredParts(select: ReadonlySet<string>): ReadonlySet<RunP
   return [...select].every((name) => membersWithoutPayload.has(name)) ? parts : parts.add("bodies");
 }
 
-/** Members that don't require the payload. `name` requires it, because the row may contain only its beginning. */
+/** Members that don't require the payload. A run's `name` does require it: the row may contain only its beginning. */
 const membersWithoutPayload: ReadonlySet<string> = new Set(
   rowMembers
     .map(([name]) => name)

@@ -3,7 +3,7 @@ import type { FeedbackStats } from "../run-feedback.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
 import { createMembers, findRequiredParts } from "./run-json.ts";
 
-/** Maximum number of characters of a value that a list shows. */
+/** Maximum number of characters that a list shows of a value. */
 const maxPreviewChars = 400;
 
 /** Tags and metadata with more bytes of JSON are not parsed for a list. */
@@ -23,7 +23,7 @@ const shorteners: Readonly<Record<string, (json: Buffer) => unknown>> = {
 /** Selects what a list contains of its runs. */
 export interface ListView {
   readonly select: ReadonlySet<string>;
-  /** The members that must be read for the selected ones. */
+  /** The members that must be read to create the selected ones. */
   readonly neededNames: ReadonlySet<string>;
   /** The parts of a run that must be read. */
   readonly parts: ReadonlySet<RunPart>;
@@ -62,7 +62,7 @@ export function toListItem(
   return item;
 }
 
-/** Returns the beginning of a value's JSON text; for a string, without its quotes. `null` if there is no value. */
+/** Returns the beginning of a string, or of the JSON text of any other value; `null` if the value is null. */
 function createPreview(json: Buffer): string | null {
   // A character takes up to six bytes in JSON, when it is escaped.
   const head = json.subarray(0, maxPreviewChars * 6).toString("utf8");

@@ -1,8 +1,8 @@
 import { threadKeys } from "../run-filter-source.ts";
 
 /**
- * The keys with quotes, as bytes. Most runs belong to no conversation, and searching `extra` for these bytes detects
- * that without parsing it.
+ * The keys of conversation ids, with quotes, as bytes. Most runs belong to no conversation, and searching `extra` for
+ * these bytes detects such runs without parsing `extra`.
  */
 const quotedKeys = threadKeys.map((key) => Buffer.from(`"${key}"`));
 

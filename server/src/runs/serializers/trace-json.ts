@@ -6,8 +6,8 @@ const maxNameChars = 300;
 /**
  * Serializes a page of a trace as columns, so that member names are not repeated for up to 10,000 runs. Ids are
  * concatenated to one string. Names and types are indexes into lists of distinct values. Times are microseconds after
- * `base_us`, the earliest start on the page. A parent is the index of a run on the page, or -1 if there is no parent;
- * indexes from `count` on refer to `far`, the ids of parents that are not on the page.
+ * `base_us`, the earliest start on the page. A parent is the index of a run on the page, or -1 if there is no parent.
+ * An index of `count` (the number of runs) or more refers to `far`, the ids of parents that are not on the page.
  */
 export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<string, unknown>> {
   const earliestMicros = runs.reduce(

@@ -136,7 +136,7 @@ export class PayloadReader {
     });
   }
 
-  /** Whether the index on ids still leads from the run's id to the same row. A row with another id is then damaged. */
+  /** Whether the index on ids still finds the row by the run's id. If so, a row that contains another id is damaged. */
   #isIndexedAt(run: RunReference | undefined): boolean {
     return parseRows(this.#findRow.all([run?.id])).some(([rowId]) => rowId === run?.rowId);
   }
@@ -151,8 +151,8 @@ export class PayloadReader {
 const maxShortBytes = 16_384;
 
 /**
- * A row of the result: a payload, or a run without payloads. `key` is the index of the run in the request, `row` the
- * row number of the payload.
+ * A payload that the query for many runs has found, or a run without payloads. `key` is the index of the run among the
+ * requested runs, `row` the row number of the payload.
  */
 type PayloadPosition = readonly [
   key: number,

@@ -3,8 +3,8 @@ import { unmeasured } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
- * Forms of rows that a statement inserts. A `usual` row belongs to the project of all rows of the statement, has no
- * measures and refers to no example. It needs half as many parameters, and binding a parameter takes as long as
+ * Forms of the rows that a statement inserts. All `usual` rows of a statement belong to one project, have no measures
+ * and refer to no example. They need half as many parameters as other rows, and binding a parameter takes as long as
  * storing a column.
  */
 export type PostForm = "usual" | "any";

@@ -26,10 +26,10 @@ interface BatchDependencies {
   readonly bodies: Uint8Array;
   /**
    * Applies one new run by itself. Called if the statement that inserts this run and others failed because one of them
-   * exists already, or if the run has a qualified key: its id and the tenant id.
+   * exists already, or if the run has a qualified key, which consists of its id and the tenant id.
    */
   readonly applyRecord: (record: RunRecord) => void;
-  /** Returns those of the tenant's run ids that have a qualified key (`tenant-keys.ts`). */
+  /** Returns those of the listed ids of the tenant's runs that have a qualified key (`tenant-keys.ts`). */
   readonly findQualifiedIds: (listIds: () => readonly string[]) => ReadonlySet<string>;
 }
 
@@ -39,7 +39,7 @@ interface PostCounts {
   readonly duplicates: number;
 }
 
-/** New runs, by index, that are inserted with the same form of statement. */
+/** The indexes of new runs that are inserted in the same form. */
 interface PostGroup {
   readonly form: PostForm;
   readonly indexes: readonly number[];
@@ -184,8 +184,8 @@ const removeQualified = (
     : indexes.filter((index) => !qualifiedIds.has(readId(posts, index)));
 
 /**
- * Groups runs by form. All of them stay in one group if two of them have the same id, because those must stay in
- * order.
+ * Groups runs by form. All runs stay in one group if two of them have the same id, because runs with the same id must
+ * be inserted in order.
  */
 function groupByForm(posts: PostRows): readonly PostGroup[] {
   const usualIndexes: number[] = [];
@@ -211,7 +211,7 @@ function groupByForm(posts: PostRows): readonly PostGroup[] {
   ];
 }
 
-/** Whether a run fits the form `usual`, whose project is that of the batch's first run. */
+/** Whether a run can be inserted in the form `usual`. The project of this form is that of the batch's first run. */
 const isUsual = (values: PostRows["values"], rowStart: number): boolean =>
   values[rowStart + postIndexes.measures] === unmeasured &&
   values[rowStart + postIndexes.referenceExampleId] === null &&
@@ -236,7 +236,7 @@ function createParameters(
   return parameters;
 }
 
-/** Splits a list into parts. Each part is as long as possible, with one of `lengths`. */
+/** Splits a list into parts. The length of each part is the largest of `lengths` that the rest of the list allows. */
 function* splitByLengths(
   indexes: readonly number[],
   lengths: readonly number[],

@@ -49,7 +49,7 @@ export const insertRunClause = `INTO runs (${parsedColumns.join(", ")}) VALUES (
 export const insertMeasuredRunClause = `INTO runs (${[...runColumns, ...measureColumns].join(", ")})
   VALUES (${createPlaceholders([...runColumns, ...measureColumns])})`;
 
-/** The tables whose rows belong to a run, which they identify by `trace_id` and `id`. */
+/** The tables in which each row belongs to a run. The columns `trace_id` and `id` identify the run. */
 export const tablesWithRunRows = [
   "runs",
   "payloads",

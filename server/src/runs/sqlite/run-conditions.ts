@@ -161,8 +161,8 @@ function createTraceCondition(
 }
 
 /**
- * Creates the condition for the root of a trace: its id is the trace id, and its database key is that id, or the id
- * qualified by the tenant id.
+ * Creates the condition for the root of a trace. The root's id is the trace id. The root's database key is either the
+ * trace id itself, or the trace id qualified by the tenant id.
  */
 const createRootCondition = (tenantId: string): Sql => ({
   sql: `q.id IN (r.trace_id, ${qualifiedKeySql("r.trace_id", "?")})`,

@@ -85,7 +85,7 @@ export class RunDetailsReader {
     if (dottedOrder === "") {
       return { childRunIds: [], directChildRunIds: [] };
     }
-    // The dotted order of a descendant begins with that of the run and a dot. In ASCII, the slash follows the dot.
+    // The dotted order of a descendant begins with the run's dotted order and a dot. In ASCII, '/' follows '.'.
     const values = [traceId, `${dottedOrder}.`, `${dottedOrder}/`, tenantId];
     const rows = parseRows(this.#statements.listDescendants.all(values));
     return {

@@ -20,8 +20,8 @@ export function createFirstRunsSql({ sql }: Conditions, order: "asc" | "desc"): 
 
 /**
  * Finds the rows of `runs` project by project. An index returns the runs of each project in order, so at most one
- * page of runs is read per project. Once the page is full, only runs that sort before its last run are read, which most
- * projects do not have. Sorting the runs of all projects would read all of them.
+ * page of runs is read per project. Once the page is full, only runs that sort before its last run are read, and most
+ * projects have no such runs. Sorting the runs of all projects would require reading all of them.
  */
 export function findInOrder(db: Connection, runs: OrderedRuns): number[] {
   const { projectIds, conditions, order, limit } = runs;

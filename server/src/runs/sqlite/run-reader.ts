@@ -44,8 +44,8 @@ const createSelectSql = ({ columns, joins }: RunShape, condition: string): strin
   `SELECT ${columns.join(", ")} FROM runs r ${joins} WHERE ${condition}`;
 
 /**
- * SQL for the run `r` of a share link `s` of a whole trace, as long as the run is the trace's root. If the run was
- * later moved below another run, its link must not give access to the trace that it is part of now.
+ * SQL for a share link `s` of a whole trace, and the trace's root run `r`. It selects nothing if the run is no longer a
+ * root: if it was moved below another run later, the link must not give access to the trace that contains it now.
  */
 const sharedRootSql = `trace_shares s JOIN runs r ON r.trace_id = s.trace_id AND r.id = s.id
   AND r.parent_run_id IS NULL AND r.trace_id = ${idSql("r.id")}`;
@@ -127,7 +127,7 @@ export class RunReader implements RunReads {
   }
 
   /**
-   * Reads runs by row number, in this order, without descendants. Runs that were deleted since their numbers were
+   * Reads runs by row number, in the given order, without descendants. Runs that were deleted since their numbers were
    * found are left out.
    *
    * @param parts - see {@link RunQuery.parts}.
@@ -271,8 +271,8 @@ export class RunReader implements RunReads {
   }
 
   /**
-   * Returns the conditions that select the runs of a page. If many runs of several projects match, this looks up the rows
-   * of the page, and the conditions select them by their numbers.
+   * Returns the conditions that select the runs of a page. If many runs of several projects match, the rows of the page
+   * are found first, and the conditions select them by their row numbers.
    */
   #findPageConditions(tenantId: string, { filter, order, limit, after }: RunQuery): Conditions {
     const position = after === undefined ? undefined : { ...after, order };
@@ -336,8 +336,8 @@ export class RunReader implements RunReads {
   }
 
   /**
-   * Adds the trace id to a filter for the children of a run: they belong to its trace, and the primary key begins
-   * with the trace id, so the table need not be scanned.
+   * Adds the trace id to a filter for the children of a run. The children belong to the trace of the run, and the
+   * primary key begins with the trace id, so the table need not be scanned.
    */
   #addTraceId(tenantId: string, filter: RunFilter): RunFilter {
     if (filter.parentRunId === undefined || filter.traceId !== undefined) {
@@ -351,7 +351,7 @@ export class RunReader implements RunReads {
   }
 }
 
-/** To find a page of runs that contain a common text, as many runs are scanned as fit on this many pages. */
+/** The first scan for a text, which finds enough runs if the text is common, reads this many pages of runs. */
 const firstScanPages = 4;
 
 /** Whether a filter selects runs by an id, so that an index finds them. */

@@ -20,7 +20,7 @@ const latencyKey = "r.end_us - r.start_us";
 
 export const allRunsCondition: Conditions = { sql: "1", values: [] };
 
-/** Chooses the index with the fewest runs that contains the runs in the order of the list. */
+/** Of the indexes that contain the runs in the order of the list, chooses the one with the fewest runs. */
 export function chooseIndex({ filter, sort }: RunOrder): ListIndex {
   if (sort === "latency") {
     return { index: "runs_by_latency", sortKey: latencyKey, condition: "r.end_us IS NOT NULL" };
@@ -101,13 +101,13 @@ export const toFoundRow = ([row, micros, id]: readonly unknown[]): FoundRow => (
   id: String(id),
 });
 
-/** The first runs of a list, up to some number. */
+/** The first runs of a list, up to the number {@link FirstRuns.count}. */
 export interface Slice {
-  /** The last of these runs; absent if the list has fewer runs. */
+  /** The last of these runs; absent if the list has fewer runs than that number. */
   readonly end?: FoundRow;
 }
 
-/** Selects the first runs of a list, up to some number. */
+/** Selects the first `count` runs of a list. */
 export interface FirstRuns {
   readonly runs: RunOrder;
   readonly index: ListIndex;

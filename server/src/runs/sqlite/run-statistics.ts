@@ -22,7 +22,7 @@ const createQuantitySql = (name: (typeof quantities)[number]): string => {
   }
 };
 
-/** Usage counts only for model calls: a chain repeats the usage of its children, which would then count twice. */
+/** Only the usage of model calls is counted: a chain repeats its children's usage, which would be counted twice. */
 const createUsageSql = (name: UsageName): string =>
   `CASE r.run_type WHEN 'llm' THEN ${measureSql[name]} END`;
 
@@ -60,7 +60,7 @@ function computeDistribution(text: unknown): Distribution {
     Number,
   ).toSorted();
   const count = numbers.length;
-  /** Returns the smallest number that at least this share of the numbers does not exceed. */
+  /** Returns a quantile: the smallest of the numbers that is at least as large as this share of the numbers. */
   const findQuantile = (share: number): number | null =>
     numbers[Math.ceil(count * share) - 1] ?? null;
   const sum = numbers.reduce((total, number) => total + number, 0);

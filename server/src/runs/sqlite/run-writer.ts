@@ -54,8 +54,8 @@ export class RunWriter implements RunWrites {
   readonly #posts: PostWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /**
-   * Whether a run without a dotted order may exist. Its trace id is only assumed, and changes when the dotted order
-   * arrives.
+   * Whether a run without a dotted order may exist. The trace id of such a run is only assumed, and changes when the
+   * dotted order arrives.
    */
   #hasUnknownPositions: boolean;
 
@@ -87,7 +87,7 @@ export class RunWriter implements RunWrites {
     this.#hasUnknownPositions = this.#statements.findUnknownPosition.all().length > 0;
   }
 
-  /** Stores the valid operations of a batch. The result lists those that were rejected. */
+  /** Stores the operations of a batch. The result lists the operations that could not be stored. */
   apply(
     tenantId: string,
     { posts, records, attachments, feedback, bodies }: GroupedBatch,
@@ -320,8 +320,8 @@ interface OwnRun {
 }
 
 /**
- * Returns the row with the run's database key in place of its id. The ids of its position in the trace are not
- * replaced.
+ * Returns the row with the run's database key in place of its id. The ids in its position (trace id, parent id and
+ * dotted order) are not replaced.
  */
 const replaceIdByKey = (row: RunRow, key: string): RunRow =>
   row.id === key ? row : { ...row, id: key };

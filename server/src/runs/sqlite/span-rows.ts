@@ -98,7 +98,7 @@ export class SpanRows {
 
   /**
    * Whether another span directly below `top`, the placeholder at the top of a trace, could also become the trace's top
-   * run: a root span, or, if this span is an entry span, another entry span.
+   * run: a root span, or, if the parents of both spans belong to other processes (kind `entry`), another entry span.
    */
   hasCompetitor(tenantId: string, { traceId, id, kind }: SpanRecord, top: RunRow): boolean {
     return (

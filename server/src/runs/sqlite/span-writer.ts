@@ -68,8 +68,8 @@ export class SpanWriter {
   }
 
   /**
-   * Must be called after a span's record was stored at its position. Moves the children of the span that arrived
-   * earlier below its run.
+   * Must be called after a span's record was stored at its position. If children of the span arrived before it, moves
+   * them below the span's run.
    */
   moveChildren(tenantId: string, { span, columns }: SpanRunRecord, runKey: string): void {
     const run = this.#rows.findRun(runKey);

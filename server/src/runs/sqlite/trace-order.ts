@@ -3,7 +3,10 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Filters that depend only on a run's own row. Every change of that row also adds, moves or deletes a payload. */
+/**
+ * Filters that depend only on a run's own row. Every change of the row also adds, moves or deletes a payload, so that
+ * {@link CachedList.mark} detects the change.
+ */
 const rowFilters: ReadonlySet<string> = new Set<keyof RunFilter>([
   "traceId",
   "projectIds",
@@ -51,8 +54,8 @@ export interface TraceRows {
 
 /**
  * Caches the order of the runs of traces whose pages are being read. Otherwise each page of a large trace would read
- * and sort all runs of the trace: ten pages of 10,000 runs would sort them ten times. A list is reused as long as
- * nothing in its trace has changed.
+ * and sort all runs of the trace: ten pages of 10,000 runs would sort them ten times. A list is reused until
+ * something in its trace changes.
  */
 export class TraceOrder {
   readonly #db: Connection;

@@ -4,7 +4,7 @@ import { anyFacet, blockMicros } from "../facets.ts";
  * SQL that creates the index of facets: a row for each facet, project and block of time, however many runs of the
  * block have the facet. It may contain facets that no run has any more, such as those from before an update, but it
  * contains all facets of all runs. Runs that are older than this table, and runs whose start or project changes, get
- * the wildcard facet.
+ * the wildcard facet, `anyFacet`.
  */
 export const runFacetTables = `
   CREATE TABLE run_facets (

@@ -1,8 +1,8 @@
 /**
- * SQL that creates the table of OpenTelemetry spans and the runs that were created from them. The parent that a span
- * names is stored, because spans often arrive before their ancestors and are moved later. `trace_id` is the one that
- * the client sent. `parent_id` is null for a span without a parent, and for a span whose attributes contain its
- * position.
+ * SQL that creates the table of OpenTelemetry spans. Each row refers to the run that was created from the span. The
+ * parent that a span names is stored, because spans often arrive before their ancestors and are moved later. `trace_id`
+ * is the trace id that the client sent. `parent_id` is null for a span without a parent, and for a span whose
+ * attributes contain its position.
  */
 export const spanTables = `
   CREATE TABLE spans (

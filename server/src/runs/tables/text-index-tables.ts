@@ -2,7 +2,7 @@
  * SQL that records which runs the text index, a separate database (`text-index.ts`), does not contain yet. The index
  * contains the runs up to some row. Before it adds more runs, it claims their rows in `text_claim`. From then on,
  * every change of a claimed run is recorded in `text_changes`, and queries read changed runs directly until the index
- * contains the change. A new run may have the row number of a deleted one.
+ * contains the change. A new run may have the row number of a deleted run; such a run is recorded, too.
  */
 export const textIndexTables = `
   CREATE TABLE text_claim (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, row INTEGER NOT NULL);

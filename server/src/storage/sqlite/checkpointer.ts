@@ -15,7 +15,10 @@ const eraseDelayMs = 500;
  * reading an earlier state of the database.
  */
 const retryMs = 1_000;
-/** Milliseconds to wait before deleted data is erased by a new thread, if the thread ended while it did so. */
+/**
+ * Milliseconds to wait before a new thread erases deleted data, if the previous thread ended before the data was
+ * erased.
+ */
 const restartMs = 30_000;
 
 /**

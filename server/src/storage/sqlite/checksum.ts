@@ -4,8 +4,8 @@ import { RequestError } from "../../model/errors.ts";
 
 /**
  * Computes a checksum of a row's content and of the names that identify the row. The names are included because a
- * damaged index may lead to an intact row that is not the requested one. They are combined by exclusive or, so that a
- * row can be renamed without reading its content.
+ * damaged index may lead to an intact row that is not the requested one. The checksums of the content and of each name
+ * are combined by exclusive or, so that a row can be renamed without reading its content.
  */
 export function computeChecksum(bytes: Uint8Array, ...names: readonly string[]): number {
   return (crc32(bytes) ^ computeNamesChecksum(names)) >>> 0;

@@ -28,15 +28,15 @@ export interface Connection {
   prepare(sql: string): Statement;
   /**
    * Returns a statement in raw mode, from a cache whose keys are SQL texts. Use this method for SQL texts that depend
-   * on the query: preparing a statement takes about as long as reading the rows of a page from an index.
+   * on the query: preparing a statement takes about as long as reading one page of results from an index.
    */
   prepareRaw(sql: string): Statement;
   /** Defines an SQL function with as many arguments as `implementation` has. */
   defineFunction(name: string, implementation: (...values: unknown[]) => string): void;
   /**
-   * Runs `read` within a limit, and resolves with its result. Its statements end when they exceed the limit, provided
-   * that they call `withinDeadline()` for the rows that they read. Only one call at a time: a connection has one
-   * limit.
+   * Runs `read` within a limit, and resolves with its result. The statements that `read` runs end when they exceed the
+   * limit, provided that their SQL calls `within_deadline()` for the rows that they read. Only one call of this method
+   * may run at a time, because a connection has one limit.
    *
    * @throws RequestError 408 if the time limit has passed, 503 if the query was canceled.
    */

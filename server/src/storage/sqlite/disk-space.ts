@@ -183,8 +183,8 @@ export class DiskSpace {
   }
 
   /**
-   * Deletes the reserve file for a deletion that found no space, until {@link restoreReserve}. Returns whether there
-   * was a reserve file.
+   * Deletes the reserve file for a deletion that found no space. It is created again after {@link restoreReserve} was
+   * called. Returns whether there was a reserve file.
    */
   releaseReserve(): boolean {
     this.#isReserveReleased = true;
@@ -238,8 +238,8 @@ export class DiskSpace {
     }
     // First enlarge the reserve file to half of its maximum, which is what deletions need.
     this.#growReserve(this.#reserveMax / 2);
-    // Shrink it to that half again if the database has many free pages: writing to these pages needs space for the
-    // log.
+    // Shrink the reserve file to that half again if the database has many free pages: to write to these pages, the log
+    // needs free space on the disk.
     this.#reserve.shrink(this.#computeReserveTarget(this.#measure()));
     if (this.#canReopen(this.#measure())) {
       this.#reason = undefined;

@@ -5,7 +5,8 @@ export interface LogState {
   /** Whether there is no log, or nothing in it. */
   readonly isEmpty: boolean;
   /**
-   * Number of pages of commits after the first unreadable page. SQLite ignores these pages, so the commits are lost.
+   * Number of pages, from the first unreadable page on, that belong to commits. SQLite ignores these pages, so the
+   * commits are lost.
    */
   readonly lostPageCount: number;
 }
@@ -15,8 +16,8 @@ const frameHeaderBytes = 24;
 
 /**
  * Reads a write-ahead log as SQLite does for recovery: up to the first page whose checksum, which also covers all pages
- * before it, does not match. Later pages with the salt of the log's header were also written, but SQLite does not read
- * them.
+ * before it, does not match. Later pages with the salt of the log's header also belong to the log, but SQLite does not
+ * read them.
  */
 export function checkLog(databasePath: string): LogState {
   const fileDescriptor = openIfExists(`${databasePath}-wal`);

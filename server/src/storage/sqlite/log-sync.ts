@@ -25,7 +25,7 @@ export class LogSync {
   readonly #delayMs: number;
   readonly #sync: typeof fdatasync;
   #fd: number | undefined;
-  /** Time of the oldest commit that may not be on disk. */
+  /** Time of the oldest commit that is possibly not on disk yet. */
   #dirtySinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isSyncing = false;

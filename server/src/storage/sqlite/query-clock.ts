@@ -5,8 +5,8 @@ import { RequestError } from "../../model/errors.ts";
 export interface QueryLimit {
   readonly durationMs: number;
   /**
-   * Ends the query when any thread sets it to something other than 0: the client disconnected, or the server is
-   * closing.
+   * The query ends when any thread sets this flag to a value other than 0, because the client disconnected or the
+   * server is closing.
    */
   readonly cancelFlag?: Int32Array<SharedArrayBuffer>;
 }

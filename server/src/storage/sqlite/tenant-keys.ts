@@ -104,8 +104,8 @@ export class TenantKeyWriter extends TenantKeys implements RowKeys {
   }
 
   /**
-   * Assigns the qualified key to an id whose plain key belongs to another tenant. References to the id that the
-   * tenant has stored are updated.
+   * Assigns the qualified key to an id whose plain key belongs to another tenant. The references to this id that the
+   * tenant has already stored are updated.
    */
   assignQualifiedKey(kind: KeyKind, tenantId: string, id: string): string {
     const key = createQualifiedKey(id, tenantId);

@@ -15,7 +15,8 @@ import type { ShareToken, TokenCipher } from "../share-token.ts";
 import type { Connection } from "./connection.ts";
 
 /**
- * Name of the file in the data folder that contains one key per line. The first key encrypts; every key can decrypt.
+ * Name of the file in the data folder that contains one encryption key per line. The first key encrypts new tokens;
+ * every key can decrypt tokens.
  */
 export const tokenKeyFileName = "token.key";
 

@@ -54,7 +54,7 @@ class PendingExamples {
   /** The example of the previous part, to find it fast: the parts of an example usually follow each other. */
   #last: PendingExample | undefined;
 
-  /** @throws RequestError 422: the part's name does not name a part of an example. */
+  /** @throws RequestError 422: the part is malformed, has an unknown name, or was sent twice. */
   add({ fault, ...part }: Part): void {
     const { name } = part;
     const createLabel = (): string => `part ${JSON.stringify(name.slice(0, 120))}`;

@@ -94,7 +94,7 @@ export class SchemaChecks {
       : {};
   }
 
-  /** Returns the errors that a check has found; if it was not done yet, adds it to the missing checks. */
+  /** Returns the errors that a check has found. If the check was not done yet, adds it to the missing checks. */
   #findResult(
     { inputsSchema, outputsSchema }: Schemas,
     examples: readonly SchemaInput[],
@@ -124,9 +124,9 @@ const hasAnySchema = ({ inputsSchema, outputsSchema }: Schemas): boolean =>
   inputsSchema !== null || outputsSchema !== null;
 
 /**
- * Collects what a check reads of the examples, to send it to another thread.
+ * Collects the members of the examples that a check reads, to send them to another thread.
  *
- * @throws RequestError 413: they are too large to check in one write.
+ * @throws RequestError 413: the examples are too large to check in one write.
  */
 function collectExamples(examples: Iterable<SchemaInput>): SchemaInput[] {
   const collected: SchemaInput[] = [];

@@ -129,7 +129,7 @@ const schemaLimits = [
 /**
  * Checks a schema against {@link schemaLimits} before it is compiled.
  *
- * @throws RequestError 422: it exceeds one of them.
+ * @throws RequestError 422: the schema exceeds one of the limits.
  */
 function assertWithinLimits(schema: JsonObject, name: string): void {
   const counts = schemaLimits.map(() => 0);
@@ -179,7 +179,7 @@ function compileSchema(schema: JsonObject): ValidateFunction {
 
 /**
  * Creates an Ajv instance for the version of JSON Schema that the `$schema` member of a schema names, or for version
- * 2020-12 if it is absent or names an unknown version.
+ * 2020-12 if that member is absent or names an unknown version.
  */
 function createAjv(schemaVersion: unknown): Ajv {
   const name = typeof schemaVersion === "string" ? schemaVersion : "";

@@ -4,8 +4,8 @@ const context = createContext({ work: undefined as unknown });
 const script = new Script("work()");
 
 /**
- * Runs work that may never end because of the regular expressions in a client's schema. V8 interrupts it after the
- * limit, even inside a regular expression. The interrupted work can't close what it has opened, so it must not open
+ * Runs work that may never end because of the regular expressions in a client's schema. V8 interrupts the work after
+ * the limit, even inside a regular expression. The interrupted work can't close what it has opened, so it must not open
  * files or connections.
  *
  * @throws TimeLimitError if the work took longer than the limit.

@@ -33,7 +33,7 @@ export class SqliteDatasetVersions {
     return parseDatasetRow(row, this.#tokens);
   }
 
-  /** Adds a version, which changes the number of examples by `countChange`. */
+  /** Adds a version, and changes the number of examples of the dataset by `countChange`. */
   addVersion({ id, tenantId }: Dataset, micros: number, countChange: number): void {
     this.#queries.insertVersion.run({ tenant_id: tenantId, dataset_id: id, at_us: micros });
     this.#queries.setVersion.run({ id, micros, countChange });

@@ -11,15 +11,18 @@ const defaultMergeThreshold = 131_072;
 const selectFromBothTables = (select: (table: string) => string): string =>
   `${select("example_places")} UNION ALL ${select("example_places_new")}`;
 
-/** SQL that selects the keys of rows that may have the id in a parameter. The caller must also compare the whole id. */
+/**
+ * SQL that selects the keys of the rows whose id has the same `place` as the id in a parameter. The caller must also
+ * compare the whole id.
+ */
 export const selectKeysOfId = (idParameter: string): string =>
   selectFromBothTables(
     (table) => `SELECT key FROM ${table} WHERE place = ${toPlaceSql(idParameter)}`,
   );
 
 /**
- * SQL that selects the keys of rows that may have one of the ids in a parameter, which is a JSON list. The SQL contains
- * the parameter twice, so an unnumbered parameter must be bound twice.
+ * Like {@link selectKeysOfId}, for several ids. The parameter is a JSON list of ids. The SQL contains the parameter
+ * twice, so an unnumbered parameter must be bound twice.
  */
 export const selectKeysOfIds = (idsParameter: string): string =>
   selectFromBothTables(

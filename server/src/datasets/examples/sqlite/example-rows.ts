@@ -30,7 +30,7 @@ export interface ExampleVersionRow {
 
 /**
  * Does for long writes, whose slices are synchronous, what `ExampleRows` does for other writes, with the same queries.
- * Also assigns the keys of new rows for both.
+ * Also assigns the keys of new rows for both kinds of writes.
  */
 export class SqliteExampleRows {
   readonly #keys: TenantKeyWriter;
@@ -93,7 +93,7 @@ export class SqliteExampleRows {
     return key;
   }
 
-  /** Adds the rows that were inserted since the last call to the index of example ids. */
+  /** Adds to the index of example ids all rows that were inserted since this method was last called. */
   indexNewIds(): void {
     const lastKey = this.#lastKey ?? 0;
     if (lastKey > this.#lastIndexedKey) {
@@ -102,7 +102,7 @@ export class SqliteExampleRows {
     }
   }
 
-  /** Ends rows, which are then not valid in the version of the time `micros` and in later versions. */
+  /** Ends rows: they are not valid any more in the version with the time `micros` and in later versions. */
   endAll(keys: readonly number[], micros: number): void {
     this.#queries.endAll.run({ keys: JSON.stringify(keys), micros });
   }
@@ -143,8 +143,9 @@ export class SqliteExampleRows {
   }
 
   /**
-   * Erases rows, and the attachments that their examples have in a dataset, or in all datasets if none is passed. The
-   * caller must erase all rows of these examples in these datasets, because versions share their attachments.
+   * Erases rows, and all attachments of the examples in these rows. If a dataset is passed, erases only the attachments
+   * in this dataset. The caller must also erase all other rows of these examples there, because the versions of an
+   * example share its attachments.
    */
   erase(rowKeys: readonly number[], datasetId: string | null = null): void {
     const keys = JSON.stringify(rowKeys);

@@ -16,7 +16,7 @@ interface KeyRange {
   readonly last: number;
 }
 
-/** Where a stage begins. */
+/** Where a stage begins. A stage consists of the rows that one write has inserted but not published yet. */
 interface StageStart {
   /** Key of the first row that may be staged. */
   readonly key: number;
@@ -111,7 +111,10 @@ export class ExampleStage {
     }
   }
 
-  /** Makes the rows part of their version. In the same slice the caller must end the rows that they replace. */
+  /**
+   * Makes the rows part of their version. In the same slice the caller must end the rows that the published rows
+   * replace.
+   */
   publish(): void {
     for (const { first, last } of this.#pausedRanges) {
       this.#statements.publish.run([first, last]);

@@ -44,7 +44,7 @@ export class SqliteExampleWriteEngine implements ExampleWriteEngine {
 
   /**
    * Removes the examples from the newest version in one step. A hard deletion then erases the rows of all versions in
-   * slices. After a crash, the client can repeat it to erase what is left.
+   * slices. After a crash, the client can repeat the deletion to erase the remaining rows.
    */
   *#deleteAll(
     tenantId: string,

@@ -40,8 +40,7 @@ interface NewVersion {
 }
 
 /**
- * {@link LargeExampleWrites} as the writer thread calls it: each method returns a {@link LongWrite}, which is performed
- * in slices.
+ * {@link LargeExampleWrites} for the writer thread: each method resolves to a {@link LongWrite}, which runs in slices.
  */
 export type LargeExampleWriteSteps = WithLongWrites<LargeExampleWrites, keyof LargeExampleWrites>;
 
@@ -431,7 +430,7 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
     );
     stage.publish();
     const written = this.#addVersions(datasets, versions, {});
-    // A search ignores the rows that the new ones replace, so their entries in the text index can be removed last.
+    // Searches ignore replaced rows, so the entries of these rows in the text index can be removed last.
     for (const [{ dataset }, keys] of endedKeysByVersion) {
       for (let start = 0; start < keys.length; start += serverLimits.examplesPart) {
         yield;
@@ -498,8 +497,8 @@ export class LargeExampleWriter implements LargeExampleWriteSteps {
 interface CreateContext {
   readonly tenantId: string;
   /**
-   * Returns a function for each part that unpacks its drafts. The parts are unpacked again for each pass over them, so
-   * that not all drafts are in memory at once.
+   * Returns one function for each part of the drafts. The function unpacks the part. Each pass over the drafts unpacks
+   * the parts again, so that not all drafts are in memory at once.
    */
   readonly listDraftParts: () => readonly (() => readonly ExampleDraft[])[];
   /** Omitted if the drafts were already checked. */
@@ -541,7 +540,7 @@ interface ClassifiedDrafts {
   readonly newIds: Set<string>;
 }
 
-/** Runs steps, and then returns the result of `read` instead of theirs. */
+/** Runs steps, and then returns the result of `read` instead of the result of the steps. */
 function* runAndReadResult<Result>(
   steps: WriteSteps<unknown>,
   read: () => Result,
@@ -558,7 +557,9 @@ function splitIntoParts<Item>(items: readonly Item[]): readonly (readonly Item[]
   return parts;
 }
 
-/** Creates the change that adds an example to a split, or takes it out of one; an empty change if nothing changes. */
+/**
+ * Creates the change that adds an example to a split or removes it from the split; an empty change if nothing changes.
+ */
 function toSplitChange(
   id: string,
   example: CurrentExample | undefined,
@@ -593,7 +594,7 @@ function assertOnce(seenIds: Set<string>, id: string): void {
   seenIds.add(id);
 }
 
-/** Computes a digest of the content, which must be the same for drafts with the same id. */
+/** Computes a digest of a draft's content. Drafts with the same id must have the same digest. */
 function computeContentDigest(draft: ExampleDraft): string {
   const { datasetId, sourceRunId, inputs, outputs, metadata } = draft;
   return createHash("sha256")

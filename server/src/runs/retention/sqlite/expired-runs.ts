@@ -75,7 +75,7 @@ export class SqliteExpiredRuns implements ExpiredRuns {
     for (const [threadJson] of parseRows(listThreads.all([projectId]))) {
       const threadId = String(JSON.parse(String(threadJson)));
       const facets = threadKeys.map((key) => createPairFacet(key, threadId));
-      // A very long thread id has no facet. All runs of the project then count as possible runs of the thread.
+      // A very long thread id has no facet. Any run of the project is then treated as a possible run of the thread.
       const candidateFacets = facets.includes(undefined)
         ? null
         : JSON.stringify([anyFacet, ...facets]);

@@ -47,8 +47,8 @@ export class FacetSweeper {
 
   /**
    * Must be called after each step of a sweep, with the last run that the step deleted. The block of that run may
-   * have remaining runs whose facets were deleted, so it gets the wildcard facet until the next step. The next step
-   * may be late, or never come if the retention rule changes.
+   * have remaining runs whose facets were deleted, so it gets the wildcard facet until the next step, which may be
+   * late, or never come if the retention rule changes.
    */
   finishStep(run: Pick<RunRow, "projectId" | "startMicros">, beforeMicros: number): void {
     const block = toBlock(run);

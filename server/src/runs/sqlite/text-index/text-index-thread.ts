@@ -5,7 +5,7 @@ import { serverLimits } from "../../../model/options.ts";
 import { endThread, threadOptions } from "../../../storage/threads.ts";
 import type { TextIndexMethod } from "./text-index-writer.ts";
 
-/** A request that the thread that fills the text index sends: to call a method of the writer thread. */
+/** A request by the thread that fills the text index to call a method of the writer thread. */
 export interface IndexerRequest {
   readonly method: TextIndexMethod;
   readonly argument: number;
@@ -21,8 +21,8 @@ export type IndexerMessage =
 type WriteFunction = (method: TextIndexMethod, value: number) => Promise<unknown>;
 
 /**
- * Starts and ends the thread that fills the text index, and handles its messages, in the main thread. The thread starts
- * some time after the server, so that it does not delay the server's start.
+ * Starts and ends the thread that fills the text index, and handles its messages. This object belongs to the main
+ * thread. The thread starts some time after the server, so that it does not delay the server's start.
  */
 export class TextIndexThread {
   readonly #path: string;

@@ -22,7 +22,7 @@ export const toTextIndexPath = (databasePath: string): string =>
 /** Version of the file's tables. A file of another version is replaced. */
 const textIndexFormat = 1;
 
-/** Creates the index if it is missing or belongs to another database. No connection may have it open. */
+/** Creates the index if it is missing or belongs to another database. It must not be open in any connection. */
 export function prepareTextIndex(databasePath: string): void {
   const path = toTextIndexPath(databasePath);
   const db = openDatabase(databasePath);
@@ -44,7 +44,7 @@ export function prepareTextIndex(databasePath: string): void {
   }
 }
 
-/** Deletes the index. No connection may have it open. */
+/** Deletes the index, which must not be open in any connection. */
 export function removeTextIndex(databasePath: string): void {
   for (const ending of ["", "-wal", "-shm"]) {
     rmSync(toTextIndexPath(databasePath) + ending, { force: true });
@@ -52,8 +52,8 @@ export function removeTextIndex(databasePath: string): void {
 }
 
 /**
- * Whether the index belongs to the database and does not contain newer runs. A database that was restored from a
- * backup has claimed fewer rows than the index contains.
+ * Whether the index belongs to the database and contains no runs that are newer than the database. After a database was
+ * restored from a backup, the index may contain rows above the last row that the database has claimed for it.
  */
 function isOwned(path: string, owner: string, lastClaimedRow: number): boolean {
   if (!existsSync(path)) {

@@ -18,7 +18,7 @@ export interface IndexerWrites {
   deleteChanges(seq: number): Promise<void>;
 }
 
-/** Adds runs to the text index, in steps. */
+/** Adds runs to the text index, in steps. Runs are claimed first: from then on, their changes are recorded. */
 export class TextIndexer {
   readonly #db: Connection;
   readonly #index: Connection;
@@ -101,7 +101,7 @@ export class TextIndexer {
     this.#index.close();
   }
 
-  /** Indexes runs that were changed or deleted after they were claimed. */
+  /** Indexes the changes of claimed runs, including their deletion. Returns whether there were any changes. */
   async #indexChanges(): Promise<boolean> {
     let lastSequence: number | undefined;
     const docs = new Map<number, string | undefined>();

@@ -10,7 +10,7 @@ function listPayloadTexts(json: string): string[] {
   if (json.includes("\\")) {
     texts.push([...decodeEscapedParts(json)].join("\n"));
   }
-  // In queries, an error that is not a string is JSON without whitespace, so that form is indexed, too.
+  // Queries read an error that is not a string as JSON without whitespace, so this form is indexed, too.
   if (/"error"\s*:\s*[[{]/.test(json)) {
     texts.push(json.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/gs, "$1"));
   }
