@@ -62,6 +62,9 @@ export function toListItem(
   return item;
 }
 
+/** The characters and the complete escapes at the beginning of the content of a JSON string. */
+const wholeCharacters = /^(?:[^"\\]|\\(?:u[\da-f]{4}|[^u]))*/i;
+
 /** Returns the beginning of a string, or of the JSON text of any other value; `null` if the value is null. */
 function createPreview(json: Buffer): string | null {
   // A character takes up to six bytes in JSON, when it is escaped.
@@ -72,11 +75,8 @@ function createPreview(json: Buffer): string | null {
   if (!head.startsWith('"')) {
     return head.slice(0, maxPreviewChars);
   }
-  // Remove an escape that was cut off; what remains is then a JSON string again.
-  const inner = head
-    .slice(1, maxPreviewChars)
-    .replace(/\\(?:u[\da-f]{0,3})?$/i, "")
-    .replace(/"$/, "");
+  // An escape that was cut off is left out, and so is the end of the string: what remains is the content of a JSON string.
+  const [inner] = wholeCharacters.exec(head.slice(1, maxPreviewChars)) ?? [""];
   const text = parseJson(`"${inner}"`);
   return typeof text === "string" ? text : inner;
 }

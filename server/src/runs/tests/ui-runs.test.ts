@@ -194,3 +194,29 @@ test("the error of a filter has its position, and the field to suggest values fo
     "pending",
   ]);
 });
+
+test("the preview of a text ends with a whole character, wherever its JSON is cut", async () => {
+  const server = await runServer();
+  // A backslash and a quote take two bytes of JSON each; the limit of a preview falls in, before or after one of them.
+  const errors = [0, 1, 2, 3].map((shift) => `${"x".repeat(390 + shift)}${'\\"\u0001'.repeat(20)}`);
+  const post = errors.map((error, index) =>
+    wireRun({ micros: startMicros + index, name: `cut ${index}`, session_name: "cut", error }),
+  );
+  expect((await call(server, "POST /runs/batch", { body: { post } })).status).toBe(202);
+  const { json } = await call(server, "GET /sessions?name=cut");
+  const page = await search(server, {
+    session: [textOf(json[0]?.["id"])],
+    order: "asc",
+    select: ["error"],
+  });
+  const previews = (page["runs"] as unknown as readonly { error: string }[]).map(
+    ({ error }) => error,
+  );
+  expect(previews.map((preview, index) => errors[index]?.startsWith(preview))).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect(previews.every((preview) => preview.length > 390)).toBe(true);
+});
