@@ -28,6 +28,7 @@ export class RecordingOnly implements TracingClient {
       batchLimit: 100,
       firstDelayMs: 250,
       aggregationDelayMs: 50,
+      maxDelayMs: 1_000,
       maxTapesInFlight: 16,
       filters: new PayloadFilters(noFilters, () => undefined),
       attachments: { attachmentBytes: 32 * tapeBytes, dangerouslyAllowFilesystem: false },

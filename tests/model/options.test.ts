@@ -12,6 +12,7 @@ describe("defaults", () => {
       batchLimit: 100,
       firstDelayMs: 250,
       aggregationDelayMs: 50,
+      maxDelayMs: 1_000,
       attempts: 6,
       endpoint: "http://localhost:1984",
       projectName: "default",

@@ -35,6 +35,7 @@ const limits = {
   batchLimit: 100,
   firstDelayMs: 250,
   aggregationDelayMs: 50,
+  maxDelayMs: 1_000,
   maxTapesInFlight: 2,
   overflow: "drop-newest",
 } as const;

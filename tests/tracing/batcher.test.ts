@@ -36,6 +36,50 @@ describe("when a tape is closed", () => {
     expect(inFlight).toHaveLength(2);
   });
 
+  test("in continuous traffic the wait doubles with each tape up to maxDelayMs, and starts again after a quiet period", async () => {
+    const { record, inFlight, deliver } = createTestBatcher({
+      firstDelayMs: 250,
+      aggregationDelayMs: 50,
+      maxDelayMs: 300,
+      batchLimit: 1_000,
+    });
+    const waits: number[] = [];
+    const measureWait = async (): Promise<void> => {
+      record();
+      vi.advanceTimersByTime(0);
+      const start = performance.now();
+      while (inFlight.length === 0) {
+        vi.advanceTimersByTime(1);
+      }
+      waits.push(performance.now() - start);
+      await deliver();
+    };
+    for (let i = 0; i < 7; i++) {
+      await measureWait();
+    }
+    vi.advanceTimersByTime(251);
+    await measureWait();
+    await measureWait();
+    expect(waits).toEqual([250, 50, 100, 200, 300, 300, 300, 250, 50]);
+  });
+
+  test("an aggregationDelayMs above maxDelayMs stays the wait", async () => {
+    const { record, inFlight, deliver } = createTestBatcher({
+      aggregationDelayMs: 80,
+      maxDelayMs: 10,
+    });
+    record();
+    vi.advanceTimersByTime(250);
+    for (const _tape of ["second", "third"]) {
+      await deliver();
+      record();
+      vi.advanceTimersByTime(79);
+      expect(inFlight).toHaveLength(0);
+      vi.advanceTimersByTime(1);
+      expect(inFlight).toHaveLength(1);
+    }
+  });
+
   test("batchLimit records are sent at the next turn of the event loop, a burst of one tick together", () => {
     const { record, inFlight } = createTestBatcher({ batchLimit: 10, tapeBytes: 65_536 });
     for (let i = 0; i < 30; i++) {

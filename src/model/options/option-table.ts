@@ -35,6 +35,7 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions, Connect
   readonly batchLimit: number;
   readonly firstDelayMs: number;
   readonly aggregationDelayMs: number;
+  readonly maxDelayMs: number;
   readonly attempts: number;
   readonly retryAfterLimitMs: number;
   readonly tapeBytes: number;
@@ -144,7 +145,15 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 60_000,
     env: toMillraceVariables("AGGREGATION_DELAY_MS"),
-    doc: "During continuous traffic: longest time in milliseconds to wait for further records. Later records do not extend it.",
+    doc: "During continuous traffic: milliseconds to wait for further records at first. The wait doubles with each request, up to maxDelayMs. Later records do not extend it.",
+  },
+  maxDelayMs: {
+    kind: "number",
+    fallback: 1_000,
+    min: 0,
+    max: 60_000,
+    env: toMillraceVariables("MAX_DELAY_MS"),
+    doc: "During continuous traffic: longest time in milliseconds to wait for further records, if fewer than batchLimit are queued. A flush, and the end of the process, do not wait.",
   },
   attempts: {
     kind: "number",

@@ -28,7 +28,9 @@ const localUncountedLosses = uncountedLosses;
  *
  * A tape is cut when it is full, when its first record has waited long enough, or at the next turn of the event loop
  * when it holds `batchLimit` records and nothing is in flight. The first record waits `firstDelayMs` if no tape is in
- * flight and none was cut recently, and otherwise `aggregationDelayMs`. Later records do not extend this time. While as
+ * flight and none was cut recently. In continuous traffic it waits `aggregationDelayMs` on the first tape, and twice as
+ * long on each next one, up to `maxDelayMs`: to send a tape costs a few hundred microseconds of both threads, which at
+ * a low rate is more than its records cost. Later records do not extend the time. While as
  * many tapes as allowed are in flight, the open tape continues to fill, so that the tapes that wait are full.
  *
  * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError. So
@@ -54,9 +56,12 @@ export class Batcher {
   #isEncoding = false;
   #isRefusing = false;
   #lastCutAt = Number.NEGATIVE_INFINITY;
+  /** Milliseconds that the first record of the next tape waits while there is traffic. */
+  #trafficDelayMs: number;
 
   constructor(options: BatcherOptions) {
     this.#options = options;
+    this.#trafficDelayMs = options.aggregationDelayMs;
     this.#tapePool = new TapePool(options.tapeBytes, options.maxTapesInFlight + 2);
     this.#queue = new TapeQueue({
       ...options,
@@ -381,16 +386,27 @@ export class Batcher {
 
   /** Runs in the turn after a record was added or a tape was cut: sends the tapes that are due, or sets the timer. */
   #onTurn(): void {
-    const { batchLimit, firstDelayMs, aggregationDelayMs, ledger } = this.#options;
+    const { batchLimit, ledger } = this.#options;
     const records = this.#openTape?.records ?? 0;
     if (records >= batchLimit && this.#queue.isIdle) {
       this.#cutTimer.setDue();
     } else if (records > 0 && !this.#cutTimer.isSet) {
-      const isQuiet = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
-      this.#cutTimer.setAfter(isQuiet ? firstDelayMs : aggregationDelayMs);
+      this.#cutTimer.setAfter(this.#chooseDelayMs());
     }
     this.#sendDueTapes();
     ledger.countUncountedLosses();
+  }
+
+  /** The delay of the open tape, whose first record was just added. */
+  #chooseDelayMs(): number {
+    const { firstDelayMs, aggregationDelayMs, maxDelayMs } = this.#options;
+    if (this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs) {
+      this.#trafficDelayMs = aggregationDelayMs;
+      return firstDelayMs;
+    }
+    const delayMs = this.#trafficDelayMs;
+    this.#trafficDelayMs = Math.max(aggregationDelayMs, Math.min(2 * delayMs, maxDelayMs));
+    return delayMs;
   }
 
   /**
@@ -454,6 +470,7 @@ export interface BatcherOptions {
   readonly batchLimit: number;
   readonly firstDelayMs: number;
   readonly aggregationDelayMs: number;
+  readonly maxDelayMs: number;
   /** Maximum number of tapes (buffers of records) in flight: sent, but without a known outcome. */
   readonly maxTapesInFlight: number;
   readonly filters: PayloadFilters;
