@@ -17,6 +17,8 @@ const isolated = ["tests/integration/unknown-options.test.ts"];
 const browser = ["web/tests/{e2e/**/*,build}.test.ts"];
 /** Faults, kills, hostile load and full disks: minutes of them, and most wait. */
 const chaos = ["{tests,server/tests,cli/tests}/chaos/**/*.test.ts", "tests/lifecycle/**/*.test.ts"];
+/** Of these, files that measure how long a thread waits, to which a test beside them on the other core would add. */
+const alone = ["server/tests/chaos/large-values.test.ts"];
 /** Packages as they are published, the command, and the clients and libraries of others. */
 const consumer = ["tests/{consumer,interop,examples}/**/*.test.ts", "cli/tests/*.test.ts"];
 
@@ -121,7 +123,9 @@ export default defineConfig({
         include: ["server/{tests,src/**/tests}/*.test.ts"],
         globalSetup: sharedServer,
       }),
-      project("chaos", { include: chaos }),
+      project("chaos", { include: chaos, exclude: [...configDefaults.exclude, ...alone] }),
+      // After all others.
+      project("alone", { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 } }),
       project("browser", { include: browser }),
       project("consumer", {
         include: consumer,

@@ -29,7 +29,8 @@ const members = [
   ["metadata", rowField.metadata],
   ["split", rowField.split],
   ["source_run_id", rowField.sourceRunId],
-  // This entry must be the last one: the creation time is not part of the content from which the id is computed.
+  // Must be the last entry. The id of a row without a key is computed from the JSON before it, so that two rows which
+  // differ only in their creation time have the same id.
   ["created_at", rowField.createdAt],
 ] as const;
 const encodedNames = new Map(

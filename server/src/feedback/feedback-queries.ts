@@ -27,6 +27,7 @@ export interface FeedbackTable extends JudgementColumns {
   readonly source_metadata_json: string | null;
   readonly created_us: number;
   readonly modified_us: number;
+  /** Digest of the submitted feedback, by which a repeated submission is recognized. */
   readonly digest: string;
 }
 

@@ -22,6 +22,7 @@ export interface UploadProgress {
   readonly rejected: number;
   /** Bytes, before compression, of the bodies of requests whose responses arrived. */
   readonly bytes: number;
+  /** Seconds since the upload began. */
   readonly seconds: number;
   /**
    * The first row of this upload: the row after those that a checkpoint lists as done, or 1 without

@@ -84,7 +84,7 @@ export abstract class TapeCursor {
     return length;
   }
 
-  /** Makes the record that {@link closeRecord} completed, of `length` bytes, part of the tape. */
+  /** Adds the record, whose `length` in bytes {@link closeRecord} returned, to the tape. */
   commitRecord(length: number): void {
     const tape = this.#tape;
     const isPost = this.bytes[this.#recordStart + headOffset.operation] === operationCode.post;

@@ -114,6 +114,7 @@ export class TapeBatch implements Batch {
     return run === undefined ? this : this.withRuns([{ ...run, attachments }]);
   }
 
+  /** Replaces each attachment by a marker, which says in the run that the attachment was left out. */
   replaceAttachments(): TapeBatch {
     if (this.runs.every(({ attachments }) => attachments?.every(isLeftOut) !== false)) {
       return this;

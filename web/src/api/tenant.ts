@@ -6,7 +6,7 @@ import { getJson } from "./http.ts";
 
 const settingsPath = toEndpointPath("/settings");
 
-/** The tenant whose data the UI shows. */
+/** The settings of the tenant whose data the UI shows. */
 export interface TenantSettings {
   readonly id: string;
   readonly displayName: string;

@@ -41,8 +41,8 @@ export interface ExampleTables {
 }
 
 /**
- * Whether the row `e` has this id. In SQLite, the server finds rows with an index of its own that contains only a part
- * of each id, so the condition compares the whole id, too.
+ * Whether the row `e` has this id. For SQLite, the server maintains an index that contains only a part of each id. It
+ * may find rows with other ids, too, so the condition also compares the whole id.
  */
 const hasId = (id: Expression<string>): Expression<boolean> =>
   perEngine<boolean>({

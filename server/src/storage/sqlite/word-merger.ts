@@ -5,8 +5,8 @@ import type { Connection } from "./connection.ts";
 const pagesPerStep = 64;
 
 /**
- * Removes the words of deleted examples from the full-text index. Deleting a row of the index only marks it as
- * deleted; its words stay in the database file until the segments of the index are merged.
+ * Merges the segments of the full-text index of examples. Deleting a row of the index only marks it as deleted; its
+ * words stay in the database file until the segments that contain them are merged.
  */
 export class WordMerger {
   readonly #merge;

@@ -48,7 +48,7 @@ export const TrendCharts = ({ trend }: { readonly trend: FeedbackTrend }) => {
       )}
       {!trend.isComplete && (
         <p className="form-about">
-          Based only on the latest 20,000 feedback entries of all projects.
+          Incomplete: only the latest 20,000 feedback entries of all projects were read.
         </p>
       )}
     </div>

@@ -534,7 +534,7 @@ interface ClassifiedDrafts {
   readonly datasets: ReadonlyMap<string, Dataset>;
   /** Times of the identical examples that already exist, by example id. */
   readonly existingTimes: Readonly<Record<string, ExampleTimes>>;
-  /** The latest time that new examples request for their version, by dataset id. */
+  /** For each dataset id, the latest creation time of its new examples: the version that adds them is not older. */
   readonly requestedMicros: ReadonlyMap<string, number>;
   /** The ids of the new examples whose ids the client has chosen; ids that the server generated are left out. */
   readonly newIds: Set<string>;
