@@ -18,7 +18,7 @@ const browser = ["web/tests/{e2e/**/*,build}.test.ts"];
 /** Faults, kills, hostile load and full disks: minutes of them, and most wait. */
 const chaos = ["{tests,server/tests,cli/tests}/chaos/**/*.test.ts", "tests/lifecycle/**/*.test.ts"];
 /** Of these, files that measure how long a thread waits, to which a test beside them on the other core would add. */
-const alone = ["server/tests/chaos/large-values.test.ts"];
+const alone = ["server/tests/chaos/{blocked-thread,hostile-queries,large-values}.test.ts"];
 /** Packages as they are published, the command, and the clients and libraries of others. */
 const consumer = ["tests/{consumer,interop,examples}/**/*.test.ts", "cli/tests/*.test.ts"];
 
