@@ -17,8 +17,10 @@ const isolated = ["tests/integration/unknown-options.test.ts"];
 const browser = ["web/tests/{e2e/**/*,build}.test.ts"];
 /** Faults, kills, hostile load and full disks: minutes of them, and most wait. */
 const chaos = ["{tests,server/tests,cli/tests}/chaos/**/*.test.ts", "tests/lifecycle/**/*.test.ts"];
-/** Of these, files that measure how long a thread waits, to which a test beside them on the other core would add. */
-const alone = ["server/tests/chaos/{blocked-thread,hostile-queries,large-values}.test.ts"];
+/** Those of them that measure how long a thread waits. They run alone, because a test beside them would make it wait longer. */
+const alone = [
+  "server/tests/chaos/{blocked-thread,hostile-queries,hostile-writes,large-values,schema-isolation}.test.ts",
+];
 /** Packages as they are published, the command, and the clients and libraries of others. */
 const consumer = ["tests/{consumer,interop,examples}/**/*.test.ts", "cli/tests/*.test.ts"];
 
@@ -124,7 +126,7 @@ export default defineConfig({
         globalSetup: sharedServer,
       }),
       project("chaos", { include: chaos, exclude: [...configDefaults.exclude, ...alone] }),
-      // After all others.
+      // One file at a time, after the other projects.
       project("alone", { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 } }),
       project("browser", { include: browser }),
       project("consumer", {

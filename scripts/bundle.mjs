@@ -1,11 +1,11 @@
 // Bundles the SDK: its entries, which share chunks so that an error has one class whichever entry it comes from, and each
-// of its threads into one file. Opening two hundred small files was two thirds of what an import of the SDK cost, and of
-// what a thread cost to start; and a consumer installs none of the bundled packages.
+// of its threads into one file. Opening two hundred small files was two thirds of the time that an import of the SDK took; and
+// a consumer installs none of the bundled packages.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
 import { createNotices } from "./third-party-notices.mjs";
+import { writeBundle } from "./write-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { dependencies, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -43,28 +43,23 @@ export const bundleSdk = async () => {
 export const bundleThread = (source, file, notices) =>
   bundle(source, { file, codeSplitting: false }, notices);
 
-// Nothing is minified: it would save a sixteenth of the time of an import at most, and a stack trace then needs a source map.
-const bundle = async (input, output, notices) => {
-  const bundled = await rolldown({
-    input,
-    platform: "node",
-    external: Object.keys(dependencies).map((name) => new RegExp(`^${name}(/|$)`)),
-    resolve: { alias: { undici$: join(root, "scripts/undici-parts.mjs") } },
-    plugins: [builtinModules],
-    logLevel: "warn",
-  });
-  const { output: files } = await bundled.write(output);
-  await bundled.close();
-  for (const file of files) {
-    for (const path of file.type === "chunk" ? Object.keys(file.modules) : []) {
-      notices?.addModule(path);
-    }
-  }
-};
+// Nothing is minified: that saved no measurable time, and a stack trace would then need a source map.
+const bundle = (input, output, notices) =>
+  writeBundle(
+    {
+      input,
+      external: Object.keys(dependencies).map((name) => new RegExp(`^${name}(/|$)`)),
+      resolve: { alias: { undici$: join(root, "scripts/undici-parts.mjs") } },
+      plugins: [builtinModules],
+    },
+    output,
+    notices,
+  );
 
 /**
- * Lets bundled CommonJS code get Node's modules, the only ones that it requires, from the process. The bundler's way needs
- * the address of the running file, which is unknown where a program's bundler makes one CommonJS file of all.
+ * Lets bundled CommonJS code get Node's modules, the only ones that it requires, from the process. The bundler's own
+ * helper calls `createRequire(import.meta.url)`, which throws when a user's bundler makes one CommonJS file of a program,
+ * because `import.meta.url` is undefined there.
  */
 const builtinModules = {
   name: "builtin-modules",

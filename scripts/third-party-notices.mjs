@@ -4,7 +4,7 @@ import { join, sep } from "node:path";
 
 const require = createRequire(import.meta.url);
 
-/** Collects the licences of the packages whose code is in the server's files, as these licences demand. */
+/** Collects the licences of the packages whose code is in the files of a published package, as these licences demand. */
 export const createNotices = () => {
   const texts = new Map();
   return {

@@ -1,6 +1,6 @@
 // Makes the JavaScript that a clone runs: SDK, server and command, whose threads can't load TypeScript on the oldest Node
 // that we support. Checks no types and writes none, and skips what is newer than its source, so that a start or a test run
-// waits about a second. `npm run build` makes what is published.
+// waits a second or two. `npm run build` makes what is published.
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// What stands for undici in the SDK's bundles: the parts that the SDK uses. The package is CommonJS, of which a bundler
-// removes nothing, and its other parts (fetch, WebSocket, caches, mocks) take a thread longer to load than these.
+// Replaces undici in the SDK's bundles by the parts that the SDK uses. A bundler can't remove unused parts of undici,
+// because it is CommonJS, and they (fetch, WebSocket, caches, mocks) would be most of what a starting thread loads of it.
 import request from "undici/lib/api/api-request.js";
 import AgentPart from "undici/lib/dispatcher/agent.js";
 import PoolPart from "undici/lib/dispatcher/pool.js";

@@ -5,8 +5,8 @@ import { cpSync, readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
 import { createNotices } from "../scripts/third-party-notices.mjs";
+import { writeBundle } from "../scripts/write-bundle.mjs";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -35,25 +35,20 @@ const bundle = async (name, { isPublished, notices }) => {
   const external = Object.keys(dependencies).filter(
     (dependency) => dependency !== "millrace" || name === "index.ts",
   );
-  const bundled = await rolldown({
-    input: join(folder, "src", name),
-    platform: "node",
-    external: external.map((dependency) => new RegExp(`^${dependency}(/|$)`)),
-    logLevel: "warn",
-  });
-  const { output } = await bundled.write({
-    file: join(folder, "dist", name.replace(/\.ts$/, ".js")),
-    codeSplitting: false,
-    sourcemap: isPublished,
-    // Every start parses the whole bundle. Names are kept for readable stack traces.
-    minify: isPublished && { compress: true, codegen: true, mangle: false },
-  });
-  await bundled.close();
-  for (const file of output) {
-    for (const path of file.type === "chunk" ? Object.keys(file.modules) : []) {
-      notices.addModule(path);
-    }
-  }
+  await writeBundle(
+    {
+      input: join(folder, "src", name),
+      external: external.map((dependency) => new RegExp(`^${dependency}(/|$)`)),
+    },
+    {
+      file: join(folder, "dist", name.replace(/\.ts$/, ".js")),
+      codeSplitting: false,
+      sourcemap: isPublished,
+      // Every start parses the whole bundle. Names are kept for readable stack traces.
+      minify: isPublished && { compress: true, codegen: true, mangle: false },
+    },
+    notices,
+  );
 };
 
 /** Copies the files that `/docs` serves. */

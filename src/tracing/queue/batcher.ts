@@ -29,8 +29,8 @@ const localUncountedLosses = uncountedLosses;
  * A tape is cut when it is full, when its first record has waited long enough, or at the next turn of the event loop
  * when it holds `batchLimit` records and nothing is in flight. The first record waits `firstDelayMs` if no tape is in
  * flight and none was cut recently. In continuous traffic it waits `aggregationDelayMs` on the first tape, and twice as
- * long on each next one, up to `maxDelayMs`: to send a tape costs a few hundred microseconds of both threads, which at
- * a low rate is more than its records cost. Later records do not extend the time. While as
+ * long on each next one, up to `maxDelayMs`: sending a tape takes more than a millisecond of CPU time, which at a low
+ * rate is more than its records take. Later records do not extend the time. While as
  * many tapes as allowed are in flight, the open tape continues to fill, so that the tapes that wait are full.
  *
  * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError. So

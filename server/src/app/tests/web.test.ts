@@ -91,7 +91,7 @@ describe("a browser", () => {
     expect({ status: again.statusCode, body: again.body }).toEqual({ status: 304, body: "" });
   });
 
-  test("is told how long to store files of the UI and 404 responses, and gets the headers of every response", async () => {
+  test("gets a Cache-Control header with each file of the UI and each 404, and the headers of every response", async () => {
     const etag = String((await get("/", html)).headers["etag"]);
     const responses = [
       [{ url: "/" }, 200, "no-cache"],
