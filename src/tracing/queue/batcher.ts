@@ -30,8 +30,8 @@ const localUncountedLosses = uncountedLosses;
  * when it holds `batchLimit` records and nothing is in flight. The first record waits `firstDelayMs` if no tape is in
  * flight and none was cut recently. In continuous traffic it waits `aggregationDelayMs` on the first tape, and twice as
  * long on each next one, up to `maxDelayMs`: sending a tape takes more than a millisecond of CPU time, which at a low
- * rate is more than its records take. Later records do not extend the time. While as
- * many tapes as allowed are in flight, the open tape continues to fill, so that the tapes that wait are full.
+ * rate is more than its records take. Later records do not extend the time. While as many tapes as allowed are in
+ * flight, the open tape continues to fill, so that the tapes that wait are full.
  *
  * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError. So
  * a step that changes the state first makes its calls and creates its objects, which can fail, and then only assigns
@@ -391,14 +391,14 @@ export class Batcher {
     if (records >= batchLimit && this.#queue.isIdle) {
       this.#cutTimer.setDue();
     } else if (records > 0 && !this.#cutTimer.isSet) {
-      this.#cutTimer.setAfter(this.#chooseDelayMs());
+      this.#cutTimer.setAfter(this.#takeDelayMs());
     }
     this.#sendDueTapes();
     ledger.countUncountedLosses();
   }
 
-  /** The delay of the open tape, whose first record was just added. */
-  #chooseDelayMs(): number {
+  /** Returns how long the first record of the open tape waits, and determines the wait on the tape after it. */
+  #takeDelayMs(): number {
     const { firstDelayMs, aggregationDelayMs, maxDelayMs } = this.#options;
     if (this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs) {
       this.#trafficDelayMs = aggregationDelayMs;
