@@ -55,18 +55,25 @@ export function createUuid7Generator({ now, random }: Uuid7Sources): Uuid7Genera
   let lastTimeMs = -1;
   let counter = 0;
 
+  const writeHexPair = (offset: number, byte: number): void => {
+    idView.setUint16(offset, hexPairs[byte] ?? 0, true);
+  };
+
   const startMillisecond = (nextTimeMs: number): void => {
-    const hex = nextTimeMs.toString(16).padStart(12, "0");
-    idBytes.write(hex.slice(0, 8), 0, "latin1");
-    idBytes.write(hex.slice(8), 9, "latin1");
+    // Byte by byte: `toString(16)` of a number above 2^31 takes several microseconds, and at low rates each id starts a
+    // millisecond.
+    const high = Math.floor(nextTimeMs / 65_536);
+    const low = nextTimeMs % 65_536;
+    writeHexPair(0, high >>> 24);
+    writeHexPair(2, (high >>> 16) & 0xff);
+    writeHexPair(4, (high >>> 8) & 0xff);
+    writeHexPair(6, high & 0xff);
+    writeHexPair(9, low >>> 8);
+    writeHexPair(11, low & 0xff);
     // The top bit stays clear, so that at least eight million steps are possible before the counter overflows.
     counter = pool.readUInt32LE(usedPoolBytes) >>> 1;
     usedPoolBytes += 4;
     lastTimeMs = nextTimeMs;
-  };
-
-  const writeHexPair = (offset: number, byte: number): void => {
-    idView.setUint16(offset, hexPairs[byte] ?? 0, true);
   };
 
   const create = (timeMs = now()): string => {

@@ -140,16 +140,25 @@ function createStore(run: RunTree, outerStore: unknown): unknown {
   }
 }
 
-/** Returns the shared storage, whichever library created it. If there is none, `defaultStorage` becomes shared. */
+/**
+ * Returns the shared storage, whichever library created it. If there is none, `defaultStorage` becomes shared. Libraries
+ * never replace it, so it is looked up once: the look-up is slow if it is not done often.
+ */
 function findSharedStorage(): AsyncLocalStorage<unknown> {
+  sharedStorage ??= lookUpSharedStorage();
+  return sharedStorage ?? defaultStorage;
+}
+
+let sharedStorage: AsyncLocalStorage<unknown> | undefined;
+
+/** Returns `undefined` if something else has the key of the shared storage. */
+function lookUpSharedStorage(): AsyncLocalStorage<unknown> | undefined {
   const storage: unknown = Reflect.get(globalThis, sharedStorageKey);
-  if (isStorage(storage)) {
-    return storage;
-  }
   if (storage === undefined) {
     Reflect.set(globalThis, sharedStorageKey, defaultStorage);
+    return defaultStorage;
   }
-  return defaultStorage;
+  return isStorage(storage) ? storage : undefined;
 }
 
 const defaultStorage = new AsyncLocalStorage<unknown>();
