@@ -90,6 +90,53 @@ describe("when a tape is closed", () => {
     expect(inFlight.map(({ records }) => records)).toEqual([30]);
   });
 
+  test("in traffic, batchLimit records wait for further ones until the delay is over", async () => {
+    const { record, inFlight, deliver } = createTestBatcher({
+      batchLimit: 10,
+      tapeBytes: 65_536,
+      aggregationDelayMs: 50,
+    });
+    for (let i = 0; i < 10; i++) {
+      record();
+    }
+    vi.advanceTimersByTime(0);
+    expect(inFlight).toHaveLength(1);
+    await deliver();
+    for (let i = 0; i < 20; i++) {
+      record();
+    }
+    vi.advanceTimersByTime(49);
+    expect(inFlight).toHaveLength(0);
+    vi.advanceTimersByTime(1);
+    expect(inFlight.map(({ records }) => records)).toEqual([20]);
+    await deliver();
+    vi.advanceTimersByTime(1_000);
+    for (let i = 0; i < 10; i++) {
+      record();
+    }
+    vi.advanceTimersByTime(0);
+    expect(inFlight.map(({ records }) => records)).toEqual([10]);
+  });
+
+  test("in traffic, batchLimit records are sent early if the queue is half full", async () => {
+    const { record, inFlight, deliver } = createTestBatcher({
+      batchLimit: 10,
+      tapeBytes: 65_536,
+      maxQueueRecords: 40,
+    });
+    record();
+    vi.advanceTimersByTime(250);
+    await deliver();
+    for (let i = 0; i < 19; i++) {
+      record();
+    }
+    vi.advanceTimersByTime(0);
+    expect(inFlight).toHaveLength(0);
+    record();
+    vi.advanceTimersByTime(0);
+    expect(inFlight.map(({ records }) => records)).toEqual([20]);
+  });
+
   test("a full tape is sent in the next turn of the event loop, and the rest waits", () => {
     const { record, inFlight } = createTestBatcher({ tapeBytes: 4_096 });
     for (let i = 0; i < 5; i++) {

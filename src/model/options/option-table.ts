@@ -129,7 +129,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 1,
     max: 1_000_000,
     env: toMillraceVariables("BATCH_LIMIT"),
-    doc: "Number of queued records that are sent immediately if nothing is being sent. The server determines how many a request contains.",
+    doc: "Number of queued records that are sent immediately after a quiet period, without waiting for firstDelayMs. The server determines how many a request contains.",
   },
   firstDelayMs: {
     kind: "number",
@@ -153,7 +153,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 60_000,
     env: toMillraceVariables("MAX_DELAY_MS"),
-    doc: "During continuous traffic: longest time in milliseconds to wait for further records, if fewer than batchLimit are queued. A flush, and the end of the process, do not wait.",
+    doc: "During continuous traffic: longest time in milliseconds to wait for further records, of which a full tape is sent sooner. A flush, and the end of the process, do not wait.",
   },
   attempts: {
     kind: "number",

@@ -26,12 +26,12 @@ const localUncountedLosses = uncountedLosses;
  * records: it waits until it can be sent. At most `maxTapesInFlight` tapes are in flight, which means sent but without
  * a known outcome.
  *
- * A tape is cut when it is full, when its first record has waited long enough, or at the next turn of the event loop
- * when it holds `batchLimit` records and nothing is in flight. The first record waits `firstDelayMs` if no tape is in
- * flight and none was cut recently. In continuous traffic it waits `aggregationDelayMs` on the first tape, and twice as
- * long on each next one, up to `maxDelayMs`: sending a tape takes more than a millisecond of CPU time, which at a low
- * rate is more than its records take. Later records do not extend the time. While as many tapes as allowed are in
- * flight, the open tape continues to fill, so that the tapes that wait are full.
+ * A tape is cut when it is full, or when its first record has waited long enough. If no tape is in flight and none was
+ * cut recently, the first record waits `firstDelayMs`, or until the next turn of the event loop in which the tape holds
+ * `batchLimit` records. In continuous traffic it waits `aggregationDelayMs` on the first tape, and twice as long on each
+ * next one, up to `maxDelayMs`: sending a tape takes more than a millisecond of CPU time, which at a low rate is more
+ * than its records take. Later records do not extend the time. While as many tapes as allowed are in flight, the open
+ * tape continues to fill, so that the tapes that wait are full.
  *
  * A program may record when its call stack is exhausted, and then any function call in here can throw a RangeError. So
  * a step that changes the state first makes its calls and creates its objects, which can fail, and then only assigns
@@ -58,6 +58,8 @@ export class Batcher {
   #lastCutAt = Number.NEGATIVE_INFINITY;
   /** Milliseconds that the first record of the next tape waits while there is traffic. */
   #trafficDelayMs: number;
+  /** Whether the open tape is the first one after a quiet period. It is sent early if it holds `batchLimit` records. */
+  #isFirstTape = true;
 
   constructor(options: BatcherOptions) {
     this.#options = options;
@@ -375,32 +377,45 @@ export class Batcher {
 
   /**
    * Called before a record is added to the open tape. Requests a turn of the event loop if the timer is not set, or
-   * if the record completes a batch and the queue is idle.
+   * if the record completes a batch that is to be sent early.
    */
   #schedule(): void {
-    const records = (this.#openTape?.records ?? 0) + 1;
-    if (!this.#cutTimer.isSet || (records >= this.#options.batchLimit && this.#queue.isIdle)) {
+    if (!this.#cutTimer.isSet || this.#shouldSendEarly(1)) {
       this.#cutTimer.requestTurn();
     }
   }
 
+  /**
+   * Whether the open tape, with `addedRecords` more, is sent before its delay is over. Also in traffic it is, if the
+   * queue is half full, so that callers do not wait for capacity longer than necessary.
+   */
+  #shouldSendEarly(addedRecords: number): boolean {
+    const { batchLimit, maxQueueRecords } = this.#options;
+    return (
+      (this.#openTape?.records ?? 0) + addedRecords >= batchLimit &&
+      this.#queue.isIdle &&
+      (this.#isFirstTape || 2 * (this.#pendingRecords + addedRecords) >= maxQueueRecords)
+    );
+  }
+
   /** Runs in the turn after a record was added or a tape was cut: sends the tapes that are due, or sets the timer. */
   #onTurn(): void {
-    const { batchLimit, ledger } = this.#options;
     const records = this.#openTape?.records ?? 0;
-    if (records >= batchLimit && this.#queue.isIdle) {
+    const delayMs = records > 0 && !this.#cutTimer.isSet ? this.#takeDelayMs() : undefined;
+    if (this.#shouldSendEarly(0)) {
       this.#cutTimer.setDue();
-    } else if (records > 0 && !this.#cutTimer.isSet) {
-      this.#cutTimer.setAfter(this.#takeDelayMs());
+    } else if (delayMs !== undefined) {
+      this.#cutTimer.setAfter(delayMs);
     }
     this.#sendDueTapes();
-    ledger.countUncountedLosses();
+    this.#options.ledger.countUncountedLosses();
   }
 
   /** Returns how long the first record of the open tape waits, and determines the wait on the tape after it. */
   #takeDelayMs(): number {
     const { firstDelayMs, aggregationDelayMs, maxDelayMs } = this.#options;
-    if (this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs) {
+    this.#isFirstTape = this.#queue.isIdle && performance.now() - this.#lastCutAt > firstDelayMs;
+    if (this.#isFirstTape) {
       this.#trafficDelayMs = aggregationDelayMs;
       return firstDelayMs;
     }
