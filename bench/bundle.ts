@@ -10,6 +10,7 @@ const childNames = [
   "upload-child",
   "repeated-child",
   "ingest-child",
+  "service-child",
   "sink",
 ] as const;
 export type ChildName = (typeof childNames)[number];

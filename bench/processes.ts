@@ -29,7 +29,17 @@ export async function measureInProcess<Result>(
   createRequest: (endpoint: string) => object,
   { sinkDelayMs = 0, ...init }: ProcessesInit = {},
 ): Promise<Result> {
-  const { cpu } = init;
+  return withSink((endpoint) => runChild<Result>(name, createRequest(endpoint), init), {
+    cpu: init.cpu,
+    sinkDelayMs,
+  });
+}
+
+/** Starts a sink, calls `measure` with its address, and ends the sink. */
+export async function withSink<Result>(
+  measure: (endpoint: string) => Promise<Result>,
+  { cpu, sinkDelayMs = 0 }: Pick<ProcessesInit, "cpu" | "sinkDelayMs"> = {},
+): Promise<Result> {
   // If the client is pinned to a core, the sink runs on the next one, so that it takes no CPU time from the client.
   const sink = await startChild(
     "sink",
@@ -37,7 +47,7 @@ export async function measureInProcess<Result>(
     cpu === undefined ? {} : { cpu: (cpu + 1) % availableParallelism() },
   );
   try {
-    return await runChild(name, createRequest((await nextMessage(sink)) as string), init);
+    return await measure((await nextMessage(sink)) as string);
   } finally {
     sink.kill();
   }
@@ -74,7 +84,7 @@ async function startChild(
 }
 
 /** The environment without variables that configure clients, so that only the options of the driver count. */
-function cleanEnvironment(): NodeJS.ProcessEnv {
+export function cleanEnvironment(): NodeJS.ProcessEnv {
   const clientVariables =
     /^(?:(?:LANGSMITH|LANGCHAIN|LANGFUSE|BRAINTRUST|OTEL|MILLRACE)_|NODE_OPTIONS$)/;
   return Object.fromEntries(

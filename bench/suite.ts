@@ -38,6 +38,7 @@ const all: readonly Bench[] = [
     args: "--seconds 2 --drivers naive,otlp-protobuf,langsmith,langfuse,millrace",
     hasClients: true,
   },
+  { name: "start", script: "start.bench.ts", hasClients: true },
   {
     name: "one-core",
     script: "deliver.ts",

@@ -1,4 +1,4 @@
-import type { ShipReport } from "../model/records/shipping.ts";
+import type { ShipReport, TapeShipper } from "../model/records/shipping.ts";
 import { headOffset, outcomeCode } from "../model/records/tape-format.ts";
 import {
   findMiddleRecord,
@@ -6,7 +6,6 @@ import {
   findRecordsBeingWritten,
 } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
-import type { TapeShipper } from "../workers/host/pool.ts";
 
 /**
  * After this many crashes of workers while they wrote the same run, that run is quarantined, which means that it is not

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { createHistogram } from "node:perf_hooks";
 import type { ServerInfo } from "../model/resources/server-info.ts";
-import type { RefusedRun, ShipReport } from "../model/records/shipping.ts";
+import type { RefusedRun, ShipReport, TapeShipper } from "../model/records/shipping.ts";
 import { lossTexts } from "../model/stats.ts";
 import type { LossReason, Quantiles } from "../model/stats.ts";
 
@@ -10,7 +10,6 @@ import type { TapeResult } from "../tracing/queue/shipment.ts";
 import { copyDeadRecords, copyPendingRecords, countOutcomes } from "../tracing/tape/tally.ts";
 import type { Tape } from "../tracing/tape/tape.ts";
 import type { DeadLetters } from "../workers/spool/dead-letters.ts";
-import type { TapeShipper } from "../workers/host/pool.ts";
 import type { Spool } from "../workers/spool/spool.ts";
 import { CrashIsolation } from "./crash-isolation.ts";
 import { countRedacted } from "./count-redacted.ts";

@@ -204,14 +204,22 @@ export class Recording implements Recorder, EndListener {
     return result;
   }
 
-  #flushTapes(timeoutMs?: number, tapeSelection: "all" | "recorded" = "all"): Promise<FlushResult> {
+  async #flushTapes(
+    timeoutMs?: number,
+    tapeSelection: "all" | "recorded" = "all",
+  ): Promise<FlushResult> {
     const { drainTimeoutMs, sources } = this.#options;
-    if (timeoutMs !== undefined || sources.has("drainTimeoutMs")) {
-      return this.#batcher.flush(timeoutMs ?? drainTimeoutMs, { tapeSelection });
+    const endFlush = this.#workerPool.expectEnd();
+    try {
+      if (timeoutMs !== undefined || sources.has("drainTimeoutMs")) {
+        return await this.#batcher.flush(timeoutMs ?? drainTimeoutMs, { tapeSelection });
+      }
+      return await waitWhileReachable(this.#traffic, (unreachable) =>
+        this.#batcher.flush(drainTimeoutMs, { tapeSelection, unreachable }),
+      );
+    } finally {
+      endFlush();
     }
-    return waitWhileReachable(this.#traffic, (unreachable) =>
-      this.#batcher.flush(drainTimeoutMs, { tapeSelection, unreachable }),
-    );
   }
 
   /** Whether a process that ends may stop waiting, because the server was never reached. */
@@ -261,7 +269,7 @@ export class Recording implements Recorder, EndListener {
       isUnreachable ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
     );
     this.#hasWaitedAtEnd = true;
-    if (pending > 0 && !this.#workerPool.isThreaded) {
+    if (pending > 0 && this.#workerPool.isSendingHere) {
       // Sockets of this thread would keep the process alive longer than allowed.
       await this.#workerPool.close();
     }
@@ -279,13 +287,9 @@ export class Recording implements Recorder, EndListener {
     const { inFlight, waiting } = this.#batcher.takeAll();
     const shipments = [...inFlight, ...waiting];
     const wasWaitedFor = this.#hasWaitedAtEnd && this.#isUnreached;
-    if (this.#workerPool.isThreaded && this.#isSendingAllowed && !wasWaitedFor) {
-      for (const { tape } of waiting) {
-        // The worker's report is not needed: the outcomes are read from the tape itself.
-        this.#workerPool
-          .ship({ memory: tape.memory, usedBytes: tape.usedBytes })
-          .catch(() => undefined);
-      }
+    const tasks = waiting.map(({ tape: { memory, usedBytes } }) => ({ memory, usedBytes }));
+    const canSend = this.#workerPool.isThreaded && this.#isSendingAllowed && !wasWaitedFor;
+    if (canSend && this.#workerPool.shipAtExit(tasks)) {
       const tapes = shipments.map(({ tape }) => tape);
       waitForTapes(tapes, this.#traffic, this.#options.exitTimeoutMs);
     }

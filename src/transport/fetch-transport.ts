@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { Connection } from "../model/options/connection.ts";
 import { chooseProxy } from "../model/options/proxy.ts";
+import { createTooLargeError, toTransportBody } from "./transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
 /** Options of Bun's `fetch` in addition to the standard. */
@@ -89,20 +90,10 @@ function createFetchOptions(connection: Connection): BunRequestInit {
 }
 
 function toTransportResponse(response: Response, limits: ResponseLimits): TransportResponse {
-  const readChunks = (): AsyncGenerator<Uint8Array, void> => readBody(response, limits);
   return {
     statusCode: response.status,
     headers: Object.fromEntries(response.headers),
-    body: {
-      [Symbol.asyncIterator]: readChunks,
-      async text() {
-        const parts: Uint8Array[] = [];
-        for await (const chunk of readChunks()) {
-          parts.push(chunk);
-        }
-        return Buffer.concat(parts).toString();
-      },
-    },
+    body: toTransportBody(() => readBody(response, limits)),
   };
 }
 
@@ -125,8 +116,7 @@ async function* readBody(
       const chunk = readResult.value as Uint8Array;
       bytes += chunk.length;
       if (bytes > maxResponseBytes) {
-        const code = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
-        throw Object.assign(new Error(`the response exceeds ${maxResponseBytes} bytes`), { code });
+        throw createTooLargeError(maxResponseBytes);
       }
       yield chunk;
     }

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { Connection } from "../model/options/connection.ts";
 
 /** A request with its full address. */
 export interface TransportRequest {
@@ -20,13 +21,41 @@ export interface TransportResponse {
 }
 
 /**
- * Sends requests: with pooled undici connections, or with `fetch` if the runtime replaces undici.
+ * Sends requests: with pooled undici connections, with `fetch` if the runtime replaces undici, or with Node's own client
+ * in a short program.
  */
 export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>;
   /** Closes all connections and aborts requests in flight. */
   destroy(): Promise<void>;
 }
+
+/** Creates the body of a response from a function that reads its chunks. Call one of its methods, once. */
+export const toTransportBody = (
+  readChunks: () => AsyncGenerator<Uint8Array, void>,
+): TransportResponse["body"] => ({
+  [Symbol.asyncIterator]: readChunks,
+  async text() {
+    const parts: Uint8Array[] = [];
+    for await (const chunk of readChunks()) {
+      parts.push(chunk);
+    }
+    return Buffer.concat(parts).toString();
+  },
+});
+
+/** The error for a response that exceeds the size limit, with the same code as that of undici. */
+export const createTooLargeError = (maxResponseBytes: number): Error =>
+  Object.assign(new Error(`the response exceeds ${maxResponseBytes} bytes`), {
+    code: "UND_ERR_RES_EXCEEDED_MAX_SIZE",
+  });
+
+/** Creates the transport of a connection: at most `maxResponseBytes` of each response are read. */
+export type CreateTransport = (
+  connection: Connection,
+  maxResponseBytes: number,
+  onConnected: () => void,
+) => Transport;
 
 /** A request body that is read while it is sent. */
 export interface StreamedBody {

@@ -13,6 +13,7 @@ import { rowField } from "./row-format.ts";
 import { readRows } from "./tape-rows.ts";
 import type { TapeRow } from "./tape-rows.ts";
 import { Http } from "../api/http/http.ts";
+import { createDispatcher } from "../transport/dispatcher.ts";
 import { Shipper } from "../workers/host/shipper.ts";
 import type { UploadWorkerData } from "./upload-pool.ts";
 
@@ -183,6 +184,9 @@ function createRejection(reader: TapeReader, record: number, { message }: Error)
 export function createChunkWork({ shipping }: UploadWorkerData): ChunkWork {
   const http = new Http(shipping);
   let runShipper: Shipper | undefined;
-  const shipRuns: Shipper["ship"] = (task) => (runShipper ??= new Shipper(shipping)).ship(task);
+  const shipRuns: Shipper["ship"] = (task) => {
+    runShipper ??= new Shipper(shipping, { createTransport: createDispatcher });
+    return runShipper.ship(task);
+  };
   return new ChunkWork({ call: http.call, shipRuns });
 }

@@ -34,6 +34,8 @@ async function record(names: readonly string[], options: ClientOptions): Promise
   };
   const lines: string[] = [];
   const client = new Copied({ ...options, logger: { warn: (line) => lines.push(line) } });
+  // After its first flush a client sends from workers only.
+  await client.flush();
   const good: string[] = [];
   for (let i = 0; i < 20; i++) {
     const run = client.startRun({ name: `good ${i}` });

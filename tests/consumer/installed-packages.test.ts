@@ -30,6 +30,14 @@ const quietly = (stdout: unknown): Ended => ({
   stderr: "",
 });
 
+test("the SDK alone takes at most 8 MB, dependencies included", async () => {
+  await using shell = await emptyFolder();
+  expect(await shell.run("npm install --silent millrace")).toMatchObject({ code: 0, stderr: "" });
+  const { stdout } = await shell.run("du -s --block-size=1M node_modules");
+  expect(Number.parseInt(stdout, 10)).toBeGreaterThan(1);
+  expect(Number.parseInt(stdout, 10)).toBeLessThanOrEqual(8);
+});
+
 describe("with all three packages installed in an empty folder", () => {
   let shell: Shell;
   let installing: Ended;

@@ -54,7 +54,6 @@ function delivering(
   let calls = 0;
   const delivery = new Delivery({
     shipper: {
-      isThreaded: true,
       ship: (task) => {
         const step = steps[Math.min(calls, steps.length - 1)];
         calls += 1;
@@ -176,7 +175,6 @@ test("the report of a tape that was sent in halves counts both, and has what eit
   let calls = 0;
   const isolation = new CrashIsolation(tape, {
     shipper: {
-      isThreaded: true,
       ship: async () => {
         calls += 1;
         if (calls <= 2) {

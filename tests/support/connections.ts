@@ -1,6 +1,7 @@
 import type { Connection } from "../../src/model/options/connection.ts";
 import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
 import { createDispatcher } from "../../src/transport/dispatcher.ts";
+import type { CreateTransport } from "../../src/transport/transport.ts";
 import { HttpSink } from "../../src/workers/sinks/http-sink.ts";
 import { ServerState } from "../../src/workers/sinks/server-state.ts";
 import type { Outcome } from "../../src/workers/sinks/sink.ts";
@@ -25,13 +26,17 @@ export interface TestSink extends AsyncDisposable {
 }
 
 /** A sink over real connections, which its disposal closes. */
-export function createTestSink(endpoint: string, options: Partial<Connection> = {}): TestSink {
+export function createTestSink(
+  endpoint: string,
+  options: Partial<Connection> = {},
+  createTransport: CreateTransport = createDispatcher,
+): TestSink {
   const connection = createTestConnection(endpoint, options);
-  const dispatcher = createDispatcher(connection, 4_194_304);
+  const transport = createTransport(connection, 4_194_304, () => undefined);
   const traffic = new SharedTraffic();
   const state = new ServerState(connection);
-  const sink = new HttpSink({ connection, dispatcher, state, traffic });
-  return { sink, state, traffic, [Symbol.asyncDispose]: () => dispatcher.destroy() };
+  const sink = new HttpSink({ connection, transport, state, traffic });
+  return { sink, state, traffic, [Symbol.asyncDispose]: () => transport.destroy() };
 }
 
 /** A signal that never aborts. */
@@ -41,7 +46,8 @@ export const neverAborted = (): AbortSignal => new AbortController().signal;
 export async function sendOne(
   endpoint: string,
   options: Partial<Connection> = {},
+  createTransport: CreateTransport = createDispatcher,
 ): Promise<Outcome> {
-  await using testSink = createTestSink(endpoint, options);
+  await using testSink = createTestSink(endpoint, options, createTransport);
   return await testSink.sink.send(batchOf(manyRuns(1)), neverAborted());
 }

@@ -5,8 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Connection } from "../../src/model/options/connection.ts";
+import { createDispatcher } from "../../src/transport/dispatcher.ts";
+import { createNodeTransport } from "../../src/transport/node-transport.ts";
+import type { CreateTransport } from "../../src/transport/transport.ts";
 import type { Outcome } from "../../src/workers/sinks/sink.ts";
-import { sendOne } from "../support/connections.ts";
+import { sendOne as sendOneOver } from "../support/connections.ts";
 import { loopbackServer } from "../support/loopback-server.ts";
 import { ca, clientTls, mutualTls, pem, serverTls } from "../support/tls.ts";
 
@@ -14,7 +17,16 @@ const delivered: Outcome = { kind: "delivered" };
 
 afterEach(() => vi.restoreAllMocks());
 
-describe("certificates", () => {
+/** The transports that use Node's sockets. */
+const transports: readonly (readonly [string, CreateTransport])[] = [
+  ["undici", createDispatcher],
+  ["Node's client", createNodeTransport],
+];
+
+describe.each(transports)("certificates, with %s", (_transport, createTransport) => {
+  const sendOne = (endpoint: string, options: Partial<Connection> = {}): Promise<Outcome> =>
+    sendOneOver(endpoint, options, createTransport);
+
   test("of a given certificate authority are trusted", async () => {
     await using server = await loopbackServer({ tls: serverTls });
     expect(await sendOne(server.endpoint, { ca })).toEqual(delivered);
@@ -95,7 +107,10 @@ describe("certificates", () => {
   });
 });
 
-describe("addresses", () => {
+describe.each(transports)("addresses, with %s", (_transport, createTransport) => {
+  const sendOne = (endpoint: string, options: Partial<Connection> = {}): Promise<Outcome> =>
+    sendOneOver(endpoint, options, createTransport);
+
   test("a unix socket replaces the endpoint's host", async () => {
     const folder = await mkdtemp(join(tmpdir(), "millrace-"));
     const socketPath = join(folder, "server.sock");

@@ -1,16 +1,19 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Connection } from "../../src/model/options/connection.ts";
 import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
 import type { ShippingOptions, ShipTask } from "../../src/model/records/shipping.ts";
+import { createRedactionPlan } from "../../src/delivery/shipping-options.ts";
+import { resolveOptions } from "../../src/model/options/options.ts";
 import { WorkerPool } from "../../src/workers/host/pool.ts";
 import { createTestConnection } from "../support/connections.ts";
 import { neverRespond, loopbackServer } from "../support/loopback-server.ts";
 import { copyPackage } from "../support/package-copy.ts";
 import { manyRuns, tapeOf } from "../support/run-batch.ts";
 
-const shippingTo = (endpoint: string): ShippingOptions => ({
-  connection: createTestConnection(endpoint),
+const shippingTo = (endpoint: string, options: Partial<Connection>): ShippingOptions => ({
+  connection: createTestConnection(endpoint, options),
   attempts: 1,
   retryAfterLimitMs: 0,
   maxResponseBytes: 65_536,
@@ -31,13 +34,17 @@ function poolTo(
   endpoint: string,
   threads = 1,
   Pool = WorkerPool,
-  { retryWorkersAfterMs = 60_000, stallMs = 2_000 } = {},
+  {
+    retryWorkersAfterMs = 60_000,
+    stallMs = 2_000,
+    ...connection
+  }: Partial<Connection> & { retryWorkersAfterMs?: number; stallMs?: number } = {},
 ) {
   const inline: string[] = [];
   const stuck: string[] = [];
   const pool = new Pool({
     threads,
-    shipping: shippingTo(endpoint),
+    shipping: shippingTo(endpoint, connection),
     stallMs,
     retryWorkersAfterMs,
     env: {},
@@ -160,6 +167,121 @@ test("without threads, the main thread sends", async () => {
   expect(workers).toHaveLength(0);
   expect(inline).toEqual([]);
   await pool.close();
+});
+
+describe("when the program may be about to end", () => {
+  test("the main thread sends a few runs, and no worker starts", async () => {
+    await using server = await loopbackServer();
+    const { pool } = poolTo(server.endpoint);
+    const endFlush = pool.expectEnd();
+    const task = taskOf(3);
+    const shipped = pool.ship(task);
+    expect(pool.isSendingHere).toBe(true);
+    expect(await shipped).toMatchObject({ delivered: 3 });
+    expect(Buffer.from(task.memory)[5]).toBe(1);
+    endFlush();
+    expect(pool.isSendingHere).toBe(false);
+    expect(workers).toHaveLength(0);
+    await pool.close();
+  });
+
+  test("a program that goes on gets a worker, which knows what /info says, and so do later flushes", async () => {
+    const info = { version: "0.1.0", batch_ingest_config: { use_multipart_endpoint: true } };
+    await using server = await loopbackServer({ info: { body: JSON.stringify(info) } });
+    const { pool } = poolTo(server.endpoint);
+    pool.expectEnd()();
+    await pool.ship(taskOf(1));
+    expect(workers).toHaveLength(1);
+    pool.expectEnd();
+    await pool.ship(taskOf(1));
+    expect(server.runRequests).toHaveLength(2);
+    await pool.close();
+
+    const other = poolTo(server.endpoint).pool;
+    const endFlush = other.expectEnd();
+    await other.ship(taskOf(1));
+    endFlush();
+    await other.ship(taskOf(1));
+    expect(workers).toHaveLength(2);
+    expect(server.requests.filter(({ path }) => path === "/info")).toHaveLength(2);
+    await other.close();
+  });
+
+  test("more than 128 KiB goes to a worker", async () => {
+    await using server = await loopbackServer();
+    const { pool } = poolTo(server.endpoint);
+    pool.expectEnd();
+    const [small, large] = [taskOf(100), taskOf(2_000)];
+    expect(small.usedBytes).toBeLessThan(131_072);
+    expect(large.usedBytes).toBeGreaterThan(131_072);
+    await pool.ship(small);
+    expect(workers).toHaveLength(0);
+    await pool.ship(large);
+    expect(workers).toHaveLength(1);
+    await pool.close();
+  });
+
+  test("a worker searches for secrets, because a pattern may take forever", async () => {
+    await using server = await loopbackServer();
+    const redaction = createRedactionPlan(resolveOptions({ redact: ["secrets"] }, {}));
+    const shipping = {
+      ...shippingTo(server.endpoint, {}),
+      ...(redaction === undefined ? {} : { redaction }),
+    };
+    const pool = new WorkerPool({
+      threads: 1,
+      shipping,
+      stallMs: 2_000,
+      env: {},
+      onInlineMode: () => undefined,
+    });
+    pool.expectEnd();
+    expect(await pool.ship(taskOf(1))).toMatchObject({ delivered: 1 });
+    expect(workers).toHaveLength(1);
+    await pool.close();
+  });
+
+  test("with a proxy, the main thread sends through it", async () => {
+    await using proxy = await loopbackServer();
+    const { pool } = poolTo("http://runs.test", 1, WorkerPool, { httpProxy: proxy.endpoint });
+    pool.expectEnd();
+    expect(await pool.ship(taskOf(1))).toMatchObject({ delivered: 1 });
+    expect(proxy.requests.map(({ path }) => path)).toContain("http://runs.test/runs/batch");
+    expect(workers).toHaveLength(0);
+    await pool.close();
+  });
+});
+
+describe("when the process exits", () => {
+  test.each([0, 2])(
+    "tapes are sent by a thread while this one is blocked, %i of them first given to this one",
+    async (given) => {
+      await using server = await loopbackServer({ runs: [neverRespond] });
+      const { pool } = poolTo(server.endpoint);
+      pool.expectEnd();
+      const tasks = Array.from({ length: 3 }, () => taskOf(1));
+      const results = Promise.allSettled(tasks.slice(0, given).map((task) => pool.ship(task)));
+      pool.shipAtExit(tasks.slice(given));
+      await expect.poll(() => server.runRequests.length, { timeout: 10_000 }).toBe(3 + given);
+      expect(workers).toHaveLength(1);
+      await workers[0]?.terminate();
+      await pool.close();
+      await results;
+    },
+  );
+
+  test("tapes that wait for the pool to open are sent too", async () => {
+    await using server = await loopbackServer();
+    const { pool } = poolTo(server.endpoint);
+    const [first, second] = [taskOf(1), taskOf(2)];
+    const shipped = pool.ship(first);
+    pool.shipAtExit([second]);
+    const isDelivered = ({ memory }: ShipTask): boolean => Buffer.from(memory)[5] === 1;
+    await expect.poll(() => [first, second].every(isDelivered), { timeout: 10_000 }).toBe(true);
+    await shipped;
+    await workers[0]?.terminate();
+    await pool.close();
+  });
 });
 
 /** Starts the pool of a copy of the package whose worker file was changed. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Heartbeats, createHeartbeatMemory } from "../../src/workers/host/heartbeat.ts";
+import { Deferred } from "../../src/model/deferred.ts";
+import { Heartbeat, Heartbeats, createHeartbeatMemory } from "../../src/workers/host/heartbeat.ts";
 import { Watchdog } from "../../src/workers/host/watchdog.ts";
 
 beforeEach(() => {
@@ -11,7 +12,7 @@ afterEach(() => {
 
 /** A watchdog with two started threads, 7 and 8; `beat` simulates a turn of a thread's event loop. */
 function watching() {
-  const memory = createHeartbeatMemory(2);
+  const memory = createHeartbeatMemory(3);
   const numbers = new Int32Array(memory);
   numbers.set([7, 1, 8, 1]);
   const ended: number[] = [];
@@ -47,6 +48,46 @@ test("a thread that hangs until the limit is terminated, but not another one who
     beat(8);
   }
   expect(ended).toEqual([7]);
+});
+
+test("an idle thread has no beats and is not terminated while another one has the tasks", () => {
+  const { watchdog, ended, beat, numbers } = watching();
+  numbers[1] = -1;
+  watchdog.watch();
+  for (let turn = 0; turn < 16; turn++) {
+    vi.advanceTimersByTime(500);
+    beat(8);
+  }
+  expect(ended).toEqual([]);
+});
+
+test("if all threads are idle although a task is running, they are terminated", () => {
+  const { watchdog, ended, numbers } = watching();
+  numbers.set([7, -1, 8, -1, 9, -1]);
+  watchdog.watch();
+  vi.advanceTimersByTime(5_000);
+  expect(ended).toEqual([7, 8, 9]);
+});
+
+test("a heartbeat beats while tasks run, and only then", async () => {
+  const memory = createHeartbeatMemory(1);
+  const heartbeats = new Heartbeats(memory);
+  expect(heartbeats.readBeats(7)).toBe(0);
+  const heartbeat = new Heartbeat({ memory, intervalMs: 500 }, 7);
+  expect([heartbeats.readBeats(7), heartbeats.isIdle(7)]).toEqual([1, true]);
+  const first = new Deferred<string>();
+  const second = new Deferred<string>();
+  const results = [first, second].map(({ promise }) => heartbeat.during(() => promise));
+  vi.advanceTimersByTime(1_000);
+  expect([heartbeats.readBeats(7), heartbeats.isIdle(7)]).toEqual([4, false]);
+  first.resolve("first");
+  expect(await results[0]).toBe("first");
+  vi.advanceTimersByTime(500);
+  expect([heartbeats.readBeats(7), heartbeats.isIdle(7)]).toEqual([5, false]);
+  second.resolve("second");
+  await results[1];
+  vi.advanceTimersByTime(5_000);
+  expect([heartbeats.readBeats(7), heartbeats.isIdle(7)]).toEqual([5, true]);
 });
 
 test("a thread that never started has ten seconds, whatever the limit", () => {
@@ -87,5 +128,5 @@ test("the slot of an ended thread is free for the next", () => {
   numbers.set([6]);
   watchdog.watch();
   vi.advanceTimersByTime(500);
-  expect([...numbers]).toEqual([0, 1, 8, 1]);
+  expect([...numbers]).toEqual([0, 1, 8, 1, 0, 0]);
 });

@@ -118,3 +118,14 @@ export interface ShipReport {
   /** The server's response to `GET /info`; absent until it was read. */
   readonly server?: ServerInfo;
 }
+
+/** Sends tapes, the buffers of recorded runs, in worker threads, or on this thread if no worker can run. */
+export interface TapeShipper {
+  /**
+   * Rejects only when the worker crashed while it had the tape, or with a RangeError when the tape
+   * can't be read.
+   */
+  ship(task: ShipTask): Promise<ShipReport>;
+  /** Ends threads and connections. Tapes that are still being sent are abandoned. */
+  close(): Promise<void>;
+}

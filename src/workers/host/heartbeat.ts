@@ -1,6 +1,6 @@
 /**
  * The shared memory consists of slots, one for each thread. A slot is a pair of 32-bit integers: the thread's id and
- * its number of beats.
+ * its number of beats, negative while the thread is idle.
  */
 const integersPerThread = 2;
 
@@ -19,16 +19,57 @@ export interface HeartbeatOptions {
 }
 
 /**
- * In a worker: reports that the thread started, then adds a beat every `intervalMs` while the event
- * loop is not blocked.
+ * The heartbeat of a worker. It reports that the thread started. While a task runs, it adds a beat every `intervalMs` if
+ * the event loop is not blocked. An idle thread has no beats, because each would wake it.
  */
-export function startHeartbeat({ memory, intervalMs }: HeartbeatOptions, threadId: number): void {
-  const integers = new Int32Array(memory);
-  for (let offset = 0; offset < integers.length; offset += integersPerThread) {
-    if (Atomics.compareExchange(integers, offset, 0, threadId) === 0) {
-      Atomics.store(integers, offset + 1, 1);
-      setInterval(() => Atomics.add(integers, offset + 1, 1), intervalMs).unref();
-      return;
+export class Heartbeat {
+  readonly #integers: Int32Array;
+  readonly #intervalMs: number;
+  /** Index of the thread's number of beats; `undefined` if all slots are in use. */
+  readonly #index: number | undefined;
+  #runningTasks = 0;
+  #beats = 1;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ memory, intervalMs }: HeartbeatOptions, threadId: number) {
+    this.#integers = new Int32Array(memory);
+    this.#intervalMs = intervalMs;
+    for (let offset = 0; offset < this.#integers.length; offset += integersPerThread) {
+      if (Atomics.compareExchange(this.#integers, offset, 0, threadId) === 0) {
+        this.#index = offset + 1;
+        this.#store(-this.#beats);
+        return;
+      }
+    }
+  }
+
+  /** Runs a task and beats until it has ended. */
+  async during<Result>(task: () => Promise<Result>): Promise<Result> {
+    this.#runningTasks += 1;
+    if (this.#runningTasks === 1) {
+      this.#beat();
+      this.#timer = setInterval(() => this.#beat(), this.#intervalMs);
+      this.#timer.unref();
+    }
+    try {
+      return await task();
+    } finally {
+      this.#runningTasks -= 1;
+      if (this.#runningTasks === 0) {
+        clearInterval(this.#timer);
+        this.#store(-this.#beats);
+      }
+    }
+  }
+
+  #beat(): void {
+    this.#beats += 1;
+    this.#store(this.#beats);
+  }
+
+  #store(beats: number): void {
+    if (this.#index !== undefined) {
+      Atomics.store(this.#integers, this.#index, beats);
     }
   }
 }
@@ -41,10 +82,14 @@ export class Heartbeats {
     this.#integers = new Int32Array(memory);
   }
 
-  /** Returns a number that grows while the thread's event loop runs; 0 if the thread has not started yet. */
+  /** Returns a number that grows while the thread runs tasks and its event loop turns; 0 if it has not started yet. */
   readBeats(threadId: number): number {
-    const offset = this.#findSlot(threadId);
-    return offset === -1 ? 0 : Atomics.load(this.#integers, offset + 1);
+    return Math.abs(this.#readSlot(threadId));
+  }
+
+  /** Whether the thread has started and runs no task. */
+  isIdle(threadId: number): boolean {
+    return this.#readSlot(threadId) < 0;
   }
 
   /** Frees the slots of all threads except `threadIds`. */
@@ -57,12 +102,12 @@ export class Heartbeats {
     }
   }
 
-  #findSlot(threadId: number): number {
+  #readSlot(threadId: number): number {
     for (let offset = 0; offset < this.#integers.length; offset += integersPerThread) {
       if (Atomics.load(this.#integers, offset) === threadId) {
-        return offset;
+        return Atomics.load(this.#integers, offset + 1);
       }
     }
-    return -1;
+    return 0;
   }
 }

@@ -1,12 +1,18 @@
-import { Piscina } from "piscina";
+import { Worker } from "node:worker_threads";
+import type { Piscina } from "piscina";
+import { chooseProxy } from "../../model/options/proxy.ts";
 import type { StatsReport } from "../../model/records/stats-report.ts";
 import type {
   FailureNotice,
   ShippingOptions,
   ShipReport,
   ShipTask,
+  TapeShipper,
 } from "../../model/records/shipping.ts";
+import type { Connection } from "../../model/options/connection.ts";
+import type { CreateTransport } from "../../transport/transport.ts";
 import { Heartbeats, createHeartbeatMemory } from "./heartbeat.ts";
+import { LastTapes } from "./last-tapes.ts";
 import type { ShipData } from "./ship.task.ts";
 import { toCheckIntervalMs, Watchdog } from "./watchdog.ts";
 import { findWorkerFile } from "./worker-file.ts";
@@ -39,22 +45,6 @@ export interface PoolOptions {
  */
 type Pool = Piscina<ShipTask | StatsReport, ShipReport>;
 
-/** Sends tapes, the buffers of recorded runs, in worker threads, or on this thread if no worker can run. */
-export interface TapeShipper {
-  /**
-   * Whether {@link ship} hands the tape to another thread immediately, so that this thread may
-   * block until the report arrives.
-   */
-  readonly isThreaded: boolean;
-  /**
-   * Rejects only when the worker crashed while it had the tape, or with a RangeError when the tape
-   * can't be read.
-   */
-  ship(task: ShipTask): Promise<ShipReport>;
-  /** Ends threads and connections. Tapes that are still being sent are abandoned. */
-  close(): Promise<void>;
-}
-
 /**
  * Tasks that one worker accepts at the same time. The limit is so high that it is never reached, even at process exit,
  * when all remaining tapes are posted at once.
@@ -65,11 +55,18 @@ const maxQueuedTasks = 65_536;
 const maxFailedStarts = 2;
 const minuteMs = 60_000;
 
-/** The worker threads that send tapes, the buffers of recorded runs. They start with the first tape. */
+/**
+ * Sends tapes, the buffers of recorded runs, in worker threads, which start with the first tape. A program that ends
+ * before a worker was needed starts none: starting one takes longer than sending a few runs from this thread.
+ */
 export class WorkerPool implements TapeShipper {
   readonly #options: PoolOptions;
   #piscina: Pool | undefined;
+  #openingPool: Promise<Pool> | undefined;
+  /** Tapes that wait until the pool is open. */
+  readonly #waitingForPool = new Set<ShipTask>();
   #startedInlineShipper: Promise<TapeShipper> | undefined;
+  readonly #lastTapes: LastTapes;
   #isClosed = false;
   #hasSentTape = false;
   /**
@@ -94,6 +91,7 @@ export class WorkerPool implements TapeShipper {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#lastTapes = new LastTapes(() => createInlineShipper(options, importLastTransport));
     // Reserve slots for twice the number of threads: a new thread may start before the slot of a crashed one is free.
     this.#heartbeatMemory = createHeartbeatMemory(2 * Math.max(1, options.threads));
     this.#heartbeats = new Heartbeats(this.#heartbeatMemory);
@@ -105,12 +103,32 @@ export class WorkerPool implements TapeShipper {
     });
   }
 
+  /** Whether tapes are sent by worker threads, so that {@link shipAtExit} can be used. */
   get isThreaded(): boolean {
     return this.#options.threads > 0 && performance.now() >= this.#inlineModeUntil;
   }
 
+  /** Whether this thread itself is sending tapes. Their sockets keep the process alive. */
+  get isSendingHere(): boolean {
+    return !this.isThreaded || this.#lastTapes.tasks.length > 0;
+  }
+
+  /**
+   * Call this before a flush or a close sends tapes: perhaps the program is about to end. If no worker has started yet,
+   * this thread may send them itself, but not if it would have to search them for secrets: a pattern of the program may
+   * take forever. Call the returned function when the flush has ended.
+   */
+  expectEnd(): () => void {
+    return this.#openingPool === undefined && this.#options.shipping.redaction === undefined
+      ? this.#lastTapes.expectEnd()
+      : () => undefined;
+  }
+
   async ship(task: ShipTask): Promise<ShipReport> {
     this.#leaveInlineModeIfDue();
+    if (this.isThreaded && this.#openingPool === undefined && this.#lastTapes.accepts(task)) {
+      return this.#lastTapes.ship(task);
+    }
     while (this.isThreaded) {
       const failedStartsBefore = this.#failedStarts;
       const endedCountBefore = this.#endedCount;
@@ -148,6 +166,34 @@ export class WorkerPool implements TapeShipper {
   }
 
   /**
+   * Hands tapes to a worker at once, and also those that no worker has yet, so that this thread may then block until
+   * their outcomes are written into them. Their reports are lost: call this only when the process exits. Returns false
+   * if no worker can start.
+   */
+  shipAtExit(tasks: readonly ShipTask[]): boolean {
+    const unsentTasks = [...this.#lastTapes.tasks, ...this.#waitingForPool, ...tasks];
+    try {
+      if (this.#piscina !== undefined) {
+        for (const task of unsentTasks) {
+          this.#piscina.run(task).catch(() => undefined);
+        }
+      } else if (unsentTasks.length > 0) {
+        // A thread starts at once, while the pool would open only in a later turn of the event loop.
+        const { execArgv, env, workerData } = this.#createThreadOptions();
+        const data: ShipData = { ...workerData, tasks: unsentTasks };
+        new Worker(findWorkerFile(), { execArgv, env, workerData: data }).on(
+          "error",
+          () => undefined,
+        );
+      }
+      return true;
+    } catch {
+      // The caller spools the records, or counts them as lost.
+      return false;
+    }
+  }
+
+  /**
    * Returns to sending in workers when `retryWorkersAfterMs` has passed. They have started before, so they may start
    * again: the machine may only have been busy, or short of memory.
    */
@@ -173,8 +219,12 @@ export class WorkerPool implements TapeShipper {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const inlineShipper = await this.#startedInlineShipper;
-    await Promise.all([this.#piscina?.destroy(), inlineShipper?.close()]);
+    await this.#openingPool?.catch(() => undefined);
+    await Promise.all([
+      this.#piscina?.destroy(),
+      this.#startedInlineShipper?.then((shipper) => shipper.close()),
+      this.#lastTapes.close(),
+    ]);
   }
 
   /** Counts an ended thread, and counts a failed start if the thread ended before it started. */
@@ -193,17 +243,28 @@ export class WorkerPool implements TapeShipper {
   }
 
   async #runInWorker(task: ShipTask): Promise<ShipReport> {
-    this.#piscina ??= this.#createPool();
-    const report = this.#piscina.run(task);
+    const pool = this.#piscina ?? (await this.#waitForPool(task));
+    const report = pool.run(task);
     // Do not do this immediately, because Piscina announces new threads in a microtask.
     queueMicrotask(() => this.#unrefThreads());
     return report;
   }
 
-  #createPool(): Pool {
-    const { threads, shipping, env, stallMs } = this.#options;
-    const heartbeat = { memory: this.#heartbeatMemory, intervalMs: toCheckIntervalMs(stallMs) };
-    const pool = new Piscina<ShipTask | StatsReport, ShipReport>({
+  async #waitForPool(task: ShipTask): Promise<Pool> {
+    this.#waitingForPool.add(task);
+    try {
+      this.#openingPool ??= this.#openPool();
+      return await this.#openingPool;
+    } finally {
+      this.#waitingForPool.delete(task);
+    }
+  }
+
+  /** Opens the pool. Piscina is imported here, so that the import of the SDK does not load it. */
+  async #openPool(): Promise<Pool> {
+    const { threads } = this.#options;
+    const { Piscina: PiscinaPool } = await import("piscina");
+    const pool = new PiscinaPool<ShipTask | StatsReport, ShipReport>({
       filename: findWorkerFile(),
       minThreads: threads,
       maxThreads: threads,
@@ -213,12 +274,9 @@ export class WorkerPool implements TapeShipper {
       atomics: "disabled",
       idleTimeout: Number.POSITIVE_INFINITY,
       recordTiming: false,
-      // `--require` and `--import` options of the program would run in every worker, and might
-      // start workers themselves.
-      execArgv: [],
-      env,
-      workerData: { options: shipping, heartbeat } satisfies ShipData,
+      ...this.#createThreadOptions(),
     });
+    this.#piscina = pool;
     // Without a listener a late error of a worker would end the program. The promises of its tapes reject anyway.
     pool.on("error", () => undefined);
     pool.on("message", ({ failedTapeId }: FailureNotice) =>
@@ -235,6 +293,18 @@ export class WorkerPool implements TapeShipper {
     return pool;
   }
 
+  #createThreadOptions(): ThreadOptions {
+    const { shipping, env, stallMs } = this.#options;
+    const heartbeat = { memory: this.#heartbeatMemory, intervalMs: toCheckIntervalMs(stallMs) };
+    return {
+      // `--require` and `--import` options of the program would run in every worker, and might
+      // start workers themselves.
+      execArgv: [],
+      env,
+      workerData: { options: shipping, heartbeat, serverInfo: this.#lastTapes.serverInfo },
+    };
+  }
+
   /**
    * Piscina does not replace a thread that crashed while it started, and leaves the queued tasks
    * pending forever. Destroying the pool rejects those tasks; the next tape starts a new pool.
@@ -242,6 +312,7 @@ export class WorkerPool implements TapeShipper {
   #replaceIfEmpty(pool: Pool): void {
     if (this.#piscina === pool && !this.#isClosed && pool.threads.length === 0) {
       this.#piscina = undefined;
+      this.#openingPool = undefined;
       this.#threadHandles.clear();
       void pool.destroy();
     }
@@ -259,7 +330,7 @@ export class WorkerPool implements TapeShipper {
   }
 
   #getInlineShipper(): Promise<TapeShipper> {
-    this.#startedInlineShipper ??= createInlineShipper(this.#options);
+    this.#startedInlineShipper ??= createInlineShipper(this.#options, importDispatcher);
     return this.#startedInlineShipper;
   }
 }
@@ -268,12 +339,17 @@ export class WorkerPool implements TapeShipper {
 const isUnrelatedToTape = (error: unknown): boolean => !(error instanceof RangeError);
 
 /** Runs the worker's code on this thread. It is imported only if needed. */
-async function createInlineShipper({ shipping, onFailure }: PoolOptions): Promise<TapeShipper> {
-  const { Shipper } = await import("./shipper.ts");
-  const shipper = new Shipper(shipping, onFailure);
+async function createInlineShipper(
+  { shipping, onFailure }: PoolOptions,
+  importTransport: (connection: Connection) => Promise<CreateTransport>,
+): Promise<TapeShipper> {
+  const [{ Shipper }, createTransport] = await Promise.all([
+    import("./shipper.ts"),
+    importTransport(shipping.connection),
+  ]);
+  const shipper = new Shipper(shipping, { createTransport, onFailure });
   let inFlight = 0;
   return {
-    isThreaded: false,
     async ship(task) {
       inFlight += 1;
       try {
@@ -287,6 +363,21 @@ async function createInlineShipper({ shipping, onFailure }: PoolOptions): Promis
     },
     close: () => shipper.close(),
   };
+}
+
+const importDispatcher = async (): Promise<CreateTransport> =>
+  (await import("../../transport/dispatcher.ts")).createDispatcher;
+
+const importLastTransport = async (connection: Connection): Promise<CreateTransport> =>
+  chooseProxy(connection) === undefined
+    ? (await import("../../transport/node-transport.ts")).createNodeTransport
+    : importDispatcher();
+
+/** The options of a thread that sends tapes. */
+interface ThreadOptions {
+  readonly execArgv: string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly workerData: ShipData;
 }
 
 /** What the pool stores about a worker thread. */

@@ -1,32 +1,39 @@
 import { parentPort, threadId, workerData } from "node:worker_threads";
 import type { StatsReport } from "../../model/records/stats-report.ts";
+import type { ServerInfo } from "../../model/resources/server-info.ts";
 import type {
   FailureNotice,
   ShippingOptions,
   ShipReport,
   ShipTask,
 } from "../../model/records/shipping.ts";
-import { startHeartbeat } from "./heartbeat.ts";
+import { createDispatcher } from "../../transport/dispatcher.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import type { HeartbeatOptions } from "./heartbeat.ts";
 import { Shipper } from "./shipper.ts";
 
 /**
- * The data that the pool passes to each of its threads as `workerData`.
+ * The data that a thread receives as `workerData` when it starts.
  */
 export interface ShipData {
   readonly options: ShippingOptions;
   readonly heartbeat: HeartbeatOptions;
+  readonly serverInfo?: ServerInfo | undefined;
+  /** Tapes to send at once, by a thread that was started without the pool because the process exits. */
+  readonly tasks?: readonly ShipTask[];
 }
 
-const { options, heartbeat } = workerData as ShipData;
-const shipper = new Shipper(options, (failedTape) => {
-  parentPort?.postMessage({ failedTapeId: failedTape } satisfies FailureNotice);
+const { options, heartbeat, serverInfo, tasks = [] } = workerData as ShipData;
+const shipper = new Shipper(options, {
+  createTransport: createDispatcher,
+  onFailure: (failedTapeId) => parentPort?.postMessage({ failedTapeId } satisfies FailureNotice),
+  serverInfo,
 });
-startHeartbeat(heartbeat, threadId);
+const beat = new Heartbeat(heartbeat, threadId);
 
 /** Sends one tape, which is a buffer of recorded runs. This is the main task of a worker. */
 export default function ship(task: ShipTask): Promise<ShipReport> {
-  return shipper.ship(task);
+  return beat.during(() => shipper.ship(task));
 }
 
 /**
@@ -34,3 +41,8 @@ export default function ship(task: ShipTask): Promise<ShipReport> {
  * this task by its name, `report`.
  */
 export const report = (counts: StatsReport): Promise<void> => shipper.report(counts);
+
+for (const task of tasks) {
+  // Nobody reads the report: the outcomes are read from the tape itself.
+  void ship(task);
+}

@@ -1,9 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as timer } from "node:timers/promises";
-import { createDispatcher } from "../../transport/dispatcher.ts";
 import { defaultRetryWaits } from "../../transport/retry.ts";
+import type { CreateTransport } from "../../transport/transport.ts";
 import type { StatsReport } from "../../model/records/stats-report.ts";
 import { defaultServerInfo } from "../../model/resources/server-info.ts";
+import type { ServerInfo } from "../../model/resources/server-info.ts";
 import { SharedTraffic } from "../../model/records/shared-traffic.ts";
 import type {
   ShippingOptions,
@@ -38,6 +39,15 @@ const infoRetryMs = 30_000;
  */
 const infoWaitMs = 500;
 
+/** What a {@link Shipper} needs besides the options that all threads share. */
+export interface ShipperInit {
+  readonly createTransport: CreateTransport;
+  /** Called with a tape's id as soon as an attempt to send its records failed. */
+  readonly onFailure?: ((tapeId: number) => void) | undefined;
+  /** The content of the server's `/info`, if another thread has read it. */
+  readonly serverInfo?: ServerInfo | undefined;
+}
+
 /**
  * Ships tapes, the buffers of recorded runs: reads the records, joins them to runs, divides these into batches, sends
  * the batches, and writes each record's outcome into the tape.
@@ -52,18 +62,20 @@ export class Shipper {
   readonly #serverState: ServerState;
   readonly #redactor: Redactor | undefined;
   readonly #closing = new AbortController();
-  readonly #closeDispatcher: () => Promise<void>;
+  readonly #closeTransport: () => Promise<void>;
   #retries = 0;
   #pendingInfo: Promise<void> | undefined;
   #infoRequestedAt = Number.NEGATIVE_INFINITY;
   #infoRequest: AbortController | undefined;
 
-  /** `onFailure` is called with a tape's id as soon as an attempt to send its records failed. */
-  constructor(options: ShippingOptions, onFailure: (tapeId: number) => void = () => undefined) {
+  constructor(
+    options: ShippingOptions,
+    { createTransport, onFailure = () => undefined, serverInfo }: ShipperInit,
+  ) {
     const { connection, redaction } = options;
     this.#onFailure = onFailure;
     this.#traffic = new SharedTraffic(options.traffic);
-    const dispatcher = createDispatcher(connection, maxResponseBytes, () =>
+    const transport = createTransport(connection, maxResponseBytes, () =>
       this.#traffic.countConnection(),
     );
     this.#options = options;
@@ -71,16 +83,19 @@ export class Shipper {
     this.#runtimeJson = Buffer.from(stringifyRuntime(options.runtime));
     this.#wasm = WasmJson.create(this.#runtimeJson);
     this.#serverState = new ServerState(connection);
+    if (serverInfo !== undefined) {
+      this.#serverState.updateInfo(serverInfo);
+    }
     const content =
       options.contentDeduplication === "once" ? new ContentDeduplication() : undefined;
     this.#httpSink = new HttpSink({
       connection,
-      dispatcher,
+      transport,
       state: this.#serverState,
       traffic: this.#traffic,
       content,
     });
-    this.#closeDispatcher = () => dispatcher.destroy();
+    this.#closeTransport = () => transport.destroy();
     // Every request in flight adds a listener to this signal, so Node's warning about many listeners is turned off.
     setMaxListeners(0, this.#closing.signal);
   }
@@ -207,7 +222,7 @@ export class Shipper {
   /** Aborts every wait and closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort(new DOMException("the client was closed", "AbortError"));
-    await this.#closeDispatcher();
+    await this.#closeTransport();
   }
 
   /**

@@ -75,7 +75,14 @@ export class Watchdog {
         this.#stalls.delete(id);
       }
     }
+    const hasBusyThread = runningThreads.some(({ threadId }) => !heartbeats.isIdle(threadId));
     for (const thread of runningThreads) {
+      if (hasBusyThread && heartbeats.isIdle(thread.threadId)) {
+        // Another thread has the tasks. If all threads are idle, one of them must have received a task and does not
+        // begin it.
+        this.#stalls.delete(thread.threadId);
+        continue;
+      }
       const beats = heartbeats.readBeats(thread.threadId);
       const lastCheck = this.#stalls.get(thread.threadId);
       const missedBeats = lastCheck?.beats === beats ? lastCheck.missedBeats + 1 : 0;

@@ -32,7 +32,7 @@ class UnwritableBatchError extends Error {}
 /** Objects that all requests of one client share. */
 export interface HttpSinkOptions {
   readonly connection: Connection;
-  readonly dispatcher: Transport;
+  readonly transport: Transport;
   readonly state: ServerState;
   /** Counts the requests of this client and the responses to them, for `client.stats()`. */
   readonly traffic: SharedTraffic;
@@ -54,10 +54,10 @@ export class HttpSink implements Sink {
   readonly #sentContent: ContentDeduplication | undefined;
   #hasSentRequest = false;
 
-  constructor({ connection, dispatcher, state, traffic, content }: HttpSinkOptions) {
+  constructor({ connection, transport, state, traffic, content }: HttpSinkOptions) {
     this.#traffic = traffic;
     this.#sentContent = content;
-    this.#requester = new Requester(connection, dispatcher);
+    this.#requester = new Requester(connection, transport);
     this.#serverState = state;
     this.#semaphore = new Semaphore(connection.requestsInFlight);
   }

@@ -1,0 +1,179 @@
+// What does recording cost a service that runs at tens to thousands of runs a second, and one that does nothing?
+import { parseArgs } from "node:util";
+import { measureInProcess } from "./processes.ts";
+import { formatNumber, formatSpread, median, publish, table } from "./results.ts";
+import type { ServiceFigures, ServiceRequest } from "./service-child.ts";
+import { workloadNames } from "./workloads.ts";
+import type { WorkloadName } from "./workloads.ts";
+
+const harness = "none";
+const own = "millrace";
+const reference = "otlp-protobuf";
+
+const { values: flags } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "3" },
+    rates: { type: "string", default: "0,20,100,500,2000" },
+    sizes: { type: "string", default: "S,M" },
+    drivers: { type: "string", default: `${reference},${own},langsmith` },
+    seconds: { type: "string", default: "8" },
+    node: { type: "string" },
+    guard: { type: "boolean", default: false },
+    save: { type: "boolean", default: false },
+  },
+});
+const rounds = Number(flags.rounds);
+const seconds = Number(flags.seconds);
+const drivers = [harness, ...flags.drivers.split(",")];
+const sizes = workloadNames.filter((name) => flags.sizes.split(",").includes(name));
+
+interface Load {
+  readonly workload: WorkloadName;
+  readonly runsPerSecond: number;
+}
+
+/** An idle client records nothing, so it is measured once and not for each size. */
+const loads: readonly Load[] = flags.rates
+  .split(",")
+  .map(Number)
+  .flatMap((runsPerSecond) =>
+    (runsPerSecond === 0 ? sizes.slice(0, 1) : sizes).map((workload) => ({
+      workload,
+      runsPerSecond,
+    })),
+  );
+
+const measured = new Map<string, ServiceFigures[]>();
+const keyOf = ({ workload, runsPerSecond }: Load, driver: string): string =>
+  `${workload} ${runsPerSecond} ${driver}`;
+
+for (let round = 1; round <= rounds; round++) {
+  for (const load of loads) {
+    for (const driver of drivers) {
+      const figures = await measureInProcess<ServiceFigures>(
+        "service-child",
+        (endpoint): ServiceRequest => ({ ...load, driver, endpoint, seconds }),
+        { node: flags.node },
+      );
+      const key = keyOf(load, driver);
+      measured.set(key, [...(measured.get(key) ?? []), figures]);
+      const { mainMs, allMs } = figures;
+      console.error(
+        `round ${round}: ${key}, main thread ${formatNumber(mainMs)} ms/s, all ${formatNumber(allMs)} ms/s`,
+      );
+    }
+  }
+}
+report();
+
+function each(load: Load, driver: string, figure: keyof ServiceFigures): readonly number[] {
+  return (measured.get(keyOf(load, driver)) ?? []).map((figures) => figures[figure]);
+}
+
+/** A figure of each round above that of the same program without recording, in the same round. */
+function cost(load: Load, driver: string, figure: keyof ServiceFigures): readonly number[] {
+  const withoutRecording = each(load, harness, figure);
+  return each(load, driver, figure).map(
+    (value, round) => value - (withoutRecording[round] ?? Number.NaN),
+  );
+}
+
+interface Goal {
+  readonly title: string;
+  readonly value: number;
+  readonly limit: number;
+  /** The limit in CI. It keeps what is reached, with a margin for the noise of a busy machine. */
+  readonly guardLimit: number;
+}
+
+/** The ratio of the medians, because at low rates the difference of one round to the program alone is mostly noise. */
+function ratio(load: Load, figure: "mainMs" | "allMs"): number {
+  return median(cost(load, own, figure)) / median(cost(load, reference, figure));
+}
+
+function goalsOf(load: Load): readonly Goal[] {
+  if (load.runsPerSecond === 0) {
+    return [
+      {
+        title: "idle: CPU of all threads, ms/s",
+        value: median(cost(load, own, "allMs")),
+        limit: 0.2,
+        guardLimit: 1,
+      },
+      {
+        title: "idle: waits a second",
+        value: median(cost(load, own, "waits")),
+        limit: 1,
+        guardLimit: 4,
+      },
+    ];
+  }
+  const title = `${load.workload} at ${formatNumber(load.runsPerSecond)} runs/s:`;
+  return drivers.includes(reference)
+    ? [
+        {
+          title: `${title} main CPU, relative to ${reference}`,
+          value: ratio(load, "mainMs"),
+          limit: 0.25,
+          guardLimit: 0.9,
+        },
+        {
+          title: `${title} CPU of all threads, relative to ${reference}`,
+          value: ratio(load, "allMs"),
+          limit: 0.6,
+          guardLimit: 1.3,
+        },
+      ]
+    : [];
+}
+
+function report(): void {
+  const rows = loads.flatMap((load) =>
+    drivers.map((driver) => [
+      load.runsPerSecond === 0 ? "" : load.workload,
+      load.runsPerSecond === 0 ? "idle" : formatNumber(load.runsPerSecond),
+      driver === harness ? "the harness alone" : driver,
+      ...(["mainMs", "allMs", "waits"] as const).map((figure) =>
+        formatSpread(driver === harness ? each(load, driver, figure) : cost(load, driver, figure)),
+      ),
+      formatNumber(Math.max(...each(load, driver, "missing"))),
+    ]),
+  );
+  const goals = loads.flatMap(goalsOf);
+  const goalRows = goals.map(({ title, value, limit }) => [
+    title,
+    formatNumber(value),
+    `≤ ${formatNumber(limit)}${value <= limit ? "" : ", **missed**"}`,
+  ]);
+  const problems = [
+    ...loads.flatMap((load) =>
+      each(load, own, "missing").some((missing) => missing > 0)
+        ? [`Millrace lost runs at ${load.runsPerSecond} runs/s.`]
+        : [],
+    ),
+    // The comparison is written so that NaN, without a measurement, counts as a failure.
+    ...goals.flatMap(({ title, value, guardLimit }) =>
+      !flags.guard || value <= guardLimit
+        ? []
+        : [`${title} is ${formatNumber(value)}, more than ${guardLimit}.`],
+    ),
+  ];
+  publish({
+    script: "service",
+    section: flags.node === undefined ? "service" : `service-node${flags.node}`,
+    question: "What does recording cost a service at a steady rate, and when it is idle?",
+    node: flags.node,
+    body: [
+      table(
+        ["size", "runs/s", "client", "main thread ms/s", "all threads ms/s", "waits/s", "missing"],
+        rows,
+      ),
+      table(["millrace", "measured", "goal"], goalRows),
+      [
+        `Median (lowest–highest) of ${rounds} interleaved rounds of ${seconds} s, after a warm-up of 20,000 runs or 4 s. CPU time per second above that of the harness alone. Single runs, evenly spaced. Waits: how often a thread began to wait, and was later woken.`,
+        ...problems.map((problem) => `**Failed:** ${problem}`),
+      ].join("\n"),
+    ].join("\n\n"),
+  });
+  process.exitCode = problems.length > 0 ? 1 : 0;
+}

@@ -1,0 +1,4 @@
+// A program that records nothing. Its figures are those of Node.
+import { markDelivered } from "./measured.mjs";
+
+markDelivered();
