@@ -4,6 +4,7 @@ import type { Connection } from "../model/options/connection.ts";
 import { chooseProxy, parseProxy } from "../model/options/proxy.ts";
 import type { Proxy } from "../model/options/proxy.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
+import { hasNodeSockets } from "./transport.ts";
 import type { Transport } from "./transport.ts";
 import { createTunnel } from "./tunnel.ts";
 
@@ -23,7 +24,7 @@ export function createDispatcher(
   maxResponseBytes: number,
   onConnected: () => void = () => undefined,
 ): Transport {
-  if (!canUseUndici()) {
+  if (!hasNodeSockets()) {
     return createFetchTransport(connection, maxResponseBytes, onConnected);
   }
   const { timeoutMs, ca, cert, key, socketPath } = connection;
@@ -45,13 +46,6 @@ export function createDispatcher(
   );
   return pool.compose(createProxyInterceptor(proxy));
 }
-
-/**
- * Whether undici works in this runtime. It does not work in Bun: Bun replaces the package `undici` by an implementation
- * without `request`. The original undici, which the published SDK contains, does not work there either, because it
- * relies on Node's sockets.
- */
-const canUseUndici = (): boolean => process.versions["bun"] === undefined;
 
 const createLimits = (
   { timeoutMs, requestsInFlight }: Connection,

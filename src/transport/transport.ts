@@ -50,6 +50,12 @@ export const createTooLargeError = (maxResponseBytes: number): Error =>
     code: "UND_ERR_RES_EXCEEDED_MAX_SIZE",
   });
 
+/**
+ * Whether the sockets of this runtime behave like Node's, as undici requires. Those of Bun do not. Bun also replaces the
+ * package `undici` by an implementation without `request`.
+ */
+export const hasNodeSockets = (): boolean => process.versions["bun"] === undefined;
+
 /** Creates the transport of a connection: at most `maxResponseBytes` of each response are read. */
 export type CreateTransport = (
   connection: Connection,

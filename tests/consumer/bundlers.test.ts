@@ -53,7 +53,8 @@ async function node(folder: string, args: readonly string[]): Promise<ProgramRes
   return { code, stdout: output.stdout, warnings };
 }
 
-const delivered = (threaded: boolean): string => `${JSON.stringify({ delivered: 2, threaded })}\n`;
+const delivered = (threaded: boolean): string =>
+  `${JSON.stringify({ first: 2, workersAtFirst: 0, delivered: 2, threaded })}\n`;
 
 const workerEntries = [
   "worker=node_modules/piscina/dist/worker.js",

@@ -10,6 +10,7 @@ import type {
   TapeShipper,
 } from "../../model/records/shipping.ts";
 import type { Connection } from "../../model/options/connection.ts";
+import { hasNodeSockets } from "../../transport/transport.ts";
 import type { CreateTransport } from "../../transport/transport.ts";
 import { Heartbeats, createHeartbeatMemory } from "./heartbeat.ts";
 import { LastTapes } from "./last-tapes.ts";
@@ -369,7 +370,7 @@ const importDispatcher = async (): Promise<CreateTransport> =>
   (await import("../../transport/dispatcher.ts")).createDispatcher;
 
 const importLastTransport = async (connection: Connection): Promise<CreateTransport> =>
-  chooseProxy(connection) === undefined
+  chooseProxy(connection) === undefined && hasNodeSockets()
     ? (await import("../../transport/node-transport.ts")).createNodeTransport
     : importDispatcher();
 
