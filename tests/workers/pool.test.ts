@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -205,6 +206,21 @@ describe("when the program may be about to end", () => {
     expect(workers).toHaveLength(2);
     expect(server.requests.filter(({ path }) => path === "/info")).toHaveLength(2);
     await other.close();
+  });
+
+  test("the main thread also reports the counts of what it sent, and nothing if it sent nothing", async () => {
+    await using server = await loopbackServer();
+    const { pool } = poolTo(server.endpoint);
+    const counts = { accepted: 1, delivered: 1, rejected: 0, dropped: 0, spooled: 0, pending: 0 };
+    const report = { id: randomUUID(), project: "p", pid: 1, version: "0", ...counts };
+    await pool.report(report);
+    expect(server.requests).toHaveLength(0);
+    pool.expectEnd();
+    await pool.ship(taskOf(1));
+    await pool.report(report);
+    expect(JSON.parse(server.requests.at(-1)?.body.toString() ?? "")).toEqual(report);
+    expect(workers).toHaveLength(0);
+    await pool.close();
   });
 
   test("more than 128 KiB goes to a worker", async () => {

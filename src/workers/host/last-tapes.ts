@@ -1,26 +1,34 @@
 import type { ServerInfo } from "../../model/resources/server-info.ts";
 import type { ShipReport, ShipTask, TapeShipper } from "../../model/records/shipping.ts";
+import type { StatsReport } from "../../model/records/stats-report.ts";
 
 /**
  * Largest total size of the tapes that the main thread sends itself. Writing their JSON takes it some milliseconds at
  * most.
  */
 const maxBytes = 131_072;
+/** A report in flight keeps the process alive for at most this many milliseconds. */
+const maxReportMs = 1_000;
+
+/** A shipper that runs on this thread. */
+export interface InlineShipper extends TapeShipper {
+  report(report: StatsReport, signal: AbortSignal): Promise<void>;
+}
 
 /**
  * Sends tapes, the buffers of recorded runs, from the main thread when the program may be about to end before a worker
  * was needed. Starting a worker would take longer than sending a few runs.
  */
 export class LastTapes {
-  readonly #createShipper: () => Promise<TapeShipper>;
-  #shipper: Promise<TapeShipper> | undefined;
+  readonly #createShipper: () => Promise<InlineShipper>;
+  #shipper: Promise<InlineShipper> | undefined;
   readonly #tasks = new Set<ShipTask>();
   /** Total size of the tapes that are still accepted. */
   #acceptedBytes = 0;
   #hasExpectedEnd = false;
   #serverInfo: ServerInfo | undefined;
 
-  constructor(createShipper: () => Promise<TapeShipper>) {
+  constructor(createShipper: () => Promise<InlineShipper>) {
     this.#createShipper = createShipper;
   }
 
@@ -69,8 +77,15 @@ export class LastTapes {
     }
   }
 
+  /** Reports the counts of the client to the server, if tapes were sent. Rejects if there is no response in time. */
+  async report(report: StatsReport): Promise<void> {
+    await (await this.#shipper)?.report(report, AbortSignal.timeout(maxReportMs));
+  }
+
   /** Closes the connections. Tapes that are still being sent are abandoned. */
   async close(): Promise<void> {
-    await (await this.#shipper)?.close();
+    // A shipper that could not be created has nothing to close, and its tapes were rejected.
+    const shipper = await this.#shipper?.catch(() => undefined);
+    await shipper?.close();
   }
 }

@@ -14,6 +14,7 @@ import { hasNodeSockets } from "../../transport/transport.ts";
 import type { CreateTransport } from "../../transport/transport.ts";
 import { Heartbeats, createHeartbeatMemory } from "./heartbeat.ts";
 import { LastTapes } from "./last-tapes.ts";
+import type { InlineShipper } from "./last-tapes.ts";
 import type { ShipData } from "./ship.task.ts";
 import { toCheckIntervalMs, Watchdog } from "./watchdog.ts";
 import { findWorkerFile } from "./worker-file.ts";
@@ -207,11 +208,17 @@ export class WorkerPool implements TapeShipper {
 
   /**
    * Makes a worker report to the server how many records the client accepted, delivered, rejected, dropped and so on.
-   * Does nothing if no worker runs, because the main thread must not spend time on reports.
+   * Without a worker this thread reports, but only what it sent itself when the program might have ended: otherwise it
+   * must not spend time on reports.
    */
   async report(report: StatsReport): Promise<void> {
-    const pool = this.#isClosed || !this.isThreaded ? undefined : this.#piscina;
-    if (pool !== undefined && pool.threads.length > 0) {
+    if (this.#isClosed || !this.isThreaded) {
+      return;
+    }
+    const pool = this.#piscina;
+    if (this.#openingPool === undefined) {
+      await this.#lastTapes.report(report);
+    } else if (pool !== undefined && pool.threads.length > 0) {
       const sent = pool.run(report, { name: "report" });
       queueMicrotask(() => this.#unrefThreads());
       await sent;
@@ -253,9 +260,16 @@ export class WorkerPool implements TapeShipper {
 
   async #waitForPool(task: ShipTask): Promise<Pool> {
     this.#waitingForPool.add(task);
+    this.#openingPool ??= this.#openPool();
+    const opening = this.#openingPool;
     try {
-      this.#openingPool ??= this.#openPool();
-      return await this.#openingPool;
+      return await opening;
+    } catch (error) {
+      if (this.#openingPool === opening) {
+        // The next tape tries again.
+        this.#openingPool = undefined;
+      }
+      throw error;
     } finally {
       this.#waitingForPool.delete(task);
     }
@@ -343,7 +357,7 @@ const isUnrelatedToTape = (error: unknown): boolean => !(error instanceof RangeE
 async function createInlineShipper(
   { shipping, onFailure }: PoolOptions,
   importTransport: (connection: Connection) => Promise<CreateTransport>,
-): Promise<TapeShipper> {
+): Promise<InlineShipper> {
   const [{ Shipper }, createTransport] = await Promise.all([
     import("./shipper.ts"),
     importTransport(shipping.connection),
@@ -362,6 +376,7 @@ async function createInlineShipper(
         }
       }
     },
+    report: (report, signal) => shipper.report(report, signal),
     close: () => shipper.close(),
   };
 }

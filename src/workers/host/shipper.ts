@@ -213,10 +213,14 @@ export class Shipper {
 
   /**
    * Reports to the server how many records the client accepted, delivered, rejected, dropped and so on. Sends the
-   * report once. Rejects if there is no response.
+   * report once. Rejects if there is no response, or when `signal` aborts.
    */
-  report(report: StatsReport): Promise<void> {
-    return this.#httpSink.report(report, this.#closing.signal);
+  report(report: StatsReport, signal?: AbortSignal): Promise<void> {
+    const { signal: closing } = this.#closing;
+    return this.#httpSink.report(
+      report,
+      signal === undefined ? closing : AbortSignal.any([closing, signal]),
+    );
   }
 
   /** Aborts every wait and closes the connections. */
