@@ -121,7 +121,7 @@ function goalsOf(load: Load): readonly Goal[] {
           title: `${title} CPU of all threads, relative to ${reference}`,
           value: ratio(load, "allMs"),
           limit: 0.6,
-          guardLimit: 1.3,
+          guardLimit: 1.2,
         },
       ]
     : [];
