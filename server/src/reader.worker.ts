@@ -69,8 +69,15 @@ function findTransferable(message: ReaderMessage): ArrayBuffer[] {
   const foundBuffers = new Set<ArrayBuffer>();
   const collect = (value: unknown, depth: number): void => {
     if (value instanceof Uint8Array) {
-      if (value.buffer instanceof ArrayBuffer && value.buffer.byteLength >= minTransferBytes) {
-        foundBuffers.add(value.buffer);
+      const { buffer } = value;
+      // Node marks the pool that small buffers share. It has 8 KiB in Node 20, which has no function to ask for the
+      // mark, and more in later versions.
+      if (
+        buffer instanceof ArrayBuffer &&
+        buffer.byteLength >= minTransferBytes &&
+        !isUntransferable(buffer)
+      ) {
+        foundBuffers.add(buffer);
       }
     } else if (depth > 0 && typeof value === "object" && value !== null) {
       const members = Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value);
@@ -82,6 +89,13 @@ function findTransferable(message: ReaderMessage): ArrayBuffer[] {
   collect(message.value, maxDepth);
   return [...foundBuffers];
 }
+
+const isMarked: unknown = Reflect.get(
+  process.getBuiltinModule("node:worker_threads"),
+  "isMarkedAsUntransferable",
+);
+const isUntransferable = (buffer: ArrayBuffer): boolean =>
+  typeof isMarked === "function" && Reflect.apply(isMarked, undefined, [buffer]) === true;
 
 /**
  * Number of levels that are searched for buffers: a page, its runs, their payloads, and the bytes of a payload. No
