@@ -40,8 +40,11 @@ const settleSeconds = 3;
 const warmupPauseMs = 5;
 /** Least time between two turns that record. More wake-ups would cost more than the recording. */
 const tickMs = 5;
-/** After a while without runs a client closes connections and frees memory, which is not part of being idle. */
-const idleSettleMs = 6_000;
+/**
+ * After traffic a client closes connections, and V8 collects garbage twice on threads of its own: after some 2 seconds,
+ * and after some 10. Neither is part of being idle.
+ */
+const idleSettleMs = 16_000;
 
 process.once("message", (request: ServiceRequest) => {
   // A rejection ends the process, which the parent process detects.

@@ -1,5 +1,7 @@
 // What does recording cost a service that runs at tens to thousands of runs a second, and one that does nothing?
 import { parseArgs } from "node:util";
+import { describeExceeded, guardedGoalTable } from "./guarded-goals.ts";
+import type { GuardedGoal } from "./guarded-goals.ts";
 import { measureInProcess } from "./processes.ts";
 import { formatNumber, formatSpread, median, publish, table } from "./results.ts";
 import type { ServiceFigures, ServiceRequest } from "./service-child.ts";
@@ -78,20 +80,12 @@ function cost(load: Load, driver: string, figure: keyof ServiceFigures): readonl
   );
 }
 
-interface Goal {
-  readonly title: string;
-  readonly value: number;
-  readonly limit: number;
-  /** The limit in CI. It keeps what is reached, with a margin for the noise of a busy machine. */
-  readonly guardLimit: number;
-}
-
 /** The ratio of the medians, because at low rates the difference of one round to the program alone is mostly noise. */
 function ratio(load: Load, figure: "mainMs" | "allMs"): number {
   return median(cost(load, own, figure)) / median(cost(load, reference, figure));
 }
 
-function goalsOf(load: Load): readonly Goal[] {
+function goalsOf(load: Load): readonly GuardedGoal[] {
   if (load.runsPerSecond === 0) {
     return [
       {
@@ -140,23 +134,13 @@ function report(): void {
     ]),
   );
   const goals = loads.flatMap(goalsOf);
-  const goalRows = goals.map(({ title, value, limit }) => [
-    title,
-    formatNumber(value),
-    `≤ ${formatNumber(limit)}${value <= limit ? "" : ", **missed**"}`,
-  ]);
   const problems = [
     ...loads.flatMap((load) =>
       each(load, own, "missing").some((missing) => missing > 0)
         ? [`Millrace lost runs at ${load.runsPerSecond} runs/s.`]
         : [],
     ),
-    // The comparison is written so that NaN, without a measurement, counts as a failure.
-    ...goals.flatMap(({ title, value, guardLimit }) =>
-      !flags.guard || value <= guardLimit
-        ? []
-        : [`${title} is ${formatNumber(value)}, more than ${guardLimit}.`],
-    ),
+    ...(flags.guard ? describeExceeded(goals) : []),
   ];
   publish({
     script: "service",
@@ -168,7 +152,7 @@ function report(): void {
         ["size", "runs/s", "client", "main thread ms/s", "all threads ms/s", "waits/s", "missing"],
         rows,
       ),
-      table(["millrace", "measured", "goal"], goalRows),
+      guardedGoalTable(goals),
       [
         `Median (lowest–highest) of ${rounds} interleaved rounds of ${seconds} s, after a warm-up of 20,000 runs or 4 s. CPU time per second above that of the harness alone. Single runs, evenly spaced. Waits: how often a thread began to wait, and was later woken.`,
         ...problems.map((problem) => `**Failed:** ${problem}`),

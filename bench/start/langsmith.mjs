@@ -1,4 +1,4 @@
-// Records one run and waits for its delivery, as the documentation of each client says.
+// Records one run and waits for its delivery, as the client's documentation says.
 import { endpoint, inputs, markDelivered, measureImport, outputs } from "./measured.mjs";
 
 const { Client, RunTree } = await measureImport(() => import("langsmith"));

@@ -153,7 +153,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     min: 0,
     max: 60_000,
     env: toMillraceVariables("MAX_DELAY_MS"),
-    doc: "During continuous traffic: longest time in milliseconds to wait for further records, of which a full tape is sent sooner. A flush, and the end of the process, do not wait.",
+    doc: "During continuous traffic: longest time in milliseconds to wait for further records. A full tape, a flush and the end of the process do not wait.",
   },
   attempts: {
     kind: "number",

@@ -1,6 +1,7 @@
 import type { ServerInfo } from "../../model/resources/server-info.ts";
-import type { ShipReport, ShipTask, TapeShipper } from "../../model/records/shipping.ts";
+import type { ShipReport, ShipTask } from "../../model/records/shipping.ts";
 import type { StatsReport } from "../../model/records/stats-report.ts";
+import type { InlineShipper } from "./inline-shipper.ts";
 
 /**
  * Largest total size of the tapes that the main thread sends itself. Writing their JSON takes it some milliseconds at
@@ -9,11 +10,6 @@ import type { StatsReport } from "../../model/records/stats-report.ts";
 const maxBytes = 131_072;
 /** A report in flight keeps the process alive for at most this many milliseconds. */
 const maxReportMs = 1_000;
-
-/** A shipper that runs on this thread. */
-export interface InlineShipper extends TapeShipper {
-  report(report: StatsReport, signal: AbortSignal): Promise<void>;
-}
 
 /**
  * Sends tapes, the buffers of recorded runs, from the main thread when the program may be about to end before a worker

@@ -1,6 +1,5 @@
 import { Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
-import { chooseProxy } from "../../model/options/proxy.ts";
 import type { StatsReport } from "../../model/records/stats-report.ts";
 import type {
   FailureNotice,
@@ -9,12 +8,9 @@ import type {
   ShipTask,
   TapeShipper,
 } from "../../model/records/shipping.ts";
-import type { Connection } from "../../model/options/connection.ts";
-import { hasNodeSockets } from "../../transport/transport.ts";
-import type { CreateTransport } from "../../transport/transport.ts";
 import { Heartbeats, createHeartbeatMemory } from "./heartbeat.ts";
+import { createInlineShipper } from "./inline-shipper.ts";
 import { LastTapes } from "./last-tapes.ts";
-import type { InlineShipper } from "./last-tapes.ts";
 import type { ShipData } from "./ship.task.ts";
 import { toCheckIntervalMs, Watchdog } from "./watchdog.ts";
 import { findWorkerFile } from "./worker-file.ts";
@@ -69,6 +65,8 @@ export class WorkerPool implements TapeShipper {
   readonly #waitingForPool = new Set<ShipTask>();
   #startedInlineShipper: Promise<TapeShipper> | undefined;
   readonly #lastTapes: LastTapes;
+  /** Whether a tape was ever given to a worker. From then on no tape is sent as one of the last. */
+  #hasNeededWorker = false;
   #isClosed = false;
   #hasSentTape = false;
   /**
@@ -93,7 +91,7 @@ export class WorkerPool implements TapeShipper {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#lastTapes = new LastTapes(() => createInlineShipper(options, importLastTransport));
+    this.#lastTapes = new LastTapes(() => createInlineShipper(options, { isForFewTapes: true }));
     // Reserve slots for twice the number of threads: a new thread may start before the slot of a crashed one is free.
     this.#heartbeatMemory = createHeartbeatMemory(2 * Math.max(1, options.threads));
     this.#heartbeats = new Heartbeats(this.#heartbeatMemory);
@@ -121,14 +119,14 @@ export class WorkerPool implements TapeShipper {
    * take forever. Call the returned function when the flush has ended.
    */
   expectEnd(): () => void {
-    return this.#openingPool === undefined && this.#options.shipping.redaction === undefined
-      ? this.#lastTapes.expectEnd()
-      : () => undefined;
+    return this.#hasNeededWorker || this.#options.shipping.redaction !== undefined
+      ? () => undefined
+      : this.#lastTapes.expectEnd();
   }
 
   async ship(task: ShipTask): Promise<ShipReport> {
     this.#leaveInlineModeIfDue();
-    if (this.isThreaded && this.#openingPool === undefined && this.#lastTapes.accepts(task)) {
+    if (this.isThreaded && !this.#hasNeededWorker && this.#lastTapes.accepts(task)) {
       return this.#lastTapes.ship(task);
     }
     while (this.isThreaded) {
@@ -216,7 +214,7 @@ export class WorkerPool implements TapeShipper {
       return;
     }
     const pool = this.#piscina;
-    if (this.#openingPool === undefined) {
+    if (!this.#hasNeededWorker) {
       await this.#lastTapes.report(report);
     } else if (pool !== undefined && pool.threads.length > 0) {
       const sent = pool.run(report, { name: "report" });
@@ -259,6 +257,7 @@ export class WorkerPool implements TapeShipper {
   }
 
   async #waitForPool(task: ShipTask): Promise<Pool> {
+    this.#hasNeededWorker = true;
     this.#waitingForPool.add(task);
     this.#openingPool ??= this.#openPool();
     const opening = this.#openingPool;
@@ -345,49 +344,13 @@ export class WorkerPool implements TapeShipper {
   }
 
   #getInlineShipper(): Promise<TapeShipper> {
-    this.#startedInlineShipper ??= createInlineShipper(this.#options, importDispatcher);
+    this.#startedInlineShipper ??= createInlineShipper(this.#options, { isForFewTapes: false });
     return this.#startedInlineShipper;
   }
 }
 
 /** Whether an error has nothing to do with the tape: a malformed tape throws a RangeError. */
 const isUnrelatedToTape = (error: unknown): boolean => !(error instanceof RangeError);
-
-/** Runs the worker's code on this thread. It is imported only if needed. */
-async function createInlineShipper(
-  { shipping, onFailure }: PoolOptions,
-  importTransport: (connection: Connection) => Promise<CreateTransport>,
-): Promise<InlineShipper> {
-  const [{ Shipper }, createTransport] = await Promise.all([
-    import("./shipper.ts"),
-    importTransport(shipping.connection),
-  ]);
-  const shipper = new Shipper(shipping, { createTransport, onFailure });
-  let inFlight = 0;
-  return {
-    async ship(task) {
-      inFlight += 1;
-      try {
-        return await shipper.ship(task);
-      } finally {
-        inFlight -= 1;
-        if (inFlight === 0) {
-          shipper.abortInfoRequest();
-        }
-      }
-    },
-    report: (report, signal) => shipper.report(report, signal),
-    close: () => shipper.close(),
-  };
-}
-
-const importDispatcher = async (): Promise<CreateTransport> =>
-  (await import("../../transport/dispatcher.ts")).createDispatcher;
-
-const importLastTransport = async (connection: Connection): Promise<CreateTransport> =>
-  chooseProxy(connection) === undefined && hasNodeSockets()
-    ? (await import("../../transport/node-transport.ts")).createNodeTransport
-    : importDispatcher();
 
 /** The options of a thread that sends tapes. */
 interface ThreadOptions {

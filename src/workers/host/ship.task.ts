@@ -18,22 +18,23 @@ import { Shipper } from "./shipper.ts";
 export interface ShipData {
   readonly options: ShippingOptions;
   readonly heartbeat: HeartbeatOptions;
+  /** The content of the server's `/info`, if the main thread has read it. */
   readonly serverInfo?: ServerInfo | undefined;
   /** Tapes to send at once, by a thread that was started without the pool because the process exits. */
   readonly tasks?: readonly ShipTask[];
 }
 
-const { options, heartbeat, serverInfo, tasks = [] } = workerData as ShipData;
+const { options, heartbeat: heartbeatOptions, serverInfo, tasks = [] } = workerData as ShipData;
 const shipper = new Shipper(options, {
   createTransport: createDispatcher,
   onFailure: (failedTapeId) => parentPort?.postMessage({ failedTapeId } satisfies FailureNotice),
   serverInfo,
 });
-const beat = new Heartbeat(heartbeat, threadId);
+const heartbeat = new Heartbeat(heartbeatOptions, threadId);
 
 /** Sends one tape, which is a buffer of recorded runs. This is the main task of a worker. */
 export default function ship(task: ShipTask): Promise<ShipReport> {
-  return beat.during(() => shipper.ship(task));
+  return heartbeat.during(() => shipper.ship(task));
 }
 
 /**
@@ -43,6 +44,6 @@ export default function ship(task: ShipTask): Promise<ShipReport> {
 export const report = (counts: StatsReport): Promise<void> => shipper.report(counts);
 
 for (const task of tasks) {
-  // Nobody reads the report: the outcomes are read from the tape itself.
-  void ship(task);
+  // Nobody reads the report: the outcomes are read from the tape itself. One that can't be read must not end the thread.
+  ship(task).catch(() => undefined);
 }
