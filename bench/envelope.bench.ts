@@ -41,7 +41,7 @@ const stringify = fastJson({
   },
 });
 
-const { memory, usedBytes } = recordTape("S");
+const { memory, usedBytes } = await recordTape("S");
 const reader = new TapeReader(memory, usedBytes);
 const runs = joinRecords(reader);
 const json = new RunJson(reader, Buffer.from("{}"));

@@ -2,24 +2,37 @@
 import { field } from "../dist/model/records/tape-format.js";
 import { JsonWriter } from "../dist/workers/json/json-writer.js";
 import { TapeReader } from "../dist/workers/json/tape-reader.js";
+import { WasmJson } from "../dist/workers/json/wasm-json.js";
 import { recordTape } from "./recording.ts";
 import { publish } from "./results.ts";
 import { timeVariants } from "./timing.ts";
 import type { Variant } from "./timing.ts";
-import { sizeNames } from "./workload.ts";
-import type { SizeName } from "./workload.ts";
+import { workloadNames } from "./workloads.ts";
+import type { WorkloadName } from "./workloads.ts";
 
 const buffer = Buffer.allocUnsafeSlow(8_388_608);
 const payloadCodes = [field.inputs, field.outputs];
 
+const wasm = createWasm();
+
 publish({
   script: "json",
   question: "How long does a worker take to convert one payload (inputs or outputs) to JSON?",
-  body: await timeVariants(sizeNames.flatMap(createJsonVariants)),
+  body: await timeVariants(
+    (await Promise.all(workloadNames.map((name) => createJsonVariants(name)))).flat(),
+  ),
 });
 
-function createJsonVariants(size: SizeName): readonly Variant[] {
-  const { memory, usedBytes } = recordTape(size);
+function createWasm(): WasmJson {
+  const created = WasmJson.create(Buffer.from("{}"));
+  if (created === undefined) {
+    throw new Error("This process has no WebAssembly");
+  }
+  return created;
+}
+
+async function createJsonVariants(workload: WorkloadName): Promise<readonly Variant[]> {
+  const { memory, usedBytes } = await recordTape(workload);
   const reader = new TapeReader(memory, usedBytes);
   const offsets = findPayloadOffsets(reader);
   const texts = offsets.map((offset) => {
@@ -27,7 +40,8 @@ function createJsonVariants(size: SizeName): readonly Variant[] {
     out.writeValue(reader.bytes, reader.view, offset);
     return Buffer.from(buffer.subarray(0, out.length));
   });
-  const common = { group: `payload, ${size}`, times: offsets.length };
+  const everyRecord = { records: Array.from({ length: reader.count }, (_, record) => record) };
+  const common = { group: `payload, ${workload}`, times: offsets.length };
   return [
     {
       ...common,
@@ -47,6 +61,17 @@ function createJsonVariants(size: SizeName): readonly Variant[] {
         for (const offset of offsets) {
           out.writeValue(reader.bytes, reader.view, offset);
         }
+      },
+    },
+    {
+      ...common,
+      name: "by the WebAssembly module",
+      run: () => {
+        wasm.begin(new JsonWriter(buffer), reader, [everyRecord]);
+        for (const offset of offsets) {
+          wasm.writeValue(offset);
+        }
+        wasm.end();
       },
     },
   ];

@@ -1,4 +1,5 @@
 /** The recording part of the SDK without delivery: it encodes runs onto tapes. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RunType } from "../dist/model/run.js";
 import { Batcher } from "../dist/tracing/queue/batcher.js";
 import type { BatcherOptions } from "../dist/tracing/queue/batcher.js";
@@ -9,8 +10,10 @@ import { recorder } from "../dist/tracing/tape/recorder.js";
 import type { TracingClient } from "../dist/tracing/tape/recorder.js";
 import { RunTree } from "../dist/tracing/runs/run-tree.js";
 import type { Tape } from "../dist/tracing/tape/tape.js";
-import { childrenPerTree, createPayloads } from "./workload.ts";
-import type { Payload, SizeName } from "./workload.ts";
+import { childrenPerTree } from "./workload.ts";
+import type { Payload } from "./workload.ts";
+import { workloads } from "./workloads.ts";
+import type { WorkloadName } from "./workloads.ts";
 
 const tapeBytes = 1_048_576;
 const noFilters = { hideInputs: false, hideOutputs: false, hideMetadata: false };
@@ -94,19 +97,24 @@ export function cycle<Item>(items: readonly Item[]): () => Item {
   };
 }
 
+/** Options with which a tape is sent when it is full, and not sooner. */
+const onlyFullTapes = { batchLimit: 1_000_000, firstDelayMs: 60_000 };
+
 /** For promises that never settle: the tape stays in flight, so it is not reused. */
 const neverSettle = (): void => undefined;
 
-/** Records runs of a size until one tape is full, and returns that tape. */
-export function recordTape(size: SizeName): Tape {
+/** Records runs of a workload until one tape is full, and returns that tape. */
+export async function recordTape(workload: WorkloadName): Promise<Tape> {
   const tapes: Tape[] = [];
   const client = new RecordingOnly((tape) => {
     tapes.push(tape);
     return new Promise(neverSettle);
-  });
-  const nextPayload = cycle(createPayloads(size));
+  }, onlyFullTapes);
+  const nextPayload = cycle(workloads[workload].createPayloads());
   while (tapes.length === 0) {
     client.recordTree(nextPayload);
+    // A full tape is sent in the turn after.
+    await nextTurn();
   }
   const [tape] = tapes;
   if (tape === undefined) {
