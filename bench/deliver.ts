@@ -14,6 +14,11 @@ import type { WorkloadName } from "./workloads.ts";
  * least 1.5 times the measured ratio, so that noise of the machine does not exceed it.
  */
 const guardLimits: Readonly<Partial<Record<WorkloadName, number>>> = { S: 0.6, M: 0.45 };
+/**
+ * Highest peak of the process's memory with Millrace that `--guard` accepts, in MB. The goal is 250, with up to 40 MB of
+ * JSON ahead of the server; the figure varies by some 30.
+ */
+const maxGuardedRssMb = 300;
 /** On one core Millrace must be at least as fast as this client. */
 const oneCoreReference = "otlp-protobuf";
 
@@ -212,7 +217,20 @@ function findFailures(): readonly string[] {
           ];
     }),
   );
-  return flags.guard ? [...losses, ...findSlowWorkloads(), ...findSlowOnOneCore()] : losses;
+  return flags.guard
+    ? [...losses, ...findSlowWorkloads(), ...findLargeProcesses(), ...findSlowOnOneCore()]
+    : losses;
+}
+
+function findLargeProcesses(): readonly string[] {
+  return selectedWorkloads.flatMap((workload) => {
+    const peakMb = median(results.each(workload, ownDriver, "peakRssMb"));
+    return peakMb <= maxGuardedRssMb
+      ? []
+      : [
+          `memory at ${workload} peaks at ${formatNumber(peakMb)} MB, more than ${maxGuardedRssMb}.`,
+        ];
+  });
 }
 
 function findSlowWorkloads(): readonly string[] {

@@ -199,7 +199,7 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
   },
   requestsInFlight: {
     kind: "number",
-    fallback: 16,
+    fallback: 8,
     min: 1,
     max: 1_024,
     env: toMillraceVariables("REQUESTS_IN_FLIGHT"),
