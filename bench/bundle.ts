@@ -11,6 +11,7 @@ const childNames = [
   "repeated-child",
   "ingest-child",
   "service-child",
+  "requests-child",
   "sink",
 ] as const;
 export type ChildName = (typeof childNames)[number];

@@ -54,15 +54,27 @@ export async function withSink<Result>(
 }
 
 /** Runs a child with a request and returns its result. */
-export async function runChild<Result>(
+export const runChild = async <Result>(
   name: ChildName,
   request: object,
   init: ChildInit = {},
+): Promise<Result> => withChild(name, init, async (ask) => (await ask(request)) as Result);
+
+/** Sends a message to a child and returns the child's reply. */
+type Ask = (message: object | string) => Promise<unknown>;
+
+/** Starts a child, calls `converse`, which may send it several messages, and ends the child. */
+export async function withChild<Result>(
+  name: ChildName,
+  init: ChildInit,
+  converse: (ask: Ask) => Promise<Result>,
 ): Promise<Result> {
   const child = await startChild(name, [], init);
   try {
-    child.send(request);
-    return (await nextMessage(child)) as Result;
+    return await converse((message) => {
+      child.send(message);
+      return nextMessage(child);
+    });
   } finally {
     child.kill();
   }
