@@ -32,6 +32,8 @@ export const shuffles: usize = memory.data(256 * 16);
 export const sizes: usize = memory.data(256);
 /** Shuffle masks that pack eight UTF-8 sequences of up to two bytes each. */
 export const pairShuffles: usize = memory.data(256 * 16);
+/** The powers of ten with exponents from -292 to 324, 16 bytes each. */
+export const powersOfTen: usize = memory.data(617 * 16);
 const out: usize = memory.data(262_144 + 64);
 const outEnd: usize = out + outBytes;
 

@@ -26,8 +26,9 @@ import {
   secondText,
   position,
 } from "./memory";
+import { writeDigitsBefore } from "./number";
 import { writeByte, writeLiteral, copyBytes, writeUnescaped } from "./text";
-import { writeDigitsBefore, writeValue } from "./value";
+import { writeValue } from "./value";
 
 /** Writes seconds since the Unix epoch as `2026-11-21T10:11:12` to the address `at`. */
 declare function second(seconds: f64, at: usize): void;

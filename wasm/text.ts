@@ -69,6 +69,26 @@ export function writeQuoted(from: usize, size: usize): void {
   writeByte(quote);
 }
 
+/** Longest UTF-8 text that {@link writeShortText} writes, in bytes. */
+export const shortTextLimit: usize = 16;
+
+/**
+ * Writes a short UTF-8 text in quotes, in one step. Returns false, and writes nothing, if a byte of it must be escaped.
+ * There must be enough space.
+ */
+export function writeShortText(from: usize, size: usize): bool {
+  const bytes = v128.load(from);
+  const isInside = (1 << (<i32>size)) - 1;
+  if ((i8x16.bitmask(markEscaped(bytes)) & isInside) !== 0) {
+    return false;
+  }
+  store<u8>(position, quote);
+  v128.store(position + 1, bytes);
+  store<u8>(position + 1 + size, quote);
+  setPosition(position + size + 2);
+  return true;
+}
+
 /** Writes UTF-16 text in quotes. Lone surrogates are escaped. */
 export function writeQuotedWide(from: usize, size: usize): void {
   const end = from + size;

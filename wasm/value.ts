@@ -1,10 +1,16 @@
 // Writes tagged values of a tape as JSON. src/model/records/tape-format.ts describes their format.
 import { longestShortText, tag } from "./layout";
-import { flushAll, setPosition, ensureCapacity, position } from "./memory";
-import { writeByte, writeLiteral, writeQuoted, writeQuotedWide } from "./text";
+import { flushAll, ensureCapacity } from "./memory";
+import { writeDigits, writeNumber } from "./number";
+import {
+  shortTextLimit,
+  writeByte,
+  writeLiteral,
+  writeQuoted,
+  writeQuotedWide,
+  writeShortText,
+} from "./text";
 
-/** Writes a number to the address `at` and returns the address after it. */
-declare function double(value: f64, at: usize): usize;
 /**
  * Appends the binary value at `at` to the output, outside this module. Returns the address after
  * the value.
@@ -13,19 +19,13 @@ declare function binary(at: usize): usize;
 /** Throws an error: there is no value at `at`. */
 declare function noValue(at: usize): void;
 
-/** Below this limit, numbers with different digits are always different float64 values. */
-const exactDigitsLimit: f64 = 1e15;
-const maxDecimals: usize = 6;
-
 /** Writes the value at `at` and returns the address of the next value. */
 export function writeValue(at: usize): usize {
   const tagByte: u32 = load<u8>(at);
-  if (tagByte >= tag.shortText) {
-    const size: usize = tagByte & longestShortText;
-    writeQuoted(at + 1, size);
-    return at + 1 + size;
-  }
   ensureCapacity(0);
+  if (tagByte >= tag.shortText) {
+    return shortText(at + 1, tagByte & longestShortText);
+  }
   switch (tagByte) {
     case tag.text: {
       const size: usize = load<u32>(at + 1);
@@ -46,7 +46,7 @@ export function writeValue(at: usize): usize {
       return at + 5;
     }
     case tag.double:
-      number(load<f64>(at + 1));
+      writeNumber(load<f64>(at + 1));
       return at + 9;
     case tag.object:
       return object(at + 1);
@@ -70,6 +70,14 @@ export function writeValue(at: usize): usize {
   }
 }
 
+/** Writes a text of at most {@link longestShortText} bytes and returns the address after it. */
+function shortText(at: usize, size: usize): usize {
+  if (size > shortTextLimit || !writeShortText(at, size)) {
+    writeQuoted(at, size);
+  }
+  return at + size;
+}
+
 function object(start: usize): usize {
   let at = start;
   writeByte(0x7b);
@@ -78,8 +86,13 @@ function object(start: usize): usize {
     if (at !== start) {
       writeByte(0x2c);
     }
-    at = writeValue(at);
-    ensureCapacity(0);
+    const keyTag: u32 = load<u8>(at);
+    if (keyTag >= tag.shortText) {
+      at = shortText(at + 1, keyTag & longestShortText);
+    } else {
+      at = writeValue(at);
+    }
+    // A key of any length leaves space for it.
     writeByte(0x3a);
     at = writeValue(at);
   }
@@ -101,54 +114,4 @@ function array(start: usize): usize {
   ensureCapacity(0);
   writeByte(0x5d);
   return at + 1;
-}
-
-/**
- * Writes a number. The digits of a number with few decimals can be computed exactly here;
- * JavaScript formats all others.
- */
-function number(value: f64): void {
-  const size = abs<f64>(value);
-  let scale: f64 = 1;
-  for (let decimals: usize = 0; decimals <= maxDecimals; decimals++) {
-    const scaled = nearest<f64>(size * scale);
-    if (scaled >= exactDigitsLimit) {
-      break;
-    }
-    if (scaled / scale === size) {
-      if (value < 0) {
-        writeByte(0x2d);
-      }
-      const whole = <u64>scaled;
-      const unit = <u64>scale;
-      writeDigits(whole / unit);
-      if (decimals > 0) {
-        writeByte(0x2e);
-        setPosition(position + decimals);
-        writeDigitsBefore(position, whole % unit, decimals);
-      }
-      return;
-    }
-    scale *= 10;
-  }
-  setPosition(double(value, position));
-}
-
-/** Writes the last `count` decimal digits of an integer before `end`. */
-export function writeDigitsBefore(end: usize, value: u64, count: usize): void {
-  let remaining = value;
-  for (let at = end - 1; at >= end - count; at--) {
-    const tenth = remaining / 10;
-    store<u8>(at, <u8>(0x30 + remaining - tenth * 10));
-    remaining = tenth;
-  }
-}
-
-function writeDigits(value: u64): void {
-  let count: usize = 1;
-  for (let limit: u64 = 10; limit <= value; limit *= 10) {
-    count += 1;
-  }
-  setPosition(position + count);
-  writeDigitsBefore(position, value, count);
 }

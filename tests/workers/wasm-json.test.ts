@@ -121,6 +121,45 @@ test.each<readonly [string, readonly TestRecord[]]>([
   expect(() => JSON.parse(plain) as unknown).not.toThrow();
 });
 
+const binaryExponents = Array.from({ length: 2_098 }, (_, n) => n - 1_074);
+const decimalExponents = Array.from({ length: 632 }, (_, n) => n - 323);
+
+/** A number, and the next ones below and above it. */
+function neighbours(value: number): readonly number[] {
+  const floats = new Float64Array([value]);
+  const bits = new BigInt64Array(floats.buffer);
+  const [own = 0n] = bits;
+  return [own - 1n, own, own + 1n].map((each) => {
+    bits[0] = each;
+    return floats[0] ?? Number.NaN;
+  });
+}
+
+test.each<readonly [string, readonly number[]]>([
+  ["the powers of two", binaryExponents.flatMap((exponent) => neighbours(2 ** exponent))],
+  ["the powers of ten", decimalExponents.flatMap((n) => neighbours(Number(`1e${n}`)))],
+  ["whole numbers", [0, 9, 10, 2 ** 31, 2 ** 53, 999_999_999_999_999, 1e15, 1e20, 1e21, 1.5e21]],
+  ["numbers just above 0", [5e-324, 1e-7, 1e-6, 1.5e-6, 1.5e-7, 2.225_073_858_507_201e-308]],
+  ["prices", [0.1, 0.1 + 0.2, 4.35, 19.99, 0.000_003, 1 / 3, 123_456.789]],
+])("numbers have the digits that JavaScript writes: %s", (_name, numbers) => {
+  const values = numbers.filter(Number.isFinite).flatMap((number) => [number, -number]);
+  const { plain, fromModule } = bodiesOf([{ id: runId(1), run: { inputs: { values } } }]);
+  expect(fromModule).toContain(JSON.stringify({ values }));
+  expect(fromModule).toBe(plain);
+});
+
+test("texts of every short length have the same JSON, with and without escapes", () => {
+  const values = Array.from({ length: 40 }, (_, length) => [
+    "x".repeat(length),
+    `${"x".repeat(length)}"`,
+    `\n${"é".repeat(length)}`,
+  ]).flat();
+  const keyed = Object.fromEntries(values.map((value) => [value, value]));
+  const { plain, fromModule } = bodiesOf([{ id: runId(1), run: { inputs: { values, keyed } } }]);
+  expect(fromModule).toContain(JSON.stringify({ values, keyed }));
+  expect(fromModule).toBe(plain);
+});
+
 function patchOf(number: number, run: Readonly<Record<string, unknown>>): TestRecord {
   return { id: runId(number), operation: "patch", run };
 }

@@ -82,12 +82,12 @@ export class WasmJson {
     const instance = new api.Instance(new api.Module(Buffer.from(jsonModule, "base64")), {
       memory: { flush: (from: number, to: number) => this.#appendToOutput(from, to) },
       value: {
-        double: (value: number, address: number) => this.#writeDouble(value, address),
         binary: (address: number) => this.#writeBinary(address),
         noValue: (address: number) => {
           throw new RangeError(`No value at byte ${address - this.#addressShift} of the tape`);
         },
       },
+      number: { fillPowers: (address: number) => this.#fillPowersOfTen(address) },
       run: { second: (seconds: number, address: number) => this.#writeSecond(seconds, address) },
     });
     this.#exports = instance.exports as WasmExports;
@@ -178,12 +178,15 @@ export class WasmJson {
     this.#out?.writeBytes(this.#bytes.subarray(from, to));
   }
 
-  #writeDouble(value: number, address: number): number {
-    const text = String(value);
-    for (let i = 0; i < text.length; i++) {
-      this.#bytes[address + i] = text.charCodeAt(i);
+  /** Fills the table that the module needs to format numbers with decimals. The module requests it once. */
+  #fillPowersOfTen(address: number): void {
+    const table = new DataView(this.#exports.memory.buffer, address);
+    for (let exponent = lowestPower; exponent <= highestPower; exponent++) {
+      const power = scalePowerOfTen(exponent);
+      const offset = 16 * (exponent - lowestPower);
+      table.setBigUint64(offset, BigInt.asUintN(64, power), true);
+      table.setBigUint64(offset + 8, power >> 64n, true);
     }
-    return address + text.length;
   }
 
   #writeBinary(address: number): number {
@@ -213,4 +216,19 @@ export class WasmJson {
     this.#bytes = new Uint8Array(buffer);
     this.#words = new Uint32Array(buffer);
   }
+}
+
+/** The exponents of the table of powers of ten. */
+const [lowestPower, highestPower] = [-292, 324];
+
+/** Returns ten to the power of `exponent`, times the power of two that makes it an integer of 128 bits, rounded up. */
+function scalePowerOfTen(exponent: number): bigint {
+  // The logarithm of two of the power, rounded down.
+  const log2 = BigInt((exponent * 1_741_647) >> 19);
+  const power = 10n ** BigInt(Math.abs(exponent));
+  const [numerator, denominator] = exponent < 0 ? [1n, power] : [power, 1n];
+  const shift = 127n - log2;
+  const scaled = shift < 0n ? numerator : numerator << shift;
+  const divisor = shift < 0n ? denominator << -shift : denominator;
+  return (scaled + divisor - 1n) / divisor;
 }
