@@ -15,9 +15,11 @@ export interface MeasurementRequest {
   readonly workload: WorkloadName;
   /** Address of the sink. */
   readonly endpoint: string;
-  /** Minimum number of trees for the warm-up and for the measurement. Each also takes at least {@link minMs}. */
+  /** Minimum number of trees for the warm-up and for the measurement. Each also takes at least `minMs`. */
   readonly warmupTrees: number;
   readonly trees: number;
+  /** Shortest duration of the warm-up and of the measurement, milliseconds. */
+  readonly minMs: number;
 }
 
 export interface Measurement {
@@ -45,11 +47,6 @@ export interface Measurement {
 /** Largest request that the server accepts (`size_limit_bytes`), and the maximum number of runs in one. */
 const requestBytes = 20_971_520;
 const requestRuns = 100;
-/**
- * Shortest duration of the warm-up and of the measurement, whatever the number of runs. V8's compilers need time rather than
- * a number of runs, and rare events such as garbage collections should have the same weight for all clients.
- */
-const minMs = 1_000;
 /**
  * Maximum amount of unacknowledged runs, as bytes of JSON and as a count, for all clients alike. Beyond it the harness
  * sleeps, which costs no CPU time, until the client has caught up.
@@ -82,7 +79,7 @@ async function measure(request: MeasurementRequest): Promise<Measurement> {
     endpoint: request.endpoint,
     requestRuns: Math.min(requestRuns, Math.floor(requestBytes / runBytes)),
   });
-  const load = new Load(driver, request.workload);
+  const load = new Load(driver, request);
   const warmupTrees = await load.run(request.warmupTrees);
   load.calls.clear();
   // Check the warm-up's runs now, so that their ids are not in memory while the client is measured.
@@ -122,11 +119,13 @@ class Load {
   readonly #driver: Driver;
   readonly #maxPending: number;
   readonly #treesBetweenChecks: number;
+  readonly #minMs: number;
   #abandoned = 0;
 
-  constructor(driver: Driver, workload: WorkloadName) {
+  constructor(driver: Driver, { workload, minMs }: MeasurementRequest) {
     const { runBytes, createPayloads } = workloads[workload];
     this.#driver = driver;
+    this.#minMs = minMs;
     this.#trees = new Trees(driver, createPayloads());
     this.#maxPending =
       driver.aheadRuns ?? Math.min(maxPendingRuns, Math.floor(maxPendingBytes / runBytes));
@@ -143,11 +142,11 @@ class Load {
   }
 
   /**
-   * Records `trees` trees and waits for the server's last response, and repeats this for {@link minMs}. Returns the total
+   * Records `trees` trees and waits for the server's last response, and repeats this for `minMs`. Returns the total
    * number of trees.
    */
   async run(trees: number): Promise<number> {
-    const until = performance.now() + minMs;
+    const until = performance.now() + this.#minMs;
     let recorded = 0;
     do {
       await this.#recordPass(trees);

@@ -23,6 +23,11 @@ const maxGuardedRssMb = 300;
 const oneCoreReference = "otlp-protobuf";
 
 const warmupShare = 0.5;
+/**
+ * Shortest duration of the warm-up and of the measurement, whatever the number of runs. V8's compilers need time rather than
+ * a number of runs, and rare events such as garbage collections should have the same weight for all clients.
+ */
+const minMs = 1_000;
 /** Much slower clients record only this share of the runs. All figures are per run. */
 const runShares: Readonly<Record<string, number>> = {
   langsmith: 0.1,
@@ -37,6 +42,8 @@ const { values: flags } = parseArgs({
     drivers: { type: "string", default: `${baseline},${ownDriver}` },
     /** Share of the usual number of runs to record. */
     share: { type: "string", default: "1" },
+    /** Measures no longer than the runs take: a program that does not run long, whose code is not all compiled yet. */
+    short: { type: "boolean", default: false },
     /** Pins all threads of the client to this core, and the sink to the next one. */
     cpu: { type: "string" },
     node: { type: "string" },
@@ -77,7 +84,14 @@ function measure(workload: WorkloadName, driver: string): Promise<Measurement> {
   const warmupTrees = Math.ceil(trees * warmupShare);
   return measureInProcess<Measurement>(
     "child",
-    (endpoint): MeasurementRequest => ({ driver, workload, endpoint, trees, warmupTrees }),
+    (endpoint): MeasurementRequest => ({
+      driver,
+      workload,
+      endpoint,
+      trees,
+      warmupTrees,
+      minMs: flags.short ? 0 : minMs,
+    }),
     { node: flags.node, cpu },
   );
 }
@@ -86,7 +100,7 @@ function report(): void {
   const counts = selectedWorkloads.map((name) => `${name} ${formatNumber(runCount(name, ""))}`);
   const problems = findFailures();
   const notes = [
-    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (a tenth for braintrust and for langsmith with its defaults, a fifth for langsmith tuned) after a warm-up of half as many. Both are repeated for at least a second.`,
+    `Median (lowest–highest) of ${rounds} interleaved rounds; ${counts.join(", ")} runs each (a tenth for braintrust and for langsmith with its defaults, a fifth for langsmith tuned) after a warm-up of half as many.${flags.short ? "" : " Both are repeated for at least a second."}`,
     "A run is a start with inputs and an end with outputs, in trees of one root and nine children. The harness's own CPU time is subtracted. Memory is that of the whole process, including Node, harness and payloads; the harness's row shows their share.",
     "Lost: runs that the server had not received whole (inputs and outputs) when the client reported that everything was sent.",
     ...(flags.node === undefined ? [] : [`The clients ran under Node ${flags.node}.`]),
@@ -96,6 +110,7 @@ function report(): void {
   publish({
     script: "deliver",
     section: [
+      flags.short ? "short" : undefined,
       cpu === undefined ? undefined : "one-core",
       hasOtherClients ? "peers" : "deliver",
       flags.node === undefined || flags.node === goalNode ? undefined : `node${flags.node}`,
