@@ -1,5 +1,6 @@
 import { readMembers } from "./json-text.ts";
 import type { AttributeObject, AttributeValue, Attributes } from "./span.ts";
+import { SpanWarnings, toExcerpt } from "./span-warnings.ts";
 
 /** A value that is assembled from indexed attribute names: `a.0.b` is member `b` of the first item of `a`. */
 export interface Tree {
@@ -15,9 +16,22 @@ const maxSegments = 16;
  */
 export class AttributeBag {
   readonly #values: Map<string, AttributeValue>;
+  readonly #warnings: SpanWarnings;
 
-  constructor(attributes: Attributes) {
+  /** `warnings` are those of decoding the span. */
+  constructor(attributes: Attributes, warnings: readonly string[] = []) {
     this.#values = new Map(attributes);
+    this.#warnings = new SpanWarnings(warnings);
+  }
+
+  /** Adds a warning: what was expected of an attribute, and the beginning of its value. */
+  warn(name: string, problem: string, value: unknown): void {
+    this.#warnings.add(`${name} ${problem}: ${toExcerpt(value)}`);
+  }
+
+  /** Returns what could not be understood of the span so far. */
+  listWarnings(): readonly string[] {
+    return this.#warnings.list();
   }
 
   /** Returns the first of these attributes that exists, without removing it. */
@@ -46,7 +60,10 @@ export class AttributeBag {
     return typeof value === "string" ? value : undefined;
   }
 
-  /** Removes and returns an object, which may be given as JSON text; its members are then JSON texts. */
+  /**
+   * Removes and returns an object, which may be given as JSON text; its members are then JSON texts. Any other value
+   * stays, with a warning.
+   */
   takeObject(name: string): Readonly<Record<string, unknown>> | undefined {
     const value = this.#values.get(name);
     const object: Readonly<Record<string, unknown>> | undefined = isObject(value)
@@ -54,6 +71,8 @@ export class AttributeBag {
       : toObject(typeof value === "string" ? readMembers(value) : undefined);
     if (object !== undefined) {
       this.#values.delete(name);
+    } else if (value !== undefined && value !== null && value !== "") {
+      this.warn(name, "is not a JSON object", value);
     }
     return object;
   }

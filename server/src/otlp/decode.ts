@@ -11,9 +11,11 @@ import {
   readMember,
   readEnumOrNumber,
   readText,
-  readUnsigned,
+  readNanos,
   ValueFault,
 } from "./wire-values.ts";
+import type { Warn } from "./wire-values.ts";
+import { SpanWarnings } from "./span-warnings.ts";
 
 /** Encoding of a request body. The response has the same encoding. */
 export type Encoding = "json" | "protobuf";
@@ -23,6 +25,8 @@ interface SpanGroup {
   readonly resource: Attributes;
   readonly scopeName: string;
   readonly scopeVersion: string;
+  /** What could not be decoded of the resource. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -35,19 +39,20 @@ export function decodeSpans(body: Buffer, encoding: Encoding): DecodedSpans {
   const spans: Span[] = [];
   const spanErrors: SpanError[] = [];
   for (const resourceGroup of readItems(request, "resourceSpans")) {
-    const resource = catchFault(() => readAttributes(readMember(resourceGroup, "resource")));
+    const resourceWarnings = new SpanWarnings();
+    const resource = readAttributes(readMember(resourceGroup, "resource"), (text) =>
+      resourceWarnings.add(`resource: ${text}`),
+    );
     for (const scopeGroup of readItems(resourceGroup, "scopeSpans")) {
       const scope = readMember(scopeGroup, "scope");
       const scopeName = readText(scope, "name");
       const scopeVersion = readText(scope, "version");
+      const group = { resource, scopeName, scopeVersion, warnings: resourceWarnings.list() };
       const encodedSpans = readItems(scopeGroup, "spans");
       // Check the count before reading the spans: a small body may contain millions of empty spans.
       checkCount(spans.length + spanErrors.length + encodedSpans.length);
       for (const encodedSpan of encodedSpans) {
-        const span =
-          resource instanceof ValueFault
-            ? resource
-            : catchFault(() => toSpan(encodedSpan, { resource, scopeName, scopeVersion }));
+        const span = catchFault(() => toSpan(encodedSpan, group));
         if (span instanceof ValueFault) {
           spanErrors.push({ reason: span.message });
         } else {
@@ -130,33 +135,47 @@ function toSpan(encoded: unknown, group: SpanGroup): Span {
   }
   const parentSpanId = readHexId(encoded, "parentSpanId", 8);
   const status = readMember(encoded, "status");
-  return {
+  const warnings = new SpanWarnings(group.warnings);
+  const warn: Warn = (text) => warnings.add(text);
+  const span: Omit<Span, "warnings"> = {
     ...group,
     traceId,
     spanId,
     parentSpanId: parentSpanId === spanId ? "" : parentSpanId,
     name: readText(encoded, "name"),
     kind: kindNames[readEnumOrNumber(encoded, "kind", kindConstants)] ?? "",
-    startNanos: readUnsigned(encoded, "startTimeUnixNano"),
-    endNanos: readUnsigned(encoded, "endTimeUnixNano"),
+    startNanos: readNanos(encoded, "startTimeUnixNano", warn),
+    endNanos: readNanos(encoded, "endTimeUnixNano", warn),
     hasRemoteParent: (readEnumOrNumber(encoded, "flags") & remoteParentBits) === remoteParentBits,
     traceState: readText(encoded, "traceState"),
-    attributes: readAttributes(encoded),
-    events: readItems(encoded, "events").map(toEvent),
-    links: readItems(encoded, "links").map(toLink),
+    attributes: readAttributes(encoded, warn),
+    events: readItems(encoded, "events").map((event) => toEvent(event, warn)),
+    links: readItems(encoded, "links").flatMap((link) => toLinks(link, warn)),
     isError: readEnumOrNumber(status, "code", statusConstants) === errorCode,
     statusMessage: readText(status, "message"),
   };
+  return { ...span, warnings: warnings.list() };
 }
 
-const toEvent = (encoded: unknown): SpanEvent => ({
-  name: readText(encoded, "name"),
-  nanos: readUnsigned(encoded, "timeUnixNano"),
-  attributes: readAttributes(encoded),
-});
+function toEvent(encoded: unknown, warn: Warn): SpanEvent {
+  const name = readText(encoded, "name");
+  const warnOfEvent: Warn = (text) => warn(`event ${name}: ${text}`);
+  return {
+    name,
+    nanos: readNanos(encoded, "timeUnixNano", warnOfEvent),
+    attributes: readAttributes(encoded, warnOfEvent),
+  };
+}
 
-const toLink = (encoded: unknown): SpanLink => ({
-  traceId: readHexId(encoded, "traceId", 16),
-  spanId: readHexId(encoded, "spanId", 8),
-  attributes: readAttributes(encoded),
-});
+/** Returns a list of one link, or an empty one if its ids are malformed: a link is not worth the span. */
+function toLinks(encoded: unknown, warn: Warn): readonly SpanLink[] {
+  const ids = catchFault(() => ({
+    traceId: readHexId(encoded, "traceId", 16),
+    spanId: readHexId(encoded, "spanId", 8),
+  }));
+  if (ids instanceof ValueFault) {
+    warn(`a link is left out: ${ids.message}`);
+    return [];
+  }
+  return [{ ...ids, attributes: readAttributes(encoded, (text) => warn(`link: ${text}`)) }];
+}

@@ -21,7 +21,7 @@ export interface MappedSpan {
 
 /** Converts a span to a run. `project` is the project of the request, for spans that name none. */
 export function mapSpan(span: Span, project: string | undefined): MappedSpan {
-  const bag = new AttributeBag(span.attributes);
+  const bag = new AttributeBag(span.attributes, span.warnings);
   const position = takePosition(span, bag);
   const runType = toRunType(bag);
   const error = toErrorText(span, bag);

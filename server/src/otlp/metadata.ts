@@ -63,6 +63,7 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
       .map(([name, sources]) => [name, bag.peek(...sources)] as const)
       .filter(([, value]) => value !== undefined),
   );
+  const warnings = bag.listWarnings();
   return {
     ...Object.fromEntries(span.resource),
     ...removeEmpty({
@@ -77,6 +78,7 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
     ...aliasedMembers,
     ...Object.fromEntries(bag.listRemaining()),
     ...explicitMembers,
+    ...(warnings.length === 0 ? {} : { "otel.warnings": warnings }),
   };
 }
 

@@ -64,7 +64,9 @@ const root = protobuf.Root.fromJSON({
       attributes: "4 KeyValue repeated",
     }),
     SpanStatus: createMessageType({ message: "2 string", code: "3 int32" }),
-    KeyValue: createMessageType({ key: "1 string", value: "2 AnyValue" }),
+    // An AnyValue, and the messages in it, are fields of type bytes, which have the same encoding: they are decoded one
+    // level at a time, so that a malformed or deeply nested value does not make the whole request fail.
+    KeyValue: createMessageType({ key: "1 string", value: "2 bytes" }),
     AnyValue: {
       oneofs: {
         value: {
@@ -84,12 +86,12 @@ const root = protobuf.Root.fromJSON({
         boolValue: "2 bool",
         intValue: "3 int64",
         doubleValue: "4 double",
-        arrayValue: "5 ArrayValue",
-        kvlistValue: "6 KeyValueList",
+        arrayValue: "5 bytes",
+        kvlistValue: "6 bytes",
         bytesValue: "7 bytes",
       }),
     },
-    ArrayValue: createMessageType({ values: "1 AnyValue repeated" }),
+    ArrayValue: createMessageType({ values: "1 bytes repeated" }),
     KeyValueList: createMessageType({ values: "1 KeyValue repeated" }),
     ExportTraceServiceResponse: createMessageType({
       partialSuccess: "1 ExportTracePartialSuccess",
@@ -104,6 +106,14 @@ const root = protobuf.Root.fromJSON({
 
 /** The body of a request. */
 export const traceRequest = root.lookupType("ExportTraceServiceRequest");
+
+/** A type of message that bytes are decoded to. */
+export type MessageType = protobuf.Type;
+
+/** The value of an attribute, and the two kinds of values that contain others. */
+export const anyValueType = root.lookupType("AnyValue");
+export const arrayValueType = root.lookupType("ArrayValue");
+export const keyValueListType = root.lookupType("KeyValueList");
 
 /** The body of a response with status 200. */
 export const traceResponse = root.lookupType("ExportTraceServiceResponse");

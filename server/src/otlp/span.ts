@@ -50,6 +50,8 @@ export interface Span {
   readonly resource: Attributes;
   readonly scopeName: string;
   readonly scopeVersion: string;
+  /** What could not be decoded. The other values of the span are valid. */
+  readonly warnings: readonly string[];
 }
 
 /** Why a span was rejected. */

@@ -1,3 +1,6 @@
+import { latestMicros } from "../model/parse-time.ts";
+import { anyValueType, arrayValueType, keyValueListType } from "./proto-types.ts";
+import type { MessageType } from "./proto-types.ts";
 import type { Attributes, AttributeObject, AttributeValue } from "./span.ts";
 
 // Functions that read values of a decoded request in either encoding. In a request decoded from protobuf, ids are bytes
@@ -41,9 +44,23 @@ export function readText(message: unknown, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Reads an unsigned 64-bit integer. */
-export const readUnsigned = (message: unknown, name: string): bigint =>
-  BigInt.asUintN(64, toInteger(readMember(message, name)) ?? 0n);
+/** The last time that can be stored, in nanoseconds since the Unix epoch. */
+const latestNanos = BigInt(latestMicros) * 1_000n + 999n;
+
+/** Reads a time in nanoseconds since the Unix epoch; 0 if it is absent, or can't be stored. */
+export function readNanos(message: unknown, name: string, warn: Warn): bigint {
+  const value = readMember(message, name);
+  const integer = value === undefined ? 0n : toInteger(value);
+  // A decoder of protobuf returns the two halves of the unsigned number as signed ones.
+  const nanos = integer !== undefined && isHalves(value) ? BigInt.asUintN(64, integer) : integer;
+  if (nanos !== undefined && nanos >= 0n && nanos <= latestNanos) {
+    return nanos;
+  }
+  warn(
+    `${name} is not a time between 1970-01-01 and 2255-06-05: ${String(nanos ?? toText(value)).slice(0, 80)}`,
+  );
+  return 0n;
+}
 
 /** Reads a small number, or the name of an enumeration's constant, which some clients send in JSON. */
 export function readEnumOrNumber(
@@ -89,46 +106,96 @@ function toHex(value: unknown, byteCount: number): string | undefined {
     : undefined;
 }
 
-/**
- * Reads the attributes of a message.
- *
- * @throws ValueFault a value is nested too deeply.
- */
-export function readAttributes(message: unknown): Attributes {
+/** Receives what is wrong with a value. The value itself is kept in another form. */
+export type Warn = (text: string) => void;
+
+/** Reads the attributes of a message. A malformed value is kept as text, and reported. */
+export function readAttributes(message: unknown, warn: Warn): Attributes {
   const attributesByName = new Map<string, AttributeValue>();
+  const encoded = readMember(message, "attributes");
+  if (encoded !== undefined && !Array.isArray(encoded)) {
+    warn("attributes is not a list");
+  }
   for (const entry of readItems(message, "attributes")) {
-    attributesByName.set(readText(entry, "key"), toValue(readMember(entry, "value"), 1));
+    const name = readText(entry, "key");
+    const warnOfName: Warn = (text) => warn(`${name} ${text}`);
+    attributesByName.set(name, toValue(readMember(entry, "value"), 1, warnOfName));
   }
   return attributesByName;
 }
 
-function toValue(anyValue: unknown, depth: number): AttributeValue {
+/**
+ * In protobuf, the value of an attribute is bytes until here. Only the level that is read is decoded, so neither deep
+ * nesting nor a malformed value makes the whole request fail.
+ */
+function toValue(encoded: unknown, depth: number, warn: Warn): AttributeValue {
   if (depth > depthLimit) {
-    throw new ValueFault(`an attribute has more than ${depthLimit} levels`);
+    warn(`has more than ${depthLimit} levels; those below are kept as text`);
+    return encoded instanceof Uint8Array ? toBase64(encoded) : toText(encoded ?? null);
+  }
+  const anyValue = decodeBytes(encoded, anyValueType, warn);
+  if (typeof anyValue === "string") {
+    return anyValue;
   }
   for (const [kind, read] of valueReaders) {
     const value = readMember(anyValue, kind);
     if (value !== undefined) {
-      return read(value, depth);
+      return read(value, { depth, warn });
     }
   }
   return null;
 }
 
-type ReadValue = (value: unknown, depth: number) => AttributeValue;
+/** Decodes a message of protobuf, and returns JSON unchanged. Bytes that can't be decoded are returned as base64. */
+function decodeBytes(encoded: unknown, type: MessageType, warn: Warn): unknown {
+  if (!(encoded instanceof Uint8Array)) {
+    return encoded;
+  }
+  try {
+    return type.decode(encoded);
+  } catch {
+    warn("is malformed; its bytes are kept as base64");
+    return toBase64(encoded);
+  }
+}
+
+interface ReadOptions {
+  readonly depth: number;
+  readonly warn: Warn;
+}
+
+type ReadValue = (value: unknown, options: ReadOptions) => AttributeValue;
 
 const valueReaders: readonly (readonly [string, ReadValue])[] = [
   ["stringValue", toText],
-  ["boolValue", (value) => value === true || value === "true"],
-  ["intValue", (value) => toNumber(BigInt.asIntN(64, toInteger(value) ?? 0n))],
+  ["boolValue", toBoolean],
+  ["intValue", toIntegerOrText],
   ["doubleValue", toDouble],
-  [
-    "arrayValue",
-    (value, depth) => readItems(value, "values").map((item) => toValue(item, depth + 1)),
-  ],
+  ["arrayValue", toList],
   ["kvlistValue", toAttributeObject],
   ["bytesValue", (value) => (value instanceof Uint8Array ? toBase64(value) : toText(value))],
 ];
+
+function toBoolean(value: unknown, { warn }: ReadOptions): AttributeValue {
+  if (typeof value === "boolean" || value === "true" || value === "false") {
+    return value === true || value === "true";
+  }
+  warn("is not a boolean");
+  return toText(value);
+}
+
+/** Reads a 64-bit integer. Any other number or text is kept as it is. */
+function toIntegerOrText(value: unknown, { warn }: ReadOptions): AttributeValue {
+  const integer = isFraction(value) ? undefined : toInteger(value);
+  if (integer !== undefined && BigInt.asIntN(64, integer) === integer) {
+    return toNumber(integer);
+  }
+  warn("is not a 64-bit integer");
+  return typeof value === "number" && Number.isFinite(value) ? value : toText(value);
+}
+
+const isFraction = (value: unknown): boolean =>
+  typeof value === "number" && !Number.isInteger(value);
 
 /** Reads a floating-point number. JSON has no infinity and no NaN, so these are returned as strings. */
 function toDouble(value: unknown): number | string {
@@ -136,12 +203,23 @@ function toDouble(value: unknown): number | string {
   return number !== undefined && Number.isFinite(number) ? number : toText(value);
 }
 
-function toAttributeObject(value: unknown, depth: number): AttributeObject {
-  const attributesByName = Object.create(null) as Record<string, AttributeValue>;
-  for (const entry of readItems(value, "values")) {
-    attributesByName[readText(entry, "key")] = toValue(readMember(entry, "value"), depth + 1);
+function toList(value: unknown, { depth, warn }: ReadOptions): AttributeValue {
+  const list = decodeBytes(value, arrayValueType, warn);
+  return typeof list === "string"
+    ? list
+    : readItems(list, "values").map((item) => toValue(item, depth + 1, warn));
+}
+
+function toAttributeObject(value: unknown, { depth, warn }: ReadOptions): AttributeValue {
+  const list = decodeBytes(value, keyValueListType, warn);
+  if (typeof list === "string") {
+    return list;
   }
-  return attributesByName;
+  const attributesByName = Object.create(null) as Record<string, AttributeValue>;
+  for (const entry of readItems(list, "values")) {
+    attributesByName[readText(entry, "key")] = toValue(readMember(entry, "value"), depth + 1, warn);
+  }
+  return attributesByName satisfies AttributeObject;
 }
 
 /** Returns a string or a number as text, and any other value as JSON. */
@@ -163,8 +241,14 @@ function toInteger(value: unknown): bigint | undefined {
   if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) {
     return BigInt(value);
   }
-  if (isObject(value) && typeof value["low"] === "number" && typeof value["high"] === "number") {
-    return (BigInt(value["high"] | 0) << 32n) | BigInt(value["low"] >>> 0);
-  }
-  return undefined;
+  return isHalves(value) ? (BigInt(value.high | 0) << 32n) | BigInt(value.low >>> 0) : undefined;
 }
+
+/** A 64-bit integer of a decoder of protobuf. */
+interface Halves {
+  readonly low: number;
+  readonly high: number;
+}
+
+const isHalves = (value: unknown): value is Halves =>
+  isObject(value) && typeof value["low"] === "number" && typeof value["high"] === "number";

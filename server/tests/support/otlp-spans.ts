@@ -1,5 +1,12 @@
 import { decodeSpans } from "../../src/otlp/decode.ts";
 import { mapSpan } from "../../src/otlp/map-span.ts";
+import {
+  anyValueType,
+  arrayValueType,
+  keyValueListType,
+  traceRequest,
+} from "../../src/otlp/proto-types.ts";
+import type { MessageType } from "../../src/otlp/proto-types.ts";
 import type { Span } from "../../src/otlp/span.ts";
 
 /** Not a UUID of any version: a trace id is any 16 bytes. */
@@ -29,7 +36,7 @@ function anyValue(value: unknown): unknown {
     case "bigint":
       return { intValue: String(value) };
     case "number":
-      return Number.isInteger(value) ? { intValue: value } : { doubleValue: value };
+      return Number.isSafeInteger(value) ? { intValue: value } : { doubleValue: value };
     default:
       return { kvlistValue: { values: keyValues(value ?? {}) } };
   }
@@ -100,4 +107,48 @@ export function mapped(
   return Object.fromEntries(
     [...members].map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),
   );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const encode = (type: MessageType, message: Fields): Buffer =>
+  Buffer.from(type.encode(type.fromObject(message)).finish());
+
+const readList = (message: unknown, name: string): readonly Fields[] =>
+  ((message as Fields | undefined)?.[name] ?? []) as readonly Fields[];
+
+/** The value of an attribute in protobuf, from one in OTLP/JSON. */
+function encodeValue(value: Fields): Buffer {
+  const { arrayValue, kvlistValue, ...scalar } = value;
+  return encode(anyValueType, {
+    ...scalar,
+    ...(arrayValue !== undefined && {
+      arrayValue: encode(arrayValueType, {
+        values: readList(arrayValue, "values").map(encodeValue),
+      }),
+    }),
+    ...(kvlistValue !== undefined && {
+      kvlistValue: encode(keyValueListType, { values: encodeEntries(kvlistValue, "values") }),
+    }),
+  });
+}
+
+const encodeEntries = (message: unknown, name: string): readonly Fields[] =>
+  readList(message, name).map(({ key, value }) => ({ key, value: encodeValue(value as Fields) }));
+
+/** The body of a request in protobuf, from spans in OTLP/JSON. */
+export function encodeSpans(...spans: readonly Fields[]): Buffer {
+  const toBytes = (id: unknown): Buffer => Buffer.from(typeof id === "string" ? id : "", "hex");
+  const encoded = spans.map((span) => ({
+    ...span,
+    traceId: toBytes(span["traceId"]),
+    spanId: toBytes(span["spanId"]),
+    parentSpanId: toBytes(span["parentSpanId"]),
+    attributes: encodeEntries(span, "attributes"),
+    events: readList(span, "events").map((event) => ({
+      ...event,
+      attributes: encodeEntries(event, "attributes"),
+    })),
+  }));
+  return encode(traceRequest, { resourceSpans: [{ scopeSpans: [{ spans: encoded }] }] });
 }

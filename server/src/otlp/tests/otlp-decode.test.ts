@@ -4,6 +4,7 @@ import { decodeSpans } from "../decode.ts";
 import { traceRequest } from "../proto-types.ts";
 import type { Span } from "../span.ts";
 import {
+  encodeSpans,
   otlpRequest,
   otlpSpan,
   someNanos,
@@ -120,15 +121,75 @@ describe("JSON", () => {
     expect(reasons(otlpSpan({ rest }))).toEqual([reason]);
   });
 
-  test("a value that is nested too deeply rejects its span, and no other", () => {
+  test("a value that is nested too deeply is kept as text from the limit on, with a warning", () => {
     let value: unknown = { intValue: 1 };
-    for (let level = 0; level < 40; level += 1) {
+    let expected: unknown = JSON.stringify({ arrayValue: { values: [value] } });
+    for (let level = 0; level < 33; level += 1) {
       value = { arrayValue: { values: [value] } };
+      expected = level < 32 ? [expected] : expected;
     }
-    const deep = otlpSpan({ id: 2, rest: { attributes: [{ key: "a", value }] } });
-    const { spans, spanErrors } = decodeSpans(json(otlpRequest([deep, otlpSpan()])), "json");
-    expect(spans).toHaveLength(1);
-    expect(spanErrors).toEqual([{ reason: "an attribute has more than 32 levels" }]);
+    const span = only(otlpRequest([otlpSpan({ rest: { attributes: [{ key: "a", value }] } })]));
+    expect(span.attributes.get("a")).toEqual(expected);
+    expect(span.warnings).toEqual(["a has more than 32 levels; those below are kept as text"]);
+  });
+
+  test.each([
+    ["an integer beyond 64 bits", { intValue: "9223372036854775808" }, "9223372036854775808"],
+    ["an integer that is a word", { intValue: "many" }, "many"],
+    ["a huge number as integer", { intValue: 1e30 }, 1e30],
+    ["a fraction as integer", { intValue: 0.5 }, 0.5],
+    ["a boolean that is a word", { boolValue: "perhaps" }, "perhaps"],
+  ])("%s is kept as it is, with a warning", (_, value, expected) => {
+    const span = only(otlpRequest([otlpSpan({ rest: { attributes: [{ key: "a", value }] } })]));
+    expect(span.attributes.get("a")).toBe(expected);
+    expect(span.warnings).toHaveLength(1);
+    expect(span.warnings[0]).toMatch(/^a is not a (64-bit integer|boolean)$/);
+  });
+
+  test.each([["18446744073709551615"], ["-1"], ["soon"], [1e300], [true]])(
+    "the start %j is no time: the span is kept without it, with a warning",
+    (startTimeUnixNano) => {
+      const span = only(otlpRequest([otlpSpan({ rest: { startTimeUnixNano } })]));
+      expect(span.startNanos).toBe(0n);
+      expect(span.warnings).toEqual([
+        `startTimeUnixNano is not a time between 1970-01-01 and 2255-06-05: ${
+          startTimeUnixNano === 1e300 ? BigInt(1e300).toString().slice(0, 80) : startTimeUnixNano
+        }`,
+      ]);
+    },
+  );
+
+  test("a malformed value of an event, a link or the resource does not reject the span", () => {
+    const bad = [{ key: "a", value: { intValue: "many" } }];
+    const rest = {
+      events: [{ name: "e", timeUnixNano: "soon", attributes: bad }],
+      links: [{ traceId: "1", spanId: "2" }],
+      attributes: { a: 1 },
+    };
+    const request = {
+      resourceSpans: [{ resource: { attributes: bad }, scopeSpans: [] as object[] }],
+    };
+    request.resourceSpans[0]!.scopeSpans.push({ spans: [otlpSpan({ rest })] });
+    const span = only(request);
+    expect(span.links).toEqual([]);
+    expect(span.warnings).toEqual([
+      "resource: a is not a 64-bit integer",
+      "attributes is not a list",
+      "event e: timeUnixNano is not a time between 1970-01-01 and 2255-06-05: soon",
+      "event e: a is not a 64-bit integer",
+      'a link is left out: traceId is not 16 bytes: "1"',
+    ]);
+  });
+
+  test("the number of warnings of a span is limited", () => {
+    const attributes = Array.from({ length: 1_000 }, (_, index) => ({
+      key: `${index}${"x".repeat(1_000)}`,
+      value: { intValue: "many" },
+    }));
+    const { warnings } = only(otlpRequest([otlpSpan({ rest: { attributes } })]));
+    expect(warnings).toHaveLength(21);
+    expect(warnings.at(-1)).toBe("further warnings are left out");
+    expect(JSON.stringify(warnings).length).toBeLessThan(10_000);
   });
 
   test.each([["{"], ["[]"], ["5"], ['"a"'], [""]])("%j is rejected", (body) => {
@@ -153,14 +214,6 @@ describe("JSON", () => {
 });
 
 describe("protobuf", () => {
-  const id = (hex: string): Buffer => Buffer.from(hex, "hex");
-  const encode = (span: object): Buffer =>
-    Buffer.from(
-      traceRequest
-        .encode(traceRequest.fromObject({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }))
-        .finish(),
-    );
-
   test("decodes the same span as from JSON", () => {
     const attributes = [
       { key: "text", value: { stringValue: "" } },
@@ -177,12 +230,7 @@ describe("protobuf", () => {
       traceState: "a=b",
     };
     const span = otlpSpan({ id: 2, parent: 1, events: [{ name: "e" }], rest });
-    const bytes = encode({
-      ...span,
-      traceId: id(traceId),
-      spanId: id(span.spanId),
-      parentSpanId: id(spanIdOf(1)),
-    });
+    const bytes = encodeSpans(span);
     const [read] = decodeSpans(bytes, "protobuf").spans;
     const [expected] = decodeSpans(
       json({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }),
@@ -194,13 +242,13 @@ describe("protobuf", () => {
   });
 
   test("text that is not UTF-8 does not reject the span", () => {
-    const bytes = encode({ traceId: id(traceId), spanId: id(spanIdOf(1)), name: "abc" });
+    const bytes = encodeSpans({ traceId, spanId: spanIdOf(1), name: "abc" });
     bytes[bytes.indexOf("abc")] = 0xff;
     expect(decodeSpans(bytes, "protobuf").spans[0]?.name).toBe("\uFFFDbc");
   });
 
   test("fields of newer schemas are ignored", () => {
-    const bytes = encode({ traceId: id(traceId), spanId: id(spanIdOf(1)), name: "abc" });
+    const bytes = encodeSpans({ traceId, spanId: spanIdOf(1), name: "abc" });
     const field = protobuf.Writer.create().uint32(8_002).string("newer").finish();
     const { spans } = decodeSpans(Buffer.concat([bytes, field]), "protobuf");
     expect(spans).toHaveLength(1);
@@ -215,7 +263,7 @@ describe("protobuf", () => {
     );
   });
 
-  test("endless nesting is rejected before the stack overflows", () => {
+  test("endless nesting neither overflows the stack nor rejects the span", () => {
     // From the inside out, so each head contains the length of all heads before it.
     const heads: Uint8Array[] = [];
     let length = 0;
@@ -226,12 +274,33 @@ describe("protobuf", () => {
         length += head.length;
       }
     }
-    const bytes = Buffer.concat(heads.toReversed());
-    const value = protobuf.Writer.create().uint32(0x12).bytes(bytes).finish();
-    const attribute = protobuf.Writer.create().uint32(0x4a).bytes(value).finish();
-    const span = protobuf.Writer.create().uint32(0x12).bytes(attribute).finish();
-    const scoped = protobuf.Writer.create().uint32(0x12).bytes(span).finish();
-    const body = protobuf.Writer.create().uint32(0x0a).bytes(scoped).finish();
-    expect(() => decodeSpans(Buffer.from(body), "protobuf")).toThrow("max depth");
+    const span = onlyWithValue(Buffer.concat(heads.toReversed()));
+    expect(span.warnings).toEqual(["a has more than 32 levels; those below are kept as text"]);
+    let leaf: unknown = span.attributes.get("a");
+    while (Array.isArray(leaf)) {
+      [leaf] = leaf as readonly unknown[];
+    }
+    expect(leaf).toMatch(/^[\w+/]{100,}=*$/);
   });
+
+  test("a malformed value is kept as base64, with a warning, beside the other attributes", () => {
+    const span = onlyWithValue(Buffer.from([0x0a, 0x05, 0x01]));
+    expect([...span.attributes]).toEqual([["a", "CgUB"]]);
+    expect(span.warnings).toEqual(["a is malformed; its bytes are kept as base64"]);
+  });
+
+  /** A span with the attribute `a`, whose encoded value is given. */
+  function onlyWithValue(value: Buffer): Span {
+    const attributes = [{ key: "a", value }];
+    const encodedSpan = {
+      traceId: Buffer.from(traceId, "hex"),
+      spanId: Buffer.from(spanIdOf(1), "hex"),
+      attributes,
+    };
+    const request = { resourceSpans: [{ scopeSpans: [{ spans: [encodedSpan] }] }] };
+    const body = Buffer.from(traceRequest.encode(traceRequest.fromObject(request)).finish());
+    const { spans, spanErrors } = decodeSpans(body, "protobuf");
+    expect(spanErrors).toEqual([]);
+    return spans[0]!;
+  }
 });

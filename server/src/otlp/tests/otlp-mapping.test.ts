@@ -176,8 +176,12 @@ test("metadata of each convention loses its prefix, and overrides that of the pr
   expect(metadata).not.toHaveProperty("metadata");
 });
 
-test("metadata that is not a JSON object stays unchanged", () => {
-  expect(metadataOf({ metadata: "[1]" })).toMatchObject({ metadata: "[1]" });
+test("metadata that is not a JSON object stays unchanged, with a warning", () => {
+  expect(metadataOf({ metadata: "[1]" })).toMatchObject({
+    metadata: "[1]",
+    "otel.warnings": ['metadata is not a JSON object: "[1]"'],
+  });
+  expect(metadataOf({})).not.toHaveProperty(["otel.warnings"]);
 });
 
 test("model, provider and session get the metadata names that runs use", () => {

@@ -1,13 +1,13 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { rpcStatus, traceRequest, traceResponse } from "../proto-types.ts";
+import { rpcStatus, traceResponse } from "../proto-types.ts";
 import { containing } from "../../../tests/support/matchers.ts";
 import {
+  encodeSpans,
   otlpRequest,
   otlpSpan,
   spanIdOf,
   spanUuid,
-  traceId,
   traceUuid,
 } from "../../../tests/support/otlp-spans.ts";
 import { call, runServer } from "../../../tests/support/running-server.ts";
@@ -16,17 +16,6 @@ import type { CallResult } from "../../../tests/support/running-server.ts";
 const path = "POST /otel/v1/traces";
 const json = { "content-type": "application/json" };
 const protobuf = { "content-type": "application/x-protobuf" };
-
-function encode(...spans: readonly ReturnType<typeof otlpSpan>[]): Buffer {
-  const encoded = spans.map((span) => ({
-    ...span,
-    traceId: Buffer.from(traceId, "hex"),
-    spanId: Buffer.from(span.spanId, "hex"),
-    parentSpanId: Buffer.from((span as { parentSpanId?: string }).parentSpanId ?? "", "hex"),
-  }));
-  const request = { resourceSpans: [{ scopeSpans: [{ spans: encoded }] }] };
-  return Buffer.from(traceRequest.encode(traceRequest.fromObject(request)).finish());
-}
 
 /** Sends a request and returns the raw bytes: decoding a protobuf response as text would corrupt it. */
 async function send(
@@ -62,11 +51,11 @@ test("spans as JSON become runs, in the project of the header", async () => {
 
 test("spans as protobuf, with and without gzip, become the same runs", async () => {
   const server = await runServer();
-  const first = await send(server, encode(otlpSpan({ id: 2, parent: 1 })));
+  const first = await send(server, encodeSpans(otlpSpan({ id: 2, parent: 1 })));
   expect(first).toMatchObject({ status: 200, type: "application/x-protobuf" });
   expect(first.bytes).toHaveLength(0);
   const headers = { ...protobuf, "content-encoding": "gzip" };
-  const second = await send(server, gzipSync(encode(otlpSpan({ id: 1 }))), headers);
+  const second = await send(server, gzipSync(encodeSpans(otlpSpan({ id: 1 }))), headers);
   expect(second.status).toBe(200);
   expect((await readRoot(server)).json).toMatchObject({ child_run_ids: [spanUuid(spanIdOf(2))] });
 });
@@ -83,7 +72,7 @@ test("every form of the path is routed", async () => {
 test("a body without a content type is recognized by its first byte", async () => {
   const server = await runServer();
   const headers = { "content-type": "application/octet-stream" };
-  expect(await send(server, encode(otlpSpan()), headers)).toMatchObject({ status: 200 });
+  expect(await send(server, encodeSpans(otlpSpan()), headers)).toMatchObject({ status: 200 });
   const body = Buffer.from(JSON.stringify(otlpRequest([otlpSpan()])));
   expect(await send(server, body, headers)).toMatchObject({
     status: 200,
@@ -103,7 +92,7 @@ test("rejected spans are counted; those next to them are stored", async () => {
   const unknown = { "langsmith.trace.session_id": "0195d3a2-0000-7000-8000-00000000000a" };
   const { bytes } = await send(
     server,
-    encode(otlpSpan({ id: 3 }), otlpSpan({ id: 4, parent: 3, attributes: unknown })),
+    encodeSpans(otlpSpan({ id: 3 }), otlpSpan({ id: 4, parent: 3, attributes: unknown })),
   );
   expect(traceResponse.toObject(traceResponse.decode(bytes), { longs: Number })).toMatchObject({
     partialSuccess: { rejectedSpans: 1, errorMessage: containing("session_id") },
@@ -135,11 +124,11 @@ test("a failure is reported in the encoding of the request", async () => {
 
 test("a missing key is 401, in the encoding of the request", async () => {
   const server = await runServer({ apiKeys: ["secret"] });
-  const { status, bytes } = await send(server, encode(otlpSpan()));
+  const { status, bytes } = await send(server, encodeSpans(otlpSpan()));
   expect(status).toBe(401);
   expect(rpcStatus.decode(bytes)).toMatchObject({ code: 16 });
   const headers = { ...protobuf, "x-api-key": "secret" };
-  expect((await send(server, encode(otlpSpan()), headers)).status).toBe(200);
+  expect((await send(server, encodeSpans(otlpSpan()), headers)).status).toBe(200);
 });
 
 test("a body that inflates beyond the limit is 413, one that does not inflate is 400", async () => {

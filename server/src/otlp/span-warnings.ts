@@ -1,0 +1,37 @@
+import { toJson } from "./json-text.ts";
+
+/** Limits of the warnings of one span, because each of its attributes may be malformed. */
+const warningLimit = 20;
+const warningChars = 300;
+const excerptChars = 80;
+
+/**
+ * Collects what the server could not understand of a span. The warnings become metadata of the span's run, so that a
+ * malformed value neither rejects its span nor disappears without a word.
+ */
+export class SpanWarnings {
+  readonly #texts: Set<string>;
+
+  constructor(texts: readonly string[] = []) {
+    this.#texts = new Set(texts);
+  }
+
+  /** Adds a warning, unless the span has it already. A long one is cut. */
+  add(text: string): void {
+    if (this.#texts.size < warningLimit) {
+      this.#texts.add(text.length > warningChars ? `${text.slice(0, warningChars)}...` : text);
+    } else {
+      this.#texts.add("further warnings are left out");
+    }
+  }
+
+  list(): readonly string[] {
+    return [...this.#texts];
+  }
+}
+
+/** Returns the beginning of a value as JSON, for a warning. */
+export function toExcerpt(value: unknown): string {
+  const json = toJson(typeof value === "string" ? value.slice(0, excerptChars) : value);
+  return json.length > excerptChars ? `${json.slice(0, excerptChars)}...` : json;
+}
