@@ -167,7 +167,7 @@ function toEvent(encoded: unknown, warn: Warn): SpanEvent {
   };
 }
 
-/** Returns a list of one link, or an empty one if its ids are malformed: a link is not worth the span. */
+/** Returns a list of one link, or an empty list if its ids are malformed: such a link does not reject its span. */
 function toLinks(encoded: unknown, warn: Warn): readonly SpanLink[] {
   const ids = catchFault(() => ({
     traceId: readHexId(encoded, "traceId", 16),

@@ -1,12 +1,14 @@
 import { isUuid } from "millrace/model";
 import type { SpanRecord } from "../runs/run-record.ts";
 import { toIso } from "../http/wire-text.ts";
+import { readAiName, takeAiContent } from "./ai-sdk.ts";
 import { AttributeBag } from "./attribute-bag.ts";
 import { toJson } from "./json-text.ts";
-import { takeTags, toEvents, toInvocationParams, toLinks, toMetadata } from "./metadata.ts";
+import { takeTags, toInvocationParams, toLinks, toMetadata } from "./metadata.ts";
 import { toRunType } from "./run-type.ts";
-import { takeEmbeddings, takeInputs, takeOutputs } from "./span-content.ts";
+import { addFinishReasons, takeEmbeddings, takeInputs, takeOutputs } from "./span-content.ts";
 import { toErrorText } from "./span-error.ts";
+import { toEvents } from "./span-events.ts";
 import { takePosition } from "./span-position.ts";
 import type { Span } from "./span.ts";
 import { takeUsage } from "./usage.ts";
@@ -34,7 +36,7 @@ export function mapSpan(span: Span, project: string | undefined): MappedSpan {
     error,
     reference_example_id: takeUuid(bag, "langsmith.reference_example_id"),
     tags: takeTags(bag),
-    events: span.events.length === 0 ? undefined : toEvents(span.events),
+    events: toEvents(span, bag),
     // Must come last: all remaining attributes become metadata.
     ...takePayload(span, bag),
   };
@@ -45,7 +47,8 @@ function takeName(span: Span, bag: AttributeBag, runType: string): string {
   const name =
     bag.takeText("langsmith.trace.name") ??
     (runType === "tool" ? bag.peekText("tool.name") : undefined) ??
-    bag.peekText("traceloop.entity.name");
+    bag.peekText("traceloop.entity.name") ??
+    readAiName(bag);
   return name ?? (span.name || "unnamed");
 }
 
@@ -77,12 +80,14 @@ function takeProject(span: Span, bag: AttributeBag, project: string | undefined)
 function takePayload(span: Span, bag: AttributeBag): Members {
   const usage = takeUsage(bag);
   const embeddings = takeEmbeddings(bag);
-  const inputs = { ...embeddings.inputs, ...takeInputs(bag, span.events) };
-  const outputs: Members = {
+  const ai = takeAiContent(bag);
+  const inputs = { ...embeddings.inputs, ...ai.inputs, ...takeInputs(bag, span.events) };
+  const outputs = addFinishReasons(bag, {
     ...(usage === undefined ? {} : { usage_metadata: usage }),
     ...embeddings.outputs,
+    ...ai.outputs,
     ...takeOutputs(bag, span.events),
-  };
+  });
   const links = toLinks(span.links);
   const params = toInvocationParams(bag);
   const metadata = {

@@ -81,18 +81,26 @@ function toToolMessage(message: Message, toolResult: unknown): Message {
  * string.
  */
 export function toPartsContent(parts: readonly unknown[]): unknown {
-  const contents = parts.map((part) =>
-    isObject(part) && part["type"] === "text" && "content" in part
-      ? { type: "text", text: part["content"] }
-      : part,
-  );
+  const contents = parts.map(toPartContent);
   const [first] = contents;
   if (first === undefined) {
     return "";
   }
-  return contents.length === 1 && isObject(first) && typeof first["text"] === "string"
+  const isText = isObject(first) && first["type"] === "text" && typeof first["text"] === "string";
+  // Another member, such as a mark of a prompt's cache, would be lost.
+  return contents.length === 1 && isText && Object.keys(first).length === 2
     ? first["text"]
     : contents;
+}
+
+/** In the conventions, the text of a part is its member `content`. In the form that runs use, it is `text`. */
+function toPartContent(part: unknown): unknown {
+  const type = readType(part);
+  if (!isObject(part) || (type !== "text" && type !== "reasoning") || !("content" in part)) {
+    return part;
+  }
+  const { content, ...otherMembers } = part;
+  return { ...otherMembers, text: content };
 }
 
 /** Converts the member `message_content` of OpenInference. */

@@ -1,13 +1,17 @@
-import { toIso } from "../http/wire-text.ts";
+import { threadKeys } from "../runs/run-filter-source.ts";
+import { readAiOperation } from "./ai-sdk.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
-import { parseJson, toJson } from "./json-text.ts";
-import type { Span, SpanEvent, SpanLink } from "./span.ts";
+import { parseJson, readJson, toJson } from "./json-text.ts";
+import type { AttributeValue, Attributes, Span, SpanLink } from "./span.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** Reads tags from a list, a JSON list, or a comma-separated text. */
 export function takeTags(bag: AttributeBag): readonly string[] | undefined {
-  const tags = ["langsmith.span.tags", "tag.tags"].flatMap((name) => toTags(bag.take(name)));
+  const tags = [
+    ...["langsmith.span.tags", "tag.tags"].flatMap((name) => toTags(bag.take(name))),
+    ...toTags(bag.peek("ai.telemetry.metadata.tags")),
+  ];
   return tags.length === 0 ? undefined : [...new Set(tags)];
 }
 
@@ -36,23 +40,54 @@ const parseList = (text: string): readonly unknown[] | undefined => {
  * attributes, the first one is used.
  */
 const attributeNames: Readonly<Record<string, readonly string[]>> = {
-  ls_provider: ["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system"],
   ls_model_name: [
     "gen_ai.request.model",
     "gen_ai.response.model",
+    "ai.model.id",
     "llm.model_name",
     "embedding.model_name",
   ],
-  ls_temperature: ["gen_ai.request.temperature"],
-  ls_max_tokens: ["gen_ai.request.max_tokens"],
+  ls_temperature: ["gen_ai.request.temperature", "ai.settings.temperature"],
+  ls_max_tokens: [
+    "gen_ai.request.max_tokens",
+    "ai.settings.maxOutputTokens",
+    "ai.settings.maxTokens",
+  ],
   ls_stop: ["gen_ai.request.stop_sequences"],
-  session_id: ["session.id", "gen_ai.conversation.id"],
-  user_id: ["user.id"],
 };
+
+const providerNames = [
+  "gen_ai.provider.name",
+  "gen_ai.system",
+  "ai.model.provider",
+  "llm.provider",
+  "llm.system",
+];
+
+/** Attributes that contain the id of the conversation, the most specific first. */
+const threadNames = [
+  "gen_ai.conversation.id",
+  "session.id",
+  "langfuse.session.id",
+  "ai.telemetry.metadata.threadId",
+  "ai.telemetry.metadata.thread_id",
+  "ai.telemetry.metadata.conversationId",
+  "ai.telemetry.metadata.sessionId",
+  "ai.telemetry.metadata.session_id",
+];
+
+const userNames = [
+  "user.id",
+  "langfuse.user.id",
+  "enduser.id",
+  "ai.telemetry.metadata.userId",
+  "ai.telemetry.metadata.user_id",
+];
 
 /** Creates the metadata of a run: the description of the span, and all remaining attributes with their types. */
 export function toMetadata(span: Span, bag: AttributeBag): Members {
   const explicitMembers = {
+    ...Object.fromEntries(bag.peekAll("ai.telemetry.metadata.")),
     ...Object.fromEntries(bag.takeAll("traceloop.association.properties.")),
     ...bag.takeObject("metadata"),
     ...bag.takeObject("langsmith.metadata"),
@@ -65,7 +100,7 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
   );
   const warnings = bag.listWarnings();
   return {
-    ...Object.fromEntries(span.resource),
+    ...Object.fromEntries(maskCredentials(span.resource)),
     ...removeEmpty({
       "otel.scope.name": span.scopeName,
       "otel.scope.version": span.scopeVersion,
@@ -76,37 +111,115 @@ export function toMetadata(span: Span, bag: AttributeBag): Members {
       "otel.trace_state": span.traceState,
     }),
     ...aliasedMembers,
-    ...Object.fromEntries(bag.listRemaining()),
+    ...readProvider(bag),
+    ...readThreadAndUser(bag, explicitMembers),
+    ...Object.fromEntries(maskCredentials(bag.listRemaining())),
     ...explicitMembers,
     ...(warnings.length === 0 ? {} : { "otel.warnings": warnings }),
   };
 }
 
 /**
- * Collects the parameters of a model call. Parameters whose names begin with `gen_ai.request.` also stay in the
- * metadata, under their original names.
+ * Reads the provider. The AI SDK appends the kind of the API to it, such as `anthropic.messages`, which stays in the
+ * attribute itself.
+ */
+function readProvider(bag: AttributeBag): Members {
+  const value = bag.peek(...providerNames);
+  if (value === undefined) {
+    return {};
+  }
+  const isAiProvider = typeof value === "string" && readAiOperation(bag) !== undefined;
+  return { ls_provider: isAiProvider ? value.split(".")[0] : value };
+}
+
+/**
+ * Reads the ids of the conversation and of the user. Metadata that the program itself set takes precedence, under any of
+ * the names for a conversation. A run belongs to one conversation, so its names have the same value.
+ */
+function readThreadAndUser(bag: AttributeBag, explicitMembers: Members): Members {
+  const threadId =
+    threadKeys.map((key) => explicitMembers[key]).find((value) => value !== undefined) ??
+    readId(bag, threadNames);
+  const userId = readId(bag, userNames);
+  return {
+    ...(threadId === undefined ? {} : { session_id: threadId, thread_id: threadId }),
+    ...(userId === undefined ? {} : { user_id: userId }),
+  };
+}
+
+/** Returns the first id. Conversations are found by texts, so a number becomes one. */
+function readId(bag: AttributeBag, names: readonly string[]): string | undefined {
+  return names
+    .map((name) => bag.peek(name))
+    .filter((value) => typeof value === "string" || isNumeric(value))
+    .map(String)
+    .find((id) => id !== "");
+}
+
+const isNumeric = (value: AttributeValue | undefined): boolean =>
+  typeof value === "number" || typeof value === "bigint";
+
+/** Headers of requests that some libraries record. The AI SDK records all that the program passed. */
+const headerPattern = /^(?:ai\.request\.headers|https?\.request\.header)\.(.+)$/;
+const credentialPattern = /auth|key|token|secret|cookie|password|signature/i;
+
+/** Replaces the values of headers that contain credentials. */
+const maskCredentials = (attributes: Attributes): readonly (readonly [string, AttributeValue])[] =>
+  [...attributes].map(([name, value]) => {
+    const header = headerPattern.exec(name)?.[1];
+    return header !== undefined && credentialPattern.test(header) ? [name, "***"] : [name, value];
+  });
+
+/** Prefixes of the parameters of a model call. Older conventions put those of one provider under its own prefix. */
+const paramPrefixes = [
+  "gen_ai.openai.request.",
+  "openai.request.",
+  "anthropic.request.",
+  "gen_ai.request.",
+];
+
+/**
+ * Collects the parameters of a model call. Parameters with one of the prefixes also stay in the metadata, under their
+ * original names.
  */
 export function toInvocationParams(bag: AttributeBag): Members | undefined {
-  const { stop_sequences: stop, ...request } = Object.fromEntries(bag.peekAll("gen_ai.request."));
-  const definitions = bag.takeText("gen_ai.tool.definitions");
+  const { stop_sequences: stop, ...request } = Object.fromEntries(
+    paramPrefixes.flatMap((prefix) => [...bag.peekAll(prefix)]),
+  );
+  const definitions = takeJson(bag, "gen_ai.tool.definitions");
+  const aiTools = takeJson(bag, "ai.prompt.tools");
+  const toolChoice = takeJson(bag, "ai.prompt.toolChoice");
   const tools = bag.takeList("llm.tools").map(({ tool }) => tool);
   const params = {
     ...bag.takeObject("llm.invocation_parameters"),
     ...request,
     ...(stop === undefined ? {} : { stop }),
     ...(tools.length === 0 ? {} : { tools }),
-    ...(definitions === undefined ? {} : { tools: parseList(definitions) ?? definitions }),
+    ...(aiTools === undefined ? {} : { tools: aiTools }),
+    ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
+    ...(definitions === undefined ? {} : { tools: definitions }),
   };
   return Object.keys(params).length === 0 ? undefined : params;
 }
 
-/** Converts events of a span to events of a run: name, time and attributes. */
-export const toEvents = (events: readonly SpanEvent[]): readonly Members[] =>
-  events.map(({ name, nanos, attributes }) => ({
-    name,
-    time: toIso(Number(nanos / 1_000n)),
-    kwargs: Object.fromEntries(attributes),
-  }));
+/** Takes a value that is JSON text, a list of JSON texts, or not JSON. A malformed text is kept, with a warning. */
+function takeJson(bag: AttributeBag, name: string): unknown {
+  const value = bag.take(name);
+  const parse = (item: AttributeValue): unknown => {
+    const json = typeof item === "string" && item !== "" ? readJson(item) : undefined;
+    if (json === undefined && typeof item === "string") {
+      bag.warn(name, "is not JSON", item);
+    }
+    return json ?? item;
+  };
+  if (value === undefined) {
+    return undefined;
+  }
+  return isList(value) ? value.map(parse) : parse(value);
+}
+
+const isList = (value: AttributeValue | undefined): value is readonly AttributeValue[] =>
+  Array.isArray(value);
 
 /** Converts the links of a span, which refer to spans other than its parent. */
 export const toLinks = (links: readonly SpanLink[]): readonly Members[] =>

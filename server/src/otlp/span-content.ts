@@ -47,6 +47,7 @@ const outputSource: PayloadSource = {
     "output.value",
     "traceloop.entity.output",
     "gen_ai.tool.call.result",
+    "anthropic.tool_result.content",
   ],
   wholeEvent: ["gen_ai.content.completion", "gen_ai.completion"],
   messagesAttribute: "gen_ai.output.messages",
@@ -56,9 +57,15 @@ const outputSource: PayloadSource = {
   member: "output",
 };
 
+const instructionsAttribute = "gen_ai.system_instructions";
+
 /** Returns the inputs of a span, and removes them from its attributes; `undefined` if it has none. */
 export function takeInputs(bag: AttributeBag, events: readonly SpanEvent[]): Content | undefined {
-  const instructions = toParts(takeAttribute(bag, events, "gen_ai.system_instructions"));
+  const encodedInstructions = takeAttribute(bag, events, instructionsAttribute);
+  const instructions = toParts(encodedInstructions);
+  if (isUnparsed(instructions, encodedInstructions) && jsonStart.test(encodedInstructions)) {
+    bag.warn(instructionsAttribute, "is not JSON", encodedInstructions);
+  }
   const systemMessages =
     instructions === undefined ? [] : [{ role: "system", content: toPartsContent(instructions) }];
   const query = bag.takeText("reranker.query");
@@ -93,6 +100,35 @@ export function takeEmbeddings(bag: AttributeBag): { inputs: Content; outputs: C
   };
 }
 
+/** Attributes with the reasons for which a model stopped, one for each message, or one for all. */
+const finishReasonAttributes = [
+  "gen_ai.response.finish_reasons",
+  "gen_ai.response.finish_reason",
+  "ai.response.finishReason",
+  "ai.finishReason",
+  "anthropic.message.stop_reason",
+  "llm.response.finish_reason",
+  "llm.response.stop_reason",
+];
+
+/** Adds the finish reasons to those messages of outputs that have none. The attributes stay in the metadata. */
+export function addFinishReasons(bag: AttributeBag, outputs: Content): Content {
+  const { messages } = outputs;
+  const value = bag.peek(...finishReasonAttributes);
+  if (!isList(messages) || value === undefined) {
+    return outputs;
+  }
+  const reasons = isList(value) ? value : [value];
+  return {
+    ...outputs,
+    messages: messages.map((message, index) =>
+      isPlainObject(message) && message["role"] === "assistant" && reasons[index] !== undefined
+        ? { ...message, finish_reason: message["finish_reason"] ?? reasons[index] }
+        : message,
+    ),
+  };
+}
+
 interface ContentOptions {
   readonly bag: AttributeBag;
   readonly events: readonly SpanEvent[];
@@ -118,7 +154,9 @@ function takeContent({
     .flatMap((prefix) => bag.takeList(prefix))
     .map(toDocument);
   const content = {
-    ...(wholeValue === undefined ? {} : toContent(wholeValue, { mimeType, member: source.member })),
+    ...(wholeValue === undefined
+      ? {}
+      : toContent(bag, wholeValue, { mimeType, member: source.member })),
     ...(messages.length === 0 ? {} : { messages }),
     ...(documents.length === 0 ? {} : { documents }),
     ...otherMembers,
@@ -127,6 +165,7 @@ function takeContent({
 }
 
 function toContent(
+  bag: AttributeBag,
   wholeValue: AttributeValue,
   { mimeType, member }: { mimeType: string | undefined; member: string },
 ): Content {
@@ -142,6 +181,9 @@ function toContent(
   const mayBeJson = !isText && (mimeType !== undefined || /^\s*\[/.test(wholeValue));
   const json = mayBeJson ? readJson(wholeValue) : undefined;
   if (json === undefined) {
+    if (!isText && mimeType !== undefined) {
+      bag.warn(`${member}.value`, `is not ${mimeType}`, wholeValue);
+    }
     return { [member]: wholeValue };
   }
   const list = parseJson(json.text);
@@ -153,8 +195,12 @@ function takeMessages(
   events: readonly SpanEvent[],
   source: PayloadSource,
 ): readonly Message[] {
-  const messageParts = toParts(takeAttribute(bag, events, source.messagesAttribute));
+  const encodedMessages = takeAttribute(bag, events, source.messagesAttribute);
+  const messageParts = toParts(encodedMessages);
   if (messageParts !== undefined) {
+    if (isUnparsed(messageParts, encodedMessages) || !messageParts.every(isPlainObject)) {
+      bag.warn(source.messagesAttribute, "is not a JSON list of messages", encodedMessages);
+    }
     return toMessages(messageParts);
   }
   for (const prefix of source.indexedMessagePrefixes) {
@@ -187,10 +233,21 @@ function toParts(value: AttributeValue | undefined): readonly unknown[] | undefi
   if (value === undefined || value === null || value === "") {
     return undefined;
   }
-  const parsed = typeof value === "string" && /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
+  const parsed = typeof value === "string" && jsonStart.test(value) ? parseJson(value) : undefined;
   const list = parsed ?? (typeof value === "string" ? { type: "text", content: value } : value);
   return isList(list) ? list : [list];
 }
+
+/** Whether {@link toParts} returned a text unchanged, because it is not a list or an object in JSON. */
+const isUnparsed = (
+  parts: readonly unknown[] | undefined,
+  encoded: AttributeValue | undefined,
+): encoded is string => {
+  const [part] = parts ?? [];
+  return typeof encoded === "string" && isPlainObject(part) && part["content"] === encoded;
+};
+
+const jsonStart = /^\s*[[{]/;
 
 /** Converts an event to a message. If no attribute contains the role, the role is derived from the event's name. */
 function toEventMessage({ name, attributes }: SpanEvent): unknown {

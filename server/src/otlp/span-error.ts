@@ -8,15 +8,21 @@ import type { Span, SpanEvent } from "./span.ts";
 export function toErrorText(span: Span, bag: AttributeBag): string | undefined {
   const exception = span.events.findLast(({ name }) => name === "exception");
   if (exception === undefined) {
-    return span.isError
-      ? span.statusMessage || bag.peekText("error.message", "error.type") || "ERROR"
-      : undefined;
+    return span.isError ? describeStatus(span, bag) : undefined;
   }
   const text = describeException(exception);
   const { statusMessage } = span;
   return span.isError && statusMessage !== "" && !text.includes(statusMessage)
     ? `${statusMessage}\n\n${text}`
     : text;
+}
+
+/** Describes an error without an exception by its message and its type. `_OTHER` is the type of an unknown error. */
+function describeStatus({ statusMessage }: Span, bag: AttributeBag): string {
+  const message = statusMessage || bag.peekText("error.message") || "";
+  const type = bag.peekText("error.type") ?? "";
+  const isTypeKnown = type !== "" && type !== "_OTHER" && !message.includes(type);
+  return [isTypeKnown ? type : "", message].filter(Boolean).join(": ") || type || "ERROR";
 }
 
 function describeException({ attributes }: SpanEvent): string {

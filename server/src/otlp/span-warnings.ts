@@ -7,7 +7,7 @@ const excerptChars = 80;
 
 /**
  * Collects what the server could not understand of a span. The warnings become metadata of the span's run, so that a
- * malformed value neither rejects its span nor disappears without a word.
+ * malformed value neither rejects its span nor is dropped silently.
  */
 export class SpanWarnings {
   readonly #texts: Set<string>;

@@ -1,6 +1,5 @@
-import { toJson } from "./json-text.ts";
+import { JsonText, parseJson } from "./json-text.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
-import type { AttributeValue } from "./span.ts";
 
 /** Names of attributes that may contain the same number. The first one that exists is used. */
 type AttributeNames = readonly string[];
@@ -9,16 +8,26 @@ const countAttributes: Readonly<Record<string, AttributeNames>> = {
   input_tokens: [
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.prompt_tokens",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+    "ai.usage.tokens",
     "llm.token_count.prompt",
     "llm.usage.prompt_tokens",
   ],
   output_tokens: [
     "gen_ai.usage.output_tokens",
     "gen_ai.usage.completion_tokens",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
     "llm.token_count.completion",
     "llm.usage.completion_tokens",
   ],
-  total_tokens: ["gen_ai.usage.total_tokens", "llm.token_count.total", "llm.usage.total_tokens"],
+  total_tokens: [
+    "gen_ai.usage.total_tokens",
+    "ai.usage.totalTokens",
+    "llm.token_count.total",
+    "llm.usage.total_tokens",
+  ],
 };
 
 const detailAttributes: Readonly<Record<string, Readonly<Record<string, AttributeNames>>>> = {
@@ -26,11 +35,19 @@ const detailAttributes: Readonly<Record<string, Readonly<Record<string, Attribut
     cache_read: [
       "gen_ai.usage.cache_read.input_tokens",
       "gen_ai.usage.cache_read_input_tokens",
+      "gen_ai.usage.input_tokens.cached",
+      "gen_ai.usage.details.cache_read_tokens",
+      "ai.usage.inputTokenDetails.cacheReadTokens",
+      "ai.usage.cachedInputTokens",
       "llm.token_count.prompt_details.cache_read",
     ],
     cache_creation: [
+      "gen_ai.usage.cache_write.input_tokens",
       "gen_ai.usage.cache_creation.input_tokens",
       "gen_ai.usage.cache_creation_input_tokens",
+      "gen_ai.usage.input_tokens.cache_write",
+      "gen_ai.usage.details.cache_write_tokens",
+      "ai.usage.inputTokenDetails.cacheWriteTokens",
       "llm.token_count.prompt_details.cache_write",
     ],
     audio: ["llm.token_count.prompt_details.audio"],
@@ -38,29 +55,87 @@ const detailAttributes: Readonly<Record<string, Readonly<Record<string, Attribut
   output_token_details: {
     reasoning: [
       "gen_ai.usage.reasoning.output_tokens",
+      "gen_ai.usage.output_tokens.reasoning",
       "gen_ai.usage.details.reasoning_tokens",
       "gen_ai.usage.reasoning_tokens",
+      "ai.usage.outputTokenDetails.reasoningTokens",
+      "ai.usage.reasoningTokens",
       "llm.token_count.completion_details.reasoning",
     ],
     audio: ["llm.token_count.completion_details.audio"],
   },
 };
 
-/** Takes the token counts that a span reports, with the names that runs use; `undefined` if it reports none. */
+/**
+ * Takes the token counts that a span reports, with the names that runs use; `undefined` if it reports none. The input
+ * tokens include those that were read from a cache or written to it.
+ */
 export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> | undefined {
   const usage: Record<string, unknown> = { ...bag.takeObject("langsmith.usage_metadata") };
+  const isWhole = usage["input_tokens"] !== undefined;
+  const isEmbedding = bag.peek("ai.usage.tokens") !== undefined;
   for (const [name, attributeNames] of Object.entries(countAttributes)) {
     usage[name] ??= takeCount(bag, attributeNames);
-  }
-  const [input, output] = [usage["input_tokens"], usage["output_tokens"]];
-  if (input !== undefined && output !== undefined) {
-    usage["total_tokens"] ??= Number(toJson(input)) + Number(toJson(output));
   }
   for (const [name, attributeNamesByDetail] of Object.entries(detailAttributes)) {
     usage[name] ??= takeDetails(bag, name, attributeNamesByDetail);
   }
+  if (!isWhole) {
+    includeCachedTokens(bag, usage);
+  }
+  const [input, output] = [toCount(usage["input_tokens"]), toCount(usage["output_tokens"])];
+  if (input !== undefined && (output !== undefined || isEmbedding)) {
+    usage["total_tokens"] ??= input + (output ?? 0);
+  }
   const reported = Object.entries(usage).filter(([, value]) => value !== undefined);
   return reported.length === 0 ? undefined : Object.fromEntries(reported);
+}
+
+/**
+ * Adds the cached tokens to the input tokens if the span reports input tokens without them: if there are more cached
+ * tokens than input tokens, or if the AI SDK reports the number that Anthropic's API calls `input_tokens`. In all other
+ * cases the input tokens include them, as the semantic conventions say.
+ */
+function includeCachedTokens(bag: AttributeBag, usage: Record<string, unknown>): void {
+  const anthropic = readAnthropicUsage(bag);
+  const details = usage["input_token_details"] ?? {};
+  if (!isObject(details)) {
+    return;
+  }
+  const read = toCount(details["cache_read"] ?? anthropic["cache_read_input_tokens"]) ?? 0;
+  const written =
+    toCount(details["cache_creation"] ?? anthropic["cache_creation_input_tokens"]) ?? 0;
+  const input = toCount(usage["input_tokens"]);
+  if (input === undefined || read + written === 0) {
+    return;
+  }
+  usage["input_token_details"] = {
+    ...details,
+    ...(read === 0 ? {} : { cache_read: read }),
+    ...(written === 0 ? {} : { cache_creation: written }),
+  };
+  const isWithoutCached = read + written > input || anthropic["input_tokens"] === input;
+  if (!isWithoutCached) {
+    return;
+  }
+  const inclusiveInput = input + read + written;
+  usage["input_tokens"] = inclusiveInput;
+  const [output, total] = [toCount(usage["output_tokens"]) ?? 0, toCount(usage["total_tokens"])];
+  if (total !== undefined && total < inclusiveInput + output) {
+    usage["total_tokens"] = inclusiveInput + output;
+  }
+}
+
+/**
+ * Reads the usage of Anthropic's API from the metadata that the AI SDK records. Version 5 of the AI SDK reports input
+ * tokens without the cached ones, and does not report the written ones elsewhere.
+ */
+function readAnthropicUsage(bag: AttributeBag): Readonly<Record<string, unknown>> {
+  const text = bag.peekText("ai.response.providerMetadata");
+  const metadata = text === undefined ? undefined : parseJson(text);
+  const anthropic = isObject(metadata) ? metadata["anthropic"] : undefined;
+  const usage = isObject(anthropic) ? anthropic["usage"] : undefined;
+  return isObject(usage) ? usage : {};
 }
 
 function takeDetails(
@@ -78,9 +153,19 @@ function takeDetails(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** Takes the count from the first attribute that has one. Other attributes with the same count are also removed. */
+/**
+ * Takes the count from the first attribute that has one. Other attributes with the same count are also removed. Those
+ * that are no count stay, with a warning.
+ */
 function takeCount(bag: AttributeBag, attributeNames: AttributeNames): number | undefined {
-  const found = attributeNames.map((name) => toCount(bag.peek(name)));
+  const found = attributeNames.map((name) => {
+    const value = bag.peek(name);
+    const count = toCount(value);
+    if (count === undefined && value !== undefined && value !== null) {
+      bag.warn(name, "is not a number of tokens", value);
+    }
+    return count;
+  });
   const count = found.find((value) => value !== undefined);
   attributeNames
     .filter((_, index) => count !== undefined && found[index] === count)
@@ -88,7 +173,15 @@ function takeCount(bag: AttributeBag, attributeNames: AttributeNames): number | 
   return count;
 }
 
-function toCount(value: AttributeValue | undefined): number | undefined {
-  const count = typeof value === "string" && value !== "" ? Number(value) : value;
-  return typeof count === "number" && Number.isFinite(count) ? count : undefined;
+/** Reads a number of tokens from a number, a decimal text, or JSON text; `undefined` if it can't be one. */
+function toCount(value: unknown): number | undefined {
+  const text = value instanceof JsonText ? value.text : value;
+  const count = typeof text === "string" && text.trim() !== "" ? Number(text) : text;
+  return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof JsonText);

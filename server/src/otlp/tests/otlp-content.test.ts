@@ -41,6 +41,21 @@ describe("content in one attribute", () => {
     expect(inputsOf({ "input.value": "{broken" })).toEqual({ input: "{broken" });
   });
 
+  test("that is not of its MIME type stays a text, with a warning", () => {
+    const attributes = { "input.value": "{broken", "input.mime_type": "application/json" };
+    expect(mapped({ attributes })).toMatchObject({
+      inputs: { input: "{broken" },
+      extra: { metadata: { "otel.warnings": ['input.value is not application/json: "{broken"'] } },
+    });
+  });
+
+  test("of a tool of Anthropic's SDK is a list of blocks", () => {
+    const blocks = [{ type: "text", text: "rain" }];
+    expect(outputsOf({ "anthropic.tool_result.content": JSON.stringify(blocks) })).toEqual({
+      output: blocks,
+    });
+  });
+
   test("in a second convention stays in the metadata", () => {
     const run = mapped({ attributes: { "gen_ai.prompt": "a", "input.value": "b" } });
     expect(run).toMatchObject({
@@ -110,6 +125,10 @@ describe("messages", () => {
     });
     expect(inputsOf({ "gen_ai.system_instructions": "Be brief." })).toEqual({
       messages: [{ role: "system", content: "Be brief." }],
+    });
+    expect(mapped({ attributes: { "gen_ai.system_instructions": "[{" } })).toMatchObject({
+      inputs: { messages: [{ role: "system", content: "[{" }] },
+      extra: { metadata: { "otel.warnings": ['gen_ai.system_instructions is not JSON: "[{"'] } },
     });
   });
 
@@ -214,6 +233,68 @@ describe("messages", () => {
       messages: [{ role: "assistant", content: "rain" }],
     });
   });
+
+  test("have a text of reasoning, whichever member contains it", () => {
+    const parts = [{ type: "reasoning", content: "hm" }, text("rain")];
+    const messages = JSON.stringify([{ role: "assistant", parts }]);
+    expect(outputsOf({ "gen_ai.output.messages": messages })).toEqual({
+      messages: [
+        {
+          role: "assistant",
+          content: [
+            { type: "reasoning", text: "hm" },
+            { type: "text", text: "rain" },
+          ],
+        },
+      ],
+    });
+  });
+
+  test.each([
+    [{ "gen_ai.response.finish_reasons": ["stop", "length"] }, ["stop", "length"]],
+    [{ "gen_ai.response.finish_reason": "stop" }, ["stop", undefined]],
+    [{ "anthropic.message.stop_reason": "end_turn" }, ["end_turn", undefined]],
+    [{ "llm.response.stop_reason": "end_turn" }, ["end_turn", undefined]],
+  ])("get the finish reasons of %j", (attributes, reasons) => {
+    const messages = ["a", "b"].map((content) => ({ role: "assistant", parts: [text(content)] }));
+    const run = mapped({ attributes: { ...attributes, "gen_ai.output.messages": messages } });
+    const outputs = run["outputs"] as { messages: { finish_reason?: string }[] };
+    expect(outputs.messages.map(({ finish_reason: reason }) => reason)).toEqual(reasons);
+    expect(run).toMatchObject({ extra: { metadata: attributes } });
+  });
+
+  test("keep their own finish reasons, and other messages get none", () => {
+    const attributes = {
+      "gen_ai.response.finish_reasons": ["length", "length"],
+      "gen_ai.output.messages": [
+        { role: "assistant", parts: [text("a")], finish_reason: "stop" },
+        { role: "tool", parts: [text("b")] },
+      ],
+    };
+    expect(outputsOf(attributes)).toEqual({
+      messages: [
+        { role: "assistant", content: "a", finish_reason: "stop" },
+        { role: "tool", content: "b" },
+      ],
+    });
+  });
+
+  test.each([["[{"], ["plain text"], ["5"], ["[1]"]])(
+    "that are %j stay visible, with a warning",
+    (value) => {
+      const run = mapped({ attributes: { "gen_ai.input.messages": value } });
+      expect(JSON.stringify(run["inputs"])).toContain(JSON.stringify(value).slice(2, -2));
+      expect(run).toMatchObject({
+        extra: {
+          metadata: {
+            "otel.warnings": [
+              `gen_ai.input.messages is not a JSON list of messages: ${JSON.stringify(value)}`,
+            ],
+          },
+        },
+      });
+    },
+  );
 
   test("nested too deeply become a text", () => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;

@@ -36,6 +36,7 @@ test.each([
   [{ "langsmith.span.kind": "nothing known", "gen_ai.operation.name": "chat" }, "llm"],
   [{ "langsmith.span.kind": "retriever", "gen_ai.operation.name": "embeddings" }, "retriever"],
   [{ "gen_ai.operation.name": "constructor" }, "chain"],
+  [{ "gen_ai.request.model": "claude", "http.route": "/v1/messages/count_tokens" }, "chain"],
   [{ "http.method": "GET" }, "chain"],
 ])("%j gives the run type %s", (attributes, runType) => {
   expect(mapped({ attributes })["run_type"]).toBe(runType);
@@ -104,6 +105,17 @@ describe("the error", () => {
     expect(errorOf({ code: 2, message: "boom" })).toBe("boom");
     expect(errorOf({ code: 2 }, [], { "error.type": "timeout" })).toBe("timeout");
     expect(errorOf({ code: 2 })).toBe("ERROR");
+  });
+
+  test("has its type before the message, unless the type is unknown or in the message", () => {
+    const type = { "error.type": "overloaded_error" };
+    expect(errorOf({ code: 2, message: "boom" }, [], type)).toBe("overloaded_error: boom");
+    expect(errorOf({ code: 2, message: "an overloaded_error" }, [], type)).toBe(
+      "an overloaded_error",
+    );
+    expect(errorOf({ code: 2, message: "boom" }, [], { "error.type": "_OTHER" })).toBe("boom");
+    expect(errorOf({ code: 2 }, [], { "error.type": "_OTHER" })).toBe("_OTHER");
+    expect(errorOf({}, [], type)).toBeUndefined();
   });
 
   test("of an exception has type, message and stack, even without a status", () => {
@@ -217,6 +229,95 @@ test("model, provider and session get the metadata names that runs use", () => {
   });
 });
 
+describe("conversation and user", () => {
+  test.each([
+    [{ "gen_ai.conversation.id": "c" }],
+    [{ "session.id": "c" }],
+    [{ "langfuse.session.id": "c" }],
+    [{ "ai.telemetry.metadata.threadId": "c" }],
+    [{ "ai.telemetry.metadata.sessionId": "c" }],
+    [{ "session.id": "", "langfuse.session.id": "c" }],
+    [{ "gen_ai.conversation.id": "c", "session.id": "s" }],
+  ])("of %j is the thread c, and the attributes stay", (attributes) => {
+    expect(metadataOf(attributes)).toMatchObject({
+      thread_id: "c",
+      session_id: "c",
+      ...attributes,
+    });
+  });
+
+  test.each([
+    [{ "user.id": "u" }],
+    [{ "langfuse.user.id": "u" }],
+    [{ "enduser.id": "u" }],
+    [{ "ai.telemetry.metadata.userId": "u" }],
+  ])("of %j is the user u, and the attributes stay", (attributes) => {
+    expect(metadataOf(attributes)).toMatchObject({ user_id: "u", ...attributes });
+  });
+
+  test("of the program's own metadata takes precedence, under all names", () => {
+    const attributes = { "langsmith.metadata.thread_id": "own", "session.id": "s" };
+    expect(metadataOf(attributes)).toMatchObject({ thread_id: "own", session_id: "own" });
+  });
+
+  test("may be a number, which becomes a text, because threads are found by text", () => {
+    expect(metadataOf({ "session.id": 42, "user.id": 7 })).toMatchObject({
+      thread_id: "42",
+      user_id: "7",
+    });
+    const metadata = metadataOf({ "session.id": ["a"] });
+    expect(metadata).not.toHaveProperty("thread_id");
+  });
+});
+
+describe("the time of the first token", () => {
+  const eventsOf = (attributes: object, events: readonly EventInit[] = []) =>
+    mapped({ attributes, events })["events"] as readonly Members[] | undefined;
+  const after250ms = { name: "new_token", time: "2026-11-21T10:11:12.596678Z", kwargs: {} };
+
+  test.each([
+    [{ "gen_ai.response.time_to_first_chunk": 0.25 }],
+    [{ "ai.response.msToFirstChunk": 250 }],
+    [{ "ai.stream.msToFirstChunk": 250 }],
+  ])("of %j is an event", (attributes) => {
+    expect(eventsOf(attributes)).toEqual([after250ms]);
+  });
+
+  test.each([["ai.stream.firstChunk"], ["First Token Stream Event"]])(
+    "of the event %s is an event before it",
+    (name) => {
+      const events = eventsOf({ "ai.response.msToFirstChunk": 9 }, [{ name }]);
+      const time = "2026-11-21T10:11:12.346678Z";
+      expect(events).toMatchObject([
+        { name: "new_token", time },
+        { name, time },
+      ]);
+    },
+  );
+
+  test("is not added to a span that has such an event", () => {
+    const attributes = { "gen_ai.response.time_to_first_chunk": 0.25 };
+    expect(eventsOf(attributes, [{ name: "new_token" }])).toHaveLength(1);
+  });
+
+  test("is the end of a span that ended just before, because two clocks differ", () => {
+    expect(eventsOf({ "ai.response.msToFirstChunk": 501 })).toMatchObject([
+      { time: "2026-11-21T10:11:12.846678Z" },
+    ]);
+  });
+
+  test.each([[-1], [1e300], [3_600], ["soon"], [null], [[0]]])(
+    "of %j seconds is not used, and the run has a warning",
+    (value) => {
+      const name = "gen_ai.response.time_to_first_chunk";
+      expect(eventsOf({ [name]: value })).toBeUndefined();
+      expect(String(metadataOf({ [name]: value })["otel.warnings"])).toMatch(
+        /^gen_ai\.response\.time_to_first_chunk is not a time within the span: /,
+      );
+    },
+  );
+});
+
 test("OpenInference parameters and tool definitions become invocation parameters", () => {
   const tools = [{ type: "function", name: "weather" }];
   const extra = extraOf({
@@ -224,6 +325,38 @@ test("OpenInference parameters and tool definitions become invocation parameters
     "gen_ai.tool.definitions": JSON.stringify(tools),
   });
   expect(extra["invocation_params"]).toEqual({ temperature: 0.1, n: 2, tools });
+});
+
+test("parameters of one provider are invocation parameters, unless the common ones have them", () => {
+  const attributes = {
+    "gen_ai.openai.request.seed": 1,
+    "gen_ai.openai.request.service_tier": "auto",
+    "openai.request.service_tier": "flex",
+    "anthropic.request.service_tier": "standard_only",
+    "gen_ai.request.seed": 2,
+    "gen_ai.request.reasoning.level": "high",
+  };
+  const extra = extraOf(attributes);
+  expect(extra["invocation_params"]).toEqual({
+    seed: 2,
+    service_tier: "standard_only",
+    "reasoning.level": "high",
+  });
+  expect(extra["metadata"]).toMatchObject(attributes);
+});
+
+test("tool definitions may be structured values; malformed ones stay a text, with a warning", () => {
+  const tools = [{ type: "function", name: "weather" }];
+  expect(extraOf({ "gen_ai.tool.definitions": tools })["invocation_params"]).toEqual({ tools });
+  const extra = extraOf({ "gen_ai.tool.definitions": "[{", "llm.invocation_parameters": "{" });
+  expect(extra["invocation_params"]).toEqual({ tools: "[{" });
+  expect(extra["metadata"]).toMatchObject({
+    "llm.invocation_parameters": "{",
+    "otel.warnings": [
+      'gen_ai.tool.definitions is not JSON: "[{"',
+      'llm.invocation_parameters is not a JSON object: "{"',
+    ],
+  });
 });
 
 test("events are stored with name, time and attributes; links too", () => {

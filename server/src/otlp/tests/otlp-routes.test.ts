@@ -160,3 +160,44 @@ test("a project name beyond ASCII arrives unchanged", async () => {
   await call(server, path, { body: otlpRequest([otlpSpan()]), headers });
   expect((await readRoot(server)).json).toMatchObject({ session_name: "Mühle" });
 });
+
+test("a span with malformed values is stored beside the others, in both encodings", async () => {
+  const server = await runServer();
+  const huge = "x".repeat(5_000_000);
+  const attributes = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.input.messages": `[{"role": "user", "parts": [${huge}`,
+    "gen_ai.output.messages": "[",
+    "gen_ai.usage.input_tokens": -1,
+    "gen_ai.usage.output_tokens": 1e300,
+    "gen_ai.usage.cache_read.input_tokens": "many",
+    "ai.operationId": "ai.generateText",
+    "ai.prompt": "{",
+    "ai.response.toolCalls": "{}",
+    "langsmith.metadata": "[]",
+  };
+  const bad = otlpSpan({ id: 2, parent: 1, attributes });
+  const good = otlpSpan({ id: 1 });
+  const asJson = await call(server, path, { body: otlpRequest([bad, good]), headers: json });
+  expect(asJson).toMatchObject({ status: 200, text: "{}" });
+  const other = otlpSpan({ id: 3, parent: 1, attributes });
+  expect(await send(server, encodeSpans(other))).toMatchObject({ status: 200 });
+  expect((await readRoot(server)).json).toMatchObject({
+    child_run_ids: [spanUuid(spanIdOf(2)), spanUuid(spanIdOf(3))],
+  });
+  for (const id of [2, 3]) {
+    const { json: run } = await call(server, `GET /runs/${spanUuid(spanIdOf(id))}`);
+    const { extra } = run as { readonly extra: { readonly metadata: Record<string, unknown> } };
+    const warnings = extra.metadata["otel.warnings"] as readonly string[];
+    const names = Object.keys(attributes).filter((name) =>
+      warnings.some((text) => text.startsWith(`${name} `)),
+    );
+    expect(names).toEqual(
+      Object.keys(attributes).filter(
+        (name) => name !== "gen_ai.operation.name" && name !== "ai.operationId",
+      ),
+    );
+    expect(Math.max(...warnings.map(({ length }) => length))).toBeLessThan(310);
+    expect(JSON.stringify(run)).toContain(huge);
+  }
+});

@@ -51,4 +51,69 @@ describe("usage", () => {
     };
     expect(mapped({ attributes })["outputs"]).toEqual({ usage_metadata: { input_tokens: 1 } });
   });
+
+  test.each([
+    ["gen_ai.usage.cache_write.input_tokens", "cache_creation"],
+    ["gen_ai.usage.cache_creation.input_tokens", "cache_creation"],
+    ["gen_ai.usage.cache_creation_input_tokens", "cache_creation"],
+    ["gen_ai.usage.cache_read.input_tokens", "cache_read"],
+    ["gen_ai.usage.cache_read_input_tokens", "cache_read"],
+    ["gen_ai.usage.input_tokens.cached", "cache_read"],
+    ["llm.token_count.prompt_details.cache_write", "cache_creation"],
+  ])("has %s as %s, which is within the input tokens", (name, detail) => {
+    const attributes = {
+      "gen_ai.usage.input_tokens": 10,
+      "gen_ai.usage.output_tokens": 5,
+      [name]: 4,
+    };
+    expect(usageOf(attributes)).toEqual({
+      input_tokens: 10,
+      output_tokens: 5,
+      total_tokens: 15,
+      input_token_details: { [detail]: 4 },
+    });
+    expect(metadataOf(attributes)).not.toHaveProperty([name]);
+  });
+
+  test("reads the new and the old name of the same count once", () => {
+    const attributes = {
+      "gen_ai.usage.input_tokens": 10,
+      "gen_ai.usage.prompt_tokens": 10,
+      "gen_ai.usage.cache_write.input_tokens": 4,
+      "gen_ai.usage.cache_creation.input_tokens": 4,
+      "gen_ai.usage.cache_read.input_tokens": 5,
+    };
+    expect(usageOf(attributes)).toEqual({
+      input_tokens: 10,
+      input_token_details: { cache_read: 5, cache_creation: 4 },
+    });
+  });
+
+  test("adds cached tokens that can't be within the input tokens, because they are more", () => {
+    const attributes = {
+      "gen_ai.usage.input_tokens": 3,
+      "gen_ai.usage.output_tokens": 7,
+      "gen_ai.usage.total_tokens": 10,
+      "gen_ai.usage.cache_read.input_tokens": 100,
+      "gen_ai.usage.cache_write.input_tokens": 20,
+    };
+    expect(usageOf(attributes)).toMatchObject({ input_tokens: 123, total_tokens: 130 });
+    const given = '{"input_tokens": 3, "input_token_details": {"cache_read": 100}}';
+    expect(usageOf({ "langsmith.usage_metadata": given })).toMatchObject({ input_tokens: 3 });
+  });
+
+  test.each([[-1], [1e300], [0.5], ["many"], [true], [[1]], [9_007_199_254_740_993n]])(
+    "of %s tokens is not counted, and stays in the metadata with a warning",
+    (value) => {
+      const name = "gen_ai.usage.input_tokens";
+      expect(usageOf({ [name]: value, "gen_ai.usage.output_tokens": 4 })).toEqual({
+        output_tokens: 4,
+      });
+      const metadata = metadataOf({ [name]: value });
+      expect(metadata).toHaveProperty([name]);
+      expect(metadata["otel.warnings"]).toEqual([
+        expect.stringMatching(/^gen_ai\.usage\.input_tokens is not a number of tokens: /),
+      ]);
+    },
+  );
 });
