@@ -253,6 +253,59 @@ export const settings: readonly Setting[] = [
       ${close}`,
   },
   {
+    page: "docs/otlp.md",
+    contains: "generateText({",
+    before: `${assertion} ${client}
+      import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+      import { MockLanguageModelV3 } from "ai/test";
+      const exporter = new OTLPTraceExporter({
+        url: "http://127.0.0.1:1984/otel/v1/traces",
+        headers: { "Langsmith-Project": "my-project" },
+      });
+      const model = new MockLanguageModelV3({
+        doGenerate: {
+          content: [{ type: "text", text: "Yes." }],
+          finishReason: { unified: "stop", raw: "stop" },
+          usage: {
+            inputTokens: { total: 2, noCache: 2, cacheRead: 0, cacheWrite: 0 },
+            outputTokens: { total: 1, text: 1, reasoning: 0 },
+          },
+          warnings: [],
+        },
+      });`,
+    after: `
+      assert.equal(text, "Yes.");
+      const runs: unknown[] = [];
+      for await (const { name, runType } of client.runs.list({ projectNames: ["my-project"] })) runs.push(name, runType);
+      assert.deepEqual(new Set(runs), new Set(["ai.generateText.doGenerate forecast", "llm", "ai.generateText forecast", "chain"]));
+      ${close}`,
+  },
+  {
+    page: "docs/otlp.md",
+    contains: "new Anthropic({",
+    before: `${assertion}
+      import { createServer } from "node:http";
+      import type { AddressInfo } from "node:net";
+      import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+      const memory = new InMemorySpanExporter();
+      const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(memory)] });
+      const content = [{ type: "text", text: "Yes." }];
+      const usage = { input_tokens: 2, output_tokens: 1 };
+      const api = createServer((_, response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ type: "message", role: "assistant", content, usage }));
+      });
+      await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+      process.env["ANTHROPIC_API_KEY"] = "a key";
+      process.env["ANTHROPIC_BASE_URL"] = \`http://127.0.0.1:\${(api.address() as AddressInfo).port}\`;`,
+    after: `
+      api.close();
+      assert.deepEqual(message.content, content);
+      const [span] = memory.getFinishedSpans();
+      assert.equal(span?.attributes["gen_ai.conversation.id"], "chat 1");
+      assert.match(String(span?.attributes["gen_ai.output.messages"]), /Yes/);`,
+  },
+  {
     page: "docs/privacy.md",
     contains: "CASE-1234567",
     before: assertion,
