@@ -97,16 +97,15 @@ export function takeUsage(bag: AttributeBag): Readonly<Record<string, unknown>> 
  * cases the input tokens include them, as the semantic conventions say.
  */
 function includeCachedTokens(bag: AttributeBag, usage: Record<string, unknown>): void {
-  const anthropic = readAnthropicUsage(bag);
+  const input = toCount(usage["input_tokens"]);
   const details = usage["input_token_details"] ?? {};
-  if (!isObject(details)) {
+  if (input === undefined || !isObject(details)) {
     return;
   }
-  const read = toCount(details["cache_read"] ?? anthropic["cache_read_input_tokens"]) ?? 0;
-  const written =
-    toCount(details["cache_creation"] ?? anthropic["cache_creation_input_tokens"]) ?? 0;
-  const input = toCount(usage["input_tokens"]);
-  if (input === undefined || read + written === 0) {
+  const anthropic = readAnthropicUsage(bag, input);
+  const read = toCount(details["cache_read"]) ?? anthropic?.read ?? 0;
+  const written = toCount(details["cache_creation"]) ?? anthropic?.written ?? 0;
+  if (read + written === 0) {
     return;
   }
   usage["input_token_details"] = {
@@ -114,8 +113,7 @@ function includeCachedTokens(bag: AttributeBag, usage: Record<string, unknown>):
     ...(read === 0 ? {} : { cache_read: read }),
     ...(written === 0 ? {} : { cache_creation: written }),
   };
-  const isWithoutCached = read + written > input || anthropic["input_tokens"] === input;
-  if (!isWithoutCached) {
+  if (read + written <= input && anthropic?.input !== input) {
     return;
   }
   const inclusiveInput = input + read + written;
@@ -126,16 +124,33 @@ function includeCachedTokens(bag: AttributeBag, usage: Record<string, unknown>):
   }
 }
 
+/** The numbers of Anthropic's API. Its input tokens do not include the cached ones. */
+interface AnthropicUsage {
+  readonly input: number;
+  readonly read: number;
+  readonly written: number;
+}
+
 /**
  * Reads the usage of Anthropic's API from the metadata that the AI SDK records. Version 5 of the AI SDK reports input
- * tokens without the cached ones, and does not report the written ones elsewhere.
+ * tokens without the cached ones, and does not report the written ones elsewhere. Returns `undefined` if the numbers do
+ * not explain the input tokens: the metadata of an operation with several model calls is that of the last one.
  */
-function readAnthropicUsage(bag: AttributeBag): Readonly<Record<string, unknown>> {
+function readAnthropicUsage(bag: AttributeBag, inputTokens: number): AnthropicUsage | undefined {
   const text = bag.peekText("ai.response.providerMetadata");
   const metadata = text === undefined ? undefined : parseJson(text);
   const anthropic = isObject(metadata) ? metadata["anthropic"] : undefined;
   const usage = isObject(anthropic) ? anthropic["usage"] : undefined;
-  return isObject(usage) ? usage : {};
+  if (!isObject(usage)) {
+    return undefined;
+  }
+  const readCount = (name: string): number => toCount(usage[name]) ?? 0;
+  const input = readCount("input_tokens");
+  const read = readCount("cache_read_input_tokens");
+  const written = readCount("cache_creation_input_tokens");
+  return inputTokens === input || inputTokens === input + read + written
+    ? { input, read, written }
+    : undefined;
 }
 
 function takeDetails(

@@ -216,6 +216,19 @@ describe("usage", () => {
     ).toMatchObject({ input_tokens: 420, total_tokens: 427 });
   });
 
+  test("of an operation with several calls gets no cached tokens of only the last call", () => {
+    const attributes = {
+      "ai.usage.inputTokens": 600,
+      "ai.usage.outputTokens": 14,
+      ...anthropic({ input_tokens: 300, ...cached }),
+    };
+    expect(usageOf(attributes)).toEqual({
+      input_tokens: 600,
+      output_tokens: 14,
+      total_tokens: 614,
+    });
+  });
+
   test("of version 6 with Anthropic already includes them", () => {
     expect(
       usageOf({
