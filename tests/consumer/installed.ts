@@ -17,6 +17,8 @@ export interface Installed {
   readonly packageFolder: string;
   /** The dependencies in its package.json. */
   readonly dependencies: readonly string[];
+  /** The libraries in its package.json that it works with, and that it does not install. */
+  readonly peerDependencies: readonly string[];
   link(name: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -30,7 +32,7 @@ export async function installPacked(): Promise<Installed> {
   const packageFolder = join(folder, "node_modules", "millrace");
   await mkdir(packageFolder, { recursive: true });
   const packed = inject("packedPackages");
-  const { dependencies } = parseManifest(
+  const { dependencies, peerDependencies } = parseManifest(
     await readFile(join(repositoryRoot, "package.json"), "utf8"),
   );
   const tarball = join(packed.folder, packed.packages[0].filename);
@@ -38,7 +40,7 @@ export async function installPacked(): Promise<Installed> {
   const link = (name: string): Promise<void> => linkModule(folder, name);
   await Promise.all(dependencies.map(link));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
-  return { folder, packageFolder, dependencies, link, remove };
+  return { folder, packageFolder, dependencies, peerDependencies, link, remove };
 }
 
 async function linkModule(folder: string, name: string): Promise<void> {
@@ -51,10 +53,16 @@ async function linkModule(folder: string, name: string): Promise<void> {
 export function parseManifest(text: string): {
   readonly version: string;
   readonly dependencies: readonly string[];
+  readonly peerDependencies: readonly string[];
 } {
   const manifest = JSON.parse(text) as {
     readonly version: string;
     readonly dependencies?: Readonly<Record<string, string>>;
+    readonly peerDependencies?: Readonly<Record<string, string>>;
   };
-  return { version: manifest.version, dependencies: Object.keys(manifest.dependencies ?? {}) };
+  return {
+    version: manifest.version,
+    dependencies: Object.keys(manifest.dependencies ?? {}),
+    peerDependencies: Object.keys(manifest.peerDependencies ?? {}),
+  };
 }

@@ -54,6 +54,9 @@ test("the package holds types, and as code the files that programs import and th
     "cjs/index.d.cts",
     "dist/THIRD-PARTY-LICENSES.txt",
     "dist/integrations/express/index.js",
+    "dist/integrations/fastify/index.js",
+    "dist/integrations/hono/index.js",
+    "dist/integrations/lambda/index.js",
     "dist/main/index.js",
     "dist/main/spool-tools.js",
     "dist/main/sync.worker.js",
@@ -70,20 +73,38 @@ test("the package carries its licence", () => {
 });
 
 test("every import of the package is one it declares, its own file, or Node's", async () => {
-  const sources = files.filter((file) => /\.(js|d\.ts)$/.test(file));
+  const { dependencies, peerDependencies } = installed;
+  expect(await foreignImports(/\.js$/, dependencies)).toEqual([]);
+  // Types of the libraries that the integrations are for. A program that uses one of them has it.
+  expect(await foreignImports(/\.d\.ts$/, [...dependencies, ...peerDependencies])).toEqual([]);
+});
+
+test("the libraries that the integrations are for are optional", async () => {
+  const text = await readFile(join(installed.packageFolder, "package.json"), "utf8");
+  const { peerDependencies, peerDependenciesMeta } = JSON.parse(text) as {
+    readonly peerDependencies: Readonly<Record<string, string>>;
+    readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>;
+  };
+  const optional = Object.keys(peerDependencies).map((name) => [name, { optional: true }]);
+  expect(peerDependenciesMeta).toEqual(Object.fromEntries(optional));
+});
+
+/** The names of packages that files of the package import, except `declared`. */
+async function foreignImports(
+  pattern: RegExp,
+  declared: readonly string[],
+): Promise<readonly string[]> {
   const specifiers = await Promise.all(
-    sources.map(async (file) =>
-      importsOf(await readFile(join(installed.packageFolder, file), "utf8")),
-    ),
+    files
+      .filter((file) => pattern.test(file))
+      .map(async (file) => importsOf(await readFile(join(installed.packageFolder, file), "utf8"))),
   );
-  const foreign = specifiers
+  const names = specifiers
     .flat()
     .filter((name) => !/^(\.|#|node:)/.test(name))
     .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"));
-  expect([...new Set(foreign)].filter((name) => !installed.dependencies.includes(name))).toEqual(
-    [],
-  );
-});
+  return [...new Set(names)].filter((name) => !declared.includes(name));
+}
 
 test("a program outside the repository can import every entry point", async () => {
   const program = join(installed.folder, "program.mjs");
@@ -99,6 +120,28 @@ test("a program outside the repository can import every entry point", async () =
     await readFile(join(installed.packageFolder, "package.json"), "utf8"),
   );
   expect(JSON.parse(stdout)).toEqual([version, "/info", "run"]);
+});
+
+test("without the libraries that they are for, the integrations can be imported and used", async () => {
+  const program = join(installed.folder, "integrations.mjs");
+  await writeFile(
+    program,
+    `import * as express from "millrace/express";
+     import * as fastify from "millrace/fastify";
+     import * as hono from "millrace/hono";
+     import { traceHandler } from "millrace/lambda";
+     import { traceable } from "millrace";
+     const answer = await traceHandler(traceable(async () => "answer"))({});
+     const absent = ["express", "fastify", "hono"].map((name) => import(name).catch(({ code }) => code));
+     const kinds = [express, fastify, hono].map(({ traceRequests }) => typeof traceRequests);
+     console.log(JSON.stringify([answer, ...kinds, ...(await Promise.all(absent))]));`,
+  );
+  const { stdout } = await run(process.execPath, [program]);
+  expect(JSON.parse(stdout)).toEqual([
+    "answer",
+    ...Array<string>(3).fill("function"),
+    ...Array<string>(3).fill("ERR_MODULE_NOT_FOUND"),
+  ]);
 });
 
 const importsOf = (source: string): readonly string[] =>

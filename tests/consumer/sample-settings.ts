@@ -45,6 +45,30 @@ const recorded = (name: string): string => `
   assert(names.includes("${name}"), names.join());
   await client.close();`;
 
+/** A client, a function for the handlers of a web application, and one that sends requests to it and prints the runs. */
+const webApplication = `
+  import type { AddressInfo } from "node:net";
+  import { Client, traceable } from "millrace";
+  const client = new Client();
+  const answer = traceable(async (topic: string) => ({ about: topic }), { name: "answer" });
+  async function askAndClose(address: string, close: () => Promise<unknown>): Promise<void> {
+    const caller = client.startRun({ name: "caller" });
+    const response = await fetch(address + "/ask/mills", { headers: caller.toHeaders() });
+    console.log(await response.text());
+    await (await fetch(address + "/none")).text();
+    caller.end();
+    await close();
+    await client.flush();
+    for await (const { name, parentRunId, outputs } of client.runs.list({ projectNames: ["default"], isRoot: false })) {
+      console.log(name, parentRunId === caller.id, JSON.stringify(outputs));
+    }
+    for await (const { name, outputs } of client.runs.list({ projectNames: ["default"], isRoot: true })) {
+      console.log(name, JSON.stringify(outputs));
+    }
+    await client.close();
+  }`;
+const webRuns = `{"about":"mills"} answer false {"about":"mills"} GET /ask/mills true {"status":200,"route":"/ask/:topic"} GET /none {"status":404} caller …`;
+
 export const settings: readonly Setting[] = [
   {
     page: "README.md",
@@ -322,6 +346,21 @@ export const settings: readonly Setting[] = [
     before: `${assertion} import { Client } from "millrace";`,
     after: `client.startRun({ name: "turn" }).end(); ${recorded("turn")}`,
   },
+  {
+    page: "docs/lambda.md",
+    contains: "export const handler",
+    before: `import { Client } from "millrace";
+      const ask = async (question: string) => question.toUpperCase();`,
+    after: `
+      console.log(await handler({ question: "why" }));
+      // A suspended function can't send any more, so everything must be on the server: another client reads it.
+      const reader = new Client({ enabled: false });
+      for await (const { name, outputs } of reader.runs.list({ projectNames: ["default"] })) {
+        console.log(name, JSON.stringify(outputs));
+      }
+      await reader.close();`,
+    prints: `{ text: 'WHY' } answer {"outputs":"WHY"} handler {"text":"WHY"}`,
+  },
   { page: "docs/server.md", contains: "startServer", prints: "http://127.0.0.1:…" },
   { page: "server/README.md", contains: "startServer", prints: "http://127.0.0.1:…" },
   { page: "docs/tracing.md", contains: "new_token", before: assertion, after: recorded("model") },
@@ -395,77 +434,6 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
-    contains: "millrace/express",
-    before: `${assertion}
-      import type { AddressInfo } from "node:net";
-      import express from "express";
-      import { Client, traceable } from "millrace";
-      const client = new Client();
-      const app = express();
-      const inner = traceable(async () => "done", { name: "inner" });`,
-    after: `
-      app.get("/ask", async (_request, response) => { response.send(await inner()); });
-      const listening = app.listen(0, "127.0.0.1");
-      await new Promise((done) => listening.once("listening", done));
-      const caller = client.startRun({ name: "caller" });
-      const { port } = listening.address() as AddressInfo;
-      const answer = await fetch(\`http://127.0.0.1:\${port}/ask\`, { headers: caller.toHeaders() });
-      assert.equal(await answer.text(), "done");
-      await fetch(\`http://127.0.0.1:\${port}/none\`);
-      await new Promise((done) => listening.close(done));
-      caller.end();
-      await client.flush();
-      for await (const { name, parentRunId, outputs } of client.runs.list({ projectNames: ["default"], isRoot: false })) {
-        console.log(name, parentRunId === caller.id, JSON.stringify(outputs));
-      }
-      for await (const { name, outputs } of client.runs.list({ projectNames: ["default"], isRoot: true })) {
-        console.log(name, JSON.stringify(outputs));
-      }
-      ${close}`,
-    prints: `inner false {"outputs":"done"} GET /ask true {"status":200,"route":"/ask"} GET /none {"status":404} caller …`,
-  },
-  {
-    page: "docs/tracing.md",
-    contains: "app.addHook(",
-    before: `${assertion}
-      import fastify from "fastify";
-      import { Client, RunTree, traceable, withRun } from "millrace";
-      const client = new Client();
-      const app = fastify({ forceCloseConnections: true });
-      const inner = traceable(async () => "done", { name: "inner" });`,
-    after: `
-      app.get("/ask/:id", () => inner());
-      const caller = client.startRun({ name: "caller" });
-      const url = await app.listen({ port: 0, host: "127.0.0.1" });
-      const answer = await fetch(\`\${url}/ask/1\`, { headers: caller.toHeaders() });
-      assert.equal(await answer.text(), "done");
-      caller.end();
-      await app.close();
-      const reader = new Client();
-      for await (const { name, parentRunId, outputs } of reader.runs.list({ projectNames: ["default"], isRoot: false })) {
-        console.log(name, parentRunId === caller.id, JSON.stringify(outputs));
-      }
-      await reader.close();`,
-    prints: `inner false {"outputs":"done"} GET /ask/:id true {"status":200}`,
-  },
-  {
-    page: "docs/tracing.md",
-    contains: "export const handler",
-    before: `${assertion}
-      import { Client, flush, traceable } from "millrace";
-      const ask = async (question: string) => ({ text: question.toUpperCase() });`,
-    after: `
-      assert.deepEqual(await handler({ question: "why" }), { text: "WHY" });
-      // A suspended function can't send any more, so everything must be on the server: another client reads it.
-      const reader = new Client({ enabled: false });
-      for await (const { name, outputs } of reader.runs.list({ projectNames: ["default"] })) {
-        console.log(name, JSON.stringify(outputs));
-      }
-      await reader.close();`,
-    prints: `answer {"text":"WHY"}`,
-  },
-  {
-    page: "docs/tracing.md",
     contains: "toRunnableConfig(run)",
     before: `${assertion} ${client}
       import { RunnableLambda } from "@langchain/core/runnables";
@@ -487,5 +455,55 @@ export const settings: readonly Setting[] = [
       assert.deepEqual([result.created, result.rejected], [2, 0]);
       assert.equal((await end.result).created, 1);`,
     prints: "{ … }",
+  },
+  {
+    page: "docs/web-frameworks.md",
+    contains: "millrace/express",
+    before: `import express from "express"; ${webApplication} const app = express();`,
+    after: `
+      const listening = app.listen(0, "127.0.0.1");
+      await new Promise((done) => listening.once("listening", done));
+      const { port } = listening.address() as AddressInfo;
+      await askAndClose(\`http://127.0.0.1:\${port}\`, () => new Promise((done) => listening.close(done)));`,
+    prints: webRuns,
+  },
+  {
+    page: "docs/web-frameworks.md",
+    contains: "millrace/fastify",
+    before: `import fastify from "fastify"; ${webApplication} const app = fastify({ forceCloseConnections: true });`,
+    after: `await askAndClose(await app.listen({ port: 0, host: "127.0.0.1" }), () => app.close());`,
+    prints: webRuns,
+  },
+  {
+    page: "docs/web-frameworks.md",
+    contains: "millrace/hono",
+    before: `import { serve } from "@hono/node-server"; import { Hono } from "hono"; ${webApplication} const app = new Hono();`,
+    after: `
+      const listening = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
+      await new Promise((done) => listening.once("listening", done));
+      const { port } = listening.address() as AddressInfo;
+      await askAndClose(\`http://127.0.0.1:\${port}\`, () => new Promise((done) => listening.close(done)));`,
+    prints: webRuns,
+  },
+  {
+    page: "docs/web-frameworks.md",
+    contains: "tracer.flush",
+    before: `import { createServer } from "node:http";
+      import express from "express";
+      import { Client } from "millrace";
+      import { traceRequests } from "millrace/express";
+      const client = new Client();
+      const tracer = traceRequests({ client });
+      const app = express();
+      app.use(tracer);
+      const server = createServer(app);`,
+    after: `
+      process.on("exit", () => { console.log(client.stats().accepted, client.stats().delivered); });
+      server.listen(0, "127.0.0.1", async () => {
+        const { port } = server.address() as import("node:net").AddressInfo;
+        await fetch(\`http://127.0.0.1:\${port}/\`);
+        process.kill(process.pid, "SIGTERM");
+      });`,
+    prints: "2 2",
   },
 ];

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { RunTree, withRun } from "../../main/index.ts";
-import type { NewRunOptions } from "../../main/index.ts";
+import type { FlushResult, TimeLimit } from "../../main/index.ts";
+import { endWithResponse, findRequestRun, RequestRuns } from "../request-runs.ts";
+import type { TraceRequestsOptions } from "../request-runs.ts";
 
-/** Options of {@link traceRequests}. */
-export type TraceRequestsOptions = Pick<NewRunOptions, "client" | "tags" | "metadata">;
+export type { TraceRequestsOptions } from "../request-runs.ts";
 
 /** A request of Express, or of another framework with the same form of middleware, such as Connect. */
 interface ServerRequest extends IncomingMessage {
@@ -17,11 +17,14 @@ interface ServerRequest extends IncomingMessage {
 }
 
 /** A middleware function of Express 4 or 5. */
-export type RequestTracer = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  next: (error?: unknown) => void,
-) => void;
+export interface RequestTracer {
+  (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
+  /**
+   * Sends everything that was recorded, within the client's time limit or `timeoutMs`. Call it when the server is closed:
+   * it also ends the runs of requests whose connections were closed before their responses were complete.
+   */
+  flush(limit?: TimeLimit): Promise<FlushResult>;
+}
 
 /**
  * Creates middleware that records one run for each request. All runs that later handlers start are its descendants. The
@@ -31,35 +34,41 @@ export type RequestTracer = (
  *
  * Add it before all other middleware: `app.use(traceRequests())`.
  */
-export function traceRequests({
-  client,
-  tags,
-  metadata,
-}: TraceRequestsOptions = {}): RequestTracer {
-  return (request, response, next) => {
-    const { method = "GET" } = request;
-    const path = readPath(request);
-    const options = { name: `${method} ${path}`, inputs: { method, path }, tags, metadata };
-    const callerRun = RunTree.fromHeaders(request.headers, client && { client });
-    const run = callerRun?.startChild(options) ?? new RunTree({ ...options, parent: null, client });
-    // The event "close" follows "finish", and is also emitted if the client disconnects before the response is
-    // complete.
-    response.once("close", () => {
-      const outputs = { status: response.statusCode, route: readRoute(request) };
-      if (!response.writableFinished) {
-        run.fail("The client disconnected before the response was complete", outputs);
-      } else if (response.statusCode >= 500) {
-        run.fail(`The response has status ${response.statusCode}`, outputs);
-      } else {
-        run.end(outputs);
-      }
-    });
-    withRun(run, next);
+export function traceRequests(options: TraceRequestsOptions = {}): RequestTracer {
+  const runs = new RequestRuns(options);
+  const middleware = (
+    request: ServerRequest,
+    response: ServerResponse,
+    next: (error?: unknown) => void,
+  ): void => {
+    const { method = "GET", originalUrl, url = "/", headers } = request;
+    const requestRun = runs.start(request, { method, url: originalUrl ?? url, headers });
+    if (requestRun === undefined) {
+      next();
+      return;
+    }
+    endWithResponse(requestRun, response, () => readRoute(request));
+    requestRun.enter(next);
   };
+  return Object.assign(middleware, { flush: (limit?: TimeLimit) => runs.flush(limit) });
 }
 
-const readPath = ({ originalUrl, url = "/" }: ServerRequest): string =>
-  (originalUrl ?? url).split("?", 1)[0] ?? "/";
+/**
+ * An error handler of Express that ends the request's run as failed with the error that a handler threw, instead of only
+ * with the status of the response, and passes the error on. An error with a status below 500 does not fail the run.
+ *
+ * Add it after the routes and before other error handlers: `app.use(traceErrors)`.
+ */
+// oxlint-disable-next-line max-params -- Express recognizes an error handler by its four parameters
+export function traceErrors(
+  error: unknown,
+  request: IncomingMessage,
+  _response: ServerResponse,
+  next: (error?: unknown) => void,
+): void {
+  findRequestRun(request)?.noteError(error);
+  next(error);
+}
 
 /** Returns the pattern of the route, such as `/users/:id`; `undefined` if no route matched. */
 function readRoute({ baseUrl = "", route }: ServerRequest): string | undefined {
