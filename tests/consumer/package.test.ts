@@ -57,6 +57,7 @@ test("the package holds types, and as code the files that programs import and th
     "dist/integrations/fastify/index.js",
     "dist/integrations/hono/index.js",
     "dist/integrations/lambda/index.js",
+    "dist/integrations/mcp/index.js",
     "dist/main/index.js",
     "dist/main/spool-tools.js",
     "dist/main/sync.worker.js",
@@ -130,17 +131,22 @@ test("without the libraries that they are for, the integrations can be imported 
      import * as fastify from "millrace/fastify";
      import * as hono from "millrace/hono";
      import { traceHandler } from "millrace/lambda";
+     import { traceClient } from "millrace/mcp";
      import { traceable } from "millrace";
      const answer = await traceHandler(traceable(async () => "answer"))({});
-     const absent = ["express", "fastify", "hono"].map((name) => import(name).catch(({ code }) => code));
+     const absent = ["express", "fastify", "hono", "@modelcontextprotocol/sdk/client/index.js"].map((name) => import(name).catch(({ code }) => code));
      const kinds = [express, fastify, hono].map(({ traceRequests }) => typeof traceRequests);
+     kinds.push(typeof traceClient({ connect: async () => {} }));
      console.log(JSON.stringify([answer, ...kinds, ...(await Promise.all(absent))]));`,
   );
   const { stdout } = await run(process.execPath, [program]);
   expect(JSON.parse(stdout)).toEqual([
     "answer",
-    ...Array<string>(3).fill("function"),
-    ...Array<string>(3).fill("ERR_MODULE_NOT_FOUND"),
+    "function",
+    "function",
+    "function",
+    "object",
+    ...Array<string>(4).fill("ERR_MODULE_NOT_FOUND"),
   ]);
 });
 

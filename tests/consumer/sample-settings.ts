@@ -361,6 +361,48 @@ export const settings: readonly Setting[] = [
       await reader.close();`,
     prints: `{ text: 'WHY' } answer {"outputs":"WHY"} handler {"text":"WHY"}`,
   },
+  {
+    page: "docs/mcp.md",
+    contains: "traceClient",
+    before: `import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+      import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+      import { z } from "zod";
+      ${client}
+      const [transport, otherSide] = InMemoryTransport.createLinkedPair();
+      const calculator = new McpServer({ name: "calculator", version: "1.0.0" });
+      calculator.registerTool("add", { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({
+        content: [{ type: "text", text: String(a + b) }],
+      }));
+      await calculator.connect(otherSide);`,
+    after: `
+      await client.flush();
+      for await (const { name, runType, inputs } of client.runs.list({ projectNames: ["default"] })) {
+        console.log(name, runType, inputs);
+      }
+      ${close}`,
+    prints: "add tool { a: 1, b: 2 }",
+  },
+  {
+    page: "docs/mcp.md",
+    contains: "traceServer",
+    before: `import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
+      import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+      import { traceable } from "millrace";
+      import { z } from "zod";
+      ${client}
+      const add = traceable(async (a: number, b: number) => a + b, { name: "add" });
+      const [transport, otherSide] = InMemoryTransport.createLinkedPair();`,
+    after: `
+      const assistant = new McpClient({ name: "assistant", version: "1.0.0" });
+      await assistant.connect(otherSide);
+      await assistant.callTool({ name: "add", arguments: { a: 1, b: 2 } });
+      await client.flush();
+      for await (const { name, runType, parentRunId } of client.runs.list({ projectNames: ["default"] })) {
+        console.log(name, runType, typeof parentRunId);
+      }
+      ${close}`,
+    prints: "add chain string tools/call add chain undefined",
+  },
   { page: "docs/server.md", contains: "startServer", prints: "http://127.0.0.1:…" },
   { page: "server/README.md", contains: "startServer", prints: "http://127.0.0.1:…" },
   { page: "docs/tracing.md", contains: "new_token", before: assertion, after: recorded("model") },
