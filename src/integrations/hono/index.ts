@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
+import type { RouterRoute } from "hono/types";
 import type { FlushResult, TimeLimit } from "../../main/index.ts";
 import { disconnected, RequestRuns } from "../request-runs.ts";
 import type { RequestOutputs, RequestRun, TraceRequestsOptions } from "../request-runs.ts";
@@ -108,7 +109,9 @@ const readOutputs = (context: Context): RequestOutputs => ({
 
 /** Returns the pattern of the route that responded; `undefined` if only middleware or no route matched. */
 function readRoute({ req }: Context): string | undefined {
-  const route = req.matchedRoutes[req.routeIndex];
+  // Deprecated in favor of a function of `hono/route`, which could only be imported with Hono itself.
+  const routes: readonly RouterRoute[] | undefined = req.matchedRoutes;
+  const route = routes?.[req.routeIndex];
   // Middleware is a route for all methods, whose handler takes the parameter `next`.
   return route === undefined || (route.method === "ALL" && route.handler.length > 1)
     ? undefined
