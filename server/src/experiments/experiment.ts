@@ -97,6 +97,7 @@ export interface Comparison {
   readonly examples: readonly ComparedExample[];
   /** Number of examples on which any of the experiments has runs. */
   readonly exampleCount: number;
+  /** The feedback keys with scores, such as `correctness`. */
   readonly keys: readonly ComparedKey[];
 }
 

@@ -116,8 +116,8 @@ export const addEntryColumns = (entries: EntriesBuilder) =>
     );
 
 /**
- * Selects from the entries of a queue that have the given status. The status of an entry depends on the reviewer. API
- * clients pass no reviewer name, so this is the status for the reviewer without a name.
+ * Starts a query on the entries of a queue, limited to those with `status` if it is given. An entry has a status for each
+ * reviewer. API clients pass no reviewer name, so this is the status for the anonymous reviewer.
  */
 export function selectWithStatus(
   tenantId: string,

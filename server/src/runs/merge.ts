@@ -99,7 +99,7 @@ export function mergeRecord(
   };
 }
 
-/** Creates the row of a run whose first record is its post: the common case. */
+/** Creates the row of a run from its first record. That is usually the post, which creates the run, and not a patch. */
 function createRow({ id, columns }: RunRecord, context: MergeContext): RunRow {
   const { position } = context;
   return {

@@ -93,7 +93,7 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
     searches: [
       {
         name: "card",
-        // Numbers of 13 to 19 digits, alone or in groups (ISO/IEC 7812-1).
+        // Card numbers (ISO/IEC 7812-1): 13 to 19 digits, which single spaces or hyphens may separate.
         pattern: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])/g,
         isCard: true,
       },

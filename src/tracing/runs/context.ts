@@ -48,10 +48,10 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
     return fn();
   };
   try {
-    if (isEnablingInterrupted) {
+    if (mayBeHalfEnabled) {
       // Disable the storage first. Otherwise Node regards it as enabled and does not complete the interrupted steps.
       defaultStorage.disable();
-      isEnablingInterrupted = false;
+      mayBeHalfEnabled = false;
     }
     const storage = findSharedStorage();
     return storage.run(createStore(run, storage.getStore()), callInContext);
@@ -61,7 +61,7 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
     }
     // The program's stack was exhausted, so `run` did not become the current run. `fn` is still called below.
     localUncountedLosses.details += 1;
-    isEnablingInterrupted = !isStorageEnabled;
+    mayBeHalfEnabled = !isStorageEnabled;
   }
   return fn();
 }
@@ -69,7 +69,7 @@ export function withRun<Result>(run: RunTree, fn: () => Result): Result {
 /** Whether a run was made current before. The first time, Node enables the `AsyncLocalStorage`, in several steps. */
 let isStorageEnabled = false;
 /** Whether an exhausted stack may have interrupted Node while it enabled the `AsyncLocalStorage`. */
-let isEnablingInterrupted = false;
+let mayBeHalfEnabled = false;
 
 /** Captures the caller's context. The returned function calls a callback in that context, wherever it is called. */
 export function captureContext(): <Result>(fn: () => Result) => Result {

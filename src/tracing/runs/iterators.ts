@@ -1,7 +1,7 @@
 import type { CallRecording } from "./call-recording.ts";
 import { withRun } from "./context.ts";
-import { isObject, isThenable, createPlaceholder } from "../tape/placeholder.ts";
-import type { Method, Replacements } from "../tape/placeholder.ts";
+import { isObject, isThenable, overrideMethods } from "../tape/override-methods.ts";
+import type { Method, Replacements } from "../tape/override-methods.ts";
 
 /**
  * A synchronous or asynchronous iterator. Its methods are typed loosely, because callers may pass incomplete
@@ -16,7 +16,7 @@ interface AnyIterator {
 }
 
 /**
- * Observes a generator or another iterator. Returns a placeholder that behaves like `target`, and calls the methods of
+ * Observes a generator or another iterator. Returns a Proxy that behaves like `target`, and calls the methods of
  * `target` with the recorded run as the current run. Values and errors are passed on unchanged.
  */
 export function watchIterator<Target extends object>(
@@ -35,7 +35,7 @@ export function watchIterator<Target extends object>(
     [Symbol.iterator, () => watched],
     [Symbol.asyncIterator, () => watched],
   ]);
-  const watched: Target = createPlaceholder(target, replacements);
+  const watched: Target = overrideMethods(target, replacements);
   return watched;
 }
 
@@ -49,7 +49,7 @@ export function watchIterable<Target extends object>(
     const iterator = withRun(recording.run, () => iterable[Symbol.asyncIterator]());
     return watchIterator(iterator, recording);
   };
-  return createPlaceholder(target, new Map([[Symbol.asyncIterator, iterate]]));
+  return overrideMethods(target, new Map([[Symbol.asyncIterator, iterate]]));
 }
 
 /** A call of one of the iterator's methods. */

@@ -1,4 +1,4 @@
-import { isObject } from "../tape/placeholder.ts";
+import { isObject } from "../tape/override-methods.ts";
 
 /** The key under which LangChain stores the config that its runnables pass to nested calls implicitly. */
 export const childConfigKey = Symbol.for("lc:child_config");

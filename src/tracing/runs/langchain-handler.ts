@@ -7,7 +7,7 @@ import { LangsmithBridge } from "./langsmith-bridge.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import type { RunTree } from "./run-tree.ts";
-import { isObject } from "../tape/placeholder.ts";
+import { isObject } from "../tape/override-methods.ts";
 
 /** The second argument of a LangChain runnable's `invoke`, `stream` and `batch`. */
 export interface RunnableConfig {

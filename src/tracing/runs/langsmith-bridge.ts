@@ -6,7 +6,7 @@ import { isPlainObject, mergeTags, toTags } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { RunTree } from "./run-tree.ts";
-import { isObject } from "../tape/placeholder.ts";
+import { isObject } from "../tape/override-methods.ts";
 
 /** The key under which LangChain's tracing library collects promises that the end of a run waits for. */
 const endPromisesKey = Symbol.for("lc:child_run_end_promises");

@@ -2,8 +2,8 @@ import type { CallRecording } from "./call-recording.ts";
 import { captureContext, withRun } from "./context.ts";
 import { isRevokedProxy } from "../tape/payload.ts";
 import { watchIterable, watchIterator } from "./iterators.ts";
-import { isObject, isThenable, createPlaceholder } from "../tape/placeholder.ts";
-import type { Replacements } from "../tape/placeholder.ts";
+import { isObject, isThenable, overrideMethods } from "../tape/override-methods.ts";
+import type { Replacements } from "../tape/override-methods.ts";
 import { watchReadable } from "./streams.ts";
 
 /**
@@ -98,7 +98,7 @@ function watchThenable<Target extends PromiseLike<unknown>>(
         ),
     ],
   ]);
-  return createPlaceholder(target, replacements);
+  return overrideMethods(target, replacements);
 }
 
 /** Observes a Node stream without replacing it, because other streams compare it by identity. */

@@ -1,6 +1,6 @@
 import type { CallRecording } from "./call-recording.ts";
 import { withRun } from "./context.ts";
-import { isObject } from "../tape/placeholder.ts";
+import { isObject } from "../tape/override-methods.ts";
 
 /**
  * Observes a web stream. Returns a stream of the same kind that reads the source only when it is read itself, and

@@ -23,7 +23,7 @@ export const CompareSummary = ({
   return (
     <div className="compare-summary">
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table */}
-      <section className="compare-totals" tabIndex={0} aria-label="Totals by experiment">
+      <section className="compare-totals" tabIndex={0} aria-label="Summary by experiment">
         <table>
           <thead>
             <tr>

@@ -67,6 +67,7 @@ export interface ComparisonPage {
   /** Number of compared examples in the requested subset, such as regressions only. */
   readonly matching: number;
   readonly experiments: readonly ExperimentTotals[];
+  /** The feedback keys with scores, such as `correctness`. */
   readonly keys: readonly ComparedKey[];
   readonly rows: readonly ComparedRow[];
 }

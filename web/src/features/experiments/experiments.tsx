@@ -87,8 +87,9 @@ export const Experiments = ({
         emptyState={
           <Empty title="No experiments yet">
             <p>
-              Run an application on the examples with <code>evaluate</code>. Each evaluation creates
-              an experiment.
+              An experiment appears here when a program is evaluated on the examples: its runs name
+              the example in <code>referenceExampleId</code>, and their project names this dataset
+              in <code>referenceDatasetId</code>.
             </p>
           </Empty>
         }

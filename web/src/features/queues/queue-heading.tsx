@@ -100,8 +100,8 @@ export const QueueHeading = ({
           }}
         >
           <p>
-            The runs and their feedback are kept. The claims and the record of who reviewed which
-            run are deleted.
+            The runs and their feedback are kept. The record of who reviews or has reviewed each run
+            is deleted.
           </p>
         </Confirm>
       )}

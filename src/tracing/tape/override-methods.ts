@@ -8,7 +8,7 @@ export type Replacements = ReadonlyMap<PropertyKey, Method>;
  * Creates a Proxy that behaves like `target`: it has the same prototype and properties, and its methods are called on
  * the target itself, so that private fields work. Only the methods in `replacements` differ.
  */
-export function createPlaceholder<Target extends object>(
+export function overrideMethods<Target extends object>(
   target: Target,
   replacements: Replacements,
 ): Target {
