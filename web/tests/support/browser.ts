@@ -23,16 +23,20 @@ export interface TestBrowser {
   close(): Promise<void>;
 }
 
-/** Starts Chromium. If it can't start on this machine, prints the reason and returns `undefined`. */
+/** Returns the path of the installed Chromium, or else extracts the packaged one. */
+export const findChromium = async (): Promise<string> =>
+  existsSync(installedPath) ? installedPath : sparticuz.executablePath();
+
+/**
+ * Starts Chromium. If it can't start on this machine, prints the reason and returns `undefined`, so that the tests are
+ * skipped. In CI it throws instead: there the tests have to run.
+ */
 export async function startBrowser(): Promise<TestBrowser | undefined> {
   const profile = mkdtempSync(join(tmpdir(), "millrace-chromium-"));
   const close = (): void => rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
   try {
-    const executablePath = existsSync(installedPath)
-      ? installedPath
-      : await sparticuz.executablePath();
     const context = await chromium.launchPersistentContext(profile, {
-      executablePath,
+      executablePath: await findChromium(),
       args: flags,
       viewport: { width: 1280, height: 800 },
       // Otherwise the locale comes from the environment and may be invalid for the browser.
@@ -41,6 +45,9 @@ export async function startBrowser(): Promise<TestBrowser | undefined> {
     return { context, close: async () => context.close().then(close) };
   } catch (cause) {
     close();
+    if (process.env["CI"] !== undefined) {
+      throw cause;
+    }
     console.warn(`skipped: no Chromium can start here: ${String(cause)}`);
     return undefined;
   }
