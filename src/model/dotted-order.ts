@@ -83,12 +83,12 @@ let parsedSecondMicros = Number.NaN;
 export function stampToMicros(stamp: string): number {
   const second = stamp.slice(0, secondLength);
   if (second !== parsedSecond) {
-    // Parse the milliseconds too: 24:00:00 is a valid time, but a later time in that hour is not.
-    const millis = Date.parse(stampToIso(stamp).slice(0, 23) + "Z");
-    parsedSecondMicros = (millis - Number(stamp.slice(secondLength, secondLength + 3))) * 1_000;
-    parsedSecond = stamp.startsWith("24", 9) ? "" : second;
+    parsedSecondMicros = Date.parse(`${stampToIso(stamp).slice(0, 19)}Z`) * 1_000;
+    parsedSecond = second;
   }
-  return parsedSecondMicros + Number(stamp.slice(secondLength, stampLength - 1));
+  // 24:00:00 is a valid time, but a later time in that hour is not.
+  const fraction = Number(stamp.slice(secondLength, stampLength - 1));
+  return fraction > 0 && stamp.startsWith("24", 9) ? Number.NaN : parsedSecondMicros + fraction;
 }
 
 /** Converts `20261121T101112345678Z` to `2026-11-21T10:11:12.345678Z`. */

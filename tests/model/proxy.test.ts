@@ -103,6 +103,16 @@ describe("the proxy for an endpoint", () => {
     );
   });
 
+  test("an error names the proxy that would be used, even if the other one has the same address", () => {
+    const proxies = { httpProxy: "socks5://p.test", httpsProxy: "socks5://p.test" };
+    expect(() => resolveOptions({ endpoint: "http://a.test", ...proxies }, {})).toThrow(
+      /httpProxy/,
+    );
+    expect(() => resolveOptions({ endpoint: "https://a.test", ...proxies }, {})).toThrow(
+      /httpsProxy/,
+    );
+  });
+
   test("an invalid address is refused at creation without showing its value", () => {
     const options = { endpoint: "https://a.test", httpsProxy: "socks5://me:secret@p.test" };
     expect(() => resolveOptions(options, {})).toThrow(OptionError);

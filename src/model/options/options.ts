@@ -149,7 +149,7 @@ function checkFolder(
 function checkProxy(options: PlainOptions, reportProblem: ReportProblem): void {
   const address = chooseProxy(options);
   if (address !== undefined && parseProxy(address) === undefined) {
-    const name = address === options.httpsProxy ? "httpsProxy" : "httpProxy";
+    const name = new URL(options.endpoint).protocol === "https:" ? "httpsProxy" : "httpProxy";
     reportProblem(
       name,
       "must be the address of a proxy, such as http://host:3128 (its value may hold a password and is not shown)",
