@@ -4,6 +4,7 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import type { MessagePort } from "node:worker_threads";
 import { messageOf, RequestError } from "./model/errors.ts";
 import { serverLimits } from "./model/options.ts";
+import { areLibraryPricesLoaded, loadLibraryPrices } from "./prices/library-prices.ts";
 import type { Activity } from "./runs/activity.ts";
 import type { PackedBatch } from "./runs/run-record.ts";
 import type { GroupedBatch } from "./runs/sqlite/post-rows.ts";
@@ -142,6 +143,8 @@ function start(port: MessagePort, path: string): void {
       taskQueue.add(() => write([], () => takeGroup(port, arrivedCalls)));
     });
     post({ kind: "ready", readOnlyReason: diskSpace.reason });
+    // The first batch of runs waits for the prices. If they can't be loaded, it fails with the error.
+    void loadLibraryPrices().catch(() => undefined);
   } catch (cause) {
     post({ kind: "failedToStart", reason: messageOf(cause) });
   }
@@ -272,6 +275,9 @@ async function writeGroup(
   const startedWrites: StartedLongWrite[] = [];
   let activity: readonly Activity[] = [];
   try {
+    if (!areLibraryPricesLoaded() && group.some(({ request }) => request.kind === "ingest")) {
+      await loadLibraryPrices();
+    }
     assertUndamaged(damageWatch);
     const refusal = addingCalls.length > 0 ? diskSpace.checkSpaceFor(addedSize) : undefined;
     db.exec("BEGIN IMMEDIATE");

@@ -43,6 +43,11 @@ export const uiEndpoints = {
   createTenant: { method: "POST", path: "/ui/tenants", action: "create tenant" },
   listRetention: { method: "GET", path: "/ui/retention", action: "read retention settings" },
   setRetention: { method: "PUT", path: "/ui/retention", action: "set retention settings" },
+  /** The command `millrace prices` uses these four. */
+  listPrices: { method: "GET", path: "/ui/prices", action: "list prices" },
+  setPrices: { method: "PUT", path: "/ui/prices", action: "set prices" },
+  removePrice: { method: "POST", path: "/ui/prices/remove", action: "remove price" },
+  recomputeCosts: { method: "POST", path: "/ui/prices/recompute", action: "recompute costs" },
   readFeedbackSummary: {
     method: "GET",
     path: "/ui/feedback",

@@ -13,6 +13,7 @@ import { addComparativeRoutes, addDatasetRunRoutes } from "../experiments/compar
 import { addFeedbackRoutes, addSubmittedFeedbackRoutes } from "../feedback/feedback-routes.ts";
 import { addOtlpRoutes } from "../otlp/otlp-routes.ts";
 import { addProjectRoutes } from "../projects/project-routes.ts";
+import { addPriceRoutes } from "../prices/price-routes.ts";
 import { addPromptRoutes } from "../prompts/prompt-routes.ts";
 import { addDatasetVersionRoutes } from "../datasets/dataset-version-routes.ts";
 import {
@@ -211,6 +212,7 @@ function addJsonRoutes(app: FastifyInstance, store: Store): void {
   addDatasetVersionRoutes(app, store);
   addFeedbackRoutes(app, store);
   addComparativeRoutes(app, store);
+  addPriceRoutes(app, store);
   addPromptRoutes(app, store);
   addSettingsRoutes(app, store);
   addUiAnnotationQueueRoutes(app, store);

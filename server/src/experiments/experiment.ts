@@ -16,10 +16,12 @@ export interface ExampleScore {
   readonly score: number;
 }
 
-/** Tokens and cost of a trace, summed over its runs of type `llm`. */
+/** Tokens and costs of a trace, summed over its model calls. `null` if none of them has the number. */
 export interface TraceUsage {
   readonly tokens: number | null;
   readonly cost: number | null;
+  readonly promptCost: number | null;
+  readonly completionCost: number | null;
 }
 
 /** An experiment with the results and scores that are compared. */

@@ -169,7 +169,7 @@ export const runFields: FieldTable = toTable([
   ["total_tokens", "number", "Total tokens that the run reports.", { nullable: true }],
   ["prompt_tokens", "number", "Input tokens.", { nullable: true }],
   ["completion_tokens", "number", "Output tokens.", { nullable: true }],
-  ["total_cost", "number", "Total cost that the run reports.", { nullable: true }],
+  ["total_cost", "number", "Total cost, reported or computed.", { nullable: true }],
   ["tags", "texts", "Tags of the run; one of them must match.", { words: "tag" }],
   ["tag", "texts", "Same as `tags`.", { words: "tag" }],
   ["thread_id", "texts", "Metadata `session_id`, `thread_id` or `conversation_id`."],

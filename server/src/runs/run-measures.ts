@@ -1,5 +1,7 @@
 import { JsonCursor } from "../bodies/json-cursor.ts";
 import { parseTime } from "../model/parse-time.ts";
+import { readBilling } from "./run-billing.ts";
+import type { RunBilling, ReportedUsage } from "./run-cost.ts";
 import { usageMarkers, usageNames, usageSources } from "./usage-sources.ts";
 import type { UsageName } from "./usage-sources.ts";
 
@@ -26,10 +28,21 @@ const noMeasures = Object.fromEntries(measureNames.map((name) => [name, null])) 
  * byte search, without parsing. The members must be valid JSON. `findMembers` is an optional, faster way to find the
  * members of an object.
  */
-export function readMeasures(
+export function readMeasures(members: Members, findMembers?: FindMembers): RunMeasures | undefined {
+  return readReportedUsage(members, { findMembers, withBilling: false })?.measures;
+}
+
+interface ReadOptions {
+  readonly findMembers?: FindMembers | undefined;
+  /** Whether to read also what the price of the usage depends on. */
+  readonly withBilling: boolean;
+}
+
+/** Like {@link readMeasures}, and also reads what the price of the usage depends on. */
+export function readReportedUsage(
   members: Members,
-  findMembers: FindMembers = () => undefined,
-): RunMeasures | undefined {
+  { findMembers = () => undefined, withBilling }: ReadOptions,
+): ReportedUsage | undefined {
   const outputs = members.get("outputs");
   const extra = members.get("extra");
   const events = members.get("events");
@@ -39,11 +52,16 @@ export function readMeasures(
   if (!mayReportUsage && !mayReportFirstToken) {
     return undefined;
   }
+  const usage = mayReportUsage
+    ? readUsage({ outputs, extra }, { findMembers, withBilling })
+    : undefined;
   const measures = {
-    ...(mayReportUsage ? readUsage({ outputs, extra }, findMembers) : noMeasures),
+    ...(usage?.counts ?? noMeasures),
     first_token_us: mayReportFirstToken ? readFirstToken(events) : null,
   };
-  return measureNames.some((name) => measures[name] !== null) ? measures : undefined;
+  return measureNames.some((name) => measures[name] !== null)
+    ? { measures, billing: usage?.billing }
+    : undefined;
 }
 
 const toBytes = (text: string): Buffer => Buffer.from(text);
@@ -67,21 +85,30 @@ function containsAny(json: Buffer | undefined, needles: readonly Buffer[]): bool
 /** Members that may report usage. */
 type Roots = Readonly<Record<"outputs" | "extra", Buffer | undefined>>;
 
-function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
+function readUsage(
+  { outputs, extra }: Roots,
+  { findMembers, withBilling }: ReadOptions & { readonly findMembers: FindMembers },
+): {
+  readonly counts: Readonly<Record<UsageName, number | null>>;
+  readonly billing: RunBilling | undefined;
+} {
   const findOrReadMembers = (json: Buffer | undefined): Members =>
     json?.[0] === openBrace
       ? (findMembers(json) ?? new JsonCursor(json).readMembers())
       : new Map<string, Buffer>();
   const descend = (json: Buffer | undefined, step: string | number): Buffer | undefined =>
     typeof step === "number" ? readItems(json)[step] : findOrReadMembers(json).get(step);
+  const extraMembers = findOrReadMembers(extra);
   const roots = {
     outputs: findOrReadMembers(outputs),
-    metadata: findOrReadMembers(descend(extra, "metadata")),
+    metadata: findOrReadMembers(extraMembers.get("metadata")),
   };
+  const usages: Readonly<Record<string, unknown>>[] = [];
   const measures: Record<UsageName, number | null> = { ...noMeasures };
   for (const { root, steps, names } of usageSources) {
     const [first = "", ...innerSteps] = steps;
     const usage = toObject(innerSteps.reduce(descend, roots[root].get(String(first))));
+    usages.push(usage);
     for (const name of usageNames) {
       measures[name] ??= toFiniteNumber(usage[names[name] ?? ""]);
     }
@@ -90,8 +117,27 @@ function readUsage({ outputs, extra }: Roots, findMembers: FindMembers) {
   if (prompt !== null && completion !== null) {
     measures.total_tokens ??= prompt + completion;
   }
-  return measures;
+  const hasTokens = prompt !== null || completion !== null || measures.total_tokens !== null;
+  if (!withBilling || !hasTokens) {
+    return { counts: measures, billing: undefined };
+  }
+  const message = messageSteps.reduce(descend, roots.outputs.get("generations"));
+  return {
+    counts: measures,
+    billing: readBilling(
+      {
+        ...roots,
+        extra: extraMembers,
+        responseMetadata: findOrReadMembers(findOrReadMembers(message).get("response_metadata")),
+        usages,
+      },
+      findOrReadMembers,
+    ),
+  };
 }
+
+/** The path from the generations to the message of a chat model in LangChain. */
+const messageSteps = [0, 0, "message", "kwargs"] as const;
 
 /** Returns a finite number, and `null` for anything else. `1e999` is not finite: JavaScript parses it to Infinity. */
 const toFiniteNumber = (value: unknown): number | null =>

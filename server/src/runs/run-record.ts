@@ -1,5 +1,6 @@
 import type { Operation } from "millrace/model";
 import type { FeedbackDraft } from "./run-feedback.ts";
+import type { RunBilling } from "./run-cost.ts";
 import type { RunMeasures } from "./run-measures.ts";
 
 /**
@@ -51,6 +52,10 @@ export interface RunRecord {
   readonly facets: readonly string[];
   /** Usage and first token of the run; absent if it has neither. */
   readonly measures?: RunMeasures | undefined;
+  /** What the price of the usage depends on; absent if the run reports no tokens. */
+  readonly billing?: RunBilling | undefined;
+  /** Whether the record contains `extra`, which names the model of most runs. */
+  readonly hasExtra?: boolean | undefined;
   /** Set for a run that was received as a span; the store determines its position in the trace. */
   readonly span?: SpanRecord | undefined;
   /** Range of the payload in the batch's `bodies`. The payload is a JSON object with the values as received. */

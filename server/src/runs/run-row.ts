@@ -1,4 +1,5 @@
 import type { ShareToken } from "../storage/share-token.ts";
+import type { StoredCost } from "./run-cost.ts";
 
 /**
  * A run as the database stores it: the columns by which runs are filtered, sorted and listed. Payloads are stored
@@ -45,6 +46,11 @@ export interface StoredRun extends RunChildren {
    */
   readonly bodies: readonly Uint8Array[];
   readonly shareToken: ShareToken;
+  /**
+   * The cost, which the run reports or the server computed. `undefined` if it was not read, or if the run was stored
+   * before costs had columns: then its payload may report one.
+   */
+  readonly cost: StoredCost | undefined;
   readonly attachments: readonly RunAttachment[];
 }
 

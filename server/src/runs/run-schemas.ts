@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { Static, TSchema } from "typebox";
 import {
+  Amount,
   AmountOrNull,
   AnyObject,
   Anything,
@@ -47,6 +48,9 @@ const fileUrl = Type.Object(
 export const fileUrlsSchema = Nullable(Members(fileUrl));
 
 /** The members of a run, in addition to its id. */
+/** Costs by kind of token. */
+const AmountsOrNull = Nullable(Members(Amount));
+
 const runMembers = {
   name: Text,
   run_type: Text,
@@ -73,6 +77,8 @@ const runMembers = {
   total_cost: TextOrNull,
   prompt_cost: TextOrNull,
   completion_cost: TextOrNull,
+  prompt_cost_details: AmountsOrNull,
+  completion_cost_details: AmountsOrNull,
   first_token_time: TimeOrNull,
   feedback_stats: Nullable(feedbackStatsSchema),
   s3_urls: fileUrlsSchema,

@@ -1,5 +1,7 @@
 import type { FeedbackDraft } from "./run-feedback.ts";
+import type { PricedUsage, ReportedUsage } from "./run-cost.ts";
 import type { RunColumns } from "./run-record.ts";
+import type { RunRow } from "./run-row.ts";
 
 /** The project that a run names, by id or by name. */
 export type NamedProject = Pick<RunColumns, "projectId" | "projectName">;
@@ -32,4 +34,16 @@ export interface RunProjects {
  */
 export interface RunFeedback {
   add(tenantId: string, draft: FeedbackDraft): { readonly isNew: boolean };
+}
+
+/** Computes the costs of runs. */
+export interface RunPrices {
+  /** Adds the cost to the usage of a run. A cost that the run reports is kept. */
+  price(
+    tenantId: string,
+    run: Pick<RunRow, "runType" | "startMicros">,
+    usage: ReportedUsage,
+  ): PricedUsage;
+  /** Drops cached prices of tenants. Must be called after a transaction was rolled back. */
+  clearCache(): void;
 }

@@ -9,6 +9,8 @@ export interface TraceRun {
   readonly hasError: boolean;
   readonly totalTokens: number | null;
   readonly totalCost: number | null;
+  readonly promptCost: number | null;
+  readonly completionCost: number | null;
   readonly firstTokenMicros: number | null;
 }
 

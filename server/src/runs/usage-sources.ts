@@ -8,6 +8,9 @@ export const usageNames = [
   "completion_cost",
 ] as const;
 
+/** Those of {@link usageNames} that are costs. */
+export const usageCosts = ["total_cost", "prompt_cost", "completion_cost"] as const;
+
 export type UsageName = (typeof usageNames)[number];
 
 /** A path in a run at which usage is reported, and the names of its numbers there. */

@@ -44,6 +44,12 @@ import { ProjectReader } from "../projects/project-reader.ts";
 import { ProjectWriter } from "../projects/project-writer.ts";
 import type { ProjectWriteSteps } from "../projects/project-writer.ts";
 import { SqliteRunProjects } from "../projects/sqlite/run-projects.ts";
+import { PriceReader, PriceWriter } from "../prices/price-repository.ts";
+import type { PriceReads, PriceWrites } from "../prices/price.ts";
+import { priceTables } from "../prices/price-tables.ts";
+import { RunPricer } from "../prices/run-pricer.ts";
+import { readPriceRows } from "../prices/sqlite/read-price-rows.ts";
+import { CostRecomputer } from "../runs/sqlite/cost-recomputer.ts";
 import { PromptReader } from "../prompts/prompt-reader.ts";
 import { PromptWriter } from "../prompts/prompt-writer.ts";
 import { RunListReader } from "../runs/sqlite/run-list-reader.ts";
@@ -91,7 +97,7 @@ import { UploadWriter } from "../datasets/imports/upload-writer.ts";
  * SQL that creates the tables of resources that are newer than the formats in `schema.ts`. Each entry is one further
  * version of the database format, so entries may only be appended.
  */
-export const addedTables: readonly string[] = [viewTables];
+export const addedTables: readonly string[] = [viewTables, priceTables];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
@@ -102,6 +108,7 @@ export interface Readers {
   readonly datasets: DatasetReads;
   readonly examples: ExampleReads;
   readonly experiments: ExperimentReads;
+  readonly prices: PriceReads;
   readonly projects: ProjectReads;
   readonly prompts: PromptReads;
   readonly queueReviews: QueueReviewReads;
@@ -128,6 +135,7 @@ export interface Writers {
   readonly examples: ExampleWrites;
   readonly largeExamples: LargeExampleWrites;
   readonly uploads: UploadWrites;
+  readonly prices: PriceWrites;
   readonly projects: ProjectWrites;
   readonly prompts: PromptWrites;
   readonly queueReviews: QueueReviewWrites;
@@ -154,6 +162,7 @@ export function createReaders(db: Connection): Readers {
     comparatives: new ComparativeReader(database),
     feedback: new FeedbackReader(database, tokenKeysOf(db), new SqliteFilteredFeedback(db)),
     feedbackTrend: new FeedbackTrendReader(database),
+    prices: new PriceReader(database),
     projects: new ProjectReader(database),
     prompts: new PromptReader(database),
     queueReviews: new QueueReviewReader(database),
@@ -184,6 +193,7 @@ export function createWriters(db: Connection) {
   const keys = new TenantKeyWriter(db);
   const stepSize = new StepSize();
   const runProjects = new SqliteRunProjects(db, keys, stepSize);
+  const prices = new RunPricer(readPriceRows(db));
   const datasetDependencies = createDatasetWriteDependencies(db, keys);
   const largeExamples = new LargeExampleWriter(datasetDependencies);
   const exampleDependencies = {
@@ -196,6 +206,10 @@ export function createWriters(db: Connection) {
     annotationQueues: new AnnotationQueueWriter(database),
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
+    prices: new PriceWriter(database, {
+      runs: new CostRecomputer(db, prices),
+      onChange: () => prices.clearCache(),
+    }),
     projects: new ProjectWriter(database, keys, runProjects),
     prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(database),
@@ -220,6 +234,7 @@ export function createWriters(db: Connection) {
       projects: runProjects,
       feedback: new SqliteRunFeedback(db, keys),
       keys,
+      prices,
     }),
   } satisfies WriteSteps;
   // The members that are added here are internal: no request can call them.
@@ -330,6 +345,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     ],
     readUsageOfTraces: unchanged,
   },
+  prices: { list: unchanged },
   projects: {
     find: withProjectKey,
     list: ([tenantId, query], { toProjectKeys, toDatasetKeys }) => [
@@ -486,6 +502,7 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     updateSplits: withDatasetKey,
   },
   uploads: { begin: unchanged, extend: withDatasetKey, end: withDatasetKey, drop: withDatasetKey },
+  prices: { set: unchanged, remove: unchanged, recompute: unchanged },
   projects: {
     create: ([tenantId, draft], { toDatasetKey }) => [
       tenantId,

@@ -67,9 +67,12 @@ function readObject(value: unknown, name: string): JsonObject {
   return typeof member === "object" && member !== null ? { ...member } : {};
 }
 
-/** Creates a field for one breakdown of the reported usage, for example tokens by category. */
-const createDetailsField = (name: string): Field => ({
-  sources: ["outputs", "extra"],
+/**
+ * Creates a field for one breakdown of the reported usage, for example tokens by category. If the run reports none,
+ * the field contains the breakdown that the server computed, which is the member `computedName`.
+ */
+const createDetailsField = (name: string, computedName?: string): Field => ({
+  sources: ["outputs", "extra", ...(computedName === undefined ? [] : [computedName])],
   toJson: (members) => {
     const parse = (member: string): unknown => {
       const json = members.get(member);
@@ -84,9 +87,11 @@ const createDetailsField = (name: string): Field => ({
       .map((usage) => Object.entries(readObject(usage, name)))
       .map((entries) => entries.filter(([, value]) => typeof value === "number"))
       .find((entries) => entries.length > 0);
-    return detailEntries === undefined
-      ? undefined
-      : JSON.stringify({ raw: Object.fromEntries(detailEntries) });
+    if (detailEntries !== undefined) {
+      return JSON.stringify({ raw: Object.fromEntries(detailEntries) });
+    }
+    const computed = omitNull(members.get(computedName ?? ""));
+    return computed && `{"raw":${computed.toString()}}`;
   },
 });
 
@@ -147,8 +152,8 @@ const fields: Readonly<Record<string, Field>> = {
   COMPLETION_COST: createDerivedField("completion_cost", toNumber),
   PROMPT_TOKEN_DETAILS: createDetailsField("input_token_details"),
   COMPLETION_TOKEN_DETAILS: createDetailsField("output_token_details"),
-  PROMPT_COST_DETAILS: createDetailsField("input_cost_details"),
-  COMPLETION_COST_DETAILS: createDetailsField("output_cost_details"),
+  PROMPT_COST_DETAILS: createDetailsField("input_cost_details", "prompt_cost_details"),
+  COMPLETION_COST_DETAILS: createDetailsField("output_cost_details", "completion_cost_details"),
   TAGS: createCopiedField("tags"),
   APP_PATH: createCopiedField("app_path"),
   ATTACHMENTS: createDerivedField("s3_urls", (urls) =>

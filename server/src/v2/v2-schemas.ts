@@ -128,7 +128,7 @@ export const v2ThreadPageSchema = createStreamedSchema(
       latency_p99: OptionalAmount,
       num_errored_turns: Count,
       total_tokens: Count,
-      total_cost: Amount,
+      total_cost: OptionalAmount,
       total_token_details: Amounts,
       total_cost_details: Amounts,
     },

@@ -185,14 +185,15 @@ export async function listV2ThreadTraces(
   const turnNumbers = new Map(
     numberedTurns.map(({ trace_id: trace }, index) => [trace, index + 1]),
   );
-  const turns = items.map((item) => {
-    const {
-      id: _,
-      latency_seconds: latency,
-      ...turn
-    } = JSON.parse(item.toString()) as Turn & {
-      readonly id: string;
-    };
+  const readRoots = items.map(
+    (item) => JSON.parse(item.toString()) as Turn & { readonly id: string },
+  );
+  const roots = requestedFields.some((name) => costFields.includes(name))
+    ? await addTraceCosts(dependencies, request, readRoots)
+    : readRoots;
+  const turns = roots.map((root) => {
+    const { id: _, latency_seconds: latency, ...costs } = root;
+    const turn = omitUnselectedCosts(costs, requestedFields);
     return {
       ...turn,
       ...(latency === undefined ? {} : { latency }),
@@ -221,6 +222,43 @@ export async function readV2ThreadStats(
     query.filter,
   );
   return selectStats(selects, { ...stats, feedback_stats: feedback });
+}
+
+/** Removes the costs that the request did not select. */
+const omitUnselectedCosts = <Item extends object>(turn: Item, selects: readonly string[]): Item =>
+  Object.fromEntries(
+    Object.entries(turn).filter(([name]) => {
+      const field = name.toUpperCase();
+      return !costFields.includes(field) || selects.includes(field);
+    }),
+  ) as Item;
+
+const costFields = ["TOTAL_COST", "PROMPT_COST", "COMPLETION_COST"];
+
+/**
+ * Replaces the costs of turns, which are root runs, by those of all model calls of their traces. A turn keeps the cost
+ * that it reports itself if no model call has one.
+ */
+async function addTraceCosts<Item extends Turn>(
+  { store }: WithLinks<Store>,
+  { tenantId }: FastifyRequest,
+  turns: readonly Item[],
+): Promise<readonly Item[]> {
+  const traceIds = turns.map(({ trace_id: traceId }) => traceId);
+  const usageByTrace = await store.read.experiments.readUsageOfTraces(tenantId, traceIds);
+  return turns.map((turn) => {
+    const {
+      cost = null,
+      promptCost = null,
+      completionCost = null,
+    } = usageByTrace.get(turn.trace_id) ?? {};
+    return {
+      ...turn,
+      ...(cost !== null && { total_cost: cost }),
+      ...(promptCost !== null && { prompt_cost: promptCost }),
+      ...(completionCost !== null && { completion_cost: completionCost }),
+    };
+  });
 }
 
 /** Creates the query for the root runs of a thread, in the form of the first version of the API. */
@@ -258,7 +296,12 @@ async function readTurns(
       v1Query: { ...v1Query, is_root: true, order: "asc", limit: maxReadRuns, cursor },
       selects: fields,
     });
-    turns.push(...page.items.map((item) => JSON.parse(item.toString()) as Turn));
+    const pageTurns = page.items.map((item) => JSON.parse(item.toString()) as Turn);
+    turns.push(
+      ...(fields.some((name) => costFields.includes(name))
+        ? await addTraceCosts(dependencies, request, pageTurns)
+        : pageTurns),
+    );
     cursor = page.nextCursor;
   } while (cursor !== null && turns.length < maxRoots);
   if (cursor !== null) {

@@ -77,7 +77,7 @@ export function toThread(id: string, turns: readonly Turn[]) {
     latency_p99: findQuantile(latencies, 0.99),
     num_errored_turns: turns.filter(({ status }) => status === "ERROR").length,
     total_tokens: sumMembers(turns, "total_tokens"),
-    total_cost: sumMembers(turns, "total_cost"),
+    total_cost: sumCosts(turns, "total_cost"),
     total_token_details: sumDetails(turns, ["prompt_token_details", "completion_token_details"]),
     total_cost_details: sumDetails(turns, ["prompt_cost_details", "completion_cost_details"]),
   };
@@ -133,9 +133,9 @@ function computeTotals(turns: readonly Turn[]): Readonly<Record<string, unknown>
     prompt_tokens: sumMembers(turns, "prompt_tokens"),
     completion_tokens: sumMembers(turns, "completion_tokens"),
     total_tokens: sumMembers(turns, "total_tokens"),
-    prompt_cost: sumMembers(turns, "prompt_cost"),
-    completion_cost: sumMembers(turns, "completion_cost"),
-    total_cost: sumMembers(turns, "total_cost"),
+    prompt_cost: sumCosts(turns, "prompt_cost"),
+    completion_cost: sumCosts(turns, "completion_cost"),
+    total_cost: sumCosts(turns, "total_cost"),
   };
 }
 
@@ -167,11 +167,14 @@ const findQuantile = (sorted: readonly number[], fraction: number): number | und
 
 const sumMembers = (
   turns: readonly Turn[],
-  name:
-    | "total_tokens"
-    | "prompt_tokens"
-    | "completion_tokens"
-    | "total_cost"
-    | "prompt_cost"
-    | "completion_cost",
+  name: "total_tokens" | "prompt_tokens" | "completion_tokens",
 ): number => turns.reduce((total, turn) => total + (turn[name] ?? 0), 0);
+
+/** Returns `undefined` if no cost is known: an unknown cost is not zero. */
+function sumCosts(
+  turns: readonly Turn[],
+  name: "total_cost" | "prompt_cost" | "completion_cost",
+): number | undefined {
+  const costs = turns.flatMap((turn) => turn[name] ?? []);
+  return costs.length === 0 ? undefined : costs.reduce((total, cost) => total + cost, 0);
+}

@@ -10,7 +10,11 @@ import { openWriter } from "../../src/store/schema.ts";
 import { readDefaultTenantId } from "../../src/storage/sqlite/open-database.ts";
 import type { Connection } from "../../src/storage/sqlite/connection.ts";
 import { toRunJson } from "../../src/runs/serializers/run-json.ts";
+import { loadLibraryPrices } from "../../src/prices/library-prices.ts";
 import type { WireObject } from "./store-fixture.ts";
+
+// A server loads the prices before it stores runs.
+await loadLibraryPrices();
 
 /** Runs in an in-memory database on this thread: reader and writer of the engine without its threads. */
 export class FilterFixture {

@@ -57,7 +57,10 @@ export const patchOf = (
   fields: WireObject,
 ): WireObject => ({ id, trace_id, dotted_order, ...fields });
 
-/** Drops the tables, indexes and triggers that formats after this one have added, so that opening the database adds them again. */
+/**
+ * Drops the tables, indexes, triggers and columns that formats after this one have added, so that opening the database
+ * adds them again.
+ */
 export function revertToFormat(db: Connection, format: number): void {
   const added = formatMigrations
     .slice(format)
@@ -66,6 +69,12 @@ export function revertToFormat(db: Connection, format: number): void {
     for (const [, , name] of added.filter(([, created]) => created === kind)) {
       db.exec(`DROP ${kind} IF EXISTS ${name}`);
     }
+  }
+  const addedColumns = formatMigrations
+    .slice(format)
+    .flatMap((sql) => [...sql.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)]);
+  for (const [, table, column] of addedColumns) {
+    db.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
   }
   db.exec(`PRAGMA user_version = ${format}`);
 }

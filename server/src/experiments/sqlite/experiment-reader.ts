@@ -9,6 +9,7 @@ import type {
   ExperimentTotals,
   TraceUsage,
 } from "../experiment.ts";
+import { createModelCallSql } from "../../runs/run-cost.ts";
 import { withinDeadlineSql } from "../../storage/sqlite/query-clock.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
@@ -39,9 +40,9 @@ export class ExperimentReader implements ExperimentReads {
         .raw(),
       usage: db
         .prepare(
-          `SELECT r.trace_id, sum(r.total_tokens), sum(r.total_cost) FROM json_each(?2) t
-           CROSS JOIN runs r ON r.trace_id = t.value
-           WHERE r.run_type = 'llm' AND +r.project_id IN (SELECT id FROM projects WHERE tenant_id = ?1) GROUP BY 1`,
+          `SELECT r.trace_id, sum(r.total_tokens), sum(r.total_cost), sum(r.prompt_cost), sum(r.completion_cost)
+           FROM json_each(?2) t CROSS JOIN runs r ON r.trace_id = t.value
+           WHERE ${createModelCallSql("r.run_type")} AND +r.project_id IN (SELECT id FROM projects WHERE tenant_id = ?1) GROUP BY 1`,
         )
         .raw(),
     };
@@ -95,13 +96,12 @@ export class ExperimentReader implements ExperimentReads {
   ): ReadonlyMap<string, TraceUsage> {
     const rows = this.#statements.usage.all([tenantId, JSON.stringify(traceIds)]);
     return new Map(
-      parseRows(rows).map(([traceId, tokens, cost]) => [
-        String(traceId),
-        {
-          tokens: tokens === null ? null : Number(tokens),
-          cost: cost === null ? null : Number(cost),
-        },
-      ]),
+      parseRows(rows).map(([traceId, ...sums]) => {
+        const [tokens = null, cost = null, promptCost = null, completionCost = null] = sums.map(
+          (sum) => (sum === null ? null : Number(sum)),
+        );
+        return [String(traceId), { tokens, cost, promptCost, completionCost }];
+      }),
     );
   }
 }

@@ -53,7 +53,7 @@ export async function readTraceRun(
   if (run === undefined) {
     throw new RequestError(404, "Run not found");
   }
-  const body = toRunJson(run, { link: createFileLinker(links, request) });
+  const body = toRunJson(run, { link: createFileLinker(links, request), withCostBasis: true });
   return reply.type("application/json; charset=utf-8").send(body);
 }
 

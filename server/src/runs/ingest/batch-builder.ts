@@ -61,6 +61,8 @@ export class BatchBuilder {
         columns: parsedRun.columns,
         facets: parsedRun.facets,
         measures: parsedRun.measures,
+        billing: parsedRun.billing,
+        hasExtra: parsedRun.hasExtra,
         span,
         bodyStart,
         bodyEnd,

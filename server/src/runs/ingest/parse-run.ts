@@ -3,7 +3,8 @@ import { ValidationError, isUuid, microsToStamp, parseDottedOrder } from "millra
 import type { DottedOrder, Operation } from "millrace/model";
 import { messageOf } from "../../model/errors.ts";
 import { readPayloadFacets } from "../facets.ts";
-import { readMeasures } from "../run-measures.ts";
+import type { RunBilling } from "../run-cost.ts";
+import { readReportedUsage } from "../run-measures.ts";
 import type { FindMembers, RunMeasures } from "../run-measures.ts";
 import type { RunColumns, SpanRecord } from "../run-record.ts";
 import { parseScalar } from "../../bodies/json-text.ts";
@@ -57,6 +58,8 @@ export interface ParsedRun {
   readonly columns: RunColumns;
   readonly facets: readonly string[];
   readonly measures: RunMeasures | undefined;
+  readonly billing: RunBilling | undefined;
+  readonly hasExtra: boolean;
   readonly payload: ReadonlyMap<string, Buffer>;
   /** Computes a digest of a patch (an update of a run), which distinguishes it from other patches of the same run. */
   readonly computeDigest: (body: Buffer) => string;
@@ -77,12 +80,15 @@ export function parseRun(run: ReceivedRun, rules: ParseRules): ParsedRun {
     const columns = parseColumns(run);
     const position = parsePosition(run, rules);
     checkPosition({ id, isPost: operation === "post", columns, ...position });
+    const usage = readReportedUsage(members, { findMembers: run.findMembers, withBilling: true });
     return {
       id,
       traceId: position.traceId,
       dottedOrder: position.dottedOrder,
       columns,
-      measures: readMeasures(members, run.findMembers),
+      measures: usage?.measures,
+      billing: usage?.billing,
+      hasExtra: members.has("extra"),
       facets: readPayloadFacets(members),
       payload: run.values === undefined ? selectPayload(members) : members,
       computeDigest: (body) => computeDigest(JSON.stringify([columns, position]), body),

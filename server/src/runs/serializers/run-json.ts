@@ -1,10 +1,11 @@
 import type { FeedbackStats } from "../run-feedback.ts";
 import type { NameCache } from "../../bodies/json-cursor.ts";
 import { mergePayloads } from "../payload.ts";
+import type { CostDetails } from "../run-cost.ts";
 import { readMeasures } from "../run-measures.ts";
 import type { RunFile, RunPart, StoredRun } from "../run-row.ts";
 import { JsonBuilder } from "../../http/json-builder.ts";
-import { measureMembers, rowMembers } from "./run-members.ts";
+import { addStoredCost, measureMembers, rowMembers } from "./run-members.ts";
 import { readThreadId } from "./run-thread.ts";
 
 /** The payload members that every response contains; `null` for those that were not received. */
@@ -28,6 +29,8 @@ export interface RunView {
   readonly feedbackStats?: FeedbackStats | undefined;
   /** Creates the URL of an attachment. If absent, the response contains no attachments. */
   readonly link?: ((file: RunFile) => string) | undefined;
+  /** Whether to add `cost_basis`, which says how the cost was determined, or why it is unknown. */
+  readonly withCostBasis?: boolean | undefined;
   /** Cache of the names of the payloads' members, which are the same in most runs of a page. */
   readonly names?: NameCache | undefined;
 }
@@ -123,7 +126,7 @@ export function createMembers(run: StoredRun, view: RunView = {}): Map<string, B
  */
 function forEachMember(
   run: StoredRun,
-  { select, feedbackStats, link, names }: RunView,
+  { select, feedbackStats, link, withCostBasis, names }: RunView,
   onMember: (name: string, json: Buffer | string) => void,
 ): void {
   const {
@@ -141,13 +144,16 @@ function forEachMember(
     onMember(name, nameAsReceived ?? toJson(run));
   }
   if (fromMeasures.length > 0) {
-    const measures = readMeasures(received);
+    const measures = addStoredCost(readMeasures(received), run.cost);
     for (const [name, toJson] of fromMeasures) {
       onMember(name, toJson(measures));
     }
   }
   for (const name of computed) {
     onMember(name, JSON.stringify(computedMembers[name]({ run, received, feedbackStats, link })));
+  }
+  if (withCostBasis === true) {
+    onMember("cost_basis", JSON.stringify(run.cost?.basis ?? null));
   }
   for (const name of payloadNames) {
     onMember(name, received.get(name) ?? nullJson);
@@ -170,9 +176,18 @@ const computedMembers = {
   feedback_stats: ({ feedbackStats }: ComputedInput) => feedbackStats ?? null,
   s3_urls: ({ run, link }: ComputedInput) => (link === undefined ? null : toUrls(run, link)),
   thread_id: ({ received }: ComputedInput) => readThreadId(received),
+  prompt_cost_details: ({ run }: ComputedInput) => toCostDetails(run, "input"),
+  completion_cost_details: ({ run }: ComputedInput) => toCostDetails(run, "output"),
 };
 
 const computedNames = Object.keys(computedMembers) as (keyof typeof computedMembers)[];
+
+/** Returns the parts of a cost that the server computed; null if it has none, or if the run reports its cost itself. */
+function toCostDetails({ cost }: StoredRun, side: "input" | "output"): CostDetails | null {
+  const basis = cost?.basis ?? null;
+  const details = basis === null || "reason" in basis ? {} : basis[side];
+  return Object.keys(details).length === 0 ? null : details;
+}
 
 /** Returns URLs by `attachment.<name>`, which is how clients look them up; null if there are no attachments. */
 function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string) {
@@ -187,7 +202,7 @@ function toUrls({ row, attachments }: StoredRun, link: (file: RunFile) => string
 const knownMembers: ReadonlyMap<string, string> = new Map(
   [...rowMembers, ...measureMembers]
     .map(([name]): string => name)
-    .concat(computedNames, payloadMembers)
+    .concat(computedNames, payloadMembers, "cost_basis")
     .map((name) => [name, `${JSON.stringify(name)}:`]),
 );
 
@@ -245,16 +260,24 @@ export function findRequiredParts(select: ReadonlySet<string>): ReadonlySet<RunP
       ([, { parts: ofMember }]): readonly RunPart[] => ofMember,
     ),
   );
+  if (
+    selectMembers(select).fromMeasures.length > 0 ||
+    costDetailNames.some((name) => select.has(name))
+  ) {
+    parts.add("cost");
+  }
   if (select.has("s3_urls")) {
     parts.add("attachments").add("traceId");
   }
   return [...select].every((name) => membersWithoutPayload.has(name)) ? parts : parts.add("bodies");
 }
 
+const costDetailNames = ["prompt_cost_details", "completion_cost_details"] as const;
+
 /** Members that don't require the payload. A run's `name` does require it: the row may contain only its beginning. */
 const membersWithoutPayload: ReadonlySet<string> = new Set(
   rowMembers
     .map(([name]) => name)
     .filter((name) => name !== "name")
-    .concat("feedback_stats", "s3_urls"),
+    .concat("feedback_stats", "s3_urls", ...costDetailNames),
 );

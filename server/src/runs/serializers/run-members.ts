@@ -1,3 +1,4 @@
+import type { StoredCost } from "../run-cost.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
 import { toVisibleToken } from "../../storage/share-token.ts";
@@ -63,6 +64,18 @@ export const rowMembers: readonly (readonly [string, RunMember])[] = Object.entr
     toJson: ({ row, tenantId }) => quote(`/o/${tenantId}/projects/p/${row.projectId}/r/${row.id}`),
   },
 });
+
+/** Adds the stored cost to the measures that the payload reports. The server may have computed it. */
+export function addStoredCost(
+  measures: RunMeasures | undefined,
+  cost: StoredCost | undefined,
+): RunMeasures | undefined {
+  if (measures === undefined || cost === undefined || cost.total_cost === null) {
+    return measures;
+  }
+  const { total_cost, prompt_cost, completion_cost } = cost;
+  return { ...measures, total_cost, prompt_cost, completion_cost };
+}
 
 const createCountMember = (name: UsageName) => (measures: RunMeasures | undefined) =>
   JSON.stringify(Math.round(measures?.[name] ?? 0));

@@ -48,6 +48,8 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
     errors: runs.flatMap(({ hasError }, index) => (hasError ? [index] : [])),
     tokens: toSparseColumn(({ totalTokens }) => totalTokens),
     cost: toSparseColumn(({ totalCost }) => totalCost),
+    prompt_cost: toSparseColumn(({ promptCost }) => promptCost),
+    completion_cost: toSparseColumn(({ completionCost }) => completionCost),
     first_token: toSparseColumn(({ firstTokenMicros }) =>
       firstTokenMicros === null ? null : firstTokenMicros - baseMicros,
     ),

@@ -1,5 +1,6 @@
 import { toLatencyBucket } from "../activity.ts";
 import type { Activity } from "../activity.ts";
+import { isModelCall } from "../run-cost.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
 import { idOf } from "../../storage/row-keys.ts";
@@ -22,7 +23,7 @@ interface StoredRecord {
     RunRow,
     "projectId" | "runType" | "startMicros" | "endMicros" | "hasError" | "parentRunId"
   >;
-  /** The usage that the stored record reports. */
+  /** The usage of the run, if the stored record reports any. */
   readonly measures: RunMeasures | undefined;
 }
 
@@ -45,9 +46,8 @@ export class ActivityCounter {
       counter.errors += row.hasError ? 1 : 0;
       counter.latencies.set(bucket, (counter.latencies.get(bucket) ?? 0) + 1);
     }
-    // Only runs of type `llm` are counted, because a chain repeats the usage of its children. Each run is counted
-    // only once.
-    if (measures !== undefined && row.runType === "llm" && previous?.measureState !== "some") {
+    // Only model calls are counted, because a chain repeats the usage of its children. Each run is counted only once.
+    if (measures !== undefined && isModelCall(row.runType) && previous?.measureState !== "some") {
       counter.tokens += measures.total_tokens ?? 0;
       counter.cost += measures.total_cost ?? 0;
     }

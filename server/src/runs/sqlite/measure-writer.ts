@@ -1,35 +1,87 @@
 import { mergePayloads } from "../payload.ts";
-import { readMeasures } from "../run-measures.ts";
+import { isModelCall } from "../run-cost.ts";
+import type { PricedUsage, ReportedUsage } from "../run-cost.ts";
+import { readReportedUsage } from "../run-measures.ts";
 import type { RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
+import type { RunPrices } from "../run-writer-dependencies.ts";
+import { usageCosts } from "../usage-sources.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { measureColumns, measuresToValues } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
-/** Updates the measures of runs. */
+/** What became of the cost of a stored run that was computed again. */
+export interface Recomputed {
+  readonly kind: "changed" | "unchanged" | "unreadable";
+  readonly unknownModel?: string;
+}
+
+/** Updates the measures of runs, and the costs that are computed from them. */
 export class MeasureWriter {
   readonly #payloads: PayloadReader;
+  readonly #prices: RunPrices;
   readonly #update;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, prices: RunPrices) {
     this.#payloads = new PayloadReader(db);
+    this.#prices = prices;
     const assignments = measureColumns.map((name) => `${name} = ?`).join(", ");
     this.#update = db.prepare(`UPDATE runs SET ${assignments} WHERE trace_id = ? AND id = ?`);
   }
 
   /**
    * Must be called after another record of an existing run was stored. The payloads are read only if necessary: most
-   * runs have no measures, and if the run had none before, the patch contains all of them.
+   * runs have no measures, and if the run had none before, the patch contains all of them. Returns the usage of the
+   * run; `undefined` if it has none.
    */
-  add({ operation, measures }: RunRecord, previous: RunRow, row: RunRow): void {
+  add(
+    tenantId: string,
+    record: RunRecord,
+    { previous, row }: { readonly previous: RunRow; readonly row: RunRow },
+  ): PricedUsage | undefined {
     const hadNoMeasures = previous.measureState === "none";
-    if (hadNoMeasures && measures === undefined) {
-      return;
+    if (hadNoMeasures && record.measures === undefined) {
+      return undefined;
     }
-    const isComplete = hadNoMeasures && operation === "patch";
-    const mergedMeasures = isComplete
-      ? measures
-      : readMeasures(mergePayloads(this.#payloads.read(row)));
-    this.#update.run([...measuresToValues(mergedMeasures), row.traceId, row.id]);
+    const isComplete = hadNoMeasures && record.operation === "patch" && !mayLackModel(record, row);
+    return this.#write(tenantId, row, isComplete ? toReportedUsage(record) : this.#read(row));
+  }
+
+  /**
+   * Computes the usage and the cost of a stored run again, and stores them if they differ. `storedCost` are the values
+   * of `costColumns`. Nothing is stored if the payload that contains the usage can't be read.
+   */
+  recompute(tenantId: string, row: RunRow, storedCost: readonly unknown[]): Recomputed {
+    const usage = this.#read(row);
+    if (usage === undefined) {
+      return { kind: row.measureState === "some" ? "unreadable" : "unchanged" };
+    }
+    const priced = this.#prices.price(tenantId, row, usage);
+    const { measures, basisJson, unknownModel } = priced;
+    const model = unknownModel === undefined ? {} : { unknownModel };
+    const [, ...costs] = storedCost;
+    const newCosts = [...usageCosts.map((name) => measures[name]), basisJson];
+    if (newCosts.every((value, index) => value === costs[index])) {
+      return { kind: "unchanged", ...model };
+    }
+    this.#update.run([...measuresToValues(priced), row.traceId, row.id]);
+    return { kind: "changed", ...model };
+  }
+
+  #read(row: RunRow): ReportedUsage | undefined {
+    return readReportedUsage(mergePayloads(this.#payloads.read(row)), { withBilling: true });
+  }
+
+  #write(tenantId: string, row: RunRow, usage: ReportedUsage | undefined): PricedUsage | undefined {
+    const priced = usage && this.#prices.price(tenantId, row, usage);
+    this.#update.run([...measuresToValues(priced), row.traceId, row.id]);
+    return priced;
   }
 }
+
+/** Whether the model of a run may be named only by an earlier record of the run, and is needed for its cost. */
+const mayLackModel = ({ billing, hasExtra = false, measures }: RunRecord, row: RunRow): boolean =>
+  billing !== undefined && !hasExtra && measures?.total_cost === null && isModelCall(row.runType);
+
+export const toReportedUsage = ({ measures, billing }: RunRecord): ReportedUsage | undefined =>
+  measures && { measures, billing };

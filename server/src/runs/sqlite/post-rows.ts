@@ -1,4 +1,7 @@
 import { mergeRecord, resolvePosition } from "../merge.ts";
+import type { RunBilling } from "../run-cost.ts";
+import { usageCosts } from "../usage-sources.ts";
+import { measureNames } from "../run-measures.ts";
 import type { RunBatch, RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import { valuesToMeasures, measuresToValues, measureColumns, runColumns } from "./row.ts";
@@ -23,6 +26,7 @@ export const postIndexes = {
   dottedOrder: indexOf("dotted_order"),
   referenceExampleId: indexOf("reference_example_id"),
   measures: rowColumns.length,
+  costBasis: rowColumns.length + measureColumns.length - 1,
 } as const;
 
 /**
@@ -41,6 +45,8 @@ export interface PostRows {
   /** For each run, the index of its facets in `facetLists`. */
   readonly facetIndexes: readonly number[];
   readonly facetLists: readonly (readonly string[])[];
+  /** What the prices of the runs that report tokens depend on, by the run's index. */
+  readonly billings: ReadonlyMap<number, RunBilling>;
 }
 
 /** A batch in which new runs are represented as {@link PostRows} where possible, instead of as records. */
@@ -65,6 +71,7 @@ class PostPacker {
   readonly #bounds: number[] = [];
   readonly #facetIndexes: number[] = [];
   readonly #facetLists = new Map<readonly string[], number>();
+  readonly #billings = new Map<number, RunBilling>();
   /**
    * Ids of the runs that have records. Rows are inserted before records, so a later operation on such a run must stay
    * a record, too.
@@ -93,7 +100,11 @@ class PostPacker {
       row.dottedOrder,
       row.referenceExampleId,
     );
-    this.#values.push(...measuresToValues(record.measures));
+    const { measures, billing } = record;
+    this.#values.push(...measuresToValues(measures && { measures, basisJson: null }));
+    if (billing !== undefined) {
+      this.#billings.set(this.#facetIndexes.length, billing);
+    }
     this.#bounds.push(record.bodyStart, record.bodyEnd);
     const facetIndex = this.#facetLists.get(record.facets) ?? this.#facetLists.size;
     this.#facetLists.set(record.facets, facetIndex);
@@ -106,6 +117,7 @@ class PostPacker {
       bounds: this.#bounds,
       facetIndexes: this.#facetIndexes,
       facetLists: [...this.#facetLists.keys()],
+      billings: this.#billings,
     };
     return { posts, records: this.#records };
   }
@@ -133,6 +145,12 @@ export function unpackPost(posts: PostRows, index: number): RunRecord {
   const readText = (column: number): string => String(values[column]);
   const readTextOrNull = (column: number): string | null =>
     values[column] === null ? null : readText(column);
+  if (values[postIndexes.costBasis] !== null) {
+    // The costs are computed, not reported: they are computed again when the record is stored.
+    usageCosts.forEach((name) => {
+      values[postIndexes.measures + 1 + measureNames.indexOf(name)] = null;
+    });
+  }
   const measures = valuesToMeasures(values, postIndexes.measures);
   const endMicros = values[postIndexes.endMicros];
   return {
@@ -153,6 +171,7 @@ export function unpackPost(posts: PostRows, index: number): RunRecord {
     },
     facets: posts.facetLists[posts.facetIndexes[index] ?? -1] ?? [],
     ...(measures === undefined ? {} : { measures }),
+    billing: posts.billings.get(index),
     bodyStart: posts.bounds[index * 2] ?? 0,
     bodyEnd: posts.bounds[index * 2 + 1] ?? 0,
   };

@@ -7,8 +7,8 @@ import { postColumns, postIndexes, unpackPost } from "./post-rows.ts";
 import type { PostRows } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
-import type { RunProjects } from "../run-writer-dependencies.ts";
-import { valuesToMeasures, unmeasured } from "./row.ts";
+import type { RunPrices, RunProjects } from "../run-writer-dependencies.ts";
+import { measuresToValues, valuesToMeasures, unmeasured } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 /**
@@ -50,6 +50,7 @@ export class PostWriter {
   readonly #projects: RunProjects;
   readonly #facets: FacetWriter;
   readonly #activity: ActivityCounter;
+  readonly #prices: RunPrices;
   readonly #statements: PostStatements;
 
   constructor(
@@ -58,20 +59,24 @@ export class PostWriter {
       projects,
       facets,
       activity,
+      prices,
     }: {
       readonly projects: RunProjects;
       readonly facets: FacetWriter;
       readonly activity: ActivityCounter;
+      readonly prices: RunPrices;
     },
   ) {
     this.#projects = projects;
     this.#facets = facets;
     this.#activity = activity;
+    this.#prices = prices;
     this.#statements = new PostStatements(db);
   }
 
   /** Inserts all new runs of a batch. Operations on the same run stay in order. */
   write(posts: PostRows, dependencies: BatchDependencies): PostCounts {
+    this.#addCosts(dependencies.tenantId, posts);
     const counts = { accepted: 0, duplicates: 0 };
     const qualifiedIds = dependencies.findQualifiedIds(() => readIds(posts));
     for (const { form, indexes } of groupByForm(posts)) {
@@ -96,6 +101,27 @@ export class PostWriter {
       });
     }
     return counts;
+  }
+
+  /** Adds the costs of the runs to their values. */
+  #addCosts(tenantId: string, { values, billings }: PostRows): void {
+    for (const [index, billing] of billings) {
+      const rowStart = index * valuesPerRow;
+      const measuresStart = rowStart + postIndexes.measures;
+      const measures = valuesToMeasures(values, measuresStart);
+      // The values of a batch that is written again contain the costs already.
+      if (measures === undefined || values[rowStart + postIndexes.costBasis] !== null) {
+        continue;
+      }
+      const run = {
+        runType: String(values[rowStart + postIndexes.runType]),
+        startMicros: Number(values[rowStart + postIndexes.startMicros]),
+      };
+      const priced = measuresToValues(this.#prices.price(tenantId, run, { measures, billing }));
+      priced.forEach((value, offset) => {
+        values[measuresStart + offset] = value;
+      });
+    }
   }
 
   /**

@@ -1,4 +1,5 @@
 import { measureNames } from "../run-measures.ts";
+import type { CostBasis, PricedUsage, StoredCost } from "../run-cost.ts";
 import type { RunMeasures } from "../run-measures.ts";
 import type { RunRow } from "../run-row.ts";
 import {
@@ -37,7 +38,7 @@ export const wholeColumns = parsedColumns.map((name) =>
 );
 
 /** The columns of the measures, in the order of {@link measuresToValues}. */
-export const measureColumns = ["measured", ...measureNames] as const;
+export const measureColumns = ["measured", ...measureNames, "cost_json"] as const;
 
 /** The end of an `INSERT` for a run without measures; its parameters are the values of {@link runColumns}. */
 export const insertRunClause = `INTO runs (${parsedColumns.join(", ")}) VALUES (${createPlaceholders(runColumns)}, 1)`;
@@ -78,14 +79,20 @@ export const rowToValues = (row: RunRow): (string | number | null)[] => [
   row.patchBits,
 ];
 
-export const measuresToValues = (measures: RunMeasures | undefined): readonly (number | null)[] =>
-  measures === undefined
+export const measuresToValues = (
+  usage: Omit<PricedUsage, "unknownModel"> | undefined,
+): readonly (string | number | null)[] =>
+  usage === undefined
     ? noMeasures
-    : [measureStates.indexOf("some"), ...measureNames.map((name) => measures[name])];
+    : [
+        measureStates.indexOf("some"),
+        ...measureNames.map((name) => usage.measures[name]),
+        usage.basisJson,
+      ];
 
 /** The value of the column `measured` for a run without measures. */
 export const unmeasured = measureStates.indexOf("none");
-const noMeasures = [unmeasured, ...measureNames.map(() => null)];
+const noMeasures = [unmeasured, ...measureNames.map(() => null), null];
 
 /** Converts values that {@link measuresToValues} created to measures. The values begin at the index `from`. */
 export const valuesToMeasures = (
@@ -97,6 +104,34 @@ export const valuesToMeasures = (
         measureNames.map((name, index) => [name, values[from + 1 + index]]),
       ) as RunMeasures)
     : undefined;
+
+/** The columns from which {@link toStoredCost} reads the cost of a run. */
+export const costColumns = [
+  "measured",
+  "total_cost",
+  "prompt_cost",
+  "completion_cost",
+  "cost_json",
+] as const;
+
+/**
+ * Converts the values of {@link costColumns}. `undefined` for a run that was stored before measures had columns: its
+ * costs are those that its payload reports.
+ */
+export function toStoredCost(values: readonly unknown[]): StoredCost | undefined {
+  const [measured, total, prompt, completion, basisJson] = values;
+  return Number(measured) === measureStates.indexOf("unread")
+    ? undefined
+    : {
+        total_cost: toNumberOrNull(total),
+        prompt_cost: toNumberOrNull(prompt),
+        completion_cost: toNumberOrNull(completion),
+        basis: typeof basisJson === "string" ? (JSON.parse(basisJson) as CostBasis) : null,
+      };
+}
+
+const toNumberOrNull = (value: unknown): number | null =>
+  typeof value === "number" ? value : null;
 
 /** Parses a database row with the columns of {@link parsedColumns}. */
 export function parseRow(values: readonly unknown[]): RunRow {

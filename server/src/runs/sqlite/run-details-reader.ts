@@ -45,7 +45,7 @@ export class RunDetailsReader {
     const returnedRuns = runs.slice(0, bodies?.length);
     const rowIds = returnedRuns.map(({ rowId }) => rowId);
     const files = parts?.has("attachments") === false ? noFiles : this.#listFiles(rowIds);
-    return returnedRuns.map(({ rowId, row, tenantId, projectName, shareToken }, index) => {
+    return returnedRuns.map(({ rowId, row, tenantId, projectName, shareToken, cost }, index) => {
       const { childRunIds, directChildRunIds } = withChildren
         ? this.#readChildren({ row, tenantId })
         : noChildren;
@@ -55,6 +55,7 @@ export class RunDetailsReader {
         projectName,
         bodies: bodies?.[index] ?? [],
         shareToken,
+        cost,
         attachments: files.get(rowId) ?? [],
         childRunIds,
         directChildRunIds,

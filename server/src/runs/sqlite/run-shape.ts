@@ -1,11 +1,11 @@
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
-import { parseRow, parsedColumns } from "./row.ts";
+import { costColumns, parseRow, parsedColumns, toStoredCost } from "./row.ts";
 import { selectToken, tokenOwnerSql, toShareToken } from "../../storage/sqlite/token-keys.ts";
 
 /** A run's row, with the columns of joined tables. */
 export interface FoundRun extends Pick<
   StoredRun,
-  "row" | "tenantId" | "projectName" | "shareToken"
+  "row" | "tenantId" | "projectName" | "shareToken" | "cost"
 > {
   /** The number of the run's row, by which its other parts are found. */
   readonly rowId: number;
@@ -59,11 +59,13 @@ const allColumns: readonly Column[] = [
     sql: selectToken("s.sealed", tokenOwnerSql.run("r.id")),
     join: shareJoin,
   },
+  ...costColumns.map((name): Column => ({ part: "cost", sql: `r.${name}` })),
 ];
 
 const emptyValues: readonly unknown[] = [
   ...rowParts.map(([, empty]) => empty),
   ...joinedParts.map(() => null),
+  ...costColumns.map(() => null),
 ];
 
 /** The parts of a run that are always read, because the position of the last run of a page consists of them. */
@@ -84,13 +86,14 @@ export function createShape(parts?: ReadonlySet<RunPart>): RunShape {
       columnIndexes.forEach((columnIndex, index) => {
         allValues[columnIndex] = values[index + 1];
       });
-      const [tenantId, nameJson, token] = allValues.slice(rowParts.length);
+      const [tenantId, nameJson, token, ...costValues] = allValues.slice(rowParts.length);
       return {
         rowId: Number(values[0]),
         row: parseRow(allValues),
         tenantId: typeof tenantId === "string" ? tenantId : "",
         projectName: typeof nameJson === "string" ? String(JSON.parse(nameJson)) : "",
         shareToken: toShareToken(token),
+        cost: toStoredCost(costValues),
       };
     },
   };

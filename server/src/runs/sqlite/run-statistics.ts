@@ -1,3 +1,4 @@
+import { createModelCallSql } from "../run-cost.ts";
 import { createMeasureColumnSql } from "../run-filter-source.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
 import { usageNames } from "../usage-sources.ts";
@@ -24,7 +25,7 @@ const createQuantitySql = (name: (typeof quantities)[number]): string => {
 
 /** Only the usage of model calls is counted: a chain repeats its children's usage, which would be counted twice. */
 const createUsageSql = (name: UsageName): string =>
-  `CASE r.run_type WHEN 'llm' THEN ${measureSql[name]} END`;
+  `CASE WHEN ${createModelCallSql("r.run_type")} THEN ${measureSql[name]} END`;
 
 /**
  * Computes statistics of the runs that meet the conditions. All runs are read once, and each quantity is returned as

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
 import { mergeRecord, resolvePosition } from "../merge.ts";
 import type { TracePosition } from "../merge.ts";
+import type { PricedUsage, ReportedUsage } from "../run-cost.ts";
 import type { AttachmentRecord, IngestResult, Rejection, RunRecord } from "../run-record.ts";
 import type { FeedbackDraft } from "../run-feedback.ts";
 import type { RunWrites } from "../run-query.ts";
@@ -10,10 +11,10 @@ import { digestToken, readToken } from "../../storage/share-token.ts";
 import { ActivityCounter } from "./activity-counter.ts";
 import { computeChecksum } from "../../storage/sqlite/checksum.ts";
 import { FacetWriter } from "./facet-writer.ts";
-import { MeasureWriter } from "./measure-writer.ts";
+import { MeasureWriter, toReportedUsage } from "./measure-writer.ts";
 import type { GroupedBatch } from "./post-rows.ts";
 import { PostWriter } from "./post-writer.ts";
-import type { RunFeedback, RunProjects } from "../run-writer-dependencies.ts";
+import type { RunFeedback, RunPrices, RunProjects } from "../run-writer-dependencies.ts";
 import {
   insertMeasuredRunClause,
   insertRunClause,
@@ -50,6 +51,7 @@ export class RunWriter implements RunWrites {
   readonly #feedback: RunFeedback;
   readonly #spans: SpanWriter;
   readonly #facets: FacetWriter;
+  readonly #prices: RunPrices;
   readonly #measures: MeasureWriter;
   readonly #posts: PostWriter;
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -65,10 +67,12 @@ export class RunWriter implements RunWrites {
       projects,
       feedback,
       keys,
+      prices,
     }: {
       readonly projects: RunProjects;
       readonly feedback: RunFeedback;
       readonly keys: TenantKeyWriter;
+      readonly prices: RunPrices;
     },
   ) {
     this.#keys = keys;
@@ -81,8 +85,14 @@ export class RunWriter implements RunWrites {
       facets: this.#facets,
       keys,
     });
-    this.#measures = new MeasureWriter(db);
-    this.#posts = new PostWriter(db, { projects, facets: this.#facets, activity: this.activity });
+    this.#prices = prices;
+    this.#measures = new MeasureWriter(db, prices);
+    this.#posts = new PostWriter(db, {
+      projects,
+      facets: this.#facets,
+      activity: this.activity,
+      prices,
+    });
     this.#statements = prepareStatements(db);
     this.#hasUnknownPositions = this.#statements.findUnknownPosition.all().length > 0;
   }
@@ -142,6 +152,7 @@ export class RunWriter implements RunWrites {
   clearCaches(): void {
     this.#keys.clearCache();
     this.#projects.clearCache();
+    this.#prices.clearCache();
     this.#hasUnknownPositions = true;
   }
 
@@ -233,12 +244,13 @@ export class RunWriter implements RunWrites {
   ): ApplyResult | "exists" {
     const { insertRun, insertMeasuredRun, updateRun, recordTextChange, insertPayload } =
       this.#statements;
+    const usage = toReportedUsage(record);
+    let priced = previous === undefined ? this.#price(scope.tenantId, row, usage) : undefined;
     if (previous === undefined) {
-      const { measures } = record;
       const insertion =
-        measures === undefined
+        priced === undefined
           ? insertRun.run(rowToValues(row))
-          : insertMeasuredRun.run([...rowToValues(row), ...measuresToValues(measures)]);
+          : insertMeasuredRun.run([...rowToValues(row), ...measuresToValues(priced)]);
       if (insertion.changes === 0) {
         return "exists";
       }
@@ -254,11 +266,19 @@ export class RunWriter implements RunWrites {
     if (previous !== undefined) {
       updateRun.run([...rowToValues(row), row.traceId, row.id]);
       recordTextChange.run([row.traceId, row.id]);
-      this.#measures.add(record, previous, row);
+      priced = this.#measures.add(scope.tenantId, record, { previous, row });
     }
     this.#facets.add(row, record.facets);
-    this.activity.add(scope.tenantId, { previous, row, measures: record.measures });
+    this.activity.add(scope.tenantId, {
+      previous,
+      row,
+      measures: record.measures && priced?.measures,
+    });
     return "accepted";
+  }
+
+  #price(tenantId: string, row: RunRow, usage: ReportedUsage | undefined): PricedUsage | undefined {
+    return usage && this.#prices.price(tenantId, row, usage);
   }
 
   /** Moves a run to its actual trace. Until now, its trace id was only assumed. */

@@ -3,7 +3,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 const columns =
-  "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, first_token_us";
+  "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, prompt_cost, completion_cost, first_token_us";
 
 /**
  * The unary plus prevents SQLite from using the index on projects: it must search by trace id, with which the primary
@@ -63,7 +63,9 @@ const toTraceRun = (values: readonly unknown[]): TraceRun => ({
   hasError: values[6] === 1,
   totalTokens: numberOrNull(values[7]),
   totalCost: numberOrNull(values[8]),
-  firstTokenMicros: numberOrNull(values[9]),
+  promptCost: numberOrNull(values[9]),
+  completionCost: numberOrNull(values[10]),
+  firstTokenMicros: numberOrNull(values[11]),
 });
 
 const numberOrNull = (value: unknown): number | null => (typeof value === "number" ? value : null);

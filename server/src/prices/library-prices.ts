@@ -1,0 +1,137 @@
+import type { calcPrice as CalcPrice, findProvider as FindProvider } from "@pydantic/genai-prices";
+import { BoundedMap } from "./bounded-map.ts";
+import type { ModelPrices, PriceKind, Rate } from "./model-prices.ts";
+
+interface Library {
+  readonly calcPrice: typeof CalcPrice;
+  readonly findProvider: typeof FindProvider;
+}
+
+let library: Library | undefined;
+
+/**
+ * Loads the library of public prices, which takes about 40 ms: a server starts without it. Must have resolved before
+ * prices are looked up.
+ */
+export async function loadLibraryPrices(): Promise<void> {
+  library ??= await import("@pydantic/genai-prices");
+}
+
+export const areLibraryPricesLoaded = (): boolean => library !== undefined;
+
+/** The public price of a model. */
+export interface LibraryPrice {
+  readonly provider: string;
+  readonly model: string;
+  readonly prices: ModelPrices;
+}
+
+/** A model as the library found it, or that it does not know the provider or the model. */
+type Found = LibraryPrice | "unknown provider" | "unknown model";
+
+/** How long a price stays the same. */
+interface CachedPrice {
+  readonly validity: "always" | "day" | "never";
+  readonly found: Found;
+}
+
+const dayMs = 86_400_000;
+/** Maximum number of models whose prices are cached. */
+const maxCachedModels = 2_000;
+
+/** Returns the library's id of a provider, such as `google` for `google_genai`; `undefined` if it does not know it. */
+export const findProviderId = (provider: string): string | undefined =>
+  readLibrary().findProvider({ providerId: provider })?.id;
+
+/** Looks up public prices. A lookup searches all models of a provider, so results are cached by model. */
+export class LibraryPrices {
+  readonly #cache = new BoundedMap<CachedPrice>(maxCachedModels);
+
+  /** Finds the price of a model at a time. Without a provider, the provider is inferred from the model's name. */
+  find(model: string, provider: string | null, timeMs: number): Found {
+    const key = `${provider ?? ""}\n${model}`;
+    const cached = this.#cache.get(key);
+    if (cached?.validity === "always") {
+      return cached.found;
+    }
+    const dayKey = `${key}\n${Math.floor(timeMs / dayMs)}`;
+    const cachedOfDay = cached?.validity === "day" ? this.#cache.get(dayKey) : undefined;
+    if (cachedOfDay !== undefined) {
+      return cachedOfDay.found;
+    }
+    const price = lookUp(model, provider, timeMs);
+    this.#cache.set(key, price);
+    if (price.validity === "day") {
+      this.#cache.set(dayKey, price);
+    }
+    return price.found;
+  }
+}
+
+function lookUp(model: string, provider: string | null, timeMs: number): CachedPrice {
+  if (provider !== null && findProviderId(provider) === undefined) {
+    return { validity: "always", found: "unknown provider" };
+  }
+  const options = {
+    timestamp: new Date(timeMs),
+    ...(provider === null ? {} : { providerId: provider }),
+  };
+  // The cost is computed by `compute-cost.ts`, which also returns its parts. The library only finds the prices.
+  const result = readLibrary().calcPrice({}, model, options);
+  if (result === null) {
+    return { validity: "always", found: "unknown model" };
+  }
+  return {
+    validity: findValidity(result.model.prices),
+    found: {
+      provider: result.provider.id,
+      model: result.model.id,
+      prices: toModelPrices(result.model_price),
+    },
+  };
+}
+
+function readLibrary(): Library {
+  if (library === undefined) {
+    throw new Error("the library of prices is not loaded");
+  }
+  return library;
+}
+
+/** Prices may begin on a day, or apply only at some times of the day. */
+function findValidity(prices: NonNullable<ReturnType<typeof CalcPrice>>["model"]["prices"]) {
+  if (!Array.isArray(prices)) {
+    return "always";
+  }
+  return prices.every(
+    ({ constraint }) => constraint === undefined || constraint.type === "start_date",
+  )
+    ? "day"
+    : "never";
+}
+
+/** The library's names of prices. It has further ones, for quantities that runs do not report. */
+const libraryNames: Readonly<Record<PriceKind, string>> = {
+  input: "input_mtok",
+  output: "output_mtok",
+  cache_read: "cache_read_mtok",
+  cache_write: "cache_write_mtok",
+  cache_write_1h: "cache_write_1h_mtok",
+  input_audio: "input_audio_mtok",
+  output_audio: "output_audio_mtok",
+  reasoning: "output_reasoning_mtok",
+  request: "requests_kcount",
+};
+
+const toModelPrices = (prices: Readonly<Record<string, Rate | undefined>>): ModelPrices =>
+  Object.fromEntries(
+    Object.entries(libraryNames).flatMap(([kind, name]) => {
+      const rate = prices[name];
+      return rate === undefined ? [] : [[kind, sortTiers(rate)]];
+    }),
+  );
+
+const sortTiers = (rate: Rate): Rate =>
+  typeof rate === "number"
+    ? rate
+    : { base: rate.base, tiers: rate.tiers.toSorted((a, b) => a.start - b.start) };

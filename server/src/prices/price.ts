@@ -1,0 +1,57 @@
+import type { PriceKey, PriceRow } from "./price-table.ts";
+
+/** A page-less list: a tenant's table is small. */
+export interface PriceReads {
+  /** Lists the price table of a tenant, by model, provider, tier and time. */
+  list(tenantId: string): Promise<readonly PriceRow[]>;
+}
+
+export interface PriceChange {
+  readonly rows: readonly PriceRow[];
+  /** Whether the rows replace the whole table. Otherwise each replaces the row with the same key. */
+  readonly replacesTable: boolean;
+}
+
+/** How far the costs of the stored runs of a tenant were computed again. */
+export interface RecomputeProgress {
+  /** The number of the last row of the table of runs that was examined, and of the last row that there is. */
+  readonly position: number;
+  readonly last: number;
+  readonly isDone: boolean;
+  /** Model calls with usage whose cost was computed again. */
+  readonly examined: number;
+  readonly changed: number;
+  /** Runs whose payload is damaged on disk; their cost was not changed. */
+  readonly unreadable: number;
+  /** Numbers of runs by the name of a model without a known price. */
+  readonly unknownModels: Readonly<Record<string, number>>;
+}
+
+/**
+ * How to continue: `restart` begins with the first run; `resume` continues where an earlier recomputation was
+ * interrupted, and begins again if none was; `continue` does the next step of a recomputation that was begun.
+ */
+export type RecomputeMode = "restart" | "resume" | "continue";
+
+export interface PriceWrites {
+  /**
+   * Adds rows to the price table, or replaces it.
+   *
+   * @throws RequestError 422: the table would have too many rows.
+   */
+  set(tenantId: string, change: PriceChange): Promise<void>;
+  /**
+   * Removes a row.
+   *
+   * @throws RequestError 404: there is no such row.
+   */
+  remove(tenantId: string, key: PriceKey): Promise<void>;
+  /** Computes the costs of some stored runs again, for a limited time. The progress is stored. */
+  recompute(tenantId: string, mode: RecomputeMode): Promise<RecomputeProgress>;
+}
+
+/** Computes the costs of stored runs again. */
+export interface StoredRunCosts {
+  /** Continues after a position, for a limited time. */
+  recomputeSome(tenantId: string, progress: RecomputeProgress): RecomputeProgress;
+}

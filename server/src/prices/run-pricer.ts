@@ -1,0 +1,194 @@
+import { isModelCall } from "../runs/run-cost.ts";
+import type { CostBasis, PricedUsage, ReportedUsage, RunBilling } from "../runs/run-cost.ts";
+import type { RunMeasures } from "../runs/run-measures.ts";
+import type { RunPrices } from "../runs/run-writer-dependencies.ts";
+import { usageCosts } from "../runs/usage-sources.ts";
+import { computeCost } from "./compute-cost.ts";
+import type { NoCost, UsageCost } from "./compute-cost.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import { findProviderId, LibraryPrices } from "./library-prices.ts";
+import type { ModelPrices } from "./model-prices.ts";
+import { PriceTable } from "./price-table.ts";
+import type { PriceRow } from "./price-table.ts";
+
+type PricedRun = Parameters<RunPrices["price"]>[1];
+
+/** The price that applies to a model call. */
+interface FoundPrice {
+  readonly source: "library" | "table";
+  readonly provider: string | null;
+  readonly model: string;
+  readonly prices: ModelPrices;
+  readonly factor: number;
+}
+
+/** Service tiers for which these providers charge half of their standard prices. The library has no such prices. */
+const halfPriceTiers: Readonly<Record<string, readonly string[]>> = {
+  anthropic: ["batch"],
+  google: ["batch", "flex"],
+  openai: ["batch", "flex"],
+};
+
+/** Computes the costs of runs from a tenant's price table and the library of public prices. */
+export class RunPricer implements RunPrices {
+  readonly #library = new LibraryPrices();
+  readonly #readTable: (tenantId: string) => readonly PriceRow[];
+  readonly #tables = new Map<string, PriceTable>();
+  readonly #providers = new BoundedMap<readonly string[]>(maxCachedProviders);
+
+  /** @param readTable - reads the rows of a tenant's price table */
+  constructor(readTable: (tenantId: string) => readonly PriceRow[]) {
+    this.#readTable = readTable;
+  }
+
+  clearCache(): void {
+    this.#tables.clear();
+  }
+
+  price(tenantId: string, run: PricedRun, { measures, billing }: ReportedUsage): PricedUsage {
+    if (usageCosts.some((name) => measures[name] !== null)) {
+      return { measures: addReportedTotal(measures), basisJson: null };
+    }
+    if (billing === undefined || !isModelCall(run.runType)) {
+      return { measures, basisJson: null };
+    }
+    const { prompt_tokens: inputTokens } = measures;
+    // An embedding has no output.
+    const outputTokens = measures.completion_tokens ?? (run.runType === "embedding" ? 0 : null);
+    if (inputTokens === null || outputTokens === null) {
+      return withoutCost(measures, "The run does not report both its input and its output tokens.");
+    }
+    const found = this.#findPrice(tenantId, run, billing);
+    if ("reason" in found) {
+      return { ...withoutCost(measures, found.reason), unknownModel: found.unknownModel };
+    }
+    const { details, serviceTier } = billing;
+    const cost = computeCost({ inputTokens, outputTokens, details }, found.prices, found.factor);
+    return "reason" in cost
+      ? withoutCost(measures, cost.reason)
+      : withCost(measures, cost, { ...found, serviceTier });
+  }
+
+  /** Finds the price under any of the model's names. The tenant's table takes precedence. */
+  #findPrice(
+    tenantId: string,
+    { startMicros }: PricedRun,
+    billing: RunBilling,
+  ): FoundPrice | (NoCost & { readonly unknownModel: string }) {
+    const { models, provider, serviceTier: tier } = billing;
+    const [firstModel = ""] = models;
+    if (models.length === 0) {
+      return { reason: "The run does not name its model.", unknownModel: "(no model)" };
+    }
+    const table = this.#findTable(tenantId);
+    const providers = this.#listProviders(provider);
+    let reason: string | undefined;
+    for (const tierOfRow of tier === null ? [null] : [tier, null]) {
+      for (const model of models) {
+        const row = table.find({ model, providers, tier: tierOfRow }, startMicros);
+        const factor = row && findFactor(providers, tier === tierOfRow ? null : tier);
+        if (row !== undefined && factor !== undefined) {
+          const { prices, model: pattern } = row;
+          return { source: "table", provider: row.provider, model: pattern, prices, factor };
+        }
+      }
+    }
+    for (const model of models) {
+      const found = this.#library.find(model, provider, startMicros / 1_000);
+      if (typeof found === "object") {
+        const { prices, ...name } = found;
+        const factor = findFactor([found.provider], tier);
+        if (factor !== undefined && prices.input !== undefined) {
+          return { source: "library", ...name, prices, factor };
+        }
+        reason ??=
+          factor === undefined
+            ? `No price is known for the service tier ${JSON.stringify(tier)} of the model ${JSON.stringify(model)}.`
+            : `The model ${JSON.stringify(model)} has no price per input token.`;
+      }
+    }
+    const ofProvider = provider === null ? "" : ` of the provider ${JSON.stringify(provider)}`;
+    reason ??= `No price is known for the model ${JSON.stringify(firstModel)}${ofProvider}.`;
+    return { reason, unknownModel: firstModel };
+  }
+
+  /** Returns the names of a provider: the one that the run reports, and the one in the library. */
+  #listProviders(provider: string | null): readonly string[] {
+    if (provider === null) {
+      return [];
+    }
+    const cached = this.#providers.get(provider);
+    const names = cached ?? [provider.toLowerCase(), ...toList(findProviderId(provider))];
+    if (cached === undefined) {
+      this.#providers.set(provider, names);
+    }
+    return names;
+  }
+
+  #findTable(tenantId: string): PriceTable {
+    const cached = this.#tables.get(tenantId);
+    if (cached !== undefined) {
+      return cached;
+    }
+    const table = new PriceTable(this.#readTable(tenantId));
+    if (this.#tables.size >= maxCachedTables) {
+      this.#tables.clear();
+    }
+    this.#tables.set(tenantId, table);
+    return table;
+  }
+}
+
+const toList = (text: string | undefined): readonly string[] => (text === undefined ? [] : [text]);
+
+const maxCachedProviders = 500;
+/** Maximum number of tenants whose tables are in memory. */
+const maxCachedTables = 200;
+
+/** Returns the factor by which a tier changes the standard price; `undefined` if it is not known. */
+function findFactor(providers: readonly string[], tier: string | null): number | undefined {
+  if (tier === null) {
+    return 1;
+  }
+  return providers.some((provider) => halfPriceTiers[provider]?.includes(tier) === true)
+    ? 0.5
+    : undefined;
+}
+
+/** A run may report both parts of its cost without their sum. */
+function addReportedTotal(measures: RunMeasures): RunMeasures {
+  const { total_cost: total, prompt_cost: prompt, completion_cost: completion } = measures;
+  return total !== null || prompt === null || completion === null
+    ? measures
+    : { ...measures, total_cost: Number((prompt + completion).toPrecision(12)) };
+}
+
+const withoutCost = (measures: RunMeasures, reason: string): PricedUsage => ({
+  measures,
+  basisJson: JSON.stringify({ reason } satisfies CostBasis),
+});
+
+function withCost(
+  measures: RunMeasures,
+  { total, prompt, completion, input, output }: UsageCost,
+  found: Omit<FoundPrice, "prices"> & { readonly serviceTier: string | null },
+): PricedUsage {
+  const { source, provider, model, serviceTier } = found;
+  const basis: CostBasis = {
+    source,
+    provider,
+    model,
+    ...(serviceTier === null ? {} : { tier: serviceTier }),
+    input,
+    output,
+  };
+  return {
+    measures: {
+      ...measures,
+      total_cost: total,
+      prompt_cost: prompt,
+      completion_cost: completion,
+    },
+    basisJson: JSON.stringify(basis),
+  };
+}

@@ -1,0 +1,95 @@
+import { serverLimits } from "../../model/options.ts";
+import { createModelCallSql } from "../run-cost.ts";
+import type { RunPrices } from "../run-writer-dependencies.ts";
+import { MeasureWriter } from "./measure-writer.ts";
+import { costColumns, parseRow, unmeasured, wholeColumns } from "./row.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+
+/** How far the costs of stored runs were computed again; see `RecomputeProgress` of the prices. */
+interface Progress {
+  readonly position: number;
+  readonly last: number;
+  readonly isDone: boolean;
+  readonly examined: number;
+  readonly changed: number;
+  readonly unreadable: number;
+  readonly unknownModels: Readonly<Record<string, number>>;
+}
+
+/** Number of rows that one query scans, and of runs that it returns: the time is checked after each run. */
+const rowsPerScan = 2_000;
+const runsPerScan = 100;
+/** Maximum number of models that are counted by name. */
+const maxUnknownModels = 500;
+/** The name under which further models are counted. */
+const otherModels = "(other models)";
+
+/** Computes the costs of stored runs again, in the order in which the runs were stored. */
+export class CostRecomputer {
+  readonly #measures: MeasureWriter;
+  readonly #statements;
+
+  constructor(db: Connection, prices: RunPrices) {
+    this.#measures = new MeasureWriter(db, prices);
+    this.#statements = {
+      findLast: db.prepare("SELECT max(rowid) FROM runs").raw(),
+      // The unary plus makes SQLite scan by row number: the index on projects would sort all runs first.
+      list: db
+        .prepare(
+          `SELECT rowid, ${wholeColumns.join(", ")}, ${costColumns.join(", ")} FROM runs
+           WHERE rowid > ? AND rowid <= ? AND ${createModelCallSql("run_type")} AND measured <> ${unmeasured}
+             AND +project_id IN (SELECT id FROM projects WHERE tenant_id = ?)
+           ORDER BY rowid LIMIT ${runsPerScan}`,
+        )
+        .raw(),
+    };
+  }
+
+  /** Continues after `progress.position`, for as long as a slice of a long write may take. */
+  recomputeSome(tenantId: string, progress: Progress): Progress {
+    const endMs = performance.now() + serverLimits.writeSliceMs;
+    const last = Number(parseRows(this.#statements.findLast.all())[0]?.[0] ?? 0);
+    const unknownModels = { ...progress.unknownModels };
+    let { position, examined, changed, unreadable } = progress;
+    let isLate = false;
+    while (position < last && !isLate) {
+      const scanEnd = position + rowsPerScan;
+      const rows = parseRows(this.#statements.list.all([position, scanEnd, tenantId]));
+      position = rows.length < runsPerScan ? Math.min(scanEnd, last) : position;
+      for (const [rowId, ...values] of rows) {
+        const row = parseRow(values);
+        const result = this.#measures.recompute(tenantId, row, values.slice(wholeColumns.length));
+        examined += 1;
+        changed += result.kind === "changed" ? 1 : 0;
+        unreadable += result.kind === "unreadable" ? 1 : 0;
+        if (result.unknownModel !== undefined) {
+          countModel(unknownModels, result.unknownModel);
+        }
+        isLate = performance.now() > endMs;
+        if (isLate || rows.length === runsPerScan) {
+          position = Number(rowId);
+        }
+        if (isLate) {
+          break;
+        }
+      }
+      isLate ||= performance.now() > endMs;
+    }
+    return {
+      position,
+      last,
+      isDone: position >= last,
+      examined,
+      changed,
+      unreadable,
+      unknownModels,
+    };
+  }
+}
+
+function countModel(counts: Record<string, number>, model: string): void {
+  const isNew = !Object.hasOwn(counts, model);
+  const name = isNew && Object.keys(counts).length >= maxUnknownModels ? otherModels : model;
+  counts[name] = (counts[name] ?? 0) + 1;
+}
