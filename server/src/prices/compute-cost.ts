@@ -1,4 +1,4 @@
-import type { CostDetails, TokenDetails } from "../runs/run-cost.ts";
+import type { CostDetails, TokenDetails } from "../runs/usage/run-cost.ts";
 import { selectRate } from "./model-prices.ts";
 import type { ModelPrices, PriceKind } from "./model-prices.ts";
 

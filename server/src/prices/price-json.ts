@@ -1,5 +1,5 @@
 import { RequestError } from "../model/errors.ts";
-import { describeInvalidTime, parseTime } from "../model/parse-time.ts";
+import { parseTime } from "../model/parse-time.ts";
 import { priceKinds } from "./model-prices.ts";
 import type { ModelPrices, PriceKind, Rate } from "./model-prices.ts";
 import type { PriceKey, PriceRow } from "./price-table.ts";
@@ -12,6 +12,8 @@ const maxTiers = 10;
 const maxNameChars = 200;
 /** Printable ASCII characters, of which names of models consist. */
 const namePattern = /^[!-~](?:[ -~]*[!-~])?$/;
+/** A date is the beginning of the day in UTC. */
+const datePattern = /^\d{4}-\d\d-\d\d$/;
 const keyMembers = ["provider", "model", "tier", "from"];
 
 /**
@@ -64,12 +66,12 @@ function parseFrom(value: unknown, path: string): number {
   if (value === undefined || value === null) {
     return 0;
   }
-  const micros = typeof value === "string" ? parseTime(value) : undefined;
+  const time = typeof value === "string" && datePattern.test(value) ? `${value}T00:00:00Z` : value;
+  const micros = typeof time === "string" ? parseTime(time) : undefined;
   if (micros === undefined || micros < 0) {
-    const problem = typeof value === "string" ? describeInvalidTime(value) : "is not a text";
     throw new RequestError(
       422,
-      `${path} must be a date such as 2026-01-31, or an ISO 8601 time; ${show(value)} ${micros === undefined ? problem : "is before 1970"}`,
+      `${path} must be a date such as 2026-01-31, or an ISO 8601 time, not before 1970: not ${show(value)}`,
     );
   }
   return micros;

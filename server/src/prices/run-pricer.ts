@@ -1,8 +1,8 @@
-import { isModelCall } from "../runs/run-cost.ts";
-import type { CostBasis, PricedUsage, ReportedUsage, RunBilling } from "../runs/run-cost.ts";
-import type { RunMeasures } from "../runs/run-measures.ts";
+import { isModelCall } from "../runs/usage/run-cost.ts";
+import type { CostBasis, PricedUsage, ReportedUsage, RunBilling } from "../runs/usage/run-cost.ts";
+import type { RunMeasures } from "../runs/usage/measures.ts";
 import type { RunPrices } from "../runs/run-writer-dependencies.ts";
-import { usageCosts } from "../runs/usage-sources.ts";
+import { usageCosts } from "../runs/usage/usage-sources.ts";
 import { computeCost } from "./compute-cost.ts";
 import type { NoCost, UsageCost } from "./compute-cost.ts";
 import { BoundedMap } from "./bounded-map.ts";

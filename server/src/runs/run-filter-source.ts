@@ -1,7 +1,7 @@
-import { measureNames } from "./run-measures.ts";
-import type { MeasureName } from "./run-measures.ts";
-import { usageSources } from "./usage-sources.ts";
-import type { UsageName } from "./usage-sources.ts";
+import { measureNames } from "./usage/measures.ts";
+import type { MeasureName } from "./usage/measures.ts";
+import { usageSources } from "./usage/usage-sources.ts";
+import type { UsageName } from "./usage/usage-sources.ts";
 import type { FilterSource } from "../filter/compiler.ts";
 import type { JsonValue } from "../filter/conditions.ts";
 

@@ -1,6 +1,6 @@
 import type { CheckedFilter } from "../filter/checker.ts";
 import type { RunFile, RunPart, StoredRun } from "./run-row.ts";
-import type { UsageName } from "./usage-sources.ts";
+import type { UsageName } from "./usage/usage-sources.ts";
 
 /**
  * Selects the runs that meet all conditions that are set. A condition with a list of ids is met if one of the ids

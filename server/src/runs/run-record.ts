@@ -1,7 +1,7 @@
 import type { Operation } from "millrace/model";
 import type { FeedbackDraft } from "./run-feedback.ts";
-import type { RunBilling } from "./run-cost.ts";
-import type { RunMeasures } from "./run-measures.ts";
+import type { RunBilling } from "./usage/run-cost.ts";
+import type { RunMeasures } from "./usage/measures.ts";
 
 /**
  * Values of a run by which the store can filter and sort. `null` clears a value; `undefined` changes nothing. Members

@@ -1,5 +1,5 @@
 import type { ShareToken } from "../storage/share-token.ts";
-import type { StoredCost } from "./run-cost.ts";
+import type { StoredCost } from "./usage/run-cost.ts";
 
 /**
  * A run as the database stores it: the columns by which runs are filtered, sorted and listed. Payloads are stored

@@ -1,5 +1,5 @@
 import type { FeedbackDraft } from "./run-feedback.ts";
-import type { PricedUsage, ReportedUsage } from "./run-cost.ts";
+import type { PricedUsage, ReportedUsage } from "./usage/run-cost.ts";
 import type { RunColumns } from "./run-record.ts";
 import type { RunRow } from "./run-row.ts";
 

@@ -9,7 +9,7 @@ import type {
   ExperimentTotals,
   TraceUsage,
 } from "../experiment.ts";
-import { createModelCallSql } from "../../runs/run-cost.ts";
+import { createModelCallSql } from "../../runs/usage/run-cost.ts";
 import { withinDeadlineSql } from "../../storage/sqlite/query-clock.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";

@@ -11,7 +11,7 @@ import { getBatchWalk } from "./batch-walk.ts";
 import type { ParseRules } from "./parse-run.ts";
 import { RunSplitter } from "./split-run.ts";
 import { notAnObject, runField, wordsPerRun } from "./walk-layout.ts";
-import type { FindMembers } from "../run-measures.ts";
+import type { FindMembers } from "../usage/run-measures.ts";
 
 /**
  * Parses the body of `POST /runs/batch`, given as chunks. It is indexed in the WebAssembly module where possible,

@@ -3,9 +3,10 @@ import { ValidationError, isUuid, microsToStamp, parseDottedOrder } from "millra
 import type { DottedOrder, Operation } from "millrace/model";
 import { messageOf } from "../../model/errors.ts";
 import { readPayloadFacets } from "../facets.ts";
-import type { RunBilling } from "../run-cost.ts";
-import { readReportedUsage } from "../run-measures.ts";
-import type { FindMembers, RunMeasures } from "../run-measures.ts";
+import type { RunBilling } from "../usage/run-cost.ts";
+import { readReportedUsage } from "../usage/run-measures.ts";
+import type { FindMembers } from "../usage/run-measures.ts";
+import type { RunMeasures } from "../usage/measures.ts";
 import type { RunColumns, SpanRecord } from "../run-record.ts";
 import { parseScalar } from "../../bodies/json-text.ts";
 import { latestMicros, parseTime, describeInvalidTime } from "../../model/parse-time.ts";

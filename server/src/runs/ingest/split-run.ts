@@ -1,6 +1,6 @@
 import type { Operation } from "millrace/model";
 import { decodeText, parseScalar } from "../../bodies/json-text.ts";
-import type { FindMembers } from "../run-measures.ts";
+import type { FindMembers } from "../usage/run-measures.ts";
 import type { BatchIndex } from "./batch-index.ts";
 import type { ReceivedRun } from "./parse-run.ts";
 import { columnMembers, isPayloadMember } from "./run-members.ts";

@@ -1,8 +1,8 @@
 import type { FeedbackStats } from "../run-feedback.ts";
 import type { NameCache } from "../../bodies/json-cursor.ts";
 import { mergePayloads } from "../payload.ts";
-import type { CostDetails } from "../run-cost.ts";
-import { readMeasures } from "../run-measures.ts";
+import type { CostDetails } from "../usage/run-cost.ts";
+import { readMeasures } from "../usage/run-measures.ts";
 import type { RunFile, RunPart, StoredRun } from "../run-row.ts";
 import { JsonBuilder } from "../../http/json-builder.ts";
 import { addStoredCost, measureMembers, rowMembers } from "./run-members.ts";

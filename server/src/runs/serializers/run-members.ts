@@ -1,8 +1,8 @@
-import type { StoredCost } from "../run-cost.ts";
-import type { RunMeasures } from "../run-measures.ts";
+import type { StoredCost } from "../usage/run-cost.ts";
+import type { RunMeasures } from "../usage/measures.ts";
 import type { RunPart, RunRow, StoredRun } from "../run-row.ts";
 import { toVisibleToken } from "../../storage/share-token.ts";
-import type { UsageName } from "../usage-sources.ts";
+import type { UsageName } from "../usage/usage-sources.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
 
 /** A member of a run that the server creates from stored columns instead of the payload. */

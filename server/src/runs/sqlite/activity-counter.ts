@@ -1,7 +1,7 @@
 import { toLatencyBucket } from "../activity.ts";
 import type { Activity } from "../activity.ts";
-import { isModelCall } from "../run-cost.ts";
-import type { RunMeasures } from "../run-measures.ts";
+import { isModelCall } from "../usage/run-cost.ts";
+import type { RunMeasures } from "../usage/measures.ts";
 import type { RunRow } from "../run-row.ts";
 import { idOf } from "../../storage/row-keys.ts";
 

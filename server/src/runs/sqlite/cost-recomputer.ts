@@ -1,5 +1,5 @@
 import { serverLimits } from "../../model/options.ts";
-import { createModelCallSql } from "../run-cost.ts";
+import { createModelCallSql } from "../usage/run-cost.ts";
 import type { RunPrices } from "../run-writer-dependencies.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import { costColumns, parseRow, unmeasured, wholeColumns } from "./row.ts";

@@ -1,11 +1,11 @@
 import { mergePayloads } from "../payload.ts";
-import { isModelCall } from "../run-cost.ts";
-import type { PricedUsage, ReportedUsage } from "../run-cost.ts";
-import { readReportedUsage } from "../run-measures.ts";
+import { isModelCall } from "../usage/run-cost.ts";
+import type { PricedUsage, ReportedUsage } from "../usage/run-cost.ts";
+import { readReportedUsage } from "../usage/run-measures.ts";
 import type { RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import type { RunPrices } from "../run-writer-dependencies.ts";
-import { usageCosts } from "../usage-sources.ts";
+import { usageCosts } from "../usage/usage-sources.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { measureColumns, measuresToValues } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";

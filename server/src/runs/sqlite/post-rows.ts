@@ -1,7 +1,7 @@
 import { mergeRecord, resolvePosition } from "../merge.ts";
-import type { RunBilling } from "../run-cost.ts";
-import { usageCosts } from "../usage-sources.ts";
-import { measureNames } from "../run-measures.ts";
+import type { RunBilling } from "../usage/run-cost.ts";
+import { usageCosts } from "../usage/usage-sources.ts";
+import { measureNames } from "../usage/measures.ts";
 import type { RunBatch, RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import { valuesToMeasures, measuresToValues, measureColumns, runColumns } from "./row.ts";

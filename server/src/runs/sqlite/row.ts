@@ -1,6 +1,6 @@
-import { measureNames } from "../run-measures.ts";
-import type { CostBasis, PricedUsage, StoredCost } from "../run-cost.ts";
-import type { RunMeasures } from "../run-measures.ts";
+import { measureNames } from "../usage/measures.ts";
+import type { CostBasis, PricedUsage, StoredCost } from "../usage/run-cost.ts";
+import type { RunMeasures } from "../usage/measures.ts";
 import type { RunRow } from "../run-row.ts";
 import {
   toWholeTextSql,

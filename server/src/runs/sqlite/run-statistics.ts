@@ -1,8 +1,8 @@
-import { createModelCallSql } from "../run-cost.ts";
+import { createModelCallSql } from "../usage/run-cost.ts";
 import { createMeasureColumnSql } from "../run-filter-source.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
-import { usageNames } from "../usage-sources.ts";
-import type { UsageName } from "../usage-sources.ts";
+import { usageNames } from "../usage/usage-sources.ts";
+import type { UsageName } from "../usage/usage-sources.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Conditions } from "./run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";

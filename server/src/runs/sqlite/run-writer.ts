@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
 import { mergeRecord, resolvePosition } from "../merge.ts";
 import type { TracePosition } from "../merge.ts";
-import type { PricedUsage, ReportedUsage } from "../run-cost.ts";
+import type { PricedUsage, ReportedUsage } from "../usage/run-cost.ts";
 import type { AttachmentRecord, IngestResult, Rejection, RunRecord } from "../run-record.ts";
 import type { FeedbackDraft } from "../run-feedback.ts";
 import type { RunWrites } from "../run-query.ts";

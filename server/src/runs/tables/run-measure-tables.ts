@@ -1,4 +1,4 @@
-import { measureNames } from "../run-measures.ts";
+import { measureNames } from "../usage/measures.ts";
 
 /**
  * SQL that adds the columns for the measures of runs. `measured` is 0 for rows that are older than these columns,

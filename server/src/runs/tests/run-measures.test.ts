@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readMeasures } from "../run-measures.ts";
+import { readMeasures } from "../usage/run-measures.ts";
 import { toProjectStatsJson, toStatsJson } from "../serializers/stats-json.ts";
 import { FilterFixture } from "../../../tests/support/filter-fixture.ts";
 import { patchOf } from "../../../tests/support/store-fixture.ts";

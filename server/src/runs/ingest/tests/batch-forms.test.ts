@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { parseBatch, decodeBatch, walkBatch } from "../parse-batch.ts";
 import { rowLimits } from "../walk-layout.ts";
-import { usageSources } from "../../usage-sources.ts";
+import { usageSources } from "../../usage/usage-sources.ts";
 import { expectAsParsed } from "../../../../tests/support/batch-oracle.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
 

@@ -1,20 +1,11 @@
-import { JsonCursor } from "../bodies/json-cursor.ts";
-import { parseTime } from "../model/parse-time.ts";
+import { JsonCursor } from "../../bodies/json-cursor.ts";
+import { parseTime } from "../../model/parse-time.ts";
 import { readBilling } from "./run-billing.ts";
 import type { RunBilling, ReportedUsage } from "./run-cost.ts";
+import { measureNames } from "./measures.ts";
+import type { RunMeasures } from "./measures.ts";
 import { usageMarkers, usageNames, usageSources } from "./usage-sources.ts";
 import type { UsageName } from "./usage-sources.ts";
-
-/**
- * Names of the numbers in a run's payload that are also stored in columns of `runs`, so that statistics need not read
- * payloads.
- */
-export const measureNames = [...usageNames, "first_token_us"] as const;
-
-export type MeasureName = (typeof measureNames)[number];
-
-/** The measures of a run; `null` for a number that the run does not report. */
-export type RunMeasures = Readonly<Record<MeasureName, number | null>>;
 
 type Members = ReadonlyMap<string, Buffer>;
 

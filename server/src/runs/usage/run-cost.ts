@@ -1,4 +1,4 @@
-import type { RunMeasures } from "./run-measures.ts";
+import type { RunMeasures } from "./measures.ts";
 
 /** The types of runs that call a model. Only their usage is summed: other runs repeat the usage of their children. */
 export const modelCallTypes: readonly string[] = ["llm", "embedding"];
