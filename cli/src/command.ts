@@ -5,6 +5,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addHelpExamples } from "./examples.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addDownload } from "./commands/download.ts";
+import { addPrices } from "./commands/prices.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSpool } from "./commands/spool.ts";
@@ -41,6 +42,7 @@ export function createProgram(
   addServe(program, env);
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addKeys(program);
+  addPrices(program, env);
   addUpload(program, onPartialSuccess);
   addDownload(program);
   addSpool(program);

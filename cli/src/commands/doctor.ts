@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Check } from "../doctor/check.ts";
 import { addHelpExamples } from "../examples.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
-import type { DoctorFlags } from "../doctor/settings.ts";
+import type { DoctorFlags } from "../local-server/settings.ts";
 
 /** Adds `millrace doctor`. `onFailed` is called if a check failed. */
 export function addDoctor(

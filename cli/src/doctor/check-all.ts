@@ -1,9 +1,9 @@
-import type { DoctorFlags } from "./settings.ts";
+import type { DoctorFlags } from "../local-server/settings.ts";
 import type { Check } from "./check.ts";
 import { checkDns, checkEndpoint, checkProxy, checkTls } from "./network-checks.ts";
 import { checkRun } from "./run-check.ts";
 import { checkClock, checkKey, checkLimits, checkServer, checkVersions } from "./server-checks.ts";
-import { readSettings } from "./settings.ts";
+import { readSettings } from "../local-server/settings.ts";
 import { checkSpool } from "./spool-check.ts";
 
 /**

@@ -3,10 +3,10 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import tls from "node:tls";
 import { isLoopback } from "millrace/model";
-import { toTlsOptions, resolveProxy } from "./send-request.ts";
+import { toTlsOptions, resolveProxy } from "../local-server/send-request.ts";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "../local-server/settings.ts";
 
 const tlsTimeoutMs = 5_000;
 const dayMs = 86_400_000;

@@ -3,7 +3,7 @@ import { Client, NotFoundError } from "millrace";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
 import { readErrorMessage } from "./network-checks.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "../local-server/settings.ts";
 
 const runCheckTimeoutMs = 8_000;
 const pollIntervalMs = 100;

@@ -1,10 +1,10 @@
 import { isLoopback, parseServerInfo, version } from "millrace/model";
-import { sendRequest } from "./send-request.ts";
-import type { DoctorResponse } from "./send-request.ts";
+import { sendRequest } from "../local-server/send-request.ts";
+import type { ServerResponse } from "../local-server/send-request.ts";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
 import { toPrintableUrl, readErrorCode, readErrorMessage } from "./network-checks.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "../local-server/settings.ts";
 
 /** The part of a tracing server's response to `GET /info` that the checks use. */
 interface InfoResponse {
@@ -12,11 +12,11 @@ interface InfoResponse {
 }
 
 export type ServerCheckResult =
-  | { readonly check: Check; readonly info: InfoResponse; readonly response: DoctorResponse }
+  | { readonly check: Check; readonly info: InfoResponse; readonly response: ServerResponse }
   | {
       readonly check: Check;
       readonly info: undefined;
-      readonly response: DoctorResponse | undefined;
+      readonly response: ServerResponse | undefined;
     };
 
 /** Checks that a server responds at the endpoint, and that it is a tracing server. */
@@ -24,7 +24,7 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
   const name = "server";
   const address = toPrintableUrl(settings.endpoint.value);
   const isLocal = isLoopback(new URL(address).hostname);
-  let response: DoctorResponse;
+  let response: ServerResponse;
   try {
     response = await sendRequest(settings, "/info");
   } catch (error) {
@@ -56,7 +56,7 @@ export async function checkServer(settings: Settings): Promise<ServerCheckResult
   return { check: { name, status: "ok", found }, info, response };
 }
 
-function parseInfo({ status, body }: DoctorResponse): InfoResponse | undefined {
+function parseInfo({ status, body }: ServerResponse): InfoResponse | undefined {
   if (status !== 200) {
     return undefined;
   }
@@ -88,7 +88,7 @@ export async function checkKey(settings: Settings): Promise<Check> {
   const source = apiKey === undefined ? "none is set" : `the key from ${apiKey.source}`;
   const headers = apiKey === undefined ? {} : { "x-api-key": apiKey.value };
   try {
-    const { status } = await sendRequest(settings, "/sessions?limit=1", headers);
+    const { status } = await sendRequest(settings, "/sessions?limit=1", { headers });
     if (status === 401 || status === 403) {
       return {
         name,
@@ -133,7 +133,7 @@ const clockToleranceMs = 5_000;
 /** From this clock difference on, the check fails; below it, the check only warns. */
 const clockFailureMs = 60_000;
 
-export function checkClock({ headers, respondedAtMs }: DoctorResponse): Check {
+export function checkClock({ headers, respondedAtMs }: ServerResponse): Check {
   const name = "clock";
   const serverMs = Date.parse(headers.date ?? "");
   if (Number.isNaN(serverMs)) {
@@ -154,7 +154,7 @@ export function checkClock({ headers, respondedAtMs }: DoctorResponse): Check {
 }
 
 /** Reports the server's limits for one request. */
-export function checkLimits({ body }: DoctorResponse): Check {
+export function checkLimits({ body }: ServerResponse): Check {
   const { batch_ingest_config: config } = JSON.parse(body) as {
     readonly batch_ingest_config?: unknown;
   };

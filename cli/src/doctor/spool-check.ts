@@ -6,7 +6,7 @@ import { isFileMissing } from "../transfers/find-files.ts";
 import { toPrintable } from "./check.ts";
 import type { Check } from "./check.ts";
 import { readErrorMessage } from "./network-checks.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "../local-server/settings.ts";
 
 /** Minimum free space in bytes: with less, a spool can hold too few runs to be useful. */
 const minFreeBytes = 268_435_456;

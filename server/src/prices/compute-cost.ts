@@ -1,3 +1,4 @@
+import { roundCost } from "../runs/usage/run-cost.ts";
 import type { CostDetails, TokenDetails } from "../runs/usage/run-cost.ts";
 import { selectRate } from "./model-prices.ts";
 import type { ModelPrices, PriceKind } from "./model-prices.ts";
@@ -136,6 +137,3 @@ function sumParts(
   }
   return { cost, details };
 }
-
-/** Removes the digits beyond the precision of the prices, which are errors of floating-point numbers. */
-const roundCost = (cost: number): number => Number(cost.toPrecision(12));

@@ -1,4 +1,4 @@
-import { isModelCall } from "../runs/usage/run-cost.ts";
+import { isModelCall, roundCost } from "../runs/usage/run-cost.ts";
 import type { CostBasis, PricedUsage, ReportedUsage, RunBilling } from "../runs/usage/run-cost.ts";
 import type { RunMeasures } from "../runs/usage/measures.ts";
 import type { RunPrices } from "../runs/run-writer-dependencies.ts";
@@ -160,7 +160,7 @@ function addReportedTotal(measures: RunMeasures): RunMeasures {
   const { total_cost: total, prompt_cost: prompt, completion_cost: completion } = measures;
   return total !== null || prompt === null || completion === null
     ? measures
-    : { ...measures, total_cost: Number((prompt + completion).toPrecision(12)) };
+    : { ...measures, total_cost: roundCost(prompt + completion) };
 }
 
 const withoutCost = (measures: RunMeasures, reason: string): PricedUsage => ({

@@ -1,3 +1,5 @@
+import { roundCost } from "../runs/usage/run-cost.ts";
+
 // Computes threads and their statistics from turns. All functions expect the turns in the order of their start times.
 
 /** A turn of a thread: a root run, with the fields from which the thread's fields are computed. */
@@ -176,5 +178,5 @@ function sumCosts(
   name: "total_cost" | "prompt_cost" | "completion_cost",
 ): number | undefined {
   const costs = turns.flatMap((turn) => turn[name] ?? []);
-  return costs.length === 0 ? undefined : costs.reduce((total, cost) => total + cost, 0);
+  return costs.length === 0 ? undefined : roundCost(costs.reduce((total, cost) => total + cost, 0));
 }

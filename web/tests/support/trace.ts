@@ -11,6 +11,9 @@ export interface Item {
   readonly type?: string;
   readonly name?: string;
   readonly failed?: boolean;
+  readonly tokens?: number;
+  readonly promptCost?: number;
+  readonly completionCost?: number;
 }
 
 export const idOf = (id: number): string =>
@@ -39,11 +42,26 @@ export function toColumns(items: readonly Item[], baseMicros = 0): TraceColumns 
     start: items.map(({ start }) => start ?? 0),
     end: items.map(({ start, end }) => (end === undefined ? (start ?? 0) + 10 : end)),
     errors: items.flatMap(({ failed }, index) => (failed === true ? [index] : [])),
-    tokens: {},
-    cost: {},
+    tokens: toSparse(items, ({ tokens }) => tokens),
+    cost: toSparse(items, ({ promptCost, completionCost }) =>
+      promptCost === undefined ? undefined : promptCost + (completionCost ?? 0),
+    ),
+    promptCost: toSparse(items, ({ promptCost }) => promptCost),
+    completionCost: toSparse(items, ({ completionCost }) => completionCost),
     firstToken: {},
   };
 }
+
+const toSparse = (
+  items: readonly Item[],
+  read: (item: Item) => number | undefined,
+): Readonly<Record<number, number>> =>
+  Object.fromEntries(
+    items.flatMap((item, index) => {
+      const value = read(item);
+      return value === undefined ? [] : [[index, value]];
+    }),
+  );
 
 export const modelOf = (items: readonly Item[]): TraceModel =>
   growTrace(undefined, [toColumns(items)]);

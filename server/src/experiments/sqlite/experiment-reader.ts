@@ -9,7 +9,7 @@ import type {
   ExperimentTotals,
   TraceUsage,
 } from "../experiment.ts";
-import { createModelCallSql } from "../../runs/usage/run-cost.ts";
+import { createModelCallSql, roundCost } from "../../runs/usage/run-cost.ts";
 import { withinDeadlineSql } from "../../storage/sqlite/query-clock.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
@@ -98,7 +98,7 @@ export class ExperimentReader implements ExperimentReads {
     return new Map(
       parseRows(rows).map(([traceId, ...sums]) => {
         const [tokens = null, cost = null, promptCost = null, completionCost = null] = sums.map(
-          (sum) => (sum === null ? null : Number(sum)),
+          (sum) => (sum === null ? null : roundCost(Number(sum))),
         );
         return [String(traceId), { tokens, cost, promptCost, completionCost }];
       }),

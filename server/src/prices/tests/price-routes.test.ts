@@ -135,7 +135,7 @@ describe("costs in responses", () => {
     const body = { project_id: project?.id, min_start_time: "2020-01-01T00:00:00Z" };
     const { json: threads } = await call(server, "POST /api/v2/threads/query", { body });
     expect(threads).toMatchObject({ items: [{ thread_id: "t" }] });
-    expect((threads["items"] as object[])[0]).not.toHaveProperty("total_cost");
+    expect(JSON.stringify(threads)).not.toContain('total_cost"');
   });
 
   test("follow the price table of the tenant, once it is set and once costs are recomputed", async () => {

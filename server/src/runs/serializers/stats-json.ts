@@ -1,4 +1,5 @@
 import type { FeedbackStats } from "../run-feedback.ts";
+import { roundCost } from "../usage/run-cost.ts";
 import type { Distribution, RunStatistics } from "../run-query.ts";
 import type { RunStatisticsJson } from "../run-schemas.ts";
 import { toCostText, toIso } from "../../http/wire-text.ts";
@@ -30,9 +31,9 @@ export const toStatsJson = (
     run_facets: [],
     error_rate: runCount === 0 ? null : errorCount / runCount,
     streaming_rate: runCount === 0 ? null : firstToken.count / runCount,
-    total_cost: toSumOrNull(statistics.total_cost),
-    prompt_cost: toSumOrNull(statistics.prompt_cost),
-    completion_cost: toSumOrNull(statistics.completion_cost),
+    total_cost: toCostOrNull(statistics.total_cost),
+    prompt_cost: toCostOrNull(statistics.prompt_cost),
+    completion_cost: toCostOrNull(statistics.completion_cost),
     cost_p50: statistics.total_cost.p50,
     cost_p99: statistics.total_cost.p99,
   };
@@ -41,9 +42,9 @@ export const toStatsJson = (
 /** Serializes the statistics of a project, where costs are strings. */
 export const toProjectStatsJson = (statistics: RunStatistics, feedbackStats?: FeedbackStats) => ({
   ...toStatsJson(statistics, feedbackStats),
-  total_cost: toCostText(toSumOrNull(statistics.total_cost)),
-  prompt_cost: toCostText(toSumOrNull(statistics.prompt_cost)),
-  completion_cost: toCostText(toSumOrNull(statistics.completion_cost)),
+  total_cost: toCostText(toCostOrNull(statistics.total_cost)),
+  prompt_cost: toCostText(toCostOrNull(statistics.prompt_cost)),
+  completion_cost: toCostText(toCostOrNull(statistics.completion_cost)),
 });
 
 const toSeconds = (micros: number | null): number | null =>
@@ -52,5 +53,6 @@ const toSeconds = (micros: number | null): number | null =>
 const toCount = (value: number | null): number | null =>
   value === null ? null : Math.round(value);
 
-/** Returns `null` instead of zero if no run reports the value. */
-const toSumOrNull = ({ count, sum }: Distribution): number | null => (count === 0 ? null : sum);
+/** Returns the sum of costs; `null` instead of zero if no run has a known cost. */
+const toCostOrNull = ({ count, sum }: Distribution): number | null =>
+  count === 0 ? null : roundCost(sum);

@@ -31,6 +31,7 @@ const run = (): StoredRun => ({
   projectName: "",
   bodies: [],
   shareToken: null,
+  cost: undefined,
   attachments: [],
   childRunIds: null,
   directChildRunIds: null,

@@ -9,6 +9,9 @@ export const isModelCall = (runType: string): boolean => modelCallTypes.includes
 export const createModelCallSql = (runTypeColumn: string): string =>
   `${runTypeColumn} IN (${modelCallTypes.map((type) => `'${type}'`).join(", ")})`;
 
+/** Removes the digits beyond the precision of prices, which are errors of sums and products of floating-point numbers. */
+export const roundCost = (cost: number): number => Number(cost.toPrecision(12));
+
 /** Counts of tokens that have prices of their own. They are part of the input or of the output tokens. */
 export interface TokenDetails {
   readonly cacheRead: number;

@@ -1,3 +1,4 @@
+import { formatDollars } from "../../components/text/cost.ts";
 import type { Column } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
@@ -77,7 +78,7 @@ const statisticColumns: readonly Column<Experiment>[] = [
     title: "Cost",
     width: 84,
     align: "end",
-    renderCell: ({ cost }) => (cost === undefined ? "–" : `$${cost.toFixed(4)}`),
+    renderCell: ({ cost }) => (cost === undefined ? "–" : formatDollars(cost)),
   },
   {
     id: "runs",

@@ -1,3 +1,4 @@
+import { formatDollars } from "../../components/text/cost.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import type { Column } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -76,7 +77,7 @@ export const toRunColumns = (
   {
     id: "cost",
     title: "Cost",
-    renderCell: ({ cost }) => (cost === undefined ? "" : cost.toPrecision(3)),
+    renderCell: ({ cost }) => (cost === undefined ? "" : formatDollars(cost)),
     width: 76,
     align: "end",
     isShown: false,

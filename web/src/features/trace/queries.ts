@@ -6,6 +6,8 @@ import type { Attachment } from "../../components/payload/attachment.ts";
 import { openDocument } from "../../components/payload/large-payload.ts";
 import { parseRunDetails } from "../runs/run.ts";
 import type { RunDetails } from "../runs/run.ts";
+import { parseRunCost } from "./run-cost.ts";
+import type { RunCost } from "./run-cost.ts";
 import { parseTraceColumns } from "./trace-columns.ts";
 import type { TraceColumns } from "./trace-columns.ts";
 import { growTrace, isGrowing } from "./trace-model.ts";
@@ -94,7 +96,7 @@ export interface TraceRunDetails extends RunDetails {
   readonly referenceExampleId: string | undefined;
   readonly firstTokenMs: number | undefined;
   readonly tokens: Readonly<Record<"prompt" | "completion" | "total", number>>;
-  readonly cost: string | undefined;
+  readonly cost: RunCost;
   readonly serialized: unknown;
   /** The runtime environment of the run, and its metadata. */
   readonly extra: unknown;
@@ -142,7 +144,7 @@ async function readRun(path: string, signal: AbortSignal): Promise<TraceRunDetai
       completion: readCount("completion_tokens"),
       total: readCount("total_tokens"),
     },
-    cost: readText("total_cost"),
+    cost: parseRunCost(value),
     serialized: value["serialized"] ?? undefined,
     extra: value["extra"] ?? undefined,
     allEvents: value["events"] ?? undefined,

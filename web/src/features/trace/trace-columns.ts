@@ -26,9 +26,11 @@ export interface TraceColumns {
   readonly end: readonly (number | null)[];
   /** Indexes of the failed runs. */
   readonly errors: readonly number[];
-  /** Tokens by the run's index in this page. `cost` and `firstToken` have the same keys. */
+  /** Tokens by the run's index in this page. The costs and `firstToken` have the same keys. */
   readonly tokens: Readonly<Record<number, number>>;
   readonly cost: Readonly<Record<number, number>>;
+  readonly promptCost: Readonly<Record<number, number>>;
+  readonly completionCost: Readonly<Record<number, number>>;
   readonly firstToken: Readonly<Record<number, number>>;
 }
 
@@ -36,11 +38,17 @@ export const idLength = 36;
 
 /** @throws TypeError the response is not a page of a trace. */
 export function parseTraceColumns(value: unknown): TraceColumns {
-  const { first_token, base_us, next, ...others } = value as Record<string, unknown>;
-  const columns = { ...others, firstToken: first_token, baseMicros: base_us } as unknown as Omit<
-    TraceColumns,
-    "next"
+  const { first_token, prompt_cost, completion_cost, base_us, next, ...others } = value as Record<
+    string,
+    unknown
   >;
+  const columns = {
+    ...others,
+    promptCost: prompt_cost,
+    completionCost: completion_cost,
+    firstToken: first_token,
+    baseMicros: base_us,
+  } as unknown as Omit<TraceColumns, "next">;
   const { count, far, ids, parents, name, type, start, end } = columns;
   const hasValidColumns =
     typeof far === "string" &&

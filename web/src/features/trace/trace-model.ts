@@ -20,9 +20,11 @@ export interface TraceModel {
   /** NaN while the run has not ended. */
   readonly ends: Float64Array;
   readonly statuses: Uint8Array;
-  /** Tokens by run index; `costs` and `firstTokens` have the same keys. */
+  /** Tokens by run index; the costs and `firstTokens` have the same keys. */
   readonly tokens: ReadonlyMap<number, number>;
   readonly costs: ReadonlyMap<number, number>;
+  readonly promptCosts: ReadonlyMap<number, number>;
+  readonly completionCosts: ReadonlyMap<number, number>;
   readonly firstTokens: ReadonlyMap<number, number>;
   /** The index of each run's parent; -1 for a run at the top of the tree. */
   readonly parents: Int32Array;
@@ -48,6 +50,8 @@ interface TraceDraft {
   readonly statuses: number[];
   readonly tokens: Map<number, number>;
   readonly costs: Map<number, number>;
+  readonly promptCosts: Map<number, number>;
+  readonly completionCosts: Map<number, number>;
   readonly firstTokens: Map<number, number>;
   readonly indexById: Map<string, number>;
 }
@@ -106,6 +110,8 @@ const createDraft = (): TraceDraft => ({
   statuses: [],
   tokens: new Map(),
   costs: new Map(),
+  promptCosts: new Map(),
+  completionCosts: new Map(),
   firstTokens: new Map(),
   indexById: new Map(),
 });
@@ -121,6 +127,8 @@ const copyDraft = (draft: TraceDraft): TraceDraft => ({
   statuses: draft.statuses.slice(),
   tokens: new Map(draft.tokens),
   costs: new Map(draft.costs),
+  promptCosts: new Map(draft.promptCosts),
+  completionCosts: new Map(draft.completionCosts),
   firstTokens: new Map(draft.firstTokens),
   indexById: new Map(draft.indexById),
 });
@@ -149,6 +157,8 @@ function addPage(draft: TraceDraft, page: TraceColumns): void {
     draft.statuses[runIndex] = failedIndexes.has(index) ? statusCodes.error : statusWithoutError;
     setOrDelete(draft.tokens, runIndex, page.tokens[index]);
     setOrDelete(draft.costs, runIndex, page.cost[index]);
+    setOrDelete(draft.promptCosts, runIndex, page.promptCost[index]);
+    setOrDelete(draft.completionCosts, runIndex, page.completionCost[index]);
     const firstToken = page.firstToken[index];
     setOrDelete(
       draft.firstTokens,

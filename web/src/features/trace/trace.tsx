@@ -10,8 +10,8 @@ import { createTraceQuery, traceRunLimit } from "./queries.ts";
 import type { LoadedTrace } from "./queries.ts";
 import { computeFullRange } from "./time-scale.ts";
 import { TraceBody } from "./trace-body.tsx";
+import { sumModelCalls, TraceCost } from "./trace-cost.tsx";
 import { statusCodes } from "./trace-model.ts";
-import type { TraceModel } from "./trace-model.ts";
 import "./trace.css";
 
 interface TraceProps {
@@ -70,7 +70,6 @@ const TraceSummary = ({
   );
   const isRunning = model.statuses.includes(statusCodes.pending);
   const tokens = sumModelCalls(model, model.tokens);
-  const cost = sumModelCalls(model, model.costs);
   return (
     <p className="summary">
       <span>
@@ -83,7 +82,7 @@ const TraceSummary = ({
         </span>
       )}
       {tokens > 0 && <span>{pluralize(tokens, "token")}</span>}
-      {cost > 0 && <span>${cost.toFixed(cost < 0.1 ? 4 : 2)}</span>}
+      <TraceCost model={model} />
       {isRunning && <span className="live on">Running</span>}
       {isTruncated && (
         <span className="bad">Only the first {traceRunLimit.toLocaleString()} runs are shown</span>
@@ -92,7 +91,3 @@ const TraceSummary = ({
     </p>
   );
 };
-
-/** Sums tokens or costs over the model calls only, because their parent runs often repeat the usage of their children. */
-const sumModelCalls = (model: TraceModel, values: ReadonlyMap<number, number>): number =>
-  [...values].reduce((sum, [run, value]) => sum + (model.types[run] === "llm" ? value : 0), 0);

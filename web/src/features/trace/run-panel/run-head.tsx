@@ -3,6 +3,7 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatDuration } from "../../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
 import type { TraceRunDetails } from "../queries.ts";
+import { CostText } from "./cost-text.tsx";
 
 /** The maximum number of characters of a name that are shown. */
 const maxNameChars = 300;
@@ -21,7 +22,7 @@ export const RunHead = ({ details: run }: { readonly details: TraceRunDetails })
         <span>{formatDuration(Math.max(0, run.endMs - run.startMs))}</span>
       )}
       {run.tokens.total > 0 && <span>{pluralize(run.tokens.total, "token")}</span>}
-      {run.cost !== undefined && <span>${run.cost}</span>}
+      <CostText cost={run.cost} prefix="Cost" />
       {run.tags.map((tag, index) => (
         // The index is a stable React key: tags may repeat, but their order does not change.
         <span key={index} className="tag">

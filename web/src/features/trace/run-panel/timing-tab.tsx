@@ -1,8 +1,12 @@
 import type { ReactNode } from "react";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
 import type { TraceRunDetails } from "../queries.ts";
+import { formatSide } from "../run-cost.ts";
+import type { RunCost } from "../run-cost.ts";
 import { isBackwards } from "../trace-model.ts";
 import type { TraceView } from "../use-trace-view.ts";
+import { CostText } from "./cost-text.tsx";
 
 /** The times of a run (start, duration, self time and others), its token usage and its cost. */
 export const TimingTab = ({
@@ -42,7 +46,10 @@ export const TimingTab = ({
     ["Prompt tokens", formatCount(run.tokens.prompt)],
     ["Completion tokens", formatCount(run.tokens.completion)],
     ["Total tokens", formatCount(run.tokens.total)],
-    ["Cost", run.cost === undefined ? "" : `$${run.cost}`],
+    ["Prompt cost", formatSide(run.cost.prompt, run.cost.promptParts)],
+    ["Completion cost", formatSide(run.cost.completion, run.cost.completionParts)],
+    ["Cost", hasCost(run.cost) ? <CostText key="cost" cost={run.cost} /> : ""],
+    ["Price", run.cost.price === undefined ? "" : toVisibleText(run.cost.price)],
     ["Run ID", <code key="id">{run.id}</code>],
     ["Trace ID", <code key="trace">{run.traceId}</code>],
     ["Reference example", run.referenceExampleId ?? ""],
@@ -64,5 +71,8 @@ export const TimingTab = ({
     </>
   );
 };
+
+const hasCost = ({ total, unknownReason }: RunCost): boolean =>
+  total !== undefined || unknownReason !== undefined;
 
 const formatCount = (count: number): string => (count === 0 ? "" : count.toLocaleString());

@@ -6,8 +6,8 @@ import tls from "node:tls";
 import { chooseProxy, parseProxy } from "millrace/model";
 import type { Settings } from "./settings.ts";
 
-/** The parts of a server's response that the checks use. */
-export interface DoctorResponse {
+/** The parts of a server's response that the commands use. */
+export interface ServerResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
@@ -16,28 +16,50 @@ export interface DoctorResponse {
 }
 
 const requestTimeoutMs = 5_000;
-const maxBodyBytes = 262_144;
+const maxBodyBytes = 4_194_304;
+
+export interface RequestInit {
+  /** @defaultValue "GET" */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** @defaultValue 5,000 */
+  readonly timeoutMs?: number;
+}
 
 /**
- * Sends a GET request for a path below the endpoint, through the same proxy, socket and certificates as a
- * client.
+ * Sends a request for a path below the endpoint, through the same proxy, socket and certificates as a client.
  */
 export async function sendRequest(
   settings: Settings,
   path: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<DoctorResponse> {
-  const signal = AbortSignal.timeout(requestTimeoutMs);
+  { method = "GET", headers = {}, body, timeoutMs = requestTimeoutMs }: RequestInit = {},
+): Promise<ServerResponse> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const bodyText = body === undefined ? undefined : JSON.stringify(body);
   const url = new URL(settings.endpoint.value.replace(/\/+$/, "") + path);
   const socketPath = settings.socketPath?.value;
   const proxy = resolveProxy(settings);
   const tlsOptions = toTlsOptions(settings);
   const agent = false as const;
-  const commonOptions = { headers: { ...headers, host: url.host }, signal, agent };
+  const bodyHeaders: Readonly<Record<string, string>> =
+    bodyText === undefined
+      ? {}
+      : {
+          "content-type": "application/json",
+          "content-length": String(Buffer.byteLength(bodyText)),
+        };
+  const commonOptions = {
+    method,
+    headers: { ...headers, ...bodyHeaders, host: url.host },
+    signal,
+    agent,
+  };
   if (proxy === undefined) {
     const send = url.protocol === "https:" ? https.request : http.request;
     const socketOptions = socketPath === undefined ? {} : { socketPath };
-    return readResponse(send(url, { ...commonOptions, ...tlsOptions, ...socketOptions }));
+    return readResponse(send(url, { ...commonOptions, ...tlsOptions, ...socketOptions }), bodyText);
   }
   const authorizationHeaders =
     proxy.authorization === undefined ? {} : { "proxy-authorization": proxy.authorization };
@@ -48,7 +70,7 @@ export async function sendRequest(
       headers: { ...commonOptions.headers, ...authorizationHeaders },
     };
     const send = proxyUrl.protocol === "https:" ? https.request : http.request;
-    return readResponse(send(proxyUrl, { ...proxiedOptions, path: url.href }));
+    return readResponse(send(proxyUrl, { ...proxiedOptions, path: url.href }), bodyText);
   }
   const socket = await openTunnel(url, proxyUrl, { headers: authorizationHeaders, signal });
   const secureSocket = tls.connect({ socket, servername: url.hostname, ...tlsOptions });
@@ -58,6 +80,7 @@ export async function sendRequest(
     const { agent: _agent, ...rest } = commonOptions;
     return await readResponse(
       https.request(url, { ...rest, createConnection: () => secureSocket }),
+      bodyText,
     );
   } finally {
     // An open socket would keep the process alive.
@@ -106,8 +129,11 @@ async function openTunnel(
   return socket;
 }
 
-async function readResponse(request: http.ClientRequest): Promise<DoctorResponse> {
-  request.end();
+async function readResponse(
+  request: http.ClientRequest,
+  bodyText: string | undefined,
+): Promise<ServerResponse> {
+  request.end(bodyText);
   const [response] = (await once(request, "response")) as [http.IncomingMessage];
   const respondedAtMs = Date.now();
   const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 import { defaultEndpoint, variablesOf } from "millrace/model";
 import type { ServerOptionName } from "millrace/model";
-import type { ServerFlags } from "../local-server/server-flags.ts";
+import type { ServerFlags } from "./server-flags.ts";
 
 /** A setting and its source: a flag, an environment variable, or the default. */
 export interface Setting {
@@ -31,7 +31,10 @@ const toFlagSetting = (value: string | undefined, source: string): Setting | und
  * Reads flags and environment variables with a client's precedence: a flag before a variable, and of several
  * variables the first that is set.
  */
-export function readSettings(flags: DoctorFlags, env: NodeJS.ProcessEnv): Settings {
+export function readSettings(
+  flags: ServerFlags & { readonly spoolDir?: string | undefined },
+  env: NodeJS.ProcessEnv,
+): Settings {
   const readVariable = (name: ServerOptionName): Setting | undefined => {
     const variableName = variablesOf(name).find((key) => (env[key] ?? "").trim() !== "");
     return variableName === undefined

@@ -1,0 +1,125 @@
+import { sendRequest } from "../local-server/send-request.ts";
+import type { Settings } from "../local-server/settings.ts";
+
+/** A price: a number of US dollars, or one that depends on the number of input tokens. */
+export type Rate =
+  | number
+  | {
+      readonly base: number;
+      readonly tiers: readonly { readonly start: number; readonly price: number }[];
+    };
+
+/** What identifies a row of the price table. */
+export interface PriceKey {
+  readonly provider: string | null;
+  readonly model: string;
+  readonly tier: string | null;
+  readonly from: string | null;
+}
+
+/** A row of the price table. */
+export interface Price extends PriceKey {
+  readonly prices: Readonly<Record<string, Rate>>;
+}
+
+/** How far the costs of stored runs were computed again. */
+export interface RecomputeProgress {
+  /** The position of the last examined run among the stored runs, and that of the last stored run. */
+  readonly position: number;
+  readonly last: number;
+  readonly done: boolean;
+  readonly examined: number;
+  readonly changed: number;
+  readonly unreadable: number;
+  readonly unknown_models: Readonly<Record<string, number>>;
+}
+
+/** Computing costs takes a fraction of this time; other writes may come first. */
+const timeoutMs = 60_000;
+
+/** Sends requests for prices to a server. */
+export class PriceServer {
+  readonly #settings: Settings;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  async list(): Promise<readonly Price[]> {
+    return ((await this.#call("GET", "/ui/prices")) as { readonly prices: readonly Price[] })
+      .prices;
+  }
+
+  /** Adds rows, or replaces the whole table by them. Returns the rows as stored. */
+  async set(
+    prices: readonly unknown[],
+    { replace = false }: { readonly replace?: boolean } = {},
+  ): Promise<readonly Price[]> {
+    const response = await this.#call("PUT", "/ui/prices", { prices, replace });
+    return (response as { readonly prices: readonly Price[] }).prices;
+  }
+
+  async remove(key: PriceKey): Promise<void> {
+    await this.#call("POST", "/ui/prices/remove", key);
+  }
+
+  /** Computes the costs of some more runs. */
+  async recompute(mode: "restart" | "resume" | "continue"): Promise<RecomputeProgress> {
+    return (await this.#call("POST", "/ui/prices/recompute", { mode })) as RecomputeProgress;
+  }
+
+  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
+    const { endpoint, apiKey } = this.#settings;
+    const headers = apiKey === undefined ? {} : { "x-api-key": apiKey.value };
+    // The origin leaves out credentials that the URL may contain.
+    const server = URL.canParse(endpoint.value) ? new URL(endpoint.value).origin : endpoint.value;
+    let response;
+    try {
+      response = await sendRequest(this.#settings, path, { method, headers, body, timeoutMs });
+    } catch (cause) {
+      throw new Error(
+        `no response from ${server}: ${describeError(cause)}. Start a server with "npx millrace serve", or set --endpoint or MILLRACE_ENDPOINT; run "millrace doctor" for details`,
+        { cause },
+      );
+    }
+    const json = parseJson(response.body);
+    if (response.status < 200 || response.status >= 300) {
+      throw new Error(`${describeFailure(json)} (${response.status} from ${server})`);
+    }
+    if (json === undefined) {
+      throw new Error(
+        `the response of ${server} is not JSON: set --endpoint to a Millrace server of this version`,
+      );
+    }
+    return json;
+  }
+}
+
+function describeError(cause: unknown): string {
+  const { message, code } = cause as Partial<Record<"message" | "code", unknown>>;
+  return [code, message].filter((text) => typeof text === "string" && text !== "").join(" ");
+}
+
+/** Returns the reason that an error response contains. */
+function describeFailure(json: unknown): string {
+  const detail: unknown =
+    typeof json === "object" && json !== null ? Reflect.get(json, "detail") : undefined;
+  if (Array.isArray(detail)) {
+    return detail
+      .map(({ loc, msg }: { readonly loc: readonly string[]; readonly msg: string }) =>
+        [loc.join("."), msg].join(" "),
+      )
+      .join("; ");
+  }
+  return typeof detail === "string" ? detail : "the server refused the request";
+}
+
+function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    // The caller reports the status, or that the response is not JSON.
+    return undefined;
+  }
+}

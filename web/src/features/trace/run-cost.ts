@@ -1,0 +1,82 @@
+import { formatDollars } from "../../components/text/cost.ts";
+
+/** The cost of a run in US dollars, and how the server determined it. */
+export interface RunCost {
+  /** Numbers that are unknown are `undefined`. */
+  readonly total: number | undefined;
+  readonly prompt: number | undefined;
+  readonly completion: number | undefined;
+  /** Parts of the prompt's and of the completion's cost, by name, such as "cache read". */
+  readonly promptParts: CostParts;
+  readonly completionParts: CostParts;
+  /** Which price was used; `undefined` for a cost that the run reports. */
+  readonly price: string | undefined;
+  /** Why the cost is unknown, as a sentence; `undefined` if it is known, or if the run has no usage. */
+  readonly unknownReason: string | undefined;
+}
+
+type CostParts = readonly (readonly [name: string, cost: number])[];
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Parses the cost members of a run in a response of `GET /ui/trace-runs/:id`. */
+export function parseRunCost(run: JsonObject): RunCost {
+  const basis = toObject(run["cost_basis"]);
+  return {
+    total: toNumber(run["total_cost"]),
+    prompt: toNumber(run["prompt_cost"]),
+    completion: toNumber(run["completion_cost"]),
+    promptParts: parseParts(run["prompt_cost_details"]),
+    completionParts: parseParts(run["completion_cost_details"]),
+    price: describePrice(basis),
+    unknownReason: typeof basis["reason"] === "string" ? basis["reason"] : undefined,
+  };
+}
+
+/** Describes the parts of a cost, one per line, for a tooltip. */
+export function describeCost(cost: RunCost): string {
+  const { prompt, completion, promptParts, completionParts, price } = cost;
+  return [
+    ...describeSide("Prompt", prompt, promptParts),
+    ...describeSide("Completion", completion, completionParts),
+    price === undefined ? "Reported by the run" : price,
+  ].join("\n");
+}
+
+/** Describes one side of a cost: `$0.005 (cache read $0.001)`. An empty text if it is unknown. */
+export function formatSide(cost: number | undefined, parts: CostParts): string {
+  if (cost === undefined) {
+    return "";
+  }
+  const partTexts = parts.map(([name, part]) => `${name} ${formatDollars(part)}`);
+  return formatDollars(cost) + (partTexts.length === 0 ? "" : ` (${partTexts.join(", ")})`);
+}
+
+const describeSide = (
+  name: string,
+  cost: number | undefined,
+  parts: CostParts,
+): readonly string[] => (cost === undefined ? [] : [`${name}: ${formatSide(cost, parts)}`]);
+
+function describePrice(basis: JsonObject): string | undefined {
+  const { source, provider, model, tier } = basis;
+  if (typeof model !== "string") {
+    return undefined;
+  }
+  const name = typeof provider === "string" ? `${model} (${provider})` : model;
+  const ofTier = typeof tier === "string" ? `, ${tier}` : "";
+  return `${source === "table" ? "Price table" : "Public price"}: ${name}${ofTier}`;
+}
+
+const parseParts = (value: unknown): CostParts =>
+  Object.entries(toObject(value)).flatMap(([name, cost]) =>
+    typeof cost === "number" ? [[name.replaceAll("_", " "), cost] as const] : [],
+  );
+
+/** Costs of runs are decimal texts in responses. */
+function toNumber(value: unknown): number | undefined {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+const toObject = (value: unknown): JsonObject =>
+  typeof value === "object" && value !== null ? { ...value } : {};
