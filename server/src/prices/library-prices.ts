@@ -26,15 +26,14 @@ export interface LibraryPrice {
   readonly prices: ModelPrices;
 }
 
-/** A model as the library found it, or that it does not know the provider or the model. */
-type Found = LibraryPrice | "unknown provider" | "unknown model";
-
-/** How long a price stays the same. */
 interface CachedPrice {
-  readonly validity: "always" | "day" | "never";
-  readonly found: Found;
+  /** How long the price stays the same, from a multiple of this time on. Infinite if it always does. */
+  readonly periodMs: number;
+  /** `undefined` if the library does not know the provider or the model. */
+  readonly price: LibraryPrice | undefined;
 }
 
+const minuteMs = 60_000;
 const dayMs = 86_400_000;
 /** Maximum number of models whose prices are cached. */
 const maxCachedModels = 2_000;
@@ -47,43 +46,44 @@ export const findProviderId = (provider: string): string | undefined =>
 export class LibraryPrices {
   readonly #cache = new BoundedMap<CachedPrice>(maxCachedModels);
 
-  /** Finds the price of a model at a time. Without a provider, the provider is inferred from the model's name. */
-  find(model: string, provider: string | null, timeMs: number): Found {
+  /**
+   * Finds the price of a model at a time; `undefined` if the library does not know the provider or the model. Without a
+   * provider, the provider is inferred from the model's name.
+   */
+  find(model: string, provider: string | null, timeMs: number): LibraryPrice | undefined {
     const key = `${provider ?? ""}\n${model}`;
-    const cached = this.#cache.get(key);
-    if (cached?.validity === "always") {
-      return cached.found;
+    const latest = this.#cache.get(key);
+    const cached =
+      latest === undefined || latest.periodMs === Number.POSITIVE_INFINITY
+        ? latest
+        : this.#cache.get(createPeriodKey(key, latest.periodMs, timeMs));
+    if (cached !== undefined) {
+      return cached.price;
     }
-    const dayKey = `${key}\n${Math.floor(timeMs / dayMs)}`;
-    const cachedOfDay = cached?.validity === "day" ? this.#cache.get(dayKey) : undefined;
-    if (cachedOfDay !== undefined) {
-      return cachedOfDay.found;
+    const found = lookUp(model, provider, timeMs);
+    this.#cache.set(key, found);
+    if (found.periodMs !== Number.POSITIVE_INFINITY) {
+      this.#cache.set(createPeriodKey(key, found.periodMs, timeMs), found);
     }
-    const price = lookUp(model, provider, timeMs);
-    this.#cache.set(key, price);
-    if (price.validity === "day") {
-      this.#cache.set(dayKey, price);
-    }
-    return price.found;
+    return found.price;
   }
 }
 
+const createPeriodKey = (key: string, periodMs: number, timeMs: number): string =>
+  `${key}\n${Math.floor(timeMs / periodMs)}`;
+
 function lookUp(model: string, provider: string | null, timeMs: number): CachedPrice {
-  if (provider !== null && findProviderId(provider) === undefined) {
-    return { validity: "always", found: "unknown provider" };
-  }
-  const options = {
+  // The cost is computed by `compute-cost.ts`, which also returns its parts. The library only finds the prices.
+  const result = readLibrary().calcPrice({}, model, {
     timestamp: new Date(timeMs),
     ...(provider === null ? {} : { providerId: provider }),
-  };
-  // The cost is computed by `compute-cost.ts`, which also returns its parts. The library only finds the prices.
-  const result = readLibrary().calcPrice({}, model, options);
+  });
   if (result === null) {
-    return { validity: "always", found: "unknown model" };
+    return { periodMs: Number.POSITIVE_INFINITY, price: undefined };
   }
   return {
-    validity: findValidity(result.model.prices),
-    found: {
+    periodMs: findPeriod(result.model.prices),
+    price: {
       provider: result.provider.id,
       model: result.model.id,
       prices: toModelPrices(result.model_price),
@@ -99,15 +99,15 @@ function readLibrary(): Library {
 }
 
 /** Prices may begin on a day, or apply only at some times of the day. */
-function findValidity(prices: NonNullable<ReturnType<typeof CalcPrice>>["model"]["prices"]) {
+function findPeriod(prices: NonNullable<ReturnType<typeof CalcPrice>>["model"]["prices"]): number {
   if (!Array.isArray(prices)) {
-    return "always";
+    return Number.POSITIVE_INFINITY;
   }
   return prices.every(
     ({ constraint }) => constraint === undefined || constraint.type === "start_date",
   )
-    ? "day"
-    : "never";
+    ? dayMs
+    : minuteMs;
 }
 
 /** The library's names of prices. It has further ones, for quantities that runs do not report. */

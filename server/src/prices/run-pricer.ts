@@ -62,7 +62,7 @@ export class RunPricer implements RunPrices {
     if ("reason" in found) {
       return { ...withoutCost(measures, found.reason), unknownModel: found.unknownModel };
     }
-    const { details, serviceTier } = billing;
+    const { details, serviceTier = null } = billing;
     const cost = computeCost({ inputTokens, outputTokens, details }, found.prices, found.factor);
     return "reason" in cost
       ? withoutCost(measures, cost.reason)
@@ -75,7 +75,7 @@ export class RunPricer implements RunPrices {
     { startMicros }: PricedRun,
     billing: RunBilling,
   ): FoundPrice | (NoCost & { readonly unknownModel: string }) {
-    const { models, provider, serviceTier: tier } = billing;
+    const { models, provider, serviceTier: tier = null } = billing;
     const [firstModel = ""] = models;
     if (models.length === 0) {
       return { reason: "The run does not name its model.", unknownModel: "(no model)" };
@@ -95,7 +95,7 @@ export class RunPricer implements RunPrices {
     }
     for (const model of models) {
       const found = this.#library.find(model, provider, startMicros / 1_000);
-      if (typeof found === "object") {
+      if (found !== undefined) {
         const { prices, ...name } = found;
         const factor = findFactor([found.provider], tier);
         if (factor !== undefined && prices.input !== undefined) {

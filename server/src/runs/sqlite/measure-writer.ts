@@ -1,7 +1,8 @@
 import { mergePayloads } from "../payload.ts";
 import { isModelCall } from "../usage/run-cost.ts";
 import type { PricedUsage, ReportedUsage } from "../usage/run-cost.ts";
-import { readReportedUsage } from "../usage/run-measures.ts";
+import { addExtraBilling } from "../usage/run-billing.ts";
+import { readExtraBilling, readReportedUsage } from "../usage/run-measures.ts";
 import type { RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import type { RunPrices } from "../run-writer-dependencies.ts";
@@ -43,8 +44,27 @@ export class MeasureWriter {
     if (hadNoMeasures && record.measures === undefined) {
       return undefined;
     }
-    const isComplete = hadNoMeasures && record.operation === "patch" && !mayLackModel(record, row);
-    return this.#write(tenantId, row, isComplete ? toReportedUsage(record) : this.#read(row));
+    const isComplete = hadNoMeasures && record.operation === "patch";
+    const usage = isComplete ? this.#addModel(record, previous, row) : this.#read(row);
+    const priced = usage && this.#prices.price(tenantId, row, usage);
+    this.#update.run([...measuresToValues(priced), row.traceId, row.id]);
+    return priced;
+  }
+
+  /**
+   * Returns the usage of a record that contains all measures of its run. An earlier record may name the model. Usually
+   * that is the post alone, of which only the names are read.
+   */
+  #addModel(record: RunRecord, previous: RunRow, row: RunRow): ReportedUsage | undefined {
+    const { measures, billing } = record;
+    if (measures === undefined || billing === undefined || !mayLackModel(record, row)) {
+      return toReportedUsage(record);
+    }
+    if (previous.patchBits !== 0) {
+      return this.#read(row);
+    }
+    const extra = mergePayloads(this.#payloads.readPost(row), extraOnly).get("extra");
+    return { measures, billing: addExtraBilling(billing, readExtraBilling(extra)) };
   }
 
   /**
@@ -71,17 +91,13 @@ export class MeasureWriter {
   #read(row: RunRow): ReportedUsage | undefined {
     return readReportedUsage(mergePayloads(this.#payloads.read(row)), { withBilling: true });
   }
-
-  #write(tenantId: string, row: RunRow, usage: ReportedUsage | undefined): PricedUsage | undefined {
-    const priced = usage && this.#prices.price(tenantId, row, usage);
-    this.#update.run([...measuresToValues(priced), row.traceId, row.id]);
-    return priced;
-  }
 }
 
+const extraOnly: ReadonlySet<string> = new Set(["extra"]);
+
 /** Whether the model of a run may be named only by an earlier record of the run, and is needed for its cost. */
-const mayLackModel = ({ billing, hasExtra = false, measures }: RunRecord, row: RunRow): boolean =>
-  billing !== undefined && !hasExtra && measures?.total_cost === null && isModelCall(row.runType);
+const mayLackModel = ({ hasExtra = false, measures }: RunRecord, row: RunRow): boolean =>
+  !hasExtra && measures?.total_cost === null && isModelCall(row.runType);
 
 export const toReportedUsage = ({ measures, billing }: RunRecord): ReportedUsage | undefined =>
   measures && { measures, billing };

@@ -35,9 +35,16 @@ export const damagedBodies: readonly Buffer[] = [
   ),
 ];
 
+const selectIntact = (rows: readonly unknown[], id: string): Buffer[] =>
+  parseRows(rows).flatMap(([value, checksum]) => {
+    const body = toBuffer(value);
+    return isIntact(checksum, body, id) ? [body] : [];
+  });
+
 /** Reads the payloads of runs. */
 export class PayloadReader {
   readonly #select;
+  readonly #selectPost;
   readonly #selectMany;
   readonly #selectLong;
   readonly #findRow;
@@ -47,6 +54,11 @@ export class PayloadReader {
     this.#select = db
       .prepare(
         "SELECT CAST(body AS BLOB), checksum FROM payloads WHERE trace_id = ? AND id = ? ORDER BY digest <> '', rowid",
+      )
+      .raw();
+    this.#selectPost = db
+      .prepare(
+        "SELECT CAST(body AS BLOB), checksum FROM payloads WHERE trace_id = ? AND id = ? AND digest = ''",
       )
       .raw();
     // Passing ten thousand rows to JavaScript takes twice as long as finding them, so short payloads are concatenated
@@ -73,10 +85,12 @@ export class PayloadReader {
    * received. Damaged payloads are left out, so that a writer can continue with the others.
    */
   read({ traceId, id }: RunKey): Buffer[] {
-    return parseRows(this.#select.all([traceId, id])).flatMap(([value, checksum]) => {
-      const body = toBuffer(value);
-      return isIntact(checksum, body, id) ? [body] : [];
-    });
+    return selectIntact(this.#select.all([traceId, id]), id);
+  }
+
+  /** Like {@link PayloadReader.read}, but returns only the payload of the post. */
+  readPost({ traceId, id }: RunKey): Buffer[] {
+    return selectIntact(this.#selectPost.all([traceId, id]), id);
   }
 
   /**

@@ -49,10 +49,18 @@ export function readBilling(sources: BillingSources, readMembers: ReadMembers): 
   return {
     models: [...new Set(models)],
     provider: readText(metadata.get("ls_provider")) ?? null,
-    serviceTier: tier === undefined ? null : toServiceTier(tier),
+    serviceTier: tier === undefined ? undefined : toServiceTier(tier),
     details: toTokenDetails(input.counts, output.counts),
   };
 }
+
+/** Adds what the `extra` of an earlier record of the run says to what a later record without `extra` says. */
+export const addExtraBilling = (billing: RunBilling, ofExtra: RunBilling): RunBilling => ({
+  models: [...new Set([...ofExtra.models, ...billing.models])],
+  provider: ofExtra.provider,
+  serviceTier: billing.serviceTier === undefined ? ofExtra.serviceTier : billing.serviceTier,
+  details: billing.details,
+});
 
 /** Names that providers use for their standard tier, or for leaving the choice to them. */
 const standardTiers: ReadonlySet<string> = new Set([

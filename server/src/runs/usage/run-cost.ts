@@ -28,8 +28,8 @@ export interface RunBilling {
   /** The names under which the run reports its model, the one that the program requested first. */
   readonly models: readonly string[];
   readonly provider: string | null;
-  /** The service tier, such as `batch`; `null` for the standard tier. */
-  readonly serviceTier: string | null;
+  /** The service tier, such as `batch`; `null` for the standard tier, `undefined` if the run names none. */
+  readonly serviceTier: string | null | undefined;
   readonly details: TokenDetails;
 }
 

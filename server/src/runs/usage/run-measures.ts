@@ -130,6 +130,25 @@ function readUsage(
 /** The path from the generations to the message of a chat model in LangChain. */
 const messageSteps = [0, 0, "message", "kwargs"] as const;
 
+/** Reads what the `extra` of a run says about the price of its usage. */
+export function readExtraBilling(extra: Buffer | undefined): RunBilling {
+  const readMembers = (json: Buffer | undefined): Members =>
+    json?.[0] === openBrace ? new JsonCursor(json).readMembers() : noMembers;
+  const extraMembers = readMembers(extra);
+  return readBilling(
+    {
+      outputs: noMembers,
+      extra: extraMembers,
+      metadata: readMembers(extraMembers.get("metadata")),
+      responseMetadata: noMembers,
+      usages: [],
+    },
+    readMembers,
+  );
+}
+
+const noMembers: Members = new Map();
+
 /** Returns a finite number, and `null` for anything else. `1e999` is not finite: JavaScript parses it to Infinity. */
 const toFiniteNumber = (value: unknown): number | null =>
   typeof value === "number" && Number.isFinite(value) ? value : null;
