@@ -1,12 +1,12 @@
 import { RequestError } from "../model/errors.ts";
 import type { Database } from "../storage/query.ts";
 import { loadLibraryPrices } from "./library-prices.ts";
+import type { RecomputeProgress } from "../runs/usage/run-cost.ts";
 import type {
   PriceChange,
   PriceReads,
   PriceWrites,
   RecomputeMode,
-  RecomputeProgress,
   StoredRunCosts,
 } from "./price.ts";
 import { parsePriceRow, priceQueries, toTableRow } from "./price-queries.ts";

@@ -5,7 +5,8 @@ import type { Static } from "typebox";
 import type { RequestScoped } from "../http/request-scope.ts";
 import { route } from "../http/route.ts";
 import { Maybe, OneOf } from "../http/schema-parts.ts";
-import type { PriceReads, PriceWrites, RecomputeProgress } from "./price.ts";
+import type { RecomputeProgress } from "../runs/usage/run-cost.ts";
+import type { PriceReads, PriceWrites } from "./price.ts";
 import { parsePrice, parsePriceKey, toPriceJson } from "./price-json.ts";
 import { maxPriceRows } from "./price-repository.ts";
 

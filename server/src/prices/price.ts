@@ -1,6 +1,6 @@
+import type { RecomputeProgress } from "../runs/usage/run-cost.ts";
 import type { PriceKey, PriceRow } from "./price-table.ts";
 
-/** A page-less list: a tenant's table is small. */
 export interface PriceReads {
   /** Lists the price table of a tenant, by model, provider, tier and time. */
   list(tenantId: string): Promise<readonly PriceRow[]>;
@@ -10,21 +10,6 @@ export interface PriceChange {
   readonly rows: readonly PriceRow[];
   /** Whether the rows replace the whole table. Otherwise each replaces the row with the same key. */
   readonly replacesTable: boolean;
-}
-
-/** How far the costs of the stored runs of a tenant were computed again. */
-export interface RecomputeProgress {
-  /** The number of the last row of the table of runs that was examined, and of the last row that there is. */
-  readonly position: number;
-  readonly last: number;
-  readonly isDone: boolean;
-  /** Model calls with usage whose cost was computed again. */
-  readonly examined: number;
-  readonly changed: number;
-  /** Runs whose payload is damaged on disk; their cost was not changed. */
-  readonly unreadable: number;
-  /** Numbers of runs by the name of a model without a known price. */
-  readonly unknownModels: Readonly<Record<string, number>>;
 }
 
 /**

@@ -1,21 +1,11 @@
 import { serverLimits } from "../../model/options.ts";
 import { createModelCallSql } from "../usage/run-cost.ts";
+import type { RecomputeProgress } from "../usage/run-cost.ts";
 import type { RunPrices } from "../run-writer-dependencies.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import { costColumns, parseRow, unmeasured, wholeColumns } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
-
-/** How far the costs of stored runs were computed again; see `RecomputeProgress` of the prices. */
-interface Progress {
-  readonly position: number;
-  readonly last: number;
-  readonly isDone: boolean;
-  readonly examined: number;
-  readonly changed: number;
-  readonly unreadable: number;
-  readonly unknownModels: Readonly<Record<string, number>>;
-}
 
 /** Number of rows that one query scans, and of runs that it returns: the time is checked after each run. */
 const rowsPerScan = 2_000;
@@ -47,7 +37,7 @@ export class CostRecomputer {
   }
 
   /** Continues after `progress.position`, for as long as a slice of a long write may take. */
-  recomputeSome(tenantId: string, progress: Progress): Progress {
+  recomputeSome(tenantId: string, progress: RecomputeProgress): RecomputeProgress {
     const endMs = performance.now() + serverLimits.writeSliceMs;
     const last = Number(parseRows(this.#statements.findLast.all())[0]?.[0] ?? 0);
     const unknownModels = { ...progress.unknownModels };

@@ -5,7 +5,7 @@ import { FilterFixture } from "../../../tests/support/filter-fixture.ts";
 import { patchOf, revertToFormat } from "../../../tests/support/store-fixture.ts";
 import type { WireObject } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
-import type { RecomputeProgress } from "../../prices/price.ts";
+import type { RecomputeProgress } from "../usage/run-cost.ts";
 import { temporaryFolder } from "../../../tests/support/running-server.ts";
 import { readDefaultTenantId } from "../../storage/sqlite/open-database.ts";
 import { createReaders, createWriters } from "../../store/repositories.ts";

@@ -1,7 +1,7 @@
 import type { RunMeasures } from "./measures.ts";
 
 /** The types of runs that call a model. Only their usage is summed: other runs repeat the usage of their children. */
-export const modelCallTypes: readonly string[] = ["llm", "embedding"];
+const modelCallTypes: readonly string[] = ["llm", "embedding"];
 
 export const isModelCall = (runType: string): boolean => modelCallTypes.includes(runType);
 
@@ -77,4 +77,19 @@ export interface StoredCost {
   readonly prompt_cost: number | null;
   readonly completion_cost: number | null;
   readonly basis: CostBasis | null;
+}
+
+/** How far the costs of the stored runs of a tenant were computed again. */
+export interface RecomputeProgress {
+  /** The number of the last row of the table of runs that was examined, and of the last row that there is. */
+  readonly position: number;
+  readonly last: number;
+  readonly isDone: boolean;
+  /** Model calls with usage whose cost was computed again. */
+  readonly examined: number;
+  readonly changed: number;
+  /** Runs whose payload is damaged on disk; their cost was not changed. */
+  readonly unreadable: number;
+  /** Numbers of runs by the name of a model without a known price. */
+  readonly unknownModels: Readonly<Record<string, number>>;
 }

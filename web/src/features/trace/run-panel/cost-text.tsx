@@ -1,7 +1,7 @@
 import { formatDollars } from "../../../components/text/cost.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { describeCost } from "../run-cost.ts";
-import type { RunCost } from "../run-cost.ts";
+import { describeCost } from "./run-cost.ts";
+import type { RunCost } from "./run-cost.ts";
 
 /**
  * The cost of a run with its parts in a tooltip, or "Unknown" with the reason. `prefix` precedes the word "unknown".

@@ -1,4 +1,4 @@
-import { formatDollars } from "../../components/text/cost.ts";
+import { formatDollars } from "../../../components/text/cost.ts";
 
 /** The cost of a run in US dollars, and how the server determined it. */
 export interface RunCost {
