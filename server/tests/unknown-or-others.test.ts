@@ -44,6 +44,10 @@ const withoutIds: ReadonlySet<string> = new Set([
   "GET /ui/tenants",
   "POST /ui/tenants",
   "GET /ui/retention",
+  "GET /ui/prices",
+  "PUT /ui/prices",
+  "POST /ui/prices/remove",
+  "POST /ui/prices/recompute",
   // Tokens.
   "GET /public/:token/run",
   "GET /public/:token/datasets",
