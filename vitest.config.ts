@@ -23,6 +23,8 @@ const alone = [
 ];
 /** Packages as they are published, the command, and the clients and libraries of others. */
 const consumer = ["tests/{consumer,interop,examples}/**/*.test.ts", "cli/tests/*.test.ts"];
+/** The newest releases of the libraries, which have a package.json of their own. */
+const latest = ["tests/latest/*.test.ts"];
 
 /** Files that run for so long that started last, they would run alone. */
 const slowest = [
@@ -117,6 +119,7 @@ export default defineConfig({
           ...isolated,
           ...chaos,
           ...consumer,
+          ...latest,
         ],
         globalSetup: sharedServer,
       }),
@@ -139,6 +142,7 @@ export default defineConfig({
         include: consumer,
         globalSetup: "tests/consumer/packed-packages.ts",
       }),
+      project("latest", { include: latest, globalSetup: sharedServer }),
       project("types", {
         include: [],
         typecheck: {
