@@ -1,4 +1,5 @@
 import { isMainThread } from "node:worker_threads";
+import { notifyFlush } from "../tracing/runs/flush-listeners.ts";
 
 /** A client that must act when the process ends. */
 export interface EndListener {
@@ -59,6 +60,7 @@ function addSignalListeners(): void {
  * client that still had pending records after one wait is not waited for again.
  */
 function onBeforeExit(): void {
+  notifyFlush({ client: undefined, isFinal: true });
   for (const endListener of endListeners) {
     if (endListener.hasPending() && !listenersWaitedFor.has(endListener)) {
       void waitForListener(endListener);
@@ -74,6 +76,7 @@ async function waitForListener(endListener: EndListener): Promise<void> {
 }
 
 function onExit(): void {
+  notifyFlush({ client: undefined, isFinal: true });
   for (const endListener of endListeners) {
     endListener.onForcedEnd();
   }

@@ -14,6 +14,7 @@ import { recorder } from "../tracing/tape/recorder.ts";
 import type { Recorder, TracingClient } from "../tracing/tape/recorder.ts";
 import { startRun } from "../tracing/runs/context.ts";
 import type { StartOptions } from "../tracing/runs/context.ts";
+import { notifyFlush } from "../tracing/runs/flush-listeners.ts";
 import { noopRun } from "../tracing/runs/run-tree.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
 import { uncountedLosses } from "../tracing/queue/ledger.ts";
@@ -147,7 +148,12 @@ export class Client implements TracingClient {
    * than the time limit. The client stays open.
    */
   flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    return rejectUnknownOptions("flush", rest) ?? this.#recording.flush(timeoutMs);
+    const rejection = rejectUnknownOptions("flush", rest);
+    if (rejection !== undefined) {
+      return rejection;
+    }
+    notifyFlush({ client: this, isFinal: false });
+    return this.#recording.flush(timeoutMs);
   }
 
   /**
@@ -167,7 +173,12 @@ export class Client implements TracingClient {
 
   /** Refuses new records, which are then counted as lost with the reason `closed`, and flushes. */
   drain({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
-    return rejectUnknownOptions("drain", rest) ?? this.#recording.drain(timeoutMs);
+    const rejection = rejectUnknownOptions("drain", rest);
+    if (rejection !== undefined) {
+      return rejection;
+    }
+    notifyFlush({ client: this, isFinal: true });
+    return this.#recording.drain(timeoutMs);
   }
 
   /**
@@ -190,6 +201,7 @@ export class Client implements TracingClient {
   }
 
   async #close(timeoutMs: number | undefined): Promise<FlushResult> {
+    notifyFlush({ client: this, isFinal: true });
     this.#unregister();
     const result = await this.#recording.close(timeoutMs);
     await Promise.all([this.#api.close(), this.#sync.close()]);

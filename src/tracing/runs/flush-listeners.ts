@@ -1,0 +1,50 @@
+import { recorder } from "../tape/recorder.ts";
+import type { TracingClient } from "../tape/recorder.ts";
+
+/** A flush that begins. */
+export interface FlushEvent {
+  /** The client that is flushed; `undefined` if the process ends, and all clients are flushed. */
+  readonly client: TracingClient | undefined;
+  /**
+   * Whether this is the last flush, because the client is drained or closed or the process ends. Runs that are open then
+   * stay open.
+   */
+  readonly isFinal: boolean;
+}
+
+/** Called at the beginning of a flush. What it records is part of that flush. */
+export type FlushListener = (event: FlushEvent) => void;
+
+const listeners = new Set<FlushListener>();
+
+/**
+ * Calls `listener` at the beginning of each flush of any client, and when the process ends. For code that holds runs open
+ * although their work may have ended unnoticed: it ends them in this call. `listener` must be synchronous; if it throws,
+ * the flush continues.
+ *
+ * @returns a function that removes the listener; a second call of it has no effect
+ */
+export function onFlush(listener: FlushListener): () => void {
+  // A new function, so that a listener that is added twice can be removed once.
+  const added: FlushListener = (event) => {
+    listener(event);
+  };
+  listeners.add(added);
+  return () => {
+    listeners.delete(added);
+  };
+}
+
+/** Calls the listeners. Never throws. */
+export function notifyFlush(event: FlushEvent): void {
+  for (const listener of listeners) {
+    try {
+      listener(event);
+    } catch {
+      event.client?.[recorder].warn(
+        "hiddenFailure",
+        "A function that was passed to onFlush threw; the flush continued.",
+      );
+    }
+  }
+}

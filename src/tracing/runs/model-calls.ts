@@ -1,0 +1,30 @@
+import { currentRun } from "./context.ts";
+import type { RunTree } from "./run-tree.ts";
+
+/** The key on `globalThis` of the marked runs, so that several copies of this package share them. */
+const markedRunsKey = Symbol.for("millrace.modelCalls");
+
+/**
+ * Marks a run as the record of a model call. While it is the current run, `millrace/fetch` and wrapped clients such as
+ * those of `millrace/openai` do not record the requests to the provider, because they belong to this call: a call has one
+ * owner. Runs that start below it are not affected. Never throws.
+ */
+export function markModelCall(run: RunTree): void {
+  findMarkedRuns()?.add(run);
+}
+
+/** Whether the current run is the record of a model call, so that requests to its provider must not be recorded again. */
+export function isInModelCall(): boolean {
+  const run = currentRun();
+  return run !== undefined && findMarkedRuns()?.has(run) === true;
+}
+
+/** Returns `undefined` if something else has the key. */
+function findMarkedRuns(): WeakSet<object> | undefined {
+  const existing: unknown = Reflect.get(globalThis, markedRunsKey);
+  if (existing === undefined) {
+    const created = new WeakSet<object>();
+    return Reflect.set(globalThis, markedRunsKey, created) ? created : undefined;
+  }
+  return existing instanceof WeakSet ? existing : undefined;
+}

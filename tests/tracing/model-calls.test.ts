@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { startRun, withRun } from "../../src/tracing/runs/context.ts";
+import { isInModelCall, markModelCall } from "../../src/tracing/runs/model-calls.ts";
+import { CollectingClient } from "./collecting-client.ts";
+
+test("a marked run owns the model call only while it is the current run", () => {
+  const client = new CollectingClient();
+  const call = startRun(client, { runType: "llm" });
+  expect(withRun(call, isInModelCall)).toBe(false);
+  markModelCall(call);
+  expect(isInModelCall()).toBe(false);
+  withRun(call, () => {
+    expect(isInModelCall()).toBe(true);
+    const tool = startRun(client, { runType: "tool" });
+    expect(withRun(tool, isInModelCall)).toBe(false);
+    expect(isInModelCall()).toBe(true);
+  });
+});
