@@ -111,7 +111,7 @@ export { isInModelCall, markModelCall } from "../tracing/runs/model-calls.ts";
 export type { StartOptions } from "../tracing/runs/context.ts";
 export { toRunnableConfig } from "../tracing/runs/langchain-handler.ts";
 export type { RunnableConfig } from "../tracing/runs/langchain-handler.ts";
-export type { ProcessPayload } from "../tracing/runs/call-recording.ts";
+export type { AggregateChunks, ProcessPayload } from "../tracing/runs/call-recording.ts";
 export type {
   RecordedRun,
   Recorder,

@@ -18,6 +18,16 @@ const localUncountedLosses = uncountedLosses;
  */
 export type ProcessPayload = (payload: KeyValues) => KeyValues;
 
+interface Aggregation {
+  aggregate(chunks: readonly unknown[]): unknown;
+}
+
+/**
+ * Converts the chunks of a stream, in their order, into the outputs to record. The type is that of a method, whose
+ * parameters may be narrower: a function may declare the type of its chunks.
+ */
+export type AggregateChunks = Aggregation["aggregate"];
+
 /** Maximum number of chunks recorded for one stream, so that an endless stream can't exhaust memory. */
 const chunkLimit = 10_000;
 /** Maximum size of the chunks recorded for one stream: UTF-16 units of strings plus bytes of binary chunks. */
@@ -31,6 +41,7 @@ const chunkCountKey = "millrace_chunks";
 /** Options for recording the outcome of a call. */
 export interface RecordingOptions {
   readonly processOutputs?: ProcessPayload | undefined;
+  readonly aggregator?: AggregateChunks | undefined;
   readonly recordTokens?: boolean | undefined;
 }
 
@@ -100,11 +111,43 @@ export class CallRecording {
   }
 
   #collectOutputs(result?: unknown): KeyValues | undefined {
-    const outputs = this.#chunks ?? [];
-    if (this.#chunkCount > outputs.length) {
+    const chunks = this.#chunks ?? [];
+    if (this.#chunkCount > chunks.length) {
       this.run.addMetadata({ [chunkCountKey]: this.#chunkCount });
     }
-    return this.#process(result === undefined ? { outputs } : { outputs, returned: result });
+    const outputs = this.#aggregate(chunks) ?? { outputs: chunks };
+    return this.#process(result === undefined ? outputs : { ...outputs, returned: result });
+  }
+
+  /** Returns `undefined` if there is no aggregator, or it failed. */
+  #aggregate(chunks: readonly unknown[]): KeyValues | undefined {
+    const { aggregator } = this.#options;
+    if (aggregator === undefined || !this.run.sampled) {
+      return undefined;
+    }
+    let problem = "returned nothing";
+    try {
+      // A copy: if the aggregator fails, the chunks are recorded, also if it changed its argument.
+      const value: unknown = aggregator([...chunks]);
+      if (!(value instanceof Promise)) {
+        const outputs = toPayload(value, "outputs");
+        if (outputs !== undefined) {
+          return outputs;
+        }
+      } else {
+        problem = "returned a promise";
+        // The failure is counted below. Without a handler, a rejection of the promise would end the process.
+        value.catch(() => {});
+      }
+    } catch {
+      // The error's message is not logged, because it may contain parts of the chunks.
+      problem = "threw";
+    }
+    this.run.client[recorder].warn(
+      "hiddenFailure",
+      `aggregator ${problem}; the chunks of the stream were recorded instead.`,
+    );
+    return undefined;
   }
 
   #process(payload: KeyValues | undefined): KeyValues | undefined {

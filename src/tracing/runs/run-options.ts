@@ -17,6 +17,18 @@ export interface RunOptions {
   readonly inputs?: KeyValues | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly metadata?: KeyValues | undefined;
+  /**
+   * The conversation that this run belongs to. Recorded as `metadata.thread_id`.
+   *
+   * @defaultValue the parent's
+   */
+  readonly threadId?: string | undefined;
+  /**
+   * The person that this run is for. Recorded as `metadata.user_id`.
+   *
+   * @defaultValue the parent's
+   */
+  readonly userId?: string | undefined;
   /** @defaultValue the parent's project, or the client's */
   readonly projectName?: string | undefined;
   /** The serialized component that runs, in LangChain's format. */
@@ -37,6 +49,8 @@ export const runOptionNames: KeyTable<RunOptions> = {
   inputs: 1,
   tags: 1,
   metadata: 1,
+  threadId: 1,
+  userId: 1,
   projectName: 1,
   serialized: 1,
   referenceExampleId: 1,
@@ -76,6 +90,34 @@ export function readId(id: unknown, runRecorder: Recorder): string | undefined {
     return undefined;
   }
   return id.toLowerCase();
+}
+
+/** The metadata key of each option that the runs below inherit. */
+const inheritedOptions = { threadId: "thread_id", userId: "user_id" } as const;
+
+/**
+ * Returns the metadata that a run and those below it have from the options `threadId` and `userId`, or `undefined` without
+ * these options. A value that is not a text with content is reported and ignored.
+ */
+export function readInheritedOptions(
+  { threadId, userId }: RunOptions,
+  runRecorder: Recorder,
+): KeyValues | undefined {
+  if (threadId === undefined && userId === undefined) {
+    return undefined;
+  }
+  const metadata: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries({ threadId, userId })) {
+    if (readName(value) !== undefined) {
+      metadata[inheritedOptions[name as keyof typeof inheritedOptions]] = value;
+    } else if (value !== undefined && value !== null) {
+      runRecorder.warn(
+        "hiddenFailure",
+        `The option ${name} must be a text with content; it was ignored.`,
+      );
+    }
+  }
+  return metadata;
 }
 
 /** Returns the option `endTime` in microseconds, or `undefined` if it is not a valid time. Never throws. */

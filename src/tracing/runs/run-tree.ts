@@ -25,6 +25,7 @@ import {
   runOptionNames,
   readAttachments,
   readEndTime,
+  readInheritedOptions,
   readStartTime,
   readId,
   readName,
@@ -119,6 +120,13 @@ export class RunTree implements RecordedRun {
       this.parentRunId = parent?.id;
       if (parent !== undefined) {
         this.#inherit(parent);
+      }
+      const ownFields = readInheritedOptions(options, runRecorder);
+      if (ownFields !== undefined) {
+        const { tags, metadata } = this.#inherited ?? {};
+        this.#inherited = { tags, metadata: mergeMetadata(metadata, ownFields) };
+        // First, so that metadata that can't be read does not throw; and last, because the options take precedence.
+        this.#metadata = mergeMetadata(mergeMetadata(ownFields, this.#metadata), ownFields);
       }
     } else {
       this.startMicros = remote.startMicros;

@@ -1,7 +1,8 @@
 import type { KeyValues, RunType } from "../../model/run.ts";
 import type { KeyTable } from "../../model/unknown-keys.ts";
+import { AssignedName } from "./assigned-name.ts";
 import { CallRecording, processPayload } from "./call-recording.ts";
-import type { ProcessPayload } from "./call-recording.ts";
+import type { AggregateChunks, ProcessPayload } from "./call-recording.ts";
 import { startWithCheckedOptions, withRun } from "./context.ts";
 import { findDefaultClient } from "./default-client.ts";
 import { toPayload } from "../tape/payload.ts";
@@ -21,12 +22,21 @@ const localUncountedLosses = uncountedLosses;
 
 /** Options of {@link traceable}: how the runs of a traced function are recorded. */
 export interface TraceableOptions {
-  /** @defaultValue the function's name, or the run type if it has none */
+  /**
+   * @defaultValue the function's name; without one, the name of the variable, property or field to which the traced
+   * function is assigned directly, if the program's source can be read; otherwise the run type
+   */
   readonly name?: string | undefined;
   /** @defaultValue `"chain"` */
   readonly runType?: RunType | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly metadata?: KeyValues | undefined;
+  /** The conversation that each call belongs to; the runs below inherit it. Recorded as `metadata.thread_id`. */
+  readonly threadId?: string | undefined;
+  /** The person that each call is for; the runs below inherit it. Recorded as `metadata.user_id`. */
+  readonly userId?: string | undefined;
+  /** The id of the dataset example that the function is evaluated on; a UUID. */
+  readonly referenceExampleId?: string | undefined;
   /** @defaultValue the parent's project, or the client's */
   readonly projectName?: string | undefined;
   /**
@@ -41,8 +51,17 @@ export interface TraceableOptions {
    * If it throws, or does not return an object, a marker is recorded in place of the inputs.
    */
   readonly processInputs?: ProcessPayload | undefined;
-  /** As `processInputs`, for the outputs. For a stream it receives `{ outputs: chunks }`. */
+  /**
+   * As `processInputs`, for the outputs. For a stream it receives what `aggregator` returned, or `{ outputs: chunks }`
+   * without that option.
+   */
   readonly processOutputs?: ProcessPayload | undefined;
+  /**
+   * Converts the chunks of a stream into the outputs to record, for example into one text. It is called once when the
+   * stream ends, also with the chunks so far if the stream fails or is left early, and must be synchronous. If it throws
+   * or returns a promise or `undefined`, this causes a warning, and the chunks are recorded.
+   */
+  readonly aggregator?: AggregateChunks | undefined;
   /** Also records each chunk of a stream as a `new_token` event. @defaultValue `false` */
   readonly recordTokens?: boolean | undefined;
 }
@@ -52,10 +71,14 @@ const traceableOptionNames: KeyTable<TraceableOptions> = {
   runType: 1,
   tags: 1,
   metadata: 1,
+  threadId: 1,
+  userId: 1,
+  referenceExampleId: 1,
   projectName: 1,
   client: 1,
   processInputs: 1,
   processOutputs: 1,
+  aggregator: 1,
   recordTokens: 1,
 };
 
@@ -70,19 +93,20 @@ export type TraceableFunction = (...args: never[]) => unknown;
  *
  * The inputs are recorded as follows: no argument as `{}`, a single plain object unchanged, any other single value as
  * `{ input: value }`, several arguments as `{ args: [...] }`. The outputs: a plain object unchanged, any other value as
- * `{ outputs: value }`, a stream as `{ outputs: [chunk, ...] }`.
+ * `{ outputs: value }`, a stream as `{ outputs: [chunk, ...] }` or what `aggregator` makes of its chunks.
  */
 export function traceable<Fn extends TraceableFunction>(
   fn: Fn,
   options: TraceableOptions = {},
 ): Fn {
   const optionCheck = { isDone: false };
+  const assignedName = watchAssignment(fn, options);
   return new Proxy(fn, {
     apply: (target, self, args: unknown[]): unknown => {
       const call = (): unknown => Reflect.apply(target, self, args);
       let recording: CallRecording | undefined;
       try {
-        recording = beginRecording(fn, { options, args, optionCheck });
+        recording = beginRecording(fn, { options, args, optionCheck, assignedName });
       } catch {
         // The program's stack is exhausted. This error must not reach the program: only what `target` throws may. The
         // same holds for the other places below that increment `localUncountedLosses`.
@@ -120,12 +144,26 @@ export function traceable<Fn extends TraceableFunction>(
   });
 }
 
+/** Returns `undefined` if the function has a name. */
+function watchAssignment(
+  fn: TraceableFunction,
+  options: TraceableOptions,
+): AssignedName | undefined {
+  try {
+    return fn.name === "" && options.name === undefined ? new AssignedName(traceable) : undefined;
+  } catch {
+    // The options can't be read, or the stack is exhausted. The runs are named after their type.
+    return undefined;
+  }
+}
+
 /** One call of a traced function. */
 interface TracedCall {
   /** Whether the options were checked for unknown names. This is done once, when a client is there to log a warning. */
   readonly optionCheck: { isDone: boolean };
   readonly options: TraceableOptions;
   readonly args: readonly unknown[];
+  readonly assignedName: AssignedName | undefined;
 }
 
 /** Starts the run of a call. Returns `undefined` if there is no client to record it. */
@@ -142,8 +180,7 @@ function beginRecording(fn: TraceableFunction, call: TracedCall): CallRecording 
     }
     const run = startWithCheckedOptions(
       client,
-      // An anonymous function has an empty name. The run is then named after its run type.
-      new CallRunOptions(options.name ?? fn.name, call, client),
+      new CallRunOptions(options.name ?? nameOf(fn, call), call, client),
     );
     return new CallRecording(run, options);
   } catch (error) {
@@ -154,22 +191,33 @@ function beginRecording(fn: TraceableFunction, call: TracedCall): CallRecording 
   }
 }
 
+/** Returns an empty text for a function without a name. The run is then named after its run type. */
+const nameOf = (fn: TraceableFunction, { assignedName }: TracedCall): string =>
+  fn.name === "" ? (assignedName?.find() ?? "") : fn.name;
+
 /** Options for the run of a call. This is a class because a getter on a prototype costs nothing for each call. */
 class CallRunOptions implements RunOptions {
   readonly name: string;
   readonly runType: RunType | undefined;
   readonly tags: readonly string[] | undefined;
   readonly metadata: KeyValues | undefined;
+  readonly threadId: string | undefined;
+  readonly userId: string | undefined;
+  readonly referenceExampleId: string | undefined;
   readonly projectName: string | undefined;
   readonly #call: TracedCall;
   readonly #client: TracingClient;
 
   constructor(name: string, call: TracedCall, client: TracingClient) {
-    const { runType, tags, metadata, projectName } = call.options;
+    const { runType, tags, metadata, threadId, userId, referenceExampleId, projectName } =
+      call.options;
     this.name = name;
     this.runType = runType;
     this.tags = tags;
     this.metadata = metadata;
+    this.threadId = threadId;
+    this.userId = userId;
+    this.referenceExampleId = referenceExampleId;
     this.projectName = projectName;
     this.#call = call;
     this.#client = client;

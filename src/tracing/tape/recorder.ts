@@ -37,7 +37,10 @@ export interface RecordedRun {
   readonly detailsChanged: boolean;
 }
 
-/** The fields that all runs below a remote run inherit from it. */
+/**
+ * The fields that all runs below a run inherit from it: those of a remote run, and the metadata of the options `threadId`
+ * and `userId`.
+ */
 export type InheritedFields = Pick<RecordedRun, "tags" | "metadata">;
 
 /** The name under which a warning is counted in `stats().warnings`. */
