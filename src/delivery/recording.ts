@@ -40,7 +40,6 @@ export interface RecordingContext {
 /** The part of a client that records and delivers runs. It creates and connects queue, workers, spool and counters. */
 export class Recording implements Recorder, EndListener {
   readonly projectName: string;
-  readonly recursionLimit: number;
   readonly attachmentBytes: number;
   readonly #options: ResolvedOptions;
   /**
@@ -68,7 +67,6 @@ export class Recording implements Recorder, EndListener {
   constructor(options: ResolvedOptions, { headers, logger }: RecordingContext, env: Environment) {
     this.#options = options;
     this.projectName = options.projectName;
-    this.recursionLimit = options.recursionLimit;
     this.attachmentBytes = computeMaxAttachmentBytes(options);
     this.#isSampledTrace = createSampler(options.samplingRate);
     this.#failures = new DeliveryFailures(this.#traffic, options);

@@ -109,8 +109,6 @@ export { onFlush } from "../tracing/runs/flush-listeners.ts";
 export type { FlushEvent, FlushListener } from "../tracing/runs/flush-listeners.ts";
 export { isInModelCall, markModelCall } from "../tracing/runs/model-calls.ts";
 export type { StartOptions } from "../tracing/runs/context.ts";
-export { toRunnableConfig } from "../tracing/runs/langchain-handler.ts";
-export type { RunnableConfig } from "../tracing/runs/langchain-handler.ts";
 export type { AggregateChunks, ProcessPayload } from "../tracing/runs/call-recording.ts";
 export type {
   RecordedRun,

@@ -57,6 +57,7 @@ test("the package holds types, and as code the files that programs import and th
     "dist/integrations/fastify/index.js",
     "dist/integrations/hono/index.js",
     "dist/integrations/lambda/index.js",
+    "dist/integrations/langchain/index.js",
     "dist/integrations/mcp/index.js",
     "dist/main/index.js",
     "dist/main/spool-tools.js",

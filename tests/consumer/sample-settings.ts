@@ -78,6 +78,10 @@ export const settings: readonly Setting[] = [
   {
     page: "README.md",
     contains: "a page about",
+    before: assertion,
+    after: `
+      const runs = await client.runs.list({ projectNames: ["demo"] }).toArray();
+      assert.deepEqual(runs.map(({ name }) => name).toSorted(), ["answer", "search"]);`,
     prints: "{ delivered: 4, pending: 0, lost: 0, runs: { delivered: 2, pending: 0, lost: 0 } }",
   },
   {
@@ -481,14 +485,43 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/tracing.md",
+    contains: "chat-17",
+    before: `${assertion} ${client}
+      const seed = client.startRun({ name: "seed", threadId: "chat-17" });
+      seed.end();
+      await client.flush();`,
+    after: recorded("turn"),
+    prints: "seed",
+  },
+  {
+    page: "docs/tracing.md",
+    contains: "aggregator",
+    before: `${assertion} ${client}`,
+    after: `
+      await client.flush();
+      const [written] = await client.runs.list({ projectNames: ["default"] }).toArray();
+      assert.deepEqual(written?.outputs, { outputs: "About mills" });
+      ${close}`,
+    prints: "About mills",
+  },
+  {
+    page: "docs/langchain.md",
+    contains: 'await answer("mills")',
+    before: `${assertion} ${client}`,
+    after: `
+      await client.flush();
+      const runs = await client.runs.list({ projectNames: ["default"] }).toArray();
+      const parents = new Map(runs.map(({ id, name }) => [id, name]));
+      const lines = runs.map(({ name, parentRunId = "" }) => \`\${name} < \${parents.get(parentRunId)}\`);
+      assert.deepEqual(lines.toSorted(), ["answer < undefined", "chain < answer", "search < chain"]);
+      ${close}`,
+  },
+  {
+    page: "docs/langchain.md",
     contains: "toRunnableConfig(run)",
     before: `${assertion} ${client}
-      import { RunnableLambda } from "@langchain/core/runnables";
-      import { toRunnableConfig } from "millrace";
-      const run = client.startRun({ name: "outer" });
-      const input = 1;
-      const chain = RunnableLambda.from((value: number) => value + 1).withConfig({ runName: "chain" });`,
-    after: `run.end(); ${recorded("chain")}`,
+      const run = client.startRun({ name: "outer" });`,
+    after: `run.end(); ${recorded("double")}`,
   },
   {
     page: "docs/upload.md",

@@ -18,7 +18,6 @@ describe("defaults", () => {
       projectName: "default",
       exitTimeoutMs: 1_000,
       drainTimeoutMs: 30_000,
-      recursionLimit: 25,
       samplingRate: 1,
     });
   });

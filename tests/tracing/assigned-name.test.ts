@@ -40,7 +40,10 @@ test.each([
   ["a default export", "export default traceable(() => 1);"],
   ["a comparison", "if (a == traceable(() => 1)) {}"],
   ["an alternative", "const answer = test ? first : traceable(() => 1);"],
-  ["a type that is the last word before the call", "class A { answer: Map<A, Answer> = traceable(() => 1) }"],
+  [
+    "a type that is the last word before the call",
+    "class A { answer: Map<A, Answer> = traceable(() => 1) }",
+  ],
   ["a part of an expression", "const answer = 1 + traceable(() => 1);"],
   ["an added value", "answer += traceable(() => 1);"],
   ["another call at this place", "const answer = §other(() => 1);"],
@@ -53,7 +56,6 @@ test("a place outside of the source has no name", () => {
   expect(findAssignedName("const answer = traceable();", { line: 9, column: 4 })).toBeUndefined();
   expect(findAssignedName("", { line: Number.NaN, column: Number.NaN })).toBeUndefined();
 });
-
 
 const client = new CollectingClient();
 const nameOfRun = (): string | undefined => currentRun()?.name;
@@ -80,12 +82,12 @@ test("the source is not needed: without a stack the run is named after its type"
   const answer = traceable(() => nameOfRun(), { client });
   Error.stackTraceLimit = limit;
   expect(answer()).toBe("chain");
-  const prepare = Error.prepareStackTrace;
+  const prepare: unknown = Reflect.get(Error, "prepareStackTrace");
   Error.prepareStackTrace = () => {
     throw new Error("no stack");
   };
   const hidden = traceable(() => nameOfRun(), { client });
   const name = hidden();
-  Error.prepareStackTrace = prepare;
+  Reflect.set(Error, "prepareStackTrace", prepare);
   expect(name).toBe("chain");
 });

@@ -31,7 +31,6 @@ export interface CollectedRecord {
 
 interface CollectingOptions {
   readonly isSampled?: (traceId: string) => boolean;
-  readonly recursionLimit?: number;
 }
 
 /** A client that keeps everything that is recorded, copied at the call. */
@@ -44,10 +43,9 @@ export class CollectingClient implements TracingClient {
   truncated = 0;
   readonly [recorder]: Recorder;
 
-  constructor({ isSampled = () => true, recursionLimit = 25 }: CollectingOptions = {}) {
+  constructor({ isSampled = () => true }: CollectingOptions = {}) {
     this[recorder] = {
       projectName: "default",
-      recursionLimit,
       attachmentBytes: 1_048_576,
       isSampled,
       recordStart: (run) => {

@@ -1,12 +1,9 @@
 import { awaitAllCallbacks } from "@langchain/core/callbacks/promises";
 import { getContextVariable, setContextVariable } from "@langchain/core/context";
-import { RunnableLambda, RunnablePassthrough } from "@langchain/core/runnables";
+import { RunnableLambda } from "@langchain/core/runnables";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { tool } from "@langchain/core/tools";
-import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import { currentRun, startRun, withRun } from "../../src/tracing/runs/context.ts";
-import { LangchainHandler, toRunnableConfig } from "../../src/tracing/runs/langchain-handler.ts";
+import { startRun, withRun } from "../../src/tracing/runs/context.ts";
 import { traceable } from "../../src/tracing/runs/traceable.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
@@ -123,129 +120,5 @@ describe("a Millrace run inside an untraced LangChain runnable", () => {
       parent_run_id: run.id,
       trace_id: run.id,
     });
-  });
-});
-
-describe("toRunnableConfig", () => {
-  test("carries the client's recursion limit, the run's tags and metadata", () => {
-    const collector = new CollectingClient({ recursionLimit: 7 });
-    const run = startRun(collector, { tags: ["a"], metadata: { m: 1 } });
-    expect(toRunnableConfig(run)).toMatchObject({
-      recursionLimit: 7,
-      tags: ["a"],
-      metadata: { m: 1 },
-    });
-    expect(toRunnableConfig(startRun(new CollectingClient())).recursionLimit).toBe(25);
-  });
-
-  test("nests a chain below a run that is not the current one, each run once", async () => {
-    const collector = new CollectingClient();
-    const root = startRun(collector, { name: "root" });
-    const chain = double.pipe(double).withConfig({ runName: "chain" });
-    await expect(chain.invoke(3, toRunnableConfig(root))).resolves.toBe(12);
-    const outer = collector.createdRun("chain");
-    expect(outer).toMatchObject({
-      parent_run_id: root.id,
-      trace_id: root.id,
-      inputs: { input: 3 },
-      run_type: "chain",
-    });
-    expect(collector.created).toHaveLength(3);
-    expect(
-      collector.created.slice(1).every(({ parent_run_id }) => parent_run_id === outer.id),
-    ).toBe(true);
-    expect(collector.updated.find(({ id }) => id === outer.id)).toMatchObject({
-      outputs: { output: 12 },
-    });
-  });
-
-  test("inside the run from which it was created, records no run twice", async () => {
-    const collector = new CollectingClient();
-    const root = startRun(collector, { name: "root" });
-    await withRun(root, async () => await double.invoke(3, toRunnableConfig(root)));
-    await awaitAllCallbacks();
-    expect(collector.createdRun("double").parent_run_id).toBe(root.id);
-    expect(collector.created).toHaveLength(1);
-  });
-
-  test("nests Millrace runs within the chain, and the chain's within Millrace runs", async () => {
-    const collector = new CollectingClient();
-    const root = startRun(collector, { name: "root" });
-    const millraceFunction = traceable(async (n: number) => await double.invoke(n), {
-      name: "ours",
-    });
-    const chain = RunnableLambda.from(async (n: number) => [
-      currentRun()?.name,
-      await millraceFunction(n),
-    ]).withConfig({
-      runName: "chain",
-    });
-    await expect(chain.invoke(1, toRunnableConfig(root))).resolves.toEqual(["chain", 2]);
-    expect(collector.start("ours").parentRunId).toBe(collector.createdRun("chain").id);
-    expect(collector.createdRun("double").parent_run_id).toBe(collector.start("ours").id);
-  });
-
-  test("records models, tools and failures", async () => {
-    const collector = new CollectingClient();
-    const config = toRunnableConfig(startRun(collector));
-    await new FakeListChatModel({ responses: ["hello"] }).invoke("hi", config);
-    await tool(() => "42", { name: "lookup", description: "", schema: { type: "object" } }).invoke(
-      {},
-      config,
-    );
-    const broken = RunnableLambda.from(() => {
-      throw new Error("mine");
-    }).withConfig({ runName: "broken" });
-    await expect(broken.invoke(1, config)).rejects.toThrow("mine");
-    expect(collector.createdRun("FakeListChatModel")).toMatchObject({ run_type: "llm" });
-    expect(collector.createdRun("lookup")).toMatchObject({ run_type: "tool" });
-    const outputs = (name: string) => collector.updated.find((patch) => patch.name === name);
-    expect(JSON.stringify(outputs("FakeListChatModel")?.outputs)).toContain("hello");
-    expect(JSON.stringify(outputs("lookup")?.outputs)).toContain("42");
-    expect(outputs("broken")?.error).toContain("Error: mine");
-  });
-
-  test("records a streamed chain with the inputs known at its end", async () => {
-    const collector = new CollectingClient();
-    const chain = RunnablePassthrough.assign({ two: () => 2 }).withConfig({ runName: "chain" });
-    const chunks: unknown[] = [];
-    for await (const chunk of await chain.stream(
-      { one: 1 },
-      toRunnableConfig(startRun(collector)),
-    )) {
-      chunks.push(chunk);
-    }
-    expect(chunks.length).toBeGreaterThan(0);
-    const run = collector.createdRun("chain");
-    const last = { ...run, ...collector.updated.find(({ id }) => id === run.id) };
-    expect(last.inputs).toEqual({ one: 1 });
-    expect(last.end_time).toEqual(expect.any(String));
-  });
-
-  test("records the tokens of a streaming model as events", async () => {
-    const collector = new CollectingClient();
-    const model = new FakeListChatModel({ responses: ["ab"] });
-    for await (const _ of await model.stream("hi", toRunnableConfig(startRun(collector)))) {
-      expect(collector.created).toHaveLength(1);
-    }
-    const tokens = collector.updated[0]?.events as { name: string; kwargs: { token: string } }[];
-    expect(tokens.map(({ name, kwargs }) => [name, kwargs.token])).toEqual([
-      ["new_token", "a"],
-      ["new_token", "b"],
-    ]);
-  });
-
-  test("keeps no reference to an ended Millrace run, however long the config is used", async () => {
-    const collector = new CollectingClient();
-    const handler = new LangchainHandler(startRun(collector));
-    const config = { callbacks: [handler] };
-    const millraceFunction = traceable(async (n: number) => await double.invoke(n), {
-      name: "ours",
-    });
-    const chain = RunnableLambda.from(async (n: number) => await millraceFunction(n));
-    for (let count = 0; count < 600; count += 1) {
-      await chain.invoke(count, config);
-    }
-    expect(handler.rememberedRunCount).toBeLessThan(300);
   });
 });

@@ -46,14 +46,17 @@ describe("threadId and userId", () => {
     expect(client.start("deep").metadata).toEqual({ thread_id: "t", user_id: "v" });
   });
 
-  test.each([[""], [7], [{}], [null]])("that are %j are not recorded, with a warning unless null", (bad) => {
-    const client = new CollectingClient();
-    startRun(client, { threadId: bad as string, userId: "u" });
-    expect(client.starts()[0]?.metadata).toEqual({ user_id: "u" });
-    expect(client.warnings.map(({ message }) => message)).toEqual(
-      bad === null ? [] : ["The option threadId must be a text with content; it was ignored."],
-    );
-  });
+  test.each([[""], [7], [{}], [null]])(
+    "that are %j are not recorded, with a warning unless null",
+    (bad) => {
+      const client = new CollectingClient();
+      startRun(client, { threadId: bad as string, userId: "u" });
+      expect(client.starts()[0]?.metadata).toEqual({ user_id: "u" });
+      expect(client.warnings.map(({ message }) => message)).toEqual(
+        bad === null ? [] : ["The option threadId must be a text with content; it was ignored."],
+      );
+    },
+  );
 
   test("are kept if the run's metadata can't be read", () => {
     const client = new CollectingClient();

@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { IncomingHttpHeaders } from "node:http";
 import { expectTypeOf, test } from "vitest";
 import { withRun } from "../../src/tracing/runs/context.ts";
-import { toRunnableConfig } from "../../src/tracing/runs/langchain-handler.ts";
+import { toRunnableConfig } from "../../src/integrations/langchain/index.ts";
 import type { RecordedRun, TracingClient } from "../../src/tracing/tape/recorder.ts";
 import { RunTree } from "../../src/tracing/runs/run-tree.ts";
 declare const run: RunTree;

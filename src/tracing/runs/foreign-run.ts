@@ -1,3 +1,5 @@
+import type { KeyValues } from "../../model/run.ts";
+import { inheritedKeys } from "./run-options.ts";
 import { parsePosition } from "./propagation.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
@@ -53,6 +55,7 @@ export function toParentRun(
     {
       name: toOptionalString(store["name"]),
       projectName: toOptionalString(store["project_name"]),
+      metadata: readInheritedMetadata(store["extra"]),
     },
   );
   runsByStore.set(store, run);
@@ -73,6 +76,21 @@ function findOwnAncestor(store: Fields): RunTree | undefined {
     ancestor = ancestor["parent_run"];
   }
   return undefined;
+}
+
+/**
+ * Returns the thread and the user of a run of another library, which the runs below it inherit. Its other metadata is its
+ * own.
+ */
+function readInheritedMetadata(extra: unknown): KeyValues | undefined {
+  const metadata = isObject(extra) ? extra["metadata"] : undefined;
+  if (!isObject(metadata)) {
+    return undefined;
+  }
+  const entries = inheritedKeys
+    .map((key) => [key, metadata[key]] as const)
+    .filter(([, value]) => typeof value === "string");
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 /** An object whose fields are not known. */

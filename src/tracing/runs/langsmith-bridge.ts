@@ -1,7 +1,9 @@
-import { stampLength, stampToIso, uuidLength } from "../../model/dotted-order.ts";
+import { clock } from "../../model/clock.ts";
+import { microsToStamp, stampLength, stampToIso, uuidLength } from "../../model/dotted-order.ts";
 import type { KeyValues, WireRun } from "../../model/run.ts";
+import { formatError } from "../tape/error-text.ts";
 import { runSymbol } from "./foreign-run.ts";
-import { childConfigKey, contextVariablesKey, nestConfig } from "./langchain-config.ts";
+import { childConfigKey, contextVariablesKey, nestConfig } from "./nested-config.ts";
 import { isPlainObject, mergeTags, toTags } from "../tape/payload.ts";
 import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
@@ -143,7 +145,7 @@ export class LangsmithBridge {
   }
 
   async end(
-    ...[outputs, error, endTime = Date.now(), metadata]: readonly [
+    ...[outputs, error, endTime, metadata]: readonly [
       outputs?: unknown,
       error?: unknown,
       endTime?: number | string,
@@ -152,9 +154,9 @@ export class LangsmithBridge {
   ): Promise<void> {
     this.metadata = metadata;
     this.outputs ??= outputs;
-    this.error ??= error;
-    this.end_time ??= endTime;
-    const options = { endTime: new Date(endTime) };
+    this.error ??= typeof error === "string" ? error : this.#formatError(error);
+    this.end_time ??= endTime ?? stampToIso(microsToStamp(clock()));
+    const options = endTime === undefined ? {} : { endTime: new Date(endTime) };
     if (this.#isLibraryRun()) {
       return;
     }
@@ -206,6 +208,12 @@ export class LangsmithBridge {
 
   [Symbol.for("nodejs.util.inspect.custom")](): KeyValues {
     return this.toJSON();
+  }
+
+  #formatError(error: unknown): string | undefined {
+    return error === undefined || error === null
+      ? undefined
+      : formatError(error, () => this.client[recorder].truncated());
   }
 
   #isLibraryRun(): boolean {

@@ -95,6 +95,8 @@ export function readId(id: unknown, runRecorder: Recorder): string | undefined {
 /** The metadata key of each option that the runs below inherit. */
 const inheritedOptions = { threadId: "thread_id", userId: "user_id" } as const;
 
+export const inheritedKeys: readonly string[] = Object.values(inheritedOptions);
+
 /**
  * Returns the metadata that a run and those below it have from the options `threadId` and `userId`, or `undefined` without
  * these options. A value that is not a text with content is reported and ignored.

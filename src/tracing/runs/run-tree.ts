@@ -134,6 +134,14 @@ export class RunTree implements RecordedRun {
       this.#order = OrderBytes.fromText(remote.dottedOrder);
       this.parentRunId = remote.parentRunId;
       this.#inherited = { tags: this.#tags, metadata: this.#metadata };
+      // A run of another library hands down what its nearest ancestor of ours hands down.
+      if (kin !== undefined && kin.#inherited !== undefined) {
+        const { tags, metadata } = kin.#inherited;
+        this.#inherited = {
+          tags: mergeTags(tags, this.#tags),
+          metadata: mergeMetadata(metadata, this.#metadata),
+        };
+      }
     }
   }
 
@@ -391,7 +399,6 @@ export const noopClient: TracingClient = {
   [recorder]: {
     projectName: "default",
     attachmentBytes: 0,
-    recursionLimit: 25,
     isSampled: () => false,
     recordStart: doNothing,
     recordEnd: doNothing,

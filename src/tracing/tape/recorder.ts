@@ -58,8 +58,6 @@ export interface Recorder {
   readonly projectName: string;
   /** Largest total size of the attachments of one record, in bytes. */
   readonly attachmentBytes: number;
-  /** The `recursionLimit` in the LangChain configs that `toRunnableConfig` creates. */
-  readonly recursionLimit: number;
   /** Whether a trace is recorded. The result is the same for all runs of a trace. */
   isSampled(traceId: string): boolean;
   recordStart(run: RecordedRun): void;

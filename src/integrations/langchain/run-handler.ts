@@ -1,33 +1,6 @@
-import { microsToStamp, stampToIso } from "../../model/dotted-order.ts";
-import type { KeyValues } from "../../model/run.ts";
-import { clock } from "../../model/clock.ts";
-import { formatError } from "../tape/error-text.ts";
-import { runOf } from "./foreign-run.ts";
-import { LangsmithBridge } from "./langsmith-bridge.ts";
-import { recorder } from "../tape/recorder.ts";
-import type { TracingClient } from "../tape/recorder.ts";
-import type { RunTree } from "./run-tree.ts";
-import { isObject } from "../tape/override-methods.ts";
-
-/** The second argument of a LangChain runnable's `invoke`, `stream` and `batch`. */
-export interface RunnableConfig {
-  /** The LangChain callback handlers that receive the events of the runnable. */
-  readonly callbacks: object[];
-  readonly recursionLimit: number;
-  readonly tags: string[];
-  readonly metadata: Record<string, unknown>;
-}
-
-/**
- * Creates the config for a LangChain runnable whose runs should become children of `run`. It is needed only if `run` is
- * not the current run: LangChain finds the current run by itself.
- */
-export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
-  callbacks: [new LangchainHandler(run)],
-  recursionLimit: run.client[recorder].recursionLimit,
-  tags: [...(run.tags ?? [])],
-  metadata: { ...run.metadata },
-});
+import type { RunTree } from "../../main/index.ts";
+import { toRun, toRunTree } from "./run-trees.ts";
+import type { LangsmithRunTree } from "./run-trees.ts";
 
 /**
  * Number of remembered runs at which the ended ones are removed. Ended runs accumulate until then, because LangChain
@@ -60,55 +33,54 @@ interface StartDetails {
  * Receives LangChain's callbacks for the runs below a Millrace run. It has the name of LangChain's own tracer, so that
  * LangChain does not add that tracer. It also has the members that LangChain expects of a tracer with this name.
  */
-export class LangchainHandler {
+export class RunHandler {
   readonly name = "langchain_tracer";
   /** Makes LangChain call the handlers immediately instead of from its background queue. */
   readonly awaitHandlers = true;
-  readonly client: TracingClient;
+  readonly client: RunTree["client"];
   readonly projectName: string;
-  readonly #root: LangsmithBridge;
-  readonly #openBridges = new Map<string, LangsmithBridge>();
-  readonly #onTruncation = (): void => this.client[recorder].truncated();
+  readonly #root: LangsmithRunTree;
+  readonly #openTrees = new Map<string, LangsmithRunTree>();
 
   constructor(run: RunTree) {
     this.client = run.client;
     this.projectName = run.projectName;
-    this.#root = new LangsmithBridge(run, {});
+    this.#root = toRunTree(run);
   }
 
   copy(): this {
     return this;
   }
 
-  getRun(id: string): LangsmithBridge | undefined {
-    return id === this.#root.id ? this.#root : this.#openBridges.get(id);
+  getRun(id: string): LangsmithRunTree | undefined {
+    return id === this.#root.id ? this.#root : this.#openTrees.get(id);
   }
 
-  getRunTreeWithTracingConfig(id: string): LangsmithBridge | undefined {
+  getRunTreeWithTracingConfig(id: string): LangsmithRunTree | undefined {
     return this.getRun(id);
   }
 
   /** LangChain calls this when a Millrace run is the current run of a nested call. */
   updateFromRunTree(tree: unknown): void {
-    const run = runOf(tree);
+    const run = toRun(tree);
     if (run === undefined) {
       return;
     }
-    if (this.#openBridges.size >= removalThreshold) {
+    if (this.#openTrees.size >= removalThreshold) {
       this.#removeEnded();
     }
-    this.#openBridges.set(run.id, new LangsmithBridge(run, {}));
+    this.#openTrees.set(run.id, toRunTree(run));
   }
 
   /** @internal Number of remembered runs: open ones, and some that ended recently. */
   get rememberedRunCount(): number {
-    return this.#openBridges.size;
+    return this.#openTrees.size;
   }
 
   #removeEnded(): void {
-    for (const [id, bridge] of this.#openBridges) {
-      if (runOf(bridge)?.endMicros !== undefined) {
-        this.#openBridges.delete(id);
+    for (const [id, openTree] of this.#openTrees) {
+      if (toRun(openTree)?.endedAt !== undefined) {
+        this.#openTrees.delete(id);
       }
     }
   }
@@ -154,7 +126,7 @@ export class LangchainHandler {
   }
 
   handleLLMNewToken(...[token, _index, runId]: readonly [unknown, unknown, string]): void {
-    this.#openBridges.get(runId)?.addEvent({ name: "new_token", kwargs: { token } });
+    this.#openTrees.get(runId)?.addEvent({ name: "new_token", kwargs: { token } });
   }
 
   async handleChainEnd(...[outputs, runId, ...rest]: EndArguments): Promise<void> {
@@ -174,22 +146,19 @@ export class LangchainHandler {
   }
 
   async handleChainError(...[error, runId, ...rest]: EndArguments): Promise<void> {
-    await this.#end(runId, {
-      error: formatError(error, this.#onTruncation),
-      inputs: readInputs(rest[2]),
-    });
+    await this.#end(runId, { error, inputs: readInputs(rest[2]) });
   }
 
   async handleLLMError(...[error, runId]: EndArguments): Promise<void> {
-    await this.#end(runId, { error: formatError(error, this.#onTruncation) });
+    await this.#end(runId, { error });
   }
 
   async handleToolError(...[error, runId]: EndArguments): Promise<void> {
-    await this.#end(runId, { error: formatError(error, this.#onTruncation) });
+    await this.#end(runId, { error });
   }
 
   async handleRetrieverError(...[error, runId]: EndArguments): Promise<void> {
-    await this.#end(runId, { error: formatError(error, this.#onTruncation) });
+    await this.#end(runId, { error });
   }
 
   async #start(
@@ -204,7 +173,7 @@ export class LangchainHandler {
       run_type: runType,
       serialized,
     });
-    this.#openBridges.set(runId, run);
+    this.#openTrees.set(runId, run);
     // The inputs of a streaming run are known only at its end. The whole run is recorded then.
     if (!defersInputs(run)) {
       await run.postRun();
@@ -213,30 +182,31 @@ export class LangchainHandler {
 
   async #end(
     runId: string,
-    { outputs, error, inputs }: { outputs?: unknown; error?: string; inputs?: unknown },
+    { outputs, error, inputs }: { outputs?: unknown; error?: unknown; inputs?: unknown },
   ): Promise<void> {
-    const run = this.#openBridges.get(runId);
+    const run = this.#openTrees.get(runId);
     if (run === undefined) {
       return;
     }
-    this.#openBridges.delete(runId);
+    this.#openTrees.delete(runId);
     run.inputs = inputs ?? run.inputs;
-    run.outputs = outputs;
-    run.error = error;
-    run.end_time = stampToIso(microsToStamp(clock()));
+    await run.end(outputs, error);
     await (defersInputs(run) ? run.postRun() : run.patchRun());
   }
 }
 
-const defersInputs = (run: LangsmithBridge): boolean => run.extra["lc_defers_inputs"] === true;
+const defersInputs = (run: LangsmithRunTree): boolean => run.extra["lc_defers_inputs"] === true;
 
 const readInputs = (details: unknown): unknown => {
   const inputs = isObject(details) ? details["inputs"] : undefined;
   return inputs === undefined ? undefined : toObject(inputs, "input");
 };
 
-const toObject = (value: unknown, key: string): KeyValues =>
+const toObject = (value: unknown, key: string): object =>
   isObject(value) && !Array.isArray(value) ? value : { [key]: value };
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
 
 /** Returns the class name of a serialized runnable. */
 const readClassName = (serialized: unknown): unknown => {

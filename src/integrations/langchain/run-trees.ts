@@ -1,0 +1,50 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { currentRun, RunTree, withRun } from "../../main/index.ts";
+
+/** The key on `globalThis` of the `AsyncLocalStorage` that LangChain, langsmith and Millrace share. It holds run trees. */
+const sharedStorageKey = Symbol.for("ls:tracing_async_local_storage");
+/** The key under which a run tree that represents a Millrace run holds that run. */
+const runKey = Symbol.for("millrace.run");
+
+/** A run in the form in which langsmith represents it: what LangChain expects in the shared storage and of a tracer. */
+export interface LangsmithRunTree {
+  readonly id: string;
+  readonly extra: Readonly<Record<PropertyKey, unknown>>;
+  inputs: unknown;
+  createChild(config: object): LangsmithRunTree;
+  addEvent(event: object): void;
+  end(outputs?: unknown, error?: unknown): Promise<void>;
+  /** Records the start of a run, or all of it if it has ended. Has no effect for a run that Millrace records. */
+  postRun(): Promise<void>;
+  /** Records the end of a run. Has no effect for a run that Millrace records. */
+  patchRun(): Promise<void>;
+}
+
+/**
+ * Returns the run tree that represents `run` in the shared storage.
+ *
+ * @throws TypeError if `run` is not a run
+ */
+export function toRunTree(run: RunTree): LangsmithRunTree {
+  // Creates the shared storage, if it does not exist.
+  currentRun();
+  const storage = Reflect.get(globalThis, sharedStorageKey) as AsyncLocalStorage<unknown>;
+  // Outside of any run, because a run tree keeps what LangChain added to the surrounding one.
+  const tree = storage.run(undefined, () => withRun(run, () => storage.getStore()));
+  if (tree === undefined) {
+    throw new TypeError(
+      "toRunnableConfig needs a run, such as the one that client.startRun returns; it got something else.",
+    );
+  }
+  return tree as LangsmithRunTree;
+}
+
+/** Returns the Millrace run that a run tree represents; `undefined` for a run tree of another library. */
+export function toRun(tree: unknown): RunTree | undefined {
+  if (typeof tree !== "object" || tree === null) {
+    return undefined;
+  }
+  const run: unknown = Reflect.get(tree, runKey);
+  // A run tree that was copied from another one and then changed may represent a different run.
+  return run instanceof RunTree && Reflect.get(tree, "id") === run.id ? run : undefined;
+}
