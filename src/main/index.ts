@@ -105,6 +105,8 @@ export type { ByteSource } from "../api/http/streamed-bodies.ts";
 export type { Tenant } from "../api/tenant.ts";
 export { setDefaultClient } from "../tracing/runs/default-client.ts";
 export { currentRun, withRun } from "../tracing/runs/context.ts";
+export { addRunSource } from "../tracing/runs/run-sources.ts";
+export type { RunSource } from "../tracing/runs/run-sources.ts";
 export { onFlush } from "../tracing/runs/flush-listeners.ts";
 export type { FlushEvent, FlushListener } from "../tracing/runs/flush-listeners.ts";
 export { isInModelCall, markModelCall } from "../tracing/runs/model-calls.ts";

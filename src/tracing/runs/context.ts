@@ -7,6 +7,7 @@ import { recorder } from "../tape/recorder.ts";
 import type { TracingClient } from "../tape/recorder.ts";
 import { runOptionNames } from "./run-options.ts";
 import type { RunOptions } from "./run-options.ts";
+import { findInnermostRun, rememberSurroundingRun } from "./run-sources.ts";
 import { RunTree } from "./run-tree.ts";
 import { uncountedLosses } from "../queue/ledger.ts";
 import { warnOfUnknown } from "./unknown-options.ts";
@@ -33,7 +34,13 @@ const sharedStorageKey = Symbol.for("ls:tracing_async_local_storage");
 
 /** Returns the current run, which may be a run that LangChain started; `undefined` outside of any run. */
 export function currentRun(): RunTree | undefined {
-  return findRun(findSharedStorage().getStore(), undefined);
+  return findCurrentRun(undefined);
+}
+
+/** As {@link currentRun}. A run of another library without a client of ours is represented by one of `client`. */
+function findCurrentRun(client: TracingClient | undefined): RunTree | undefined {
+  const store = findSharedStorage().getStore();
+  return findInnermostRun(findRun(store, client), store);
 }
 
 /**
@@ -108,7 +115,7 @@ function chooseParent(client: TracingClient, options: StartOptions): RunTree | u
   } catch {
     // A getter or a proxy threw. The options are treated as if they had no `parent`.
   }
-  return parent === null ? undefined : findRun(findSharedStorage().getStore(), client);
+  return parent === null ? undefined : findCurrentRun(client);
 }
 
 /**
@@ -132,12 +139,15 @@ function createStore(run: RunTree, outerStore: unknown): unknown {
   if (!(run instanceof RunTree)) {
     return outerStore;
   }
+  let store: LangsmithBridge;
   try {
-    return new LangsmithBridge(run, { outer: outerStore });
+    store = new LangsmithBridge(run, { outer: outerStore });
   } catch {
     // LangChain's entries in the surrounding store can't be read, so the new store does not contain them.
-    return new LangsmithBridge(run, {});
+    store = new LangsmithBridge(run, {});
   }
+  rememberSurroundingRun(store);
+  return store;
 }
 
 /**
