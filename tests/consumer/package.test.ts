@@ -59,6 +59,7 @@ test("the package holds types, and as code the files that programs import and th
     "dist/integrations/lambda/index.js",
     "dist/integrations/langchain/index.js",
     "dist/integrations/mcp/index.js",
+    "dist/integrations/openai-agents/index.js",
     "dist/main/index.js",
     "dist/main/spool-tools.js",
     "dist/main/sync.worker.js",
@@ -132,12 +133,15 @@ test("without the libraries that they are for, the integrations can be imported 
      import * as fastify from "millrace/fastify";
      import * as hono from "millrace/hono";
      import { traceHandler } from "millrace/lambda";
+     import { toRunnableConfig } from "millrace/langchain";
      import { traceClient } from "millrace/mcp";
-     import { traceable } from "millrace";
+     import { MillraceTracingProcessor } from "millrace/openai-agents";
+     import { RunTree, traceable } from "millrace";
      const answer = await traceHandler(traceable(async () => "answer"))({});
-     const absent = ["express", "fastify", "hono", "@modelcontextprotocol/sdk/client/index.js"].map((name) => import(name).catch(({ code }) => code));
+     const absent = ["express", "fastify", "hono", "@modelcontextprotocol/sdk/client/index.js", "@langchain/core/tools", "@openai/agents"].map((name) => import(name).catch(({ code }) => code));
      const kinds = [express, fastify, hono].map(({ traceRequests }) => typeof traceRequests);
      kinds.push(typeof traceClient({ connect: async () => {} }));
+     kinds.push(typeof toRunnableConfig(new RunTree({})), typeof await new MillraceTracingProcessor().onTraceStart({ traceId: "t", name: "n" }));
      console.log(JSON.stringify([answer, ...kinds, ...(await Promise.all(absent))]));`,
   );
   const { stdout } = await run(process.execPath, [program]);
@@ -147,7 +151,9 @@ test("without the libraries that they are for, the integrations can be imported 
     "function",
     "function",
     "object",
-    ...Array<string>(4).fill("ERR_MODULE_NOT_FOUND"),
+    "object",
+    "undefined",
+    ...Array<string>(6).fill("ERR_MODULE_NOT_FOUND"),
   ]);
 });
 

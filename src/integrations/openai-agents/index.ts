@@ -1,0 +1,97 @@
+import { addRunSource, flush, onFlush } from "../../main/index.ts";
+import type { Client, KeyValues, TracingClient } from "../../main/index.ts";
+import { SpanRuns } from "./span-runs.ts";
+import type { AgentsSpan, AgentsTrace } from "./spans.ts";
+
+export type { AgentsSpan, AgentsTrace } from "./spans.ts";
+
+/** Options of {@link MillraceTracingProcessor}. */
+export interface TracingProcessorOptions {
+  /**
+   * The client that records the runs.
+   *
+   * @defaultValue the current run's client, else the default client
+   */
+  readonly client?: TracingClient | undefined;
+  /** Added to the run of each trace. */
+  readonly tags?: readonly string[] | undefined;
+  /** Added to the run of each trace. */
+  readonly metadata?: KeyValues | undefined;
+}
+
+/** The key on `globalThis` of the `AsyncLocalStorage` in which the Agents SDK keeps its current trace and span. */
+const contextKey = Symbol.for("openai.agents.core.asyncLocalStorage");
+
+/**
+ * A tracing processor for `@openai/agents` that records a run for each trace and span: agents, model calls, tools,
+ * handoffs, guardrails, lists of MCP tools and custom spans. A trace becomes a child of the current run. Inside the work of
+ * a span, its run is the current run, and a wrapped client of `millrace/openai` does not record a model call again.
+ *
+ * No method throws or rejects.
+ */
+export class MillraceTracingProcessor {
+  readonly #client: TracingClient | undefined;
+  readonly #runs: SpanRuns;
+  readonly #removers: (() => void)[] = [];
+
+  constructor(options: TracingProcessorOptions = {}) {
+    this.#client = options.client;
+    this.#runs = new SpanRuns(options);
+  }
+
+  async onTraceStart(trace: AgentsTrace): Promise<void> {
+    // Here and not in the constructor: only a processor that the Agents SDK uses knows which run is current.
+    if (this.#removers.length === 0) {
+      this.#removers.push(
+        addRunSource(() => this.#runs.findCurrent(readContext())),
+        onFlush(() => this.#runs.endAbandonedTraces()),
+      );
+    }
+    this.#runs.startTrace(trace, readContext());
+  }
+
+  async onTraceEnd(trace: AgentsTrace): Promise<void> {
+    this.#runs.endTrace(trace);
+  }
+
+  async onSpanStart(span: AgentsSpan): Promise<void> {
+    this.#runs.startSpan(span);
+  }
+
+  async onSpanEnd(span: AgentsSpan): Promise<void> {
+    this.#runs.endSpan(span);
+  }
+
+  /** Sends what was recorded, as `flush` does. */
+  async forceFlush(): Promise<void> {
+    await this.#flush({});
+  }
+
+  /** Called when the process ends or other processors take the place of this one. Sends what was recorded. */
+  async shutdown(timeoutMs?: number): Promise<void> {
+    await this.#flush(timeoutMs === undefined ? {} : { timeoutMs });
+    for (const remove of this.#removers.splice(0)) {
+      remove();
+    }
+  }
+
+  async #flush(limit: { readonly timeoutMs?: number }): Promise<void> {
+    await (isClient(this.#client) ? this.#client.flush(limit) : flush(limit));
+  }
+}
+
+const isClient = (client: unknown): client is Pick<Client, "flush"> =>
+  typeof client === "object" && client !== null && "flush" in client;
+
+/** Returns what the Agents SDK has as its context here: the trace and, within one, the span. */
+function readContext(): unknown {
+  const storage: unknown = Reflect.get(globalThis, contextKey);
+  return isStorage(storage) ? storage.getStore() : undefined;
+}
+
+/** A program may set a storage of its own. */
+const isStorage = (value: unknown): value is { getStore(): unknown } =>
+  typeof value === "object" &&
+  value !== null &&
+  "getStore" in value &&
+  typeof value.getStore === "function";

@@ -1,0 +1,265 @@
+import { markModelCall, RunTree } from "../../main/index.ts";
+import type { KeyValues, TracingClient } from "../../main/index.ts";
+import { describeEnd, describeError, describeStart } from "./span-content.ts";
+import type { SpanEnd } from "./span-content.ts";
+import { findParentSpan, isFields, isOpenSpan } from "./spans.ts";
+import type { AgentsSpan, AgentsTrace } from "./spans.ts";
+
+/** Number of open traces, and of open spans of all traces, at which the oldest one is ended. */
+const maxOpen = 10_000;
+/** Number of ended spans that are remembered, because spans may still start below them. */
+const maxEnded = 1_000;
+
+/** Metadata key of a run that was ended although its span was not. */
+const unfinishedKey = "millrace_unfinished";
+
+interface SpanPosition {
+  readonly traceId: string;
+  readonly parent?: SpanRun | undefined;
+}
+
+/** The run of a trace or a span. */
+class SpanRun {
+  readonly run: RunTree;
+  readonly traceId: string;
+  readonly parent: SpanRun | undefined;
+  /** The input of the first model call below. */
+  #input: unknown;
+  /** The text of the last model call below. */
+  #text: string | undefined;
+
+  constructor(run: RunTree, { traceId, parent }: SpanPosition) {
+    this.run = run;
+    this.traceId = traceId;
+    this.parent = parent;
+  }
+
+  /**
+   * Gives the input and the output of a model call to the agents around it. A tool has its own, and so have the agents
+   * around it.
+   */
+  addModelCall(input: unknown, text: string | undefined): void {
+    if (this.run.runType === "tool") {
+      return;
+    }
+    this.#input ??= input;
+    this.#text = text ?? this.#text;
+    this.parent?.addModelCall(input, text);
+  }
+
+  end({ inputs, outputs, metadata }: SpanEnd, { error, endTime }: RunFailure = {}): void {
+    const { run } = this;
+    const addedInputs = this.#input === undefined ? {} : { input: this.#input };
+    recordInputs(run, inputs ?? addedInputs);
+    if (metadata !== undefined) {
+      run.addMetadata(metadata);
+    }
+    const endOutputs = outputs ?? (this.#text === undefined ? undefined : { output: this.#text });
+    if (error === undefined) {
+      run.end(endOutputs, { endTime });
+    } else {
+      run.fail(error, endOutputs, { endTime });
+    }
+  }
+}
+
+interface RunFailure {
+  readonly error?: string | undefined;
+  readonly endTime?: number | undefined;
+}
+
+/** The run of a trace. */
+class TraceRun extends SpanRun {
+  /** The Agents SDK's context inside the trace, of which it sets `active` to false in the end. */
+  readonly #context: unknown;
+  /** How the last span directly below the trace ended. */
+  #lastEnd: RunFailure = {};
+
+  constructor(run: RunTree, traceId: string, context: unknown) {
+    super(run, { traceId });
+    this.#context = isFields(context) && context["active"] === true ? context : undefined;
+  }
+
+  get isAbandoned(): boolean {
+    return isFields(this.#context) && this.#context["active"] !== true;
+  }
+
+  rememberEnd(error: string | undefined): void {
+    this.#lastEnd = { error, endTime: Date.now() };
+  }
+
+  endTrace(): void {
+    this.end({}, this.isAbandoned ? this.#lastEnd : {});
+  }
+}
+
+/** Records inputs that were not known when the run started: the Agents SDK adds most of them later. */
+function recordInputs(run: RunTree, inputs: KeyValues): void {
+  if (!run.sampled || Object.keys(inputs).length === 0) {
+    return;
+  }
+  void run.client.updateRun(run.id, {
+    trace_id: run.traceId,
+    dotted_order: run.dottedOrder,
+    parent_run_id: run.parentRunId,
+    session_name: run.projectName,
+    inputs,
+  });
+}
+
+/** What the runs of all traces have in common. */
+interface RunSettings {
+  readonly client?: TracingClient | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly metadata?: KeyValues | undefined;
+}
+
+/**
+ * The runs of the open traces and spans of the Agents SDK. A span is open from its start to its end, or to the end of its
+ * trace. A span whose start was not reported yet, because another processor delayed it, is recorded when something asks
+ * for its run, or when it ends.
+ */
+export class SpanRuns {
+  readonly #settings: RunSettings;
+  readonly #traces = new Map<string, TraceRun>();
+  readonly #open = new Map<string, SpanRun>();
+  readonly #ended = new Map<string, SpanRun>();
+
+  constructor(settings: RunSettings) {
+    this.#settings = settings;
+  }
+
+  /** `context` is that of the Agents SDK inside the trace. */
+  startTrace(trace: AgentsTrace, context: unknown): void {
+    this.endAbandonedTraces();
+    const { client, tags, metadata } = this.#settings;
+    const run = new RunTree({
+      client,
+      name: trace.name,
+      tags,
+      metadata: { openai_trace_id: trace.traceId, ...metadata },
+      threadId: trace.groupId ?? undefined,
+    });
+    run.addMetadata(trace.metadata ?? {});
+    this.#traces.set(trace.traceId, new TraceRun(run, trace.traceId, context));
+    evictOldest(this.#traces, { limit: maxOpen, onEvicted: endUnfinished });
+  }
+
+  endTrace({ traceId }: Pick<AgentsTrace, "traceId">): void {
+    for (const [spanId, spanRun] of this.#open) {
+      if (spanRun.traceId === traceId) {
+        this.#open.delete(spanId);
+        endUnfinished(spanRun);
+      }
+    }
+    this.#traces.get(traceId)?.endTrace();
+    this.#traces.delete(traceId);
+  }
+
+  /**
+   * Ends traces whose end is not reported: the Agents SDK reports none if the work inside of the trace throws. It only
+   * marks its context as no longer active.
+   */
+  endAbandonedTraces(): void {
+    for (const [traceId, trace] of this.#traces) {
+      if (trace.isAbandoned) {
+        this.endTrace({ traceId });
+      }
+    }
+  }
+
+  startSpan(span: AgentsSpan): void {
+    // A span that has already ended is recorded by `endSpan`, which follows.
+    if (span.endedAt === null) {
+      this.#findOrStart(span);
+    }
+  }
+
+  endSpan(span: AgentsSpan): void {
+    const spanRun = this.#findOrStart(span);
+    this.#open.delete(span.spanId);
+    this.#ended.set(span.spanId, spanRun);
+    evictOldest(this.#ended, { limit: maxEnded });
+    const end = describeEnd(span);
+    if (end.modelCall !== undefined) {
+      spanRun.parent?.addModelCall(end.modelCall.input, end.modelCall.text);
+    }
+    const error = describeError(span);
+    spanRun.end(end, { error });
+    if (span.parentId === null) {
+      this.#traces.get(span.traceId)?.rememberEnd(error);
+    }
+  }
+
+  /** Returns the run of the innermost open span of a context of the Agents SDK, or else of its trace. */
+  findCurrent(context: unknown): RunTree | undefined {
+    if (!isFields(context) || context["active"] !== true || !isFields(context["trace"])) {
+      return undefined;
+    }
+    const trace = this.#traces.get(String(context["trace"]["traceId"]));
+    const { span } = context;
+    if (trace === undefined || !isFields(span)) {
+      return trace?.run;
+    }
+    return isOpenSpan(span)
+      ? this.#findOrStart(span).run
+      : (this.#open.get(String(span["parentId"])) ?? trace).run;
+  }
+
+  #findOrStart(span: AgentsSpan): SpanRun {
+    const existing = this.#open.get(span.spanId) ?? this.#ended.get(span.spanId);
+    if (existing !== undefined) {
+      return existing;
+    }
+    const { isModelCall, ...options } = describeStart(span);
+    const { traceId } = span;
+    const parent = this.#findParent(span) ?? this.#traces.get(traceId);
+    const startTime = span.endedAt === null ? undefined : toTime(span.startedAt, parent);
+    const run =
+      parent === undefined
+        ? new RunTree({ client: this.#settings.client, ...options, startTime })
+        : parent.run.startChild({ ...options, startTime });
+    if (isModelCall) {
+      markModelCall(run);
+    }
+    const spanRun = new SpanRun(run, { traceId, parent });
+    this.#open.set(span.spanId, spanRun);
+    evictOldest(this.#open, { limit: maxOpen, onEvicted: endUnfinished });
+    return spanRun;
+  }
+
+  #findParent(span: AgentsSpan): SpanRun | undefined {
+    const { parentId } = span;
+    if (parentId === null) {
+      return undefined;
+    }
+    const known = this.#open.get(parentId) ?? this.#ended.get(parentId);
+    const parentSpan = known === undefined ? findParentSpan(span) : undefined;
+    return parentSpan === undefined ? known : this.#findOrStart(parentSpan);
+  }
+}
+
+function endUnfinished(spanRun: SpanRun): void {
+  spanRun.end({ metadata: { [unfinishedKey]: true } });
+}
+
+function evictOldest(
+  runs: Map<string, SpanRun>,
+  { limit, onEvicted }: { readonly limit: number; readonly onEvicted?: (run: SpanRun) => void },
+): void {
+  for (const [id, spanRun] of runs) {
+    if (runs.size <= limit) {
+      return;
+    }
+    runs.delete(id);
+    onEvicted?.(spanRun);
+  }
+}
+
+/** Milliseconds of an ISO time, but not before the parent's start: the times of spans have no microseconds. */
+function toTime(time: string | null, parent: SpanRun | undefined): number | undefined {
+  const milliseconds = Date.parse(time ?? "");
+  return Number.isNaN(milliseconds)
+    ? undefined
+    : Math.max(milliseconds, parent?.run.startedAt ?? milliseconds);
+}

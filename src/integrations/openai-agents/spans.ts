@@ -1,0 +1,53 @@
+/** A trace of `@openai/agents`. */
+export interface AgentsTrace {
+  readonly traceId: string;
+  readonly name: string;
+  /** The conversation that the trace belongs to. */
+  readonly groupId: string | null;
+  readonly metadata?: Record<string, unknown>;
+}
+
+/** A span of `@openai/agents`. Most of its data is set between its start and its end. */
+export interface AgentsSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** The id of the span around it; null if it is directly below the trace. */
+  readonly parentId: string | null;
+  /** The span that was current before this one; set when this one becomes current. */
+  readonly previousSpan?: AgentsSpan | undefined;
+  readonly spanData: { readonly type: string };
+  /** ISO time; null before the start. */
+  readonly startedAt: string | null;
+  /** ISO time; null before the end. */
+  readonly endedAt: string | null;
+  readonly error: { readonly message: string; readonly data?: Record<string, unknown> } | null;
+}
+
+/** An object whose members are not known. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** How many spans around a span are searched for its parent, which is usually the first. */
+const maxPreviousSpans = 64;
+
+/** Returns the parent of a span, if it was current before it. */
+export function findParentSpan(span: AgentsSpan): AgentsSpan | undefined {
+  let previous = span.previousSpan;
+  for (let count = 0; count < maxPreviousSpans && previous !== undefined; count += 1) {
+    if (previous.spanId === span.parentId) {
+      return previous;
+    }
+    previous = previous.previousSpan;
+  }
+  return undefined;
+}
+
+/** Whether an object of the Agents SDK's context is a span that has started and not ended. */
+export const isOpenSpan = (value: unknown): value is AgentsSpan =>
+  isFields(value) &&
+  typeof value["spanId"] === "string" &&
+  isFields(value["spanData"]) &&
+  typeof value["startedAt"] === "string" &&
+  value["endedAt"] === null;
