@@ -43,7 +43,6 @@ export class RecordingOnly implements TracingClient {
     });
     this[recorder] = {
       projectName: "bench",
-      recursionLimit: 25,
       attachmentBytes: 32 * tapeBytes,
       isSampled: () => true,
       recordStart: (run) => batcher.record(encodeStart, run),

@@ -55,3 +55,26 @@ test("refuses a value that is not a function, an unknown run type, and an async 
   const options: TraceableOptions = { processInputs: async (inputs) => inputs };
   expectTypeOf(options).toExtend<TraceableOptions>();
 });
+
+test("an aggregator may declare its chunks; without a declaration they are unknown", () => {
+  const options: TraceableOptions = {
+    aggregator: (chunks: readonly string[]) => chunks.join(""),
+    threadId: "thread",
+    userId: "user",
+    referenceExampleId: "0192d4c0-0000-7000-8000-000000000001",
+  };
+  expectTypeOf(options.aggregator).not.toBeAny();
+  traceable(
+    async function* () {
+      yield 1;
+    },
+    {
+      aggregator: (chunks) => {
+        expectTypeOf(chunks).toEqualTypeOf<readonly unknown[]>();
+        return chunks.length;
+      },
+    },
+  );
+  // @ts-expect-error a name, not an object
+  traceable(() => 1, { threadId: { id: "thread" } });
+});
