@@ -18,15 +18,13 @@ const localUncountedLosses = uncountedLosses;
  */
 export type ProcessPayload = (payload: KeyValues) => KeyValues;
 
-interface Aggregation {
-  aggregate(chunks: readonly unknown[]): unknown;
-}
-
 /**
  * Converts the chunks of a stream, in their order, into the outputs to record. The type is that of a method, whose
  * parameters may be narrower: a function may declare the type of its chunks.
  */
-export type AggregateChunks = Aggregation["aggregate"];
+export type AggregateChunks = {
+  aggregate(chunks: readonly unknown[]): unknown;
+}["aggregate"];
 
 /** Maximum number of chunks recorded for one stream, so that an endless stream can't exhaust memory. */
 const chunkLimit = 10_000;
