@@ -43,7 +43,8 @@ export function findInnermostRun(run: RunTree | undefined, store: unknown): RunT
   if (found === undefined || run === undefined) {
     return found ?? run;
   }
-  const surrounding = surroundingRuns.get(Object(store));
+  const surrounding =
+    typeof store === "object" && store !== null ? surroundingRuns.get(store) : undefined;
   return found !== surrounding && isBelow(found, run) ? found : run;
 }
 
