@@ -51,20 +51,24 @@ function send(response: ServerResponse, { path, answer, body }: Sent): void {
     response.end(JSON.stringify({ error: { message: answer.message, type: "invalid" } }));
     return;
   }
-  const content = path.endsWith("/responses") ? toResponse(answer) : toCompletion(answer);
+  const isResponse = path.endsWith("/responses");
+  const content = isResponse ? toResponse(answer) : toCompletion(answer);
   if (body.stream !== true) {
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(content));
     return;
   }
   response.setHeader("content-type", "text/event-stream");
-  for (const event of [
-    { type: "response.created", response: { ...content, status: "in_progress", output: [] } },
-    { type: "response.completed", response: content },
-  ]) {
-    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  const events = isResponse
+    ? [
+        { type: "response.created", response: { ...content, status: "in_progress", output: [] } },
+        { type: "response.completed", response: content },
+      ]
+    : [...toCompletionChunks(answer)];
+  for (const event of events) {
+    response.write(`data: ${JSON.stringify(event)}\n\n`);
   }
-  response.end();
+  response.end(isResponse ? "" : "data: [DONE]\n\n");
 }
 
 function toResponse(answer: string | readonly ToolCall[]): object {
@@ -104,28 +108,40 @@ function toResponse(answer: string | readonly ToolCall[]): object {
 }
 
 function toCompletion(answer: string | readonly ToolCall[]): object {
-  const message =
-    typeof answer === "string"
-      ? { role: "assistant", content: answer }
-      : {
-          role: "assistant",
-          content: null,
-          tool_calls: answer.map(({ name, arguments: given }, index) => ({
-            id: `call_${index}`,
-            type: "function",
-            function: { name, arguments: JSON.stringify(given) },
-          })),
-        };
   return {
     id: "chatcmpl_1",
     object: "chat.completion",
     model: "gpt-test",
-    choices: [{ index: 0, message, finish_reason: "stop" }],
-    usage: {
-      prompt_tokens: 7,
-      completion_tokens: 2,
-      total_tokens: 9,
-      prompt_tokens_details: { cached_tokens: 5 },
-    },
+    choices: [{ index: 0, message: toMessage(answer), finish_reason: "stop" }],
+    usage: completionUsage,
   };
 }
+
+/** The chunks of a streamed completion: the message in one, and then the usage. */
+function* toCompletionChunks(answer: string | readonly ToolCall[]): Generator<object> {
+  const chunk = { id: "chatcmpl_1", object: "chat.completion.chunk", model: "gpt-test" };
+  yield { ...chunk, choices: [{ index: 0, delta: toMessage(answer), finish_reason: null }] };
+  yield { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+  yield { ...chunk, choices: [], usage: completionUsage };
+}
+
+const toMessage = (answer: string | readonly ToolCall[]): object =>
+  typeof answer === "string"
+    ? { role: "assistant", content: answer }
+    : {
+        role: "assistant",
+        content: null,
+        tool_calls: answer.map(({ name, arguments: given }, index) => ({
+          index,
+          id: `call_${index}`,
+          type: "function",
+          function: { name, arguments: JSON.stringify(given) },
+        })),
+      };
+
+const completionUsage = {
+  prompt_tokens: 7,
+  completion_tokens: 2,
+  total_tokens: 9,
+  prompt_tokens_details: { cached_tokens: 5 },
+};

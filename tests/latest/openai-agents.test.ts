@@ -1,8 +1,6 @@
 import {
   Agent,
   addTraceProcessor,
-  Runner,
-  OpenAIProvider,
   setTraceProcessors,
   setTracingDisabled,
   tool,
@@ -10,81 +8,19 @@ import {
   withTrace,
 } from "@openai/agents";
 import type { TracingProcessor } from "@openai/agents";
-import OpenAI from "openai";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { runServer } from "../../server/tests/support/running-server.ts";
 import { MillraceTracingProcessor } from "../../src/integrations/openai-agents/index.ts";
-import { Client, currentRun, isInModelCall, traceable, withRun } from "../../src/main/index.ts";
+import { Client, currentRun, traceable } from "../../src/main/index.ts";
 import type { Run } from "../../src/main/index.ts";
-import { startFakeOpenAi } from "./fake-openai.ts";
-import type { Answer } from "./fake-openai.ts";
+import { named, tell } from "./agent-story.ts";
 
 beforeAll(() => {
   // The Agents SDK switches its tracing off in tests.
   setTracingDisabled(false);
 });
-
-interface Story {
-  readonly answers: readonly Answer[];
-  readonly api?: "responses" | "chat_completions";
-  /** Below a run named "answer". */
-  readonly work: (runner: Runner, client: Client) => Promise<unknown>;
-}
-
-/** Whether each request to the model was made within the run of a model call. */
-interface Told {
-  readonly runs: readonly Run[];
-  readonly lines: readonly string[];
-  readonly inModelCall: readonly boolean[];
-}
-
-/** Runs agents against a fake API, and returns what the server then has. */
-async function tell({ answers, api = "responses", work }: Story): Promise<Told> {
-  const { url } = await runServer();
-  const client = new Client({ endpoint: url, projectName: "agents" });
-  const processor: TracingProcessor = new MillraceTracingProcessor({ client });
-  setTraceProcessors([processor]);
-  const { baseURL } = await startFakeOpenAi(answers);
-  const inModelCall: boolean[] = [];
-  const openAIClient = new OpenAI({
-    baseURL,
-    apiKey: "none",
-    maxRetries: 0,
-    fetch: (...args: Parameters<typeof fetch>) => {
-      inModelCall.push(isInModelCall());
-      return fetch(...args);
-    },
-  });
-  const modelProvider = new OpenAIProvider({
-    openAIClient,
-    useResponses: api === "responses",
-  });
-  const outer = client.startRun({ name: "answer" });
-  await withRun(outer, () => work(new Runner({ modelProvider, model: "gpt-test" }), client));
-  outer.end();
-  await processor.forceFlush();
-  const runs = await client.runs.list({ projectNames: ["agents"], order: "asc" }).toArray();
-  await client.close();
-  const sorted = runs.toSorted((left, right) =>
-    String(left.dottedOrder) < String(right.dottedOrder) ? -1 : 1,
-  );
-  const names = new Map(sorted.map(({ id, name }) => [id, name]));
-  const lines = sorted.map(({ name, runType, parentRunId }) =>
-    parentRunId === undefined
-      ? name
-      : `${names.get(parentRunId) ?? "missing"} > ${name} (${runType})`,
-  );
-  expect(sorted.filter(({ endTime }) => endTime === undefined)).toEqual([]);
-  return { runs: sorted, lines, inModelCall };
-}
-
-const named = ({ runs }: Told, name: string): Run => {
-  const found = runs.filter((each) => each.name === name);
-  expect(found.map((each) => each.name)).toEqual([name]);
-  return found[0]!;
-};
 
 const lookUp = traceable(async (city: string) => `rain in ${city}`, { name: "look up" });
 const weather = tool({
@@ -168,8 +104,12 @@ describe("an agent of the Agents SDK", () => {
     ).toBe(30);
   });
 
-  test("that is streamed records the same", async () => {
+  test.each([
+    ["responses", "response", 15],
+    ["chat_completions", "generation", 9],
+  ] as const)("that is streamed by %s records the same", async (api, name, totalTokens) => {
     const told = await tell({
+      api,
       answers: [callOfWeather, "It rains."],
       work: async (runner) => {
         const stream = await runner.run(forecaster, "How is the weather in Bern?", {
@@ -181,9 +121,10 @@ describe("an agent of the Agents SDK", () => {
         await stream.completed;
       },
     });
-    expect(told.lines).toEqual(weatherLines);
+    expect(told.lines).toEqual(weatherLines.map((line) => line.replace("response", name)));
     expect(told.inModelCall).toEqual([true, true]);
-    expect(told.runs.at(-1)?.outputs).toMatchObject({ usage_metadata: { total_tokens: 15 } });
+    expect(told.runs.at(-1)).toMatchObject({ totalTokens });
+    expect(named(told, "Forecaster").outputs).toEqual({ output: "It rains." });
   });
 
   test("records chat completions as generations", async () => {
