@@ -13,8 +13,8 @@ const versionsIn = (path) => {
   return JSON.stringify(
     Object.entries(packages)
       .filter(([name]) => name !== "")
-      .map(([name, { version }]) => [name, version])
-      .toSorted(),
+      .map(([name, { version }]) => `${name} ${version}`)
+      .toSorted((left, right) => (left < right ? -1 : 1)),
   );
 };
 
