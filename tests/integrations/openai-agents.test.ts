@@ -157,3 +157,21 @@ test("spans and traces that never end are bounded: the oldest are ended", async 
       .toSorted(),
   ).toEqual([...Array<string>(10).fill("turn"), ...Array<string>(10).fill("workflow")]);
 });
+
+test("shutdown waits as long as flush does, and the processor can be used again", async () => {
+  const flushes: unknown[][] = [];
+  const client = Object.assign(new CollectingClient(), {
+    flush: async (...args: unknown[]) => {
+      flushes.push(args);
+    },
+  });
+  const processor = new MillraceTracingProcessor({ client });
+  await processor.onTraceStart(trace);
+  await processor.onTraceEnd(trace);
+  await processor.shutdown();
+  await processor.forceFlush();
+  expect(flushes).toEqual([[], []]);
+  await processor.onTraceStart(trace);
+  await processor.onTraceEnd(trace);
+  expect(client.ends()).toHaveLength(2);
+});

@@ -64,19 +64,21 @@ export class MillraceTracingProcessor {
 
   /** Sends what was recorded, as `flush` does. */
   async forceFlush(): Promise<void> {
-    await this.#flush({});
+    await (isClient(this.#client) ? this.#client.flush() : flush());
   }
 
-  /** Called when the process ends or other processors take the place of this one. Sends what was recorded. */
-  async shutdown(timeoutMs?: number): Promise<void> {
-    await this.#flush(timeoutMs === undefined ? {} : { timeoutMs });
-    for (const remove of this.#removers.splice(0)) {
-      remove();
+  /**
+   * Called when the process ends or other processors take the place of this one. Sends what was recorded. It waits as long
+   * as `flush`: the five seconds that the Agents SDK allows would delay a process that can't reach its server.
+   */
+  async shutdown(): Promise<void> {
+    try {
+      await this.forceFlush();
+    } finally {
+      for (const remove of this.#removers.splice(0)) {
+        remove();
+      }
     }
-  }
-
-  async #flush(limit: { readonly timeoutMs?: number }): Promise<void> {
-    await (isClient(this.#client) ? this.#client.flush(limit) : flush(limit));
   }
 }
 

@@ -60,6 +60,9 @@ class SpanRun {
     } else {
       run.fail(error, endOutputs, { endTime });
     }
+    // Ended spans are remembered, but not the conversations in them.
+    this.#input = undefined;
+    this.#text = undefined;
   }
 }
 
