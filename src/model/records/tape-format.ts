@@ -85,6 +85,11 @@ export const field = {
    * all other fields.
    */
   attachment: 22,
+  /**
+   * The request or the response of a call of a remote API as raw bytes (`RecordedExchange` of exchange.ts), as an object. Before
+   * a worker writes the record's JSON, it replaces this field by the fields that it means.
+   */
+  exchange: 23,
 } as const;
 
 /** Fields that a record contains at most once have codes below this number. */

@@ -1,0 +1,57 @@
+import { gunzipSync } from "node:zlib";
+import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
+import { exchangeWarningsKey } from "../../model/records/exchange.ts";
+
+/** Finds out what the request or the response of one format means. May throw: the caller then keeps the raw text. */
+export type ExchangeReader = (exchange: RawExchange) => ExchangeFields;
+
+/** The readers by format. A format without a reader keeps its raw text. */
+const readers: Readonly<Record<string, ExchangeReader | undefined>> = {};
+
+/** Largest number of bytes into which a compressed body is expanded. */
+const maxExpandedBytes = 67_108_864;
+
+/**
+ * Finds out what a request or a response means. Never throws: what was not understood is named in the metadata key
+ * `millrace_exchange_warnings`, and the payload is then the raw text.
+ */
+export function readExchange(exchange: RawExchange): ExchangeFields {
+  const reader = Object.hasOwn(readers, exchange.format) ? readers[exchange.format] : undefined;
+  const expanded = expandBody(exchange);
+  if (reader === undefined) {
+    return readRawText(expanded, `The format "${exchange.format}" is not known`);
+  }
+  try {
+    return reader(expanded);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return readRawText(expanded, `The ${exchange.part} could not be read: ${reason}`);
+  }
+}
+
+/** Returns the exchange with its body as text, for a format that has no reader or whose reader failed. */
+export function readRawText(exchange: RawExchange, warning: string): ExchangeFields {
+  const { body, part, value } = exchange;
+  const payload = value === undefined ? { body: decodeText(body) } : { value };
+  return {
+    ...(part === "request" ? { inputs: payload } : { outputs: payload }),
+    metadata: { [exchangeWarningsKey]: [warning] },
+  };
+}
+
+const decodeText = (body: Uint8Array): string =>
+  Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+
+/** Decompresses a body in gzip's format, which a caller's own `fetch` may have left compressed. */
+function expandBody(exchange: RawExchange): RawExchange {
+  const { body, omittedBytes } = exchange;
+  if (body[0] !== 0x1f || body[1] !== 0x8b || omittedBytes > 0) {
+    return exchange;
+  }
+  try {
+    return { ...exchange, body: gunzipSync(body, { maxOutputLength: maxExpandedBytes }) };
+  } catch {
+    // The body is incomplete or something else. The reader reports that it can't be read.
+    return exchange;
+  }
+}

@@ -1,0 +1,78 @@
+import { exchangeWarningsKey } from "../../model/records/exchange.ts";
+import type { ExchangeFields, RecordedExchange } from "../../model/records/exchange.ts";
+import { readExchange } from "./read-exchange.ts";
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** The metadata key that is set on a run if the program stopped reading the response before its end. */
+const cancelledKey = "millrace_cancelled";
+/** How many bytes at the end of a response are searched for the sign that nothing follows. */
+const searchedTailBytes = 64;
+
+/**
+ * Returns the fields of a run that the exchanges of one record mean: a request those of the start, a response those of
+ * the end. Never throws.
+ */
+export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeFields {
+  const fields: Writable<ExchangeFields> = {};
+  let metadata: Record<string, unknown> = {};
+  const warnings: string[] = [];
+  let hidesMetadata = false;
+  for (const exchange of exchanges) {
+    const read = exchange.isWithheld === true ? withhold(exchange) : readExchange(exchange);
+    const { [exchangeWarningsKey]: readWarnings, ...readMetadata } = read.metadata ?? {};
+    warnings.push(...toTexts(exchange.warnings), ...toTexts(readWarnings));
+    metadata = { ...metadata, ...readMetadata };
+    hidesMetadata ||= exchange.hidesMetadata === true;
+    if (exchange.part === "response") {
+      Object.assign(fields, toEnd(exchange, read));
+      if (exchange.ending === "cancelled" && !isComplete(exchange, read)) {
+        metadata[cancelledKey] = true;
+      }
+    } else if (exchange.isRepeated !== true) {
+      Object.assign(fields, toStart(exchange, read));
+    }
+    if (exchange.omittedBytes > 0 && exchange.isRepeated !== true) {
+      warnings.push(
+        `${exchange.omittedBytes} bytes in the middle of the ${exchange.part} were left out`,
+      );
+    }
+  }
+  if (warnings.length > 0) {
+    metadata[exchangeWarningsKey] = [...new Set(warnings)];
+  }
+  return hidesMetadata ? fields : { ...fields, metadata };
+}
+
+function toStart({ format }: RecordedExchange, read: ExchangeFields): ExchangeFields {
+  const { name = format, runType = "llm", inputs = {}, tags, events } = read;
+  return { name, runType, inputs, ...(tags && { tags }), ...(events && { events }) };
+}
+
+function toEnd({ status, ending }: RecordedExchange, read: ExchangeFields): ExchangeFields {
+  const { outputs = {}, tags, events } = read;
+  const isRefused = status !== undefined && status >= 400;
+  const error =
+    read.error ??
+    (isRefused ? `The response has status ${status}` : undefined) ??
+    (ending === "failed" ? "The response could not be read to its end" : undefined);
+  return {
+    outputs,
+    ...(error === undefined ? {} : { error }),
+    ...(tags && { tags }),
+    ...(events && { events }),
+  };
+}
+
+/** What is known of an exchange whose body an option hides. */
+const withhold = ({ part }: RecordedExchange): ExchangeFields =>
+  part === "request" ? { inputs: {} } : { outputs: {} };
+
+const isComplete = ({ body }: RecordedExchange, read: ExchangeFields): boolean =>
+  read.isComplete ??
+  Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    .subarray(-searchedTailBytes)
+    .includes("[DONE]");
+
+const toTexts = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
