@@ -9,10 +9,21 @@ import type { Shipment, TapeResult } from "../tracing/queue/shipment.ts";
 import { PayloadFilters } from "../tracing/tape/payload-filters.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { Ledger } from "../tracing/queue/ledger.ts";
-import { encodeEnd, encodeStart, encodeWire } from "../tracing/tape/record-encoder.ts";
-import type { RecordedRun, Recorder, WarningKind } from "../tracing/tape/recorder.ts";
+import {
+  encodeEnd,
+  encodeExchange,
+  encodeStart,
+  encodeWire,
+} from "../tracing/tape/record-encoder.ts";
+import type {
+  ExchangeRecord,
+  RecordedRun,
+  Recorder,
+  WarningKind,
+} from "../tracing/tape/recorder.ts";
 import { NextTurn } from "../model/next-turn.ts";
 import { sumResults } from "../tracing/queue/flush-counts.ts";
+import { endUnreadExchanges, hasUnreadExchanges } from "../tracing/runs/exchange-run.ts";
 import { createSampler, readTraceId } from "../tracing/runs/sampling.ts";
 import type { Journal, Tape } from "../tracing/tape/tape.ts";
 import { warnOfUnknown } from "../tracing/runs/unknown-options.ts";
@@ -29,7 +40,12 @@ import { isUnreached, waitForTapes, waitWhileReachable } from "./reach.ts";
 import { Replay } from "./replay.ts";
 import { truncationTexts, logFaults, Reporter } from "./reporter.ts";
 import { StatsReports } from "./stats-reports.ts";
-import { selectShippingOptions, createWorkerEnvironment } from "./shipping-options.ts";
+import { createExchangeRules } from "./exchange-rules.ts";
+import {
+  createRedactionPlan,
+  createWorkerEnvironment,
+  selectShippingOptions,
+} from "./shipping-options.ts";
 
 /** Settings of a client that can't be set by an environment variable. */
 export interface RecordingContext {
@@ -41,6 +57,7 @@ export interface RecordingContext {
 export class Recording implements Recorder, EndListener {
   readonly projectName: string;
   readonly attachmentBytes: number;
+  readonly exchangeBytes: number;
   readonly #options: ResolvedOptions;
   /**
    * Whether sending is allowed. It is allowed if the environment variables with the server's address and credentials
@@ -68,6 +85,8 @@ export class Recording implements Recorder, EndListener {
     this.#options = options;
     this.projectName = options.projectName;
     this.attachmentBytes = computeMaxAttachmentBytes(options);
+    // In a small queue large fields are truncated. Otherwise the whole record would be lost.
+    this.exchangeBytes = Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4));
     this.#isSampledTrace = createSampler(options.samplingRate);
     this.#failures = new DeliveryFailures(this.#traffic, options);
     this.#reporter = new Reporter(logger, Date.now, {
@@ -121,12 +140,19 @@ export class Recording implements Recorder, EndListener {
         }
       },
     });
+    const filters = new PayloadFilters(options, (message) => this.warn("hiddenFailure", message));
     this.#batcher = new Batcher({
       ...options,
       ...computeTapeLimits(options),
-      // In a small queue large fields are truncated. Otherwise the whole record would be lost.
-      fieldBytes: Math.min(options.maxFieldBytes, Math.floor(options.maxQueueBytes / 4)),
-      filters: new PayloadFilters(options, (message) => this.warn("hiddenFailure", message)),
+      fieldBytes: this.exchangeBytes,
+      filters,
+      exchanges: createExchangeRules({
+        mustRead:
+          filters.haveFunction ||
+          (this.#storage !== undefined && createRedactionPlan(options) !== undefined),
+        onFailure: () =>
+          this.warn("hiddenFailure", "The code that reads exchanges could not be loaded."),
+      }),
       attachments: {
         attachmentBytes: this.attachmentBytes,
         dangerouslyAllowFilesystem: options.dangerouslyAllowFilesystem,
@@ -173,6 +199,10 @@ export class Recording implements Recorder, EndListener {
     this.#batcher.record(encodeEnd, run);
   }
 
+  recordExchange(record: ExchangeRecord): void {
+    this.#batcher.record(encodeExchange, record);
+  }
+
   /** Records a run in the wire format. A malformed run is counted as lost with the reason `invalid`. */
   recordWire(operation: Operation, id: unknown, run: unknown): void {
     if (this.#options.enabled && this.#isSampledTrace(readTraceId(id, run))) {
@@ -207,6 +237,7 @@ export class Recording implements Recorder, EndListener {
     tapeSelection: "all" | "recorded" = "all",
   ): Promise<FlushResult> {
     const { drainTimeoutMs, sources } = this.#options;
+    endUnreadExchanges(this);
     const endFlush = this.#workerPool.expectEnd();
     try {
       if (timeoutMs !== undefined || sources.has("drainTimeoutMs")) {
@@ -230,6 +261,7 @@ export class Recording implements Recorder, EndListener {
   }
 
   drain(timeoutMs?: number): Promise<FlushResult> {
+    endUnreadExchanges(this);
     this.#batcher.refuseRecords();
     return this.flush(timeoutMs);
   }
@@ -255,7 +287,7 @@ export class Recording implements Recorder, EndListener {
   }
 
   hasPending(): boolean {
-    return this.#batcher.pending > 0;
+    return this.#batcher.pending > 0 || hasUnreadExchanges(this);
   }
 
   async onNaturalEnd(): Promise<void> {
@@ -278,6 +310,7 @@ export class Recording implements Recorder, EndListener {
    * the time limit is reached. The workers continue while this thread is blocked in the event `exit` of the process.
    */
   onForcedEnd(): void {
+    endUnreadExchanges(this);
     if (this.#batcher.pending === 0) {
       this.#settleAll([]);
       return;

@@ -15,6 +15,8 @@ import type { Recorder, TracingClient } from "../tracing/tape/recorder.ts";
 import { startRun } from "../tracing/runs/context.ts";
 import type { StartOptions } from "../tracing/runs/context.ts";
 import { notifyFlush } from "../tracing/runs/flush-listeners.ts";
+import { recordExchange } from "../tracing/runs/exchange-run.ts";
+import type { ExchangeOptions, ExchangeRun } from "../tracing/runs/exchange-run.ts";
 import { noopRun } from "../tracing/runs/run-tree.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
 import { uncountedLosses } from "../tracing/queue/ledger.ts";
@@ -116,6 +118,14 @@ export class Client implements TracingClient {
       localUncountedLosses.records += 1;
       return localNoopRun;
     }
+  }
+
+  /**
+   * Records a call of a remote API as a run: the bytes of its request now, those of its response with the returned object.
+   * A worker finds out what they mean (docs/exchanges.md). Never throws.
+   */
+  recordExchange(options: ExchangeOptions): ExchangeRun {
+    return recordExchange(this, options);
   }
 
   /**

@@ -112,6 +112,17 @@ export type { FlushEvent, FlushListener } from "../tracing/runs/flush-listeners.
 export { isInModelCall, markModelCall } from "../tracing/runs/model-calls.ts";
 export type { StartOptions } from "../tracing/runs/context.ts";
 export type { AggregateChunks, ProcessPayload } from "../tracing/runs/call-recording.ts";
+export { recordExchange } from "../tracing/runs/new-exchange.ts";
+export type { NewExchangeOptions } from "../tracing/runs/new-exchange.ts";
+export type {
+  ExchangeBytes,
+  ExchangeEnd,
+  ExchangeOptions,
+  ExchangeResponse,
+  ExchangeRun,
+} from "../tracing/runs/exchange-run.ts";
+export { exchangeFormats } from "../model/records/exchange.ts";
+export type { ExchangeEnding, ExchangeFormat } from "../model/records/exchange.ts";
 export type {
   RecordedRun,
   Recorder,

@@ -14,6 +14,7 @@ import { lossReasonOf, CapacityExceeded } from "../tape/capacity-exceeded.ts";
 import { TapeWriter } from "../tape/tape-writer.ts";
 import type { OverflowPolicy } from "../../model/options/keeping-options.ts";
 import type { AttachmentRules } from "../tape/attachment-writer.ts";
+import type { ExchangeRules } from "../tape/exchange-record.ts";
 import type { PayloadFilters } from "../tape/payload-filters.ts";
 import { uncountedLosses } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
@@ -490,6 +491,7 @@ export interface BatcherOptions {
   readonly maxTapesInFlight: number;
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
+  readonly exchanges?: ExchangeRules;
   readonly ledger: Ledger;
   /** Decides which records are evicted or refused when the queue is full. */
   readonly overflow: OverflowPolicy;

@@ -27,6 +27,24 @@ export class PayloadFilters {
     this.#onFailure = onFailure;
   }
 
+  /** Whether any of the options is a function, which must see what it filters. */
+  get haveFunction(): boolean {
+    const { hideInputs, hideOutputs, hideMetadata } = this.#options;
+    return [hideInputs, hideOutputs, hideMetadata].some((hide) => typeof hide === "function");
+  }
+
+  get hideAllInputs(): boolean {
+    return this.#options.hideInputs === true;
+  }
+
+  get hideAllOutputs(): boolean {
+    return this.#options.hideOutputs === true;
+  }
+
+  get hideAllMetadata(): boolean {
+    return this.#options.hideMetadata === true;
+  }
+
   filterInputs(value: unknown): unknown {
     return this.#apply("inputs", this.#options.hideInputs, value);
   }

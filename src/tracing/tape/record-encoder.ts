@@ -5,10 +5,12 @@ import { field, tag } from "../../model/records/tape-format.ts";
 import type { Operation } from "../../model/run.ts";
 import { checkAttachments, writeAttachments } from "./attachment-writer.ts";
 import type { AttachmentRules } from "./attachment-writer.ts";
+import { filterExchange, rawExchanges, writeExchanges } from "./exchange-record.ts";
+import type { ExchangeRules } from "./exchange-record.ts";
 import type { PayloadFilters } from "./payload-filters.ts";
 import { KeyCache } from "./string-cache.ts";
 import type { CachedString } from "./string-cache.ts";
-import type { RecordedRun } from "./recorder.ts";
+import type { ExchangeRecord, RecordedRun } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
 import { ValueWriter } from "./value-writer.ts";
 
@@ -25,6 +27,8 @@ export interface WireRecord {
 export interface EncoderOptions {
   readonly filters: PayloadFilters;
   readonly attachments: AttachmentRules;
+  /** @defaultValue workers read all exchanges */
+  readonly exchanges?: ExchangeRules;
 }
 
 /** Encodes runs as records on a tape, which is a buffer. Each payload is traversed once, during the call. */
@@ -36,9 +40,11 @@ export class RecordEncoder {
   readonly #lastNames: (CachedString | undefined)[] = [];
   readonly #filters: PayloadFilters;
   readonly #attachmentRules: AttachmentRules;
+  readonly #exchangeRules: ExchangeRules;
 
-  constructor(out: TapeWriter, { filters, attachments }: EncoderOptions) {
+  constructor(out: TapeWriter, { filters, attachments, exchanges = rawExchanges }: EncoderOptions) {
     this.writer = out;
+    this.#exchangeRules = exchanges;
     this.#attachmentRules = attachments;
     this.#valueWriter = new ValueWriter(out);
     this.#filters = filters;
@@ -73,6 +79,30 @@ export class RecordEncoder {
       this.#writeDetails(run);
     }
     this.#writeAttachments(run.attachments);
+  }
+
+  /** Encodes the start or the end of a run that consists of a call of a remote API. */
+  encodeExchange(record: ExchangeRecord): void {
+    const { operation, run, endMicros } = record;
+    // A function of the caller may run here, so this comes before anything is written.
+    const parts = filterExchange(record, this.#filters, this.#exchangeRules);
+    this.writer.beginRecord(operation);
+    this.#writeIdentity(run);
+    this.#writeOptional(field.name, parts.name);
+    this.#writeOptional(field.runType, parts.runType);
+    if (endMicros !== undefined) {
+      this.writer.writeDoubleField(field.endMicros, endMicros);
+    }
+    this.#writeOptional(field.inputs, parts.inputs);
+    this.#writeOptional(field.outputs, parts.outputs);
+    this.#writeOptional(field.error, parts.error);
+    this.#writeOptional(field.events, parts.events);
+    this.#writeOptional(field.tags, parts.tags);
+    this.#writeValue(field.metadata, parts.metadata ?? {});
+    if (operation === "post") {
+      this.#writeOptional(field.referenceExampleId, run.referenceExampleId);
+    }
+    writeExchanges(this.writer, this.#valueWriter, parts.exchanges);
   }
 
   /**
@@ -193,6 +223,8 @@ export type EncodeFunction<Source> = (encoder: RecordEncoder, source: Source) =>
 
 export const encodeStart: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeStart(run);
 export const encodeEnd: EncodeFunction<RecordedRun> = (encoder, run) => encoder.encodeEnd(run);
+export const encodeExchange: EncodeFunction<ExchangeRecord> = (encoder, record) =>
+  encoder.encodeExchange(record);
 export const encodeWire: EncodeFunction<WireRecord> = (encoder, record) =>
   encoder.encodeWire(record);
 

@@ -1,5 +1,6 @@
 import type { OrderBytes } from "./order-bytes.ts";
-import type { KeyValues, RunEvent, WirePatch, WirePost } from "../../model/run.ts";
+import type { RecordedExchange } from "../../model/records/exchange.ts";
+import type { KeyValues, Operation, RunEvent, WirePatch, WirePost } from "../../model/run.ts";
 
 /**
  * The data of a run that is recorded. A `RunTree` implements this interface. The data is read during the call that
@@ -43,6 +44,27 @@ export interface RecordedRun {
  */
 export type InheritedFields = Pick<RecordedRun, "tags" | "metadata">;
 
+/** A body as text, or as bytes in several parts. */
+export type ExchangeBody = string | readonly Uint8Array[];
+
+/** An exchange before it is written. Its body is not larger than the limit of a field. */
+export type ExchangeContent = Omit<RecordedExchange, "body"> & { readonly body: ExchangeBody };
+
+/** The start or the end of a run that consists of a call of a remote API. */
+export interface ExchangeRecord {
+  readonly operation: Operation;
+  readonly run: RecordedRun;
+  /** The name that the caller gave; absent if the exchange determines it. */
+  readonly name?: string | undefined;
+  /** The run type that the caller gave; absent if the exchange determines it. */
+  readonly runType?: string | undefined;
+  readonly endMicros?: number;
+  /** `null` clears the error of an earlier attempt. */
+  readonly error?: string | null | undefined;
+  readonly events?: readonly RunEvent[];
+  readonly exchanges: readonly ExchangeContent[];
+}
+
 /** The name under which a warning is counted in `stats().warnings`. */
 export type WarningKind =
   | "malformedHeaders"
@@ -62,6 +84,10 @@ export interface Recorder {
   isSampled(traceId: string): boolean;
   recordStart(run: RecordedRun): void;
   recordEnd(run: RecordedRun): void;
+  /** Largest number of bytes that are recorded of the body of one request or response. */
+  readonly exchangeBytes?: number;
+  /** Records the start or the end of a run that consists of a call of a remote API. */
+  recordExchange?(record: ExchangeRecord): void;
   /** Counts a field that was truncated before it was recorded. */
   truncated(): void;
   /** Counts a warning, and logs it at most once a minute. */

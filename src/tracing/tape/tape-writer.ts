@@ -177,6 +177,28 @@ export class TapeWriter extends TapeCursor {
     this.offset += 4 + data.length;
   }
 
+  /** Writes a body of `size` bytes as binary data without a type name. The caller has limited its size. */
+  writeBody(body: string | readonly Uint8Array[], size: number): void {
+    this.writeTag(tag.bytes);
+    this.writeText("");
+    this.ensureCapacity(4 + size);
+    this.view.setUint32(this.offset, size, true);
+    this.offset += 4;
+    if (typeof body === "string") {
+      this.offset += writeUtf8(this.bytes, body, this.offset);
+      return;
+    }
+    for (const part of body) {
+      this.bytes.set(part, this.offset);
+      this.offset += part.length;
+    }
+  }
+
+  /** From here on, the current field may have at most as many bytes as a usual field. */
+  limitField(): void {
+    this.setFieldEnd(this.position() + this.fieldBytes);
+  }
+
   #writeWideText(text: string): void {
     const size = textHeadBytes + 2 * text.length;
     if (this.isBeyondField(size)) {

@@ -15,14 +15,14 @@ const searchedTailBytes = 64;
  */
 export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeFields {
   const fields: Writable<ExchangeFields> = {};
-  let metadata: Record<string, unknown> = {};
+  const metadata: Record<string, unknown> = {};
   const warnings: string[] = [];
   let hidesMetadata = false;
   for (const exchange of exchanges) {
     const read = exchange.isWithheld === true ? withhold(exchange) : readExchange(exchange);
     const { [exchangeWarningsKey]: readWarnings, ...readMetadata } = read.metadata ?? {};
     warnings.push(...toTexts(exchange.warnings), ...toTexts(readWarnings));
-    metadata = { ...metadata, ...readMetadata };
+    Object.assign(metadata, readMetadata);
     hidesMetadata ||= exchange.hidesMetadata === true;
     if (exchange.part === "response") {
       Object.assign(fields, toEnd(exchange, read));
@@ -41,7 +41,10 @@ export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeF
   if (warnings.length > 0) {
     metadata[exchangeWarningsKey] = [...new Set(warnings)];
   }
-  return hidesMetadata ? fields : { ...fields, metadata };
+  if (!hidesMetadata) {
+    fields.metadata = metadata;
+  }
+  return fields;
 }
 
 function toStart({ format }: RecordedExchange, read: ExchangeFields): ExchangeFields {

@@ -13,6 +13,7 @@ import type {
   RefusedRun,
 } from "../../model/records/shipping.ts";
 import { addAttachments } from "../json/attachments.ts";
+import { expandTape } from "../exchange/expand-tape.ts";
 import { HttpSink } from "../sinks/http-sink.ts";
 import { ContentDeduplication } from "../json/content-deduplication.ts";
 import { joinRecords, countTruncated } from "../json/operations.ts";
@@ -110,8 +111,12 @@ export class Shipper {
   }: ShipTask): Promise<ShipReport> {
     this.#requestInfoIfDue();
     const sink = this.#createSink(tapeId);
-    const redacted = this.#redactor?.redact(new Uint8Array(memory, from, usedBytes - from));
-    const reader = new TapeReader(memory, usedBytes, from);
+    const redactedBefore = this.#redactor?.redact(new Uint8Array(memory, from, usedBytes - from));
+    const { reader, redacted } = expandTape(
+      new TapeReader(memory, usedBytes, from),
+      this.#redactor,
+      redactedBefore,
+    );
     const { attachBytesFrom } = this.#options;
     const json = new RunJson(reader, this.#runtimeJson, { attachBytesFrom, wasm: this.#wasm });
     const { batchLimit, batchBytes } = this.#serverState.serverInfo;

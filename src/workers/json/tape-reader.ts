@@ -43,13 +43,15 @@ export class TapeReader {
   readonly #attachments = new Map<number, number[]>();
   /** Bytes of the attachment fields, by record. */
   readonly #attachmentBytes = new Map<number, number>();
+  /** Offsets of the exchanges, by record. */
+  readonly #exchanges = new Map<number, number[]>();
 
   /**
    * Reads `memory` from byte `from` to byte `used`.
    *
    * @throws RangeError if there are no valid records.
    */
-  constructor(memory: SharedArrayBuffer, used: number, from = 0) {
+  constructor(memory: ArrayBufferLike, used: number, from = 0) {
     this.bytes = Buffer.from(memory, 0, used);
     this.view = new DataView(memory, 0, used);
     for (let offset = from; offset < used;) {
@@ -117,6 +119,16 @@ export class TapeReader {
     return this.#attachments.size > 0;
   }
 
+  /** Offsets of the record's exchanges. */
+  listExchanges(record: number): readonly number[] {
+    return this.#exchanges.get(record) ?? [];
+  }
+
+  /** Whether any record has exchanges, which must be replaced by the fields that they mean. */
+  get hasExchanges(): boolean {
+    return this.#exchanges.size > 0;
+  }
+
   /** Returns the number of bytes of all fields of the record, including the heads of fields, without attachments. */
   measureRecord(record: number): number {
     const fieldsBytes =
@@ -141,6 +153,11 @@ export class TapeReader {
 
   /** Returns the offset of the record on the tape. */
   findHead(record: number): number {
+    return this.#findHead(record);
+  }
+
+  /** Returns the offset of the record on the tape that the main thread reads, which may be another one. */
+  findOriginalHead(record: number): number {
     return this.#findHead(record);
   }
 
@@ -215,6 +232,8 @@ export class TapeReader {
         id = hasDottedOrder ? id : start;
       } else if (code === field.other) {
         appendOffset(this.#unknownFields, record, start);
+      } else if (code === field.exchange) {
+        appendOffset(this.#exchanges, record, start);
       } else if (code === field.attachment) {
         appendOffset(this.#attachments, record, start);
         const before = this.#attachmentBytes.get(record) ?? 0;

@@ -239,5 +239,5 @@ function createSuspectCheck(
   const suspectHeads = new Set(suspectRecords);
   return suspectHeads.size === 0
     ? () => false
-    : ({ records }) => records.some((record) => suspectHeads.has(reader.findHead(record)));
+    : ({ records }) => records.some((record) => suspectHeads.has(reader.findOriginalHead(record)));
 }

@@ -1,0 +1,447 @@
+import { clock } from "../../model/clock.ts";
+import { microsToStamp, stampToIso } from "../../model/dotted-order.ts";
+import type { ExchangeEnding, ExchangeFormat } from "../../model/records/exchange.ts";
+import type { RunEvent } from "../../model/run.ts";
+import type { KeyTable } from "../../model/unknown-keys.ts";
+import { uncountedLosses } from "../queue/ledger.ts";
+import { BodyCollector } from "../tape/body-collector.ts";
+import { formatError } from "../tape/error-text.ts";
+import { recorder } from "../tape/recorder.ts";
+import type { ExchangeBody, ExchangeContent, Recorder, TracingClient } from "../tape/recorder.ts";
+import { startWithCheckedOptions } from "./context.ts";
+import type { StartOptions } from "./context.ts";
+import { readName } from "./run-options.ts";
+import { noopClient } from "./run-tree.ts";
+import type { RunTree } from "./run-tree.ts";
+import { warnOfUnknown } from "./unknown-options.ts";
+
+/**
+ * Counts losses that no client has counted yet, for example because the call stack was exhausted. This is a local
+ * reference to the imported object: a bundler may turn an import into a getter, which can't be called on an exhausted
+ * stack.
+ */
+const localUncountedLosses = uncountedLosses;
+
+/** A body, as the program has it. Bytes are copied during the call. */
+export type ExchangeBytes = string | ArrayBufferView | ArrayBuffer;
+
+/** Options of `client.recordExchange`: those of a run, and what is known of the request. */
+export interface ExchangeOptions extends Omit<
+  StartOptions,
+  "inputs" | "attachments" | "serialized"
+> {
+  /** The API that is called, which decides how workers read the bytes. */
+  readonly format: ExchangeFormat;
+  /** The request's body. Pass it later to {@link ExchangeRun.addRequest} if it is not known yet. */
+  readonly request?: ExchangeBytes | undefined;
+  /** Content type of the request's body. */
+  readonly requestType?: string | undefined;
+  /** Host and path of the request. Pass neither query nor credentials: they are recorded as they are. */
+  readonly url?: string | undefined;
+  /** A plain value in place of the request's body, for formats that have one. */
+  readonly value?: unknown;
+}
+
+/** What is known of a response when its headers arrived. */
+export interface ExchangeResponse {
+  readonly status: number;
+  readonly contentType?: string | undefined;
+  /** The id by which the API's operator finds the request. */
+  readonly requestId?: string | undefined;
+}
+
+/** How an exchange ended. */
+export interface ExchangeEnd {
+  /** @defaultValue `failed` with an error, else `complete` */
+  readonly ending?: ExchangeEnding | undefined;
+  /** What was thrown, if the request failed or the response could not be read. */
+  readonly error?: unknown;
+  /** A plain value in place of the response's body, for formats that have one. */
+  readonly value?: unknown;
+}
+
+const optionNames: KeyTable<ExchangeOptions> = {
+  id: 1,
+  name: 1,
+  runType: 1,
+  tags: 1,
+  metadata: 1,
+  projectName: 1,
+  referenceExampleId: 1,
+  startTime: 1,
+  parent: 1,
+  format: 1,
+  request: 1,
+  requestType: 1,
+  url: 1,
+  value: 1,
+};
+
+/** One attempt to send the request. */
+interface Attempt {
+  readonly startMicros: number;
+  response?: ExchangeResponse;
+  firstChunkMicros?: number;
+}
+
+/**
+ * A request larger than this many bytes is not recorded again at the end of its run. The metadata of the end then lacks
+ * the request's settings.
+ */
+const maxRepeatedBytes = 262_144;
+/** How many attempts of one run have an event. */
+const maxAttemptEvents = 100;
+/** Body limit of a client that has none of its own. */
+const defaultBodyBytes = 1_048_576;
+const micros = 1_000;
+
+/** Content types of responses whose parts arrive one after the other. */
+const streamTypes = /event-stream|ndjson|jsonl|json-seq/i;
+
+/**
+ * A run that consists of one call of a remote API, recorded as bytes. A worker finds out what they mean: the run's inputs,
+ * outputs, error, model and token usage. On this thread each body is only copied.
+ *
+ * States: open, then ended by the first call of {@link ExchangeRun.end}. {@link ExchangeRun.beginAttempt} opens it again:
+ * the last attempt decides the outputs, the error and the end time. No method throws.
+ */
+export class ExchangeRun {
+  /** The run. Use it as a parent or to propagate the trace; its outcome is recorded by the methods of this object. */
+  readonly run: RunTree;
+  readonly #recorder: Recorder;
+  readonly #format: string;
+  readonly #name: string | undefined;
+  readonly #runType: string | undefined;
+  readonly #url: string | undefined;
+  readonly #isRecorded: boolean;
+  readonly #bodyBytes: number;
+  readonly #warnings = new Set<string>();
+  readonly #events: RunEvent[] = [];
+  #attemptCount = 1;
+  #attempt: Attempt;
+  /** The request, for the record of the end; absent if it is too large to be recorded twice. */
+  #request: ExchangeContent | undefined;
+  #response: BodyCollector;
+  #isEnded = false;
+  /** Whether the run was only ended because nothing had read its response. */
+  #isEndedUnread = false;
+  /** Whether an earlier record of the end has an error that the next one must clear. */
+  #hasEndRecord = false;
+
+  /** For internal use. Programs call `client.recordExchange`. */
+  constructor(client: TracingClient, options: ExchangeOptions) {
+    const runRecorder = client[recorder];
+    warnOfUnknown(options, optionNames, runRecorder);
+    const { format, request, requestType, url, value, ...runOptions } = options;
+    this.#recorder = runRecorder;
+    this.#format = format;
+    this.#name = readName(runOptions.name);
+    this.#runType = readName(runOptions.runType);
+    this.#url = readName(url);
+    this.#bodyBytes = runRecorder.exchangeBytes ?? defaultBodyBytes;
+    this.run = startWithCheckedOptions(client, runOptions, false);
+    this.#isRecorded = this.run.sampled && runRecorder.recordExchange !== undefined;
+    this.#attempt = { startMicros: this.run.startMicros };
+    this.#response = new BodyCollector(this.#bodyBytes);
+    if (this.#isRecorded) {
+      const hasRequest = request !== undefined || value !== undefined;
+      const content = this.#createRequest(request, { contentType: readName(requestType), value });
+      if (hasRequest) {
+        this.#keepForEnd(content);
+      }
+      runRecorder.recordExchange?.({
+        operation: "post",
+        run: this.run,
+        name: this.#name,
+        runType: this.#runType,
+        exchanges: [content],
+      });
+    }
+  }
+
+  /** Whether the run is recorded. If it is not, because of sampling, no other method has an effect. */
+  get isRecorded(): boolean {
+    return this.#isRecorded;
+  }
+
+  /** Adds the request's body, if it was not known at the start. It is recorded with the run's end. */
+  addRequest(request: ExchangeBytes, contentType?: string): void {
+    try {
+      if (this.#isRecorded && !this.#isEnded) {
+        const content = this.#createRequest(request, { contentType: readName(contentType) });
+        // It is not marked as repeated, so the run's inputs are read from it.
+        this.#request = { ...content, body: copyBody(content.body) };
+      }
+    } catch {
+      localUncountedLosses.details += 1;
+    }
+  }
+
+  /**
+   * Reports the headers of the response. Until {@link ExchangeRun.startReading}, the response counts as unread: a flush of
+   * the client ends the run, and reading opens it again.
+   */
+  respond(response: ExchangeResponse): void {
+    try {
+      if (this.#isRecorded && !this.#isEnded) {
+        this.#attempt.response = { ...response };
+        unreadOf(this.#recorder).add(this);
+      }
+    } catch {
+      localUncountedLosses.details += 1;
+    }
+  }
+
+  /** Reports that the program begins to read the response's body. */
+  startReading(): void {
+    try {
+      unreadOf(this.#recorder).delete(this);
+      if (this.#isEndedUnread) {
+        this.#isEndedUnread = false;
+        this.#isEnded = false;
+        this.#events.pop();
+      }
+    } catch {
+      localUncountedLosses.details += 1;
+    }
+  }
+
+  /** Copies a chunk of the response's body. */
+  addChunk(chunk: Uint8Array): void {
+    try {
+      if (!this.#isRecorded) {
+        return;
+      }
+      if (this.#response.totalBytes === 0) {
+        this.startReading();
+        this.#attempt.firstChunkMicros = clock();
+      }
+      if (!this.#isEnded) {
+        this.#response.add(chunk);
+      }
+    } catch {
+      // The memory or the stack is exhausted. The end of the run still says how the exchange ended.
+      localUncountedLosses.details += 1;
+    }
+  }
+
+  /** Adds a text to the run's metadata that says what could not be recorded. */
+  addWarning(text: string): void {
+    try {
+      if (this.#warnings.size < maxWarnings) {
+        this.#warnings.add(text);
+      }
+    } catch {
+      localUncountedLosses.details += 1;
+    }
+  }
+
+  /**
+   * Begins another attempt to send the same request, after the end of the previous one. The body of the previous response is
+   * replaced.
+   */
+  beginAttempt(): void {
+    try {
+      this.end();
+      this.#attemptCount += 1;
+      this.#attempt = { startMicros: clock() };
+      this.#response = new BodyCollector(this.#bodyBytes);
+      this.#isEnded = false;
+      this.#isEndedUnread = false;
+    } catch {
+      localUncountedLosses.records += 1;
+    }
+  }
+
+  /** Ends the run. Ignored after it ended, unless another attempt began. */
+  end(end: ExchangeEnd = {}): void {
+    try {
+      this.#end(end);
+    } catch {
+      localUncountedLosses.records += 1;
+    }
+  }
+
+  /** @internal Ends the run because nothing has read its response yet. */
+  endUnread(): void {
+    this.addWarning("The response was not read");
+    this.end({ ending: "cancelled" });
+    this.#isEndedUnread = true;
+  }
+
+  #end({ ending, error, value }: ExchangeEnd): void {
+    if (this.#isEnded) {
+      return;
+    }
+    this.#isEnded = true;
+    if (!this.#isRecorded) {
+      this.run.end();
+      return;
+    }
+    unreadOf(this.#recorder).delete(this);
+    const endMicros = Math.max(clock(), this.#attempt.startMicros);
+    const errorText =
+      error === undefined ? undefined : formatError(error, () => this.#recorder.truncated());
+    this.#addAttemptEvent(endMicros, errorText);
+    this.#recorder.recordExchange?.({
+      operation: "patch",
+      run: this.run,
+      endMicros,
+      error: errorText ?? (this.#hasEndRecord ? null : undefined),
+      events: [...(this.run.events ?? []), ...this.#events, ...this.#firstChunkEvents()],
+      exchanges: [
+        ...(this.#request === undefined ? [] : [this.#request]),
+        this.#createResponse(ending ?? (error === undefined ? "complete" : "failed"), value),
+      ],
+    });
+    this.#hasEndRecord = true;
+    // The bytes were copied. The program may keep this object.
+    this.#response = new BodyCollector(this.#bodyBytes);
+    this.run.end();
+  }
+
+  #addAttemptEvent(endMicros: number, error: string | undefined): void {
+    const { startMicros, response } = this.#attempt;
+    if (this.#events.length < maxAttemptEvents) {
+      this.#events.push({
+        name: "attempt",
+        time: toIso(startMicros),
+        kwargs: {
+          attempt: this.#attemptCount,
+          end_time: toIso(endMicros),
+          duration_ms: (endMicros - startMicros) / micros,
+          ...(response === undefined ? {} : { status: response.status }),
+          ...(response?.requestId === undefined ? {} : { request_id: response.requestId }),
+          ...(error === undefined ? {} : { error: error.split("\n", 1)[0] }),
+        },
+      });
+    }
+  }
+
+  #firstChunkEvents(): readonly RunEvent[] {
+    const { firstChunkMicros, response } = this.#attempt;
+    return firstChunkMicros !== undefined && streamTypes.test(response?.contentType ?? "")
+      ? [{ name: "new_token", time: toIso(firstChunkMicros) }]
+      : [];
+  }
+
+  #createRequest(
+    body: unknown,
+    { contentType, value }: { readonly contentType?: string | undefined; readonly value?: unknown },
+  ): ExchangeContent {
+    return {
+      format: this.#format,
+      part: "request",
+      ...(this.#url === undefined ? {} : { url: this.#url }),
+      ...(contentType === undefined ? {} : { contentType }),
+      ...limitBody(body, this.#bodyBytes),
+      ...(value === undefined ? {} : { value }),
+    };
+  }
+
+  #createResponse(ending: ExchangeEnding, value: unknown): ExchangeContent {
+    const { response } = this.#attempt;
+    const { parts, omittedBytes, omittedAt } = this.#response;
+    return {
+      format: this.#format,
+      part: "response",
+      ...(this.#url === undefined ? {} : { url: this.#url }),
+      ...(response === undefined ? {} : { status: response.status }),
+      ...(response?.contentType === undefined ? {} : { contentType: response.contentType }),
+      ending,
+      omittedBytes,
+      ...(omittedBytes === 0 ? {} : { omittedAt }),
+      ...(this.#warnings.size === 0 ? {} : { warnings: [...this.#warnings] }),
+      body: parts,
+      ...(value === undefined ? {} : { value }),
+    };
+  }
+
+  /** Keeps a small request for the record of the end. A text is kept as it is, bytes are copied. */
+  #keepForEnd(content: ExchangeContent): void {
+    const { body } = content;
+    const isText = typeof body === "string";
+    const size = isText ? body.length : body.reduce((sum, { length }) => sum + length, 0);
+    if (size <= maxRepeatedBytes) {
+      this.#request = { ...content, body: copyBody(body), isRepeated: true };
+    }
+  }
+}
+
+const copyBody = (body: ExchangeBody): ExchangeBody =>
+  typeof body === "string" ? body : body.map((part) => Uint8Array.from(part));
+
+/** How many different warnings of one run are kept. */
+const maxWarnings = 20;
+
+/** Returns the body, without its middle if it is too large. */
+function limitBody(
+  body: unknown,
+  limitBytes: number,
+): Pick<ExchangeContent, "body" | "omittedBytes" | "omittedAt"> {
+  if (typeof body === "string" && isTextWithin(body, limitBytes)) {
+    return { body, omittedBytes: 0 };
+  }
+  const bytes = toBytes(body);
+  if (bytes.length <= limitBytes) {
+    return { body: [bytes], omittedBytes: 0 };
+  }
+  const collector = new BodyCollector(limitBytes);
+  collector.add(bytes);
+  const { parts, omittedBytes, omittedAt } = collector;
+  return { body: parts, omittedBytes, omittedAt };
+}
+
+const isTextWithin = (text: string, limitBytes: number): boolean =>
+  text.length * maxBytesPerUnit <= limitBytes || Buffer.byteLength(text) <= limitBytes;
+
+/** Maximum number of UTF-8 bytes for one UTF-16 unit. */
+const maxBytesPerUnit = 3;
+
+function toBytes(body: unknown): Uint8Array {
+  if (typeof body === "string") {
+    return Buffer.from(body);
+  }
+  if (ArrayBuffer.isView(body)) {
+    return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+  }
+  return body instanceof ArrayBuffer ? new Uint8Array(body) : new Uint8Array();
+}
+
+const toIso = (epochMicros: number): string => stampToIso(microsToStamp(epochMicros));
+
+/** Exchanges whose response has arrived and is not being read. */
+const unread = new WeakMap<Recorder, Set<ExchangeRun>>();
+
+function unreadOf(runRecorder: Recorder): Set<ExchangeRun> {
+  let exchanges = unread.get(runRecorder);
+  if (exchanges === undefined) {
+    exchanges = new Set();
+    unread.set(runRecorder, exchanges);
+  }
+  return exchanges;
+}
+
+/** Whether a client has exchanges whose response nothing has read yet. */
+export const hasUnreadExchanges = (runRecorder: Recorder): boolean =>
+  (unread.get(runRecorder)?.size ?? 0) > 0;
+
+/** Ends the runs of exchanges whose response nothing has read yet. */
+export function endUnreadExchanges(runRecorder: Recorder): void {
+  for (const exchange of unread.get(runRecorder) ?? []) {
+    exchange.endUnread();
+  }
+}
+
+/** Records a call of a remote API as a run. Never throws. */
+export function recordExchange(client: TracingClient, options: ExchangeOptions): ExchangeRun {
+  try {
+    return new ExchangeRun(client, options);
+  } catch {
+    // The options can't be read, or the program called this when its stack was exhausted.
+    localUncountedLosses.records += 1;
+    return noopExchange;
+  }
+}
+
+const noopExchange = new ExchangeRun(noopClient, { format: "openai.chat" });

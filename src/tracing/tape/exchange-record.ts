@@ -1,0 +1,154 @@
+import type {
+  ExchangeFields,
+  ReadExchanges,
+  RecordedExchange,
+} from "../../model/records/exchange.ts";
+import { field, tag } from "../../model/records/tape-format.ts";
+import type { KeyValues } from "../../model/run.ts";
+import type { PayloadFilters } from "./payload-filters.ts";
+import type { ExchangeBody, ExchangeContent, ExchangeRecord } from "./recorder.ts";
+import type { TapeWriter } from "./tape-writer.ts";
+import type { ValueWriter } from "./value-writer.ts";
+import { unlimited } from "./write-sizes.ts";
+
+/** How the exchanges of a client are recorded. */
+export interface ExchangeRules {
+  /** Whether the main thread must find out what exchanges mean, because raw bytes must not be recorded. */
+  readonly mustRead: boolean;
+  /** Finds out what exchanges mean; `undefined` while the code for it is being loaded. */
+  readonly getReader: () => ReadExchanges | undefined;
+}
+
+/** Rules for a client that has no options about privacy: workers read all exchanges. */
+export const rawExchanges: ExchangeRules = { mustRead: false, getReader: () => undefined };
+
+/** The fields of a record, and the exchanges whose meaning a worker adds to them. */
+export interface ExchangeParts {
+  readonly name?: string | undefined;
+  readonly runType?: string | undefined;
+  readonly inputs?: unknown;
+  readonly outputs?: unknown;
+  readonly error?: string | null | undefined;
+  readonly events?: readonly unknown[] | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly metadata: unknown;
+  readonly exchanges: readonly ExchangeContent[];
+}
+
+/**
+ * Applies the options that hide payloads to a record. What a function of the caller must see is read here, filtered, and
+ * recorded as ordinary fields.
+ */
+export function filterExchange(
+  record: ExchangeRecord,
+  filters: PayloadFilters,
+  rules: ExchangeRules,
+): ExchangeParts {
+  const { run, operation, name, runType, error, events } = record;
+  const tags = operation === "post" || run.detailsChanged ? run.tags : undefined;
+  const exchanges = record.exchanges.map((exchange) => withholdHidden(exchange, filters));
+  if (!rules.mustRead && !filters.haveFunction) {
+    const metadata = filters.filterMetadata(run.metadata) ?? {};
+    return { name, runType, error, events, tags, metadata, exchanges };
+  }
+  const read = rules.getReader();
+  const fields = read === undefined ? createMarkers(exchanges) : read(exchanges.map(toRecorded));
+  const metadata = { ...fields.metadata, ...run.metadata };
+  return {
+    ...(operation === "post"
+      ? { name: name ?? fields.name, runType: runType ?? fields.runType }
+      : {}),
+    inputs: filters.filterInputs(fields.inputs),
+    outputs: filters.filterOutputs(fields.outputs),
+    error: typeof error === "string" ? error : (fields.error ?? error),
+    events: joinLists(events, fields.events),
+    tags: joinLists(tags, fields.tags),
+    metadata: filters.filterMetadata(metadata),
+    exchanges: [],
+  };
+}
+
+/** Removes the body of an exchange that an option hides completely. */
+function withholdHidden(exchange: ExchangeContent, filters: PayloadFilters): ExchangeContent {
+  const isHidden = exchange.part === "request" ? filters.hideAllInputs : filters.hideAllOutputs;
+  const hidesMetadata = filters.hideAllMetadata;
+  if (!isHidden && !hidesMetadata) {
+    return exchange;
+  }
+  return {
+    ...exchange,
+    ...(isHidden ? { body: "", value: undefined, omittedBytes: 0, isWithheld: true } : {}),
+    ...(hidesMetadata ? { hidesMetadata } : {}),
+  };
+}
+
+/** Takes the place of payloads that can't be read yet. */
+function createMarkers(exchanges: readonly ExchangeContent[]): ExchangeFields {
+  const marker: KeyValues = {
+    millrace_error:
+      "withheld: the code that reads it for the client's privacy options was not loaded yet",
+  };
+  const fields: Writable<ExchangeFields> = {};
+  for (const { part, format, status, isRepeated } of exchanges) {
+    if (part === "response") {
+      fields.outputs = marker;
+      if (status !== undefined && status >= 400) {
+        fields.error = `The response has status ${status}`;
+      }
+    } else if (isRepeated !== true) {
+      fields.name = format;
+      fields.runType = "llm";
+      fields.inputs = marker;
+    }
+  }
+  return fields;
+}
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+function toRecorded({ body, ...exchange }: ExchangeContent): RecordedExchange {
+  return { ...exchange, body: typeof body === "string" ? Buffer.from(body) : Buffer.concat(body) };
+}
+
+const joinLists = <Item>(
+  first: readonly Item[] | undefined,
+  second: readonly Item[] | undefined,
+): readonly Item[] | undefined =>
+  first === undefined || second === undefined ? (first ?? second) : [...first, ...second];
+
+/** Enough bytes for everything in an exchange that is not its body. */
+const headBytes = 4_096;
+
+/** Writes exchanges as the last fields of the current record. */
+export function writeExchanges(
+  out: TapeWriter,
+  values: ValueWriter,
+  exchanges: readonly ExchangeContent[],
+): void {
+  out.reserve(exchanges.reduce((sum, { body }) => sum + headBytes + measureBody(body), 0));
+  for (const { body, value, ...head } of exchanges) {
+    const fieldStart = out.beginField(field.exchange, unlimited);
+    out.writeTag(tag.object);
+    for (const [key, member] of Object.entries(head)) {
+      if (member !== undefined) {
+        out.writeText(key);
+        values.write(member);
+      }
+    }
+    out.writeText("body");
+    out.writeBody(body, measureBody(body));
+    if (value !== undefined) {
+      out.writeText("value");
+      out.limitField();
+      values.write(value);
+    }
+    out.writeEnd();
+    out.endField(fieldStart);
+    out.truncatedFieldCount += head.omittedBytes > 0 && head.isRepeated !== true ? 1 : 0;
+  }
+}
+
+const measureBody = (body: ExchangeBody): number =>
+  typeof body === "string"
+    ? Buffer.byteLength(body)
+    : body.reduce((sum, { length }) => sum + length, 0);

@@ -1,0 +1,281 @@
+import { exchangeWarningsKey } from "../../model/records/exchange.ts";
+import type { ExchangeFields, RecordedExchange } from "../../model/records/exchange.ts";
+import type { RedactionCounts } from "../../model/records/shipping.ts";
+import {
+  field,
+  fieldHeadBytes,
+  headOffset,
+  recordHeadBytes,
+  redactionState,
+  tag,
+} from "../../model/records/tape-format.ts";
+import { TapeReader } from "../json/tape-reader.ts";
+import type { RecordOutcome } from "../json/tape-reader.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import { readExchanges } from "./read-exchanges.ts";
+import { RecordWriter } from "./record-writer.ts";
+import { readTaggedValue, skipTaggedValue } from "./tagged-values.ts";
+
+/** A tape without exchanges, and the results of redaction on it. */
+export interface ExpandedTape {
+  readonly reader: TapeReader;
+  readonly redacted: RedactionCounts | undefined;
+}
+
+/**
+ * Returns a reader of a tape on which each exchange is replaced by the fields that it means: the same reader if the tape
+ * has no exchanges, else that of a private copy. The new fields are masked by `redactor`, whose counts are added to those
+ * of the original tape, `redacted`.
+ *
+ * Outcomes and marks of crashes are still written to the original tape, where the main thread reads them. A record is
+ * marked as being written while its exchanges are read, so that one that crashes this thread is identified.
+ */
+export function expandTape(
+  original: TapeReader,
+  redactor?: Redactor,
+  redacted?: RedactionCounts,
+): ExpandedTape {
+  if (!original.hasExchanges) {
+    return { reader: original, redacted };
+  }
+  const counts = { maskedMatches: 0, failedRecords: 0, ...redacted };
+  const out = new RecordWriter(original.bytes.length);
+  for (let record = 0; record < original.count; record++) {
+    const start = original.findHead(record);
+    const end = start + original.view.getUint32(start + headOffset.length, true);
+    if (original.listExchanges(record).length === 0) {
+      out.writeRaw(original.bytes.subarray(start, end));
+      continue;
+    }
+    original.markBeingWritten([record]);
+    const expandedStart = out.length;
+    expandRecord(out, original, { start, end });
+    out.bytes[expandedStart + headOffset.redaction] = redactionState.none;
+    const masked = redactor?.redact(out.bytes.subarray(expandedStart, out.length));
+    counts.maskedMatches += masked?.maskedMatches ?? 0;
+    counts.failedRecords += masked?.failedRecords ?? 0;
+    original.clearBeingWritten([record]);
+  }
+  return {
+    reader: new ExpandedReader(original, out),
+    redacted: redactor === undefined ? redacted : counts,
+  };
+}
+
+/** Reads a private copy of a tape. What other threads must see is written to the original. */
+class ExpandedReader extends TapeReader {
+  readonly #original: TapeReader;
+
+  constructor(original: TapeReader, { bytes, length }: RecordWriter) {
+    super(bytes.buffer, length);
+    this.#original = original;
+  }
+
+  override findOriginalHead(record: number): number {
+    return this.#original.findHead(record);
+  }
+
+  override markBeingWritten(records: readonly number[]): void {
+    this.#original.markBeingWritten(records);
+  }
+
+  override clearBeingWritten(records: readonly number[]): void {
+    this.#original.clearBeingWritten(records);
+  }
+
+  override writeOutcome(record: number, outcome: RecordOutcome): void {
+    this.#original.writeOutcome(record, outcome);
+  }
+
+  override writeWithheldCount(record: number, count: number): void {
+    this.#original.writeWithheldCount(record, count);
+  }
+}
+
+/** A range of bytes on a tape, the buffer of recorded runs. */
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A record's own fields, by code. An attachment and a field that the wire format does not define can occur repeatedly. */
+interface OwnFields {
+  readonly byCode: ReadonlyMap<number, ByteRange>;
+  readonly others: readonly ByteRange[];
+  readonly attachments: readonly ByteRange[];
+}
+
+/** Fields that are merged with those of the exchanges. All other fields of the record take precedence over them. */
+const mergedCodes: ReadonlySet<number> = new Set([field.metadata, field.tags, field.events]);
+
+/** Writes a record without its exchanges, and with the fields that they mean. */
+function expandRecord(out: RecordWriter, original: TapeReader, { start, end }: ByteRange): void {
+  const head = original.bytes.subarray(start, start + recordHeadBytes);
+  const own = findOwnFields(original, { start: start + recordHeadBytes, end });
+  out.beginRecord(head);
+  try {
+    const exchanges = readExchangeFields(original, { start: start + recordHeadBytes, end });
+    writeRecord(out, original, { own, fields: readExchanges(exchanges) });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const warning = `The exchange could not be read: ${reason}`;
+    out.clearRecord();
+    writeRecord(out, original, { own, fields: { metadata: { [exchangeWarningsKey]: [warning] } } });
+  }
+  out.endRecord();
+}
+
+function* listFields(
+  { bytes, view }: TapeReader,
+  { start, end }: ByteRange,
+): Generator<ByteRange & { readonly code: number }> {
+  for (let offset = start; offset < end;) {
+    const next = offset + fieldHeadBytes + view.getUint32(offset + 1, true);
+    yield { code: bytes[offset] ?? 0, start: offset, end: next };
+    offset = next;
+  }
+}
+
+function findOwnFields(original: TapeReader, range: ByteRange): OwnFields {
+  const byCode = new Map<number, ByteRange>();
+  const others: ByteRange[] = [];
+  const attachments: ByteRange[] = [];
+  for (const { code, start, end } of listFields(original, range)) {
+    if (code === field.attachment) {
+      attachments.push({ start, end });
+    } else if (code === field.other) {
+      others.push({ start, end });
+    } else if (code !== field.exchange) {
+      byCode.set(code, { start, end });
+    }
+  }
+  return { byCode, others, attachments };
+}
+
+function readExchangeFields(original: TapeReader, range: ByteRange): readonly RecordedExchange[] {
+  const exchanges: RecordedExchange[] = [];
+  for (const { code, start } of listFields(original, range)) {
+    if (code === field.exchange) {
+      const { value } = readTaggedValue(original, start + fieldHeadBytes);
+      exchanges.push(value as RecordedExchange);
+    }
+  }
+  return exchanges;
+}
+
+/** What a record is written from. */
+interface RecordContent {
+  readonly own: OwnFields;
+  readonly fields: ExchangeFields;
+}
+
+function writeRecord(out: RecordWriter, original: TapeReader, content: RecordContent): void {
+  const { byCode, others, attachments } = content.own;
+  const { name, runType, inputs, outputs, error, tags, events, metadata = {} } = content.fields;
+  // The error of an earlier attempt is cleared by a null, which an error of this attempt replaces.
+  const errorRange = byCode.get(field.error);
+  const isErrorReplaced =
+    error !== undefined &&
+    errorRange !== undefined &&
+    original.bytes[errorRange.start + fieldHeadBytes] === tag.null;
+  for (const [code, range] of byCode) {
+    if (!mergedCodes.has(code) && !(code === field.error && isErrorReplaced)) {
+      copyRange(out, original, range);
+    }
+  }
+  const newFields: readonly (readonly [number, unknown])[] = [
+    [field.name, name],
+    [field.runType, runType],
+    [field.inputs, inputs],
+    [field.outputs, outputs],
+    [field.error, error],
+  ];
+  for (const [code, value] of newFields) {
+    if (value !== undefined && (!byCode.has(code) || (code === field.error && isErrorReplaced))) {
+      out.writeField(code, value);
+    }
+  }
+  writeJoinedList(out, original, { code: field.tags, range: byCode.get(field.tags), items: tags });
+  const eventsRange = byCode.get(field.events);
+  writeJoinedList(out, original, { code: field.events, range: eventsRange, items: events });
+  writeMergedMetadata(out, original, { range: byCode.get(field.metadata), metadata });
+  for (const range of [...others, ...attachments]) {
+    copyRange(out, original, range);
+  }
+}
+
+const copyRange = (out: RecordWriter, original: TapeReader, { start, end }: ByteRange): void =>
+  out.writeRaw(original.bytes.subarray(start, end));
+
+/** A list of the record, and the items that exchanges add to it. */
+interface JoinedList {
+  readonly code: number;
+  readonly range: ByteRange | undefined;
+  readonly items: readonly unknown[] | undefined;
+}
+
+function writeJoinedList(
+  out: RecordWriter,
+  original: TapeReader,
+  { code, range, items = [] }: JoinedList,
+): void {
+  const isList = range !== undefined && original.bytes[range.start + fieldHeadBytes] === tag.array;
+  if (items.length === 0 || (range !== undefined && !isList)) {
+    if (range !== undefined) {
+      copyRange(out, original, range);
+    }
+    return;
+  }
+  const fieldStart = out.beginField(code);
+  out.writeTag(tag.array);
+  if (range !== undefined) {
+    // Without the tags that begin and end the list.
+    out.writeRaw(original.bytes.subarray(range.start + fieldHeadBytes + 1, range.end - 1));
+  }
+  for (const item of items) {
+    out.writeValue(item);
+  }
+  out.writeTag(tag.end);
+  out.endField(fieldStart);
+}
+
+/** The metadata of the record, and those of its exchanges. */
+interface MergedMetadata {
+  readonly range: ByteRange | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** Writes both; keys of the record take precedence. */
+function writeMergedMetadata(
+  out: RecordWriter,
+  original: TapeReader,
+  { range, metadata }: MergedMetadata,
+): void {
+  const isObject =
+    range !== undefined && original.bytes[range.start + fieldHeadBytes] === tag.object;
+  const ownKeys = isObject ? readKeys(original, range) : new Set();
+  const entries = Object.entries(metadata).filter(([key]) => !ownKeys.has(key));
+  const fieldStart = out.beginField(field.metadata);
+  out.writeTag(tag.object);
+  if (isObject) {
+    out.writeRaw(original.bytes.subarray(range.start + fieldHeadBytes + 1, range.end - 1));
+  }
+  for (const [key, value] of entries) {
+    if (value !== undefined) {
+      out.writeText(key);
+      out.writeValue(value);
+    }
+  }
+  out.writeTag(tag.end);
+  out.endField(fieldStart);
+}
+
+function readKeys(original: TapeReader, { start, end }: ByteRange): ReadonlySet<unknown> {
+  const keys = new Set<unknown>();
+  for (let offset = start + fieldHeadBytes + 1; offset < end - 1;) {
+    const key = readTaggedValue(original, offset);
+    keys.add(key.value);
+    offset = skipTaggedValue(original, key.end);
+  }
+  return keys;
+}
