@@ -328,7 +328,8 @@ describe("the response", () => {
     await expect(response.text()).rejects.toThrow(TypeError);
     expect(() => response.clone()).toThrow(TypeError);
     expect(client.only.ends).toEqual([]);
-    expect(new TextDecoder().decode((await reader.read()).value)).toContain("data:");
+    const first = (await reader.read()) as { readonly value: Uint8Array };
+    expect(Buffer.from(first.value).toString()).toContain("data:");
     expect(response.bodyUsed).toBe(true);
   });
 

@@ -16,49 +16,51 @@ import { readExchanges } from "./read-exchanges.ts";
 import { RecordWriter } from "./record-writer.ts";
 import { readTaggedValue, skipTaggedValue } from "./tagged-values.ts";
 
-/** A tape without exchanges, and the results of redaction on it. */
+/** A tape without exchanges, and the results of redaction. */
 export interface ExpandedTape {
   readonly reader: TapeReader;
-  readonly redacted: RedactionCounts | undefined;
+  readonly redacted?: RedactionCounts;
 }
 
 /**
- * Returns a reader of a tape on which each exchange is replaced by the fields that it means: the same reader if the tape
- * has no exchanges, else that of a private copy. The new fields are masked by `redactor`, whose counts are added to those
- * of the original tape, `redacted`.
+ * Returns a reader of a private copy of a tape, on which each exchange is replaced by the fields that it means. All records
+ * of the copy are masked by `redactor`.
  *
- * Outcomes and marks of crashes are still written to the original tape, where the main thread reads them. A record is
- * marked as being written while its exchanges are read, so that one that crashes this thread is identified.
+ * What the main thread reads is still written to the original tape: outcomes, and marks that identify a record which
+ * crashes this thread. While a record's exchanges are read, it is marked as being written; while the new fields are
+ * searched, its redaction is marked as in progress, so that all of it is masked if this thread does not complete that.
  */
-export function expandTape(
-  original: TapeReader,
-  redactor?: Redactor,
-  redacted?: RedactionCounts,
-): ExpandedTape {
-  if (!original.hasExchanges) {
-    return { reader: original, redacted };
-  }
-  const counts = { maskedMatches: 0, failedRecords: 0, ...redacted };
+export function expandTape(original: TapeReader, redactor?: Redactor): ExpandedTape {
+  const redacted = { maskedMatches: 0, failedRecords: 0 };
+  const redact = (record: Uint8Array): void => {
+    const counts = redactor?.redact(record);
+    redacted.maskedMatches += counts?.maskedMatches ?? 0;
+    redacted.failedRecords += counts?.failedRecords ?? 0;
+  };
   const out = new RecordWriter(original.bytes.length);
   for (let record = 0; record < original.count; record++) {
     const start = original.findHead(record);
     const end = start + original.view.getUint32(start + headOffset.length, true);
     if (original.listExchanges(record).length === 0) {
+      redact(original.bytes.subarray(start, end));
       out.writeRaw(original.bytes.subarray(start, end));
       continue;
     }
+    const copyStart = out.length;
     original.markBeingWritten([record]);
-    const expandedStart = out.length;
     expandRecord(out, original, { start, end });
-    out.bytes[expandedStart + headOffset.redaction] = redactionState.none;
-    const masked = redactor?.redact(out.bytes.subarray(expandedStart, out.length));
-    counts.maskedMatches += masked?.maskedMatches ?? 0;
-    counts.failedRecords += masked?.failedRecords ?? 0;
     original.clearBeingWritten([record]);
+    if (original.bytes[start + headOffset.redaction] !== redactionState.inProgress) {
+      // What was masked in the original did not include its exchanges.
+      out.bytes[copyStart + headOffset.redaction] = redactionState.none;
+    }
+    original.bytes[start + headOffset.redaction] = redactionState.inProgress;
+    redact(out.bytes.subarray(copyStart, out.length));
+    original.bytes[start + headOffset.redaction] = redactionState.none;
   }
   return {
     reader: new ExpandedReader(original, out),
-    redacted: redactor === undefined ? redacted : counts,
+    ...(redactor === undefined ? {} : { redacted }),
   };
 }
 

@@ -14,6 +14,7 @@ import type {
 } from "../../model/records/shipping.ts";
 import { addAttachments } from "../json/attachments.ts";
 import { expandTape } from "../exchange/expand-tape.ts";
+import type { ExpandedTape } from "../exchange/expand-tape.ts";
 import { HttpSink } from "../sinks/http-sink.ts";
 import { ContentDeduplication } from "../json/content-deduplication.ts";
 import { joinRecords, countTruncated } from "../json/operations.ts";
@@ -111,12 +112,10 @@ export class Shipper {
   }: ShipTask): Promise<ShipReport> {
     this.#requestInfoIfDue();
     const sink = this.#createSink(tapeId);
-    const redactedBefore = this.#redactor?.redact(new Uint8Array(memory, from, usedBytes - from));
-    const { reader, redacted } = expandTape(
-      new TapeReader(memory, usedBytes, from),
-      this.#redactor,
-      redactedBefore,
-    );
+    const original = new TapeReader(memory, usedBytes, from);
+    const { reader, redacted }: ExpandedTape = original.hasExchanges
+      ? expandTape(original, this.#redactor)
+      : { reader: original, ...this.#redact(new Uint8Array(memory, from, usedBytes - from)) };
     const { attachBytesFrom } = this.#options;
     const json = new RunJson(reader, this.#runtimeJson, { attachBytesFrom, wasm: this.#wasm });
     const { batchLimit, batchBytes } = this.#serverState.serverInfo;
@@ -157,6 +156,11 @@ export class Shipper {
         ? {}
         : { server: this.#serverState.serverInfo }),
     };
+  }
+
+  /** Masks records in place. Returns the results, if there are rules. */
+  #redact(records: Uint8Array): Pick<ExpandedTape, "redacted"> {
+    return this.#redactor === undefined ? {} : { redacted: this.#redactor.redact(records) };
   }
 
   /** Creates the sink for one tape's batches. Each failure is recorded at once, and reported with the tape's id. */
