@@ -200,6 +200,7 @@ export class ExchangeRun {
         this.#isEndedUnread = false;
         this.#isEnded = false;
         this.#events.pop();
+        this.#warnings.delete(unreadWarning);
       }
     } catch {
       localUncountedLosses.details += 1;
@@ -264,7 +265,7 @@ export class ExchangeRun {
 
   /** @internal Ends the run because nothing has read its response yet. */
   endUnread(): void {
-    this.addWarning("The response was not read");
+    this.addWarning(unreadWarning);
     this.end({ ending: "cancelled" });
     this.#isEndedUnread = true;
   }
@@ -370,6 +371,8 @@ export class ExchangeRun {
 
 const copyBody = (body: ExchangeBody): ExchangeBody =>
   typeof body === "string" ? body : body.map((part) => Uint8Array.from(part));
+
+const unreadWarning = "The response was not read";
 
 /** How many different warnings of one run are kept. */
 const maxWarnings = 20;
