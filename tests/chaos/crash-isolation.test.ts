@@ -78,3 +78,31 @@ test(
     await client.close();
   },
 );
+
+test.each(["loop", "exit"])(
+  "only an exchange that crashes the worker that reads it is lost: %s",
+  { timeout: 30_000 },
+  async (name) => {
+    await using server = await runCounter();
+    const options = { endpoint: server.url, workerStallMs: 2_000, spoolDir };
+    const { client, good } = await record([], options);
+    const calls = ["good", name, "good"].map((callName) => {
+      const exchange = client.recordExchange({
+        format: "openai.chat",
+        name: callName,
+        request: "{}",
+      });
+      exchange.end();
+      return exchange.run.id;
+    });
+    expect(await client.flush()).toMatchObject({ delivered: 45, lost: 1, pending: 0 });
+    expect([...server.ended].toSorted()).toEqual([...good, ...calls].toSorted());
+    expect([...server.started].toSorted()).toEqual(
+      [...good, ...calls.filter((_, index) => index !== 1)].toSorted(),
+    );
+    expect(client.stats()).toMatchObject({ accepted: 46, lost: { quarantined: 1 } });
+    await client.close();
+    const letters = (await inspectSpool(spoolDir)).filter(({ state }) => state === "dead");
+    expect(letters).toMatchObject([{ records: 1 }]);
+  },
+);

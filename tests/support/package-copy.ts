@@ -47,6 +47,16 @@ const sourceOf = (name: string): string => fileURLToPath(new URL(`src/workers/${
 
 const breakingWorker = `
 import { RunJson } from "${sourceOf("json/run-json.ts")}";
+import { TapeReader } from "${sourceOf("json/tape-reader.ts")}";
+const { markBeingWritten } = TapeReader.prototype;
+/** An exchange is marked before it is read. */
+TapeReader.prototype.markBeingWritten = function (records) {
+  markBeingWritten.call(this, records);
+  for (const record of this.hasExchanges ? records : []) {
+    const head = this.findHead(record);
+    breakOn(this.bytes.toString("latin1", head, head + this.view.getUint32(head, true)));
+  }
+};
 const { markWhileWriting } = RunJson.prototype;
 RunJson.prototype.markWhileWriting = function (run, write) {
   markWhileWriting.call(this, run, () => {
