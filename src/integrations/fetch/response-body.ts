@@ -278,11 +278,7 @@ class ObservedBody {
       const reader = (this.#reader ??= this.#native.get("body")?.getReader());
       if (!isWatched) {
         isWatched = true;
-        // A request that is aborted ends the stream at once, also while the program does not read.
-        reader?.closed.catch((error: unknown) => {
-          this.#branch.end("failed", error);
-          controller.error(error);
-        });
+        watchFailure(reader, this.#branch, controller);
       }
       for (;;) {
         const result: ReadResult | undefined = await reader?.read();
@@ -309,6 +305,22 @@ class ObservedBody {
       ? new ReadableStream({ type: "bytes", pull: read, cancel }, noReadAhead)
       : new ReadableStream<Uint8Array>({ pull: read, cancel }, noReadAhead);
   }
+}
+
+/**
+ * Ends the stream at once when the request is aborted, also while the program does not read. The controller is not held: a
+ * response that is being received would otherwise never be garbage collected.
+ */
+function watchFailure(
+  reader: ReadableStreamDefaultReader | undefined,
+  branch: BodyBranch,
+  controller: StreamController,
+): void {
+  const held = new WeakRef(controller);
+  reader?.closed.catch((error: unknown) => {
+    branch.end("failed", error);
+    held.deref()?.error(error);
+  });
 }
 
 /** Whether a stream was read or cancelled. The types of Node only know this for its own streams. */
