@@ -122,7 +122,7 @@ export class Client implements TracingClient {
 
   /**
    * Records a call of a remote API as a run: the bytes of its request now, those of its response with the returned object.
-   * A worker finds out what they mean (docs/exchanges.md). Never throws.
+   * A worker finds out what they mean (docs/fetch.md). Never throws.
    */
   recordExchange(options: ExchangeOptions): ExchangeRun {
     return recordExchange(this, options);

@@ -55,6 +55,7 @@ test("the package holds types, and as code the files that programs import and th
     "dist/THIRD-PARTY-LICENSES.txt",
     "dist/integrations/express/index.js",
     "dist/integrations/fastify/index.js",
+    "dist/integrations/fetch/index.js",
     "dist/integrations/hono/index.js",
     "dist/integrations/lambda/index.js",
     "dist/integrations/langchain/index.js",
@@ -131,6 +132,7 @@ test("without the libraries that they are for, the integrations can be imported 
     program,
     `import * as express from "millrace/express";
      import * as fastify from "millrace/fastify";
+     import { tracedFetch } from "millrace/fetch";
      import * as hono from "millrace/hono";
      import { traceHandler } from "millrace/lambda";
      import { toRunnableConfig } from "millrace/langchain";
@@ -140,8 +142,8 @@ test("without the libraries that they are for, the integrations can be imported 
      const answer = await traceHandler(traceable(async () => "answer"))({});
      const absent = ["express", "fastify", "hono", "@modelcontextprotocol/sdk/client/index.js", "@langchain/core/tools", "@openai/agents"].map((name) => import(name).catch(({ code }) => code));
      const kinds = [express, fastify, hono].map(({ traceRequests }) => typeof traceRequests);
-     kinds.push(typeof traceClient({ connect: async () => {} }));
      kinds.push(typeof toRunnableConfig(new RunTree({})), typeof await new MillraceTracingProcessor().onTraceStart({ traceId: "t", name: "n" }));
+     kinds.push(typeof traceClient({ connect: async () => {} }), typeof tracedFetch());
      console.log(JSON.stringify([answer, ...kinds, ...(await Promise.all(absent))]));`,
   );
   const { stdout } = await run(process.execPath, [program]);
@@ -151,8 +153,9 @@ test("without the libraries that they are for, the integrations can be imported 
     "function",
     "function",
     "object",
-    "object",
     "undefined",
+    "object",
+    "function",
     ...Array<string>(6).fill("ERR_MODULE_NOT_FOUND"),
   ]);
 });

@@ -53,6 +53,26 @@ const recorded = (name: string): string => `
   assert(names.includes("${name}"), names.join());
   await client.close();`;
 
+/** An API of a model at `address`, and a function that prints the recorded calls and closes everything. */
+const modelApi = `
+  import { createServer } from "node:http";
+  import type { AddressInfo } from "node:net";
+  const api = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content: "Water." } }] }));
+  });
+  await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+  const address = "http://127.0.0.1:" + (api.address() as AddressInfo).port;
+  async function printCalls(): Promise<void> {
+    await client.flush();
+    for await (const { runType, status } of client.runs.list({ projectNames: ["default"] })) {
+      console.log(runType, status);
+    }
+    await client.close();
+    api.closeAllConnections();
+    api.close();
+  }`;
+
 /** A client, a function for the handlers of a web application, and one that sends requests to it and prints the runs. */
 const webApplication = `
   import type { AddressInfo } from "node:net";
@@ -372,6 +392,51 @@ export const settings: readonly Setting[] = [
       }
       await reader.close();`,
     prints: `{ text: 'WHY' } answer {"outputs":"WHY"} handler {"text":"WHY"}`,
+  },
+  {
+    page: "docs/fetch.md",
+    contains: "new OpenAI(",
+    before: `${modelApi}
+      process.env["OPENAI_BASE_URL"] = address + "/v1";
+      process.env["OPENAI_API_KEY"] = "none";
+      ${client}`,
+    after: `console.log(completion.choices[0]?.message.content); await printCalls();`,
+    prints: "Water. llm success",
+  },
+  {
+    page: "docs/fetch.md",
+    contains: "localhost:11434/v1/chat/completions",
+    before: `${modelApi}
+      ${client}
+      const realFetch = globalThis.fetch;
+      globalThis.fetch = (input, init) =>
+        realFetch(String(input).replace("http://localhost:11434", address), init);`,
+    after: "await printCalls();",
+    prints: "{ choices: … llm success",
+  },
+  {
+    page: "docs/fetch.md",
+    contains: "withRunOptions(",
+    before: `import OpenAI from "openai";
+      import { tracedFetch } from "millrace/fetch";
+      ${modelApi}
+      ${client}
+      const messages = [{ role: "user" as const, content: "Why?" }];
+      const openai = new OpenAI({ fetch: tracedFetch(), baseURL: address + "/v1", apiKey: "none" });`,
+    after: "console.log(answer.choices.length); await printCalls();",
+    prints: "1 llm success",
+  },
+  {
+    page: "docs/fetch.md",
+    contains: "client.recordExchange",
+    before: `${modelApi}
+      ${client}
+      const requestBody = JSON.stringify({ model: "m", messages: [], stream: true });
+      async function* receive(_: string): AsyncGenerator<Uint8Array> {
+        yield Buffer.from("data: [DONE]\\n\\n");
+      }`,
+    after: "await printCalls();",
+    prints: "llm success",
   },
   {
     page: "docs/mcp.md",

@@ -45,8 +45,8 @@ interface CallInProgress {
  * call belong to its run. A response that is not read ends its run when it is garbage collected, and when the client
  * flushes.
  *
- * @param fetch @defaultValue `globalThis.fetch`, as it is when a request is sent. A traced `fetch` is returned unchanged.
- * @throws {@link OptionError} an option is unknown or not valid.
+ * @param fetch - By default `globalThis.fetch`, as it is when a request is sent. A traced `fetch` is returned unchanged.
+ * @throws `OptionError`: an option is unknown or not valid.
  */
 export function tracedFetch(
   fetch?: typeof globalThis.fetch,

@@ -82,7 +82,7 @@ export type RecognizeCall = (url: URL) => ApiCall | undefined;
 /**
  * Creates a function that recognizes calls of the given providers.
  *
- * @throws {@link OptionError} `providers` is not a list of names and addresses.
+ * @throws `OptionError`: `providers` is not a list of names and addresses.
  */
 export function createRecognition(
   providers: readonly (ProviderName | ProviderAddress)[] = apiNames,

@@ -18,7 +18,7 @@ const storage = new AsyncLocalStorage<CallRunOptions>();
  * Calls `fn` with options for the runs of all model calls that it makes, also after it awaited something, and returns its
  * result. Inside another call of this function, tags and metadata are added to those of the outer call.
  *
- * @throws {@link OptionError} an option is unknown.
+ * @throws `OptionError`: an option is unknown.
  */
 export function withRunOptions<Result>(options: CallRunOptions, fn: () => Result): Result {
   for (const name of Object.keys(options)) {

@@ -84,9 +84,9 @@ export interface Recorder {
   isSampled(traceId: string): boolean;
   recordStart(run: RecordedRun): void;
   recordEnd(run: RecordedRun): void;
-  /** Largest number of bytes that are recorded of the body of one request or response. */
+  /** @internal Largest number of bytes that are recorded of the body of one request or response. */
   readonly exchangeBytes?: number;
-  /** Records the start or the end of a run that consists of a call of a remote API. */
+  /** @internal Records the start or the end of a run that consists of a call of a remote API. */
   recordExchange?(record: ExchangeRecord): void;
   /** Counts a field that was truncated before it was recorded. */
   truncated(): void;
