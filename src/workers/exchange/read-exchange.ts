@@ -30,7 +30,7 @@ export function readExchange(exchange: RawExchange): ExchangeFields {
 }
 
 /** Returns the exchange with its body as text, for a format that has no reader or whose reader failed. */
-export function readRawText(exchange: RawExchange, warning: string): ExchangeFields {
+function readRawText(exchange: RawExchange, warning: string): ExchangeFields {
   const { body, part, value } = exchange;
   const payload = value === undefined ? { body: decodeText(body) } : { value };
   return {
