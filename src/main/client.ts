@@ -15,7 +15,7 @@ import type { Recorder, TracingClient } from "../tracing/tape/recorder.ts";
 import { startRun } from "../tracing/runs/context.ts";
 import type { StartOptions } from "../tracing/runs/context.ts";
 import { notifyFlush } from "../tracing/runs/flush-listeners.ts";
-import { recordExchange } from "../tracing/runs/exchange-run.ts";
+import { noopExchange, recordExchange } from "../tracing/runs/exchange-run.ts";
 import type { ExchangeOptions, ExchangeRun } from "../tracing/runs/exchange-run.ts";
 import { noopRun } from "../tracing/runs/run-tree.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
@@ -125,7 +125,13 @@ export class Client implements TracingClient {
    * A worker finds out what they mean (docs/fetch.md). Never throws.
    */
   recordExchange(options: ExchangeOptions): ExchangeRun {
-    return recordExchange(this, options);
+    try {
+      return recordExchange(this, options);
+    } catch {
+      // The program's stack is exhausted, as in `startRun`.
+      localUncountedLosses.records += 1;
+      return localNoopExchange;
+    }
   }
 
   /**
@@ -227,7 +233,11 @@ export class Client implements TracingClient {
 export const flush = ({ timeoutMs }: TimeLimit = {}): Promise<FlushResult> => flushAll(timeoutMs);
 
 /** Local copies, because a bundler may turn an import into a getter, which can't be called on an exhausted stack. */
-const [localUncountedLosses, localNoopRun] = [uncountedLosses, noopRun];
+const [localUncountedLosses, localNoopRun, localNoopExchange] = [
+  uncountedLosses,
+  noopRun,
+  noopExchange,
+];
 const resolvedPromise = Promise.resolve();
 
 /** The names of all client options: those of the option table, and two that have no environment variable. */

@@ -84,6 +84,14 @@ const actions: Readonly<Record<string, (client: Client) => () => unknown>> = {
       run.addAttachment("file", ["text/plain", new Uint8Array(8)]);
     };
   },
+  exchanges: (client) => () => {
+    const exchange = client.recordExchange({ format: "openai.chat", request: "{}" });
+    exchange.respond({ status: 200, contentType: "application/json" });
+    exchange.addChunk(new Uint8Array(8));
+    exchange.end();
+    exchange.beginAttempt();
+    exchange.end({ error: new Error("own") });
+  },
   "wire-shaped runs": (client) => () => {
     void client.createRun({ id: crypto.randomUUID(), name: "wire", run_type: "chain", inputs: {} });
     void client.updateRun(crypto.randomUUID(), { outputs: {} });

@@ -137,6 +137,43 @@ test("a start and an end that are delivered apart make the same run", async () =
   });
 });
 
+test.each(["before", "after"])(
+  "a request that becomes known %s the end is recorded as the run's inputs",
+  async (moment) => {
+    const { url } = await runServer();
+    const client = await clientTo(url);
+    const exchange = client.recordExchange({
+      format: unknownFormat,
+      name: "call",
+      metadata: { own: 1 },
+    });
+    const request = bytes("the request");
+    const add = (): void => {
+      exchange.addRequest(request);
+      request.fill(0);
+    };
+    if (moment === "before") {
+      add();
+    }
+    await client.flush();
+    exchange.respond({ status: 200 });
+    exchange.addChunk(bytes("the response"));
+    exchange.end();
+    if (moment === "after") {
+      await client.flush();
+      add();
+    }
+    const run = await readStored(client, exchange);
+    expect(run).toMatchObject({
+      name: "call",
+      inputs: { body: "the request" },
+      outputs: { body: "the response" },
+      status: "success",
+    });
+    expect(run.extra?.metadata).toMatchObject({ own: 1 });
+  },
+);
+
 test("exchanges, ordinary runs and attachments of one tape are delivered together", async () => {
   const { url } = await runServer();
   const client = await clientTo(url);
@@ -572,14 +609,14 @@ test("no call throws, whatever it gets", async () => {
     },
   );
   const exchanges = [undefined, null, 1, hostile, { format: Symbol("x") }, { format: hostile }].map(
-    (options) => client.recordExchange(options as unknown as ExchangeOptions),
+    (options) => client.recordExchange(options as ExchangeOptions),
   );
   for (const exchange of exchanges) {
     exchange.respond(hostile as { status: number });
     exchange.addChunk(hostile as Uint8Array);
     exchange.addRequest(hostile as string);
     exchange.addWarning(hostile as string);
-    exchange.end(hostile as object);
+    exchange.end(hostile);
     exchange.beginAttempt();
     exchange.end({ error: hostile });
   }

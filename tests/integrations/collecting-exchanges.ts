@@ -50,6 +50,9 @@ export class ExchangeCollector extends CollectingClient implements TracingClient
     this.exchanges.push(exchange);
     const recording: Omit<ExchangeRun, "run" | "end"> & { end(end?: ExchangeEnd): void } = {
       isRecorded: true,
+      get attempt() {
+        return exchange.attempts;
+      },
       addRequest: (request) => {
         exchange.request = request;
       },

@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import type { ReadableStream as WebStream } from "node:stream/web";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -333,6 +335,34 @@ describe("the response", () => {
     expect(response.bodyUsed).toBe(true);
   });
 
+  test("that was read as a whole shows that in its stream, as without recording", async () => {
+    const api = await startApi(json({}));
+    const look = async (fetch: typeof globalThis.fetch): Promise<unknown> => {
+      const response = await fetch(api + path, post());
+      const { body } = response;
+      await response.text();
+      const again = await response.text().catch(String);
+      return [body?.locked, response.body === body, response.bodyUsed, again];
+    };
+    const plain = await look(globalThis.fetch);
+    expect(plain).toEqual([true, true, true, expect.stringContaining("TypeError")]);
+    await expect(
+      look(tracedFetch(undefined, { client: new ExchangeCollector() })),
+    ).resolves.toEqual(plain);
+  });
+
+  test("can become a stream of Node", async () => {
+    const api = await startApi(stream(events));
+    const client = new ExchangeCollector();
+    const response = await tracedFetch(undefined, { client })(api + path, post());
+    const parts: unknown[] = [];
+    for await (const part of Readable.fromWeb(response.body as WebStream)) {
+      parts.push(part);
+    }
+    expect(Buffer.concat(parts as Buffer[]).toString()).toBe(events.join(""));
+    expect((await ended(client)).text).toBe(events.join(""));
+  });
+
   test("without a body ends the run", async () => {
     const api = await startApi((response) => response.writeHead(204).end());
     const client = new ExchangeCollector();
@@ -350,6 +380,17 @@ describe("the response", () => {
     const response = await tracedFetch(undefined, { client })(api + path, post());
     await expect(response.json()).resolves.toEqual({ a: 1 });
     expect((await ended(client)).text).toBe('{"a":1}');
+  });
+
+  test("that a fetch returns without a promise is returned and recorded", async () => {
+    const client = new ExchangeCollector();
+    const fetch = tracedFetch((() => new Response("now")) as unknown as typeof globalThis.fetch, {
+      client,
+    });
+    const response = fetch(`http://localhost${path}`, post()) as unknown as Response;
+    expect(response).toBeInstanceOf(Response);
+    await response.text();
+    expect(client.only.text).toBe("now");
   });
 
   test("of a fetch that is not standard is passed on, and the run says what is missing", async () => {
@@ -629,6 +670,21 @@ describe("attempts", () => {
     expect(client.exchanges.map(({ attempts }) => attempts)).toEqual([2, 1]);
   });
 
+  test("do not end with what becomes of the response of an earlier one", async () => {
+    const responses: Response[] = [];
+    const statuses = [503, 200];
+    const client = new ExchangeCollector();
+    const fetch = tracedFetch(async () => new Response("body", { status: statuses.shift()! }), {
+      client,
+    });
+    responses.push(await fetch(`http://localhost${path}`, withCount(0)));
+    const last = await fetch(`http://localhost${path}`, withCount(1));
+    await expect(responses[0]!.text()).resolves.toBe("body");
+    expect(client.only).toMatchObject({ attempts: 2, text: "", ends: [] });
+    await last.text();
+    expect(client.only).toMatchObject({ text: "body", ends: [{ ending: "complete" }] });
+  });
+
   test("of different calls are kept apart", async () => {
     const client = new ExchangeCollector();
     const statuses = [500, 500, 200, 200];
@@ -709,6 +765,15 @@ describe("run options", () => {
       { name: "inner", tags: ["outer", "inner"], metadata: { team: "a", level: 2 } },
       { name: "default", tags: undefined, metadata: { team: "a", level: 0 } },
     ]);
+  });
+
+  test.each([
+    [{ tags: "nightly" }, "The option tags of withRunOptions must be a list of strings."],
+    [{ metadata: 1 }, "The option metadata of withRunOptions must be an object."],
+    [{ name: 1 }, "The option name of withRunOptions must be a string."],
+    [undefined, "The options of withRunOptions must be an object."],
+  ])("with the value %j are refused", (options, message) => {
+    expect(() => withRunOptions(options as object, () => 1)).toThrow(message);
   });
 
   test("that are unknown are refused", () => {

@@ -7,7 +7,7 @@ import { createRecognition } from "./recognize-call.ts";
 import type { ApiCall, ProviderAddress, ProviderName, RecognizeCall } from "./recognize-call.ts";
 import { addBodyLater, findRequestBody } from "./request-body.ts";
 import { recordResponseBody } from "./response-body.ts";
-import { currentRunOptions } from "./run-options.ts";
+import { checkRunOptions, currentRunOptions } from "./run-options.ts";
 
 export type { ProviderAddress, ProviderName } from "./recognize-call.ts";
 export { withRunOptions } from "./run-options.ts";
@@ -74,13 +74,7 @@ function checkOptions(fetch: unknown, options: object): void {
       "The first argument of tracedFetch must be a fetch function, or undefined for the global one.",
     );
   }
-  for (const name of Object.keys(options)) {
-    if (!optionNames.includes(name)) {
-      throw new OptionError(
-        `tracedFetch has no option "${name}". Its options are ${optionNames.join(", ")}.`,
-      );
-    }
-  }
+  checkRunOptions("tracedFetch", options, optionNames);
 }
 
 const isTraced = (fetch: typeof globalThis.fetch): boolean => tracedKey in fetch;
@@ -126,6 +120,12 @@ class CallRecorder {
       result = callsInProgress.run(progress, () => target(...args));
     } catch (error) {
       return onFailure(error);
+    }
+    if (!isPromise(result)) {
+      // A fetch of the program's own may return anything.
+      progress.isActive = false;
+      recordResponse(result, exchange, rememberFailure);
+      return result;
     }
     return result.then((response) => {
       progress.isActive = false;
@@ -202,6 +202,9 @@ class CallRecorder {
     return exchange;
   }
 }
+
+const isPromise = (value: unknown): value is Promise<Response> =>
+  typeof value === "object" && value !== null && "then" in value;
 
 /** Names of headers with the id by which the API's operator finds a request. */
 const requestIdHeaders = ["x-request-id", "request-id"];

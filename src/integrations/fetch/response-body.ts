@@ -7,12 +7,15 @@ import type { ExchangeRun } from "../../main/index.ts";
  */
 class BodyRecording {
   readonly #exchange: ExchangeRun;
+  /** The attempt that got the response. A library may have sent the request again since. */
+  readonly #attempt: number;
   #openBranches = 0;
   #recordedBytes = 0;
   #isEnded = false;
 
   constructor(exchange: ExchangeRun) {
     this.#exchange = exchange;
+    this.#attempt = exchange.attempt;
   }
 
   openBranch(): BodyBranch {
@@ -20,12 +23,21 @@ class BodyRecording {
     return new BodyBranch(this);
   }
 
+  get #isCurrent(): boolean {
+    return this.#exchange.attempt === this.#attempt;
+  }
+
   startReading(): void {
-    this.#exchange.startReading();
+    if (this.#isCurrent) {
+      this.#exchange.startReading();
+    }
   }
 
   /** Records the bytes of a chunk, which begins at `offset` in the body, that no branch has delivered before. */
   add(chunk: unknown, offset: number): number {
+    if (!this.#isCurrent) {
+      return offset;
+    }
     const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
     if (!(bytes instanceof Uint8Array)) {
       this.#exchange.addWarning(
@@ -43,7 +55,9 @@ class BodyRecording {
   }
 
   addWarning(text: string): void {
-    this.#exchange.addWarning(text);
+    if (this.#isCurrent) {
+      this.#exchange.addWarning(text);
+    }
   }
 
   /** Ends the run. A branch that was not read to its end ends the run only if it is the last. */
@@ -51,7 +65,9 @@ class BodyRecording {
     this.#openBranches -= 1;
     if (!this.#isEnded && (ending === "complete" || this.#openBranches === 0)) {
       this.#isEnded = true;
-      this.#exchange.end(error === undefined ? { ending } : { ending, error });
+      if (this.#isCurrent) {
+        this.#exchange.end(error === undefined ? { ending } : { ending, error });
+      }
     }
   }
 }
@@ -252,6 +268,8 @@ class ObservedBody {
       return await read();
     }
     this.#branch.recording.startReading();
+    // From now on the stream that the program may have is in use, as the response's own is.
+    this.#stream?.getReader();
     try {
       return await read();
     } catch (error) {
@@ -262,8 +280,10 @@ class ObservedBody {
 
   /** Makes the response's own methods reject as they must while the program has a reader of the stream. */
   #lockIfStreamIsInUse(): void {
-    if (this.#stream !== undefined && (this.#stream.locked || isDisturbed(this.#stream))) {
-      this.#reader ??= this.#native.get("body")?.getReader();
+    const stream = this.#stream;
+    if (stream !== undefined && (stream.locked || isDisturbed(stream))) {
+      const native = this.#native.get("body");
+      this.#reader ??= native?.locked === false ? native.getReader() : undefined;
     }
   }
 

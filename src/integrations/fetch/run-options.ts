@@ -21,15 +21,53 @@ const storage = new AsyncLocalStorage<CallRunOptions>();
  * @throws `OptionError`: an option is unknown.
  */
 export function withRunOptions<Result>(options: CallRunOptions, fn: () => Result): Result {
-  for (const name of Object.keys(options)) {
-    if (!optionNames.includes(name)) {
-      throw new OptionError(
-        `withRunOptions has no option "${name}". Its options are ${optionNames.join(", ")}.`,
-      );
-    }
-  }
+  checkRunOptions("withRunOptions", options, optionNames);
   return storage.run(mergeRunOptions(storage.getStore(), options), fn);
 }
+
+/** Throws an OptionError for an unknown option, or an option with another type of value than it must have. */
+export function checkRunOptions(
+  functionName: string,
+  options: unknown,
+  knownNames: readonly string[],
+): void {
+  if (typeof options !== "object" || options === null) {
+    throw new OptionError(`The options of ${functionName} must be an object.`);
+  }
+  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
+    if (!knownNames.includes(name)) {
+      throw new OptionError(
+        `${functionName} has no option "${name}". Its options are ${knownNames.join(", ")}.`,
+      );
+    }
+    const type = types.get(name);
+    if (value !== undefined && type !== undefined && !type.allows(value)) {
+      throw new OptionError(`The option ${name} of ${functionName} must be ${type.name}.`);
+    }
+  }
+}
+
+/** What the values of the options must be. */
+const types: ReadonlyMap<
+  string,
+  { readonly name: string; readonly allows: (value: unknown) => boolean }
+> = new Map([
+  ["name", { name: "a string", allows: (value) => typeof value === "string" }],
+  [
+    "tags",
+    {
+      name: "a list of strings",
+      allows: (value) => Array.isArray(value) && value.every((tag) => typeof tag === "string"),
+    },
+  ],
+  [
+    "metadata",
+    {
+      name: "an object",
+      allows: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    },
+  ],
+]);
 
 /** The options that apply to a call that is made now, in addition to `defaults`. */
 export const currentRunOptions = (defaults: CallRunOptions): CallRunOptions =>

@@ -18,6 +18,13 @@ export const exchangeFormats = [
 /** One of {@link exchangeFormats}. */
 export type ExchangeFormat = (typeof exchangeFormats)[number];
 
+/** The run types of calls that are not of type `llm`, where their request does not say more. */
+export const exchangeRunTypes: Readonly<Record<string, string | undefined>> = {
+  "openai.embeddings": "embedding",
+  "google.embed": "embedding",
+  "otel.span": "chain",
+} satisfies { readonly [Format in ExchangeFormat]?: string };
+
 /** How the reading of a response ended. */
 export type ExchangeEnding =
   /** The body was received completely. */
@@ -53,7 +60,7 @@ export interface RawExchange {
 export interface RecordedExchange extends RawExchange {
   /** The request is recorded again at the run's end, because its settings belong to the metadata of the end too. */
   readonly isRepeated?: boolean;
-  /** The body was not recorded, because an option hides it. */
+  /** The body is not recorded: an option hides it, or a request is not known yet. */
   readonly isWithheld?: boolean;
   /** What the exchange says must not become metadata, because an option hides metadata. */
   readonly hidesMetadata?: boolean;

@@ -144,9 +144,10 @@ export class ExchangeRun {
     this.#attempt = { startMicros: this.run.startMicros };
     this.#response = new BodyCollector(this.#bodyBytes);
     if (this.#isRecorded) {
-      const hasRequest = request !== undefined || value !== undefined;
-      const content = this.#createRequest(request, { contentType: readName(requestType), value });
-      if (hasRequest) {
+      const isKnown = request !== undefined || value !== undefined;
+      const read = this.#createRequest(request, { contentType: readName(requestType), value });
+      const content = isKnown ? read : { ...read, isWithheld: true };
+      if (isKnown) {
         this.#keepForEnd(content);
       }
       runRecorder.recordExchange?.({
@@ -164,13 +165,29 @@ export class ExchangeRun {
     return this.#isRecorded;
   }
 
-  /** Adds the request's body, if it was not known at the start. It is recorded with the run's end. */
+  /** Number of the current attempt, counted from 1. */
+  get attempt(): number {
+    return this.#attemptCount;
+  }
+
+  /** Adds the request's body, if it was not known at the start. It is recorded with the run's end, or now if it ended. */
   addRequest(request: ExchangeBytes, contentType?: string): void {
     try {
-      if (this.#isRecorded && !this.#isEnded) {
-        const content = this.#createRequest(request, { contentType: readName(contentType) });
-        // It is not marked as repeated, so the run's inputs are read from it.
-        this.#request = { ...content, body: copyBody(content.body) };
+      if (!this.#isRecorded) {
+        return;
+      }
+      const content = this.#createRequest(request, { contentType: readName(contentType) });
+      // It is not marked as repeated, so the run's inputs are read from it.
+      this.#request = { ...content, body: copyBody(content.body) };
+      if (this.#isEnded) {
+        this.#recorder.recordExchange?.({
+          operation: "patch",
+          run: this.run,
+          name: this.#name,
+          runType: this.#runType,
+          exchanges: [{ ...content, hidesMetadata: true }],
+          keepsMetadata: true,
+        });
       }
     } catch {
       localUncountedLosses.details += 1;
@@ -243,7 +260,7 @@ export class ExchangeRun {
    */
   beginAttempt(): void {
     try {
-      this.end();
+      this.end({ ending: "cancelled" });
       this.#attemptCount += 1;
       this.#attempt = { startMicros: clock() };
       this.#response = new BodyCollector(this.#bodyBytes);
@@ -287,6 +304,9 @@ export class ExchangeRun {
     this.#recorder.recordExchange?.({
       operation: "patch",
       run: this.run,
+      ...(this.#request === undefined || this.#request.isRepeated === true
+        ? {}
+        : { name: this.#name, runType: this.#runType }),
       endMicros,
       error: errorText ?? (this.#hasEndRecord ? null : undefined),
       events: [...(this.run.events ?? []), ...this.#events, ...this.#firstChunkEvents()],
@@ -447,4 +467,5 @@ export function recordExchange(client: TracingClient, options: ExchangeOptions):
   }
 }
 
-const noopExchange = new ExchangeRun(noopClient, { format: "openai.chat" });
+/** Takes the place of an exchange that could not be created. It is not recorded. */
+export const noopExchange: ExchangeRun = new ExchangeRun(noopClient, { format: "openai.chat" });

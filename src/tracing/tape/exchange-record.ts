@@ -3,6 +3,7 @@ import type {
   ReadExchanges,
   RecordedExchange,
 } from "../../model/records/exchange.ts";
+import { exchangeRunTypes } from "../../model/records/exchange.ts";
 import { field, tag } from "../../model/records/tape-format.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { PayloadFilters } from "./payload-filters.ts";
@@ -55,9 +56,8 @@ export function filterExchange(
   const fields = read === undefined ? createMarkers(exchanges) : read(exchanges.map(toRecorded));
   const metadata = { ...fields.metadata, ...run.metadata };
   return {
-    ...(operation === "post"
-      ? { name: name ?? fields.name, runType: runType ?? fields.runType }
-      : {}),
+    name: name ?? fields.name,
+    runType: runType ?? fields.runType,
     inputs: filters.filterInputs(fields.inputs),
     outputs: filters.filterOutputs(fields.outputs),
     error: typeof error === "string" ? error : (fields.error ?? error),
@@ -97,7 +97,7 @@ function createMarkers(exchanges: readonly ExchangeContent[]): ExchangeFields {
       }
     } else if (isRepeated !== true) {
       fields.name = format;
-      fields.runType = "llm";
+      fields.runType = exchangeRunTypes[format] ?? "llm";
       fields.inputs = marker;
     }
   }

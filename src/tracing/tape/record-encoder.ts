@@ -98,7 +98,9 @@ export class RecordEncoder {
     this.#writeOptional(field.error, parts.error);
     this.#writeOptional(field.events, parts.events);
     this.#writeOptional(field.tags, parts.tags);
-    this.#writeValue(field.metadata, parts.metadata ?? {});
+    if (record.keepsMetadata !== true) {
+      this.#writeValue(field.metadata, parts.metadata ?? {});
+    }
     if (operation === "post") {
       this.#writeOptional(field.referenceExampleId, run.referenceExampleId);
     }

@@ -63,6 +63,8 @@ export interface ExchangeRecord {
   readonly error?: string | null | undefined;
   readonly events?: readonly RunEvent[];
   readonly exchanges: readonly ExchangeContent[];
+  /** Whether an earlier record has the run's metadata, which this one must not replace. */
+  readonly keepsMetadata?: boolean;
 }
 
 /** The name under which a warning is counted in `stats().warnings`. */

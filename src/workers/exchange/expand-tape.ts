@@ -257,6 +257,9 @@ function writeMergedMetadata(
     range !== undefined && original.bytes[range.start + fieldHeadBytes] === tag.object;
   const ownKeys = isObject ? readKeys(original, range) : new Set();
   const entries = Object.entries(metadata).filter(([key]) => !ownKeys.has(key));
+  if (range === undefined && entries.length === 0) {
+    return;
+  }
   const fieldStart = out.beginField(field.metadata);
   out.writeTag(tag.object);
   if (isObject) {

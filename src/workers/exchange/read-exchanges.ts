@@ -1,4 +1,4 @@
-import { exchangeWarningsKey } from "../../model/records/exchange.ts";
+import { exchangeRunTypes, exchangeWarningsKey } from "../../model/records/exchange.ts";
 import type { ExchangeFields, RecordedExchange } from "../../model/records/exchange.ts";
 import { readExchange } from "./read-exchange.ts";
 
@@ -48,7 +48,8 @@ export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeF
 }
 
 function toStart({ format }: RecordedExchange, read: ExchangeFields): ExchangeFields {
-  const { name = format, runType = "llm", inputs = {}, tags, events } = read;
+  const { name = format, inputs = {}, tags, events } = read;
+  const runType = read.runType ?? exchangeRunTypes[format] ?? "llm";
   return { name, runType, inputs, ...(tags && { tags }), ...(events && { events }) };
 }
 
@@ -67,7 +68,7 @@ function toEnd({ status, ending }: RecordedExchange, read: ExchangeFields): Exch
   };
 }
 
-/** What is known of an exchange whose body an option hides. */
+/** What is known of an exchange whose body is not recorded. */
 const withhold = ({ part }: RecordedExchange): ExchangeFields =>
   part === "request" ? { inputs: {} } : { outputs: {} };
 
