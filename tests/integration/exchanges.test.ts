@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { runServer } from "../../server/tests/support/running-server.ts";
 import { Client, recordExchange, setDefaultClient, withRun } from "../../src/main/index.ts";
@@ -306,6 +307,45 @@ describe("a response", () => {
     expect(run).toMatchObject({ status: "success", outputs: { body: text } });
     expect(run.extra?.metadata?.["millrace_cancelled"]).toBe(expected);
   });
+
+  test.each([
+    ["that a fetch left compressed is expanded", gzipSync("the response"), "the response"],
+    [
+      "that is compressed and incomplete stays as it is",
+      gzipSync("the response").subarray(0, 14),
+      gzipSync("the response").subarray(0, 14).toString("utf8"),
+    ],
+  ])("%s", async (_, chunk, expected) => {
+    const { url } = await runServer();
+    const client = await clientTo(url);
+    const exchange = client.recordExchange({ format: unknownFormat });
+    exchange.respond({ status: 200 });
+    exchange.addChunk(chunk);
+    exchange.end();
+    await expect(readStored(client, exchange)).resolves.toMatchObject({
+      outputs: { body: expected },
+    });
+  });
+
+  test.each([
+    ["text/event-stream", undefined, 2],
+    ["application/json", undefined, 1],
+    ["application/json", "https://g.example/models/m:streamGenerateContent", 2],
+  ])(
+    "of type %s, of %s, has %i events: a stream has the time of its first chunk",
+    async (type, address, count) => {
+      const { url } = await runServer();
+      const client = await clientTo(url);
+      const exchange = client.recordExchange({ format: unknownFormat, url: address });
+      exchange.respond({ status: 200, contentType: type });
+      exchange.addChunk(bytes("[]"));
+      exchange.end();
+      const run = await readStored(client, exchange);
+      expect(run.events?.map((event) => Reflect.get(event as object, "name") as unknown)).toEqual(
+        ["attempt", "new_token"].slice(0, count),
+      );
+    },
+  );
 
   test("that failed in the middle is recorded with what had arrived, and the error", async () => {
     const { url } = await runServer();

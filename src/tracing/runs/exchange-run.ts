@@ -95,6 +95,8 @@ const maxAttemptEvents = 100;
 const defaultBodyBytes = 1_048_576;
 const micros = 1_000;
 
+/** Paths of such responses that have another content type: Gemini's can be one array in JSON. */
+const streamPaths = /:stream\w+$/;
 /** Content types of responses whose parts arrive one after the other. */
 const streamTypes = /event-stream|ndjson|jsonl|json-seq/i;
 
@@ -341,7 +343,9 @@ export class ExchangeRun {
 
   #firstChunkEvents(): readonly RunEvent[] {
     const { firstChunkMicros, response } = this.#attempt;
-    return firstChunkMicros !== undefined && streamTypes.test(response?.contentType ?? "")
+    const isStream =
+      streamTypes.test(response?.contentType ?? "") || streamPaths.test(this.#url ?? "");
+    return firstChunkMicros !== undefined && isStream
       ? [{ name: "new_token", time: toIso(firstChunkMicros) }]
       : [];
   }
