@@ -17,6 +17,7 @@ import type { StartOptions } from "../tracing/runs/context.ts";
 import { notifyFlush } from "../tracing/runs/flush-listeners.ts";
 import { noopExchange, recordExchange } from "../tracing/runs/exchange-run.ts";
 import type { ExchangeOptions, ExchangeRun } from "../tracing/runs/exchange-run.ts";
+import { notifyFlush } from "../tracing/runs/flush-listeners.ts";
 import { noopRun } from "../tracing/runs/run-tree.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
 import { uncountedLosses } from "../tracing/queue/ledger.ts";
