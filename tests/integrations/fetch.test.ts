@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { tracedFetch, withRunOptions } from "../../src/integrations/fetch/index.ts";
-import { OptionError } from "../../src/main/index.ts";
+import { markModelCall, OptionError, RunTree, withRun } from "../../src/main/index.ts";
 import { ExchangeCollector } from "./collecting-exchanges.ts";
 
 /** An API on loopback. Its handler gets the request's body as text. */
@@ -739,6 +739,18 @@ describe("wrapping", () => {
     expect(outer.exchanges.map(({ options }) => options.format)).toEqual(["openai.chat"]);
     expect(inner.exchanges.map(({ options }) => options.format)).toEqual(["openai.embeddings"]);
   });
+});
+
+test("a request of a model call that an integration records is passed on, and not recorded", async () => {
+  const client = new ExchangeCollector();
+  const fetch = tracedFetch(async () => new Response("{}"), { client });
+  const call = new RunTree({ client, name: "call", runType: "llm" });
+  markModelCall(call);
+  await withRun(call, () => fetch(`http://localhost${path}`, post()));
+  expect(client.exchanges).toEqual([]);
+  const tool = call.startChild({ name: "tool" });
+  await withRun(tool, () => fetch(`http://localhost${path}`, post()));
+  expect(client.exchanges).toHaveLength(1);
 });
 
 describe("run options", () => {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { OptionError, recordExchange } from "../../main/index.ts";
+import { isInModelCall, OptionError, recordExchange } from "../../main/index.ts";
 import type { ExchangeRun, KeyValues, NewExchangeOptions } from "../../main/index.ts";
 import { Attempts } from "./attempts.ts";
 import type { SentRequest } from "./attempts.ts";
@@ -143,9 +143,13 @@ class CallRecorder {
       }
       const address = input instanceof Request ? input.url : String(input);
       const url = URL.canParse(address) ? this.#recognize(new URL(address)) : undefined;
+      if (url === undefined || isInModelCall()) {
+        // An integration that records the call itself, such as that of the AI SDK, makes the request.
+        return undefined;
+      }
       const outer = callsInProgress.getStore();
-      const isRecordedByOuter = outer?.isActive === true && outer.url === url?.url;
-      return url === undefined || isRecordedByOuter ? undefined : { ...url, input, init };
+      const isRecordedByOuter = outer?.isActive === true && outer.url === url.url;
+      return isRecordedByOuter ? undefined : { ...url, input, init };
     } catch {
       // The arguments can't be read. They are passed on, and `fetch` throws.
       return undefined;
