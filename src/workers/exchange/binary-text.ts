@@ -1,0 +1,65 @@
+import { isJsonObject, setMember } from "./json-object.ts";
+import type { JsonObject, MutableJsonObject } from "./json-object.ts";
+
+/** Vectors with at most this many numbers are recorded. Of longer ones only the number of dimensions is. */
+const maxVectorLength = 16;
+const bytesPerNumber = 4;
+
+/** The text that replaces base64 in a recorded payload: the type and the size of the data. */
+export const describeBase64 = (base64: string, type: string): string =>
+  `[${type}, ${countBytes(base64)} bytes, not recorded]`;
+
+/** The number of bytes that a base64 text encodes. Texts that were encoded in pieces may contain padding between them. */
+export function countBytes(base64: string): number {
+  let digits = 0;
+  for (let index = 0; index < base64.length; index += 1) {
+    const unit = base64.charCodeAt(index);
+    // Neither padding (`=`) nor white space.
+    digits += unit === 0x3d || unit <= 0x20 ? 0 : 1;
+  }
+  return Math.floor((digits * 3) / 4);
+}
+
+/** Replaces a vector, as numbers or as base64 of 32-bit floats, by the number of its dimensions if it is long. */
+export function describeVector(vector: unknown): unknown {
+  if (Array.isArray(vector)) {
+    return vector.length <= maxVectorLength ? vector : `[${vector.length} numbers, not recorded]`;
+  }
+  if (typeof vector === "string") {
+    const length = Math.floor(countBytes(vector) / bytesPerNumber);
+    return length <= maxVectorLength ? vector : `[${length} numbers, not recorded]`;
+  }
+  return vector;
+}
+
+/** Returns a new text for a member with this key, or `undefined` to keep the member. */
+export type ReplaceText = (text: string, key: string, owner: JsonObject) => string | undefined;
+
+/** The deepest nesting in which texts are replaced. */
+const maxDepth = 40;
+
+/** Copies a value, with some of its texts replaced. Returns the same value if there are none. */
+export function replaceTexts(value: unknown, replace: ReplaceText, depth = 0): unknown {
+  if (depth > maxDepth || typeof value !== "object" || value === null) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => replaceTexts(item, replace, depth + 1));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isJsonObject(value)) {
+    return value;
+  }
+  let copy: MutableJsonObject | undefined;
+  for (const [key, member] of Object.entries(value)) {
+    const replaced =
+      typeof member === "string"
+        ? (replace(member, key, value) ?? member)
+        : replaceTexts(member, replace, depth + 1);
+    if (replaced !== member) {
+      copy ??= { ...value };
+      setMember(copy, key, replaced);
+    }
+  }
+  return copy ?? value;
+}

@@ -1,0 +1,84 @@
+import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
+import { describeVector } from "./binary-text.ts";
+import { isJsonObject, toList, toObject } from "./json-object.ts";
+import type { JsonObject, MutableJsonObject } from "./json-object.ts";
+import type { ModelKind } from "./model-metadata.ts";
+import { readRequest } from "./read-request.ts";
+import type { RequestFormat } from "./read-request.ts";
+import { readResponse } from "./read-response.ts";
+import type { ResponseFormat } from "./read-response.ts";
+import { readCount, readUsage } from "./usage.ts";
+import type { UsageMetadata } from "./usage.ts";
+import type { Warnings } from "./warnings.ts";
+
+/** Reads requests and responses of Gemini's embeddings. Of long vectors only the number of dimensions is recorded. */
+export const readGoogleEmbed = (exchange: RawExchange): ExchangeFields =>
+  exchange.part === "request"
+    ? readRequest(exchange, requestFormat)
+    : readResponse(exchange, responseFormat);
+
+const model: ModelKind = { type: "embedding", provider: "google" };
+
+const requestFormat: RequestFormat = {
+  name: "GoogleGenerativeAIEmbeddings",
+  runType: "embedding",
+  model,
+  readSettings: ({ model: name }) => ({ model: name }),
+};
+
+const responseFormat: ResponseFormat = {
+  model,
+  joinEvents: () => ({ response: undefined, isFinished: false }),
+  readUsage: readEmbedUsage,
+  compact: replaceVectors,
+};
+
+/** Vertex AI reports the tokens of each text, Gemini's API those of the request. */
+function readEmbedUsage(response: JsonObject, warnings: Warnings): UsageMetadata | undefined {
+  const perText = toList(response["predictions"]).map((prediction) => {
+    const { statistics } = toObject(toObject(prediction)["embeddings"]);
+    return readCount([[statistics, "token_count"]], warnings);
+  });
+  const counts = {
+    input: perText.every((count) => count === undefined)
+      ? undefined
+      : perText.reduce<number>((sum, count) => sum + (count ?? 0), 0),
+  };
+  return readUsage(
+    {
+      input: [
+        [response["usageMetadata"], "promptTokenCount"],
+        [counts, "input"],
+      ],
+      output: [],
+      total: [[response["usageMetadata"], "totalTokenCount"]],
+      inputDetails: {},
+      outputDetails: {},
+    },
+    warnings,
+  );
+}
+
+/** Replaces the vectors of `embedding`, `embeddings`, and of Vertex AI's `predictions`. */
+function replaceVectors(response: JsonObject): JsonObject {
+  const replaced: MutableJsonObject = { ...response };
+  if (isJsonObject(response["embedding"])) {
+    replaced["embedding"] = replaceValues(response["embedding"]);
+  }
+  if (Array.isArray(response["embeddings"])) {
+    replaced["embeddings"] = response["embeddings"].map(replaceValues);
+  }
+  if (Array.isArray(response["predictions"])) {
+    replaced["predictions"] = response["predictions"].map((prediction: unknown) =>
+      isJsonObject(prediction)
+        ? { ...prediction, embeddings: replaceValues(prediction["embeddings"]) }
+        : prediction,
+    );
+  }
+  return replaced;
+}
+
+const replaceValues = (embedding: unknown): unknown =>
+  isJsonObject(embedding)
+    ? { ...embedding, values: describeVector(embedding["values"]) }
+    : embedding;

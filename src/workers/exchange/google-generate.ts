@@ -1,0 +1,196 @@
+import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
+import { describeBase64 } from "./binary-text.ts";
+import { isJsonObject, setMember, toList, toObject, toText } from "./json-object.ts";
+import type { JsonObject, MutableJsonObject } from "./json-object.ts";
+import { splitJsonArray } from "./json-array.ts";
+import { findProviderError } from "./provider-error.ts";
+import type { ModelKind } from "./model-metadata.ts";
+import { readRequest } from "./read-request.ts";
+import type { RequestFormat } from "./read-request.ts";
+import { readResponse } from "./read-response.ts";
+import type { JoinedStream, ResponseFormat } from "./read-response.ts";
+import { readCount, readUsage } from "./usage.ts";
+import type { UsageMetadata } from "./usage.ts";
+import type { Warnings } from "./warnings.ts";
+
+/** Reads requests and responses of Gemini's `generateContent` and `streamGenerateContent`. */
+export const readGoogleGenerate = (exchange: RawExchange): ExchangeFields =>
+  exchange.part === "request"
+    ? readRequest(exchange, requestFormat)
+    : readResponse(exchange, responseFormat);
+
+const model: ModelKind = { type: "chat", provider: "google" };
+
+const requestFormat: RequestFormat = {
+  name: "ChatGoogleGenerativeAI",
+  runType: "llm",
+  model,
+  readSettings: (request) => {
+    const settings = toObject(request["generationConfig"]);
+    return {
+      model: request["model"],
+      temperature: settings["temperature"],
+      maxTokens: settings["maxOutputTokens"],
+      stop: settings["stopSequences"],
+    };
+  },
+};
+
+const responseFormat: ResponseFormat = {
+  model,
+  joinEvents: (events) => joinResponses(events.map(({ value }) => value)),
+  readUsage: readGoogleUsage,
+  compact: replaceGeneratedData,
+  // Without `alt=sse` a stream is one list of responses.
+  readOther: (body, warnings) => {
+    const items = "value" in body ? toList(body.value) : splitJsonArray(body.text, warnings);
+    const responses = items.filter(isJsonObject);
+    if (responses.length === 0) {
+      return undefined;
+    }
+    const error = responses.map(findProviderError).find((text) => text !== undefined);
+    return { ...joinResponses(responses), ...(error === undefined ? {} : { error }) };
+  },
+  findError: findBlockReason,
+};
+
+/** A prompt that was blocked has no candidates. */
+function findBlockReason(response: JsonObject): string | undefined {
+  const feedback = toObject(response["promptFeedback"]);
+  const reason = toText(feedback["blockReason"]);
+  return reason === undefined || toList(response["candidates"]).length > 0
+    ? undefined
+    : ["The prompt was blocked:", reason, toText(feedback["blockReasonMessage"])]
+        .filter(Boolean)
+        .join(" ");
+}
+
+/** The prompt tokens include the cached ones. The tokens of thoughts are beside those of the candidates. */
+function readGoogleUsage(response: JsonObject, warnings: Warnings): UsageMetadata | undefined {
+  const usage = response["usageMetadata"];
+  if (!isJsonObject(usage)) {
+    return undefined;
+  }
+  const count = (name: string) => readCount([[usage, name]], warnings);
+  const [prompt, tool] = [count("promptTokenCount"), count("toolUsePromptTokenCount")];
+  const [candidates, thoughts] = [count("candidatesTokenCount"), count("thoughtsTokenCount")];
+  const isReported = candidates !== undefined || thoughts !== undefined;
+  const counts = {
+    input: prompt === undefined ? undefined : prompt + (tool ?? 0),
+    output: isReported ? (candidates ?? 0) + (thoughts ?? 0) : undefined,
+  };
+  return readUsage(
+    {
+      input: [[counts, "input"]],
+      output: [[counts, "output"]],
+      total: [[usage, "totalTokenCount"]],
+      inputDetails: {
+        cache_read: [[usage, "cachedContentTokenCount"]],
+        ...readModalities(usage["promptTokensDetails"]),
+      },
+      outputDetails: {
+        reasoning: [[usage, "thoughtsTokenCount"]],
+        ...readModalities(usage["candidatesTokensDetails"]),
+      },
+    },
+    warnings,
+  );
+}
+
+/** The tokens of other modalities than text. */
+const readModalities = (details: unknown) =>
+  Object.fromEntries(
+    toList(details)
+      .filter(isJsonObject)
+      .filter(({ modality }) => typeof modality === "string" && modality !== "TEXT")
+      .map(
+        (detail) => [String(detail["modality"]).toLowerCase(), [[detail, "tokenCount"]]] as const,
+      ),
+  );
+
+/** Replaces images and recordings that the model created. */
+function replaceGeneratedData(response: JsonObject): JsonObject {
+  const { candidates } = response;
+  if (!Array.isArray(candidates)) {
+    return response;
+  }
+  const replaced = candidates.map((candidate: unknown) => {
+    const content = isJsonObject(candidate) ? candidate["content"] : undefined;
+    const parts = isJsonObject(content) ? content["parts"] : undefined;
+    return isJsonObject(candidate) && isJsonObject(content) && Array.isArray(parts)
+      ? { ...candidate, content: { ...content, parts: parts.map(replaceInlineData) } }
+      : candidate;
+  });
+  return { ...response, candidates: replaced };
+}
+
+function replaceInlineData(part: unknown): unknown {
+  const inline = isJsonObject(part) ? part["inlineData"] : undefined;
+  if (!isJsonObject(part) || !isJsonObject(inline) || typeof inline["data"] !== "string") {
+    return part;
+  }
+  const type = toText(inline["mimeType"]) ?? "data";
+  return { ...part, inlineData: { ...inline, data: describeBase64(inline["data"], type) } };
+}
+
+/** Joins the responses of a stream to the one that `generateContent` would have returned. */
+function joinResponses(responses: readonly JsonObject[]): JoinedStream {
+  const joined: MutableJsonObject = {};
+  const candidates = new Map<number, MutableJsonObject>();
+  for (const response of responses) {
+    for (const [key, member] of Object.entries(response)) {
+      if (key !== "candidates" && key !== "error") {
+        setMember(joined, key, member);
+      }
+    }
+    for (const candidate of toList(response["candidates"]).filter(isJsonObject)) {
+      const index = typeof candidate["index"] === "number" ? candidate["index"] : 0;
+      const open = candidates.get(index) ?? {};
+      candidates.set(index, open);
+      addCandidate(open, candidate);
+    }
+  }
+  if (Object.keys(joined).length === 0 && candidates.size === 0) {
+    return { response: undefined, isFinished: false };
+  }
+  const list = [...candidates].toSorted(([left], [right]) => left - right).map(([, open]) => open);
+  return {
+    response: list.length === 0 ? joined : { candidates: list, ...joined },
+    isFinished:
+      list.some((candidate) => toText(candidate["finishReason"]) !== undefined) ||
+      toObject(joined["promptFeedback"])["blockReason"] !== undefined,
+  };
+}
+
+function addCandidate(open: MutableJsonObject, candidate: JsonObject): void {
+  for (const [key, member] of Object.entries(candidate)) {
+    if (key !== "content" || !isJsonObject(member)) {
+      setMember(open, key, member);
+      continue;
+    }
+    const { parts: added, ...content } = member;
+    const known = toObject(open["content"]);
+    const parts: unknown[] = Array.isArray(known["parts"]) ? known["parts"] : [];
+    toList(added).forEach((part) => addPart(parts, part));
+    open["content"] = { ...known, ...content, ...(parts.length === 0 ? {} : { parts }) };
+  }
+}
+
+/** Appends a part. Texts that follow each other are one text, and so are thoughts. */
+function addPart(parts: unknown[], part: unknown): void {
+  const last = parts.at(-1);
+  if (isTextPart(part) && isTextPart(last) && last["thought"] === part["thought"]) {
+    parts[parts.length - 1] = { ...last, ...part, text: `${last.text}${part.text}` };
+  } else {
+    parts.push(part);
+  }
+}
+
+type TextPart = JsonObject & { readonly text: string };
+
+const textPartKeys: ReadonlySet<string> = new Set(["text", "thought", "thoughtSignature"]);
+
+const isTextPart = (part: unknown): part is TextPart =>
+  isJsonObject(part) &&
+  typeof part["text"] === "string" &&
+  Object.keys(part).every((key) => textPartKeys.has(key));

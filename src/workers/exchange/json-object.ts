@@ -1,0 +1,51 @@
+/** An object as `JSON.parse` returns it. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** An object that a reader builds. */
+export type MutableJsonObject = Record<string, unknown>;
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The value if it is an object, otherwise an object without members. */
+export const toObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
+/** The value if it is a list, otherwise an empty list. */
+export const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** The value if it is a text with content, otherwise `undefined`. */
+export const toText = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+
+/** Sets an own member. An assignment to `__proto__` would change the prototype instead. */
+export function setMember(target: MutableJsonObject, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(target, key, {
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    });
+  } else {
+    target[key] = value;
+  }
+}
+
+/** Copies an object without the members that are `undefined`. */
+export const withoutUndefined = (object: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+
+/** Appends items to the list in a member. The list is created if the member has none. */
+export function appendItems(
+  target: MutableJsonObject,
+  key: string,
+  items: readonly unknown[],
+): void {
+  const current = target[key];
+  const list: unknown[] = Array.isArray(current) ? current : [];
+  // Not `push(...items)`, which fails for lists that are longer than the stack.
+  for (const item of items) {
+    list.push(item);
+  }
+  target[key] = list;
+}

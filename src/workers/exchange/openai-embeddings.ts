@@ -1,0 +1,43 @@
+import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
+import { describeVector } from "./binary-text.ts";
+import { isJsonObject } from "./json-object.ts";
+import type { JsonObject } from "./json-object.ts";
+import type { ModelKind } from "./model-metadata.ts";
+import { readRequest } from "./read-request.ts";
+import type { RequestFormat } from "./read-request.ts";
+import { readResponse } from "./read-response.ts";
+import type { ResponseFormat } from "./read-response.ts";
+import { readOpenAiUsage } from "./usage.ts";
+
+/** Reads requests and responses of OpenAI's embeddings. Of long vectors only the number of dimensions is recorded. */
+export const readOpenAiEmbeddings = (exchange: RawExchange): ExchangeFields =>
+  exchange.part === "request"
+    ? readRequest(exchange, requestFormat)
+    : readResponse(exchange, responseFormat);
+
+const model: ModelKind = { type: "embedding", provider: "openai" };
+
+const requestFormat: RequestFormat = {
+  name: "OpenAIEmbeddings",
+  runType: "embedding",
+  model,
+  readSettings: ({ model: name }) => ({ model: name }),
+};
+
+const responseFormat: ResponseFormat = {
+  model,
+  joinEvents: () => ({ response: undefined, isFinished: false }),
+  readUsage: readOpenAiUsage,
+  compact: replaceVectors,
+};
+
+function replaceVectors(response: JsonObject): JsonObject {
+  const { data } = response;
+  if (!Array.isArray(data)) {
+    return response;
+  }
+  const items = data.map((item: unknown) =>
+    isJsonObject(item) ? { ...item, embedding: describeVector(item["embedding"]) } : item,
+  );
+  return { ...response, data: items };
+}

@@ -1,0 +1,185 @@
+import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
+import { describeBase64, replaceTexts } from "./binary-text.ts";
+import { hideCredentials } from "./credentials.ts";
+import { appendItems, isJsonObject, toList, toObject, toText } from "./json-object.ts";
+import type { JsonObject, MutableJsonObject } from "./json-object.ts";
+import { describeError } from "./provider-error.ts";
+import type { ModelKind } from "./model-metadata.ts";
+import { readRequest } from "./read-request.ts";
+import type { RequestFormat } from "./read-request.ts";
+import { readResponse } from "./read-response.ts";
+import type { JoinedStream, ResponseFormat, StreamedValue } from "./read-response.ts";
+import { readOpenAiUsage } from "./usage.ts";
+
+/** Reads requests and responses of OpenAI's responses API. */
+export const readOpenAiResponses = (exchange: RawExchange): ExchangeFields =>
+  exchange.part === "request"
+    ? readRequest(exchange, requestFormat)
+    : readResponse(exchange, responseFormat);
+
+const model: ModelKind = { type: "chat", provider: "openai" };
+
+const requestFormat: RequestFormat = {
+  name: "ChatOpenAI",
+  runType: "llm",
+  model,
+  readSettings: ({ model: name, temperature, max_output_tokens }) => ({
+    model: name,
+    temperature,
+    maxTokens: max_output_tokens,
+  }),
+  compact: replaceFiles,
+};
+
+const responseFormat: ResponseFormat = {
+  model,
+  joinEvents: (events) => new ResponseJoiner().join(events),
+  readUsage: readOpenAiUsage,
+  compact: (response) => hideCredentials(replaceFiles(response)),
+  findError: (response) =>
+    response["status"] === "failed"
+      ? (describeError(response["error"]) ?? "The response has the status failed")
+      : undefined,
+};
+
+/** Replaces files in a request, and images that the model created in a response. */
+function replaceFiles(body: JsonObject): JsonObject {
+  return toObject(
+    replaceTexts(body, (text, key, owner) => {
+      if (key === "file_data") {
+        return describeBase64(text.slice(text.indexOf(",") + 1), "file");
+      }
+      return key === "result" && owner["type"] === "image_generation_call"
+        ? describeBase64(text, "image")
+        : undefined;
+    }),
+  );
+}
+
+/** Events that end a stream. Each has the whole response. */
+const finalEvents: ReadonlySet<string> = new Set([
+  "response.completed",
+  "response.failed",
+  "response.incomplete",
+]);
+
+/** Where the text of a delta is appended: the list in the item with an index, and the member. */
+interface DeltaPlace {
+  readonly member: string;
+  /** The list inside of the item and the member of the event with the position in it; absent for a member of the item. */
+  readonly list?: readonly [name: string, indexName: string];
+}
+
+/** The events that bring text piece by piece, without the end `.delta` of their types. */
+const deltaPlaces: Readonly<Record<string, DeltaPlace>> = {
+  "response.output_text": { member: "text", list: ["content", "content_index"] },
+  "response.refusal": { member: "refusal", list: ["content", "content_index"] },
+  "response.reasoning_text": { member: "text", list: ["content", "content_index"] },
+  "response.reasoning_summary_text": { member: "text", list: ["summary", "summary_index"] },
+  "response.function_call_arguments": { member: "arguments" },
+  "response.mcp_call_arguments": { member: "arguments" },
+  "response.custom_tool_call_input": { member: "input" },
+  "response.code_interpreter_call_code": { member: "code" },
+};
+
+/**
+ * Joins the events of a stream. The last event has the whole response. If it is missing, the response is built from the
+ * items, and items that were not finished from their pieces.
+ */
+class ResponseJoiner {
+  #response: JsonObject | undefined;
+  readonly #items = new Map<number, MutableJsonObject>();
+  #isFinished = false;
+
+  join(events: readonly StreamedValue[]): JoinedStream {
+    for (const { value } of events) {
+      this.#add(value);
+    }
+    const items = [...this.#items].toSorted(([left], [right]) => left - right);
+    if (this.#response === undefined && items.length === 0) {
+      return { response: undefined, isFinished: this.#isFinished };
+    }
+    const response = this.#response ?? {};
+    const output = toList(response["output"]);
+    return {
+      response:
+        output.length === 0 && items.length > 0
+          ? { ...response, output: items.map(([, item]) => item) }
+          : response,
+      isFinished: this.#isFinished,
+    };
+  }
+
+  #add(event: JsonObject): void {
+    const type = toText(event["type"]) ?? "";
+    if (isJsonObject(event["response"])) {
+      this.#response = event["response"];
+      this.#isFinished ||= finalEvents.has(type);
+      return;
+    }
+    const { output_index: index, item, part } = event;
+    const position = typeof index === "number" ? index : 0;
+    if (type.startsWith("response.output_item.") && isJsonObject(item)) {
+      this.#items.set(position, structuredClone(item));
+    } else if (type.endsWith("_part.added") && isJsonObject(part)) {
+      const [list, at] = type.includes("summary")
+        ? this.#openList(position, "summary", event["summary_index"])
+        : this.#openList(position, "content", event["content_index"]);
+      list[at] = { ...part };
+    } else if (type === "response.output_text.annotation.added") {
+      const target = this.#openPart(position, "content", event["content_index"]);
+      appendItems(target, "annotations", [event["annotation"]]);
+    } else if (type.endsWith(".delta")) {
+      this.#addDelta(position, type.slice(0, -".delta".length), event);
+    }
+  }
+
+  #addDelta(position: number, type: string, event: JsonObject): void {
+    const place = Object.hasOwn(deltaPlaces, type) ? deltaPlaces[type] : undefined;
+    const { delta } = event;
+    if (place === undefined || typeof delta !== "string") {
+      return;
+    }
+    const target =
+      place.list === undefined
+        ? this.#openItem(position)
+        : this.#openPart(position, place.list[0], event[place.list[1]]);
+    target[place.member] = `${toText(target[place.member]) ?? ""}${delta}`;
+    const logprobs = toList(event["logprobs"]);
+    if (logprobs.length > 0) {
+      appendItems(target, "logprobs", logprobs);
+    }
+  }
+
+  #openItem(position: number): MutableJsonObject {
+    let item = this.#items.get(position);
+    if (item === undefined) {
+      item = {};
+      this.#items.set(position, item);
+    }
+    return item;
+  }
+
+  #openList(position: number, name: string, index: unknown): [list: unknown[], at: number] {
+    const item = this.#openItem(position);
+    const list: unknown[] = Array.isArray(item[name]) ? item[name] : [];
+    item[name] = list;
+    // A position far behind the end would make a list with as many holes.
+    const at =
+      typeof index === "number" && Number.isSafeInteger(index) && index >= 0
+        ? Math.min(index, list.length)
+        : 0;
+    return [list, at];
+  }
+
+  #openPart(position: number, name: string, index: unknown): MutableJsonObject {
+    const [list, at] = this.#openList(position, name, index);
+    const known = list[at];
+    if (isJsonObject(known)) {
+      return known;
+    }
+    const part: MutableJsonObject = {};
+    list[at] = part;
+    return part;
+  }
+}
