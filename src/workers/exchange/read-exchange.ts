@@ -1,12 +1,29 @@
 import { gunzipSync } from "node:zlib";
 import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
 import { exchangeWarningsKey } from "../../model/records/exchange.ts";
-
-/** Finds out what the request or the response of one format means. May throw: the caller then keeps the raw text. */
-export type ExchangeReader = (exchange: RawExchange) => ExchangeFields;
+import { readAnthropicMessages } from "./anthropic-messages.ts";
+import type { ExchangeReader } from "./exchange-reader.ts";
+import { readGoogleEmbed } from "./google-embed.ts";
+import { readGoogleGenerate } from "./google-generate.ts";
+import { readOpenAiChat } from "./openai-chat.ts";
+import { readOpenAiCompletions } from "./openai-completions.ts";
+import { readOpenAiEmbeddings } from "./openai-embeddings.ts";
+import { readOpenAiImages } from "./openai-images.ts";
+import { readOpenAiResponses } from "./openai-responses.ts";
+import { readOpenAiTranscription } from "./openai-transcription.ts";
 
 /** The readers by format. A format without a reader keeps its raw text. */
-const readers: Readonly<Record<string, ExchangeReader | undefined>> = {};
+const readers: Readonly<Record<string, ExchangeReader | undefined>> = {
+  "openai.chat": readOpenAiChat,
+  "openai.responses": readOpenAiResponses,
+  "openai.completions": readOpenAiCompletions,
+  "openai.embeddings": readOpenAiEmbeddings,
+  "openai.images": readOpenAiImages,
+  "openai.transcription": readOpenAiTranscription,
+  "anthropic.messages": readAnthropicMessages,
+  "google.generate": readGoogleGenerate,
+  "google.embed": readGoogleEmbed,
+};
 
 /** Largest number of bytes into which a compressed body is expanded. */
 const maxExpandedBytes = 67_108_864;
