@@ -1,16 +1,16 @@
 import { gunzipSync } from "node:zlib";
 import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
 import { exchangeWarningsKey } from "../../model/records/exchange.ts";
-import { readAnthropicMessages } from "./anthropic-messages.ts";
-import type { ExchangeReader } from "./exchange-reader.ts";
-import { readGoogleEmbed } from "./google-embed.ts";
-import { readGoogleGenerate } from "./google-generate.ts";
-import { readOpenAiChat } from "./openai-chat.ts";
-import { readOpenAiCompletions } from "./openai-completions.ts";
-import { readOpenAiEmbeddings } from "./openai-embeddings.ts";
-import { readOpenAiImages } from "./openai-images.ts";
-import { readOpenAiResponses } from "./openai-responses.ts";
-import { readOpenAiTranscription } from "./openai-transcription.ts";
+import { readAnthropicMessages } from "./formats/anthropic-messages.ts";
+import type { ExchangeReader } from "./parsing/exchange-reader.ts";
+import { readGoogleEmbed } from "./formats/google-embed.ts";
+import { readGoogleGenerate } from "./formats/google-generate.ts";
+import { readOpenAiChat } from "./formats/openai-chat.ts";
+import { readOpenAiCompletions } from "./formats/openai-completions.ts";
+import { readOpenAiEmbeddings } from "./formats/openai-embeddings.ts";
+import { readOpenAiImages } from "./formats/openai-images.ts";
+import { readOpenAiResponses } from "./formats/openai-responses.ts";
+import { readOpenAiTranscription } from "./formats/openai-transcription.ts";
 
 /** The readers by format. A format without a reader keeps its raw text. */
 const readers: Readonly<Record<string, ExchangeReader | undefined>> = {

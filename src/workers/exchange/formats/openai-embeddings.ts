@@ -1,13 +1,13 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
-import { describeVector } from "./binary-text.ts";
-import { isJsonObject } from "./json-object.ts";
-import type { JsonObject } from "./json-object.ts";
-import type { ModelKind } from "./model-metadata.ts";
-import { readRequest } from "./read-request.ts";
-import type { RequestFormat } from "./read-request.ts";
-import { readResponse } from "./read-response.ts";
-import type { ResponseFormat } from "./read-response.ts";
-import { readOpenAiUsage } from "./usage.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
+import { describeVector } from "../parsing/binary-text.ts";
+import { isJsonObject } from "../parsing/json-object.ts";
+import type { JsonObject } from "../parsing/json-object.ts";
+import type { ModelKind } from "../parsing/model-metadata.ts";
+import { readRequest } from "../parsing/read-request.ts";
+import type { RequestFormat } from "../parsing/read-request.ts";
+import { readResponse } from "../parsing/read-response.ts";
+import type { ResponseFormat } from "../parsing/read-response.ts";
+import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's embeddings. Of long vectors only the number of dimensions is recorded. */
 export const readOpenAiEmbeddings = (exchange: RawExchange): ExchangeFields =>

@@ -1,16 +1,16 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
-import { parseJson } from "./body.ts";
-import { DeltaMerger } from "./deltas.ts";
-import { appendItems, isJsonObject, setMember, toObject, toText } from "./json-object.ts";
-import type { JsonObject, MutableJsonObject } from "./json-object.ts";
-import type { ModelKind } from "./model-metadata.ts";
-import { readRequest } from "./read-request.ts";
-import type { RequestFormat } from "./read-request.ts";
-import { readResponse } from "./read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "./read-response.ts";
-import { readCount, readUsage } from "./usage.ts";
-import type { UsageMetadata } from "./usage.ts";
-import type { Warnings } from "./warnings.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
+import { parseJson } from "../parsing/body.ts";
+import { DeltaMerger } from "../parsing/deltas.ts";
+import { appendItems, isJsonObject, setMember, toObject, toText } from "../parsing/json-object.ts";
+import type { JsonObject, MutableJsonObject } from "../parsing/json-object.ts";
+import type { ModelKind } from "../parsing/model-metadata.ts";
+import { readRequest } from "../parsing/read-request.ts";
+import type { RequestFormat } from "../parsing/read-request.ts";
+import { readResponse } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import { readCount, readUsage } from "../parsing/usage.ts";
+import type { UsageMetadata } from "../parsing/usage.ts";
+import type { Warnings } from "../parsing/warnings.ts";
 
 /** Reads requests and responses of Anthropic's messages. */
 export const readAnthropicMessages = (exchange: RawExchange): ExchangeFields =>

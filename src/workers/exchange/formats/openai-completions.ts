@@ -1,13 +1,13 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
-import { DeltaMerger } from "./deltas.ts";
-import { isJsonObject, setMember, toList } from "./json-object.ts";
-import type { MutableJsonObject } from "./json-object.ts";
-import type { ModelKind } from "./model-metadata.ts";
-import { readRequest } from "./read-request.ts";
-import type { RequestFormat } from "./read-request.ts";
-import { readResponse } from "./read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "./read-response.ts";
-import { readOpenAiUsage } from "./usage.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
+import { DeltaMerger } from "../parsing/deltas.ts";
+import { isJsonObject, setMember, toList } from "../parsing/json-object.ts";
+import type { MutableJsonObject } from "../parsing/json-object.ts";
+import type { ModelKind } from "../parsing/model-metadata.ts";
+import { readRequest } from "../parsing/read-request.ts";
+import type { RequestFormat } from "../parsing/read-request.ts";
+import { readResponse } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's completions of a text. */
 export const readOpenAiCompletions = (exchange: RawExchange): ExchangeFields =>

@@ -1,4 +1,4 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
 import { decodeBody, isEventStream, parseJson, readEvents, toRawPayload } from "./body.ts";
 import type { BodyText } from "./body.ts";
 import { isJsonObject, toText } from "./json-object.ts";

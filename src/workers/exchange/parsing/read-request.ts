@@ -1,4 +1,4 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
 import { decodeBody, parseJson, toRawPayload } from "./body.ts";
 import { hideCredentials } from "./credentials.ts";
 import { isJsonObject } from "./json-object.ts";

@@ -1,4 +1,4 @@
-import type { RawExchange } from "../../model/records/exchange.ts";
+import type { RawExchange } from "../../../model/records/exchange.ts";
 import { toText, withoutUndefined } from "./json-object.ts";
 import type { JsonObject } from "./json-object.ts";
 

@@ -1,15 +1,15 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
-import { describeBase64, replaceTexts } from "./binary-text.ts";
-import { hideCredentials } from "./credentials.ts";
-import { appendItems, isJsonObject, toList, toObject, toText } from "./json-object.ts";
-import type { JsonObject, MutableJsonObject } from "./json-object.ts";
-import { describeError } from "./provider-error.ts";
-import type { ModelKind } from "./model-metadata.ts";
-import { readRequest } from "./read-request.ts";
-import type { RequestFormat } from "./read-request.ts";
-import { readResponse } from "./read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "./read-response.ts";
-import { readOpenAiUsage } from "./usage.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
+import { describeBase64, replaceTexts } from "../parsing/binary-text.ts";
+import { hideCredentials } from "../parsing/credentials.ts";
+import { appendItems, isJsonObject, toList, toObject, toText } from "../parsing/json-object.ts";
+import type { JsonObject, MutableJsonObject } from "../parsing/json-object.ts";
+import { describeError } from "../parsing/provider-error.ts";
+import type { ModelKind } from "../parsing/model-metadata.ts";
+import { readRequest } from "../parsing/read-request.ts";
+import type { RequestFormat } from "../parsing/read-request.ts";
+import { readResponse } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's responses API. */
 export const readOpenAiResponses = (exchange: RawExchange): ExchangeFields =>

@@ -1,15 +1,15 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
-import { describeVector } from "./binary-text.ts";
-import { isJsonObject, toList, toObject } from "./json-object.ts";
-import type { JsonObject, MutableJsonObject } from "./json-object.ts";
-import type { ModelKind } from "./model-metadata.ts";
-import { readRequest } from "./read-request.ts";
-import type { RequestFormat } from "./read-request.ts";
-import { readResponse } from "./read-response.ts";
-import type { ResponseFormat } from "./read-response.ts";
-import { readCount, readUsage } from "./usage.ts";
-import type { UsageMetadata } from "./usage.ts";
-import type { Warnings } from "./warnings.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
+import { describeVector } from "../parsing/binary-text.ts";
+import { isJsonObject, toList, toObject } from "../parsing/json-object.ts";
+import type { JsonObject, MutableJsonObject } from "../parsing/json-object.ts";
+import type { ModelKind } from "../parsing/model-metadata.ts";
+import { readRequest } from "../parsing/read-request.ts";
+import type { RequestFormat } from "../parsing/read-request.ts";
+import { readResponse } from "../parsing/read-response.ts";
+import type { ResponseFormat } from "../parsing/read-response.ts";
+import { readCount, readUsage } from "../parsing/usage.ts";
+import type { UsageMetadata } from "../parsing/usage.ts";
+import type { Warnings } from "../parsing/warnings.ts";
 
 /** Reads requests and responses of Gemini's embeddings. Of long vectors only the number of dimensions is recorded. */
 export const readGoogleEmbed = (exchange: RawExchange): ExchangeFields =>

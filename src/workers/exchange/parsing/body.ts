@@ -1,4 +1,4 @@
-import type { RawExchange } from "../../model/records/exchange.ts";
+import type { RawExchange } from "../../../model/records/exchange.ts";
 import { looksLikeEventStream, parseEventStream } from "./sse.ts";
 import type { EventStream, ServerSentEvent } from "./sse.ts";
 import { toExcerpt } from "./warnings.ts";

@@ -1,5 +1,5 @@
-import { exchangeWarningsKey } from "../../model/records/exchange.ts";
-import type { ExchangeFields } from "../../model/records/exchange.ts";
+import { exchangeWarningsKey } from "../../../model/records/exchange.ts";
+import type { ExchangeFields } from "../../../model/records/exchange.ts";
 
 /** The number of different warnings that are kept of one exchange. */
 const maxWarnings = 10;

@@ -1,14 +1,14 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
-import { describeBase64, replaceTexts } from "./binary-text.ts";
-import { setMember, toObject, toText } from "./json-object.ts";
-import type { JsonObject, MutableJsonObject } from "./json-object.ts";
-import { readFormData } from "./multipart.ts";
-import type { ModelKind } from "./model-metadata.ts";
-import { readRequest } from "./read-request.ts";
-import type { RequestFormat } from "./read-request.ts";
-import { readResponse } from "./read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "./read-response.ts";
-import { readOpenAiUsage } from "./usage.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
+import { describeBase64, replaceTexts } from "../parsing/binary-text.ts";
+import { setMember, toObject, toText } from "../parsing/json-object.ts";
+import type { JsonObject, MutableJsonObject } from "../parsing/json-object.ts";
+import { readFormData } from "../parsing/multipart.ts";
+import type { ModelKind } from "../parsing/model-metadata.ts";
+import { readRequest } from "../parsing/read-request.ts";
+import type { RequestFormat } from "../parsing/read-request.ts";
+import { readResponse } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's images. Of an image only type and size are recorded. */
 export const readOpenAiImages = (exchange: RawExchange): ExchangeFields =>

@@ -1,12 +1,12 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
-import { toText, withoutUndefined } from "./json-object.ts";
-import { readFormData } from "./multipart.ts";
-import type { ModelKind } from "./model-metadata.ts";
-import { readRequest } from "./read-request.ts";
-import type { RequestFormat } from "./read-request.ts";
-import { readResponse } from "./read-response.ts";
-import type { JoinedStream, ResponseFormat, StreamedValue } from "./read-response.ts";
-import { readOpenAiUsage } from "./usage.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
+import { toText, withoutUndefined } from "../parsing/json-object.ts";
+import { readFormData } from "../parsing/multipart.ts";
+import type { ModelKind } from "../parsing/model-metadata.ts";
+import { readRequest } from "../parsing/read-request.ts";
+import type { RequestFormat } from "../parsing/read-request.ts";
+import { readResponse } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseFormat, StreamedValue } from "../parsing/read-response.ts";
+import { readOpenAiUsage } from "../parsing/usage.ts";
 
 /** Reads requests and responses of OpenAI's transcriptions and translations of speech. */
 export const readOpenAiTranscription = (exchange: RawExchange): ExchangeFields =>

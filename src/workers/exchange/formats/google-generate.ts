@@ -1,17 +1,17 @@
-import type { ExchangeFields, RawExchange } from "../../model/records/exchange.ts";
-import { describeBase64 } from "./binary-text.ts";
-import { isJsonObject, setMember, toList, toObject, toText } from "./json-object.ts";
-import type { JsonObject, MutableJsonObject } from "./json-object.ts";
-import { splitJsonArray } from "./json-array.ts";
-import { findProviderError } from "./provider-error.ts";
-import type { ModelKind } from "./model-metadata.ts";
-import { readRequest } from "./read-request.ts";
-import type { RequestFormat } from "./read-request.ts";
-import { readResponse } from "./read-response.ts";
-import type { JoinedStream, ResponseFormat } from "./read-response.ts";
-import { readCount, readUsage } from "./usage.ts";
-import type { UsageMetadata } from "./usage.ts";
-import type { Warnings } from "./warnings.ts";
+import type { ExchangeFields, RawExchange } from "../../../model/records/exchange.ts";
+import { describeBase64 } from "../parsing/binary-text.ts";
+import { isJsonObject, setMember, toList, toObject, toText } from "../parsing/json-object.ts";
+import type { JsonObject, MutableJsonObject } from "../parsing/json-object.ts";
+import { splitJsonArray } from "../parsing/json-array.ts";
+import { findProviderError } from "../parsing/provider-error.ts";
+import type { ModelKind } from "../parsing/model-metadata.ts";
+import { readRequest } from "../parsing/read-request.ts";
+import type { RequestFormat } from "../parsing/read-request.ts";
+import { readResponse } from "../parsing/read-response.ts";
+import type { JoinedStream, ResponseFormat } from "../parsing/read-response.ts";
+import { readCount, readUsage } from "../parsing/usage.ts";
+import type { UsageMetadata } from "../parsing/usage.ts";
+import type { Warnings } from "../parsing/warnings.ts";
 
 /** Reads requests and responses of Gemini's `generateContent` and `streamGenerateContent`. */
 export const readGoogleGenerate = (exchange: RawExchange): ExchangeFields =>

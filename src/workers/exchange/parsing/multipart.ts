@@ -1,4 +1,4 @@
-import type { RawExchange } from "../../model/records/exchange.ts";
+import type { RawExchange } from "../../../model/records/exchange.ts";
 import { setMember } from "./json-object.ts";
 import type { JsonObject, MutableJsonObject } from "./json-object.ts";
 import type { Warnings } from "./warnings.ts";
