@@ -36,7 +36,7 @@ export function describeRefusal(status: number, value: unknown, text: string): s
     toText(body["detail"]) ??
     toPageTitle(text) ??
     toExcerpt(text);
-  return message === "" ? `${status}` : `${status} ${message}`;
+  return message.startsWith(`${status}`) ? message : `${status} ${message}`.trimEnd();
 }
 
 /** The title of a page of HTML, which proxies send in place of the provider's error. */
