@@ -25,8 +25,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const maxMessages = 2_000;
 
 /**
- * Finds the messages in the inputs or outputs of a run. It recognizes the formats of OpenAI (chat completions
- * and responses), Anthropic, LangChain and the AI SDK. Returns `undefined` if there are none.
+ * Finds the messages in the inputs or outputs of a run. It recognizes the formats of OpenAI (chat completions,
+ * responses and completions), Anthropic, Gemini, LangChain and the AI SDK. Returns `undefined` if there are none.
  */
 export function toChatMessages(value: unknown): readonly ChatMessage[] | undefined {
   const messages = findMessages(value, 0);
@@ -36,7 +36,14 @@ export function toChatMessages(value: unknown): readonly ChatMessage[] | undefin
 }
 
 /** Members that can contain messages, in the order in which they are searched. */
-const messageListMembers = ["messages", "prompt", "input", "output", "chat_history"] as const;
+const messageListMembers = [
+  "messages",
+  "contents",
+  "prompt",
+  "input",
+  "output",
+  "chat_history",
+] as const;
 /** The deepest level of nesting that is searched. */
 const maxNesting = 3;
 
@@ -55,7 +62,7 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
   if (message !== undefined) {
     return [message];
   }
-  const responses = parseChoices(fields) ?? parseGenerations(fields);
+  const responses = parseChoices(fields) ?? parseCandidates(fields) ?? parseGenerations(fields);
   if (responses !== undefined) {
     return responses;
   }
@@ -65,6 +72,10 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
     if (messages !== undefined) {
       return [...parseSystemPrompt(fields), ...messages];
     }
+  }
+  const prompt = parseTextPrompt(fields);
+  if (prompt !== undefined) {
+    return [...parseSystemPrompt(fields), prompt];
   }
   const [onlyValue, ...others] = Object.values(fields);
   return others.length === 0 && typeof onlyValue === "object"
@@ -90,9 +101,18 @@ function parseList(items: readonly unknown[], depth: number): ChatMessage[] | un
   return messages.length === 0 ? undefined : messages;
 }
 
-/** The system prompt next to the messages: `system` of Anthropic or `instructions` of OpenAI. */
-function parseSystemPrompt({ system, instructions }: Fields): ChatMessage[] {
-  const content = system ?? instructions;
+/** The text that OpenAI's responses and completions accept in place of messages, next to the model's name. */
+function parseTextPrompt({ model, input, prompt }: Fields): ChatMessage | undefined {
+  const text = input ?? prompt;
+  return typeof model === "string" && typeof text === "string"
+    ? createTextMessage("user", text)
+    : undefined;
+}
+
+/** The system prompt next to the messages: `system` of Anthropic, `instructions` of OpenAI, `systemInstruction` of Gemini. */
+function parseSystemPrompt({ system, instructions, systemInstruction }: Fields): ChatMessage[] {
+  const content =
+    system ?? instructions ?? toFields(systemInstruction)?.["parts"] ?? systemInstruction;
   const parts = content === undefined ? [] : toParts(content);
   return parts.length === 0 ? [] : [{ role: "system", name: undefined, parts }];
 }
@@ -103,7 +123,24 @@ function parseChoices({ choices }: Fields): ChatMessage[] | undefined {
   }
   const messages = choices.flatMap((choice) => {
     const fields = toFields(choice) ?? {};
-    const message = toMessage(toFields(fields["message"] ?? fields["delta"]) ?? {}, "assistant");
+    const { text } = fields;
+    const message =
+      typeof text === "string"
+        ? createTextMessage("assistant", text)
+        : toMessage(toFields(fields["message"] ?? fields["delta"]) ?? {}, "assistant");
+    return message === undefined ? [] : [message];
+  });
+  return messages.length === 0 ? undefined : messages;
+}
+
+/** The answers of Gemini. */
+function parseCandidates({ candidates }: Fields): ChatMessage[] | undefined {
+  if (!Array.isArray(candidates)) {
+    return undefined;
+  }
+  const messages = candidates.flatMap((candidate) => {
+    const content = toFields(toFields(candidate)?.["content"]) ?? {};
+    const message = toMessage(content, "assistant");
     return message === undefined ? [] : [message];
   });
   return messages.length === 0 ? undefined : messages;
@@ -172,15 +209,16 @@ function parseLangChainMessage(fields: Fields): ChatMessage | undefined {
     : undefined;
 }
 
-/** Converts an item of OpenAI's responses that is not a message: a tool call, its result, or reasoning. */
+/** Items of OpenAI's responses that are not messages: calls of tools, their results, and reasoning. */
+const responseItemType = /^(?:reasoning|item_reference|[a-z_]+_call(?:_output)?|mcp_[a-z_]+)$/;
+
 function parseResponseItem(fields: Fields): ChatMessage | undefined {
-  const { type } = fields;
-  const part =
-    type === "function_call" || type === "function_call_output" || type === "reasoning"
-      ? toPart(fields)
-      : undefined;
-  const role = type === "function_call_output" ? "tool" : "assistant";
-  return part === undefined ? undefined : { role, name: undefined, parts: [part] };
+  const { type, role: namedRole } = fields;
+  if (typeof type !== "string" || namedRole !== undefined || !responseItemType.test(type)) {
+    return undefined;
+  }
+  const role = type.endsWith("_output") ? "tool" : "assistant";
+  return { role, name: undefined, parts: [toPart(fields)] };
 }
 
 function buildMessage(role: string, fields: Fields): ChatMessage {
@@ -252,11 +290,17 @@ function toPart(value: unknown): ChatPart {
     case "image":
       return toImage(fields) ?? { kind: "other", value };
     case "tool_use":
+    case "server_tool_use":
+    case "mcp_tool_use":
+    case "custom_tool_call":
     case "tool-call":
     case "tool_call":
     case "function_call":
       return toToolCall(fields);
     case "tool_result":
+    case "web_search_tool_result":
+    case "mcp_tool_result":
+    case "custom_tool_call_output":
     case "tool-result":
     case "function_call_output":
       return {
@@ -266,9 +310,32 @@ function toPart(value: unknown): ChatPart {
       };
     default: {
       const text = fields["text"] ?? fields["refusal"];
-      return typeof text === "string" ? { kind: "text", text } : { kind: "other", value };
+      if (typeof text === "string") {
+        return { kind: fields["thought"] === true ? "thinking" : "text", text };
+      }
+      return toGeminiPart(fields) ?? { kind: "other", value };
     }
   }
+}
+
+/** Converts a part of Gemini that is not a text. The name of the member says what it is. */
+function toGeminiPart(fields: Fields): ChatPart | undefined {
+  const call = toFields(fields["functionCall"]);
+  if (call !== undefined) {
+    return toToolCall(call);
+  }
+  const result = toFields(fields["functionResponse"]);
+  if (result !== undefined) {
+    const id = toTextOrEmpty(result["id"] ?? result["name"]);
+    return { kind: "toolResult", id, value: result["response"] };
+  }
+  const inline = toFields(fields["inlineData"]);
+  const type = toTextOrEmpty(inline?.["mimeType"]);
+  const data = inline?.["data"];
+  // In place of the data of an image that the model created, runs contain a text in brackets.
+  return type.startsWith("image/") && typeof data === "string" && !data.startsWith("[")
+    ? { kind: "image", address: `data:${type};base64,${data}` }
+    : undefined;
 }
 
 function readReasoning({ text, summary }: Fields): string {

@@ -105,6 +105,61 @@ describe("messages in the payload of a run", () => {
     ]);
   });
 
+  test("are found in OpenAI's responses with a text as input, and with tools that OpenAI runs", () => {
+    const inputs = { model: "m", instructions: "Be kind.", input: "Hi" };
+    expect(partsOf(inputs)).toEqual([
+      { kind: "text", text: "Be kind." },
+      { kind: "text", text: "Hi" },
+    ]);
+    const search = { type: "web_search_call", id: "ws", status: "completed" };
+    const output = [
+      search,
+      { type: "custom_tool_call", call_id: "c", name: "f", input: "x" },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "Hello" }] },
+    ];
+    expect(partsOf({ output })).toEqual([
+      { kind: "other", value: search },
+      { kind: "toolCall", id: "c", name: "f", args: "x" },
+      { kind: "text", text: "Hello" },
+    ]);
+  });
+
+  test("are found in OpenAI's completions of a text", () => {
+    expect(partsOf({ model: "m", prompt: "Say" })).toEqual([{ kind: "text", text: "Say" }]);
+    expect(partsOf({ choices: [{ index: 0, text: "Hi" }] })).toEqual([
+      { kind: "text", text: "Hi" },
+    ]);
+  });
+
+  test("are found in Gemini's format: system instruction, thoughts, function calls and images", () => {
+    const inputs = {
+      systemInstruction: { parts: [{ text: "Be brief." }] },
+      contents: [
+        {
+          role: "user",
+          parts: [{ text: "Hi" }, { inlineData: { mimeType: "image/png", data: "AAAA" } }],
+        },
+        { role: "model", parts: [{ functionCall: { name: "look", args: { at: 1 } } }] },
+        { role: "user", parts: [{ functionResponse: { name: "look", response: { seen: 2 } } }] },
+      ],
+    };
+    expect(rolesOf(inputs)).toEqual(["system", "user", "assistant", "user"]);
+    expect(partsOf(inputs)).toEqual([
+      { kind: "text", text: "Be brief." },
+      { kind: "text", text: "Hi" },
+      { kind: "image", address: "data:image/png;base64,AAAA" },
+      { kind: "toolCall", id: "", name: "look", args: { at: 1 } },
+      { kind: "toolResult", id: "look", value: { seen: 2 } },
+    ]);
+    const missing = { inlineData: { mimeType: "image/png", data: "[image/png, 3 bytes]" } };
+    const parts = [{ text: "hm", thought: true }, { text: "Hello" }, missing];
+    expect(partsOf({ candidates: [{ content: { role: "model", parts } }] })).toEqual([
+      { kind: "thinking", text: "hm" },
+      { kind: "text", text: "Hello" },
+      { kind: "other", value: missing },
+    ]);
+  });
+
   test("are found in LangChain's formats: serialized messages in nested lists, tuples, generations", () => {
     const lc = (kind: string, kwargs: object) => ({
       lc: 1,
