@@ -53,14 +53,17 @@ test("the package holds types, and as code the files that programs import and th
     "cjs/index.cjs",
     "cjs/index.d.cts",
     "dist/THIRD-PARTY-LICENSES.txt",
+    "dist/integrations/anthropic/index.js",
     "dist/integrations/express/index.js",
     "dist/integrations/fastify/index.js",
     "dist/integrations/fetch/index.js",
+    "dist/integrations/google/index.js",
     "dist/integrations/hono/index.js",
     "dist/integrations/lambda/index.js",
     "dist/integrations/langchain/index.js",
     "dist/integrations/mcp/index.js",
     "dist/integrations/openai-agents/index.js",
+    "dist/integrations/openai/index.js",
     "dist/main/index.js",
     "dist/main/spool-tools.js",
     "dist/main/sync.worker.js",
@@ -126,38 +129,54 @@ test("a program outside the repository can import every entry point", async () =
   expect(JSON.parse(stdout)).toEqual([version, "/info", "run"]);
 });
 
-test("without the libraries that they are for, the integrations can be imported and used", async () => {
-  const program = join(installed.folder, "integrations.mjs");
-  await writeFile(
-    program,
-    `import * as express from "millrace/express";
-     import * as fastify from "millrace/fastify";
-     import { tracedFetch } from "millrace/fetch";
-     import * as hono from "millrace/hono";
-     import { traceHandler } from "millrace/lambda";
-     import { toRunnableConfig } from "millrace/langchain";
-     import { traceClient } from "millrace/mcp";
-     import { MillraceTracingProcessor } from "millrace/openai-agents";
-     import { RunTree, traceable } from "millrace";
-     const answer = await traceHandler(traceable(async () => "answer"))({});
-     const absent = ["express", "fastify", "hono", "@modelcontextprotocol/sdk/client/index.js", "@langchain/core/tools", "@openai/agents"].map((name) => import(name).catch(({ code }) => code));
-     const kinds = [express, fastify, hono].map(({ traceRequests }) => typeof traceRequests);
-     kinds.push(typeof toRunnableConfig(new RunTree({})), typeof await new MillraceTracingProcessor().onTraceStart({ traceId: "t", name: "n" }));
-     kinds.push(typeof traceClient({ connect: async () => {} }), typeof tracedFetch());
-     console.log(JSON.stringify([answer, ...kinds, ...(await Promise.all(absent))]));`,
+/** For each integration: the library that it is for, and the type of a value that it makes without that library. */
+const integrations = {
+  anthropic: ["@anthropic-ai/sdk", "typeof wrapAnthropic({ fetch })", "object"],
+  express: ["express", "typeof traceRequests()", "function"],
+  fastify: ["fastify", "typeof traceRequests", "function"],
+  fetch: [undefined, "typeof tracedFetch()", "function"],
+  google: ["@google/genai", "typeof geminiOptions({}).httpOptions.fetch", "function"],
+  hono: ["hono", "typeof traceRequests()", "function"],
+  lambda: [undefined, "typeof traceHandler(() => 1)", "function"],
+  langchain: ["@langchain/core/tools", "typeof toRunnableConfig(new RunTree({}))", "object"],
+  mcp: [
+    "@modelcontextprotocol/sdk/client/index.js",
+    "typeof traceClient({ connect: async () => {} })",
+    "object",
+  ],
+  openai: ["openai", "typeof wrapOpenAI({ fetch })", "object"],
+  "openai-agents": ["@openai/agents", "typeof new MillraceTracingProcessor().shutdown", "function"],
+} as const;
+
+test.each(Object.entries(integrations))(
+  "without the library that it is for, millrace/%s can be imported and used",
+  async (name, [library, expression, expectedType]) => {
+    const program = join(installed.folder, `${name}.mjs`);
+    const [imported] = /\b(?!typeof|new)[A-Za-z]+\b/.exec(expression) ?? [];
+    await writeFile(
+      program,
+      `import { ${imported} } from "millrace/${name}";
+       import { RunTree } from "millrace";
+       const library = ${library === undefined ? "undefined" : `await import("${library}").catch(({ code }) => code)`};
+       console.log(JSON.stringify([${expression}, new RunTree({}).name, library]));`,
+    );
+    const { stdout } = await run(process.execPath, [program]);
+    expect(JSON.parse(stdout)).toEqual([
+      expectedType,
+      "chain",
+      library === undefined ? null : "ERR_MODULE_NOT_FOUND",
+    ]);
+  },
+);
+
+test("an integration is listed above for each one that the package exports", async () => {
+  const { exports } = parseManifest(
+    await readFile(join(installed.packageFolder, "package.json"), "utf8"),
   );
-  const { stdout } = await run(process.execPath, [program]);
-  expect(JSON.parse(stdout)).toEqual([
-    "answer",
-    "function",
-    "function",
-    "function",
-    "object",
-    "undefined",
-    "object",
-    "function",
-    ...Array<string>(6).fill("ERR_MODULE_NOT_FOUND"),
-  ]);
+  const exported = Object.entries(exports)
+    .filter(([, target]) => JSON.stringify(target).includes("dist/integrations/"))
+    .map(([path]) => path.slice(2));
+  expect(exported.toSorted()).toEqual(Object.keys(integrations).toSorted());
 });
 
 const importsOf = (source: string): readonly string[] =>

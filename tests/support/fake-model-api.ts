@@ -141,6 +141,12 @@ export async function startModelApi(
 export const toDataEvents = (values: readonly object[], end = "data: [DONE]\n\n"): string =>
   values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join("") + end;
 
+/** The data of an event that has a type. */
+export interface TypedEvent {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
 /** Server-sent events with the type that the data has. */
-export const toNamedEvents = (values: readonly { readonly type: string }[]): string =>
+export const toNamedEvents = (values: readonly TypedEvent[]): string =>
   values.map((value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`).join("");

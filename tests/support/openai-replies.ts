@@ -1,5 +1,5 @@
 import { toDataEvents, toNamedEvents } from "./fake-model-api.ts";
-import type { ModelReply, ModelRequest } from "./fake-model-api.ts";
+import type { ModelReply, ModelRequest, TypedEvent } from "./fake-model-api.ts";
 
 /** The text of the answers, with characters of several bytes. */
 export const answerText = '{"answer":"Grüße 🐎","steps":[1,2,3]}';
@@ -41,7 +41,7 @@ export function replyAsOpenAi({ path, body }: ModelRequest): ModelReply | undefi
   if (body.model !== "slow") {
     return reply;
   }
-  const events = String(reply.body);
+  const events = typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body);
   return { ...reply, body: events.slice(0, events.length / 2), isHeld: true };
 }
 
@@ -119,30 +119,27 @@ function chatChunks(body: ModelRequest["body"]): object[] {
     model: `${body.model}-2024-08-06`,
     choices: [{ index: 0, delta, logprobs: null, finish_reason }],
   });
-  const pieces = usesTools(body)
-    ? toolCalls.flatMap(({ id, type, function: { name, arguments: args } }, index) => [
-        { tool_calls: [{ index, id, type, function: { name, arguments: "" } }] },
-        ...toPieces(args).map((piece) => ({
-          tool_calls: [{ index, function: { arguments: piece } }],
-        })),
-      ])
+  const deltas = usesTools(body)
+    ? toolCallDeltas()
     : toPieces(answerText).map((content) => ({ content }));
-  // The pieces of parallel calls take turns.
-  const ordered = usesTools(body) ? interleave(pieces) : pieces;
   return [
     chunk({ role: "assistant", content: usesTools(body) ? null : "", refusal: null }),
-    ...ordered.map((delta) => chunk(delta)),
+    ...deltas.map((delta) => chunk(delta)),
     chunk({}, usesTools(body) ? "tool_calls" : "stop"),
     ...(body.stream_options?.include_usage === true ? [{ ...chunk({}), choices: [], usage }] : []),
   ];
 }
 
-function interleave<Item>(items: readonly Item[]): Item[] {
-  const half = Math.ceil(items.length / 2);
-  return items
-    .slice(0, half)
-    .flatMap((item, index) => [item, items[half + index]])
-    .filter((item) => item !== undefined);
+/** The pieces of parallel calls, which take turns. */
+function toolCallDeltas(): object[] {
+  const callDeltas = toolCalls.map(({ id, type, function: { name, arguments: args } }, index) => [
+    { tool_calls: [{ index, id, type, function: { name, arguments: "" } }] },
+    ...toPieces(args).map((piece) => ({ tool_calls: [{ index, function: { arguments: piece } }] })),
+  ]);
+  const longest = Math.max(...callDeltas.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, turn) =>
+    callDeltas.flatMap((deltas) => deltas.slice(turn, turn + 1)),
+  ).flat();
 }
 
 /** Pieces of three UTF-16 units, of which some end in the middle of a character. */
@@ -184,7 +181,7 @@ const response = (body: ModelRequest["body"], status = "completed") => ({
       : null,
 });
 
-function responseEvents(body: ModelRequest["body"]): { readonly type: string }[] {
+function responseEvents(body: ModelRequest["body"]): TypedEvent[] {
   const [reasoning, message] = response(body).output;
   const part = { type: "output_text", text: "", annotations: [], logprobs: [] };
   const place = { item_id: "msg_1", output_index: 1, content_index: 0 };
