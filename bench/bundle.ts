@@ -12,6 +12,8 @@ const childNames = [
   "ingest-child",
   "service-child",
   "requests-child",
+  "integrations-child",
+  "model-api",
   "sink",
 ] as const;
 export type ChildName = (typeof childNames)[number];

@@ -41,15 +41,21 @@ export async function withSink<Result>(
   { cpu, sinkDelayMs = 0 }: Pick<ProcessesInit, "cpu" | "sinkDelayMs"> = {},
 ): Promise<Result> {
   // If the client is pinned to a core, the sink runs on the next one, so that it takes no CPU time from the client.
-  const sink = await startChild(
-    "sink",
-    [String(sinkDelayMs)],
-    cpu === undefined ? {} : { cpu: (cpu + 1) % availableParallelism() },
-  );
+  const init = cpu === undefined ? {} : { cpu: (cpu + 1) % availableParallelism() };
+  return withServer("sink", measure, { ...init, args: [String(sinkDelayMs)] });
+}
+
+/** Starts a server in a process of its own, calls `measure` with its address, and ends the process. */
+export async function withServer<Result>(
+  name: ChildName,
+  measure: (address: string) => Promise<Result>,
+  { args = [], ...init }: ChildInit & { readonly args?: readonly string[] } = {},
+): Promise<Result> {
+  const server = await startChild(name, args, init);
   try {
-    return await measure((await nextMessage(sink)) as string);
+    return await measure((await nextMessage(server)) as string);
   } finally {
-    sink.kill();
+    server.kill();
   }
 }
 
