@@ -226,6 +226,20 @@ export class ExchangeRun {
     }
   }
 
+  /**
+   * Reports that the program gave up its reader of the body before the end. Until it reads on, the next flush of the client
+   * ends the run.
+   */
+  stopReading(): void {
+    try {
+      if (this.#isRecorded && !this.#isEnded) {
+        unreadOf(this.#recorder).add(this);
+      }
+    } catch {
+      localUncountedLosses.details += 1;
+    }
+  }
+
   /** Copies a chunk of the response's body. */
   addChunk(chunk: Uint8Array): void {
     try {
@@ -282,11 +296,13 @@ export class ExchangeRun {
     }
   }
 
-  /** @internal Ends the run because nothing has read its response yet. */
+  /** @internal Ends the run because nothing reads its response. */
   endUnread(): void {
-    this.addWarning(unreadWarning);
+    const isUnread = this.#response.totalBytes === 0;
+    this.addWarning(isUnread ? unreadWarning : abandonedWarning);
     this.end({ ending: "cancelled" });
-    this.#isEndedUnread = true;
+    // A body of which the beginning is sent already can't be recorded as a whole any more.
+    this.#isEndedUnread = isUnread;
   }
 
   #end({ ending, error, value }: ExchangeEnd): void {
@@ -397,6 +413,7 @@ const copyBody = (body: ExchangeBody): ExchangeBody =>
   typeof body === "string" ? body : body.map((part) => Uint8Array.from(part));
 
 const unreadWarning = "The response was not read";
+const abandonedWarning = "The response was not read to its end";
 
 /** How many different warnings of one run are kept. */
 const maxWarnings = 20;
