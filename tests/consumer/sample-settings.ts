@@ -59,7 +59,11 @@ const modelApi = `
   import type { AddressInfo } from "node:net";
   const api = createServer((_, response) => {
     response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content: "Water." } }] }));
+    response.end(JSON.stringify({
+      choices: [{ message: { role: "assistant", content: "Water." } }],
+      content: [{ type: "text", text: "Water." }],
+      candidates: [{ content: { role: "model", parts: [{ text: "Water." }] } }],
+    }));
   });
   await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
   const address = "http://127.0.0.1:" + (api.address() as AddressInfo).port;
@@ -437,6 +441,61 @@ export const settings: readonly Setting[] = [
       }`,
     after: "await printCalls();",
     prints: "llm success",
+  },
+  {
+    page: "docs/model-clients.md",
+    contains: "wrapOpenAI(",
+    before: `import { createServer } from "node:http";
+      import type { AddressInfo } from "node:net";
+      ${client}
+      const api = createServer((_, response) => {
+        const chunk = (delta: object, finish_reason: string | null) =>
+          \`data: \${JSON.stringify({ id: "c", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason }] })}\\n\\n\`;
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end(chunk({ role: "assistant", content: "Wa" }, null) + chunk({ content: "ter." }, "stop") + "data: [DONE]\\n\\n");
+      });
+      await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+      process.env["OPENAI_BASE_URL"] = "http://127.0.0.1:" + (api.address() as AddressInfo).port + "/v1";
+      process.env["OPENAI_API_KEY"] = "none";`,
+    after: `await client.flush();
+      for await (const { name, status } of client.runs.list({ projectNames: ["default"] })) {
+        console.log(name, status);
+      }
+      await client.close();
+      api.closeAllConnections();
+      api.close();`,
+    prints: "Water. ChatOpenAI success",
+  },
+  {
+    page: "docs/model-clients.md",
+    contains: "wrapAnthropic(",
+    before: `${modelApi}
+      process.env["ANTHROPIC_BASE_URL"] = address;
+      process.env["ANTHROPIC_API_KEY"] = "none";
+      ${client}`,
+    after: `console.log(message.content); await printCalls();`,
+    prints: "[ { type: 'text', text: 'Water.' } ] llm success",
+  },
+  {
+    page: "docs/model-clients.md",
+    contains: "geminiOptions(",
+    before: `${modelApi}
+      process.env["GOOGLE_GEMINI_BASE_URL"] = address;
+      process.env["GEMINI_API_KEY"] = "none";
+      ${client}`,
+    after: `console.log(answer.text); await printCalls();`,
+    prints: "Water. llm success",
+  },
+  {
+    page: "docs/model-clients.md",
+    contains: "withRunOptions(",
+    before: `import OpenAI from "openai";
+      import { wrapOpenAI } from "millrace/openai";
+      ${modelApi}
+      ${client}
+      const openai = wrapOpenAI(new OpenAI({ baseURL: address + "/v1", apiKey: "none" }));`,
+    after: "console.log(summary.id); await printCalls();",
+    prints: "undefined llm success",
   },
   {
     page: "docs/mcp.md",

@@ -28,7 +28,7 @@ const recordedPath = /\/v1\/messages(?:\?|$)|:(?:streamR|r)awPredict(?:\?|$)/;
  * Changes `client`, and returns it. The clients that its `withOptions` creates are recorded too. A second call has no
  * effect.
  *
- * @throws {@link OptionError} `client` is no client of the package, or an option is unknown.
+ * @throws an `OptionError`: `client` is no client of the package, or an option is unknown.
  */
 export function wrapAnthropic<Client extends AnthropicClient>(
   client: Client,

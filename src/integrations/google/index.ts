@@ -26,7 +26,7 @@ interface GoogleHttpOptions {
  *
  * Options that were returned by this function stay as they are. Calls over WebSockets (`live`) are not recorded.
  *
- * @throws {@link OptionError} `options` is not an object, or an option of `traceOptions` is unknown.
+ * @throws an `OptionError`: `options` is not an object, or an option of `traceOptions` is unknown.
  */
 export function geminiOptions<Options extends GoogleOptions>(
   options: Options,

@@ -18,7 +18,7 @@ export interface OpenAiClient extends ModelClient {
  * Changes `client`, and returns it. The clients that its `withOptions` creates are recorded too. A second call has no
  * effect. Calls over WebSockets are not recorded.
  *
- * @throws {@link OptionError} `client` is no client of the package, or an option is unknown.
+ * @throws an `OptionError`: `client` is no client of the package, or an option is unknown.
  */
 export function wrapOpenAI<Client extends OpenAiClient>(
   client: Client,
