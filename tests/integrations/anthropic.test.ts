@@ -181,7 +181,7 @@ test("break, abort, errors inside the stream, errors of the API and timeouts end
     try {
       const answer = await anthropic.messages.create(
         { ...request, model, stream: true },
-        { timeout: 200 },
+        { timeout: model === "hangs" ? 200 : 30_000 },
       );
       return await collect(answer);
     } catch (error) {
@@ -196,11 +196,7 @@ test("break, abort, errors inside the stream, errors of the API and timeouts end
   const content = [{ type: "thinking", thinking: expect.stringMatching(/^Let/) as string }];
   expect(runs).toMatchObject([
     { status: "success", outputs: { content }, extra: { metadata: { millrace_cancelled: true } } },
-    {
-      status: "error",
-      outputs: { content },
-      error: expect.stringMatching(/^AbortError/) as string,
-    },
+    { status: "success", outputs: { content }, extra: { metadata: { millrace_cancelled: true } } },
     { status: "error", error: "Overloaded (overloaded_error)", outputs: { content: [{}, {}] } },
     { status: "error", error: "529 Overloaded (overloaded_error)" },
     { status: "error", error: expect.stringMatching(/^AbortError/) as string },

@@ -434,9 +434,17 @@ describe("an early end", () => {
     await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1));
   });
 
-  test.each(["before the response", "between two reads", "during a read"])(
-    "an abort %s rejects with the same error as without recording, and fails the run",
-    async (moment) => {
+  test.each([
+    [
+      "before the response",
+      "fails",
+      { ending: "failed", error: "AbortError: This operation was aborted" },
+    ],
+    ["between two reads", "cancels", { ending: "cancelled" }],
+    ["during a read", "cancels", { ending: "cancelled" }],
+  ])(
+    "an abort %s rejects with the same error as without recording, and %s the run",
+    async (moment, _, end) => {
       const api = await startApi((response) => {
         if (moment !== "before the response") {
           response.write("first");
@@ -469,7 +477,7 @@ describe("an early end", () => {
       expect(recorded).toMatchObject({ name: "AbortError", message: (plain as Error).message });
       expect(await ended(client)).toMatchObject({
         text: moment === "before the response" ? "" : "first",
-        ends: [{ ending: "failed", error: "AbortError: This operation was aborted" }],
+        ends: [end],
       });
     },
   );

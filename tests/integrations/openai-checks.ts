@@ -311,20 +311,20 @@ export function describeOpenAi(title: string, { OpenAI, AzureOpenAI }: OpenAiLib
         expect(choice?.message.content).not.toBe("");
         expect(answerText.startsWith(choice?.message.content ?? "-")).toBe(true);
         expect(run.endTime).toBeDefined();
+        // The loop of the program ends without an error, in both cases.
+        expect(run).toMatchObject({
+          status: "success",
+          extra: { metadata: { millrace_cancelled: true } },
+        });
       }
-      expect(runs[0]).toMatchObject({
-        status: "success",
-        extra: { metadata: { millrace_cancelled: true } },
-      });
-      expect(runs[1]?.status).toBe("error");
-      expect(runs[1]?.error).toMatch(/^AbortError/);
     });
 
     test("errors of the API, pages of HTML and timeouts fail the run, and the program sees the same", async () => {
       const { bare, wrapped, read } = await setUp();
       const errorOf = async (openai: OpenAI, model: string) => {
         try {
-          return await openai.chat.completions.create({ ...request, model }, { timeout: 200 });
+          const timeout = model === "hangs" ? 200 : 30_000;
+          return await openai.chat.completions.create({ ...request, model }, { timeout });
         } catch (error) {
           const { message, status, code, type } = error as Error & Record<string, unknown>;
           return { name: (error as object).constructor.name, message, status, code, type };

@@ -1,4 +1,4 @@
-import type { ExchangeRun } from "../../main/index.ts";
+import type { ExchangeEnd, ExchangeRun } from "../../main/index.ts";
 
 /**
  * Records the body of a response while the program reads it. Each clone of the response is a branch that delivers the same
@@ -71,11 +71,20 @@ export class BodyRecording {
     if (!this.#isEnded && (ending === "complete" || this.#openBranches === 0)) {
       this.#isEnded = true;
       if (this.#isCurrent) {
-        this.#exchange.end(error === undefined ? { ending } : { ending, error });
+        this.#exchange.end(toEnd(ending, error));
       }
     }
   }
 }
+
+/**
+ * An abort while the body arrives means that the program stops reading, as `break` does: client libraries abort the request
+ * when a loop over their stream is left, and end the loop without an error when the program aborts.
+ */
+const toEnd = (ending: "complete" | "cancelled" | "failed", error: unknown): ExchangeEnd =>
+  error instanceof Error && error.name === "AbortError"
+    ? { ending: "cancelled" }
+    : { ending, ...(error === undefined ? {} : { error }) };
 
 /** One reading of a body: that of the response, or of a clone. Ended once; later calls have no effect. */
 export class BodyBranch {

@@ -8,19 +8,14 @@ export { withRunOptions } from "../fetch/index.ts";
 export type { CallRunOptions } from "../fetch/index.ts";
 export type { TraceClientOptions } from "../traced-client.ts";
 
-/** The options of `GoogleGenAI` in the package `@google/genai`. */
-export interface GoogleOptions {
-  readonly httpOptions?: GoogleHttpOptions | undefined;
-}
-
-/** The options for requests that are used here. */
+/** The member `httpOptions` of the options of `GoogleGenAI`, as far as it is used here. */
 interface GoogleHttpOptions {
   readonly baseUrl?: string | undefined;
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 /**
- * Returns options for `new GoogleGenAI()` with which the client records its calls as runs: `generateContent`, streamed or
+ * Returns options for `new GoogleGenAI()` of the package `@google/genai` with which the client records its calls as runs: `generateContent`, streamed or
  * not, chats, and `embedContent`, on Gemini's API and on Vertex AI. All other options stay as they are. The bytes of
  * request and response are copied as they pass; the program gets the same objects, streams and errors as without.
  *
@@ -28,7 +23,7 @@ interface GoogleHttpOptions {
  *
  * @throws an `OptionError`: `options` is not an object, or an option of `traceOptions` is unknown.
  */
-export function geminiOptions<Options extends GoogleOptions>(
+export function geminiOptions<Options extends object>(
   options: Options,
   traceOptions: TraceClientOptions = {},
 ): Options {
@@ -38,7 +33,7 @@ export function geminiOptions<Options extends GoogleOptions>(
       'geminiOptions expects the options of GoogleGenAI as its first argument, such as { apiKey: "…" }.',
     );
   }
-  const { httpOptions } = options;
+  const { httpOptions } = options as { readonly httpOptions?: GoogleHttpOptions };
   const providers: ("google" | ProviderAddress)[] = ["google"];
   const baseURL = httpOptions?.baseUrl;
   if (baseURL !== undefined && URL.canParse(baseURL)) {
