@@ -1,0 +1,60 @@
+import type { KeyValues } from "../../main/index.ts";
+import { readNumber, readText, withoutUndefined } from "./values.ts";
+
+/** What is known of the model of a call. */
+export interface ModelSettings {
+  readonly provider: unknown;
+  readonly model: unknown;
+  readonly temperature?: unknown;
+  readonly maxTokens?: unknown;
+  readonly stop?: unknown;
+}
+
+/**
+ * The metadata of a run of a model, with the names that the server and its UI read. The AI SDK appends the kind of the API
+ * to the provider, such as `anthropic.messages`.
+ */
+export const toModelMetadata = (
+  { provider, model, temperature, maxTokens, stop }: ModelSettings,
+  modelType: "chat" | "embedding" | undefined,
+): KeyValues =>
+  withoutUndefined({
+    ls_provider: readText(provider)?.split(".")[0],
+    ls_model_name: readText(model),
+    ls_model_type: modelType,
+    ls_temperature: readNumber(temperature),
+    ls_max_tokens: readNumber(maxTokens),
+    ls_stop: Array.isArray(stop) ? stop : undefined,
+  });
+
+/** The names under which programs pass the ids of a conversation and of a user to the AI SDK. */
+const [threadNames, userNames] = [
+  ["threadId", "thread_id", "conversationId", "sessionId", "session_id"],
+  ["userId", "user_id"],
+] as const;
+
+/** Converts the program's own metadata, and adds the ids by which runs are grouped. */
+export function toProgramMetadata(metadata: KeyValues): KeyValues {
+  const readId = (names: readonly string[]): string | undefined =>
+    names.map((name) => readText(metadata[name])).find((id) => id !== undefined);
+  return withoutUndefined({
+    ...metadata,
+    thread_id: readId(threadNames),
+    user_id: readId(userNames),
+  });
+}
+
+/** The name of an operation's run: the operation, and the id that the program gave the call. */
+export const toOperationName = (operation: string, functionId: unknown): string =>
+  readText(functionId) === undefined ? operation : `${operation} ${String(functionId)}`;
+
+/** Describes vectors by their number and size, because the numbers themselves say little and are large. */
+export function describeVectors(value: unknown): KeyValues {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [];
+  const vectors: readonly unknown[] = Array.isArray(list[0]) ? list : [list];
+  const [first] = vectors;
+  return {
+    embeddings: list.length === 0 ? 0 : vectors.length,
+    dimensions: Array.isArray(first) ? first.length : 0,
+  };
+}

@@ -1,0 +1,85 @@
+import { RunTree } from "../../main/index.ts";
+import type { KeyValues, NewRunOptions } from "../../main/index.ts";
+
+/** How a run ended. */
+export interface RunResult {
+  readonly outputs?: KeyValues | undefined;
+  /** What was thrown; `undefined` if nothing was. */
+  readonly error?: unknown;
+  /** Whether the program stopped reading before the end. */
+  readonly isCancelled?: boolean;
+  /** Milliseconds since the Unix epoch. */
+  readonly endTime?: number | undefined;
+}
+
+/** Set on a run whose stream the program stopped reading, as `traceable` does. */
+const cancelledKey = "millrace_cancelled";
+
+/**
+ * A run that can be ended on the assumption that its work ended unnoticed, and corrected if the work goes on. States: open;
+ * assumed ended, by `assumeEnd`; ended, by `end`. No method throws.
+ */
+export class CorrectableRun {
+  readonly run: RunTree;
+  #state: "open" | "assumed" | "ended" = "open";
+
+  constructor(options: NewRunOptions, parent?: RunTree) {
+    this.run = parent?.startChild(withoutClient(options)) ?? new RunTree(options);
+  }
+
+  get isEnded(): boolean {
+    return this.#state === "ended";
+  }
+
+  /** Ends the run for now, with the outputs that are known. */
+  assumeEnd(outputs: KeyValues | undefined): void {
+    if (this.#state === "open") {
+      this.#state = "assumed";
+      this.run.addMetadata({ [cancelledKey]: true });
+      this.run.end(outputs);
+    }
+  }
+
+  /** Ends the run. A second call has no effect. */
+  end({ outputs, error, isCancelled = false, endTime }: RunResult): void {
+    const previous = this.#state;
+    this.#state = "ended";
+    if (previous === "open") {
+      if (isCancelled) {
+        this.run.addMetadata({ [cancelledKey]: true });
+      }
+      const options = endTime === undefined ? undefined : { endTime };
+      if (error === undefined) {
+        this.run.end(outputs, options);
+      } else {
+        this.run.fail(error, outputs, options);
+      }
+    } else if (previous === "assumed" && !isCancelled) {
+      this.#correct(outputs, error, endTime ?? Date.now());
+    }
+  }
+
+  /** Replaces the end that was recorded. A run ends once, so the correction is an update of the stored run. */
+  #correct(outputs: KeyValues | undefined, error: unknown, endTime: number): void {
+    const { run } = this;
+    if (!run.sampled) {
+      return;
+    }
+    void run.client.updateRun(run.id, {
+      id: run.id,
+      trace_id: run.traceId,
+      dotted_order: run.dottedOrder,
+      parent_run_id: run.parentRunId,
+      end_time: endTime,
+      outputs: outputs ?? {},
+      ...(error === undefined ? {} : { error: toText(error) }),
+      extra: { metadata: { ...run.metadata, [cancelledKey]: false } },
+    });
+  }
+}
+
+const withoutClient = ({ client: _, ...options }: NewRunOptions): Omit<NewRunOptions, "client"> =>
+  options;
+
+const toText = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,0 +1,457 @@
+import { currentRun, markModelCall, withRun } from "../../main/index.ts";
+import type { KeyValues, RunType } from "../../main/index.ts";
+import { describeVectors, toModelMetadata, toProgramMetadata } from "./call-settings.ts";
+import { CorrectableRun } from "./correctable-run.ts";
+import type { RunResult } from "./correctable-run.ts";
+import { toAssistantMessage, toChatMessages } from "./messages.ts";
+import { currentOperation, Operation, replaceStreamMember } from "./operation.ts";
+import type { CommonOptions, ModelCall } from "./operation.ts";
+import { toUsageMetadata } from "./usage.ts";
+import { isList, isObject, parseJson, readObject, readText, withoutUndefined } from "./values.ts";
+
+/** The attributes of a span. Most texts among those of the AI SDK are JSON. */
+type Attributes = KeyValues;
+
+/** A span of OpenTelemetry's API, as far as the AI SDK uses it. */
+export interface AiSpan {
+  spanContext(): { traceId: string; spanId: string; traceFlags: number };
+  setAttribute(name: string, value: unknown): this;
+  setAttributes(attributes: object): this;
+  addEvent(name: string, attributes?: unknown): this;
+  addLink(link: unknown): this;
+  addLinks(links: unknown): this;
+  setStatus(status: { readonly code: number; readonly message?: string }): this;
+  updateName(name: string): this;
+  end(): void;
+  isRecording(): boolean;
+  recordException(exception: unknown): void;
+}
+
+/** A tracer of OpenTelemetry's API, as far as the AI SDK uses it. */
+export interface AiTracer {
+  startSpan(name: string, options?: object): AiSpan;
+  startActiveSpan<Fn extends (span: AiSpan) => unknown>(name: string, fn: Fn): ReturnType<Fn>;
+  startActiveSpan<Fn extends (span: AiSpan) => unknown>(
+    name: string,
+    options: object,
+    fn: Fn,
+  ): ReturnType<Fn>;
+  startActiveSpan<Fn extends (span: AiSpan) => unknown>(
+    name: string,
+    options: object,
+    context: unknown,
+    fn: Fn,
+  ): ReturnType<Fn>;
+}
+
+/** What the spans of one kind become. */
+interface SpanRun {
+  /** The run that is the current run while the span is the active span. */
+  readonly run: CorrectableRun["run"];
+  /** Calls the AI SDK's function within the run. */
+  call<Result>(work: () => Result): Result;
+  end(attributes: Attributes, result: RunResult): void;
+}
+
+/** Options of `millraceTracer`. */
+export interface TracerOptions extends CommonOptions {
+  /**
+   * Whether the run of a model call that was aborted, or whose stream the program stopped reading, has the text and the
+   * calls of tools that were seen. Set it only if no call has `recordOutputs: false`, of which a tracer does not learn.
+   *
+   * @defaultValue false
+   */
+  readonly partialOutputs?: boolean | undefined;
+}
+
+/** Converts the spans of AI SDK 5 and 6 to runs, in the same way as the events of version 7. */
+export class SpanRuns implements AiTracer {
+  readonly #options: TracerOptions;
+
+  constructor(options: TracerOptions) {
+    this.#options = options;
+  }
+
+  startSpan(name: string, options?: object): AiSpan {
+    return new RunSpan(this.#start(name, options));
+  }
+
+  startActiveSpan<Fn extends (span: AiSpan) => unknown>(
+    name: string,
+    ...rest: readonly unknown[]
+  ): ReturnType<Fn> {
+    const fn = rest.at(-1) as Fn;
+    const spanRun = this.#start(name, rest.length > 1 ? rest[0] : undefined);
+    // The AI SDK's type says that the result has the type of what `fn` returns.
+    return spanRun.call(() => fn(new RunSpan(spanRun))) as ReturnType<Fn>;
+  }
+
+  #start(name: string, options: unknown): SpanRun {
+    const attributes = readObject(readObject(options)["attributes"]);
+    if (name === "ai.toolCall") {
+      return this.#startTool(attributes);
+    }
+    if (/\.do(?:Generate|Stream)$/.test(name)) {
+      return this.#startModelCall(name, attributes);
+    }
+    if (/\.do[A-Z]\w*$/.test(name)) {
+      return this.#startPart(name, attributes);
+    }
+    return this.#startOperation(name, attributes);
+  }
+
+  #startOperation(name: string, attributes: Attributes): SpanRun {
+    const { client, tags, metadata } = this.#options;
+    const operation = new Operation({
+      client,
+      tags,
+      name: readText(attributes["operation.name"]) ?? name,
+      inputs: toInputs(attributes),
+      metadata: { ...metadata, ...toMetadata(attributes, undefined) },
+    });
+    if (name.startsWith("ai.stream")) {
+      operation.beginStreaming();
+    }
+    return {
+      run: operation.run,
+      call: (work) => withRun(operation.run, () => trackPromise(operation, work)),
+      end: (ended, result) => {
+        operation.end({ outputs: toOperationOutputs(ended), ...result });
+      },
+    };
+  }
+
+  #startModelCall(name: string, attributes: Attributes): SpanRun {
+    const operation = currentOperation();
+    if (operation === undefined) {
+      return this.#startPart(name, attributes);
+    }
+    // After a failed attempt the AI SDK tries again in the same step.
+    if (operation.call?.failure === undefined) {
+      operation.startStep();
+    }
+    const tools = attributes["ai.prompt.tools"];
+    const choice = readObject(parseJson(attributes["ai.prompt.toolChoice"]))["type"];
+    const call = operation.startCall({
+      name: readText(attributes["operation.name"]) ?? name,
+      runType: "llm",
+      inputs: withoutUndefined({
+        messages: toChatMessages(
+          parseJson(attributes["ai.prompt.messages"] ?? attributes["ai.prompt"]),
+        ),
+        tools: isList(tools) ? tools.map(parseJson) : undefined,
+        tool_choice: isList(tools) ? choice : undefined,
+      }),
+      metadata: toMetadata(attributes, "chat"),
+    });
+    return {
+      run: call.run,
+      call: (work) => callModel(call, work, this.#options.partialOutputs === true),
+      end: (ended, result) => {
+        endModelCall(call, ended, result);
+      },
+    };
+  }
+
+  #startTool(attributes: Attributes): SpanRun {
+    const operation = currentOperation();
+    const id = readText(attributes["ai.toolCall.id"]) ?? "";
+    const name = readText(attributes["ai.toolCall.name"]);
+    const inputs = toMembers(parseJson(attributes["ai.toolCall.args"]), "input");
+    const metadata = { tool_call_id: id };
+    if (operation === undefined) {
+      return this.#startOther({ name, runType: "tool", inputs, metadata }, toToolOutputs);
+    }
+    operation.startTool(id, { name, inputs, metadata });
+    const run = operation.findTool(id) ?? operation.run;
+    return {
+      run,
+      call: (work) => withRun(run, () => trackPromise(operation, work)),
+      end: (ended, result) => {
+        operation.endTool(id, { outputs: toToolOutputs(ended), ...result });
+      },
+    };
+  }
+
+  /** A call of a model that is not a language model, or of one whose operation is not recorded. */
+  #startPart(name: string, attributes: Attributes): SpanRun {
+    const runType = toPartType(name);
+    const options = {
+      name: readText(attributes["operation.name"]) ?? name,
+      runType,
+      inputs: toInputs(attributes),
+      metadata: toMetadata(attributes, runType === "embedding" ? "embedding" : undefined),
+    };
+    const part = this.#startOther(options, toOperationOutputs);
+    markModelCall(part.run);
+    return part;
+  }
+
+  #startOther(
+    options: {
+      readonly name: string | undefined;
+      readonly runType: RunType;
+      readonly inputs: KeyValues;
+      readonly metadata: KeyValues;
+    },
+    readOutputs: (attributes: Attributes) => KeyValues,
+  ): SpanRun {
+    const { client, tags, metadata } = this.#options;
+    const operation = currentOperation();
+    const part =
+      operation?.startPart(options) ??
+      new CorrectableRun(
+        { ...options, client, tags, metadata: { ...metadata, ...options.metadata } },
+        currentRun(),
+      );
+    return {
+      run: part.run,
+      call: (work) => withRun(part.run, work),
+      end: (attributes, result) => {
+        part.end({ outputs: readOutputs(attributes), ...result });
+      },
+    };
+  }
+}
+
+/** A span whose attributes become the outputs of a run. After its end, calls have no effect. */
+class RunSpan implements AiSpan {
+  readonly #spanRun: SpanRun;
+  #attributes: Record<string, unknown> = {};
+  #error: unknown;
+  #isRecording = true;
+
+  constructor(spanRun: SpanRun) {
+    this.#spanRun = spanRun;
+  }
+
+  spanContext(): { traceId: string; spanId: string; traceFlags: number } {
+    const { id, traceId } = this.#spanRun.run;
+    return {
+      traceId: traceId.replaceAll("-", ""),
+      spanId: id.replaceAll("-", "").slice(16),
+      traceFlags: 1,
+    };
+  }
+
+  setAttribute(name: string, value: unknown): this {
+    this.#attributes[name] = value;
+    return this;
+  }
+
+  setAttributes(attributes: object): this {
+    Object.assign(this.#attributes, attributes);
+    return this;
+  }
+
+  addEvent(name: string, attributes?: unknown): this {
+    if (name === "ai.stream.firstChunk") {
+      // The run saw the chunk itself, because it reads the stream.
+      return this;
+    }
+    this.#spanRun.run.addEvent({ name, ...readObject(attributes) });
+    return this;
+  }
+
+  addLink(): this {
+    return this;
+  }
+
+  addLinks(): this {
+    return this;
+  }
+
+  setStatus({ code, message }: { readonly code: number; readonly message?: string }): this {
+    if (code === errorStatus) {
+      this.#error ??= new Error(message ?? "The AI SDK reported an error");
+    }
+    return this;
+  }
+
+  updateName(): this {
+    return this;
+  }
+
+  end(): void {
+    if (this.#isRecording) {
+      this.#isRecording = false;
+      this.#spanRun.end(this.#attributes, this.#error === undefined ? {} : { error: this.#error });
+      this.#attributes = {};
+    }
+  }
+
+  isRecording(): boolean {
+    return this.#isRecording;
+  }
+
+  recordException(exception: unknown): void {
+    const { name, message, stack } = readObject(exception);
+    const error = new Error(readText(message) ?? "The AI SDK reported an error");
+    this.#error = Object.assign(error, withoutUndefined({ name: readText(name), stack }));
+  }
+}
+
+/** `SpanStatusCode.ERROR` of OpenTelemetry. */
+const errorStatus = 2;
+
+function toPartType(name: string): RunType {
+  if (name.endsWith(".doEmbed")) {
+    return "embedding";
+  }
+  return name.endsWith(".doRerank") ? "retriever" : "llm";
+}
+
+/** Calls a model. The AI SDK's function returns a promise. */
+function callModel<Result>(call: ModelCall, work: () => Result, recordsContent: boolean): Result {
+  const promise: unknown = call.execute<unknown>(async () => work(), {
+    replaceStream: replaceNestedStream,
+    recordsContent,
+  });
+  // `execute` returns a promise of what the promise of `work` resolves to.
+  return promise as Result;
+}
+
+/** Replaces the stream of a model, which `ai.streamText` returns as `result.stream` and `ai.streamObject` likewise. */
+function replaceNestedStream(
+  result: unknown,
+  replace: (stream: ReadableStream<unknown>) => ReadableStream<unknown>,
+): unknown {
+  return isObject(result) && isObject(result["result"])
+    ? { ...result, result: replaceStreamMember(result["result"], replace) }
+    : replaceStreamMember(result, replace);
+}
+
+/** Calls `work`, and counts it as an activity of the operation until its promise settles. */
+function trackPromise<Result>(operation: Operation, work: () => Result): Result {
+  operation.begin();
+  let result: Result;
+  try {
+    result = work();
+  } catch (error) {
+    operation.finish();
+    throw error;
+  }
+  if (!(result instanceof Promise)) {
+    operation.finish();
+    return result;
+  }
+  const finish = (): void => operation.finish();
+  result.then(finish, finish);
+  return result;
+}
+
+function endModelCall(call: ModelCall, attributes: Attributes, result: RunResult): void {
+  const model = readText(attributes["ai.response.model"]);
+  const responseId = readText(attributes["ai.response.id"]);
+  call.run.addMetadata(withoutUndefined({ ls_model_name: model, response_id: responseId }));
+  if (result.error !== undefined) {
+    call.end(result);
+    return;
+  }
+  call.endWith({
+    content: readContent(attributes),
+    finishReason: attributes["ai.response.finishReason"],
+    usage: readUsage(attributes),
+    providerMetadata: parseJson(attributes["ai.response.providerMetadata"]),
+  });
+}
+
+/** The content of a response, in the AI SDK's parts. */
+function readContent(attributes: Attributes): readonly unknown[] {
+  const text = readText(attributes["ai.response.text"] ?? attributes["ai.response.object"]);
+  const reasoning = readText(attributes["ai.response.reasoning"]);
+  const calls = parseJson(attributes["ai.response.toolCalls"]);
+  return [
+    ...(reasoning === undefined ? [] : [{ type: "reasoning", text: reasoning }]),
+    ...(text === undefined ? [] : [{ type: "text", text }]),
+    ...(isList(calls) ? calls.map((call) => ({ ...readObject(call), type: "tool-call" })) : []),
+  ];
+}
+
+/** The token counts, from `ai.usage.inputTokens` and attributes such as `ai.usage.inputTokenDetails.cacheReadTokens`. */
+function readUsage(attributes: Attributes): KeyValues {
+  const usage: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    const [, member = "", detail] = /^ai\.usage\.(\w+)(?:\.(\w+))?$/.exec(name) ?? [];
+    if (detail !== undefined) {
+      usage[member] = { ...readObject(usage[member]), [detail]: value };
+    } else if (member !== "") {
+      usage[member] = value;
+    }
+  }
+  return usage;
+}
+
+/** The metadata of a run: its model, its settings, and what the program passed as `metadata`. */
+function toMetadata(
+  attributes: Attributes,
+  modelType: "chat" | "embedding" | undefined,
+): KeyValues {
+  const prefix = "ai.telemetry.metadata.";
+  const own = Object.entries(attributes)
+    .filter(([name]) => name.startsWith(prefix))
+    .map(([name, value]) => [name.slice(prefix.length), value]);
+  return {
+    ...toProgramMetadata(Object.fromEntries(own)),
+    ...toModelMetadata(
+      {
+        provider: attributes["ai.model.provider"],
+        model: attributes["ai.model.id"],
+        temperature:
+          attributes["gen_ai.request.temperature"] ?? attributes["ai.settings.temperature"],
+        maxTokens:
+          attributes["gen_ai.request.max_tokens"] ?? attributes["ai.settings.maxOutputTokens"],
+        stop: attributes["gen_ai.request.stop_sequences"],
+      },
+      modelType,
+    ),
+  };
+}
+
+/** The inputs of an operation, or of one call of an embedding or reranking model. */
+function toInputs(attributes: Attributes): KeyValues {
+  const { system, prompt, messages } = readObject(parseJson(attributes["ai.prompt"]));
+  const chat = [
+    ...toChatMessages(system, "system"),
+    ...toChatMessages(prompt),
+    ...toChatMessages(messages),
+  ];
+  const texts = attributes["ai.values"] ?? attributes["ai.value"];
+  const documents = attributes["ai.documents"];
+  return withoutUndefined({
+    ...(chat.length === 0 ? {} : { messages: chat }),
+    texts: texts === undefined ? undefined : toList(texts).map(parseJson),
+    documents: documents === undefined ? undefined : toList(documents).map(parseJson),
+    schema: parseJson(attributes["ai.schema"]),
+  });
+}
+
+function toOperationOutputs(attributes: Attributes): KeyValues {
+  const content = readContent(attributes);
+  const object = attributes["ai.response.object"];
+  const embeddings = attributes["ai.embeddings"] ?? attributes["ai.embedding"];
+  const ranking = attributes["ai.ranking"];
+  const tokens = attributes["ai.usage.tokens"];
+  const isPart = String(attributes["ai.operationId"]).includes(".do");
+  return withoutUndefined({
+    ...(content.length === 0 || object !== undefined
+      ? {}
+      : { messages: [toAssistantMessage(content)] }),
+    object: parseJson(object),
+    ...(embeddings === undefined
+      ? {}
+      : describeVectors(toList(embeddings).map((vector) => parseJson(vector)))),
+    ranking: ranking === undefined ? undefined : toList(ranking).map(parseJson),
+    finish_reason: readText(attributes["ai.response.finishReason"]),
+    usage_metadata: isPart && tokens !== undefined ? toUsageMetadata({ tokens }) : undefined,
+  });
+}
+
+const toToolOutputs = (attributes: Attributes): KeyValues =>
+  toMembers(parseJson(attributes["ai.toolCall.result"]), "output");
+
+const toList = (value: unknown): readonly unknown[] => (isList(value) ? value : [value]);
+
+/** The members of an object, or any other value as one member. */
+const toMembers = (value: unknown, name: string): KeyValues =>
+  isObject(value) ? value : value === undefined ? {} : { [name]: value };

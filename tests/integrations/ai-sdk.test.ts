@@ -1,0 +1,372 @@
+import { embed, generateObject, generateText, stepCountIs, streamText, tool } from "ai";
+import type { TelemetrySettings } from "ai";
+import { MockEmbeddingModelV3, MockLanguageModelV3, simulateReadableStream } from "ai/test";
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { millraceTracer } from "../../src/integrations/ai-sdk/index.ts";
+import type { TracerOptions } from "../../src/integrations/ai-sdk/index.ts";
+import { toUsageMetadata } from "../../src/integrations/ai-sdk/usage.ts";
+import { currentRun, isInModelCall, RunTree, withRun } from "../../src/main/index.ts";
+import { notifyFlush } from "../../src/tracing/runs/flush-listeners.ts";
+import { CollectingClient } from "../tracing/collecting-client.ts";
+import {
+  describeTree,
+  longText,
+  textChunks,
+  textResponse,
+  toolChunks,
+  toolResponse,
+  usageMetadata,
+} from "../support/ai-sdk.ts";
+import type { Chunk } from "../support/ai-sdk.ts";
+
+// Version 6 of the AI SDK. tests/latest/ai-sdk.test.ts has the same calls of version 7, with the same runs.
+
+function generating(
+  ...responses: readonly ReturnType<typeof textResponse | typeof toolResponse>[]
+) {
+  const left = [...responses];
+  return new MockLanguageModelV3({
+    doGenerate: async () => left.shift() ?? Promise.reject(new Error("no response is left")),
+  });
+}
+
+function streaming(delayMs: number | null, ...responses: readonly (readonly Chunk[])[]) {
+  const left = [...responses];
+  return new MockLanguageModelV3({
+    doStream: async () => ({
+      stream: simulateReadableStream({
+        chunks: [...(left.shift() ?? [])],
+        initialDelayInMs: delayMs,
+        chunkDelayInMs: delayMs,
+      }),
+    }),
+  });
+}
+
+const weatherTool = (execute: (city: string) => unknown) =>
+  tool({
+    inputSchema: z.object({ city: z.string() }),
+    execute: async ({ city }) => execute(city),
+  });
+
+const telemetryOf = (
+  client: CollectingClient,
+  options: TracerOptions = {},
+): TelemetrySettings & { readonly isEnabled: true } => ({
+  isEnabled: true,
+  tracer: millraceTracer({ client, ...options }),
+});
+
+test("operation, steps, model calls, tool and a nested operation are one tree", async () => {
+  const client = new CollectingClient();
+  const telemetry = telemetryOf(client);
+  const current: unknown[] = [];
+  const outer = new RunTree({ client, name: "outer" });
+  await withRun(outer, () =>
+    generateText({
+      model: generating(toolResponse(), textResponse()),
+      system: "Be brief.",
+      prompt: "How is Wien?",
+      tools: {
+        weather: weatherTool(async (city) => {
+          current.push(currentRun()?.name, isInModelCall());
+          const { text } = await generateText({
+            model: generating(textResponse("3")),
+            prompt: city,
+            experimental_telemetry: telemetry,
+          });
+          return { degrees: Number(text) };
+        }),
+      },
+      stopWhen: stepCountIs(5),
+      experimental_telemetry: { ...telemetry, functionId: "ask", metadata: { threadId: "t1" } },
+    }),
+  );
+  outer.end();
+  expect(current).toEqual(["weather", false]);
+  expect(describeTree(client)).toEqual([
+    "outer (chain)",
+    "  ai.generateText ask (chain)",
+    "    step 1 (chain)",
+    "      ai.generateText.doGenerate ask (llm)",
+    "      weather (tool)",
+    "        ai.generateText (chain)",
+    "          step 1 (chain)",
+    "            ai.generateText.doGenerate (llm)",
+    "    step 2 (chain)",
+    "      ai.generateText.doGenerate ask (llm)",
+  ]);
+  expect(client.start("ai.generateText ask").metadata).toMatchObject({ thread_id: "t1" });
+});
+
+test("inputs, outputs, calls of tools and tokens are recorded once", async () => {
+  const client = new CollectingClient();
+  await generateText({
+    model: generating(toolResponse(), textResponse()),
+    system: "Be brief.",
+    prompt: "How is Wien?",
+    temperature: 0.5,
+    tools: { weather: weatherTool((city) => ({ city, degrees: 3 })) },
+    stopWhen: stepCountIs(5),
+    experimental_telemetry: telemetryOf(client),
+  });
+  const starts = client.starts().filter(({ runType }) => runType === "llm");
+  const ends = client.ends().filter(({ runType }) => runType === "llm");
+  const call = {
+    id: "call-1",
+    type: "function",
+    function: { name: "weather", arguments: '{"city":"Wien"}' },
+  };
+  const asked = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "How is Wien?" },
+  ];
+  const calling = { role: "assistant", content: "Let me see.", tool_calls: [call] };
+  expect(starts[0]?.inputs).toMatchObject({
+    messages: asked,
+    tools: [{ type: "function", name: "weather" }],
+    tool_choice: "auto",
+  });
+  expect(starts[1]?.inputs).toMatchObject({
+    messages: [
+      ...asked,
+      calling,
+      {
+        role: "tool",
+        tool_call_id: "call-1",
+        name: "weather",
+        content: { city: "Wien", degrees: 3 },
+      },
+    ],
+  });
+  expect(starts[0]?.metadata).toMatchObject({
+    ls_provider: "mock-provider",
+    ls_model_name: "mock-model-id",
+    ls_model_type: "chat",
+    ls_temperature: 0.5,
+  });
+  const answer = { role: "assistant", content: "It is 3 degrees." };
+  expect(ends.map(({ outputs }) => outputs)).toEqual([
+    { messages: [calling], finish_reason: "tool-calls", usage_metadata: usageMetadata },
+    { messages: [answer], finish_reason: "stop", usage_metadata: usageMetadata },
+  ]);
+  expect(client.start("weather").inputs).toEqual({ city: "Wien" });
+  expect(client.end("weather").outputs).toEqual({ city: "Wien", degrees: 3 });
+  expect(client.start("ai.generateText").inputs).toEqual({ messages: asked });
+  expect(client.end("ai.generateText").outputs).toEqual({
+    messages: [answer],
+    finish_reason: "stop",
+  });
+});
+
+test("a stream gives the same tree, and the time of its first output", async () => {
+  const client = new CollectingClient();
+  const { textStream } = streamText({
+    model: streaming(1, toolChunks(), textChunks()),
+    prompt: "How is Wien?",
+    tools: { weather: weatherTool(() => ({ run: currentRun()?.name })) },
+    stopWhen: stepCountIs(5),
+    experimental_telemetry: telemetryOf(client),
+  });
+  const pieces: string[] = [];
+  for await (const piece of textStream) {
+    pieces.push(piece);
+  }
+  expect(pieces.join("")).toBe("Let me see.It is 3 degrees.");
+  await vi.waitFor(() => expect(client.ends()).toHaveLength(6));
+  expect(describeTree(client)).toEqual([
+    "ai.streamText (chain)",
+    "  step 1 (chain)",
+    "    ai.streamText.doStream (llm)",
+    "    weather (tool)",
+    "  step 2 (chain)",
+    "    ai.streamText.doStream (llm)",
+  ]);
+  expect(client.end("weather").outputs).toEqual({ run: "weather" });
+  for (const { runType, events, outputs } of client.ends()) {
+    if (runType === "llm") {
+      expect(events?.[0]).toMatchObject({ name: "new_token" });
+      expect(outputs).toMatchObject({ usage_metadata: usageMetadata });
+    }
+  }
+});
+
+test("a provider's client sees that its call is recorded already", async () => {
+  const client = new CollectingClient();
+  const seen: unknown[] = [];
+  await generateText({
+    model: new MockLanguageModelV3({
+      doGenerate: async () => {
+        seen.push(currentRun()?.runType, isInModelCall());
+        return textResponse();
+      },
+    }),
+    prompt: "hi",
+    experimental_telemetry: telemetryOf(client),
+  });
+  expect(seen).toEqual(["llm", true]);
+});
+
+test("a failing model and a failing tool fail their runs", async () => {
+  const client = new CollectingClient();
+  const failing = new MockLanguageModelV3({ doGenerate: () => Promise.reject(new Error("down")) });
+  await expect(
+    generateText({
+      model: failing,
+      prompt: "hi",
+      maxRetries: 0,
+      experimental_telemetry: telemetryOf(client),
+    }),
+  ).rejects.toThrow("down");
+  expect(describeTree(client)).toEqual([
+    "ai.generateText (chain) failed",
+    "  step 1 (chain) failed",
+    "    ai.generateText.doGenerate (llm) failed",
+  ]);
+  expect(client.end("ai.generateText.doGenerate").error).toContain("Error: down");
+  const other = new CollectingClient();
+  await generateText({
+    model: generating(toolResponse(), textResponse()),
+    prompt: "hi",
+    tools: {
+      weather: weatherTool(() => {
+        throw new Error("no weather");
+      }),
+    },
+    stopWhen: stepCountIs(5),
+    experimental_telemetry: telemetryOf(other),
+  });
+  expect(other.end("weather").error).toContain("no weather");
+  expect(other.end("ai.generateText").error).toBeUndefined();
+});
+
+test("an abort ends the runs that are open, with the text that was seen if the program allows it", async () => {
+  for (const partialOutputs of [true, false]) {
+    const client = new CollectingClient();
+    const controller = new AbortController();
+    const { textStream } = streamText({
+      model: streaming(5, textChunks(longText)),
+      prompt: "hi",
+      abortSignal: controller.signal,
+      experimental_telemetry: telemetryOf(client, { partialOutputs }),
+    });
+    for await (const piece of textStream) {
+      if (piece === "word1 ") {
+        controller.abort();
+      }
+    }
+    await vi.waitFor(() => expect(client.ends()).toHaveLength(3));
+    expect(describeTree(client)).toEqual([
+      "ai.streamText (chain) canceled",
+      "  step 1 (chain) canceled",
+      "    ai.streamText.doStream (llm) canceled",
+    ]);
+    const { outputs } = client.end("ai.streamText.doStream");
+    expect(JSON.stringify(outputs ?? {}).includes("word0 word1 ")).toBe(partialOutputs);
+  }
+});
+
+test("a flush ends a stream that was left, and leaves one that is read", async () => {
+  const client = new CollectingClient();
+  const start = (delayMs: number | null) =>
+    streamText({
+      model: streaming(delayMs, textChunks(longText)),
+      prompt: "hi",
+      experimental_telemetry: telemetryOf(client),
+    }).textStream[Symbol.asyncIterator]();
+  const read = start(20);
+  await read.next();
+  const left = start(null);
+  await left.next();
+  await left.return?.();
+  const next = read.next();
+  await new Promise((resolve) => {
+    setTimeout(resolve, 10);
+  });
+  notifyFlush({ client, isFinal: false });
+  expect(describeTree(client)).toEqual([
+    "ai.streamText (chain) open",
+    "  step 1 (chain) open",
+    "    ai.streamText.doStream (llm) open",
+    "ai.streamText (chain) canceled",
+    "  step 1 (chain) canceled",
+    "    ai.streamText.doStream (llm) canceled",
+  ]);
+  await next;
+  notifyFlush({ client, isFinal: true });
+  expect(describeTree(client).filter((line) => line.endsWith("open"))).toEqual([]);
+});
+
+test("objects and embeddings", async () => {
+  const client = new CollectingClient();
+  await generateObject({
+    model: generating(textResponse('{"degrees":3}')),
+    prompt: "Wien?",
+    schema: z.object({ degrees: z.number() }),
+    experimental_telemetry: telemetryOf(client),
+  });
+  await embed({
+    model: new MockEmbeddingModelV3({
+      doEmbed: async ({ values }) => ({
+        embeddings: values.map(() => [1, 2, 3]),
+        usage: { tokens: 4 },
+        warnings: [],
+      }),
+    }),
+    value: "Wien",
+    experimental_telemetry: telemetryOf(client),
+  });
+  expect(describeTree(client)).toEqual([
+    "ai.generateObject (chain)",
+    "  step 1 (chain)",
+    "    ai.generateObject.doGenerate (llm)",
+    "ai.embed (chain)",
+    "  ai.embed.doEmbed (embedding)",
+  ]);
+  expect(client.end("ai.generateObject").outputs).toMatchObject({ object: { degrees: 3 } });
+  expect(client.end("ai.generateObject.doGenerate").outputs).toMatchObject({
+    messages: [{ role: "assistant", content: '{"degrees":3}' }],
+    // Version 6 reports no details of the tokens of an object.
+    usage_metadata: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
+  });
+  expect(client.start("ai.embed.doEmbed").inputs).toEqual({ texts: ["Wien"] });
+  expect(client.end("ai.embed.doEmbed").outputs).toEqual({
+    embeddings: 1,
+    dimensions: 3,
+    usage_metadata: { input_tokens: 4, total_tokens: 4 },
+  });
+});
+
+test("recordInputs and recordOutputs: false leave the payloads out", async () => {
+  const client = new CollectingClient();
+  await generateText({
+    model: generating(toolResponse(), textResponse()),
+    prompt: "How is Wien?",
+    tools: { weather: weatherTool((city) => ({ city, degrees: 3 })) },
+    stopWhen: stepCountIs(5),
+    experimental_telemetry: { ...telemetryOf(client), recordInputs: false, recordOutputs: false },
+  });
+  expect(JSON.stringify(client.records)).not.toContain("Wien");
+  expect(JSON.stringify(client.records)).not.toContain("degrees");
+});
+
+test("the cached tokens of version 5 become part of the input tokens", () => {
+  const anthropic = {
+    usage: { input_tokens: 6, cache_read_input_tokens: 3, cache_creation_input_tokens: 1 },
+  };
+  const flat = { inputTokens: 6, outputTokens: 5, totalTokens: 11, cachedInputTokens: 3 };
+  expect(toUsageMetadata(flat, { anthropic })).toEqual({
+    input_tokens: 10,
+    output_tokens: 5,
+    total_tokens: 15,
+    input_token_details: { cache_read: 3, cache_creation: 1 },
+  });
+  expect(toUsageMetadata({ inputTokens: 10, outputTokens: 5, cachedInputTokens: 3 })).toEqual({
+    input_tokens: 10,
+    output_tokens: 5,
+    total_tokens: 15,
+    input_token_details: { cache_read: 3 },
+  });
+  expect(toUsageMetadata("nonsense")).toBeUndefined();
+});

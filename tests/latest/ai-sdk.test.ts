@@ -1,0 +1,399 @@
+import { embed, generateObject, generateText, isStepCount, streamText, tool } from "ai";
+import type { Telemetry, TelemetryOptions } from "ai";
+import { MockEmbeddingModelV4, MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { runServer } from "../../server/tests/support/running-server.ts";
+import { millraceTelemetry } from "../../src/integrations/ai-sdk/index.ts";
+import { Client, currentRun, isInModelCall, RunTree, withRun } from "../../src/main/index.ts";
+import { CollectingClient } from "../tracing/collecting-client.ts";
+import {
+  describeTree,
+  longText,
+  textChunks,
+  textResponse,
+  toolChunks,
+  toolResponse,
+  usageMetadata,
+} from "../support/ai-sdk.ts";
+import type { Chunk } from "../support/ai-sdk.ts";
+
+/** A model that generates the responses one after the other. */
+function generating(
+  ...responses: readonly ReturnType<typeof textResponse | typeof toolResponse>[]
+) {
+  const left = [...responses];
+  return new MockLanguageModelV4({
+    doGenerate: async () => left.shift() ?? Promise.reject(new Error("no response is left")),
+  });
+}
+
+/** A model that streams the chunks of the responses one after the other. */
+function streaming(delayMs: number | null, ...responses: readonly (readonly Chunk[])[]) {
+  const left = [...responses];
+  return new MockLanguageModelV4({
+    doStream: async () => ({
+      stream: simulateReadableStream({
+        chunks: [...(left.shift() ?? [])],
+        initialDelayInMs: delayMs,
+        chunkDelayInMs: delayMs,
+      }),
+    }),
+  });
+}
+
+const weatherTool = (execute: (city: string) => unknown) =>
+  tool({
+    inputSchema: z.object({ city: z.string() }),
+    execute: async ({ city }) => execute(city),
+  });
+
+const telemetryOf = (client: CollectingClient | Client): { readonly integrations: Telemetry } => ({
+  integrations: millraceTelemetry({ client }),
+});
+
+test("operation, steps, model calls, tool and a nested operation are one tree", async () => {
+  const client = new CollectingClient();
+  const telemetry = telemetryOf(client);
+  const current: (string | undefined)[] = [];
+  const outer = new RunTree({ client, name: "outer" });
+  await withRun(outer, () =>
+    generateText({
+      model: generating(toolResponse(), textResponse()),
+      instructions: "Be brief.",
+      prompt: "How is Wien?",
+      tools: {
+        weather: weatherTool(async (city) => {
+          current.push(currentRun()?.name);
+          const { text } = await generateText({
+            model: generating(textResponse("3")),
+            prompt: city,
+            telemetry,
+          });
+          current.push(currentRun()?.name);
+          return { degrees: Number(text) };
+        }),
+      },
+      stopWhen: isStepCount(5),
+      telemetry: { ...telemetry, functionId: "ask" },
+    }),
+  );
+  outer.end();
+  expect(current).toEqual(["weather", "weather"]);
+  expect(describeTree(client)).toEqual([
+    "outer (chain)",
+    "  ai.generateText ask (chain)",
+    "    step 1 (chain)",
+    "      ai.generateText.doGenerate ask (llm)",
+    "      weather (tool)",
+    "        ai.generateText (chain)",
+    "          step 1 (chain)",
+    "            ai.generateText.doGenerate (llm)",
+    "    step 2 (chain)",
+    "      ai.generateText.doGenerate ask (llm)",
+  ]);
+});
+
+test("inputs, outputs, calls of tools and tokens are recorded once", async () => {
+  const client = new CollectingClient();
+  await generateText({
+    model: generating(toolResponse(), textResponse()),
+    instructions: "Be brief.",
+    prompt: "How is Wien?",
+    temperature: 0.5,
+    tools: { weather: weatherTool((city) => ({ city, degrees: 3 })) },
+    stopWhen: isStepCount(5),
+    telemetry: telemetryOf(client),
+  });
+  const starts = client.starts().filter(({ runType }) => runType === "llm");
+  const ends = client.ends().filter(({ runType }) => runType === "llm");
+  const call = {
+    id: "call-1",
+    type: "function",
+    function: { name: "weather", arguments: '{"city":"Wien"}' },
+  };
+  const asked = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "How is Wien?" },
+  ];
+  const calling = { role: "assistant", content: "Let me see.", tool_calls: [call] };
+  expect(starts[0]?.inputs).toMatchObject({
+    messages: asked,
+    tools: [{ type: "function", name: "weather" }],
+    tool_choice: "auto",
+  });
+  expect(starts[1]?.inputs).toMatchObject({
+    messages: [
+      ...asked,
+      calling,
+      {
+        role: "tool",
+        tool_call_id: "call-1",
+        name: "weather",
+        content: { city: "Wien", degrees: 3 },
+      },
+    ],
+  });
+  expect(starts[0]?.metadata).toMatchObject({
+    ls_provider: "mock-provider",
+    ls_model_name: "mock-model-id",
+    ls_model_type: "chat",
+    ls_temperature: 0.5,
+  });
+  const answer = { role: "assistant", content: "It is 3 degrees." };
+  expect(ends.map(({ outputs }) => outputs)).toEqual([
+    { messages: [calling], finish_reason: "tool-calls", usage_metadata: usageMetadata },
+    { messages: [answer], finish_reason: "stop", usage_metadata: usageMetadata },
+  ]);
+  expect(client.start("weather").inputs).toEqual({ city: "Wien" });
+  expect(client.end("weather").outputs).toEqual({ city: "Wien", degrees: 3 });
+  expect(client.start("ai.generateText").inputs).toEqual({ messages: asked });
+  expect(client.end("ai.generateText").outputs).toEqual({
+    messages: [answer],
+    finish_reason: "stop",
+  });
+});
+
+test("a stream gives the same tree, and the time of its first output", async () => {
+  const client = new CollectingClient();
+  const { textStream } = streamText({
+    model: streaming(1, toolChunks(), textChunks()),
+    prompt: "How is Wien?",
+    tools: { weather: weatherTool(() => ({ run: currentRun()?.name })) },
+    stopWhen: isStepCount(5),
+    telemetry: telemetryOf(client),
+  });
+  const pieces: string[] = [];
+  for await (const piece of textStream) {
+    pieces.push(piece);
+  }
+  expect(pieces.join("")).toBe("Let me see.It is 3 degrees.");
+  await vi.waitFor(() => expect(client.ends()).toHaveLength(6));
+  expect(describeTree(client)).toEqual([
+    "ai.streamText (chain)",
+    "  step 1 (chain)",
+    "    ai.streamText.doStream (llm)",
+    "    weather (tool)",
+    "  step 2 (chain)",
+    "    ai.streamText.doStream (llm)",
+  ]);
+  expect(client.end("weather").outputs).toEqual({ run: "weather" });
+  for (const { runType, events, outputs } of client.ends()) {
+    if (runType === "llm") {
+      expect(events?.map(({ name }) => name)).toEqual(["new_token"]);
+      expect(outputs).toMatchObject({ usage_metadata: usageMetadata });
+    }
+  }
+});
+
+test("a client of a provider sees that its call is recorded already, a tool does not", async () => {
+  const client = new CollectingClient();
+  const seen: unknown[] = [];
+  const model = new MockLanguageModelV4({
+    doGenerate: async () => {
+      seen.push([currentRun()?.runType, isInModelCall()]);
+      return seen.length === 1 ? toolResponse() : textResponse();
+    },
+  });
+  await generateText({
+    model,
+    prompt: "How is Wien?",
+    tools: {
+      weather: weatherTool(() => {
+        seen.push([currentRun()?.runType, isInModelCall()]);
+        return {};
+      }),
+    },
+    stopWhen: isStepCount(5),
+    telemetry: telemetryOf(client),
+  });
+  expect(seen).toEqual([
+    ["llm", true],
+    ["tool", false],
+    ["llm", true],
+  ]);
+});
+
+test("an attempt at a model call that fails is an event of its run", async () => {
+  const client = new CollectingClient();
+  const model = new MockLanguageModelV4({
+    doGenerate: () => Promise.reject(new TypeError("connection reset")),
+  });
+  await expect(
+    generateText({ model, prompt: "hi", maxRetries: 0, telemetry: telemetryOf(client) }),
+  ).rejects.toThrow("connection reset");
+  const [attempt] = client.end("ai.generateText.doGenerate").events ?? [];
+  expect(attempt).toMatchObject({ name: "attempt", error: "TypeError: connection reset" });
+});
+
+test("a failing model and a failing tool fail their runs", async () => {
+  const client = new CollectingClient();
+  const failing = new MockLanguageModelV4({ doGenerate: () => Promise.reject(new Error("down")) });
+  await expect(
+    generateText({ model: failing, prompt: "hi", maxRetries: 0, telemetry: telemetryOf(client) }),
+  ).rejects.toThrow("down");
+  expect(describeTree(client)).toEqual([
+    "ai.generateText (chain) failed",
+    "  step 1 (chain) failed",
+    "    ai.generateText.doGenerate (llm) failed",
+  ]);
+  expect(client.end("ai.generateText.doGenerate").error).toContain("Error: down");
+  const other = new CollectingClient();
+  await generateText({
+    model: generating(toolResponse(), textResponse()),
+    prompt: "hi",
+    tools: {
+      weather: weatherTool(() => {
+        throw new Error("no weather");
+      }),
+    },
+    stopWhen: isStepCount(5),
+    telemetry: telemetryOf(other),
+  });
+  expect(other.end("weather").error).toContain("no weather");
+  expect(other.end("ai.generateText").error).toBeUndefined();
+});
+
+test("an abort fails the runs that are open, with what was seen of the stream", async () => {
+  const client = new CollectingClient();
+  const controller = new AbortController();
+  const { textStream } = streamText({
+    model: streaming(5, textChunks(longText)),
+    prompt: "hi",
+    abortSignal: controller.signal,
+    telemetry: telemetryOf(client),
+  });
+  for await (const piece of textStream) {
+    if (piece === "word1 ") {
+      controller.abort();
+    }
+  }
+  await vi.waitFor(() => expect(client.ends()).toHaveLength(3));
+  expect(describeTree(client)).toEqual([
+    "ai.streamText (chain) failed",
+    "  step 1 (chain) failed",
+    "    ai.streamText.doStream (llm) failed",
+  ]);
+  const { error, outputs } = client.end("ai.streamText.doStream");
+  expect(error).toContain("AbortError");
+  expect(JSON.stringify(outputs)).toContain("word0 word1 ");
+});
+
+/** Reads two pieces of a stream, and leaves it. */
+async function leaveStream(telemetry: TelemetryOptions): Promise<void> {
+  const { textStream } = streamText({
+    model: streaming(null, textChunks(longText)),
+    prompt: "hi",
+    telemetry,
+  });
+  for await (const piece of textStream) {
+    if (piece === "word1 ") {
+      break;
+    }
+  }
+  // Until the AI SDK has read ahead as much as it does.
+  await new Promise((resolve) => {
+    setTimeout(resolve, 20);
+  });
+}
+
+test("after a flush no run of a stream that was left is open", async () => {
+  const server = await runServer();
+  const client = new Client({ endpoint: server.url });
+  await leaveStream(telemetryOf(client));
+  await client.flush();
+  const runs = [];
+  for await (const run of client.runs.list({ projectNames: ["default"] })) {
+    runs.push(run);
+  }
+  await client.close();
+  expect(runs.map(({ name }) => name).toSorted()).toEqual([
+    "ai.streamText",
+    "ai.streamText.doStream",
+    "step 1",
+  ]);
+  expect(runs.filter(({ endTime }) => endTime === undefined)).toEqual([]);
+  const call = runs.find(({ runType }) => runType === "llm");
+  expect(JSON.stringify(call?.outputs)).toContain("word0 word1 ");
+  expect(call?.extra?.metadata).toMatchObject({ millrace_cancelled: true });
+});
+
+test("a stream that is read on after a flush is corrected", async () => {
+  const server = await runServer();
+  const client = new Client({ endpoint: server.url });
+  const { textStream } = streamText({
+    model: streaming(null, textChunks(longText)),
+    prompt: "hi",
+    telemetry: telemetryOf(client),
+  });
+  let read = "";
+  for await (const piece of textStream) {
+    read += piece;
+    if (piece === "word1 ") {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
+      await client.flush();
+    }
+  }
+  expect(read).toBe(longText);
+  await client.flush();
+  for await (const run of client.runs.list({ projectNames: ["default"] })) {
+    expect(run.endTime).toEqual(expect.any(String));
+    expect(run.extra?.metadata).toMatchObject({ millrace_cancelled: false });
+    if (run.runType === "llm") {
+      expect(run.outputs).toMatchObject({
+        messages: [{ role: "assistant", content: longText }],
+        usage_metadata: usageMetadata,
+      });
+    }
+  }
+  await client.close();
+});
+
+test("recordOutputs: false holds for a stream that was left", async () => {
+  const client = new CollectingClient();
+  await leaveStream({ ...telemetryOf(client), recordOutputs: false });
+  await new Client({ enabled: false }).close();
+  expect(JSON.stringify(client.records)).not.toContain("word1");
+});
+
+test("objects and embeddings", async () => {
+  const client = new CollectingClient();
+  const telemetry = telemetryOf(client);
+  await generateObject({
+    model: generating(textResponse('{"degrees":3}')),
+    prompt: "Wien?",
+    schema: z.object({ degrees: z.number() }),
+    telemetry,
+  });
+  await embed({
+    model: new MockEmbeddingModelV4({
+      doEmbed: async ({ values }) => ({
+        embeddings: values.map(() => [1, 2, 3]),
+        usage: { tokens: 4 },
+        warnings: [],
+      }),
+    }),
+    value: "Wien",
+    telemetry,
+  });
+  expect(describeTree(client)).toEqual([
+    "ai.generateObject (chain)",
+    "  step 1 (chain)",
+    "    ai.generateObject.doGenerate (llm)",
+    "ai.embed (chain)",
+    "  ai.embed.doEmbed (embedding)",
+  ]);
+  expect(client.end("ai.generateObject").outputs).toMatchObject({ object: { degrees: 3 } });
+  expect(client.end("ai.generateObject.doGenerate").outputs).toMatchObject({
+    messages: [{ role: "assistant", content: '{"degrees":3}' }],
+    usage_metadata: usageMetadata,
+  });
+  expect(client.start("ai.embed.doEmbed").inputs).toEqual({ texts: ["Wien"] });
+  expect(client.end("ai.embed.doEmbed").outputs).toEqual({
+    embeddings: 1,
+    dimensions: 3,
+    usage_metadata: { input_tokens: 4, total_tokens: 4 },
+  });
+});
