@@ -1,9 +1,17 @@
 import { isUtf8 } from "node:buffer";
+import { SpanWarnings } from "millrace/spans";
+import type {
+  Attributes,
+  DecodedSpans,
+  Span,
+  SpanEvent,
+  SpanError,
+  SpanLink,
+} from "millrace/spans";
 import { messageOf, RequestError } from "../model/errors.ts";
 import { JsonCursor } from "../bodies/json-cursor.ts";
 import { serverLimits } from "../model/options.ts";
 import { traceRequest } from "./proto-types.ts";
-import type { Attributes, DecodedSpans, Span, SpanEvent, SpanError, SpanLink } from "./span.ts";
 import {
   readAttributes,
   readHexId,
@@ -15,7 +23,6 @@ import {
   ValueFault,
 } from "./wire-values.ts";
 import type { Warn } from "./wire-values.ts";
-import { SpanWarnings } from "./span-warnings.ts";
 
 /** Encoding of a request body. The response has the same encoding. */
 export type Encoding = "json" | "protobuf";

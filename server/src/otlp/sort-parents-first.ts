@@ -1,4 +1,4 @@
-import type { Span } from "./span.ts";
+import type { Span } from "millrace/spans";
 
 /**
  * Sorts spans so that parents precede their children, because clients send spans in the order in which they ended.

@@ -1,8 +1,8 @@
+import { mapSpan, toJson } from "millrace/spans";
+import type { Span } from "millrace/spans";
 import { BatchBuilder } from "../runs/ingest/batch-builder.ts";
 import type { ParsedBatch } from "../runs/ingest/batch-builder.ts";
-import { mapSpan } from "./map-span.ts";
 import { sortParentsFirst } from "./sort-parents-first.ts";
-import type { Span } from "./span.ts";
 
 /** Properties that all spans of a request have in common. */
 export interface SpanRequest {
@@ -18,7 +18,16 @@ export function toBatch(
 ): ParsedBatch {
   const builder = new BatchBuilder(expectedBytes);
   for (const span of sortParentsFirst(spans)) {
-    builder.addRun({ operation: "post", ...mapSpan(span, project) }, { position: "optional" });
+    const { members, span: position } = mapSpan(span, project);
+    const run = { operation: "post" as const, members: toTexts(members), span: position };
+    builder.addRun(run, { position: "optional" });
   }
   return builder.build();
 }
+
+const toTexts = (members: Readonly<Record<string, unknown>>): ReadonlyMap<string, Buffer> =>
+  new Map(
+    Object.entries(members)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, Buffer.from(toJson(value))]),
+  );

@@ -1,7 +1,7 @@
 import { latestMicros } from "../model/parse-time.ts";
 import { anyValueType, arrayValueType, keyValueListType } from "./proto-types.ts";
 import type { MessageType } from "./proto-types.ts";
-import type { Attributes, AttributeObject, AttributeValue } from "./span.ts";
+import type { Attributes, AttributeObject, AttributeValue } from "millrace/spans";
 
 // Functions that read values of a decoded request in either encoding. In a request decoded from protobuf, ids are bytes
 // and 64-bit integers are objects of two halves. In JSON, ids are hexadecimal digits and 64-bit integers are decimal

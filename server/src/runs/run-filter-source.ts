@@ -1,3 +1,4 @@
+import { threadKeys } from "millrace/model";
 import { measureNames } from "./usage/measures.ts";
 import type { MeasureName } from "./usage/measures.ts";
 import { usageSources } from "./usage/usage-sources.ts";
@@ -103,9 +104,6 @@ function createMemberSql(runAlias: string, { member, inner = "", type }: Member)
     AND CASE WHEN json_valid(p.body) THEN json_type(p.body, '$.${member}') END IS NOT NULL
     ORDER BY p.digest <> '' DESC, p.rowid DESC LIMIT 1)`;
 }
-
-/** Metadata keys that contain the id of the conversation (thread) to which a run belongs. */
-export const threadKeys = ["session_id", "thread_id", "conversation_id"] as const;
 
 const createThreadIdsSql = (metadata: string): string =>
   `(SELECT json_group_array(m.atom) FROM json_each(${metadata}) m

@@ -1,4 +1,5 @@
 import type { Operation } from "millrace/model";
+import type { SpanRecord } from "millrace/spans";
 import type { FeedbackDraft } from "./run-feedback.ts";
 import type { RunBilling } from "./usage/run-cost.ts";
 import type { RunMeasures } from "./usage/measures.ts";
@@ -20,22 +21,6 @@ export interface RunColumns {
   readonly hasError?: boolean | null | undefined;
   readonly parentRunId?: string | null | undefined;
   readonly referenceExampleId?: string | null | undefined;
-}
-
-/**
- * The position of an OpenTelemetry span, as far as the span contains it: only the trace and the parent are known. The
- * ids are converted to UUIDs.
- */
-export interface SpanRecord {
-  readonly traceId: string;
-  readonly id: string;
-  /** `null` for a span without a parent, and for a span of kind `placed`. */
-  readonly parentId: string | null;
-  /**
-   * `entry`: the parent is a span of another process. `placed`: the span's attributes contain its position in the
-   * trace.
-   */
-  readonly kind: "root" | "entry" | "inner" | "placed";
 }
 
 /** A received operation: the creation of a run (`post`) or an update (`patch`). */

@@ -1,5 +1,5 @@
 import { decodeSpans } from "../../src/otlp/decode.ts";
-import { mapSpan } from "../../src/otlp/map-span.ts";
+import { mapSpan, toJson } from "millrace/spans";
 import {
   anyValueType,
   arrayValueType,
@@ -7,7 +7,7 @@ import {
   traceRequest,
 } from "../../src/otlp/proto-types.ts";
 import type { MessageType } from "../../src/otlp/proto-types.ts";
-import type { Span } from "../../src/otlp/span.ts";
+import type { Span } from "millrace/spans";
 
 /** Not a UUID of any version: a trace id is any 16 bytes. */
 export const traceId = "5b8efff798038103d269b633813fc60c";
@@ -103,10 +103,7 @@ export function mapped(
   if (span === undefined) {
     throw new Error("the span could not be read");
   }
-  const { members } = mapSpan(span, project);
-  return Object.fromEntries(
-    [...members].map(([name, json]) => [name, JSON.parse(json.toString()) as unknown]),
-  );
+  return JSON.parse(toJson(mapSpan(span, project).members)) as Readonly<Record<string, unknown>>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

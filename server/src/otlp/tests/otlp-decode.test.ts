@@ -2,7 +2,7 @@ import protobuf from "protobufjs/light.js";
 import { describe, expect, test } from "vitest";
 import { decodeSpans } from "../decode.ts";
 import { traceRequest } from "../proto-types.ts";
-import type { Span } from "../span.ts";
+import type { Span } from "millrace/spans";
 import {
   encodeSpans,
   otlpRequest,

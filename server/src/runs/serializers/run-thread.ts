@@ -1,4 +1,4 @@
-import { threadKeys } from "../run-filter-source.ts";
+import { threadKeys } from "millrace/model";
 
 /**
  * The keys of conversation ids, with quotes, as bytes. Most runs belong to no conversation, and searching `extra` for

@@ -1,4 +1,4 @@
-import type { SpanRecord } from "../run-record.ts";
+import type { SpanRecord } from "millrace/spans";
 import type { RunRow } from "../run-row.ts";
 import { insertRunClause, parseRow, parsedColumns, rowToValues, tablesWithRunRows } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";

@@ -1,6 +1,7 @@
 import { microsToStamp } from "millrace/model";
 import { serverLimits } from "../../model/options.ts";
-import type { RunColumns, RunRecord, SpanRecord } from "../run-record.ts";
+import type { SpanRecord } from "millrace/spans";
+import type { RunColumns, RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import type { FacetWriter } from "./facet-writer.ts";
 import type { RunProjects } from "../run-writer-dependencies.ts";

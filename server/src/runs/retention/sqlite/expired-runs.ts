@@ -1,4 +1,4 @@
-import { threadKeys } from "../../run-filter-source.ts";
+import { threadKeys } from "millrace/model";
 import { serverLimits } from "../../../model/options.ts";
 import type { ExpiredRuns } from "../retention.ts";
 import { FacetSweeper } from "./facet-sweeper.ts";

@@ -9,7 +9,7 @@ import { findGroup } from "../../../filter/checker.ts";
 import type { CheckedComparison, CheckedFilter } from "../../../filter/checker.ts";
 import { determineRole } from "../../../filter/compiler.ts";
 import { toValues } from "../../../filter/conditions.ts";
-import { threadKeys } from "../../run-filter-source.ts";
+import { threadKeys } from "millrace/model";
 
 /** A list of facets of which a run must have at least one. */
 export type FacetAlternatives = readonly string[];

@@ -1,4 +1,4 @@
-import { threadKeys } from "../runs/run-filter-source.ts";
+import { threadKeys } from "../../model/thread-keys.ts";
 import { readAiOperation } from "./ai-sdk.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
 import { parseJson, readJson, toJson } from "./json-text.ts";

@@ -1,4 +1,4 @@
-import { toIso } from "../http/wire-text.ts";
+import { toIso } from "../../model/iso-time.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
 import type { Span } from "./span.ts";
 

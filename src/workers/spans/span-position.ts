@@ -1,8 +1,24 @@
-import { isUuid, parseDottedOrder } from "millrace/model";
-import type { SpanRecord } from "../runs/run-record.ts";
+import { parseDottedOrder } from "../../model/dotted-order.ts";
+import { isUuid } from "../../model/ids.ts";
+import { toSpanId, toSpanUuid, toTraceUuid } from "../../model/span-ids.ts";
 import type { AttributeBag } from "./attribute-bag.ts";
-import { toSpanId, toSpanUuid, toTraceUuid } from "./span-ids.ts";
 import type { Span } from "./span.ts";
+
+/**
+ * The position of an OpenTelemetry span, as far as the span contains it: only the trace and the parent are known. The
+ * ids are converted to UUIDs.
+ */
+export interface SpanRecord {
+  readonly traceId: string;
+  readonly id: string;
+  /** `null` for a span without a parent, and for a span of kind `placed`. */
+  readonly parentId: string | null;
+  /**
+   * `entry`: the parent is a span of another process. `placed`: the span's attributes contain its position in the
+   * trace.
+   */
+  readonly kind: "root" | "entry" | "inner" | "placed";
+}
 
 /**
  * The position of a span in its trace: the members of the run that are already known, and the ids from which the

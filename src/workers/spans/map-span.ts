@@ -1,23 +1,25 @@
-import { isUuid } from "millrace/model";
-import type { SpanRecord } from "../runs/run-record.ts";
-import { toIso } from "../http/wire-text.ts";
+import { isUuid } from "../../model/ids.ts";
+import { toIso } from "../../model/iso-time.ts";
 import { readAiName, takeAiContent } from "./ai-sdk.ts";
 import { AttributeBag } from "./attribute-bag.ts";
-import { toJson } from "./json-text.ts";
 import { takeTags, toInvocationParams, toLinks, toMetadata } from "./metadata.ts";
 import { toRunType } from "./run-type.ts";
 import { addFinishReasons, takeEmbeddings, takeInputs, takeOutputs } from "./span-content.ts";
 import { toErrorText } from "./span-error.ts";
 import { toEvents } from "./span-events.ts";
 import { takePosition } from "./span-position.ts";
+import type { SpanRecord } from "./span-position.ts";
 import type { Span } from "./span.ts";
 import { takeUsage } from "./usage.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The run that a span becomes: its members in the wire format, and the span's position in its trace. */
+/**
+ * The run that a span becomes: its members in the wire format, and the span's position in its trace. Values may contain
+ * {@link JsonText}s; a member that is `undefined` is absent.
+ */
 export interface MappedSpan {
-  readonly members: ReadonlyMap<string, Buffer>;
+  readonly members: Members;
   readonly span: SpanRecord;
 }
 
@@ -40,7 +42,7 @@ export function mapSpan(span: Span, project: string | undefined): MappedSpan {
     // Must come last: all remaining attributes become metadata.
     ...takePayload(span, bag),
   };
-  return { span: position.span, members: toTexts(members) };
+  return { span: position.span, members };
 }
 
 function takeName(span: Span, bag: AttributeBag, runType: string): string {
@@ -108,10 +110,3 @@ function takePayload(span: Span, bag: AttributeBag): Members {
 function takeUuid(bag: AttributeBag, name: string): string | undefined {
   return isUuid(bag.peekText(name)) ? bag.takeText(name) : undefined;
 }
-
-const toTexts = (members: Members): ReadonlyMap<string, Buffer> =>
-  new Map(
-    Object.entries(members)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, Buffer.from(toJson(value))]),
-  );

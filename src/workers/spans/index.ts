@@ -1,0 +1,16 @@
+// What the local server takes of this room: it receives spans in the encodings of OTLP, and stores the runs that they become.
+export { toJson } from "./json-text.ts";
+export { mapSpan } from "./map-span.ts";
+export type { MappedSpan } from "./map-span.ts";
+export type {
+  AttributeObject,
+  AttributeValue,
+  Attributes,
+  DecodedSpans,
+  Span,
+  SpanError,
+  SpanEvent,
+  SpanLink,
+} from "./span.ts";
+export type { SpanRecord } from "./span-position.ts";
+export { SpanWarnings } from "./span-warnings.ts";
