@@ -1,12 +1,17 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { embed, generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import type { TelemetrySettings } from "ai";
 import { MockEmbeddingModelV3, MockLanguageModelV3, simulateReadableStream } from "ai/test";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
+import { runServer } from "../../server/tests/support/running-server.ts";
 import { millraceTracer } from "../../src/integrations/ai-sdk/index.ts";
 import type { TracerOptions } from "../../src/integrations/ai-sdk/index.ts";
+import { tracedFetch } from "../../src/integrations/fetch/index.ts";
 import { toUsageMetadata } from "../../src/integrations/ai-sdk/usage.ts";
-import { currentRun, isInModelCall, RunTree, withRun } from "../../src/main/index.ts";
+import { Client, currentRun, isInModelCall, RunTree, withRun } from "../../src/main/index.ts";
 import { notifyFlush } from "../../src/tracing/runs/flush-listeners.ts";
 import { CollectingClient } from "../tracing/collecting-client.ts";
 import {
@@ -184,12 +189,15 @@ test("a stream gives the same tree, and the time of its first output", async () 
     "    ai.streamText.doStream (llm)",
   ]);
   expect(client.end("weather").outputs).toEqual({ run: "weather" });
-  for (const { runType, events, outputs } of client.ends()) {
-    if (runType === "llm") {
-      expect(events?.[0]).toMatchObject({ name: "new_token" });
-      expect(outputs).toMatchObject({ usage_metadata: usageMetadata });
-    }
-  }
+  const calls = client.ends().filter(({ runType }) => runType === "llm");
+  expect(calls.map(({ events }) => events?.map(({ name }) => name))).toEqual([
+    ["new_token", "ai.stream.finish"],
+    ["new_token", "ai.stream.finish"],
+  ]);
+  expect(calls.map(({ outputs }) => outputs)).toMatchObject([
+    { usage_metadata: usageMetadata },
+    { usage_metadata: usageMetadata },
+  ]);
 });
 
 test("a provider's client sees that its call is recorded already", async () => {
@@ -206,6 +214,44 @@ test("a provider's client sees that its call is recorded already", async () => {
     experimental_telemetry: telemetryOf(client),
   });
   expect(seen).toEqual(["llm", true]);
+});
+
+test("a traced fetch below the model records nothing, one in a tool does", async () => {
+  const server = createServer((_request, response) => {
+    response.setHeader("content-type", "application/json").end("{}");
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.close();
+  });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const { url } = await runServer();
+  const client = new Client({ endpoint: url });
+  const send = tracedFetch(undefined, { client });
+  const callApi = async (): Promise<void> => {
+    const address = `http://127.0.0.1:${port}/v1/chat/completions`;
+    const response = await send(address, { method: "POST", body: '{"model":"m","messages":[]}' });
+    await response.text();
+  };
+  const left = [toolResponse(), textResponse()];
+  await generateText({
+    model: new MockLanguageModelV3({
+      doGenerate: async () => {
+        await callApi();
+        return left.shift() ?? textResponse();
+      },
+    }),
+    prompt: "hi",
+    tools: { weather: weatherTool(callApi) },
+    stopWhen: stepCountIs(5),
+    experimental_telemetry: { isEnabled: true, tracer: millraceTracer({ client }) },
+  });
+  await client.flush();
+  const runs = await client.runs.list({ projectNames: ["default"] }).toArray();
+  await client.close();
+  const toolRun = runs.find(({ name }) => name === "weather");
+  expect(runs).toHaveLength(7);
+  expect(runs.filter(({ parentRunId }) => parentRunId === toolRun?.id)).toHaveLength(1);
 });
 
 test("a failing model and a failing tool fail their runs", async () => {

@@ -40,17 +40,19 @@ function toMessages({ content, ...otherMembers }: KeyValues): readonly KeyValues
 function createMessage(members: KeyValues, parts: readonly unknown[]): KeyValues {
   const calls = parts.filter((part) => readType(part) === "tool-call");
   const contents = parts.filter((part) => !calls.includes(part)).map(toContent);
-  const [first] = contents;
-  const isText = contents.length === 1 && isObject(first) && isPlainText(first);
   return {
     ...members,
-    content: contents.length === 0 ? "" : isText ? first["text"] : contents,
+    content: contents.length === 0 ? "" : unwrapText(contents),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toToolCall) }),
   };
 }
 
-const isPlainText = (part: KeyValues): boolean =>
-  part["type"] === "text" && Object.keys(part).length === 2;
+/** A text that is the only content is recorded as such, unless it has further members, such as a mark for a cache. */
+function unwrapText(contents: readonly unknown[]): unknown {
+  const [first] = contents;
+  const isText = isObject(first) && first["type"] === "text" && Object.keys(first).length === 2;
+  return contents.length === 1 && isText ? first["text"] : contents;
+}
 
 /** A result of a tool in a prompt. The AI SDK says in `output.type` whether it is a text, JSON or an error. */
 function toToolMessage(part: unknown): KeyValues {

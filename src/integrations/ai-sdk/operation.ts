@@ -226,8 +226,11 @@ export class ModelCall {
       this.#failure = error;
       this.run.addEvent({
         name: "attempt",
-        start_time: startTime.toISOString(),
-        error: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+        time: startTime.toISOString(),
+        kwargs: {
+          end_time: new Date().toISOString(),
+          error: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+        },
       });
       throw error;
     }

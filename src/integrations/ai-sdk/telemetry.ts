@@ -11,10 +11,18 @@ import { toAssistantMessage, toChatMessages } from "./messages.ts";
 import { Operation, replaceStreamMember } from "./operation.ts";
 import type { CommonOptions } from "./operation.ts";
 import { toUsageMetadata } from "./usage.ts";
-import { isList, isObject, readNumber, readObject, readText, withoutUndefined } from "./values.ts";
+import {
+  isList,
+  isObject,
+  readNumber,
+  readObject,
+  readText,
+  toMembers,
+  withoutUndefined,
+} from "./values.ts";
 
 /** Options of `millraceTelemetry`. */
-export interface TelemetryOptions extends CommonOptions {}
+export type TelemetryOptions = CommonOptions;
 
 /** The arguments with which the AI SDK calls a model or a tool. */
 interface ExecuteOptions<Result> {
@@ -338,7 +346,7 @@ export class TelemetryRuns implements MillraceTelemetry {
 }
 
 /** Embedding models are called in parallel, and each call has an id of its own. */
-const toPartKey = (event: object): string => String(readObject(event)["embedCallId"] ?? "");
+const toPartKey = (event: object): string => readText(readObject(event)["embedCallId"]) ?? "";
 
 const toPrompt = ({ instructions, messages }: KeyValues): readonly KeyValues[] => [
   ...toChatMessages(instructions, "system"),
@@ -381,7 +389,3 @@ function toOperationOutputs(event: KeyValues): KeyValues {
 
 const readError = (event: object): unknown =>
   readObject(event)["error"] ?? new Error("The AI SDK reported an error");
-
-/** The members of an object, or any other value as one member. */
-const toMembers = (value: unknown, name: string): KeyValues =>
-  isObject(value) ? value : value === undefined ? {} : { [name]: value };

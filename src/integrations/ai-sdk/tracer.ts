@@ -7,7 +7,15 @@ import { toAssistantMessage, toChatMessages } from "./messages.ts";
 import { currentOperation, Operation, replaceStreamMember } from "./operation.ts";
 import type { CommonOptions, ModelCall } from "./operation.ts";
 import { toUsageMetadata } from "./usage.ts";
-import { isList, isObject, parseJson, readObject, readText, withoutUndefined } from "./values.ts";
+import {
+  isList,
+  isObject,
+  parseJson,
+  readObject,
+  readText,
+  toMembers,
+  withoutUndefined,
+} from "./values.ts";
 
 /** The attributes of a span. Most texts among those of the AI SDK are JSON. */
 type Attributes = KeyValues;
@@ -182,7 +190,7 @@ export class SpanRuns implements AiTracer {
       inputs: toInputs(attributes),
       metadata: toMetadata(attributes, runType === "embedding" ? "embedding" : undefined),
     };
-    const part = this.#startOther(options, toOperationOutputs);
+    const part = this.#startOther(options, toPartOutputs);
     markModelCall(part.run);
     return part;
   }
@@ -390,7 +398,7 @@ function toMetadata(
   const prefix = "ai.telemetry.metadata.";
   const own = Object.entries(attributes)
     .filter(([name]) => name.startsWith(prefix))
-    .map(([name, value]) => [name.slice(prefix.length), value]);
+    .map(([name, value]): readonly [string, unknown] => [name.slice(prefix.length), value]);
   return {
     ...toProgramMetadata(Object.fromEntries(own)),
     ...toModelMetadata(
@@ -431,8 +439,6 @@ function toOperationOutputs(attributes: Attributes): KeyValues {
   const object = attributes["ai.response.object"];
   const embeddings = attributes["ai.embeddings"] ?? attributes["ai.embedding"];
   const ranking = attributes["ai.ranking"];
-  const tokens = attributes["ai.usage.tokens"];
-  const isPart = String(attributes["ai.operationId"]).includes(".do");
   return withoutUndefined({
     ...(content.length === 0 || object !== undefined
       ? {}
@@ -443,15 +449,17 @@ function toOperationOutputs(attributes: Attributes): KeyValues {
       : describeVectors(toList(embeddings).map((vector) => parseJson(vector)))),
     ranking: ranking === undefined ? undefined : toList(ranking).map(parseJson),
     finish_reason: readText(attributes["ai.response.finishReason"]),
-    usage_metadata: isPart && tokens !== undefined ? toUsageMetadata({ tokens }) : undefined,
   });
 }
+
+/** The outputs of one call of a model, whose token counts the operation's run does not repeat. */
+const toPartOutputs = (attributes: Attributes): KeyValues =>
+  withoutUndefined({
+    ...toOperationOutputs(attributes),
+    usage_metadata: toUsageMetadata(readUsage(attributes)),
+  });
 
 const toToolOutputs = (attributes: Attributes): KeyValues =>
   toMembers(parseJson(attributes["ai.toolCall.result"]), "output");
 
 const toList = (value: unknown): readonly unknown[] => (isList(value) ? value : [value]);
-
-/** The members of an object, or any other value as one member. */
-const toMembers = (value: unknown, name: string): KeyValues =>
-  isObject(value) ? value : value === undefined ? {} : { [name]: value };

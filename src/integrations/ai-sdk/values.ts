@@ -32,3 +32,11 @@ export function parseJson(value: unknown): unknown {
 /** Leaves out the members that are `undefined`. */
 export const withoutUndefined = (members: KeyValues): KeyValues =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+
+/** The members of an object, or any other value as one member. */
+export function toMembers(value: unknown, name: string): KeyValues {
+  if (isObject(value)) {
+    return value;
+  }
+  return value === undefined ? {} : { [name]: value };
+}

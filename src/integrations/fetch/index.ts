@@ -137,6 +137,9 @@ class CallRecorder {
   /** Returns what is known of the request, if it is to be recorded. Never throws. */
   #findCall([input, init]: FetchArguments): Call | undefined {
     try {
+      if (isInModelCall()) {
+        return undefined;
+      }
       const method = init?.method ?? (input instanceof Request ? input.method : "GET");
       if (method.toUpperCase() !== "POST") {
         return undefined;
