@@ -8,6 +8,8 @@ interface ExchangeRulesInit {
    * masked before.
    */
   readonly mustRead: boolean;
+  /** Options hide inputs or outputs as a whole, which this thread must find in a call that is recorded as a whole. */
+  readonly hidesPayloads: boolean;
   /** Called if the code that reads exchanges can't be loaded. */
   readonly onFailure: () => void;
 }
@@ -16,9 +18,13 @@ interface ExchangeRulesInit {
  * Creates the rules by which a client records exchanges. The code that reads them is loaded only if this thread needs it.
  * Until it is loaded, markers take the place of payloads.
  */
-export function createExchangeRules({ mustRead, onFailure }: ExchangeRulesInit): ExchangeRules {
+export function createExchangeRules({
+  mustRead,
+  hidesPayloads,
+  onFailure,
+}: ExchangeRulesInit): ExchangeRules {
   let reader: ReadExchanges | undefined;
-  if (mustRead) {
+  if (mustRead || hidesPayloads) {
     void (async () => {
       try {
         ({ readExchanges: reader } = await import("../workers/exchange/read-exchanges.ts"));

@@ -150,6 +150,7 @@ export class Recording implements Recorder, EndListener {
         mustRead:
           filters.haveFunction ||
           (this.#storage !== undefined && createRedactionPlan(options) !== undefined),
+        hidesPayloads: filters.hideAllInputs || filters.hideAllOutputs,
         onFailure: () =>
           this.warn("hiddenFailure", "The code that reads exchanges could not be loaded."),
       }),

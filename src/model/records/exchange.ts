@@ -38,7 +38,8 @@ export type ExchangeEnding =
 export interface RawExchange {
   /** One of {@link exchangeFormats}, or an unknown format if a newer version recorded it. */
   readonly format: string;
-  readonly part: "request" | "response";
+  /** `call`: both in one, as a plain value, of a call that is recorded when it has ended. */
+  readonly part: "request" | "response" | "call";
   /** Host and path of the request, without its query and credentials. */
   readonly url?: string;
   /** Status of the response; absent if there was no response. */
@@ -76,6 +77,8 @@ export interface ExchangeFields {
   readonly outputs?: Readonly<Record<string, unknown>>;
   readonly error?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Members of the run's `extra` beside its metadata. */
+  readonly extra?: Readonly<Record<string, unknown>>;
   readonly events?: readonly Readonly<Record<string, unknown>>[];
   readonly tags?: readonly string[];
   /**

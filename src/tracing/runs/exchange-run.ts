@@ -40,6 +40,13 @@ export interface ExchangeOptions extends Omit<
   readonly url?: string | undefined;
   /** A plain value in place of the request's body, for formats that have one. */
   readonly value?: unknown;
+  /**
+   * Whether the run is recorded only when it ends, by one record with the value that is passed to {@link ExchangeRun.end}. For
+   * work that is described as a whole when it has ended, such as a span.
+   *
+   * @defaultValue false
+   */
+  readonly recordedAtEnd?: boolean | undefined;
 }
 
 /** What is known of a response when its headers arrived. */
@@ -58,6 +65,8 @@ export interface ExchangeEnd {
   readonly error?: unknown;
   /** A plain value in place of the response's body, for formats that have one. */
   readonly value?: unknown;
+  /** Milliseconds since the Unix epoch, with fraction. Only with `recordedAtEnd`. @defaultValue now */
+  readonly endTime?: number | undefined;
 }
 
 const optionNames: KeyTable<ExchangeOptions> = {
@@ -75,6 +84,7 @@ const optionNames: KeyTable<ExchangeOptions> = {
   requestType: 1,
   url: 1,
   value: 1,
+  recordedAtEnd: 1,
 };
 
 /** One attempt to send the request. */
@@ -116,6 +126,7 @@ export class ExchangeRun {
   readonly #runType: string | undefined;
   readonly #url: string | undefined;
   readonly #isRecorded: boolean;
+  readonly #isRecordedAtEnd: boolean;
   readonly #bodyBytes: number;
   readonly #warnings = new Set<string>();
   readonly #events: RunEvent[] = [];
@@ -134,18 +145,19 @@ export class ExchangeRun {
   constructor(client: TracingClient, options: ExchangeOptions) {
     const runRecorder = client[recorder];
     warnOfUnknown(options, optionNames, runRecorder);
-    const { format, request, requestType, url, value, ...runOptions } = options;
+    const { format, request, requestType, url, value, recordedAtEnd, ...runOptions } = options;
     this.#recorder = runRecorder;
     this.#format = format;
     this.#name = readName(runOptions.name);
     this.#runType = readName(runOptions.runType);
     this.#url = readName(url);
+    this.#isRecordedAtEnd = recordedAtEnd === true;
     this.#bodyBytes = runRecorder.exchangeBytes ?? defaultBodyBytes;
     this.run = startWithCheckedOptions(client, runOptions, false);
     this.#isRecorded = this.run.sampled && runRecorder.recordExchange !== undefined;
     this.#attempt = { startMicros: this.run.startMicros };
     this.#response = new BodyCollector(this.#bodyBytes);
-    if (this.#isRecorded) {
+    if (this.#isRecorded && !this.#isRecordedAtEnd) {
       const isKnown = request !== undefined || value !== undefined;
       const read = this.#createRequest(request, { contentType: readName(requestType), value });
       const content = isKnown ? read : { ...read, isWithheld: true };
@@ -305,13 +317,17 @@ export class ExchangeRun {
     this.#isEndedUnread = isUnread;
   }
 
-  #end({ ending, error, value }: ExchangeEnd): void {
+  #end({ ending, error, value, endTime }: ExchangeEnd): void {
     if (this.#isEnded) {
       return;
     }
     this.#isEnded = true;
     if (!this.#isRecorded) {
       this.run.end();
+      return;
+    }
+    if (this.#isRecordedAtEnd) {
+      this.#recordWhole(value, endTime);
       return;
     }
     unreadOf(this.#recorder).delete(this);
@@ -336,6 +352,20 @@ export class ExchangeRun {
     this.#hasEndRecord = true;
     // The bytes were copied. The program may keep this object.
     this.#response = new BodyCollector(this.#bodyBytes);
+    this.run.end();
+  }
+
+  /** Records the start and the end of the run by one record. */
+  #recordWhole(value: unknown, endTime: number | undefined): void {
+    const endMicros = endTime === undefined ? clock() : Math.round(endTime * micros);
+    this.#recorder.recordExchange?.({
+      operation: "post",
+      run: this.run,
+      name: this.#name,
+      runType: this.#runType,
+      endMicros: Math.max(endMicros, this.run.startMicros),
+      exchanges: [{ format: this.#format, part: "call", omittedBytes: 0, body: "", value }],
+    });
     this.run.end();
   }
 

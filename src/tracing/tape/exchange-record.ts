@@ -14,7 +14,10 @@ import { unlimited } from "./write-sizes.ts";
 
 /** How the exchanges of a client are recorded. */
 export interface ExchangeRules {
-  /** Whether the main thread must find out what exchanges mean, because raw bytes must not be recorded. */
+  /**
+   * Whether the main thread must find out what exchanges mean, because raw bytes must not be recorded. Of a call that is
+   * recorded as a whole it also must if an option hides a part of it.
+   */
   readonly mustRead: boolean;
   /** Finds out what exchanges mean; `undefined` while the code for it is being loaded. */
   readonly getReader: () => ReadExchanges | undefined;
@@ -33,6 +36,8 @@ export interface ExchangeParts {
   readonly events?: readonly unknown[] | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly metadata: unknown;
+  /** Members of `extra` beside the metadata. */
+  readonly extra?: KeyValues | undefined;
   readonly exchanges: readonly ExchangeContent[];
 }
 
@@ -48,7 +53,10 @@ export function filterExchange(
   const { run, operation, name, runType, error, events } = record;
   const tags = operation === "post" || run.detailsChanged ? run.tags : undefined;
   const exchanges = record.exchanges.map((exchange) => withholdHidden(exchange, filters));
-  if (!rules.mustRead && !filters.haveFunction) {
+  const isPartHidden =
+    exchanges.some(({ part }) => part === "call") &&
+    (filters.hideAllInputs || filters.hideAllOutputs);
+  if (!rules.mustRead && !filters.haveFunction && !isPartHidden) {
     const metadata = filters.filterMetadata(run.metadata) ?? {};
     return { name, runType, error, events, tags, metadata, exchanges };
   }
@@ -64,12 +72,17 @@ export function filterExchange(
     events: joinLists(events, fields.events),
     tags: joinLists(tags, fields.tags),
     metadata: filters.filterMetadata(metadata),
+    // These are settings of the call, as its metadata are. No function of the caller expects them.
+    extra: filters.hideMetadataIn ? undefined : fields.extra,
     exchanges: [],
   };
 }
 
 /** Removes the body of an exchange that an option hides completely. */
 function withholdHidden(exchange: ExchangeContent, filters: PayloadFilters): ExchangeContent {
+  if (exchange.part === "call") {
+    return filters.hideAllMetadata ? { ...exchange, hidesMetadata: true } : exchange;
+  }
   const isHidden = exchange.part === "request" ? filters.hideAllInputs : filters.hideAllOutputs;
   const hidesMetadata = filters.hideAllMetadata;
   if (!isHidden && !hidesMetadata) {
@@ -90,7 +103,9 @@ function createMarkers(exchanges: readonly ExchangeContent[]): ExchangeFields {
   };
   const fields: Writable<ExchangeFields> = {};
   for (const { part, format, status, isRepeated } of exchanges) {
-    if (part === "response") {
+    if (part === "call") {
+      Object.assign(fields, { name: format, inputs: marker, outputs: marker });
+    } else if (part === "response") {
       fields.outputs = marker;
       if (status !== undefined && status >= 400) {
         fields.error = `The response has status ${status}`;

@@ -45,6 +45,11 @@ export class PayloadFilters {
     return this.#options.hideMetadata === true;
   }
 
+  /** Whether metadata are hidden or filtered. */
+  get hideMetadataIn(): boolean {
+    return this.hideAllMetadata || typeof this.#options.hideMetadata === "function";
+  }
+
   filterInputs(value: unknown): unknown {
     return this.#apply("inputs", this.#options.hideInputs, value);
   }

@@ -98,7 +98,9 @@ export class RecordEncoder {
     this.#writeOptional(field.error, parts.error);
     this.#writeOptional(field.events, parts.events);
     this.#writeOptional(field.tags, parts.tags);
-    if (record.keepsMetadata !== true) {
+    if (parts.extra !== undefined) {
+      this.#writeValue(field.extra, { ...parts.extra, metadata: parts.metadata ?? {} });
+    } else if (record.keepsMetadata !== true) {
       this.#writeValue(field.metadata, parts.metadata ?? {});
     }
     if (operation === "post") {

@@ -173,7 +173,17 @@ interface RecordContent {
 
 function writeRecord(out: RecordWriter, original: TapeReader, content: RecordContent): void {
   const { byCode, others, attachments } = content.own;
-  const { name, runType, inputs, outputs, error, tags, events, metadata = {} } = content.fields;
+  const {
+    name,
+    runType,
+    inputs,
+    outputs,
+    error,
+    tags,
+    events,
+    extra,
+    metadata = {},
+  } = content.fields;
   // The error of an earlier attempt is cleared by a null, which an error of this attempt replaces.
   const errorRange = byCode.get(field.error);
   const isErrorReplaced =
@@ -200,11 +210,21 @@ function writeRecord(out: RecordWriter, original: TapeReader, content: RecordCon
   writeJoinedList(out, original, { code: field.tags, range: byCode.get(field.tags), items: tags });
   const eventsRange = byCode.get(field.events);
   writeJoinedList(out, original, { code: field.events, range: eventsRange, items: events });
-  writeMergedMetadata(out, original, { range: byCode.get(field.metadata), metadata });
+  const metadataRange = byCode.get(field.metadata);
+  if (extra === undefined) {
+    writeMergedMetadata(out, original, { range: metadataRange, metadata });
+  } else {
+    const own =
+      metadataRange && readTaggedValue(original, metadataRange.start + fieldHeadBytes).value;
+    out.writeField(field.extra, { ...extra, metadata: { ...metadata, ...toMembers(own) } });
+  }
   for (const range of [...others, ...attachments]) {
     copyRange(out, original, range);
   }
 }
+
+const toMembers = (value: unknown): object =>
+  typeof value === "object" && value !== null ? value : {};
 
 const copyRange = (out: RecordWriter, original: TapeReader, { start, end }: ByteRange): void =>
   out.writeRaw(original.bytes.subarray(start, end));

@@ -11,6 +11,7 @@ import { readOpenAiEmbeddings } from "./formats/openai-embeddings.ts";
 import { readOpenAiImages } from "./formats/openai-images.ts";
 import { readOpenAiResponses } from "./formats/openai-responses.ts";
 import { readOpenAiTranscription } from "./formats/openai-transcription.ts";
+import { readSpan } from "../spans/read-span.ts";
 
 /** The readers by format. A format without a reader keeps its raw text. */
 const readers: Readonly<Record<string, ExchangeReader | undefined>> = {
@@ -23,6 +24,7 @@ const readers: Readonly<Record<string, ExchangeReader | undefined>> = {
   "anthropic.messages": readAnthropicMessages,
   "google.generate": readGoogleGenerate,
   "google.embed": readGoogleEmbed,
+  "otel.span": readSpan,
 };
 
 /** Largest number of bytes into which a compressed body is expanded. */

@@ -24,7 +24,9 @@ export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeF
     warnings.push(...toTexts(exchange.warnings), ...toTexts(readWarnings));
     Object.assign(metadata, readMetadata);
     hidesMetadata ||= exchange.hidesMetadata === true;
-    if (exchange.part === "response") {
+    if (exchange.part === "call") {
+      Object.assign(fields, { name: exchange.format, runType: "chain", inputs: {}, ...read });
+    } else if (exchange.part === "response") {
       Object.assign(fields, toEnd(exchange, read));
       if (exchange.ending === "cancelled" && !isComplete(exchange, read)) {
         metadata[cancelledKey] = true;
@@ -41,7 +43,10 @@ export function readExchanges(exchanges: readonly RecordedExchange[]): ExchangeF
   if (warnings.length > 0) {
     metadata[exchangeWarningsKey] = [...new Set(warnings)];
   }
-  if (!hidesMetadata) {
+  if (hidesMetadata) {
+    delete fields.extra;
+    delete fields.metadata;
+  } else {
     fields.metadata = metadata;
   }
   return fields;

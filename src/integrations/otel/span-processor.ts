@@ -1,0 +1,168 @@
+import { Client, flush } from "../../main/index.ts";
+import { isRecordedSpan } from "../recorded-spans.ts";
+import { SpanRuns } from "./span-runs.ts";
+import type { EndedSpan, SpanRunOptions, SpanTime, StartedSpan } from "./span-runs.ts";
+
+type Attributes = Readonly<Record<string, unknown>>;
+
+/** The ids of a span, and its position in a trace of several processes. */
+interface SpanPosition {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+  readonly traceState?: { serialize(): string };
+}
+
+interface Scope {
+  readonly name: string;
+  readonly version?: string | undefined;
+}
+
+/** A span of OpenTelemetry's SDK: what the versions 1 and 2 have in common, and the members of either. */
+export interface SdkSpan {
+  readonly name: string;
+  readonly kind: number;
+  spanContext(): SpanPosition;
+  /** Version 2. */
+  readonly parentSpanContext?: SpanPosition | undefined;
+  /** Version 1. */
+  readonly parentSpanId?: string | undefined;
+  readonly startTime: SpanTime;
+  readonly endTime: SpanTime;
+  readonly status: { readonly code: number; readonly message?: string | undefined };
+  readonly attributes: object;
+  readonly links: readonly { readonly context: SpanPosition; readonly attributes?: object }[];
+  readonly events: readonly {
+    readonly name: string;
+    readonly time: SpanTime;
+    readonly attributes?: object;
+  }[];
+  readonly resource: { readonly attributes: object };
+  /** Version 2. */
+  readonly instrumentationScope?: Scope | undefined;
+  /** Version 1. */
+  readonly instrumentationLibrary?: Scope | undefined;
+}
+
+/** Options of `MillraceSpanProcessor`. */
+export interface SpanProcessorOptions extends SpanRunOptions {
+  /**
+   * Whether a span is recorded, by what is known of it when it starts: its name, attributes and scope. The children of one
+   * that is not become children of its parent's run.
+   *
+   * @defaultValue all spans are recorded
+   */
+  readonly filter?: ((span: SdkSpan) => boolean) | undefined;
+}
+
+/**
+ * Records the spans of OpenTelemetry's SDK, version 1 or 2, as runs: `new BasicTracerProvider({ spanProcessors: [new
+ * MillraceSpanProcessor()] })`. A span is the child of its parent span's run; a span without a parent in this process is
+ * the child of the current run. The runs are those that the local server makes of the same spans if it receives them by
+ * OTLP, and a worker makes them.
+ *
+ * A span is recorded when it has ended. One that is not sampled, and one whose call `wrapAnthropic` records, is left out. No
+ * method throws.
+ */
+export class MillraceSpanProcessor {
+  readonly #runs: SpanRuns;
+  readonly #options: SpanProcessorOptions;
+
+  constructor(options: SpanProcessorOptions = {}) {
+    const { filter: _, ...runOptions } = options;
+    this.#options = options;
+    this.#runs = new SpanRuns(runOptions);
+  }
+
+  /** Called by OpenTelemetry's SDK when a span starts. */
+  onStart(span: SdkSpan): void {
+    const started = readSpan(toStarted, span);
+    if (started === undefined) {
+      return;
+    }
+    if (isSampled(span) && this.#passesFilter(span)) {
+      this.#runs.start(started);
+    } else {
+      this.#runs.leaveOut(started);
+    }
+  }
+
+  /** Called by OpenTelemetry's SDK when a span ends. */
+  onEnd(span: SdkSpan): void {
+    const ended = readSpan(toEnded, span);
+    if (ended === undefined) {
+      return;
+    }
+    if (isRecordedSpan(span)) {
+      this.#runs.leaveOut(ended);
+    } else {
+      this.#runs.end(ended);
+    }
+  }
+
+  /** Waits until all spans that have ended are sent, at most as long as the client's `flush`. */
+  async forceFlush(): Promise<void> {
+    const { client } = this.#options;
+    await (client instanceof Client ? client.flush() : flush());
+  }
+
+  /** Does what `forceFlush` does. The client stays open. */
+  shutdown(): Promise<void> {
+    return this.forceFlush();
+  }
+
+  #passesFilter(span: SdkSpan): boolean {
+    try {
+      return this.#options.filter?.(span) !== false;
+    } catch {
+      // The caller's function failed. Recording one span too many is better than losing one.
+      return true;
+    }
+  }
+}
+
+/** Reads a span. One that can't be read, which no version of the SDK creates, is not recorded. */
+function readSpan<Result>(read: (span: SdkSpan) => Result, span: SdkSpan): Result | undefined {
+  try {
+    return read(span);
+  } catch {
+    return undefined; // It is no span, so no run is lost.
+  }
+}
+
+/** The flag of a span that is sampled. Others are only recorded for the program itself. */
+const sampledFlag = 1;
+
+const isSampled = (span: SdkSpan): boolean => (span.spanContext().traceFlags & sampledFlag) !== 0;
+
+function toStarted(span: SdkSpan): StartedSpan {
+  const { traceId, spanId } = span.spanContext();
+  const { startTime, attributes } = span;
+  const parentSpanId = span.parentSpanContext?.spanId ?? span.parentSpanId;
+  return { traceId, spanId, parentSpanId, startTime, attributes: attributes as Attributes };
+}
+
+function toEnded(span: SdkSpan): EndedSpan {
+  const { name, kind, endTime, status, resource } = span;
+  const scope = span.instrumentationScope ?? span.instrumentationLibrary ?? { name: "" };
+  return {
+    ...toStarted(span),
+    name,
+    kind,
+    endTime,
+    traceState: span.spanContext().traceState?.serialize(),
+    status: { code: status.code, message: status.message },
+    events: span.events.map((event) => ({
+      name: event.name,
+      time: event.time,
+      attributes: event.attributes as Attributes | undefined,
+    })),
+    links: span.links.map(({ context, attributes }) => ({
+      traceId: context.traceId,
+      spanId: context.spanId,
+      attributes: attributes as Attributes | undefined,
+    })),
+    resource: resource.attributes as Attributes,
+    scope: { name: scope.name, version: scope.version },
+  };
+}
