@@ -109,7 +109,7 @@ export { addRunSource } from "../tracing/runs/run-sources.ts";
 export type { RunSource } from "../tracing/runs/run-sources.ts";
 export { onFlush } from "../tracing/runs/flush-listeners.ts";
 export type { FlushEvent, FlushListener } from "../tracing/runs/flush-listeners.ts";
-export { isInModelCall, markModelCall } from "../tracing/runs/model-calls.ts";
+export { enterModelCall, isInModelCall, markModelCall } from "../tracing/runs/model-calls.ts";
 export { toSpanUuid, toTraceUuid } from "../model/span-ids.ts";
 export type { StartOptions } from "../tracing/runs/context.ts";
 export type { AggregateChunks, ProcessPayload } from "../tracing/runs/call-recording.ts";

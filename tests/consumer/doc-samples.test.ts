@@ -33,8 +33,7 @@ const isUnrun = ({ page, text }: DocumentedBlock): boolean =>
   unrun.some((one) => one.page === page && text.includes(one.contains));
 const nameOf = ({ page, line }: DocumentedBlock): string => `${page}:${line}`;
 const programs = blocks.filter(
-  (block) =>
-    ["ts", "js"].includes(block.language) || (block.language === "text" && !isUnrun(block)),
+  (block) => ["ts", "js", "text"].includes(block.language) && !isUnrun(block),
 );
 
 /** The folder of the samples, in which the packages are installed as in a reader's project. */

@@ -53,6 +53,7 @@ test("the package holds types, and as code the files that programs import and th
     "cjs/index.cjs",
     "cjs/index.d.cts",
     "dist/THIRD-PARTY-LICENSES.txt",
+    "dist/integrations/ai-sdk/index.js",
     "dist/integrations/anthropic/index.js",
     "dist/integrations/express/index.js",
     "dist/integrations/fastify/index.js",
@@ -64,12 +65,14 @@ test("the package holds types, and as code the files that programs import and th
     "dist/integrations/mcp/index.js",
     "dist/integrations/openai-agents/index.js",
     "dist/integrations/openai/index.js",
+    "dist/integrations/otel/index.js",
     "dist/main/index.js",
     "dist/main/spool-tools.js",
     "dist/main/sync.worker.js",
     "dist/model/index.js",
     "dist/uploads/upload.task.js",
     "dist/workers/host/ship.task.js",
+    "dist/workers/spans/index.js",
     "dist/workers/wire.js",
     "package.json",
   ]);
@@ -131,6 +134,7 @@ test("a program outside the repository can import every entry point", async () =
 
 /** For each integration: the library that it is for, and the type of a value that it makes without that library. */
 const integrations = {
+  "ai-sdk": ["ai", "typeof millraceTelemetry().onStart", "function"],
   anthropic: ["@anthropic-ai/sdk", "typeof wrapAnthropic({ fetch })", "object"],
   express: ["express", "typeof traceRequests()", "function"],
   fastify: ["fastify", "typeof traceRequests", "function"],
@@ -146,6 +150,7 @@ const integrations = {
   ],
   openai: ["openai", "typeof wrapOpenAI({ fetch })", "object"],
   "openai-agents": ["@openai/agents", "typeof new MillraceTracingProcessor().shutdown", "function"],
+  otel: ["@opentelemetry/api", "typeof millraceTracerProvider().getTracer", "function"],
 } as const;
 
 test.each(Object.entries(integrations))(

@@ -1,5 +1,6 @@
+import Anthropic from "@anthropic-ai/sdk";
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import type { Attributes, Tracer } from "@opentelemetry/api";
+import type { Attributes, Tracer, TracerProvider } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
@@ -8,12 +9,15 @@ import type { ReadableSpan, SpanProcessor } from "@opentelemetry/sdk-trace-base"
 import { BasicTracerProvider as Provider1 } from "sdk-trace-base-1";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runServer } from "../../server/tests/support/running-server.ts";
+import { wrapAnthropic } from "../../src/integrations/anthropic/index.ts";
 import {
   millraceTracerProvider,
   MillraceSpanProcessor,
 } from "../../src/integrations/otel/index.ts";
 import { Client, currentRun, traceable, withRun } from "../../src/main/index.ts";
 import type { ClientOptions, Run } from "../../src/main/index.ts";
+import { replyAsAnthropic } from "../support/anthropic-replies.ts";
+import { startModelApi } from "../support/fake-model-api.ts";
 
 async function openClient(options: ClientOptions = {}): Promise<Client> {
   const { url } = await runServer();
@@ -219,6 +223,58 @@ describe("millraceTracerProvider", () => {
         .toSorted((a, b) => a.name.localeCompare(b.name));
     expect(await describeRuns(ours)).toEqual(await describeRuns(theirs));
   });
+});
+
+describe("Anthropic's own spans", () => {
+  const request = {
+    model: "claude-next",
+    max_tokens: 100,
+    messages: [{ role: "user", content: "Where is the horse?" }],
+  } satisfies Anthropic.MessageCreateParamsNonStreaming;
+
+  const providers: Readonly<Record<string, (client: Client) => TracerProvider>> = {
+    "the SDK's provider": (client) =>
+      new BasicTracerProvider({ spanProcessors: [new MillraceSpanProcessor({ client })] }),
+    "Millrace's provider": (client) => millraceTracerProvider({ client }),
+  };
+
+  test.each(Object.keys(providers))(
+    "are one run with those of wrapAnthropic, with %s",
+    async (name) => {
+      useContextManager();
+      const api = await startModelApi(replyAsAnthropic);
+      const client = await openClient();
+      trace.setGlobalTracerProvider(providers[name]?.(client) ?? trace.getTracerProvider());
+      onTestFinished(() => {
+        trace.disable();
+      });
+      const anthropic = new Anthropic({
+        apiKey: "key",
+        baseURL: api.url,
+        openTelemetry: { traces: { contentMode: "content" } },
+      });
+      await wrapAnthropic(anthropic, { client }).messages.create(request);
+      const wrapped = await readRuns(client);
+      expect(wrapped).toMatchObject([
+        { name: "ChatAnthropic", runType: "llm", totalTokens: 3_250 },
+      ]);
+      await anthropic.messages.create(request);
+      const runs = await readRuns(client);
+      expect(runs).toHaveLength(2);
+      expect(runs.find(({ id }) => id !== wrapped[0]?.id)).toMatchObject({
+        runType: "llm",
+        inputs: { messages: request.messages },
+        outputs: {
+          usage_metadata: {
+            input_tokens: 3_210,
+            output_tokens: 40,
+            total_tokens: 3_250,
+            input_token_details: { cache_read: 3_000, cache_creation: 200 },
+          },
+        },
+      });
+    },
+  );
 });
 
 describe("privacy", () => {

@@ -1,7 +1,19 @@
-import { embed, generateObject, generateText, isStepCount, streamText, tool } from "ai";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+  embed,
+  generateObject,
+  generateText,
+  isStepCount,
+  registerTelemetry,
+  streamText,
+  tool,
+} from "ai";
 import type { Telemetry, TelemetryOptions } from "ai";
 import { MockEmbeddingModelV4, MockLanguageModelV4, simulateReadableStream } from "ai/test";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { runServer } from "../../server/tests/support/running-server.ts";
 import { millraceTelemetry } from "../../src/integrations/ai-sdk/index.ts";
@@ -365,6 +377,7 @@ test("recordOutputs: false holds for a stream that was left", async () => {
 
 test("objects and embeddings", async () => {
   const client = new CollectingClient();
+  const isOwned: boolean[] = [];
   const telemetry = telemetryOf(client);
   await generateObject({
     model: generating(textResponse('{"degrees":3}')),
@@ -374,15 +387,15 @@ test("objects and embeddings", async () => {
   });
   await embed({
     model: new MockEmbeddingModelV4({
-      doEmbed: async ({ values }) => ({
-        embeddings: values.map(() => [1, 2, 3]),
-        usage: { tokens: 4 },
-        warnings: [],
-      }),
+      doEmbed: async ({ values }) => {
+        isOwned.push(isInModelCall());
+        return { embeddings: values.map(() => [1, 2, 3]), usage: { tokens: 4 }, warnings: [] };
+      },
     }),
     value: "Wien",
     telemetry,
   });
+  expect([...isOwned, isInModelCall()]).toEqual([true, false]);
   expect(describeTree(client)).toEqual([
     "ai.generateObject (chain)",
     "  step 1 (chain)",
@@ -401,4 +414,47 @@ test("objects and embeddings", async () => {
     dimensions: 3,
     usage_metadata: { input_tokens: 4, total_tokens: 4 },
   });
+});
+
+test("registered once, it records calls that name no telemetry", async () => {
+  const client = new CollectingClient();
+  registerTelemetry(millraceTelemetry({ client, tags: ["all"], metadata: { app: "shop" } }));
+  await generateText({ model: generating(textResponse()), prompt: "hi" });
+  expect(client.start("ai.generateText")).toMatchObject({
+    tags: ["all"],
+    metadata: { app: "shop" },
+  });
+});
+
+test("the code of docs/ai-sdk.md for version 7 records all calls", async () => {
+  const page = await readFile(new URL("../../docs/ai-sdk.md", import.meta.url), "utf8");
+  const code = /```ts\n(import \{ registerTelemetry[^`]*)```/.exec(page)?.[1] ?? "";
+  expect(code).toContain("registerTelemetry(millraceTelemetry())");
+  const folder = await mkdtemp(join(import.meta.dirname, "sample-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const program = join(folder, "program.mjs");
+  await writeFile(
+    program,
+    `${code}
+    import { generateText } from "ai";
+    import { MockLanguageModelV4 } from "ai/test";
+    import { Client } from "millrace";
+    const client = new Client();
+    const model = new MockLanguageModelV4({ doGenerate: async () => (${JSON.stringify(textResponse())}) });
+    await generateText({ model, prompt: "hi" });
+    await client.flush();
+    for await (const { name } of client.runs.list({ projectNames: ["default"] })) {
+      console.log(name);
+    }
+    await client.close();`,
+  );
+  const { url } = await runServer();
+  const { stdout } = await promisify(execFile)(process.execPath, [program], {
+    env: { ...process.env, MILLRACE_ENDPOINT: url },
+  });
+  expect(stdout.trim().split("\n").toSorted()).toEqual([
+    "ai.generateText",
+    "ai.generateText.doGenerate",
+    "step 1",
+  ]);
 });

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { startRun, withRun } from "../../src/tracing/runs/context.ts";
-import { isInModelCall, markModelCall } from "../../src/tracing/runs/model-calls.ts";
+import {
+  enterModelCall,
+  isInModelCall,
+  markModelCall,
+} from "../../src/tracing/runs/model-calls.ts";
 import { CollectingClient } from "./collecting-client.ts";
 
 test("a marked run owns the model call only while it is the current run", () => {
@@ -15,4 +19,23 @@ test("a marked run owns the model call only while it is the current run", () => 
     expect(withRun(tool, isInModelCall)).toBe(false);
     expect(isInModelCall()).toBe(true);
   });
+});
+
+test("a call that is entered is owned until its run ends, and not by callers", async () => {
+  const client = new CollectingClient();
+  const seen: boolean[] = [];
+  const call = async (): Promise<void> => {
+    await Promise.resolve();
+    const run = startRun(client, { runType: "embedding" });
+    enterModelCall(run);
+    await Promise.resolve();
+    seen.push(isInModelCall());
+    run.end();
+    seen.push(isInModelCall());
+  };
+  const called = call();
+  await Promise.resolve();
+  seen.push(isInModelCall());
+  await called;
+  expect(seen).toEqual([false, true, false]);
 });

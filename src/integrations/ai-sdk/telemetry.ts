@@ -1,4 +1,4 @@
-import { withRun } from "../../main/index.ts";
+import { enterModelCall, withRun } from "../../main/index.ts";
 import type { KeyValues } from "../../main/index.ts";
 import {
   describeVectors,
@@ -215,6 +215,7 @@ export class TelemetryRuns implements MillraceTelemetry {
       const event = readObject(started);
       operation.startStep();
       this.#startCall(operation, event, { messages: toChatMessages(event["promptMessages"]) });
+      enterModelCall(operation.call?.run ?? operation.run);
       if (this.#streaming.has(operation)) {
         operation.beginStreaming();
       }
@@ -324,10 +325,9 @@ export class TelemetryRuns implements MillraceTelemetry {
     if (operation !== undefined) {
       const name = toOperationName(String(event["operationId"]), event["functionId"]);
       const parts = this.#parts.get(operation) ?? new Map<string, CorrectableRun>();
-      this.#parts.set(
-        operation,
-        parts.set(toPartKey(event), operation.startPart({ name, ...options })),
-      );
+      const part = operation.startPart({ name, ...options });
+      this.#parts.set(operation, parts.set(toPartKey(event), part));
+      enterModelCall(part.run);
     }
   }
 

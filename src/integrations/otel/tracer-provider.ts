@@ -76,6 +76,8 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 /** A span. After its end, calls have no effect. */
 class RunSpan implements Span {
   readonly run: RunTree;
+  /** Spans of the SDK have it too. By it, `wrapAnthropic` finds the spans of calls that it records. */
+  readonly instrumentationScope: EndedSpan["scope"];
   readonly #runs: SpanRuns;
   readonly #context: SpanContext;
   readonly #attributes: Attributes;
@@ -89,6 +91,7 @@ class RunSpan implements Span {
   constructor(name: string, options: SpanOptions, { runs, scope, parent }: SpanInit) {
     const traceId = parent?.traceId ?? currentRun()?.traceId.replaceAll("-", "") ?? randomHex(16);
     const spanId = randomHex(8);
+    this.instrumentationScope = scope;
     this.#runs = runs;
     this.#context = { traceId, spanId, traceFlags: 1 };
     this.#attributes = { ...options.attributes };

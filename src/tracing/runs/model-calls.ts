@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { currentRun } from "./context.ts";
 import type { RunTree } from "./run-tree.ts";
 
@@ -13,10 +14,25 @@ export function markModelCall(run: RunTree): void {
   findMarkedRuns()?.add(run);
 }
 
-/** Whether the current run is the record of a model call, so that requests to its provider must not be recorded again. */
+/** The runs of model calls that the caller makes, for libraries that call the model themselves. */
+const enteredCalls = new AsyncLocalStorage<RunTree>();
+
+/**
+ * Does what {@link markModelCall} does, for the rest of the caller's asynchronous execution, until the run ends. For a library
+ * that reports a call before it makes it, but does not let others wrap it. The current run does not change. Never throws.
+ */
+export function enterModelCall(run: RunTree): void {
+  enteredCalls.enterWith(run);
+}
+
+/** Whether a run is the record of the current model call, so that requests to its provider must not be recorded again. */
 export function isInModelCall(): boolean {
   const run = currentRun();
-  return run !== undefined && findMarkedRuns()?.has(run) === true;
+  const entered = enteredCalls.getStore();
+  return (
+    (run !== undefined && findMarkedRuns()?.has(run) === true) ||
+    (entered !== undefined && entered.endedAt === undefined)
+  );
 }
 
 /** Returns `undefined` if something else has the key. */
