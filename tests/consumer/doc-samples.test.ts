@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksOf, documentedPages } from "./documented.ts";
 import type { DocumentedBlock } from "./documented.ts";
 import { repositoryRoot } from "./installed.ts";
-import { latestPages, settings, unrun } from "./sample-settings.ts";
+import { latestBlocks, latestPages, settings, unrun } from "./sample-settings.ts";
 import type { Setting } from "./sample-settings.ts";
 
 const run = promisify(execFile);
@@ -26,14 +26,20 @@ const languages: ReadonlySet<string> = new Set([
 ]);
 
 const pages = (await documentedPages()).filter((page) => !latestPages.includes(page));
-const blocks = (await Promise.all(pages.map(blocksOf))).flat();
+const blocks = (await Promise.all(pages.map(blocksOf)))
+  .flat()
+  .filter(
+    ({ page, text }) =>
+      !latestBlocks.some((one) => one.page === page && text.includes(one.contains)),
+  );
 const settingsOf = (block: DocumentedBlock): readonly Setting[] =>
   settings.filter(({ page, contains }) => page === block.page && block.text.includes(contains));
 const isUnrun = ({ page, text }: DocumentedBlock): boolean =>
   unrun.some((one) => one.page === page && text.includes(one.contains));
 const nameOf = ({ page, line }: DocumentedBlock): string => `${page}:${line}`;
 const programs = blocks.filter(
-  (block) => ["ts", "js", "text"].includes(block.language) && !isUnrun(block),
+  (block) =>
+    ["ts", "js"].includes(block.language) || (block.language === "text" && !isUnrun(block)),
 );
 
 /** The folder of the samples, in which the packages are installed as in a reader's project. */

@@ -10,6 +10,7 @@ import { runServer } from "../../server/tests/support/running-server.ts";
 import { millraceTracer } from "../../src/integrations/ai-sdk/index.ts";
 import type { TracerOptions } from "../../src/integrations/ai-sdk/index.ts";
 import { tracedFetch } from "../../src/integrations/fetch/index.ts";
+import { OpenOperations } from "../../src/integrations/ai-sdk/open-operations.ts";
 import { toUsageMetadata } from "../../src/integrations/ai-sdk/usage.ts";
 import { Client, currentRun, isInModelCall, RunTree, withRun } from "../../src/main/index.ts";
 import { notifyFlush } from "../../src/tracing/runs/flush-listeners.ts";
@@ -313,35 +314,61 @@ test("an abort ends the runs that are open, with the text that was seen if the p
   }
 });
 
-test("a flush ends a stream that was left, and leaves one that is read", async () => {
+test.each([
+  ["was read in advance", null],
+  ["is still being read in advance", 20],
+])("a flush ends a stream that was left, and that %s", async (_, delayMs) => {
   const client = new CollectingClient();
-  const start = (delayMs: number | null) =>
-    streamText({
-      model: streaming(delayMs, textChunks(longText)),
-      prompt: "hi",
-      experimental_telemetry: telemetryOf(client),
-    }).textStream[Symbol.asyncIterator]();
-  const read = start(20);
-  await read.next();
-  const left = start(null);
-  await left.next();
-  await left.return?.();
-  const next = read.next();
+  const { textStream } = streamText({
+    model: streaming(delayMs, textChunks(longText)),
+    prompt: "hi",
+    experimental_telemetry: telemetryOf(client),
+  });
+  for await (const piece of textStream) {
+    expect(piece).toBe("word0 ");
+    break;
+  }
   await new Promise((resolve) => {
     setTimeout(resolve, 10);
   });
+  notifyFlush({ client: new CollectingClient(), isFinal: true });
+  expect(client.ends()).toHaveLength(0);
   notifyFlush({ client, isFinal: false });
   expect(describeTree(client)).toEqual([
-    "ai.streamText (chain) open",
-    "  step 1 (chain) open",
-    "    ai.streamText.doStream (llm) open",
     "ai.streamText (chain) canceled",
     "  step 1 (chain) canceled",
     "    ai.streamText.doStream (llm) canceled",
   ]);
-  await next;
-  notifyFlush({ client, isFinal: true });
-  expect(describeTree(client).filter((line) => line.endsWith("open"))).toEqual([]);
+});
+
+test("a flush leaves a stream open that waits for a tool, a close does not", async () => {
+  const client = new CollectingClient();
+  const { textStream } = streamText({
+    model: streaming(null, toolChunks(), textChunks()),
+    prompt: "hi",
+    tools: {
+      weather: weatherTool(async () => {
+        await Promise.resolve();
+        notifyFlush({ client, isFinal: false });
+        seen.push(client.ends().map(({ name }) => name));
+        notifyFlush({ client, isFinal: true });
+        seen.push(client.ends().map(({ name }) => name));
+        return {};
+      }),
+    },
+    stopWhen: stepCountIs(5),
+    experimental_telemetry: telemetryOf(client),
+  });
+  const seen: unknown[] = [];
+  for await (const piece of textStream) {
+    expect(piece).toEqual(expect.any(String));
+  }
+  expect(seen).toEqual([[], ["weather", "ai.streamText.doStream", "step 1", "ai.streamText"]]);
+  // The runs that ended too early are corrected, and the second step is recorded.
+  expect(client.updated.map(({ extra }) => extra?.metadata)).toMatchObject(
+    Array.from({ length: 4 }, () => ({ millrace_cancelled: false })),
+  );
+  expect(client.ends()).toHaveLength(6);
 });
 
 test("objects and embeddings", async () => {
@@ -415,4 +442,58 @@ test("the cached tokens of version 5 become part of the input tokens", () => {
     input_token_details: { cache_read: 3 },
   });
   expect(toUsageMetadata("nonsense")).toBeUndefined();
+});
+
+test("a span whose attributes throw when they are read is still a run, and the program goes on", () => {
+  const client = new CollectingClient();
+  const hostile = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error("hostile");
+      },
+      get: () => {
+        throw new Error("hostile");
+      },
+    },
+  );
+  const tracer = millraceTracer({ client });
+  const result = tracer.startActiveSpan("ai.generateText", { attributes: hostile }, (span) => {
+    span.setAttributes(hostile).setStatus({ code: 2, message: "failed" }).end();
+    span.end();
+    return "result";
+  });
+  expect(result).toBe("result");
+  expect(client.end("ai.generateText")).toMatchObject({
+    metadata: { millrace_error: "The span could not be read: hostile" },
+  });
+  expect(client.end("ai.generateText").error).toContain("failed");
+});
+
+test("an operation that is idle twice in a row is assumed to be left", () => {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const operations = new OpenOperations();
+  const run = new RunTree({ client: new CollectingClient() });
+  const assumed: string[] = [];
+  const create = (name: string, isIdle: boolean) => ({
+    run,
+    isIdle,
+    mayBeLeft: isIdle,
+    assumeEnd: () => {
+      assumed.push(name);
+    },
+  });
+  const [idle, busy] = [create("idle", true), create("busy", false)];
+  operations.add(idle);
+  operations.add(busy);
+  vi.advanceTimersByTime(9_000);
+  expect(assumed).toEqual([]);
+  vi.advanceTimersByTime(2_000);
+  expect(assumed).toEqual(["idle"]);
+  operations.delete(busy);
+  vi.advanceTimersByTime(5_000);
+  expect(vi.getTimerCount()).toBe(0);
 });

@@ -340,16 +340,32 @@ test("a span that is not sampled, and one that a filter refuses, are left out", 
   );
 });
 
+const hostile = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error("hostile");
+    },
+    ownKeys: () => {
+      throw new Error("hostile");
+    },
+  },
+);
+
+test("attributes that throw when they are read are replaced by the reason", async () => {
+  const client = await openClient({ workers: 0 });
+  const tracer = millraceTracerProvider({ client }).getTracer("library");
+  const span = tracer.startSpan("span", { attributes: hostile });
+  span.setAttributes(hostile).addEvent("event", hostile).setAttribute("a", 1).end();
+  const [run] = await readRuns(client);
+  expect(run?.extra?.metadata).toMatchObject({
+    a: 1,
+    millrace_error: "The attributes could not be read: hostile",
+  });
+});
+
 test("what is no span is ignored", () => {
   const processor = new MillraceSpanProcessor();
-  const hostile = new Proxy(
-    {},
-    {
-      get: () => {
-        throw new Error("hostile");
-      },
-    },
-  );
   for (const value of [undefined, {}, hostile]) {
     processor.onStart(value as never);
     processor.onEnd(value as never);

@@ -31,12 +31,14 @@ export class CorrectableRun {
     return this.#state === "ended";
   }
 
-  /** Ends the run for now, with the outputs that are known. */
+  /** Ends the run for now, with the outputs that are known. A later call replaces them. */
   assumeEnd(outputs: KeyValues | undefined): void {
     if (this.#state === "open") {
       this.#state = "assumed";
       this.run.addMetadata({ [cancelledKey]: true });
       this.run.end(outputs);
+    } else if (this.#state === "assumed") {
+      this.#correct({ outputs, isCancelled: true });
     }
   }
 
@@ -54,13 +56,13 @@ export class CorrectableRun {
       } else {
         this.run.fail(error, outputs, options);
       }
-    } else if (previous === "assumed" && !isCancelled) {
-      this.#correct(outputs, error, endTime ?? Date.now());
+    } else if (previous === "assumed") {
+      this.#correct({ outputs, error, isCancelled, endTime });
     }
   }
 
   /** Replaces the end that was recorded. A run ends once, so the correction is an update of the stored run. */
-  #correct(outputs: KeyValues | undefined, error: unknown, endTime: number): void {
+  #correct({ outputs, error, isCancelled = false, endTime = Date.now() }: RunResult): void {
     const { run } = this;
     if (!run.sampled) {
       return;
@@ -73,7 +75,7 @@ export class CorrectableRun {
       end_time: endTime,
       outputs: outputs ?? {},
       ...(error === undefined ? {} : { error: toText(error) }),
-      extra: { metadata: { ...run.metadata, [cancelledKey]: false } },
+      extra: { metadata: { ...run.metadata, [cancelledKey]: isCancelled } },
     });
   }
 }

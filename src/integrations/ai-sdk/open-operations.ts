@@ -6,6 +6,8 @@ interface LeavableOperation {
   readonly run: RunTree;
   /** Whether nobody reads its stream. */
   readonly isIdle: boolean;
+  /** Whether nobody may read its stream any more. */
+  readonly mayBeLeft: boolean;
   assumeEnd(): void;
 }
 
@@ -13,8 +15,8 @@ interface LeavableOperation {
 const sweepMs = 5_000;
 
 /**
- * The operations that have not ended. Those that nobody reads are ended on the assumption that the program left their
- * stream: at the next flush, or after a few seconds. When a client is closed or the process ends, all are.
+ * The operations that have not ended. Those whose stream the program may have left are ended on the assumption that it did:
+ * at the next flush, or after a few seconds in which nobody reads. When a client is closed or the process ends, all are.
  */
 export class OpenOperations {
   readonly #operations = new Set<LeavableOperation>();
@@ -30,7 +32,7 @@ export class OpenOperations {
       onFlush(({ client, isFinal }) => {
         this.#assumeEnds(
           (open) =>
-            (client === undefined || open.run.client === client) && (isFinal || open.isIdle),
+            (client === undefined || open.run.client === client) && (isFinal || open.mayBeLeft),
         );
       });
     }

@@ -34,9 +34,8 @@ export function currentOperation(): Operation | undefined {
  * The runs of one operation of the AI SDK, such as `generateText`: the operation, its steps, and in each step the call of
  * the model and the calls of tools.
  *
- * An operation that streams gives no sign if the program stops reading. So it counts what it is doing: if it neither waits
- * for the model nor for a tool, because nobody reads, {@link OpenOperations} ends it on the assumption that nobody will. If
- * it goes on after all, the runs are corrected.
+ * An operation that streams gives no sign if the program stops reading. So it counts what it waits for, and {@link
+ * OpenOperations} ends it on the assumption that nobody will read on. If it goes on after all, the runs are corrected.
  */
 export class Operation {
   readonly #run: CorrectableRun;
@@ -46,6 +45,9 @@ export class Operation {
   readonly #tools = new Map<string, CorrectableRun>();
   /** The number of things that the operation waits for: the model, a chunk of its stream, tools. */
   #activities = 0;
+  /** How many of them are reads of the model's stream. */
+  #reads = 0;
+  #wasAssumed = false;
   #isStreaming = false;
   #isEnded = false;
 
@@ -65,6 +67,16 @@ export class Operation {
   /** Whether nobody reads the operation's stream. */
   get isIdle(): boolean {
     return this.#isStreaming && this.#activities === 0;
+  }
+
+  /**
+   * Whether the program may have left the operation's stream: it waits for nothing but the next chunk, which the AI SDK
+   * reads in advance also if the program has left. Only true until the operation was assumed to have ended once.
+   */
+  get mayBeLeft(): boolean {
+    return (
+      this.isIdle || (this.#reads > 0 && this.#reads === this.#activities && !this.#wasAssumed)
+    );
   }
 
   /** Starts the next step, and ends the one before, of whose end not every version of the AI SDK reports. */
@@ -133,6 +145,7 @@ export class Operation {
 
   /** Ends the runs for now, because nobody reads the stream. */
   assumeEnd(): void {
+    this.#wasAssumed = true;
     for (const tool of this.#tools.values()) {
       tool.assumeEnd(undefined);
     }
@@ -149,6 +162,16 @@ export class Operation {
       return await work();
     } finally {
       this.finish();
+    }
+  }
+
+  /** Reads a chunk of the model's stream. */
+  async trackRead<Result>(read: () => Promise<Result>): Promise<Result> {
+    this.#reads += 1;
+    try {
+      return await this.track(read);
+    } finally {
+      this.#reads -= 1;
     }
   }
 
@@ -220,7 +243,8 @@ export class ModelCall {
     try {
       const result = await this.#operation.track(() => withRun(this.run, work));
       return replaceStream(result, (stream) =>
-        this.#watch(stream, new StreamContent({ recordsContent })),
+        // A stream that somebody else reads can't be observed.
+        stream.locked ? stream : this.#watch(stream, new StreamContent({ recordsContent })),
       );
     } catch (error) {
       this.#failure = error;
@@ -276,7 +300,7 @@ export class ModelCall {
     return new ReadableStream<unknown>(
       {
         pull: async (controller) => {
-          const { done, value } = await this.#operation.track(() => reader.read());
+          const { done, value } = await this.#operation.trackRead(() => reader.read());
           if (done) {
             controller.close();
           } else {

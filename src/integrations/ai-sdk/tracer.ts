@@ -94,8 +94,17 @@ export class SpanRuns implements AiTracer {
     return spanRun.call(() => fn(new RunSpan(spanRun))) as ReturnType<Fn>;
   }
 
+  /** Starts the run of a span. A span that can't be read still is a run. */
   #start(name: string, options: unknown): SpanRun {
-    const attributes = readObject(readObject(options)["attributes"]);
+    try {
+      return this.#startByName(name, readObject(readObject(options)["attributes"]));
+    } catch (error) {
+      const metadata = { millrace_error: toReadFailure(error) };
+      return this.#startOther({ name, runType: "chain", inputs: {}, metadata }, () => ({}));
+    }
+  }
+
+  #startByName(name: string, attributes: Attributes): SpanRun {
     if (name === "ai.toolCall") {
       return this.#startTool(attributes);
     }
@@ -248,7 +257,11 @@ class RunSpan implements AiSpan {
   }
 
   setAttributes(attributes: object): this {
-    Object.assign(this.#attributes, attributes);
+    try {
+      Object.assign(this.#attributes, attributes);
+    } catch (error) {
+      this.#spanRun.run.addMetadata({ millrace_error: toReadFailure(error) });
+    }
     return this;
   }
 
@@ -283,7 +296,13 @@ class RunSpan implements AiSpan {
   end(): void {
     if (this.#isRecording) {
       this.#isRecording = false;
-      this.#spanRun.end(this.#attributes, this.#error === undefined ? {} : { error: this.#error });
+      const result = this.#error === undefined ? {} : { error: this.#error };
+      try {
+        this.#spanRun.end(this.#attributes, result);
+      } catch (error) {
+        this.#spanRun.run.addMetadata({ millrace_error: toReadFailure(error) });
+        this.#spanRun.end({}, result);
+      }
       this.#attributes = {};
     }
   }
@@ -298,6 +317,10 @@ class RunSpan implements AiSpan {
     this.#error = Object.assign(error, withoutUndefined({ name: readText(name), stack }));
   }
 }
+
+/** The AI SDK passes on what the program gave it, which may be an object that throws when it is read. */
+const toReadFailure = (error: unknown): string =>
+  `The span could not be read: ${error instanceof Error ? error.message : "unknown"}`;
 
 /** `SpanStatusCode.ERROR` of OpenTelemetry. */
 const errorStatus = 2;

@@ -56,8 +56,7 @@ export interface SpanProcessorOptions extends SpanRunOptions {
 }
 
 /**
- * Records the spans of OpenTelemetry's SDK, version 1 or 2, as runs: `new BasicTracerProvider({ spanProcessors: [new
- * MillraceSpanProcessor()] })`. A span is the child of its parent span's run; a span without a parent in this process is
+ * Records the spans of OpenTelemetry's SDK, version 1 or 2, as runs. Pass it to a provider in `spanProcessors`. A span is the child of its parent span's run; a span without a parent in this process is
  * the child of the current run. The runs are those that the local server makes of the same spans if it receives them by
  * OTLP, and a worker makes them.
  *

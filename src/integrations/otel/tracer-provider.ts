@@ -94,7 +94,7 @@ class RunSpan implements Span {
     this.instrumentationScope = scope;
     this.#runs = runs;
     this.#context = { traceId, spanId, traceFlags: 1 };
-    this.#attributes = { ...options.attributes };
+    this.#attributes = copyAttributes(options.attributes);
     this.#data = {
       name,
       kind: options.kind ?? 0,
@@ -119,7 +119,7 @@ class RunSpan implements Span {
 
   setAttributes(attributes: Attributes): this {
     if (this.#isRecording) {
-      Object.assign(this.#attributes, attributes);
+      Object.assign(this.#attributes, copyAttributes(attributes));
     }
     return this;
   }
@@ -130,7 +130,7 @@ class RunSpan implements Span {
       this.#events.push({
         name,
         time: toTime(isTime ? attributesOrTime : time),
-        attributes: isTime ? undefined : { ...attributesOrTime },
+        attributes: isTime ? undefined : copyAttributes(attributesOrTime),
       });
     }
     return this;
@@ -202,6 +202,16 @@ class RunSpan implements Span {
       "exception.stacktrace": stack,
     };
     this.addEvent("exception", withoutUndefined(attributes), time);
+  }
+}
+
+/** Copies attributes. Those of an object that throws when it is read are replaced by the reason. */
+function copyAttributes(attributes: Attributes | undefined): Attributes {
+  try {
+    return { ...attributes };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "unknown";
+    return { millrace_error: `The attributes could not be read: ${reason}` };
   }
 }
 
