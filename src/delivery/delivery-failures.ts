@@ -7,7 +7,10 @@ import type { Ledger } from "../tracing/queue/ledger.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** The options that messages about failures mention. */
-type FailureContext = Pick<ResolvedOptions, "endpoint" | "socketPath" | "spoolDir" | "sources">;
+type FailureContext = Pick<
+  ResolvedOptions,
+  "endpoint" | "socketPath" | "spoolDir" | "sources" | "otlp"
+>;
 
 /** Reports why records can't be sent, as soon as the reason is known, and what the user can do about it. */
 export class DeliveryFailures {
@@ -98,6 +101,9 @@ const joinSentences = (sentences: readonly string[]): string =>
  */
 function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureContext): string {
   if (status === 401 || status === 403) {
+    if (context.otlp !== undefined) {
+      return "Check the key in the option otlp.headers";
+    }
     return "Check the key: MILLRACE_API_KEY, or the option apiKey";
   }
   if (code === "CERTIFICATE") {
@@ -111,8 +117,16 @@ function chooseAdvice({ cause, code, status }: RequestFailure, context: FailureC
   }
   const setting = nameEndpointSetting(context);
   const url = new URL(context.endpoint);
+  if (status === 404 && context.otlp !== undefined) {
+    return `Check the path of ${setting}: nothing is appended to it, and that of a collector is /v1/traces`;
+  }
   const isConnectionRefused = /ECONNREFUSED|no connection/.test(cause);
-  if (isConnectionRefused && isLoopback(url.hostname) && url.protocol === "http:") {
+  if (
+    isConnectionRefused &&
+    context.otlp === undefined &&
+    isLoopback(url.hostname) &&
+    url.protocol === "http:"
+  ) {
     const isDefaultPort = new URL(defaultEndpoint).port === url.port;
     const command = `npx millrace serve${isDefaultPort ? "" : ` --port ${url.port || "80"}`}`;
     return `Start a server with "${command}", or set ${setting} to the address of your server`;
@@ -126,5 +140,8 @@ const defaultEndpoint = String(optionTable.endpoint.fallback);
 /** Returns the environment variable that set the endpoint, or else the settings that can change it. */
 function nameEndpointSetting({ sources }: FailureContext): string {
   const source = sources.get("endpoint") ?? "option";
+  if (source === "otlp") {
+    return "the option otlp.url";
+  }
   return source === "option" ? "MILLRACE_ENDPOINT (or the option endpoint)" : source;
 }

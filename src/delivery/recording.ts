@@ -5,6 +5,7 @@ import type { Operation } from "../model/run.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { attachmentKeys } from "../tracing/tape/attachment-writer.ts";
 import { Batcher } from "../tracing/queue/batcher.ts";
+import { OpenRuns } from "../tracing/queue/open-runs.ts";
 import type { Shipment, TapeResult } from "../tracing/queue/shipment.ts";
 import { PayloadFilters } from "../tracing/tape/payload-filters.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
@@ -161,6 +162,7 @@ export class Recording implements Recorder, EndListener {
         onOmitted: (message) => this.warn("attachmentLeftOut", message),
       },
       ledger: this.#ledger,
+      openRuns: options.otlp === undefined ? undefined : createOpenRuns(options),
       sendTape: (tape) => this.#sendTape(tape),
       ...(options.durability === "spool-first" ? toJournalOption(this.#storage?.spool) : {}),
       spoolTape: (tape) => this.#delivery.settleNow(tape, "queueFull"),
@@ -409,6 +411,16 @@ function computeTapeLimits({ tapeBytes, maxQueueBytes, requestsInFlight }: Resol
     maxTapesInFlight: Math.min(requestsInFlight, Math.floor(inFlightBytes / size)),
   };
 }
+
+/**
+ * Creates the store of the runs that have not ended. It takes at most a quarter of the queue's memory, because tapes in
+ * flight may take half of it.
+ */
+const createOpenRuns = ({ maxQueueBytes, maxQueueRecords }: ResolvedOptions): OpenRuns =>
+  new OpenRuns({
+    maxBytes: Math.floor(maxQueueBytes / 4),
+    maxRuns: Math.ceil(maxQueueRecords / 2),
+  });
 
 /** Minimum size of a tape in bytes: enough for a record with a few small fields. */
 const minTapeBytes = 4_096;

@@ -35,6 +35,11 @@ export function selectShippingOptions(
       platform: process.platform,
     },
     traffic: traffic.memory,
+    ...(options.otlp === undefined
+      ? {}
+      : {
+          otlp: { convention: options.otlp.convention, projectName: options.projectName },
+        }),
     ...(redaction === undefined ? {} : { redaction }),
   };
 }

@@ -6,7 +6,9 @@ import { OptionError, ValidationError } from "../model/errors.ts";
 import { optionTable } from "../model/options/option-table.ts";
 import { checkKeys, unknownKeysOf, unknownKeyText } from "../model/unknown-keys.ts";
 import type { KeyTable } from "../model/unknown-keys.ts";
-import { checkHeaders, checkLogger, resolveOptions } from "../model/options/options.ts";
+import { checkHeaders } from "../model/options/headers.ts";
+import { checkLogger, resolveOptions } from "../model/options/options.ts";
+import type { OtlpOptions } from "../model/options/otlp-options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
 import { flushAll, registerClient, setClientFactory } from "../tracing/runs/default-client.ts";
@@ -38,6 +40,11 @@ export type ClientOptions = {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Receives log messages. @defaultValue writes to standard error */
   readonly logger?: Logger | undefined;
+  /**
+   * Sends runs as spans to an OpenTelemetry backend, in place of a Millrace server. Calls of resources, such as
+   * {@link Resources.datasets}, then throw an {@link OptionError}, because there is no server.
+   */
+  readonly otlp?: OtlpOptions | undefined;
 };
 
 /** A time limit for a call that waits. */
@@ -78,7 +85,7 @@ export class Client implements TracingClient {
   constructor(options: ClientOptions = {}) {
     checkKeys(options, clientKeys, { subject: "new Client", error: OptionError });
     this.#options = resolveOptions(options, process.env);
-    const headers = checkHeaders(options.headers);
+    const headers = this.#options.otlp?.headers ?? checkHeaders(options.headers);
     const logger = checkLogger(options.logger ?? consoleLogger);
     this.#recording = new Recording(this.#options, { headers, logger }, process.env);
     const warn = (message: string): void => {
@@ -241,8 +248,13 @@ const [localUncountedLosses, localNoopRun, localNoopExchange] = [
 ];
 const resolvedPromise = Promise.resolve();
 
-/** The names of all client options: those of the option table, and two that have no environment variable. */
-const clientKeys: KeyTable<ClientOptions> = { ...optionTable, headers: true, logger: true };
+/** The names of all client options: those of the option table, and three that have no environment variable. */
+const clientKeys: KeyTable<ClientOptions> = {
+  ...optionTable,
+  headers: true,
+  logger: true,
+  otlp: true,
+};
 
 /** Returns a rejected promise if a call has unknown options, and `undefined` otherwise. */
 function rejectUnknownOptions(call: string, otherOptions: object): Promise<never> | undefined {

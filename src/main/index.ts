@@ -207,6 +207,8 @@ export type {
 export { logLevels } from "../model/options/log-level.ts";
 export type { LogLevel } from "../model/options/log-level.ts";
 export type { ConnectionOptions } from "../model/options/connection-options.ts";
+export { otlpConventions } from "../model/options/otlp-options.ts";
+export type { OtlpConvention, OtlpOptions } from "../model/options/otlp-options.ts";
 export type { Hide, PlainOptions } from "../model/options/option-table.ts";
 export type { RedactionKeys, RedactionPattern, RedactionRule } from "../model/options/redaction.ts";
 export type { RedactionSet } from "../model/options/redaction-sets.ts";

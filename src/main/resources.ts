@@ -16,7 +16,7 @@ import { Views, viewCalls } from "../api/views.ts";
 import { OptionError } from "../model/errors.ts";
 import { omitUndefined } from "../model/fields.ts";
 import { toUiUrl } from "../model/links.ts";
-import { findSendingProblem } from "../model/options/options.ts";
+import { findCallProblem } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import { Uploads } from "../uploads/uploads.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
@@ -87,7 +87,11 @@ export function createApi(
   { getAmbientSignal, warn, uploadThreads, env }: ApiContext,
 ): Api {
   const { attempts, retryAfterLimitMs, maxResponseBytes, requestsInFlight } = options;
-  const connection = selectConnection(options, headers, requestsInFlight);
+  const callProblem = findCallProblem(options);
+  const connection = {
+    ...selectConnection(options, headers, requestsInFlight),
+    ...omitUndefined({ sendingProblem: callProblem }),
+  };
   const http = new Http({
     connection,
     attempts,
@@ -95,7 +99,6 @@ export function createApi(
     maxResponseBytes,
     ...omitUndefined({ getAmbientSignal }),
   });
-  const sendProblem = findSendingProblem(options);
   const host = toUiUrl(options.endpoint);
   const projects = new Projects(http.call, host);
   const tenant = new Tenant(http.call);
@@ -108,8 +111,8 @@ export function createApi(
     call: http.call,
     datasets: { create: async (request) => datasets.create(request) },
     getShipper: () => {
-      if (sendProblem !== undefined) {
-        throw new OptionError(sendProblem);
+      if (callProblem !== undefined) {
+        throw new OptionError(callProblem);
       }
       return pool;
     },

@@ -1,7 +1,8 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionError } from "../model/errors.ts";
-import { checkHeaders, resolveOptions, findSendingProblem } from "../model/options/options.ts";
+import { checkHeaders } from "../model/options/headers.ts";
+import { resolveOptions, findSendingProblem } from "../model/options/options.ts";
 import { deadLetterFolder, parseDeadLetter } from "../workers/spool/dead-letters.ts";
 import type { DeadLetterReason } from "../workers/spool/dead-letters.ts";
 import { frameKind, readSegment, parseSalt } from "../workers/spool/spool-format.ts";
@@ -156,7 +157,8 @@ export async function replaySpool({
   // Throw if the folder does not exist: the path is then probably wrong.
   await readdir(clientOptions.spoolDir);
   openFolder(clientOptions.spoolDir);
-  const resolved = resolveOptions(clientOptions, process.env);
+  const explicitOptions = { ...clientOptions, headers };
+  const resolved = resolveOptions(explicitOptions, process.env);
   const sendingProblem = findSendingProblem(resolved);
   if (sendingProblem !== undefined) {
     throw new OptionError(sendingProblem);
@@ -166,7 +168,8 @@ export async function replaySpool({
   if (deadLetters) {
     await requeueDeadLetters(clientOptions.spoolDir);
   }
-  const recording = new Recording(options, { headers: checkHeaders(headers), logger }, process.env);
+  const checkedHeaders = options.otlp?.headers ?? checkHeaders(headers);
+  const recording = new Recording(options, { headers: checkedHeaders, logger }, process.env);
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, limitMs);

@@ -22,3 +22,20 @@ const toUuid = (hex: string): string =>
   [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join(
     "-",
   );
+
+/**
+ * Returns the trace id of OpenTelemetry for a trace of runs: the 16 bytes of its UUID as hexadecimal digits. The server
+ * makes the same UUID of it.
+ */
+export const toTraceId = (traceId: string): string => toHex(traceId);
+
+/**
+ * Returns the span id of OpenTelemetry for a run: the last 8 bytes of its UUID, which are random in all common versions
+ * of UUIDs, as hexadecimal digits. A span id must not be zero, so then other bytes are used.
+ */
+export function toSpanIdOfRun(runId: string): string {
+  const hex = toHex(runId);
+  return [hex.slice(16), hex.slice(0, 16)].find((id) => !/^0*$/.test(id)) ?? "0000000000000001";
+}
+
+const toHex = (uuid: string): string => uuid.replaceAll("-", "").toLowerCase();

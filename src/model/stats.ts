@@ -17,6 +17,9 @@ export const lossReasons = [
   "spoolFull",
   "spoolLost",
   "misconfigured",
+  "openLimit",
+  "unended",
+  "startMissing",
 ] as const;
 
 /** One of {@link lossReasons}. */
@@ -36,6 +39,12 @@ export const lossTexts: Readonly<Record<LossReason, string>> = {
   spoolFull: "the spool's quota was reached (spoolQuotaBytes)",
   spoolLost: "the spool's files were removed or damaged",
   misconfigured: "an environment variable with the server's address or credentials is invalid",
+  openLimit:
+    "too many runs were open, and the option otlp keeps a run until it ends (maxQueueBytes, maxQueueRecords)",
+  unended:
+    "the runs had not ended when the client was closed or the process ended, and the option otlp sends only ended runs",
+  startMissing:
+    "the start of the run was lost, or the run was sent already, and the option otlp sends only whole runs",
 };
 
 /**

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { reservedHeaders } from "../model/options/connection.ts";
 import type { Connection } from "../model/options/connection.ts";
 import type { Endpoint } from "../model/endpoints.ts";
 import { OptionError } from "../model/errors.ts";
@@ -165,9 +166,12 @@ export class Requester {
   }
 }
 
-/** Joins the base path and the path. If both contain a version, such as `/v1`, it appears once. */
+/**
+ * Joins the base path and the path. If both contain a version, such as `/v1`, it appears once. If both are empty, the
+ * result is the root.
+ */
 const joinPath = (base: string, path: string): string =>
-  base.endsWith("/v1") && path.startsWith("/v1/") ? base + path.slice(3) : base + path;
+  (base.endsWith("/v1") && path.startsWith("/v1/") ? base + path.slice(3) : base + path) || "/";
 
 /** A time limit that can be extended and cleared. */
 interface Deadline {
@@ -211,22 +215,6 @@ const minSecretLength = 8;
 /** Returns the secrets: the API key and the values of the extra headers, which may be tokens. */
 const collectSecrets = ({ apiKey = "", headers = {} }: Connection): readonly string[] =>
   [apiKey, ...Object.values(headers)].filter(({ length }) => length >= minSecretLength);
-
-/** Headers that are set by this package or by HTTP. Extra headers can't replace them. */
-const reservedHeaders = new Set([
-  "accept",
-  "connection",
-  "content-encoding",
-  "content-length",
-  "content-type",
-  "expect",
-  "keep-alive",
-  "proxy-authorization",
-  "transfer-encoding",
-  "upgrade",
-  "user-agent",
-  "x-api-key",
-]);
 
 function createHeaders(connection: Connection): Readonly<Record<string, string>> {
   const extra = Object.entries(connection.headers ?? {})

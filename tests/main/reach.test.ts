@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { isUnreached } from "../../src/delivery/reach.ts";
 import { SharedTraffic } from "../../src/model/records/shared-traffic.ts";
-import { recordMissingConnection } from "../../src/workers/sinks/http-sink.ts";
+import { recordMissingConnection } from "../../src/workers/sinks/missing-connection.ts";
 
 const failure = { at: 0, cause: "connect ECONNREFUSED", isFinal: false } as const;
 

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { OptionError } from "../../src/model/errors.ts";
 import { optionTable } from "../../src/model/options/option-table.ts";
 import { isTracingConfigured } from "../../src/model/options/environment.ts";
-import { checkHeaders, checkLogger, resolveOptions } from "../../src/model/options/options.ts";
+import { checkHeaders } from "../../src/model/options/headers.ts";
+import { checkLogger, resolveOptions } from "../../src/model/options/options.ts";
 
 describe("defaults", () => {
   test("match the specification", () => {

@@ -199,7 +199,12 @@ test("runs with attachments are sent separately from those without", async () =>
   const runs = await addAttachments(reader, joinRecords(reader), rules);
   const json = new RunJson(reader, Buffer.from("{}"));
   const limits = { maxRuns: 100, maxBytes: 1_000_000, suspectRecords: [] };
-  const { batches: cut } = cutBatches(reader, json, runs, limits);
+  const { batches: cut } = cutBatches(
+    reader,
+    (selected) => new TapeBatch(reader, json, selected),
+    runs,
+    limits,
+  );
   expect(cut.map((batch) => batch.runs.map(({ id }) => id))).toEqual([
     [runId(1), runId(3)],
     [runId(2)],

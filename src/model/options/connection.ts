@@ -42,3 +42,19 @@ export const isLoopback = (hostname: string): boolean =>
   hostname === "[::1]" ||
   hostname === "::1" ||
   /^127\.\d+\.\d+\.\d+$/.test(hostname);
+
+/** Headers that are set by this package or by HTTP. Headers of the options can't replace them. */
+export const reservedHeaders: ReadonlySet<string> = new Set([
+  "accept",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "keep-alive",
+  "proxy-authorization",
+  "transfer-encoding",
+  "upgrade",
+  "user-agent",
+  "x-api-key",
+]);

@@ -6,6 +6,8 @@ import { optionTable } from "./option-table.ts";
 import type { Logger } from "../stats.ts";
 import type { OptionRow } from "./option-row.ts";
 import type { PlainOptions } from "./option-table.ts";
+import { checkOtlp, findHeader } from "./otlp-options.ts";
+import type { OtlpOptions, ResolvedOtlp } from "./otlp-options.ts";
 import { chooseProxy, parseProxy } from "./proxy.ts";
 
 /** The effective options, and the environment variables that are invalid. */
@@ -16,12 +18,14 @@ export interface ResolvedOptions extends PlainOptions {
    * or `option`.
    */
   readonly sources: ReadonlyMap<string, string>;
+  /** Where runs are sent instead of to a Millrace server; `endpoint` and `apiKey` are then those of this backend. */
+  readonly otlp?: ResolvedOtlp;
 }
 
 /** The options that a caller may pass. */
 export type ExplicitOptions = {
   readonly [Name in keyof PlainOptions]?: PlainOptions[Name] | undefined;
-};
+} & { readonly otlp?: OtlpOptions | undefined };
 
 /**
  * Computes the effective options: explicit values, else environment variables, else defaults. An
@@ -39,9 +43,14 @@ export function resolveOptions(
   const environmentFaults: EnvironmentFault[] = [];
   const resolved: Record<string, unknown> = {};
   const sources = new Map<string, string>();
+  const otlp = checkOtlp(explicitOptions);
+  const otlpValues = otlp === undefined ? new Map<string, unknown>() : toServerOptions(otlp);
   for (const [name, row] of Object.entries(optionTable)) {
     const value: unknown = Reflect.get(explicitOptions, name);
-    if (value === undefined) {
+    if (otlpValues.has(name)) {
+      resolved[name] = otlpValues.get(name);
+      sources.set(name, "otlp");
+    } else if (value === undefined) {
       resolved[name] = readOptionFromEnvironment({
         name,
         row,
@@ -84,8 +93,22 @@ export function resolveOptions(
     endpoint,
     environmentFaults,
     sources,
+    ...(otlp === undefined ? {} : { otlp }),
   };
 }
+
+/**
+ * Returns the values of the options that concern a server if runs are sent to another backend. Neither environment
+ * variables nor defaults apply to them: a key for a Millrace server must not be sent to another one.
+ */
+const toServerOptions = ({ url, headers }: ResolvedOtlp): ReadonlyMap<string, unknown> =>
+  new Map<string, unknown>([
+    ["endpoint", url],
+    ["apiKey", findHeader(headers, "x-api-key")],
+    ["workspaceId", undefined],
+    ["contentDeduplication", "inline"],
+    ["reportStats", false],
+  ]);
 
 /**
  * Returns why nothing may be sent: an environment variable that determines the server, the proxy or the credentials is
@@ -95,6 +118,17 @@ export const findSendingProblem = ({
   environmentFaults,
 }: Pick<ResolvedOptions, "environmentFaults">): string | undefined =>
   environmentFaults.find(({ effect }) => effect === "sendNothing")?.message;
+
+/**
+ * Returns why calls of resources, such as `client.datasets`, may not be sent; `undefined` if they may. With `otlp` there
+ * is no server that could respond to them.
+ */
+export const findCallProblem = (
+  options: Pick<ResolvedOptions, "environmentFaults" | "otlp">,
+): string | undefined =>
+  options.otlp === undefined
+    ? findSendingProblem(options)
+    : "This client has the option otlp, which only sends runs, so there is no Millrace server to call; create a client without otlp for calls";
 
 /** Whether all text must be masked, because the environment variable with the redaction rules is invalid. */
 export const mustMaskEverything = ({
@@ -156,38 +190,6 @@ function checkProxy(options: PlainOptions, reportProblem: ReportProblem): void {
     );
   }
 }
-
-/**
- * Checks the option `headers`, an object of headers that are sent with every request.
- *
- * @throws {@link OptionError} if a name is not a valid header name, or a value contains a character
- * that is not allowed.
- */
-export function checkHeaders(headers: unknown): Readonly<Record<string, string>> {
-  if (headers === undefined) {
-    return {};
-  }
-  const entries = typeof headers === "object" && headers !== null ? Object.entries(headers) : [];
-  if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
-    throw new OptionError("Option headers must be an object of strings");
-  }
-  const checkedEntries = entries.map(([name, value]: [string, unknown]): [string, string] => {
-    if (!headerName.test(name)) {
-      throw new OptionError(`Option headers: ${formatValue(name)} is not a valid header name`);
-    }
-    if (typeof value !== "string" || !headerValue.test(value)) {
-      throw new OptionError(
-        `Option headers: the value of ${name} must be a string without line breaks and control characters (it is not shown)`,
-      );
-    }
-    return [name, value];
-  });
-  return Object.fromEntries(checkedEntries);
-}
-
-/** These patterns match a header's name and value as RFC 9110, sections 5.1 and 5.5, defines them. */
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
  * Checks the option `logger`.

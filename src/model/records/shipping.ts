@@ -2,6 +2,7 @@ import type { Connection } from "../options/connection.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { RedactionPlan } from "../options/redaction-search.ts";
 import type { ContentDeduplicationMode } from "../options/content-deduplication.ts";
+import type { OtlpConvention } from "../options/otlp-options.ts";
 import type { ServerInfo } from "../resources/server-info.ts";
 
 /** Settings that a worker receives when it starts. */
@@ -22,8 +23,17 @@ export interface ShippingOptions {
   readonly contentDeduplication: ContentDeduplicationMode;
   /** Minimum number of bytes from which binary data inside a value becomes an attachment. */
   readonly attachBytesFrom: number;
+  /** Set if runs are sent as spans to an OpenTelemetry backend. */
+  readonly otlp?: SpanSettings;
   /** Memory of a `SharedTraffic`: counters and the last failures. */
   readonly traffic: SharedArrayBuffer;
+}
+
+/** How runs are converted to spans. */
+export interface SpanSettings {
+  readonly convention: OtlpConvention;
+  /** The project of runs that name none. */
+  readonly projectName: string;
 }
 
 /** Rules for reading files that attachments refer to. */

@@ -6,6 +6,7 @@ import type { SettledShipment } from "./tape-queue.ts";
 import { isStart, RecordEncoder } from "../tape/record-encoder.ts";
 import type { EncodeFunction } from "../tape/record-encoder.ts";
 import { CapacityWaiters } from "./capacity-waiters.ts";
+import type { OpenRecord, OpenRun, OpenRuns } from "./open-runs.ts";
 import { awaitShipments, awaitSettlement } from "./shipment.ts";
 import type { Shipment, TapeResult } from "./shipment.ts";
 import { Tape, TapePool } from "../tape/tape.ts";
@@ -97,9 +98,13 @@ export class Batcher {
     return this.#queue.waitingBytes + (this.#openTape?.usedBytes ?? 0);
   }
 
-  /** As {@link queuedBytes}, plus the size of the tapes in flight. The option `maxQueueBytes` bounds this sum. */
+  /**
+   * As {@link queuedBytes}, plus the size of the tapes in flight and of the runs that have not ended. The option
+   * `maxQueueBytes` bounds this sum.
+   */
   get heldBytes(): number {
-    return this.#queue.heldBytes + (this.#openTape?.usedBytes ?? 0);
+    const openRunBytes = this.#options.openRuns?.sizeBytes ?? 0;
+    return this.#queue.heldBytes + (this.#openTape?.usedBytes ?? 0) + openRunBytes;
   }
 
   /** Encodes one record. Never throws and never waits; a record that can't be queued is counted as lost. */
@@ -167,7 +172,7 @@ export class Batcher {
     for (const count of awaitedShipments.counts) {
       counts.add(count);
     }
-    return counts.toResult(awaitedShipments.waiting);
+    return counts.toResult(awaitedShipments.waiting, this.#options.openRuns);
   }
 
   /**
@@ -232,6 +237,9 @@ export class Batcher {
    */
   takeAll(): { readonly inFlight: readonly Shipment[]; readonly waiting: readonly Shipment[] } {
     this.refuseRecords();
+    while (this.#loseOldestOpenRun("unended")) {
+      // Runs that have not ended can't be sent any more.
+    }
     this.#cutOpenTape();
     this.#cutTimer.cancel();
     this.#pendingRecords = 0;
@@ -312,21 +320,38 @@ export class Batcher {
     encode: EncodeFunction<Source>,
     source: Source,
   ): LossReason | undefined {
-    const { ledger, openJournal } = this.#options;
+    const { ledger, openJournal, openRuns } = this.#options;
     const writer = encoder.writer;
     let length: number;
+    let insertedBytes = 0;
+    let openRun: OpenRun | undefined;
     try {
       encode(encoder, source);
       length = writer.closeRecord();
+      if (openRuns !== undefined) {
+        const { runId, isRunStart, isRunEnd } = writer.readContent(length);
+        openRun = openRuns.find(runId);
+        if (openRun === undefined && !isRunStart) {
+          return "startMissing";
+        }
+        if (!isRunEnd) {
+          return this.#keepOpen(writer, length, { runId, isRunStart });
+        }
+        insertedBytes = openRun === undefined ? 0 : writer.insertBefore(openRun.records);
+      }
     } catch (error) {
       return lossReasonOf(error);
     }
     const { tape, truncatedFieldCount } = writer;
     if (openJournal !== undefined) {
-      tape.writeToJournal(length, openJournal);
+      const count = 1 + (openRun?.records.length ?? 0);
+      tape.writeToJournal(insertedBytes + length, count, openJournal);
     }
     ledger.countTruncated("field", truncatedFieldCount);
-    writer.commitRecord(length);
+    writer.commitRecord(length, openRun);
+    if (openRun !== undefined) {
+      openRuns?.take(openRun);
+    }
     if (writer !== this.#writer) {
       tape.sealJournal();
       // If this throws, nothing refers to the record's separate tape, and the record is not accepted.
@@ -335,7 +360,45 @@ export class Batcher {
     this.#pendingRecords += 1;
     ledger.accepted += 1;
     ledger.bytesRecorded += length;
+    if (openRun !== undefined) {
+      openRuns?.forget(openRun);
+    }
     return undefined;
+  }
+
+  /** Keeps the closed record of a run that has not ended, and evicts the oldest open runs beyond the limits. */
+  #keepOpen(
+    writer: TapeWriter,
+    length: number,
+    content: Pick<OpenRecord, "runId" | "isRunStart">,
+  ): LossReason | undefined {
+    const { ledger, openRuns } = this.#options;
+    if (openRuns?.canHold(length) !== true) {
+      return "openLimit";
+    }
+    ledger.countTruncated("field", writer.truncatedFieldCount);
+    openRuns.add({ ...content, bytes: writer.copyRecord(length) });
+    this.#pendingRecords += 1;
+    ledger.accepted += 1;
+    ledger.bytesRecorded += length;
+    while (openRuns.isOverLimit) {
+      this.#loseOldestOpenRun("openLimit");
+    }
+    return undefined;
+  }
+
+  /** Counts the records of the open run that started first as lost. Returns false if no run is open. */
+  #loseOldestOpenRun(reason: LossReason): boolean {
+    const run = this.#options.openRuns?.evictOldest();
+    if (run === undefined) {
+      return false;
+    }
+    const records = run.records.length;
+    this.#options.ledger.countLost(reason, records);
+    this.#pendingRecords -= records;
+    this.#unreportedCounts.lost += records;
+    this.#unreportedCounts.runsLost += run.starts;
+    return true;
   }
 
   /**
@@ -505,6 +568,11 @@ export interface BatcherOptions {
    * before the call that recorded it returns.
    */
   readonly openJournal?: () => Journal;
+  /**
+   * Keeps the runs that have not ended, if only whole runs may be on a tape. If absent, a tape contains records of runs
+   * that have not ended.
+   */
+  readonly openRuns?: OpenRuns | undefined;
   /** Sends a tape. The promise resolves when the outcome of each of its records is known, and never rejects. */
   readonly sendTape: (tape: Tape) => Promise<TapeResult>;
 }

@@ -13,6 +13,11 @@ export function toTapeCount(tape: Tape, { delivered, lost }: TapeResult): TapeCo
   return { delivered, lost, runsDelivered, runsLost: tape.starts - runsDelivered };
 }
 
+/** How many records there are, and how many of them are the start of a run. */
+type RecordCounts = Pick<Tape, "records" | "starts">;
+
+const noRecords: RecordCounts = { records: 0, starts: 0 };
+
 /** Sums how many records and runs of several tapes were delivered and how many were lost. */
 export class FlushCounts {
   delivered = 0;
@@ -27,15 +32,18 @@ export class FlushCounts {
     this.runsLost += runsLost;
   }
 
-  /** Returns the sums as the result of a flush. The records of the `waiting` tapes are counted as pending. */
-  toResult(waiting: readonly Tape[]): FlushResult {
+  /**
+   * Returns the sums as the result of a flush. The records of the `waiting` tapes, and those of runs that have not ended
+   * and are therefore on no tape, are counted as pending.
+   */
+  toResult(waiting: readonly Tape[], openRuns: RecordCounts = noRecords): FlushResult {
     return {
       delivered: this.delivered,
-      pending: waiting.reduce((sum, { records }) => sum + records, 0),
+      pending: waiting.reduce((sum, { records }) => sum + records, openRuns.records),
       lost: this.lost,
       runs: {
         delivered: this.runsDelivered,
-        pending: waiting.reduce((sum, { starts }) => sum + starts, 0),
+        pending: waiting.reduce((sum, { starts }) => sum + starts, openRuns.starts),
         lost: this.runsLost,
       },
     };

@@ -5,6 +5,8 @@ import {
   recordHeadBytes,
 } from "../../model/records/tape-format.ts";
 import type { Operation } from "../../model/run.ts";
+import { readRecordContent } from "./record-content.ts";
+import type { RecordContent } from "./record-content.ts";
 import type { ProvideTape, Tape } from "./tape.ts";
 import { unlimited } from "./write-sizes.ts";
 
@@ -84,13 +86,44 @@ export abstract class TapeCursor {
     return length;
   }
 
-  /** Adds the record, whose `length` in bytes {@link closeRecord} returned, to the tape. */
-  commitRecord(length: number): void {
+  /** Reads which run the record belongs to, whose `length` in bytes {@link closeRecord} returned. */
+  readContent(length: number): RecordContent {
+    return readRecordContent(this.#tape, this.#recordStart, this.#recordStart + length);
+  }
+
+  /** Copies the record, whose `length` in bytes {@link closeRecord} returned, into memory of its own. */
+  copyRecord(length: number): Uint8Array {
+    return new Uint8Array(this.bytes.subarray(this.#recordStart, this.#recordStart + length));
+  }
+
+  /**
+   * Inserts complete records before the closed record, and moves it to the next tape if they do not fit otherwise.
+   * Returns their number of bytes.
+   */
+  insertBefore(records: readonly Uint8Array[]): number {
+    const insertedBytes = sumBytes(records);
+    this.reserve(insertedBytes);
+    this.bytes.copyWithin(this.#recordStart + insertedBytes, this.#recordStart, this.offset);
+    let offset = this.#recordStart;
+    for (const record of records) {
+      this.bytes.set(record, offset);
+      offset += record.length;
+    }
+    this.#recordStart += insertedBytes;
+    this.offset += insertedBytes;
+    return insertedBytes;
+  }
+
+  /**
+   * Adds the record, whose `length` in bytes {@link closeRecord} returned, to the tape, and with it the records that
+   * {@link insertBefore} put before it.
+   */
+  commitRecord(length: number, inserted: InsertedRecords = noRecords): void {
     const tape = this.#tape;
     const isPost = this.bytes[this.#recordStart + headOffset.operation] === operationCode.post;
-    tape.usedBytes += length;
-    tape.records += 1;
-    tape.starts += isPost ? 1 : 0;
+    tape.usedBytes = this.#recordStart + length;
+    tape.records += 1 + inserted.records.length;
+    tape.starts += inserted.starts + (isPost ? 1 : 0);
   }
 
   /** Discards everything written since {@link beginRecord}. */
@@ -188,3 +221,14 @@ export abstract class TapeCursor {
     this.setFieldEnd(fieldEnd);
   }
 }
+
+/** Records that were inserted before another one, and how many of them are the start of a run. */
+export interface InsertedRecords {
+  readonly records: readonly Uint8Array[];
+  readonly starts: number;
+}
+
+const noRecords: InsertedRecords = { records: [], starts: 0 };
+
+const sumBytes = (records: readonly Uint8Array[]): number =>
+  records.reduce((sum, { length }) => sum + length, 0);

@@ -89,13 +89,18 @@ export class Tape {
   }
 
   /**
-   * Writes the next `length` bytes after the used ones to the journal: a complete record that is not part of the tape
-   * yet.
+   * Writes the next `length` bytes after the used ones to the journal: `count` complete records that are not part of the
+   * tape yet.
    */
-  writeToJournal(length: number, openJournal: () => Journal): void {
+  writeToJournal(length: number, count: number, openJournal: () => Journal): void {
     const end = this.usedBytes + length;
+    const body = this.bytes.subarray(this.usedBytes, end);
     this.journal ??= openJournal();
-    this.journal.append(this.bytes.subarray(this.usedBytes, end));
+    if (count === 1) {
+      this.journal.append(body);
+    } else {
+      this.journal.appendAll({ body, count, isCopy: false });
+    }
     this.journaledBytes = end;
   }
 

@@ -15,19 +15,30 @@ import type {
 import { addAttachments } from "../json/attachments.ts";
 import { expandTape } from "../exchange/expand-tape.ts";
 import type { ExpandedTape } from "../exchange/expand-tape.ts";
+import { SpanEncoder } from "../otlp/span-encoder.ts";
 import { HttpSink } from "../sinks/http-sink.ts";
+import { OtlpSink } from "../sinks/otlp-sink.ts";
+import { SpanBatch } from "../sinks/span-batch.ts";
 import { ContentDeduplication } from "../json/content-deduplication.ts";
 import { joinRecords, countTruncated } from "../json/operations.ts";
+import type { RunOperation } from "../json/operations.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { createRetryingSink } from "../sinks/retrying-sink.ts";
 import { RunJson } from "../json/run-json.ts";
 import { stringifyRuntime } from "../json/runtime-facts-module.ts";
 import { ServerState } from "../sinks/server-state.ts";
 import { flattenResult } from "../sinks/sink.ts";
-import type { BatchResult, RetryOutcome, Sink } from "../sinks/sink.ts";
+import type {
+  Batch,
+  BatchResult,
+  Rejection,
+  RetryOutcome,
+  Sink,
+  TrafficSink,
+} from "../sinks/sink.ts";
 import { createSplittingSink } from "../sinks/splitting-sink.ts";
-import { cutBatches } from "../sinks/tape-batch.ts";
-import type { TapeBatch } from "../sinks/tape-batch.ts";
+import { cutBatches, TapeBatch } from "../sinks/tape-batch.ts";
+import type { BatchLimits } from "../sinks/tape-batch.ts";
 import { TapeReader } from "../json/tape-reader.ts";
 import { WasmJson } from "../json/wasm-json.ts";
 
@@ -40,6 +51,10 @@ const infoRetryMs = 30_000;
  * which was requested before the runs were sent.
  */
 const infoWaitMs = 500;
+/** Spans in one request: as many as the exporters of OpenTelemetry send at once. */
+const maxSpans = 512;
+/** Bytes of the contents of one request with spans. The limit of many backends is four to five megabytes. */
+const maxSpanBytes = 3_145_728;
 
 /** What a {@link Shipper} needs besides the options that all threads share. */
 export interface ShipperInit {
@@ -58,7 +73,11 @@ export class Shipper {
   readonly #options: ShippingOptions;
   readonly #runtimeJson: Buffer;
   readonly #wasm: WasmJson | undefined;
-  readonly #httpSink: HttpSink;
+  /** Sends batches: to the server, or as spans to an OpenTelemetry backend. */
+  readonly #sink: TrafficSink;
+  /** The server; `undefined` if spans are sent to an OpenTelemetry backend. */
+  readonly #server: HttpSink | undefined;
+  readonly #spanEncoder: SpanEncoder | undefined;
   readonly #traffic: SharedTraffic;
   readonly #onFailure: (tapeId: number) => void;
   readonly #serverState: ServerState;
@@ -74,7 +93,7 @@ export class Shipper {
     options: ShippingOptions,
     { createTransport, onFailure = () => undefined, serverInfo }: ShipperInit,
   ) {
-    const { connection, redaction } = options;
+    const { connection, redaction, otlp } = options;
     this.#onFailure = onFailure;
     this.#traffic = new SharedTraffic(options.traffic);
     const transport = createTransport(connection, maxResponseBytes, () =>
@@ -90,13 +109,13 @@ export class Shipper {
     }
     const content =
       options.contentDeduplication === "once" ? new ContentDeduplication() : undefined;
-    this.#httpSink = new HttpSink({
-      connection,
-      transport,
-      state: this.#serverState,
-      traffic: this.#traffic,
-      content,
-    });
+    const traffic = this.#traffic;
+    this.#server =
+      otlp === undefined
+        ? new HttpSink({ connection, transport, state: this.#serverState, traffic, content })
+        : undefined;
+    this.#sink = this.#server ?? new OtlpSink({ connection, transport, traffic });
+    this.#spanEncoder = otlp === undefined ? undefined : new SpanEncoder(otlp, options.runtime);
     this.#closeTransport = () => transport.destroy();
     // Every request in flight adds a listener to this signal, so Node's warning about many listeners is turned off.
     setMaxListeners(0, this.#closing.signal);
@@ -118,23 +137,27 @@ export class Shipper {
       : { reader: original, ...this.#redact(new Uint8Array(memory, from, usedBytes - from)) };
     const { attachBytesFrom } = this.#options;
     const json = new RunJson(reader, this.#runtimeJson, { attachBytesFrom, wasm: this.#wasm });
-    const { batchLimit, batchBytes } = this.#serverState.serverInfo;
-    const limits = {
-      maxRuns: batchLimit,
-      maxBytes: batchBytes,
-      suspectRecords,
-    };
     const runs = await addAttachments(reader, joinRecords(reader), this.#options.files);
-    const { batches, suspectRuns } = cutBatches(reader, json, runs, limits);
-    const send = async (batch: TapeBatch): Promise<readonly BatchResult[]> => {
-      const outcome = await sink.send(batch, this.#closing.signal);
-      const parts = flattenResult({ batch, outcome });
+    const createBatch = this.#chooseBatch(reader, json);
+    const unsendable = this.#spanEncoder === undefined ? [] : findUnsendable(json, runs);
+    const unsendableRuns = new Set(unsendable.map(({ run }) => run));
+    const sendable =
+      unsendable.length === 0 ? runs : runs.filter((run) => !unsendableRuns.has(run));
+    const limits = { ...this.#batchLimits, suspectRecords };
+    const { batches, suspectRuns } = cutBatches(reader, createBatch, sendable, limits);
+    const settle = (result: BatchResult): readonly BatchResult[] => {
+      const parts = flattenResult(result);
       // Mark the outcomes immediately, so that they are on the tape even if this thread crashes or the process ends.
       markOutcomes(reader, parts);
       this.#recordRefusal(parts, tapeId);
       return parts;
     };
+    const send = async (batch: Batch): Promise<readonly BatchResult[]> =>
+      settle({ batch, outcome: await sink.send(batch, this.#closing.signal) });
     const results = await Promise.all(batches.map(send));
+    for (const { run, rejection } of unsendable) {
+      results.push(settle({ batch: createBatch([run]), outcome: { kind: "rejected", rejection } }));
+    }
     for (const suspect of suspectRuns) {
       results.push(await send(suspect));
     }
@@ -149,7 +172,7 @@ export class Shipper {
     this.#retries = 0;
     return {
       ...report,
-      ...this.#httpSink.takeRequestCounts(),
+      ...this.#sink.takeRequestCounts(),
       retries,
       ...(redacted === undefined ? {} : { redacted }),
       ...(this.#serverState.serverInfo === defaultServerInfo
@@ -163,11 +186,27 @@ export class Shipper {
     return this.#redactor === undefined ? {} : { redacted: this.#redactor.redact(records) };
   }
 
+  /** Returns the function that creates batches of the kind that is sent. */
+  #chooseBatch(reader: TapeReader, json: RunJson): (runs: readonly RunOperation[]) => Batch {
+    const encoder = this.#spanEncoder;
+    return encoder === undefined
+      ? (runs) => new TapeBatch(reader, json, runs)
+      : (runs) => new SpanBatch(json, encoder, runs);
+  }
+
+  get #batchLimits(): Omit<BatchLimits, "suspectRecords"> {
+    if (this.#spanEncoder !== undefined) {
+      return { maxRuns: maxSpans, maxBytes: maxSpanBytes };
+    }
+    const { batchLimit, batchBytes } = this.#serverState.serverInfo;
+    return { maxRuns: batchLimit, maxBytes: batchBytes };
+  }
+
   /** Creates the sink for one tape's batches. Each failure is recorded at once, and reported with the tape's id. */
   #createSink(tapeId: number): Sink {
     const { attempts, retryAfterLimitMs } = this.#options;
     return createSplittingSink(
-      createRetryingSink(this.#httpSink, {
+      createRetryingSink(this.#sink, {
         attempts,
         ...defaultRetryWaits,
         retryAfterLimitMs,
@@ -224,9 +263,9 @@ export class Shipper {
    * Reports to the server how many records the client accepted, delivered, rejected, dropped and so on. Sends the
    * report once. Rejects if there is no response, or when `signal` aborts.
    */
-  report(report: StatsReport, signal?: AbortSignal): Promise<void> {
+  async report(report: StatsReport, signal?: AbortSignal): Promise<void> {
     const { signal: closing } = this.#closing;
-    return this.#httpSink.report(
+    await this.#server?.report(
       report,
       signal === undefined ? closing : AbortSignal.any([closing, signal]),
     );
@@ -248,11 +287,16 @@ export class Shipper {
   }
 
   /**
-   * Requests `/info` until the server responds, at most every half minute. Runs are sent meanwhile.
+   * Requests `/info` until the server responds, at most every half minute. Runs are sent meanwhile. An OpenTelemetry
+   * backend has no `/info`.
    */
   #requestInfoIfDue(): void {
     const now = performance.now();
-    if (this.#serverState.isInfoKnown || now - this.#infoRequestedAt < infoRetryMs) {
+    if (
+      this.#server === undefined ||
+      this.#serverState.isInfoKnown ||
+      now - this.#infoRequestedAt < infoRetryMs
+    ) {
       return;
     }
     this.#infoRequestedAt = now;
@@ -265,13 +309,39 @@ export class Shipper {
   /** Requests `/info`. Never rejects. */
   async #readInfo(signal: AbortSignal): Promise<void> {
     try {
-      await this.#httpSink.readInfo(signal);
+      await this.#server?.readInfo(signal);
     } catch {
       // The default limits stay in use. If the server does not respond at all, the requests with runs fail too, and
       // these failures are reported.
     }
   }
 }
+
+/** A run that can't be sent as a span, and why. */
+interface UnsendableRun {
+  readonly run: RunOperation;
+  readonly rejection: Rejection;
+}
+
+/**
+ * Finds the runs that can't be sent as spans. A client with `otlp` puts only whole runs on its tapes. But a tape from a
+ * spool may have been recorded by a client without it.
+ */
+const findUnsendable = (json: RunJson, runs: readonly RunOperation[]): readonly UnsendableRun[] =>
+  runs.flatMap((run) => {
+    const problem = json.findSpanProblem(run);
+    return problem === undefined
+      ? []
+      : [
+          {
+            run,
+            rejection: {
+              code: "VALIDATION",
+              message: `Failed to send a run as a span: ${problem}. Send it with a client without otlp`,
+            },
+          },
+        ];
+  });
 
 /** The part of a report that follows from the outcomes of the batches. */
 type ResultCounts = Pick<

@@ -1,9 +1,11 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { markerMimeType } from "../../model/records/attachment.ts";
-import { longestShortText, tag } from "../../model/records/tape-format.ts";
+import { tag } from "../../model/records/tape-format.ts";
 import type { FileRules } from "../../model/records/shipping.ts";
 import type { TapeReader } from "./tape-reader.ts";
+import { readText } from "./tape-text.ts";
+import type { ReadText } from "./tape-text.ts";
 
 /** An attachment of a run, as it is sent. */
 export interface Attachment {
@@ -167,28 +169,3 @@ const readErrorCode = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error
     ? String(error.code)
     : "unreadable";
-
-/** A text that was read from the buffer of recorded runs. */
-interface ReadText {
-  readonly text: string;
-  /** Offset of the next value in the buffer. */
-  readonly end: number;
-}
-
-/**
- * Reads the tagged text at `offset`. Its first byte is a tag, which states the encoding.
- *
- * @throws RangeError if there is no text at `offset`.
- */
-function readText({ bytes, view }: TapeReader, offset: number): ReadText {
-  const tagByte = bytes[offset] ?? tag.null;
-  if (tagByte >= tag.shortText) {
-    const end = offset + 1 + (tagByte & longestShortText);
-    return { text: bytes.toString("utf8", offset + 1, end), end };
-  }
-  if (tagByte !== tag.text && tagByte !== tag.wideText) {
-    throw new RangeError(`No text at byte ${offset} of the tape`);
-  }
-  const end = offset + 5 + view.getUint32(offset + 1, true);
-  return { text: bytes.toString(tagByte === tag.text ? "utf8" : "utf16le", offset + 5, end), end };
-}

@@ -8,6 +8,7 @@ import type { RunOperation } from "./operations.ts";
 import { payloadValues } from "./payload-position.ts";
 import { numbersPerFieldIndex } from "./tape-reader.ts";
 import type { TapeReader } from "./tape-reader.ts";
+import { readText } from "./tape-text.ts";
 import type { WasmJson } from "./wasm-json.ts";
 
 /** Fields other than payloads that are encoded as tagged values, each with its key in the JSON of a run. */
@@ -110,6 +111,33 @@ export class RunJson {
     const [record = -1] = run.records;
     const offset = this.#reader.findIdStart(record);
     out.writeRaw(this.#reader.view, offset, offset + uuidLength);
+  }
+
+  /** Returns the name of the run's project; `undefined` if the run names none. */
+  readProject(run: RunOperation): string | undefined {
+    const start = this.#findStart(run, field.project);
+    const tagByte = this.#reader.bytes[start] ?? tag.null;
+    const isText = tagByte >= tag.shortText || tagByte === tag.text || tagByte === tag.wideText;
+    return start !== 0 && isText ? readText(this.#reader, start).text : undefined;
+  }
+
+  /**
+   * Returns why the run can't be sent as a span, which has a start, an end and a place in its trace; `undefined` if it
+   * can.
+   */
+  findSpanProblem(run: RunOperation): string | undefined {
+    const { bytes } = this.#reader;
+    const endTime = this.#findStart(run, field.endTime);
+    const isEnded =
+      this.#findStart(run, field.endMicros) !== 0 || (endTime !== 0 && bytes[endTime] !== tag.null);
+    if (run.operation === "patch" || !isEnded) {
+      return `the record of its ${isEnded ? "start" : "end"} is missing`;
+    }
+    const parent = this.#findStart(run, field.parentRunId);
+    const hasParent = parent !== 0 && bytes[parent] !== tag.null;
+    return hasParent && this.#findStart(run, field.dottedOrder) === 0
+      ? "it has a parent, but no dotted_order"
+      : undefined;
   }
 
   /** Whether the run has this payload field. */

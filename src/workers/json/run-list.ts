@@ -87,20 +87,31 @@ function writeField(
   run: RunOperation,
   { field, key }: FieldKey,
 ): void {
-  const { attachments } = run;
-  const hasField = json.hasField(run, field);
-  const hasOmittedAttachments = field === "events" && attachments !== undefined;
-  if (!hasField && !hasOmittedAttachments) {
-    return;
+  if (hasFieldValue(json, run, field)) {
+    out.writeLiteral(key);
+    writeFieldValue(out, json, run, field);
   }
-  out.writeLiteral(key);
+}
+
+/** Whether the JSON of a run has this payload field. The events also state which attachments were left out. */
+export const hasFieldValue = (json: RunJson, run: RunOperation, field: PayloadField): boolean =>
+  json.hasField(run, field) || (field === "events" && run.attachments !== undefined);
+
+/** Writes the value of a payload field. Call it only if {@link hasFieldValue} returns true for the field. */
+// oxlint-disable-next-line max-params -- called for each field of each run
+export function writeFieldValue(
+  out: JsonWriter,
+  json: RunJson,
+  run: RunOperation,
+  field: PayloadField,
+): void {
   const start = out.length;
-  if (hasField) {
+  if (json.hasField(run, field)) {
     json.writePayload(out, run, field);
   } else {
     out.writeAscii("[]");
   }
-  if (hasOmittedAttachments) {
-    appendOmittedEvents(out, start, attachments);
+  if (field === "events" && run.attachments !== undefined) {
+    appendOmittedEvents(out, start, run.attachments);
   }
 }

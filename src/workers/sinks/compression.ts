@@ -1,6 +1,9 @@
 import * as zlib from "node:zlib";
 import type { ContentEncoding } from "../wire.ts";
 
+/** Smaller bodies are not compressed, because it would save too little. */
+export const compressFromBytes = 1_024;
+
 /** A function that compresses bytes synchronously. */
 type Compress = (bytes: Uint8Array) => Uint8Array;
 

@@ -11,23 +11,19 @@ import type { AttachmentInsert } from "../json/attachment-parts.ts";
 import type { StatsReport } from "../../model/records/stats-report.ts";
 import { uiEndpoints } from "../../model/ui-endpoints.ts";
 import { isWebPage, classifyFailure, classifyBatch, parseJson } from "./classify-response.ts";
-import { compress } from "./compression.ts";
+import { compress, compressFromBytes } from "./compression.ts";
+import { recordMissingConnection } from "./missing-connection.ts";
 import { BodyBuffers, contentTypes } from "./request-body.ts";
 import type { BodyFormat } from "./request-body.ts";
 import { JsonWriter } from "../json/json-writer.ts";
 import type { ContentDraft, ContentDeduplication } from "../json/content-deduplication.ts";
+import { Semaphore } from "./semaphore.ts";
 import type { ServerState } from "./server-state.ts";
-import { flattenResult } from "./sink.ts";
-import type { Batch, BatchResult, Outcome, Sink } from "./sink.ts";
-import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
+import { flattenResult, UnwritableBatchError } from "./sink.ts";
+import type { Batch, BatchResult, Outcome, RequestCounts, TrafficSink } from "./sink.ts";
 
 /** Maximum bytes of unused output buffers that are kept for reuse. */
 const maxReusedBytes = 33_554_432;
-/** Smaller bodies are not compressed, because it would save too little. */
-const compressFromBytes = 1_024;
-
-/** A batch could not be written. The server is not at fault. */
-class UnwritableBatchError extends Error {}
 
 /** Objects that all requests of one client share. */
 export interface HttpSinkOptions {
@@ -44,7 +40,7 @@ export interface HttpSinkOptions {
  * Sends batches over pooled connections, one request per batch, in the best format that the server
  * supports.
  */
-export class HttpSink implements Sink {
+export class HttpSink implements TrafficSink {
   readonly #traffic: SharedTraffic;
   #requestCounts = { requests: 0, bytes: 0 };
   readonly #requester: Requester;
@@ -62,8 +58,7 @@ export class HttpSink implements Sink {
     this.#semaphore = new Semaphore(connection.requestsInFlight);
   }
 
-  /** Returns the number of requests sent since the last call, and the bytes of their bodies. */
-  takeRequestCounts(): { readonly requests: number; readonly bytes: number } {
+  takeRequestCounts(): RequestCounts {
     const takenCounts = this.#requestCounts;
     this.#requestCounts = { requests: 0, bytes: 0 };
     return takenCounts;
@@ -334,53 +329,5 @@ function selectEndpoint(batch: Batch, format: BodyFormat): Endpoint {
         ? { ...endpoints.updateRun, path: endpoints.updateRun.path.replace(":id", run.id) }
         : endpoints.createRun;
     }
-  }
-}
-
-/** Limits how many calls run at the same time. Further calls wait in order of arrival. */
-class Semaphore {
-  #freePermits: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(permits: number) {
-    this.#freePermits = permits;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#freePermits > 0) {
-      this.#freePermits -= 1;
-    } else {
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
-    }
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) {
-        this.#freePermits += 1;
-      } else {
-        next();
-      }
-    }
-  }
-}
-
-/** Half of the time that the first request has to make a connection. */
-const halfMs = 450;
-
-/**
- * Records that no connection was made within about a second. The time is split in two and followed by a turn of the
- * event loop: in a thread that is busy writing bodies, the timer could otherwise fire before the connection event,
- * although the operating system connected long before.
- */
-export async function recordMissingConnection(traffic: SharedTraffic): Promise<void> {
-  for (let half = 0; half < 2; half++) {
-    await delay(halfMs, undefined, { ref: false });
-    await nextTurn();
-  }
-  if (traffic.connections === 0) {
-    traffic.recordUnconnected();
   }
 }

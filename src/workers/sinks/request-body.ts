@@ -14,7 +14,7 @@ import { ChunkWriter } from "../json/chunk-writer.ts";
 import { formatPartName } from "../wire.ts";
 import type { PartName } from "../wire.ts";
 
-/** Format of a request body: multipart, one JSON object with all runs, or a single run. */
+/** Format of a request body to a server: multipart, one JSON object with all runs, or a single run. */
 export type BodyFormat = "multipart" | "batch" | "single";
 
 /**

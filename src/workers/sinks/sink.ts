@@ -94,6 +94,21 @@ export interface Sink {
   send(batch: Batch, signal: AbortSignal): Promise<Outcome>;
 }
 
+/** The number of requests, and the bytes of their bodies. */
+export interface RequestCounts {
+  readonly requests: number;
+  readonly bytes: number;
+}
+
+/** A sink that sends requests and counts them. */
+export interface TrafficSink extends Sink {
+  /** Returns the counts of the requests that were sent since the last call. */
+  takeRequestCounts(): RequestCounts;
+}
+
+/** A batch could not be written. The server is not at fault. */
+export class UnwritableBatchError extends Error {}
+
 /** Divides a result into parts that have one outcome each. */
 export const flattenResult = (result: BatchResult): readonly BatchResult[] =>
   result.outcome.kind === "mixed" ? result.outcome.parts.flatMap(flattenResult) : [result];

@@ -119,13 +119,7 @@ export class TapeBatch implements Batch {
     if (this.runs.every(({ attachments }) => attachments?.every(isLeftOut) !== false)) {
       return this;
     }
-    return this.withRuns(
-      this.runs.map((run) =>
-        run.attachments === undefined
-          ? run
-          : { ...run, attachments: run.attachments.map(toMarker) },
-      ),
-    );
+    return this.withRuns(this.runs.map((run) => replaceAttachments(run, noMultipartReason)));
   }
 
   writeBody(
@@ -141,8 +135,16 @@ const noMultipartReason = "the server accepts runs only as JSON, without attachm
 
 const isLeftOut = (attachment: Attachment): boolean => attachment.omittedReason !== undefined;
 
-const toMarker = (attachment: Attachment): Attachment =>
-  isLeftOut(attachment) ? attachment : createMarker(attachment, noMultipartReason);
+/** Replaces the attachments of a run by markers with this reason. Markers that it has already are kept. */
+export const replaceAttachments = (run: RunOperation, reason: string): RunOperation =>
+  run.attachments === undefined
+    ? run
+    : {
+        ...run,
+        attachments: run.attachments.map((attachment) =>
+          isLeftOut(attachment) ? attachment : createMarker(attachment, reason),
+        ),
+      };
 
 const hasAttachments = ({ attachments }: RunOperation): boolean => attachments !== undefined;
 
@@ -164,12 +166,12 @@ export interface BatchLimits {
 
 /** The batches into which the recorded runs are divided. */
 export interface BatchPlan {
-  readonly batches: readonly TapeBatch[];
+  readonly batches: readonly Batch[];
   /**
    * Batches of one run each, to be sent after all others have an outcome, because they may crash
    * the worker.
    */
-  readonly suspectRuns: readonly TapeBatch[];
+  readonly suspectRuns: readonly Batch[];
 }
 
 /**
@@ -180,18 +182,18 @@ export interface BatchPlan {
 // oxlint-disable-next-line max-params -- called once per tape, and no two parameters belong together elsewhere
 export function cutBatches(
   reader: TapeReader,
-  json: RunJson,
+  createBatch: (runs: readonly RunOperation[]) => Batch,
   runs: readonly RunOperation[],
   limits: BatchLimits,
 ): BatchPlan {
-  const batches: TapeBatch[] = [];
+  const batches: Batch[] = [];
   let current: RunOperation[] = [];
   let currentBytes = 0;
-  const suspectRuns: TapeBatch[] = [];
+  const suspectRuns: Batch[] = [];
   const isSuspect = createSuspectCheck(reader, limits.suspectRecords);
   const cut = (): void => {
     if (current.length > 0) {
-      batches.push(new TapeBatch(reader, json, current));
+      batches.push(createBatch(current));
       current = [];
       currentBytes = 0;
     }
@@ -202,11 +204,11 @@ export function cutBatches(
       continue;
     }
     if (isSuspect(run)) {
-      suspectRuns.push(new TapeBatch(reader, json, [run]));
+      suspectRuns.push(createBatch([run]));
       continue;
     }
     if (!run.isBatchable) {
-      batches.push(new TapeBatch(reader, json, [run]));
+      batches.push(createBatch([run]));
       continue;
     }
     const size = measureWithAttachments(reader, run) + overheadBytes;

@@ -3,6 +3,7 @@ import { toIso } from "../../model/iso-time.ts";
 import { readAiName, takeAiContent } from "./ai-sdk.ts";
 import { AttributeBag } from "./attribute-bag.ts";
 import { takeTags, toInvocationParams, toLinks, toMetadata } from "./metadata.ts";
+import { restoreRun } from "./restore-run.ts";
 import { toRunType } from "./run-type.ts";
 import { addFinishReasons, takeEmbeddings, takeInputs, takeOutputs } from "./span-content.ts";
 import { toErrorText } from "./span-error.ts";
@@ -25,6 +26,10 @@ export interface MappedSpan {
 
 /** Converts a span to a run. `project` is the project of the request, for spans that name none. */
 export function mapSpan(span: Span, project: string | undefined): MappedSpan {
+  return restoreRun(span) ?? convertSpan(span, project);
+}
+
+function convertSpan(span: Span, project: string | undefined): MappedSpan {
   const bag = new AttributeBag(span.attributes, span.warnings);
   const position = takePosition(span, bag);
   const runType = toRunType(bag);

@@ -1,0 +1,37 @@
+import { OptionError } from "../errors.ts";
+import { formatValue } from "./option-problems.ts";
+
+/**
+ * Checks an object of headers that are sent with every request. `option` is the name of the option for messages.
+ *
+ * @throws {@link OptionError} if a name is not a valid header name, or a value contains a character
+ * that is not allowed.
+ */
+export function checkHeaders(
+  headers: unknown,
+  option = "headers",
+): Readonly<Record<string, string>> {
+  if (headers === undefined) {
+    return {};
+  }
+  const entries = typeof headers === "object" && headers !== null ? Object.entries(headers) : [];
+  if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
+    throw new OptionError(`Option ${option} must be an object of strings`);
+  }
+  const checkedEntries = entries.map(([name, value]: [string, unknown]): [string, string] => {
+    if (!headerName.test(name)) {
+      throw new OptionError(`Option ${option}: ${formatValue(name)} is not a valid header name`);
+    }
+    if (typeof value !== "string" || !headerValue.test(value)) {
+      throw new OptionError(
+        `Option ${option}: the value of ${name} must be a string without line breaks and control characters (it is not shown)`,
+      );
+    }
+    return [name, value];
+  });
+  return Object.fromEntries(checkedEntries);
+}
+
+/** These patterns match a header's name and value as RFC 9110, sections 5.1 and 5.5, defines them. */
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -1,0 +1,128 @@
+/** The records of a run that has not ended, as they are encoded. */
+export interface OpenRun {
+  readonly id: string;
+  /** The records in the order in which they were recorded: usually only the start. */
+  readonly records: readonly Uint8Array[];
+  readonly sizeBytes: number;
+  /** How many of the records are starts. */
+  readonly starts: number;
+  /** Whether the records were moved to a tape together with the run's end, so that they count no longer. */
+  isTaken: boolean;
+}
+
+/** A record of a run that has not ended. */
+export interface OpenRecord {
+  readonly runId: string;
+  readonly isRunStart: boolean;
+  /** The encoded record, in memory of its own. */
+  readonly bytes: Uint8Array;
+}
+
+/** Limits of {@link OpenRuns}. */
+export interface OpenRunLimits {
+  readonly maxBytes: number;
+  readonly maxRuns: number;
+}
+
+/** Approximate memory in bytes that a run takes in addition to its records: objects, and entries of the map. */
+const overheadBytes = 512;
+
+/**
+ * Keeps the records of runs that have not ended, for a backend that accepts only ended runs. They stay here until the
+ * end of the run is recorded, so a tape (a buffer of records) always contains whole runs, and no tape has to wait for
+ * the end of a run.
+ *
+ * A program may record when its call stack is exhausted. So each method makes all calls that can fail first, and then
+ * only assigns fields.
+ */
+export class OpenRuns {
+  readonly #limits: OpenRunLimits;
+  readonly #runs = new Map<string, OpenRun>();
+  #sizeBytes = 0;
+  #records = 0;
+  #starts = 0;
+  #count = 0;
+
+  constructor(limits: OpenRunLimits) {
+    this.#limits = limits;
+  }
+
+  /** Bytes of memory that the open runs take. */
+  get sizeBytes(): number {
+    return this.#sizeBytes;
+  }
+
+  /** Number of records. */
+  get records(): number {
+    return this.#records;
+  }
+
+  /** Number of records that are the start of a run. */
+  get starts(): number {
+    return this.#starts;
+  }
+
+  /** Whether a record of this size is within the limit, if all other runs are evicted. */
+  canHold(recordBytes: number): boolean {
+    return recordBytes + overheadBytes <= this.#limits.maxBytes && this.#limits.maxRuns > 0;
+  }
+
+  /** Whether a limit is exceeded, so that runs must be evicted. */
+  get isOverLimit(): boolean {
+    return this.#sizeBytes > this.#limits.maxBytes || this.#count > this.#limits.maxRuns;
+  }
+
+  find(runId: string): OpenRun | undefined {
+    const run = this.#runs.get(runId);
+    return run?.isTaken === true ? undefined : run;
+  }
+
+  /** Adds a record to its run, or a run with this record. */
+  add({ runId, isRunStart, bytes }: OpenRecord): void {
+    const known = this.find(runId);
+    const sizeBytes = bytes.length + (known === undefined ? overheadBytes : 0);
+    const starts = isRunStart ? 1 : 0;
+    const run: OpenRun = {
+      id: runId,
+      records: known === undefined ? [bytes] : [...known.records, bytes],
+      sizeBytes: sizeBytes + (known?.sizeBytes ?? 0),
+      starts: starts + (known?.starts ?? 0),
+      isTaken: false,
+    };
+    // The map keeps the position of a run that it already has, so the run that started first stays the oldest.
+    this.#runs.set(runId, run);
+    this.#sizeBytes += sizeBytes;
+    this.#records += 1;
+    this.#starts += starts;
+    this.#count += known === undefined ? 1 : 0;
+  }
+
+  /** Stops counting a run, whose records the caller has moved elsewhere. {@link forget} then releases its memory. */
+  take(run: OpenRun): void {
+    run.isTaken = true;
+    this.#sizeBytes -= run.sizeBytes;
+    this.#records -= run.records.length;
+    this.#starts -= run.starts;
+    this.#count -= 1;
+  }
+
+  /** Removes a run that was taken. */
+  forget(run: OpenRun): void {
+    if (this.#runs.get(run.id) === run) {
+      this.#runs.delete(run.id);
+    }
+  }
+
+  /** Removes the run that started first, and returns it. The caller must count its records. */
+  evictOldest(): OpenRun | undefined {
+    for (const run of this.#runs.values()) {
+      const wasTaken = run.isTaken;
+      this.#runs.delete(run.id);
+      if (!wasTaken) {
+        this.take(run);
+        return run;
+      }
+    }
+    return undefined;
+  }
+}

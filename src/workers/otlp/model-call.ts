@@ -1,0 +1,168 @@
+import { toChatMessages, toParts } from "./chat-messages.ts";
+import type { ChatMessage, MessagePart } from "./chat-messages.ts";
+import { firstNumber, firstText, toItems, toMembers } from "./json-value.ts";
+import type { Members } from "./json-value.ts";
+
+/** Numbers of tokens. `input` includes those that were read from a cache or written to it. */
+export interface TokenUsage {
+  readonly input?: number | undefined;
+  readonly output?: number | undefined;
+  readonly total?: number | undefined;
+  readonly cacheRead?: number | undefined;
+  readonly cacheWrite?: number | undefined;
+  readonly reasoning?: number | undefined;
+}
+
+/** What the conventions describe of a call of a model, independent of the API that was called. */
+export interface ModelCall {
+  readonly provider: string | undefined;
+  readonly requestModel: string | undefined;
+  readonly responseModel: string | undefined;
+  readonly responseId: string | undefined;
+  readonly finishReasons: readonly string[];
+  readonly usage: TokenUsage;
+  /** The parameters of the request, without messages and tools. */
+  readonly params: Members;
+  readonly tools: readonly unknown[];
+  readonly instructions: readonly MessagePart[];
+  readonly inputMessages: readonly ChatMessage[];
+  readonly outputMessages: readonly ChatMessage[];
+}
+
+/** The values of a run from which a {@link ModelCall} is read. */
+export interface ModelPayloads {
+  readonly inputs: unknown;
+  readonly outputs: unknown;
+  readonly extra: unknown;
+}
+
+/** Members of a request that are not parameters: content, and what has attributes of its own. */
+const contentNames = new Set([
+  "messages",
+  "input",
+  "contents",
+  "prompt",
+  "prompts",
+  "system",
+  "instructions",
+  "systemInstruction",
+  "tools",
+  "model",
+]);
+
+/** Reads a call of a model from the payloads of a run, which may have the form of any API. */
+export function readModelCall({ inputs, outputs, extra }: ModelPayloads): ModelCall {
+  const request = toMembers(inputs);
+  const response = toMembers(outputs);
+  const { metadata, invocation_params: invocationParams } = toMembers(extra);
+  const meta = toMembers(metadata);
+  const params = { ...request, ...toMembers(invocationParams) };
+  const outputMessages = readOutputMessages(response);
+  const reasons = outputMessages.flatMap(({ finishReason }) => finishReason ?? []);
+  const ownReason = firstText(response["finish_reason"], response["stop_reason"]);
+  return {
+    provider: firstText(meta["ls_provider"]),
+    requestModel: firstText(meta["ls_model_name"], params["model"]),
+    responseModel: firstText(response["model"], response["modelVersion"]),
+    responseId: firstText(response["id"], response["responseId"]),
+    finishReasons: reasons.length > 0 || ownReason === undefined ? reasons : [ownReason],
+    usage: readUsage(response, meta),
+    params: Object.fromEntries([
+      ...Object.entries(params).filter(([name]) => !contentNames.has(name)),
+      ...toNamedParams(meta),
+    ]),
+    tools: toItems(params["tools"]),
+    instructions: toParts(readInstructions(request)),
+    inputMessages: readInputMessages(request),
+    outputMessages,
+  };
+}
+
+/** The metadata in which LangChain and LangSmith put parameters, and the names of these parameters. */
+const namedParams: readonly (readonly [string, string])[] = [
+  ["ls_temperature", "temperature"],
+  ["ls_max_tokens", "max_tokens"],
+  ["ls_stop", "stop"],
+];
+
+const toNamedParams = (metadata: Members): readonly (readonly [string, unknown])[] =>
+  namedParams.flatMap(([key, name]) =>
+    metadata[key] === undefined ? [] : [[name, metadata[key]] as const],
+  );
+
+function readInstructions({ system, instructions, systemInstruction }: Members): unknown {
+  const { parts } = toMembers(systemInstruction);
+  return system ?? instructions ?? parts ?? systemInstruction;
+}
+
+function readInputMessages(request: Members): readonly ChatMessage[] {
+  const { messages, input, contents, prompt, prompts } = request;
+  return toChatMessages(messages ?? input ?? contents ?? prompt ?? prompts, "user");
+}
+
+function readOutputMessages(response: Members): readonly ChatMessage[] {
+  const { choices, messages, output, candidates, generations, role, content, text } = response;
+  const list = choices ?? candidates ?? messages ?? generations ?? output;
+  if (list !== undefined) {
+    return toChatMessages(list, "assistant");
+  }
+  // The message itself, as Anthropic's API responds, or a program returns it.
+  return role !== undefined || content !== undefined || text !== undefined
+    ? toChatMessages({ ...response, type: "message" }, "assistant")
+    : [];
+}
+
+function readUsage(response: Members, metadata: Members): TokenUsage {
+  const recorded = toMembers(response["usage_metadata"] ?? metadata["usage_metadata"]);
+  if (Object.keys(recorded).length > 0) {
+    const { input_token_details: inputDetails, output_token_details: outputDetails } = recorded;
+    return {
+      input: firstNumber(recorded["input_tokens"]),
+      output: firstNumber(recorded["output_tokens"]),
+      total: firstNumber(recorded["total_tokens"]),
+      cacheRead: firstNumber(toMembers(inputDetails)["cache_read"]),
+      cacheWrite: firstNumber(toMembers(inputDetails)["cache_creation"]),
+      reasoning: firstNumber(toMembers(outputDetails)["reasoning"]),
+    };
+  }
+  return readProviderUsage(response);
+}
+
+/** Reads the numbers of tokens in the form of OpenAI's, Anthropic's or Gemini's API. */
+function readProviderUsage({ usage, usageMetadata }: Members): TokenUsage {
+  const { prompt_tokens_details: promptDetails, input_tokens_details: inputDetails } =
+    toMembers(usage);
+  const { completion_tokens_details: completionDetails, output_tokens_details: outputDetails } =
+    toMembers(usage);
+  const numbers = toMembers(usage);
+  const gemini = toMembers(usageMetadata);
+  const cacheWrite = firstNumber(numbers["cache_creation_input_tokens"]);
+  const anthropicRead = firstNumber(numbers["cache_read_input_tokens"]);
+  const input = firstNumber(
+    numbers["prompt_tokens"],
+    numbers["input_tokens"],
+    gemini["promptTokenCount"],
+  );
+  return {
+    // Anthropic's API does not count cached tokens as input tokens.
+    input: input === undefined ? undefined : input + (cacheWrite ?? 0) + (anthropicRead ?? 0),
+    output: firstNumber(
+      numbers["completion_tokens"],
+      numbers["output_tokens"],
+      gemini["candidatesTokenCount"],
+    ),
+    total: firstNumber(numbers["total_tokens"], gemini["totalTokenCount"]),
+    cacheRead: firstNumber(
+      toMembers(promptDetails)["cached_tokens"],
+      toMembers(inputDetails)["cached_tokens"],
+      anthropicRead,
+      gemini["cachedContentTokenCount"],
+    ),
+    cacheWrite,
+    reasoning: firstNumber(
+      toMembers(completionDetails)["reasoning_tokens"],
+      toMembers(outputDetails)["reasoning_tokens"],
+      gemini["thoughtsTokenCount"],
+    ),
+  };
+}

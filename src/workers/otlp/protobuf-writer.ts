@@ -1,0 +1,169 @@
+import type { JsonWriter } from "../json/json-writer.ts";
+
+/** Wire types of protobuf's encoding. */
+const wireType = { varint: 0, fixed64: 1, bytes: 2 } as const;
+
+/** Maximum bytes of the length of a message, as a varint of 32 bits. */
+const maxLengthBytes = 5;
+/** Maximum bytes of a UTF-16 unit in UTF-8. */
+const maxBytesPerUnit = 3;
+
+/** A value of an attribute. A number that is an integer becomes an integer, any other a double. */
+export type SpanValue = string | number | boolean | readonly string[] | JsonBytes | DoubleValue;
+
+/** JSON text as UTF-8 bytes, which becomes a text. */
+export interface JsonBytes {
+  readonly json: Uint8Array;
+}
+
+/** A number that becomes a double also if it is an integer. */
+export interface DoubleValue {
+  readonly double: number;
+}
+
+/** Attributes by name, in the order in which they are written. */
+export type SpanAttributes = Map<string, SpanValue>;
+
+/** Field numbers of the messages `KeyValue`, `AnyValue` and `ArrayValue`. */
+const keyValue = { key: 1, value: 2 } as const;
+const anyValue = { string: 1, bool: 2, int: 3, double: 4, array: 5 } as const;
+const arrayValues = 1;
+
+/** Appends fields of protobuf messages to the output of a {@link JsonWriter}. */
+export class ProtobufWriter {
+  readonly out: JsonWriter;
+
+  constructor(out: JsonWriter) {
+    this.out = out;
+  }
+
+  /** Writes a field that is a message, whose fields `writeContent` writes. */
+  writeMessage(number: number, writeContent: () => void): void {
+    const { out } = this;
+    this.#writeTag(number, wireType.bytes);
+    // The length is known only afterwards. The content is then moved, because decoders expect the shortest form of it.
+    out.ensureCapacity(maxLengthBytes);
+    const start = out.length + maxLengthBytes;
+    out.length = start;
+    writeContent();
+    const end = out.length;
+    out.length = start - maxLengthBytes;
+    this.#writeVarint(end - start);
+    out.bytes.copyWithin(out.length, start, end);
+    out.length += end - start;
+  }
+
+  /** Writes a text. Lone surrogates, which UTF-8 can't represent, become U+FFFD. */
+  writeText(number: number, text: string): void {
+    const { out } = this;
+    this.#writeTag(number, wireType.bytes);
+    if (text.length * maxBytesPerUnit < 0x80) {
+      out.ensureCapacity(1 + text.length * maxBytesPerUnit);
+      const written = out.bytes.write(text, out.length + 1);
+      out.bytes[out.length] = written;
+      out.length += 1 + written;
+      return;
+    }
+    const size = Buffer.byteLength(text);
+    this.#writeVarint(size);
+    out.ensureCapacity(size);
+    out.length += out.bytes.write(text, out.length, size);
+  }
+
+  writeBytes(number: number, bytes: Uint8Array): void {
+    this.#writeTag(number, wireType.bytes);
+    this.#writeVarint(bytes.length);
+    this.out.writeBytes(bytes);
+  }
+
+  /** Writes a non-negative integer below 2^32. */
+  writeUint(number: number, value: number): void {
+    this.#writeTag(number, wireType.varint);
+    this.#writeVarint(value);
+  }
+
+  /** Writes an unsigned 64-bit integer in eight bytes. */
+  writeFixed64(number: number, value: bigint): void {
+    this.#writeTag(number, wireType.fixed64);
+    this.out.ensureCapacity(8);
+    this.out.bytes.writeBigUInt64LE(value, this.out.length);
+    this.out.length += 8;
+  }
+
+  /** Writes each attribute as a field with this number. */
+  writeAttributes(number: number, attributes: ReadonlyMap<string, SpanValue>): void {
+    for (const [name, value] of attributes) {
+      this.writeMessage(number, () => {
+        this.writeText(keyValue.key, name);
+        this.writeMessage(keyValue.value, () => this.#writeValue(value));
+      });
+    }
+  }
+
+  #writeValue(value: SpanValue): void {
+    switch (typeof value) {
+      case "string":
+        this.writeText(anyValue.string, value);
+        break;
+      case "boolean":
+        this.writeUint(anyValue.bool, value ? 1 : 0);
+        break;
+      case "number":
+        this.#writeNumber(value);
+        break;
+      default:
+        if ("json" in value) {
+          this.writeBytes(anyValue.string, value.json);
+        } else if ("double" in value) {
+          this.#writeDouble(value.double);
+        } else {
+          this.writeMessage(anyValue.array, () => {
+            for (const text of value) {
+              this.writeMessage(arrayValues, () => this.writeText(anyValue.string, text));
+            }
+          });
+        }
+    }
+  }
+
+  #writeNumber(value: number): void {
+    if (Number.isSafeInteger(value)) {
+      this.#writeTag(anyValue.int, wireType.varint);
+      this.#writeLongVarint(BigInt.asUintN(64, BigInt(value)));
+    } else {
+      this.#writeDouble(value);
+    }
+  }
+
+  #writeDouble(value: number): void {
+    const { out } = this;
+    this.#writeTag(anyValue.double, wireType.fixed64);
+    out.ensureCapacity(8);
+    out.length = out.bytes.writeDoubleLE(value, out.length);
+  }
+
+  #writeTag(number: number, type: number): void {
+    this.#writeVarint(number * 8 + type);
+  }
+
+  /** Writes an integer from 0 to below 2^32. */
+  #writeVarint(value: number): void {
+    const { out } = this;
+    out.ensureCapacity(maxLengthBytes);
+    let rest = value;
+    while (rest > 0x7f) {
+      out.bytes[out.length++] = (rest & 0x7f) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    out.bytes[out.length++] = rest;
+  }
+
+  #writeLongVarint(value: bigint): void {
+    let rest = value;
+    while (rest > 0x7fn) {
+      this.out.writeByte(Number(rest & 0x7fn) | 0x80);
+      rest >>= 7n;
+    }
+    this.out.writeByte(Number(rest));
+  }
+}
