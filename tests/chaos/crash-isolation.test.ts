@@ -6,6 +6,7 @@ import type { Client, ClientOptions } from "../../src/main/index.ts";
 import { inspectSpool } from "../../src/main/spool-tools.ts";
 import { copyWithCrashingWorker } from "../support/package-copy.ts";
 import type { PackageCopy } from "../support/package-copy.ts";
+import { runCollector } from "../support/otlp-collector.ts";
 import { runCounter } from "../support/run-counter.ts";
 
 let copy: PackageCopy;
@@ -104,5 +105,38 @@ test.each(["loop", "exit"])(
     await client.close();
     const letters = (await inspectSpool(spoolDir)).filter(({ state }) => state === "dead");
     expect(letters).toMatchObject([{ records: 1 }]);
+  },
+);
+
+test.each(["loop", "exit", "throw"])(
+  "with otlp too only the run that crashes its worker is lost, and runs that were open meanwhile are sent: %s",
+  { timeout: 30_000 },
+  async (name) => {
+    const collector = await runCollector();
+    const { Client: Copied } = (await import(copy.addressOf("main/index"))) as {
+      readonly Client: typeof Client;
+    };
+    const otlp = { url: collector.url };
+    const client = new Copied({ otlp, workerStallMs: 2_000, logger: { warn: () => undefined } });
+    await client.flush();
+    const open = Array.from({ length: 10 }, (_, index) =>
+      client.startRun({ name: `open ${index}`, inputs: { index } }),
+    );
+    client.startRun({ name, inputs: { text: "poison" } }).end({});
+    client.startRun({ name: "beside" }).end({});
+    await client.flush();
+    for (const run of open) {
+      run.end({});
+    }
+    await client.flush();
+    expect(client.stats()).toMatchObject({
+      accepted: 24,
+      delivered: 22,
+      pending: 0,
+      lost: { quarantined: 2, workerLost: 0 },
+    });
+    const names = collector.spans.map((span) => span.name).toSorted();
+    expect(names).toEqual(["beside", ...open.map((run) => run.name)]);
+    await client.close();
   },
 );

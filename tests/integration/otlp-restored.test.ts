@@ -1,0 +1,297 @@
+import { Client } from "millrace";
+import type { OtlpConvention, RunTree } from "millrace";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { runServer } from "../../server/tests/support/running-server.ts";
+import { toWireRun } from "../support/wire-run.ts";
+
+/** Metadata that names the client instead of the run. */
+const clientFields = new Set(["id", "session_id"]);
+
+/**
+ * Records the same runs with two clients, one of which sends them as spans, and returns both as the server has them. Ids and
+ * times are the same, because the runs are recorded in the wire format.
+ */
+async function recordTwice(convention: OtlpConvention, runs: readonly WireRecord[]) {
+  const read = async (send: "spans" | "runs") => {
+    const server = await runServer();
+    const client =
+      send === "spans"
+        ? new Client({ otlp: { url: `${server.url}/otel/v1/traces`, convention } })
+        : new Client({ endpoint: server.url });
+    const reader = new Client({ endpoint: server.url });
+    onTestFinished(async () => {
+      await Promise.all([client.close(), reader.close()]);
+    });
+    for (const { start, end } of runs) {
+      await client.createRun(start as never);
+      await client.updateRun(start.id, end as never);
+    }
+    const result = await client.flush();
+    expect(result).toMatchObject({ delivered: 2 * runs.length, lost: 0, pending: 0 });
+    const projects = [...new Set(runs.map(({ start }) => start.session_name ?? "default"))];
+    const stored = await reader.runs.list({ projectNames: projects, order: "asc" }).toArray();
+    const full = await Promise.all(stored.map(({ id }) => reader.runs.read(id)));
+    return new Map(full.map((run) => [run.id, withoutServerFields(toWireRun(run))]));
+  };
+  return { spans: await read("spans"), runs: await read("runs") };
+}
+
+interface WireRecord {
+  readonly start: { readonly id: string; readonly session_name?: string } & Record<string, unknown>;
+  readonly end: Record<string, unknown>;
+}
+
+/** Removes what differs between two servers: the ids of projects, and when the run arrived. */
+function withoutServerFields(run: unknown): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(run as Record<string, unknown>).filter(
+      ([name]) =>
+        name === "id" || (!clientFields.has(name) && !/app_path|_at$|manifest|s3_urls/.test(name)),
+    ),
+  );
+}
+
+const traceId = "0197f9d4-5f0a-7c3b-9c8e-0123456789ab";
+const stamp = (seconds: number): string =>
+  `20261121T1011${String(seconds).padStart(2, "0")}123456Z`;
+const time = (seconds: number): string =>
+  `2026-11-21T10:11:${String(seconds).padStart(2, "0")}.123456Z`;
+const rootOrder = `${stamp(1)}${traceId}`;
+const childId = (index: number): string =>
+  `0197f9d4-5f0a-7c3b-8c8e-0000000000${String(index).padStart(2, "0")}`;
+
+let serial = 0;
+/** A child of the root, or of another child, which ended. */
+function child(fields: Record<string, unknown>, parentOrder = rootOrder): WireRecord {
+  serial += 1;
+  const id = childId(serial);
+  const { outputs = {}, error, events, end_time: endTime, ...start } = fields;
+  return {
+    start: {
+      id,
+      trace_id: traceId,
+      dotted_order: `${parentOrder}.${stamp(serial + 1)}${id}`,
+      parent_run_id: parentOrder.slice(-36),
+      name: `run ${serial}`,
+      run_type: "chain",
+      inputs: {},
+      start_time: time(serial + 1),
+      ...start,
+    },
+    end: {
+      trace_id: traceId,
+      dotted_order: `${parentOrder}.${stamp(serial + 1)}${id}`,
+      outputs,
+      end_time: endTime ?? time(serial + 2),
+      ...(error === undefined ? {} : { error }),
+      ...(events === undefined ? {} : { events }),
+    },
+  };
+}
+
+const root: WireRecord = {
+  start: {
+    id: traceId,
+    trace_id: traceId,
+    dotted_order: rootOrder,
+    name: "root \u{1F33E} “quoted”",
+    run_type: "chain",
+    inputs: {
+      question: "rain?",
+      list: [1, 2.5, null, true, { deep: { er: [] } }],
+      large: 9_007_199_254_740_991,
+    },
+    start_time: time(1),
+    tags: ["a", "with, comma", "ümlaut"],
+    extra: {
+      metadata: { thread_id: "chat 1", user_id: "user 1", n: 1, nested: { list: [1] } },
+      custom: { kept: true },
+    },
+    serialized: { lc: 1, id: ["a", "b"] },
+  },
+  end: {
+    trace_id: traceId,
+    dotted_order: rootOrder,
+    outputs: { answer: "no", "\u0000control": "\u0001" },
+    end_time: time(59),
+  },
+};
+
+const usage = {
+  input_tokens: 120,
+  output_tokens: 30,
+  total_tokens: 150,
+  input_token_details: { cache_read: 100 },
+  output_token_details: { reasoning: 8 },
+};
+
+const records: readonly WireRecord[] = [
+  root,
+  child({
+    name: "openai",
+    run_type: "llm",
+    inputs: {
+      model: "gpt-5",
+      temperature: 0.2,
+      messages: [
+        { role: "system", content: "Be short." },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Rain?" },
+            { type: "image_url", image_url: { url: "data:," } },
+          ],
+        },
+      ],
+      tools: [{ type: "function", function: { name: "weather" } }],
+    },
+    outputs: {
+      id: "chatcmpl-1",
+      model: "gpt-5-2026",
+      choices: [
+        {
+          index: 0,
+          finish_reason: "tool_calls",
+          message: {
+            role: "assistant",
+            content: null,
+            tool_calls: [
+              {
+                id: "c1",
+                type: "function",
+                function: { name: "weather", arguments: '{"city":"Bern"}' },
+              },
+            ],
+          },
+        },
+      ],
+      usage_metadata: usage,
+    },
+    extra: { metadata: { ls_provider: "openai", ls_model_name: "gpt-5", usage_metadata: usage } },
+    events: [
+      { name: "new_token", time: time(3), kwargs: { token: { text: "a" } } },
+      { name: "bare" },
+    ],
+  }),
+  child({
+    name: "weather",
+    run_type: "tool",
+    inputs: { city: "Bern" },
+    outputs: { rain: false },
+    error: "TypeError: no such city\n    at weather (file.js:1:1)",
+  }),
+  child({
+    name: "search",
+    run_type: "retriever",
+    inputs: { query: "rain" },
+    outputs: { documents: [{ page_content: "dry", metadata: { source: "x" } }] },
+  }),
+  child({
+    name: "embed",
+    run_type: "embedding",
+    inputs: { input: ["a", "b"] },
+    outputs: { embeddings: [[0.1, 0.2]] },
+  }),
+  child({
+    name: "of another type",
+    run_type: "parser",
+    outputs: { output: [1, 2] },
+    session_name: "other project",
+  }),
+  child({ name: "without outputs", outputs: {} }),
+];
+
+describe.each(["gen_ai", "openinference"] as const)("with the convention %s", (convention) => {
+  test("the server has the same runs from spans as from our own wire format", async () => {
+    const grandchild = child(
+      { name: "grandchild", inputs: { x: 1 } },
+      String(records[1]?.start["dotted_order"]),
+    );
+    const all = [...records, grandchild];
+    const { spans, runs } = await recordTwice(convention, all);
+    expect(spans.size).toBe(all.length);
+    for (const { start } of all) {
+      expect(spans.get(start.id), String(start["name"])).toEqual(runs.get(start.id));
+    }
+  });
+
+  test("runs of the SDK's own functions keep their ids and their tree", async () => {
+    const server = await runServer();
+    const client = new Client({ otlp: { url: `${server.url}/otel/v1/traces`, convention } });
+    const reader = new Client({ endpoint: server.url });
+    onTestFinished(async () => {
+      await Promise.all([client.close(), reader.close()]);
+    });
+    const tree: RunTree[] = [client.startRun({ name: "root", inputs: { depth: 0 }, tags: ["t"] })];
+    for (let depth = 1; depth < 5; depth++) {
+      tree.push(
+        (tree[depth - 1] as RunTree).startChild({ name: `level ${depth}`, inputs: { depth } }),
+      );
+    }
+    // Ends outside in, so parents arrive in another request than children.
+    for (const run of tree) {
+      run.end({ done: run.name });
+      await client.flush();
+    }
+    for (const run of tree) {
+      const stored = await reader.runs.read(run.id);
+      expect(stored).toMatchObject({
+        name: run.name,
+        dottedOrder: run.dottedOrder,
+        traceId: run.traceId,
+        outputs: { done: run.name },
+      });
+    }
+  });
+});
+
+test("spans that lost our attributes on the way still form the same tree", async () => {
+  const server = await runServer();
+  const { runCollector } = await import("../support/otlp-collector.ts");
+  const collector = await runCollector();
+  const client = new Client({ otlp: { url: collector.url } });
+  const reader = new Client({ endpoint: server.url });
+  onTestFinished(async () => {
+    await Promise.all([client.close(), reader.close()]);
+  });
+  const parent = client.startRun({ name: "parent" });
+  const inner = parent.startChild({ name: "inner" });
+  inner.startChild({ name: "leaf" }).end();
+  inner.end();
+  parent.end();
+  await client.flush();
+  const bare = {
+    resourceSpans: [
+      {
+        scopeSpans: [
+          {
+            spans: collector.spans.map(
+              ({ traceId: trace, spanId, parentSpanId, name, startNanos, endNanos }) => ({
+                traceId: trace,
+                spanId,
+                parentSpanId,
+                name,
+                startTimeUnixNano: String(startNanos),
+                endTimeUnixNano: String(endNanos),
+              }),
+            ),
+          },
+        ],
+      },
+    ],
+  };
+  const response = await fetch(`${server.url}/otel/v1/traces`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(bare),
+  });
+  expect(response.status).toBe(200);
+  const runs = await reader.runs.list({ projectNames: ["default"], order: "asc" }).toArray();
+  const names = new Map(runs.map(({ id, name }) => [id, name]));
+  expect(runs.map(({ name, parentRunId }) => [name, names.get(parentRunId ?? "")])).toEqual([
+    ["parent", undefined],
+    ["inner", "parent"],
+    ["leaf", "inner"],
+  ]);
+  expect(runs[0]?.id).toBe(parent.id);
+});
