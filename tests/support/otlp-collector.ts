@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import * as zlib from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import protobuf from "protobufjs";
 import { onTestFinished } from "vitest";
 
@@ -156,18 +156,20 @@ export function acceptPartly(
   errorMessage: string,
 ): "responded" {
   response.writeHead(200, { "content-type": "application/x-protobuf" });
-  response.end(responseType.encode({ partialSuccess: { rejectedSpans, errorMessage } }).finish());
+  response.end(encodePartialSuccess(rejectedSpans, errorMessage));
   return "responded";
 }
+
+/** Encodes a response that accepts a request except for some of its spans. */
+export const encodePartialSuccess = (rejectedSpans: number, errorMessage: string): Buffer =>
+  Buffer.from(responseType.encode({ partialSuccess: { rejectedSpans, errorMessage } }).finish());
 
 function decompress(body: Buffer, encoding: string | undefined): Buffer {
   switch (encoding) {
     case undefined:
       return body;
     case "gzip":
-      return zlib.gunzipSync(body);
-    case "zstd":
-      return zlib.zstdDecompressSync(body);
+      return gunzipSync(body);
     default:
       throw new Error(`unexpected encoding ${encoding}`);
   }
@@ -177,7 +179,8 @@ interface Decoded {
   readonly [name: string]: unknown;
 }
 
-function decodeSpans(body: Buffer): readonly CollectedSpan[] {
+/** Decodes the body of a request that exports spans. */
+export function decodeSpans(body: Buffer): readonly CollectedSpan[] {
   const decoded = requestType.toObject(requestType.decode(body), {
     longs: String,
     enums: String,

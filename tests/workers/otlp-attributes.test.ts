@@ -1,0 +1,601 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { OtlpConvention } from "../../src/model/options/otlp-options.ts";
+import type { WirePatch } from "../../src/model/run.ts";
+import { JsonWriter } from "../../src/workers/json/json-writer.ts";
+import { joinRecords } from "../../src/workers/json/operations.ts";
+import { RunJson } from "../../src/workers/json/run-json.ts";
+import { TapeReader } from "../../src/workers/json/tape-reader.ts";
+import { SpanEncoder } from "../../src/workers/otlp/span-encoder.ts";
+import { decodeSpans } from "../support/otlp-collector.ts";
+import type { CollectedSpan } from "../support/otlp-collector.ts";
+import { runId, tapeOf } from "../support/run-batch.ts";
+
+const runtime = {
+  sdk: "millrace",
+  sdk_version: "1.2.3",
+  runtime: "node",
+  runtime_version: "v20",
+  platform: "linux",
+};
+
+/** Encodes runs, which have ended, and decodes the result. */
+function encode(
+  runs: readonly WirePatch[],
+  convention: OtlpConvention = "gen_ai",
+): readonly CollectedSpan[] {
+  const records = runs.map((run, index) => ({
+    id: runId(index + 1),
+    run: { start_time: 1_700_000_000_000, end_time: 1_700_000_001_000, ...run },
+  }));
+  const { memory, usedBytes } = tapeOf(records);
+  const reader = new TapeReader(memory, usedBytes);
+  const json = new RunJson(reader, Buffer.from(JSON.stringify(runtime)));
+  const encoder = new SpanEncoder({ convention, projectName: "p" }, runtime);
+  const out = new JsonWriter(Buffer.alloc(16));
+  encoder.writeRequest(out, json, joinRecords(reader));
+  return decodeSpans(out.bytes.subarray(0, out.length));
+}
+
+/** The attributes of one run, with those in JSON parsed. */
+function attributesOf(run: WirePatch, convention: OtlpConvention = "gen_ai") {
+  const [span] = encode([run], convention);
+  return Object.fromEntries(
+    Object.entries(span?.attributes ?? {}).map(([name, value]) => [name, parse(value)]),
+  );
+}
+
+/** Parses a text that looks like JSON. */
+function parse(value: unknown): unknown {
+  try {
+    return typeof value === "string" && /^[[{]/.test(value) ? JSON.parse(value) : value;
+  } catch {
+    return value;
+  }
+}
+
+const openai: WirePatch = {
+  name: "ChatOpenAI",
+  run_type: "llm",
+  inputs: {
+    model: "gpt-5",
+    temperature: 1,
+    max_completion_tokens: 100,
+    stop: ["END"],
+    messages: [
+      { role: "system", content: "Be short." },
+      { role: "user", content: [{ type: "text", text: "Rain?" }] },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [
+          { id: "c0", type: "function", function: { name: "weather", arguments: "{}" } },
+        ],
+      },
+      { role: "tool", tool_call_id: "c0", content: "dry" },
+    ],
+    tools: [{ type: "function", function: { name: "weather" } }],
+  },
+  outputs: {
+    id: "chatcmpl-1",
+    model: "gpt-5-2026",
+    choices: [
+      {
+        finish_reason: "tool_calls",
+        message: {
+          role: "assistant",
+          content: "Looking",
+          tool_calls: [
+            {
+              id: "c1",
+              type: "function",
+              function: { name: "weather", arguments: '{"city":"Bern"}' },
+            },
+            { id: "c2", type: "function", function: { name: "broken", arguments: '{"city":' } },
+          ],
+        },
+      },
+    ],
+    usage: {
+      prompt_tokens: 120,
+      completion_tokens: 30,
+      total_tokens: 150,
+      prompt_tokens_details: { cached_tokens: 100 },
+      completion_tokens_details: { reasoning_tokens: 8 },
+    },
+  },
+  extra: {
+    metadata: {
+      ls_provider: "openai",
+      ls_model_name: "gpt-5",
+      thread_id: "chat 1",
+      user_id: "user 1",
+    },
+  },
+  tags: ["a", "b"],
+};
+
+const anthropic: WirePatch = {
+  name: "Anthropic",
+  run_type: "llm",
+  inputs: {
+    model: "claude-haiku-4-5",
+    system: "Be short.",
+    max_tokens: 100,
+    messages: [
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t0", content: "dry" }] },
+    ],
+  },
+  outputs: {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "claude-haiku-4-5-2026",
+    content: [
+      { type: "thinking", thinking: "hm" },
+      { type: "text", text: "No." },
+      { type: "tool_use", id: "t1", name: "weather", input: { city: "Bern" } },
+    ],
+    stop_reason: "tool_use",
+    usage: {
+      input_tokens: 10,
+      output_tokens: 5,
+      cache_read_input_tokens: 100,
+      cache_creation_input_tokens: 20,
+    },
+  },
+  extra: { metadata: { ls_provider: "anthropic" } },
+};
+
+const gemini: WirePatch = {
+  name: "Gemini",
+  run_type: "llm",
+  inputs: {
+    model: "gemini-3",
+    systemInstruction: { parts: [{ text: "Be short." }] },
+    contents: [{ role: "user", parts: [{ text: "Rain?" }] }],
+  },
+  outputs: {
+    modelVersion: "gemini-3-001",
+    responseId: "r1",
+    candidates: [
+      {
+        finishReason: "STOP",
+        content: {
+          role: "model",
+          parts: [
+            { text: "hm", thought: true },
+            { text: "No." },
+            { functionCall: { name: "f", args: { a: 1 } } },
+          ],
+        },
+      },
+    ],
+    usageMetadata: {
+      promptTokenCount: 7,
+      candidatesTokenCount: 2,
+      totalTokenCount: 12,
+      thoughtsTokenCount: 3,
+    },
+  },
+  extra: { metadata: { ls_provider: "google_genai" } },
+};
+
+const responses: WirePatch = {
+  name: "Responses",
+  run_type: "llm",
+  inputs: {
+    model: "gpt-5",
+    instructions: "Be short.",
+    input: [
+      { role: "user", content: [{ type: "input_text", text: "Rain?" }] },
+      { type: "function_call_output", call_id: "c0", output: "dry" },
+    ],
+  },
+  outputs: {
+    id: "resp_1",
+    output: [
+      { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "No." }] },
+      { type: "function_call", call_id: "c1", name: "f", arguments: '{"a":1}' },
+    ],
+    usage: { input_tokens: 4, output_tokens: 2, output_tokens_details: { reasoning_tokens: 1 } },
+  },
+};
+
+const langchain: WirePatch = {
+  name: "ChatModel",
+  run_type: "llm",
+  inputs: {
+    messages: [
+      [
+        {
+          lc: 1,
+          type: "constructor",
+          id: ["langchain_core", "messages", "HumanMessage"],
+          kwargs: { content: "Rain?" },
+        },
+      ],
+    ],
+  },
+  outputs: {
+    generations: [
+      [
+        {
+          text: "No.",
+          message: {
+            lc: 1,
+            id: ["x", "AIMessage"],
+            kwargs: { content: "No.", tool_calls: [{ id: "c1", name: "f", args: { a: 1 } }] },
+          },
+        },
+      ],
+    ],
+  },
+};
+
+describe("gen_ai", () => {
+  test("describes a call of OpenAI's chat API", () => {
+    expect(attributesOf(openai)).toMatchObject({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "openai",
+      "gen_ai.request.model": "gpt-5",
+      "gen_ai.request.temperature": 1,
+      "gen_ai.request.max_tokens": 100,
+      "gen_ai.request.stop_sequences": ["END"],
+      "gen_ai.tool.definitions": [{ type: "function", function: { name: "weather" } }],
+      "gen_ai.response.model": "gpt-5-2026",
+      "gen_ai.response.id": "chatcmpl-1",
+      "gen_ai.response.finish_reasons": ["tool_calls"],
+      "gen_ai.usage.input_tokens": 120,
+      "gen_ai.usage.output_tokens": 30,
+      "gen_ai.usage.cache_read.input_tokens": 100,
+      "gen_ai.usage.reasoning.output_tokens": 8,
+      "gen_ai.conversation.id": "chat 1",
+      "user.id": "user 1",
+      "langsmith.span.tags": "a,b",
+      "gen_ai.input.messages": [
+        { role: "system", parts: [{ type: "text", content: "Be short." }] },
+        { role: "user", parts: [{ type: "text", content: "Rain?" }] },
+        {
+          role: "assistant",
+          parts: [{ type: "tool_call", id: "c0", name: "weather", arguments: {} }],
+        },
+        { role: "tool", parts: [{ type: "tool_call_response", id: "c0", response: "dry" }] },
+      ],
+      "gen_ai.output.messages": [
+        {
+          role: "assistant",
+          finish_reason: "tool_calls",
+          parts: [
+            { type: "text", content: "Looking" },
+            { type: "tool_call", id: "c1", name: "weather", arguments: { city: "Bern" } },
+            { type: "tool_call", id: "c2", name: "broken", arguments: '{"city":' },
+          ],
+        },
+      ],
+    });
+  });
+
+  test("describes a call of Anthropic's API, with cached tokens within the input tokens", () => {
+    expect(attributesOf(anthropic)).toMatchObject({
+      "gen_ai.system_instructions": [{ type: "text", content: "Be short." }],
+      "gen_ai.usage.input_tokens": 130,
+      "gen_ai.usage.output_tokens": 5,
+      "gen_ai.usage.cache_read.input_tokens": 100,
+      "gen_ai.usage.cache_write.input_tokens": 20,
+      "gen_ai.response.finish_reasons": ["tool_use"],
+      "gen_ai.input.messages": [
+        { role: "user", parts: [{ type: "tool_call_response", id: "t0", response: "dry" }] },
+      ],
+      "gen_ai.output.messages": [
+        {
+          role: "assistant",
+          parts: [
+            { type: "reasoning", content: "hm" },
+            { type: "text", content: "No." },
+            { type: "tool_call", id: "t1", name: "weather", arguments: { city: "Bern" } },
+          ],
+        },
+      ],
+    });
+  });
+
+  test("describes a call of Gemini's API", () => {
+    expect(attributesOf(gemini)).toMatchObject({
+      "gen_ai.provider.name": "gcp.gemini",
+      "gen_ai.response.model": "gemini-3-001",
+      "gen_ai.response.id": "r1",
+      "gen_ai.response.finish_reasons": ["STOP"],
+      "gen_ai.system_instructions": [{ type: "text", content: "Be short." }],
+      "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: "Rain?" }] }],
+      "gen_ai.output.messages": [
+        {
+          role: "assistant",
+          parts: [
+            { type: "reasoning", content: "hm" },
+            { type: "text", content: "No." },
+            { type: "tool_call", name: "f", arguments: { a: 1 } },
+          ],
+        },
+      ],
+      "gen_ai.usage.reasoning.output_tokens": 3,
+    });
+  });
+
+  test("describes a call of OpenAI's Responses API", () => {
+    expect(attributesOf(responses)).toMatchObject({
+      "gen_ai.system_instructions": [{ type: "text", content: "Be short." }],
+      "gen_ai.input.messages": [
+        { role: "user", parts: [{ type: "text", content: "Rain?" }] },
+        { role: "tool", parts: [{ type: "tool_call_response", id: "c0", response: "dry" }] },
+      ],
+      "gen_ai.output.messages": [
+        { role: "assistant", parts: [{ type: "reasoning", content: "hm" }] },
+        { role: "assistant", parts: [{ type: "text", content: "No." }] },
+        {
+          role: "assistant",
+          parts: [{ type: "tool_call", id: "c1", name: "f", arguments: { a: 1 } }],
+        },
+      ],
+      "gen_ai.usage.reasoning.output_tokens": 1,
+    });
+  });
+
+  test("describes a model of LangChain", () => {
+    expect(attributesOf(langchain)).toMatchObject({
+      "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: "Rain?" }] }],
+      "gen_ai.output.messages": [
+        {
+          role: "assistant",
+          parts: [
+            { type: "text", content: "No." },
+            { type: "tool_call", id: "c1", name: "f", arguments: { a: 1 } },
+          ],
+        },
+      ],
+    });
+  });
+
+  test("describes a tool, whose inputs and outputs are sent once", () => {
+    const attributes = attributesOf({
+      name: "weather",
+      run_type: "tool",
+      inputs: { city: "Bern" },
+      outputs: { rain: false },
+    });
+    expect(attributes).toMatchObject({
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": "weather",
+      "gen_ai.tool.call.arguments": { city: "Bern" },
+      "gen_ai.tool.call.result": { rain: false },
+    });
+    expect(attributes).not.toHaveProperty("input.value");
+    expect(attributes).not.toHaveProperty("output.value");
+  });
+
+  test("a run of another type has no attributes of a model", () => {
+    const attributes = attributesOf({
+      name: "chain",
+      run_type: "chain",
+      inputs: { messages: [] },
+      outputs: {},
+    });
+    expect(Object.keys(attributes).filter((name) => name.startsWith("gen_ai."))).toEqual([]);
+    expect(attributes).toMatchObject({
+      "input.value": { messages: [] },
+      "input.mime_type": "application/json",
+    });
+  });
+});
+
+describe("openinference", () => {
+  test("describes a call of OpenAI's chat API", () => {
+    expect(attributesOf(openai, "openinference")).toMatchObject({
+      "openinference.span.kind": "LLM",
+      "llm.model_name": "gpt-5-2026",
+      "llm.provider": "openai",
+      "llm.invocation_parameters": { temperature: 1, max_completion_tokens: 100, stop: ["END"] },
+      "llm.token_count.prompt": 120,
+      "llm.token_count.completion": 30,
+      "llm.token_count.total": 150,
+      "llm.token_count.prompt_details.cache_read": 100,
+      "llm.token_count.completion_details.reasoning": 8,
+      "llm.input_messages.0.message.role": "system",
+      "llm.input_messages.1.message.content": "Rain?",
+      "llm.input_messages.2.message.tool_calls.0.tool_call.function.name": "weather",
+      "llm.input_messages.3.message.tool_call_id": "c0",
+      "llm.input_messages.3.message.content": "dry",
+      "llm.output_messages.0.message.content": "Looking",
+      "llm.output_messages.0.message.tool_calls.0.tool_call.id": "c1",
+      "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": { city: "Bern" },
+      "llm.tools.0.tool.json_schema": { type: "function", function: { name: "weather" } },
+      "session.id": "chat 1",
+      "user.id": "user 1",
+      "tag.tags": ["a", "b"],
+      metadata: {
+        ls_provider: "openai",
+        ls_model_name: "gpt-5",
+        thread_id: "chat 1",
+        user_id: "user 1",
+      },
+      "input.value": openai.inputs,
+      "output.value": openai.outputs,
+    });
+  });
+
+  test("describes instructions, parts and tools of Anthropic's API", () => {
+    expect(attributesOf(anthropic, "openinference")).toMatchObject({
+      "llm.input_messages.0.message.role": "system",
+      "llm.input_messages.0.message.content": "Be short.",
+      "llm.output_messages.0.message.contents.0.message_content.type": "reasoning",
+      "llm.output_messages.0.message.contents.1.message_content.text": "No.",
+      "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "weather",
+    });
+  });
+
+  test("describes tools, retrievers and spans without errors", () => {
+    const [tool, retriever] = encode(
+      [
+        { name: "weather", run_type: "tool", inputs: { city: "Bern" } },
+        {
+          name: "search",
+          run_type: "retriever",
+          outputs: {
+            documents: [{ page_content: "dry", metadata: { source: "x" }, id: "d1", score: 1 }],
+          },
+        },
+      ],
+      "openinference",
+    );
+    expect(tool).toMatchObject({
+      status: { code: "STATUS_CODE_OK" },
+      attributes: {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "weather",
+        "tool.parameters": '{"city":"Bern"}',
+      },
+    });
+    expect(retriever?.attributes).toMatchObject({
+      "openinference.span.kind": "RETRIEVER",
+      "retrieval.documents.0.document.content": "dry",
+      "retrieval.documents.0.document.id": "d1",
+      "retrieval.documents.0.document.score": 1,
+      "retrieval.documents.0.document.metadata": '{"source":"x"}',
+    });
+  });
+});
+
+test("events and links of a run become those of the span", () => {
+  const link = {
+    trace_id: "a".repeat(32),
+    span_id: "b".repeat(16),
+    attributes: { reason: "retry" },
+  };
+  const [span] = encode([
+    {
+      name: "run",
+      events: [
+        {
+          name: "new_token",
+          time: "2023-11-14T22:13:20.123456Z",
+          kwargs: { token: "a", nested: { b: 1 } },
+        },
+        { name: "without a time", detail: true },
+      ] as never,
+      extra: { links: [link, { trace_id: "short" }, null] },
+    },
+  ]);
+  expect(span?.events).toEqual([
+    {
+      name: "new_token",
+      nanos: 1_700_000_000_123_456_000n,
+      attributes: { token: "a", nested: '{"b":1}' },
+    },
+    { name: "without a time", nanos: 1_700_000_000_000_000_000n, attributes: { detail: true } },
+  ]);
+  expect(span?.links).toEqual([
+    { traceId: link.trace_id, spanId: link.span_id, attributes: link.attributes },
+  ]);
+});
+
+test.each([
+  ["2023-11-14T22:13:20Z", 1_700_000_000_000_000_000n],
+  ["2023-11-14T23:13:20.5+01:00", 1_700_000_000_500_000_000n],
+  ["2023-11-14T22:13:20.123456789", 1_700_000_000_123_456_789n],
+  [1_700_000_000_123, 1_700_000_000_123_000_000n],
+])("the time %s is read exactly", (time, nanos) => {
+  const [span] = encode([{ name: "run", end_time: time }]);
+  expect(span?.endNanos).toBe(nanos);
+});
+
+test("a text, a length and a number of any size are encoded so that protobufjs reads them", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ unit: "binary", maxLength: 300 }), { maxLength: 5 }),
+      fc.nat(70_000),
+      fc.oneof(fc.double(), fc.maxSafeInteger()),
+      (tags, length, number) => {
+        const name = `run ${tags[0]}`;
+        const metadata = { number, text: "ü".repeat(length) };
+        const [span] = encode([{ name, tags, extra: { metadata } }], "gen_ai");
+        expect(span?.name).toBe(name.toWellFormed());
+        expect(span?.attributes["langsmith.metadata.text"]).toBe(metadata.text);
+        const expected = Number.isFinite(number) ? number + 0 : undefined;
+        expect(span?.attributes["langsmith.metadata.number"]).toBe(expected === 0 ? 0 : expected);
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test("payloads of any form are sent without a failure, and exactly", () => {
+  const names = [
+    "messages",
+    "choices",
+    "content",
+    "usage",
+    "tools",
+    "tool_calls",
+    "parts",
+    "output",
+    "generations",
+    "message",
+    "function",
+    "kwargs",
+    "functionCall",
+    "summary",
+    "input",
+    "role",
+    "type",
+    "text",
+    "id",
+  ];
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 5, depthSize: "small" },
+      fc.constantFrom(
+        null,
+        true,
+        1,
+        -2.5,
+        "",
+        "text",
+        "tool",
+        "function_call",
+        "reasoning",
+        "tool_use",
+      ),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...names), tie("value"), { maxKeys: 5 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(
+      value,
+      value,
+      value,
+      fc.constantFrom("llm", "tool", "retriever", "embedding", "chain"),
+      fc.constantFrom<OtlpConvention>("gen_ai", "openinference"),
+      (inputs, outputs, extra, runType, convention) => {
+        const run = {
+          name: "run",
+          run_type: runType,
+          inputs,
+          outputs,
+          extra,
+          events: inputs,
+          error: null,
+          tags: outputs,
+        };
+        const [span] = encode([run as never], convention);
+        const isTool = runType === "tool" && convention === "gen_ai";
+        const name = isTool ? "gen_ai.tool.call.arguments" : "input.value";
+        expect(JSON.parse(String(span?.attributes[name]))).toEqual(
+          JSON.parse(JSON.stringify(inputs)),
+        );
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
