@@ -3,9 +3,13 @@ import { pathToFileURL } from "node:url";
 
 /**
  * @param {Readonly<Record<string, import("../src/model/options/option-row.ts").OptionRow>>} table
+ * @param {typeof import("../src/model/options/otlp-options.ts").otlpMembers} otlpMembers
  * @returns {string}
  */
-export function renderOptions(table) {
+export function renderOptions(table, otlpMembers) {
+  const members = Object.entries(otlpMembers).map(
+    ([name, { fallback, allowed, doc }]) => `| \`${name}\` | ${fallback} | ${allowed} | ${doc} |`,
+  );
   const rows = Object.entries(table).map(
     ([name, row]) =>
       `| \`${name}\` | ${formatDefault(row)} | ${formatRange(row)} | ${row.env.map((v) => `\`${v}\``).join(", ")} | ${row.doc} |`,
@@ -34,10 +38,15 @@ values, and \`stats().warnings.badVariable\` counts it. The effect depends on th
 | --- | --- | --- | --- | --- |
 ${rows.join("\n")}
 
-Two options have no variable. \`headers\` is an object of headers to send with every request; it can't replace the header with
+Three options have no variable. \`headers\` is an object of headers to send with every request; it can't replace the header with
 the API key. \`logger\` is an object \`{ warn(message), error?, info?, debug? }\`; \`warn\` receives the levels that have no function.
 By default messages are written to standard error, each kind at most once a minute. The option \`logLevel\` selects which
-messages are logged: see [delivery.md](delivery.md#what-is-logged).
+messages are logged: see [delivery.md](delivery.md#what-is-logged). \`otlp\` sends runs to an OpenTelemetry backend in place of a Millrace server
+([otlp.md](otlp.md#send-runs-to-another-backend)); \`endpoint\`, \`apiKey\`, \`workspaceId\` and their variables then have no effect. It is an object with these members:
+
+| Member | Default | Allowed | Description |
+| --- | --- | --- | --- |
+${members.join("\n")}
 
 This page is generated from the option table: \`node scripts/options-doc.mjs > docs/options.md\`.
 `;
@@ -75,5 +84,6 @@ function formatValue(value) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const { optionTable } = await import("../dist/model/options/option-table.js");
-  process.stdout.write(renderOptions(optionTable));
+  const { otlpMembers } = await import("../dist/model/options/otlp-options.js");
+  process.stdout.write(renderOptions(optionTable, otlpMembers));
 }

@@ -290,19 +290,20 @@ export class Recording implements Recorder, EndListener {
   }
 
   hasPending(): boolean {
-    return this.#batcher.pending > 0 || hasUnreadExchanges(this);
+    return this.#batcher.sendable > 0 || hasUnreadExchanges(this);
   }
 
   async onNaturalEnd(): Promise<void> {
     const { drainTimeoutMs, exitTimeoutMs } = this.#options;
     const recordedFlushResult = await this.#flushTapes(undefined, "recorded");
-    const isUnreachable = recordedFlushResult.pending > 0 && this.#isUnreached;
+    const openRecords = this.#batcher.pending - this.#batcher.sendable;
+    const isUnreachable = recordedFlushResult.pending > openRecords && this.#isUnreached;
     // Records from the spool are safe on disk, so they get no more time than at a forced end.
     const { pending } = await this.#batcher.flush(
       isUnreachable ? 0 : Math.min(exitTimeoutMs, drainTimeoutMs),
     );
     this.#hasWaitedAtEnd = true;
-    if (pending > 0 && this.#workerPool.isSendingHere) {
+    if (pending > openRecords && this.#workerPool.isSendingHere) {
       // Sockets of this thread would keep the process alive longer than allowed.
       await this.#workerPool.close();
     }

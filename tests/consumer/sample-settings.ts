@@ -334,6 +334,17 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/otlp.md",
+    contains: "BACKEND_KEY",
+    before: `${assertion}
+      delete process.env["MILLRACE_WORKSPACE_ID"];`,
+    after: `
+      const reader = new Client();
+      const runs = await reader.runs.list({ projectNames: ["default"] }).toArray();
+      assert.deepEqual(runs.map(({ name, outputs }) => [name, outputs]), [["answer", { answer: "No." }]]);
+      await reader.close();`,
+  },
+  {
+    page: "docs/otlp.md",
     contains: "generateText({",
     before: `${assertion} ${client}
       import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";

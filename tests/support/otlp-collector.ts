@@ -186,7 +186,7 @@ export function decodeSpans(body: Buffer): readonly CollectedSpan[] {
     enums: String,
     defaults: true,
     arrays: true,
-  }) as Decoded;
+  });
   return items(decoded["resourceSpans"]).flatMap((group) =>
     items(group["scopeSpans"]).flatMap((scopeGroup) =>
       items(scopeGroup["spans"]).map((span): CollectedSpan => {
@@ -211,8 +211,8 @@ export function decodeSpans(body: Buffer): readonly CollectedSpan[] {
             attributes: toAttributes(link),
           })),
           status: {
-            code: String(status["code"] ?? "STATUS_CODE_UNSET"),
-            message: String(status["message"] ?? ""),
+            code: toText(status["code"], "STATUS_CODE_UNSET"),
+            message: toText(status["message"], ""),
           },
           resource: toAttributes((group["resource"] ?? {}) as Decoded),
           scope: String(((scopeGroup["scope"] ?? {}) as Decoded)["name"]),
@@ -223,6 +223,9 @@ export function decodeSpans(body: Buffer): readonly CollectedSpan[] {
 }
 
 const items = (value: unknown): readonly Decoded[] => (value ?? []) as readonly Decoded[];
+
+const toText = (value: unknown, fallback: string): string =>
+  typeof value === "string" ? value : fallback;
 
 const toHex = (bytes: unknown): string => Buffer.from(bytes as Uint8Array).toString("hex");
 

@@ -91,6 +91,13 @@ export class Batcher {
   }
 
   /**
+   * The pending records that can be sent: all but those of runs that have not ended, if these are kept until their end.
+   */
+  get sendable(): number {
+    return this.#pendingRecords - (this.#options.openRuns?.records ?? 0);
+  }
+
+  /**
    * Size of the buffers of all tapes that wait to be sent, plus the number of bytes already written to the open tape,
    * which is the one to which records are appended.
    */
@@ -323,7 +330,7 @@ export class Batcher {
     const { ledger, openJournal, openRuns } = this.#options;
     const writer = encoder.writer;
     let length: number;
-    let insertedBytes = 0;
+    let addedBytes = 0;
     let openRun: OpenRun | undefined;
     try {
       encode(encoder, source);
@@ -337,21 +344,18 @@ export class Batcher {
         if (!isRunEnd) {
           return this.#keepOpen(writer, length, { runId, isRunStart });
         }
-        insertedBytes = openRun === undefined ? 0 : writer.insertBefore(openRun.records);
+        addedBytes = openRun === undefined ? 0 : writer.addEarlierRecords(openRun.records);
       }
     } catch (error) {
       return lossReasonOf(error);
     }
     const { tape, truncatedFieldCount } = writer;
     if (openJournal !== undefined) {
-      const count = 1 + (openRun?.records.length ?? 0);
-      tape.writeToJournal(insertedBytes + length, count, openJournal);
+      const count = 1 + (openRun?.count ?? 0);
+      tape.writeToJournal(addedBytes + length, count, openJournal);
     }
     ledger.countTruncated("field", truncatedFieldCount);
     writer.commitRecord(length, openRun);
-    if (openRun !== undefined) {
-      openRuns?.take(openRun);
-    }
     if (writer !== this.#writer) {
       tape.sealJournal();
       // If this throws, nothing refers to the record's separate tape, and the record is not accepted.
@@ -361,6 +365,7 @@ export class Batcher {
     ledger.accepted += 1;
     ledger.bytesRecorded += length;
     if (openRun !== undefined) {
+      openRuns?.take(openRun);
       openRuns?.forget(openRun);
     }
     return undefined;
@@ -393,7 +398,7 @@ export class Batcher {
     if (run === undefined) {
       return false;
     }
-    const records = run.records.length;
+    const records = run.count;
     this.#options.ledger.countLost(reason, records);
     this.#pendingRecords -= records;
     this.#unreportedCounts.lost += records;

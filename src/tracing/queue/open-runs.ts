@@ -2,7 +2,9 @@
 export interface OpenRun {
   readonly id: string;
   /** The records in the order in which they were recorded: usually only the start. */
-  readonly records: readonly Uint8Array[];
+  readonly records: readonly DataView[];
+  readonly count: number;
+  /** Bytes of the records. */
   readonly sizeBytes: number;
   /** How many of the records are starts. */
   readonly starts: number;
@@ -15,7 +17,7 @@ export interface OpenRecord {
   readonly runId: string;
   readonly isRunStart: boolean;
   /** The encoded record, in memory of its own. */
-  readonly bytes: Uint8Array;
+  readonly bytes: DataView;
 }
 
 /** Limits of {@link OpenRuns}. */
@@ -80,18 +82,19 @@ export class OpenRuns {
   /** Adds a record to its run, or a run with this record. */
   add({ runId, isRunStart, bytes }: OpenRecord): void {
     const known = this.find(runId);
-    const sizeBytes = bytes.length + (known === undefined ? overheadBytes : 0);
+    const { byteLength } = bytes;
     const starts = isRunStart ? 1 : 0;
     const run: OpenRun = {
       id: runId,
       records: known === undefined ? [bytes] : [...known.records, bytes],
-      sizeBytes: sizeBytes + (known?.sizeBytes ?? 0),
+      count: 1 + (known?.count ?? 0),
+      sizeBytes: byteLength + (known?.sizeBytes ?? 0),
       starts: starts + (known?.starts ?? 0),
       isTaken: false,
     };
     // The map keeps the position of a run that it already has, so the run that started first stays the oldest.
     this.#runs.set(runId, run);
-    this.#sizeBytes += sizeBytes;
+    this.#sizeBytes += byteLength + (known === undefined ? overheadBytes : 0);
     this.#records += 1;
     this.#starts += starts;
     this.#count += known === undefined ? 1 : 0;
@@ -100,8 +103,8 @@ export class OpenRuns {
   /** Stops counting a run, whose records the caller has moved elsewhere. {@link forget} then releases its memory. */
   take(run: OpenRun): void {
     run.isTaken = true;
-    this.#sizeBytes -= run.sizeBytes;
-    this.#records -= run.records.length;
+    this.#sizeBytes -= run.sizeBytes + overheadBytes;
+    this.#records -= run.count;
     this.#starts -= run.starts;
     this.#count -= 1;
   }

@@ -5,6 +5,7 @@ import {
   recordHeadBytes,
 } from "../../model/records/tape-format.ts";
 import type { Operation } from "../../model/run.ts";
+import { copyBytes } from "./copy-bytes.ts";
 import { readRecordContent } from "./record-content.ts";
 import type { RecordContent } from "./record-content.ts";
 import type { ProvideTape, Tape } from "./tape.ts";
@@ -92,38 +93,45 @@ export abstract class TapeCursor {
   }
 
   /** Copies the record, whose `length` in bytes {@link closeRecord} returned, into memory of its own. */
-  copyRecord(length: number): Uint8Array {
-    return new Uint8Array(this.bytes.subarray(this.#recordStart, this.#recordStart + length));
+  copyRecord(length: number): DataView {
+    const copy = new DataView(new ArrayBuffer(length));
+    copyBytes(this.view, copy, { from: this.#recordStart, to: 0, length });
+    return copy;
   }
 
   /**
-   * Inserts complete records before the closed record, and moves it to the next tape if they do not fit otherwise.
-   * Returns their number of bytes.
+   * Writes the earlier records of the run beside its closed record, and moves all of them to the next tape if they do not
+   * fit otherwise. Returns their number of bytes.
    */
-  insertBefore(records: readonly Uint8Array[]): number {
-    const insertedBytes = sumBytes(records);
-    this.reserve(insertedBytes);
-    this.bytes.copyWithin(this.#recordStart + insertedBytes, this.#recordStart, this.offset);
-    let offset = this.#recordStart;
-    for (const record of records) {
-      this.bytes.set(record, offset);
-      offset += record.length;
+  addEarlierRecords(records: readonly DataView[]): number {
+    const addedBytes = sumBytes(records);
+    this.reserve(addedBytes);
+    let to = this.offset;
+    if (records.length > 1) {
+      // Of several updates of a run the last one counts, so the closed record must follow the others. A single start may
+      // follow it, which spares moving it.
+      this.bytes.copyWithin(this.#recordStart + addedBytes, this.#recordStart, this.offset);
+      to = this.#recordStart;
+      this.#recordStart += addedBytes;
     }
-    this.#recordStart += insertedBytes;
-    this.offset += insertedBytes;
-    return insertedBytes;
+    for (const record of records) {
+      copyBytes(record, this.view, { from: 0, to, length: record.byteLength });
+      to += record.byteLength;
+    }
+    this.offset += addedBytes;
+    return addedBytes;
   }
 
   /**
-   * Adds the record, whose `length` in bytes {@link closeRecord} returned, to the tape, and with it the records that
-   * {@link insertBefore} put before it.
+   * Adds the record, whose `length` in bytes {@link closeRecord} returned, to the tape, and with it what
+   * {@link addEarlierRecords} wrote.
    */
-  commitRecord(length: number, inserted: InsertedRecords = noRecords): void {
+  commitRecord(length: number, added: AddedRecords = noRecords): void {
     const tape = this.#tape;
     const isPost = this.bytes[this.#recordStart + headOffset.operation] === operationCode.post;
-    tape.usedBytes = this.#recordStart + length;
-    tape.records += 1 + inserted.records.length;
-    tape.starts += inserted.starts + (isPost ? 1 : 0);
+    tape.usedBytes += length + added.sizeBytes;
+    tape.records += 1 + added.count;
+    tape.starts += added.starts + (isPost ? 1 : 0);
   }
 
   /** Discards everything written since {@link beginRecord}. */
@@ -222,13 +230,14 @@ export abstract class TapeCursor {
   }
 }
 
-/** Records that were inserted before another one, and how many of them are the start of a run. */
-export interface InsertedRecords {
-  readonly records: readonly Uint8Array[];
+/** Number and size of the records that were added beside another one, and how many of them are the start of a run. */
+export interface AddedRecords {
+  readonly count: number;
+  readonly sizeBytes: number;
   readonly starts: number;
 }
 
-const noRecords: InsertedRecords = { records: [], starts: 0 };
+const noRecords: AddedRecords = { count: 0, sizeBytes: 0, starts: 0 };
 
-const sumBytes = (records: readonly Uint8Array[]): number =>
-  records.reduce((sum, { length }) => sum + length, 0);
+const sumBytes = (records: readonly DataView[]): number =>
+  records.reduce((sum, { byteLength }) => sum + byteLength, 0);
