@@ -169,7 +169,8 @@ export class Client implements TracingClient {
 
   /**
    * Sends everything recorded before the call, and waits until the outcome of every record is known, but not longer
-   * than the time limit. The client stays open.
+   * than the time limit. The client stays open. With the option `otlp`, runs that have not ended are not waited for: the
+   * result counts their records as pending.
    */
   flush({ timeoutMs, ...rest }: TimeLimit = {}): Promise<FlushResult> {
     const rejection = rejectUnknownOptions("flush", rest);

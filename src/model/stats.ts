@@ -122,7 +122,7 @@ export interface ClientStats {
 /** Counts of recorded data by outcome. */
 export interface FlushCount {
   readonly delivered: number;
-  /** Records that were still in memory when the time limit was reached. */
+  /** Records that were still in memory when the time limit was reached, and with `otlp` those of runs that have not ended. */
   readonly pending: number;
   /** Records that were rejected, dropped or spooled. */
   readonly lost: number;

@@ -39,6 +39,7 @@ export function addOpenInferenceAttributes(
       break;
     case "embedding":
       add(attributes, "embedding.model_name", call?.requestModel);
+      addTexts(attributes, run.parse("inputs"));
       break;
     default:
   }
@@ -142,6 +143,16 @@ function toContentText(part: MessagePart): string {
       return toText(part.arguments);
     case "other":
       return toText(part.value);
+  }
+}
+
+/** Adds the texts that were embedded. */
+function addTexts(attributes: SpanAttributes, inputs: unknown): void {
+  const { input, texts, documents, text } = toMembers(inputs);
+  const values = input ?? texts ?? documents ?? text;
+  const items = typeof values === "string" ? [values] : toItems(values);
+  for (const [index, item] of items.entries()) {
+    attributes.set(`embedding.embeddings.${index}.embedding.text`, toText(item));
   }
 }
 

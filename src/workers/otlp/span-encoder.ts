@@ -198,14 +198,21 @@ export class SpanEncoder {
   }
 }
 
-const toModelCall = (run: SpanRun): ModelCall | undefined =>
-  modelTypes.has(run.runType)
-    ? readModelCall({
-        inputs: run.parse("inputs"),
-        outputs: run.parse("outputs"),
-        extra: run.extra,
-      })
-    : undefined;
+/** Reads the call of a model that the run recorded; `undefined` if the run is of another type. */
+function toModelCall(run: SpanRun): ModelCall | undefined {
+  if (!modelTypes.has(run.runType)) {
+    return undefined;
+  }
+  const call = readModelCall({
+    inputs: run.parse("inputs"),
+    outputs: run.parse("outputs"),
+    extra: run.extra,
+  });
+  // The texts and vectors of embeddings are no messages.
+  return run.runType === "embedding"
+    ? { ...call, instructions: [], inputMessages: [], outputMessages: [] }
+    : call;
+}
 
 /** Returns the error's text; `undefined` if the run has no error. */
 function readError(run: SpanRun): string | undefined {
