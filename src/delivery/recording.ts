@@ -390,7 +390,7 @@ export class Recording implements Recorder, EndListener {
       enqueueReplayed: (tape) => this.#batcher.enqueueReplayed(tape),
       hasCapacity: () =>
         this.#batcher.queuedBytes <= maxQueueBytes / 2 &&
-        this.#batcher.pending <= maxQueueRecords / 2,
+        this.#batcher.sendable <= maxQueueRecords / 2,
     });
   }
 }

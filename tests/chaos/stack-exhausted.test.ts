@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { Client, currentRun, traceable, withRun } from "millrace";
 import type { ClientOptions } from "millrace";
+import { runCollector } from "../support/otlp-collector.ts";
 import { runCounter } from "../support/run-counter.ts";
 import type { RunCounter } from "../support/run-counter.ts";
 
@@ -136,6 +137,35 @@ test.each(Object.entries(actions))(
       accepted: delivered + dropped,
     });
     expect(dropped).toBe(lost.unencodable);
+  },
+  60_000,
+);
+
+test.each(Object.entries(actions))(
+  "with otlp and an almost exhausted stack, %s leaves each record in one state, and sends a run once",
+  async (_name, make) => {
+    const collector = await runCollector();
+    const quiet = { warn: (): void => undefined };
+    const client = new Client({ otlp: { url: collector.url }, logger: quiet });
+    const action = make(client);
+    const thrown: Error[] = [];
+    for (let round = 0; round < 5; round++) {
+      thrown.push(...callWithLittleStack(400, action));
+    }
+    expect(thrown.filter(isLeak).map(({ stack }) => stack)).toEqual([]);
+    client.startRun({ name: "after" }).end();
+    await client.flush({ timeoutMs: 30_000 });
+    await client.close();
+    const { accepted, delivered, dropped, rejected, pending } = client.stats();
+    expect({ pending, rejected, accepted }).toEqual({
+      pending: 0,
+      rejected: 0,
+      accepted: delivered + dropped,
+    });
+    const ids = collector.spans.map(({ spanId }) => spanId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(collector.spans.map(({ name }) => name)).toContain("after");
+    expect(delivered).toBe(2 * ids.length);
   },
   60_000,
 );

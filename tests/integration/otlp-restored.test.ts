@@ -3,6 +3,7 @@ import type { OtlpConvention, RunTree } from "millrace";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runServer } from "../../server/tests/support/running-server.ts";
 import { runCollector } from "../support/otlp-collector.ts";
+import type { CollectedSpan } from "../support/otlp-collector.ts";
 import { toWireRun } from "../support/wire-run.ts";
 
 /** Fields with the id of the project, which each server creates by itself. */
@@ -240,7 +241,37 @@ describe.each(["gen_ai", "openinference"] as const)("with the convention %s", (c
   });
 });
 
-test("spans that lost our attributes on the way still form the same tree", async () => {
+/** Sends collected spans to the server as JSON, with the attributes that `change` returns. */
+async function forward(
+  server: { readonly url: string },
+  spans: readonly CollectedSpan[],
+  change: (attributes: CollectedSpan["attributes"]) => Readonly<Record<string, string>>,
+): Promise<void> {
+  const encoded = spans.map(({ traceId: trace, spanId, parentSpanId, name, ...span }) => ({
+    traceId: trace,
+    spanId,
+    parentSpanId,
+    name,
+    startTimeUnixNano: String(span.startNanos),
+    endTimeUnixNano: String(span.endNanos),
+    attributes: Object.entries(change(span.attributes)).map(([key, stringValue]) => ({
+      key,
+      value: { stringValue },
+    })),
+  }));
+  const response = await fetch(`${server.url}/otel/v1/traces`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: encoded }] }] }),
+  });
+  expect({ status: response.status, body: await response.json() }).toEqual({
+    status: 200,
+    body: {},
+  });
+}
+
+/** Records a run with a child and a grandchild, and returns their spans and a client that reads from a server. */
+async function recordFamily() {
   const server = await runServer();
   const collector = await runCollector();
   const client = new Client({ otlp: { url: collector.url } });
@@ -248,44 +279,57 @@ test("spans that lost our attributes on the way still form the same tree", async
   onTestFinished(async () => {
     await Promise.all([client.close(), reader.close()]);
   });
-  const parent = client.startRun({ name: "parent" });
-  const inner = parent.startChild({ name: "inner" });
-  inner.startChild({ name: "leaf" }).end();
+  const parent = client.startRun({ name: "parent", inputs: { a: 1 } });
+  const inner = parent.startChild({ name: "inner", inputs: { a: 2 } });
+  inner.startChild({ name: "leaf", inputs: { a: 3 } }).end();
   inner.end();
   parent.end();
   await client.flush();
-  const bare = {
-    resourceSpans: [
-      {
-        scopeSpans: [
-          {
-            spans: collector.spans.map(
-              ({ traceId: trace, spanId, parentSpanId, name, startNanos, endNanos }) => ({
-                traceId: trace,
-                spanId,
-                parentSpanId,
-                name,
-                startTimeUnixNano: String(startNanos),
-                endTimeUnixNano: String(endNanos),
-              }),
-            ),
-          },
-        ],
-      },
-    ],
+  const readTree = async () => {
+    const runs = await reader.runs.list({ projectNames: ["default"], order: "asc" }).toArray();
+    const names = new Map(runs.map(({ id, name }) => [id, name]));
+    return runs.map(({ id, name, parentRunId, inputs }) => ({
+      id,
+      name,
+      parent: names.get(parentRunId ?? ""),
+      inputs,
+    }));
   };
-  const response = await fetch(`${server.url}/otel/v1/traces`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(bare),
-  });
-  expect(response.status).toBe(200);
-  const runs = await reader.runs.list({ projectNames: ["default"], order: "asc" }).toArray();
-  const names = new Map(runs.map(({ id, name }) => [id, name]));
-  expect(runs.map(({ name, parentRunId }) => [name, names.get(parentRunId ?? "")])).toEqual([
-    ["parent", undefined],
-    ["inner", "parent"],
-    ["leaf", "inner"],
+  return { server, spans: collector.spans, readTree, ids: { parent: parent.id, inner: inner.id } };
+}
+
+test("spans that lost their attributes on the way still form the same tree", async () => {
+  const { server, spans, readTree, ids } = await recordFamily();
+  await forward(server, spans, () => ({}));
+  expect(await readTree()).toMatchObject([
+    { id: ids.parent, name: "parent", parent: undefined },
+    { name: "inner", parent: "parent" },
+    { name: "leaf", parent: "inner" },
   ]);
-  expect(runs[0]?.id).toBe(parent.id);
+});
+
+test.each([
+  ["millrace.run", "{broken"],
+  ["millrace.run", '{"name":"without an id"}'],
+  ["input.value", "[redacted]"],
+  ["millrace.extra", "[redacted"],
+])("an attribute that was changed on the way costs only itself: %s %s", async (changed, value) => {
+  const { server, spans, readTree, ids } = await recordFamily();
+  const texts = (attributes: CollectedSpan["attributes"]): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(attributes).map(([name, content]) => [name, String(content)]),
+    );
+  await forward(server, spans, (attributes) => ({ ...texts(attributes), [changed]: value }));
+  const tree = await readTree();
+  expect(tree).toMatchObject([
+    { id: ids.parent, name: "parent", parent: undefined },
+    { id: ids.inner, name: "inner", parent: "parent" },
+    { name: "leaf", parent: "inner" },
+  ]);
+  const inputs = tree.map((run) => run.inputs);
+  expect(inputs).toEqual(
+    changed === "input.value"
+      ? [{ input: value }, { input: value }, { input: value }]
+      : [{ a: 1 }, { a: 2 }, { a: 3 }],
+  );
 });
