@@ -125,7 +125,7 @@ export class OtlpSink implements TrafficSink {
  * spans it rejected, but not which, and forbids to send the request again. So as many runs as it rejected count as rejected,
  * from the end of the batch, and their message says that the backend did not name them.
  */
-export function classifyExport(batch: Batch, response: HttpResponse): Outcome {
+function classifyExport(batch: Batch, response: HttpResponse): Outcome {
   if (!isOk(response.status)) {
     const body = toErrorText(response.body);
     return classifyResponse(action, { ...response, body }, Date.now());
