@@ -151,6 +151,7 @@ function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
   const truncated = (first.truncated ?? 0) + (second.truncated ?? 0);
   const quarantined = (first.quarantined ?? 0) + (second.quarantined ?? 0);
   const redacted = first.redacted ?? second.redacted;
+  const warning = second.warning ?? first.warning;
   return {
     delivered: first.delivered + second.delivered,
     refused: [...first.refused, ...second.refused],
@@ -172,6 +173,7 @@ function mergeReports(first: ShipReport, second: ShipReport): ShipReport {
           },
         }),
     ...(reason === undefined ? {} : { reason }),
+    ...(warning === undefined ? {} : { warning }),
     ...(server === undefined ? {} : { server }),
   };
 }

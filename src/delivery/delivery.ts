@@ -223,6 +223,11 @@ export class Delivery {
     if (report.redacted !== undefined) {
       countRedacted(report.redacted, ledger, reporter);
     }
+    const { warning } = report;
+    if (warning !== undefined) {
+      ledger.countWarning("backendWarning");
+      reporter.log("backendWarning", () => `The backend accepted spans with a remark: ${warning}`);
+    }
     if (report.server !== undefined) {
       this.#server = report.server;
       this.#options.onServerInfo?.(report.server);

@@ -227,6 +227,19 @@ describe("what a backend refuses", () => {
     expect(messages.join("\n")).toContain("too many attributes");
   });
 
+  test("a remark about spans that are all accepted is logged and counted, without a key that it contains", async () => {
+    const collector = await runCollector((response) =>
+      acceptPartly(response, 0, "attributes were cut for key-0815-secret"),
+    );
+    const { client, messages } = createClient(collector, {
+      otlp: { url: collector.url, headers: { "x-api-key": "key-0815-secret" } },
+    });
+    record(client, 3);
+    expect(await client.flush()).toMatchObject({ delivered: 6, lost: 0 });
+    expect(client.stats().warnings).toEqual({ backendWarning: 1 });
+    expect(messages.join("\n")).toContain("attributes were cut for [hidden]");
+  });
+
   test("a request is repeated after 503 and 429 with Retry-After", async () => {
     let requests = 0;
     const collector = await runCollector((response) => {

@@ -121,6 +121,8 @@ export interface ShipReport {
   readonly isServerUnavailable: boolean;
   /** Message of the last failure, if there was one. */
   readonly reason?: string;
+  /** What an OpenTelemetry backend remarked about spans that it accepted, such as that it shortened them. */
+  readonly warning?: string;
   readonly requests: number;
   readonly retries: number;
   /** Number of bytes of the request bodies as they were sent. */

@@ -170,8 +170,10 @@ export class Shipper {
     // previous report.
     const retries = this.#retries;
     this.#retries = 0;
+    const warning = this.#sink.takeWarning();
     return {
       ...report,
+      ...(warning === undefined ? {} : { warning }),
       ...this.#sink.takeRequestCounts(),
       retries,
       ...(redacted === undefined ? {} : { redacted }),

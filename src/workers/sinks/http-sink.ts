@@ -64,6 +64,11 @@ export class HttpSink implements TrafficSink {
     return takenCounts;
   }
 
+  /** A server remarks nothing about runs that it accepts. */
+  takeWarning(): undefined {
+    return undefined;
+  }
+
   /** Sends a batch, or each of its runs alone if the server does not support batches. */
   async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
     return this.#send(batch, { signal, hasFullPayloads: false });

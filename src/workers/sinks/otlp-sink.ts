@@ -40,6 +40,7 @@ export class OtlpSink implements TrafficSink {
   readonly #semaphore: Semaphore;
   #requestCounts: RequestCounts = { requests: 0, bytes: 0 };
   #hasSentRequest = false;
+  #warning: string | undefined;
 
   constructor({ connection, transport, traffic }: OtlpSinkOptions) {
     this.#traffic = traffic;
@@ -57,6 +58,12 @@ export class OtlpSink implements TrafficSink {
     return takenCounts;
   }
 
+  takeWarning(): string | undefined {
+    const warning = this.#warning;
+    this.#warning = undefined;
+    return warning;
+  }
+
   async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
     for (;;) {
       let response: HttpResponse;
@@ -71,8 +78,38 @@ export class OtlpSink implements TrafficSink {
         this.#serverState.recordRefusedEncoding();
         continue;
       }
-      return classifyExport(batch, response);
+      return this.#classify(batch, response);
     }
+  }
+
+  /**
+   * Converts a response to the outcome of each span of a batch. A backend that accepts only a part of a request says how
+   * many spans it rejected, but not which, and forbids to send the request again. So as many runs as it rejected count as
+   * rejected, from the end of the batch, and their message says that the backend did not name them.
+   */
+  #classify(batch: Batch, response: HttpResponse): Outcome {
+    const isAccepted = isOk(response.status);
+    const bytes = readBody(response);
+    const body = isAccepted ? bytes.toString("utf8") : toErrorText(response.body);
+    const outcome = classifyResponse(action, { ...response, body }, Date.now());
+    if (!isAccepted || outcome.kind !== "delivered") {
+      return outcome;
+    }
+    const { rejectedSpans, message } = readPartialSuccess(bytes);
+    const text = this.#requester.hideSecrets(message).slice(0, maxReasonLength);
+    const rejectedCount = Math.min(rejectedSpans, batch.runs.length);
+    if (rejectedCount === 0) {
+      this.#warning = text === "" ? this.#warning : text;
+      return outcome;
+    }
+    const acceptedCount = batch.runs.length - rejectedCount;
+    const rejected = createRejected(batch, acceptedCount, { status: response.status, text });
+    return acceptedCount === 0
+      ? rejected.outcome
+      : {
+          kind: "mixed",
+          parts: [{ batch: batch.withRuns(batch.runs.slice(0, acceptedCount)), outcome }, rejected],
+        };
   }
 
   async #sendRequest(batch: Batch, signal: AbortSignal): Promise<HttpResponse> {
@@ -120,53 +157,23 @@ export class OtlpSink implements TrafficSink {
   }
 }
 
-/**
- * Converts a response to the outcome of each span of a batch. A backend that accepts only a part of a request says how many
- * spans it rejected, but not which, and forbids to send the request again. So as many runs as it rejected count as rejected,
- * from the end of the batch, and their message says that the backend did not name them.
- */
-function classifyExport(batch: Batch, response: HttpResponse): Outcome {
-  if (!isOk(response.status)) {
-    const body = toErrorText(response.body);
-    return classifyResponse(action, { ...response, body }, Date.now());
-  }
-  const body = readBody(response);
-  const outcome = classifyResponse(
-    action,
-    { ...response, body: body.toString("utf8") },
-    Date.now(),
-  );
-  if (outcome.kind !== "delivered") {
-    return outcome;
-  }
-  const { rejectedSpans, message } = readPartialSuccess(body);
-  const rejectedCount = Math.min(rejectedSpans, batch.runs.length);
-  if (rejectedCount === 0) {
-    return outcome;
-  }
-  const acceptedCount = batch.runs.length - rejectedCount;
+/** Creates the result for the runs of a batch from the index `start` on, which the backend rejected. */
+function createRejected(
+  batch: Batch,
+  start: number,
+  { status, text }: { readonly status: number; readonly text: string },
+): BatchResult {
+  const { length } = batch.runs;
   const unnamed =
-    acceptedCount === 0
-      ? ""
-      : ` (it rejected ${rejectedCount} of ${batch.runs.length} spans and names none of them)`;
-  const reason = message === "" ? "the backend gave no reason" : message.slice(0, maxReasonLength);
-  const rejected: BatchResult = {
-    batch: batch.withRuns(batch.runs.slice(acceptedCount)),
+    start === 0 ? "" : ` (it rejected ${length - start} of ${length} spans and names none of them)`;
+  const reason = text === "" ? "the backend gave no reason" : text;
+  return {
+    batch: batch.withRuns(batch.runs.slice(start)),
     outcome: {
       kind: "rejected",
-      rejection: {
-        code: "HTTP",
-        status: response.status,
-        message: `Failed to ${action}: ${reason}${unnamed}`,
-      },
+      rejection: { code: "HTTP", status, message: `Failed to ${action}: ${reason}${unnamed}` },
     },
   };
-  return acceptedCount === 0
-    ? rejected.outcome
-    : {
-        kind: "mixed",
-        parts: [{ batch: batch.withRuns(batch.runs.slice(0, acceptedCount)), outcome }, rejected],
-      };
 }
 
 const readBody = ({ body, chunks }: HttpResponse): Buffer =>

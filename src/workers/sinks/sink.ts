@@ -104,6 +104,8 @@ export interface RequestCounts {
 export interface TrafficSink extends Sink {
   /** Returns the counts of the requests that were sent since the last call. */
   takeRequestCounts(): RequestCounts;
+  /** Returns what the receiver last remarked about batches that it accepted, if it did so since the last call. */
+  takeWarning(): string | undefined;
 }
 
 /** A batch could not be written. The server is not at fault. */

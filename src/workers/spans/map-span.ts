@@ -2,8 +2,9 @@ import { isUuid } from "../../model/ids.ts";
 import { toIso } from "../../model/iso-time.ts";
 import { readAiName, takeAiContent } from "./ai-sdk.ts";
 import { AttributeBag } from "./attribute-bag.ts";
+import { readJson, readMembers } from "./json-text.ts";
+import type { JsonText } from "./json-text.ts";
 import { takeTags, toInvocationParams, toLinks, toMetadata } from "./metadata.ts";
-import { restoreRun } from "./restore-run.ts";
 import { toRunType } from "./run-type.ts";
 import { addFinishReasons, takeEmbeddings, takeInputs, takeOutputs } from "./span-content.ts";
 import { toErrorText } from "./span-error.ts";
@@ -24,7 +25,10 @@ export interface MappedSpan {
   readonly span: SpanRecord;
 }
 
-/** Converts a span to a run. `project` is the project of the request, for spans that name none. */
+/**
+ * Converts a span to a run. `project` is the project of the request, for spans that name none. A run that our SDK sent as a
+ * span is restored exactly.
+ */
 export function mapSpan(span: Span, project: string | undefined): MappedSpan {
   return restoreRun(span) ?? convertSpan(span, project);
 }
@@ -114,4 +118,43 @@ function takePayload(span: Span, bag: AttributeBag): Members {
 
 function takeUuid(bag: AttributeBag, name: string): string | undefined {
   return isUuid(bag.peekText(name)) ? bag.takeText(name) : undefined;
+}
+
+/** The attribute with all members of the run except its payloads. Only our SDK sends it. */
+const runAttribute = "millrace.run";
+
+/** The attributes with the payloads of the run, each of which is the JSON of the payload. */
+const payloadAttributes: readonly (readonly [member: string, ...names: string[]])[] = [
+  ["inputs", "input.value", "gen_ai.tool.call.arguments"],
+  ["outputs", "output.value", "gen_ai.tool.call.result"],
+  ["extra", "millrace.extra"],
+  ["events", "millrace.events"],
+  ["error", "millrace.error"],
+  ["serialized", "millrace.serialized"],
+];
+
+/**
+ * Restores a run that our SDK sent as a span (the option `otlp`). Returns `undefined` for any other span, and if something
+ * on the way changed an attribute so that it is not JSON any more: the span is then converted like all others.
+ */
+function restoreRun(span: Span): MappedSpan | undefined {
+  const encoded = span.attributes.get(runAttribute);
+  const run = typeof encoded === "string" ? readMembers(encoded) : undefined;
+  if (run?.has("id") !== true) {
+    return undefined;
+  }
+  const bag = new AttributeBag(span.attributes);
+  const position = takePosition(span, bag);
+  const members = new Map<string, JsonText>(run);
+  for (const [member, ...names] of payloadAttributes) {
+    const value = bag.peek(...names);
+    if (value !== undefined) {
+      const json = typeof value === "string" ? readJson(value) : undefined;
+      if (json === undefined) {
+        return undefined;
+      }
+      members.set(member, json);
+    }
+  }
+  return { members: Object.fromEntries(members), span: position.span };
 }
