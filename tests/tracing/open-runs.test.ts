@@ -103,3 +103,26 @@ test("at the end of the queue open runs are lost as unended, and a flush reporte
   expect(batcher.takeResult()).toMatchObject({ lost: 3, runs: { lost: 2 } });
   expect(batcher.pending).toBe(0);
 });
+
+test.each(["drop-newest", "drop-oldest", "spool"] as const)(
+  "open runs and tapes together stay under maxQueueBytes, while no tape is settled: %s",
+  (overflow) => {
+    const maxQueueBytes = 65_536;
+    // Plus the tape that is being written.
+    const limit = maxQueueBytes + 4_096;
+    const { record, batcher, ledger } = create({ maxQueueBytes, overflow });
+    // First the tapes take all memory, then runs are started that do not end.
+    for (let number = 1; number <= 100; number++) {
+      record("post", number, { inputs: { text: "x".repeat(700) }, end_time: 5 });
+      expect(batcher.heldBytes).toBeLessThanOrEqual(limit);
+    }
+    for (let number = 101; number <= 200; number++) {
+      record("post", number, { inputs: { text: "x".repeat(700) } });
+      expect(batcher.heldBytes).toBeLessThanOrEqual(limit);
+    }
+    const { accepted, totalLost, spooled } = ledger;
+    expect(accepted).toBe(200);
+    expect(totalLost + spooled + batcher.pending).toBe(200);
+    expect(totalLost + spooled).toBeGreaterThan(50);
+  },
+);

@@ -381,6 +381,11 @@ export class Batcher {
     if (openRuns?.canHold(length) !== true) {
       return "openLimit";
     }
+    while (this.heldBytes + openRuns.measure(length) > this.#options.maxQueueBytes) {
+      if (!this.#evictOldest()) {
+        return "queueFull";
+      }
+    }
     ledger.countTruncated("field", writer.truncatedFieldCount);
     openRuns.add({ ...content, bytes: writer.copyRecord(length) });
     this.#pendingRecords += 1;

@@ -66,7 +66,12 @@ export class OpenRuns {
 
   /** Whether a record of this size is within the limit, if all other runs are evicted. */
   canHold(recordBytes: number): boolean {
-    return recordBytes + overheadBytes <= this.#limits.maxBytes && this.#limits.maxRuns > 0;
+    return this.measure(recordBytes) <= this.#limits.maxBytes && this.#limits.maxRuns > 0;
+  }
+
+  /** Returns the most memory in bytes that a record of this size takes here. */
+  measure(recordBytes: number): number {
+    return recordBytes + overheadBytes;
   }
 
   /** Whether a limit is exceeded, so that runs must be evicted. */
