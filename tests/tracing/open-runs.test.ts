@@ -1,5 +1,7 @@
 import { expect, test, vi } from "vitest";
+import type { BatcherOptions } from "../../src/tracing/queue/batcher.ts";
 import { OpenRuns } from "../../src/tracing/queue/open-runs.ts";
+import type { OpenRunLimits } from "../../src/tracing/queue/open-runs.ts";
 import { encodeWire } from "../../src/tracing/tape/record-encoder.ts";
 import { createTestBatcher, runsOf } from "../support/batching.ts";
 
@@ -7,7 +9,11 @@ const idOf = (number: number): string =>
   `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`;
 
 /** A batcher that puts only whole runs on its tapes. */
-function create({ maxBytes = 16_384, maxRuns = 100, ...options } = {}) {
+function create({
+  maxBytes = 16_384,
+  maxRuns = 100,
+  ...options
+}: Partial<BatcherOptions & OpenRunLimits> = {}) {
   const openRuns = new OpenRuns({ maxBytes, maxRuns });
   const created = createTestBatcher({ openRuns, ...options });
   const record = (operation: "post" | "patch", number: number, run: object = {}): void =>
