@@ -19,7 +19,6 @@ import type { StartOptions } from "../tracing/runs/context.ts";
 import { notifyFlush } from "../tracing/runs/flush-listeners.ts";
 import { noopExchange, recordExchange } from "../tracing/runs/exchange-run.ts";
 import type { ExchangeOptions, ExchangeRun } from "../tracing/runs/exchange-run.ts";
-import { notifyFlush } from "../tracing/runs/flush-listeners.ts";
 import { noopRun } from "../tracing/runs/run-tree.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
 import { uncountedLosses } from "../tracing/queue/ledger.ts";
@@ -115,6 +114,11 @@ export class Client implements TracingClient {
    */
   get sync(): SyncResources {
     return this.#sync.resources;
+  }
+
+  /** The recursion limit in the configs of LangChain's runnables, which `toRunnableConfig` creates. */
+  get recursionLimit(): number {
+    return this.#options.recursionLimit;
   }
 
   /** Starts a run as a child of `parent`, or of the current run by default, and records it at once. Never throws. */

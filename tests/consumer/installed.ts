@@ -54,15 +54,18 @@ export function parseManifest(text: string): {
   readonly version: string;
   readonly dependencies: readonly string[];
   readonly peerDependencies: readonly string[];
+  readonly exports: Readonly<Record<string, unknown>>;
 } {
   const manifest = JSON.parse(text) as {
     readonly version: string;
     readonly dependencies?: Readonly<Record<string, string>>;
     readonly peerDependencies?: Readonly<Record<string, string>>;
+    readonly exports?: Readonly<Record<string, unknown>>;
   };
   return {
     version: manifest.version,
     dependencies: Object.keys(manifest.dependencies ?? {}),
     peerDependencies: Object.keys(manifest.peerDependencies ?? {}),
+    exports: manifest.exports ?? {},
   };
 }

@@ -4,7 +4,7 @@ import { tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { toRunnableConfig } from "../../src/integrations/langchain/index.ts";
-import { currentRun, RunTree, traceable, withRun } from "../../src/main/index.ts";
+import { Client, currentRun, RunTree, traceable, withRun } from "../../src/main/index.ts";
 import { CollectingClient } from "../tracing/collecting-client.ts";
 
 afterEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 const double = RunnableLambda.from((n: number) => n * 2).withConfig({ runName: "double" });
 
 describe("toRunnableConfig", () => {
-  test("carries the run's tags and metadata, and no limit of its own", () => {
+  test("carries the run's tags and metadata, and the client's recursion limit", async () => {
     const run = new RunTree({
       client: new CollectingClient(),
       tags: ["a"],
@@ -22,8 +22,15 @@ describe("toRunnableConfig", () => {
       threadId: "t",
     });
     const { callbacks, ...config } = toRunnableConfig(run);
-    expect(config).toEqual({ tags: ["a"], metadata: { m: 1, thread_id: "t" } });
+    expect(config).toEqual({
+      tags: ["a"],
+      metadata: { m: 1, thread_id: "t" },
+      recursionLimit: 25,
+    });
     expect(callbacks).toHaveLength(1);
+    const client = new Client({ recursionLimit: 7 });
+    expect(toRunnableConfig(new RunTree({ client })).recursionLimit).toBe(7);
+    await client.close();
   });
 
   test("says what it needs if it gets no run", () => {

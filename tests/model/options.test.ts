@@ -20,6 +20,7 @@ describe("defaults", () => {
       exitTimeoutMs: 1_000,
       drainTimeoutMs: 30_000,
       samplingRate: 1,
+      recursionLimit: 25,
     });
   });
 

@@ -104,8 +104,8 @@ describe("the proxy for an endpoint", () => {
   });
 
   test("an error names the proxy that would be used, even if the other one has the same address", () => {
-    const proxies = { httpProxy: "socks5://p.test", httpsProxy: "socks5://p.test" };
-    expect(() => resolveOptions({ endpoint: "http://a.test", ...proxies }, {})).toThrow(
+    const sameProxies = { httpProxy: "socks5://p.test", httpsProxy: "socks5://p.test" };
+    expect(() => resolveOptions({ endpoint: "http://a.test", ...sameProxies }, {})).toThrow(
       /httpProxy/,
     );
     expect(() => resolveOptions({ endpoint: "https://a.test", ...proxies }, {})).toThrow(

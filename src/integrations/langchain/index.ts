@@ -7,12 +7,14 @@ export interface RunnableConfig {
   readonly callbacks: object[];
   readonly tags: string[];
   readonly metadata: Record<string, unknown>;
+  /** How many steps a graph or an agent may take. It is the client option `recursionLimit`, 25 by default. */
+  readonly recursionLimit: number;
 }
 
 /**
  * Creates the config for a LangChain runnable, or a graph of LangGraph, whose runs should become children of `run`. It is
  * needed only if `run` is not the current run: LangChain finds the current run by itself. For other settings, such as
- * `recursionLimit` and `configurable`, spread the config: `{ ...toRunnableConfig(run), recursionLimit: 50 }`.
+ * `configurable`, spread the config: `{ ...toRunnableConfig(run), configurable }`.
  *
  * @throws TypeError if `run` is not a run
  */
@@ -20,4 +22,8 @@ export const toRunnableConfig = (run: RunTree): RunnableConfig => ({
   callbacks: [new RunHandler(run)],
   tags: [...(run.tags ?? [])],
   metadata: { ...run.metadata },
+  recursionLimit: run.client.recursionLimit ?? defaultRecursionLimit,
 });
+
+/** For clients of other kinds, which have no such option. */
+const defaultRecursionLimit = 25;

@@ -54,6 +54,7 @@ export interface PlainOptions extends KeepingOptions, AttachmentOptions, Connect
   readonly hideOutputs: Hide;
   readonly hideMetadata: Hide;
   readonly redact: readonly RedactionRule[];
+  readonly recursionLimit: number;
 }
 
 /**
@@ -293,6 +294,14 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     failClosed: "withhold",
     env: toMillraceVariables("REDACT"),
     doc: "What is masked in the worker before a run is sent or spooled: `secrets`, `emails`, `cards`, `{ name, pattern }`, `{ name, keys }`. See privacy.md.",
+  },
+  recursionLimit: {
+    kind: "number",
+    fallback: 25,
+    min: 1,
+    max: 100_000,
+    env: toMillraceVariables("RECURSION_LIMIT"),
+    doc: "Recursion limit in the configs of LangChain's runnables that `toRunnableConfig` creates from a run.",
   },
   ...connectionOptionRows,
 };

@@ -75,6 +75,8 @@ const optionNames: KeyTable<ExchangeOptions> = {
   runType: 1,
   tags: 1,
   metadata: 1,
+  threadId: 1,
+  userId: 1,
   projectName: 1,
   referenceExampleId: 1,
   startTime: 1,

@@ -104,4 +104,6 @@ export interface TracingClient {
   readonly [recorder]: Recorder;
   createRun(run: WirePost): Promise<void>;
   updateRun(id: string, patch: WirePatch): Promise<void>;
+  /** The recursion limit in the configs of LangChain's runnables. @defaultValue 25 */
+  readonly recursionLimit?: number | undefined;
 }
