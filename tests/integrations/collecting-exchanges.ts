@@ -82,6 +82,9 @@ export class ExchangeCollector extends CollectingClient implements TracingClient
             : { error: error instanceof Error ? String(error) : "not an error" }),
         });
       },
+      stopReading: () => {
+        exchange.isReading = false;
+      },
       endUnread: () => undefined,
     };
     return recording as ExchangeRun;
