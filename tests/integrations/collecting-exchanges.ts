@@ -62,6 +62,9 @@ export class ExchangeCollector extends CollectingClient implements TracingClient
       startReading: () => {
         exchange.isReading = true;
       },
+      stopReading: () => {
+        exchange.isReading = false;
+      },
       addChunk: (chunk) => {
         exchange.text += Buffer.from(chunk).toString();
         exchange.chunks += 1;
