@@ -62,7 +62,7 @@ export function readModelCall({ inputs, outputs, extra }: ModelPayloads): ModelC
   const ownReason = firstText(response["finish_reason"], response["stop_reason"]);
   return {
     provider: firstText(meta["ls_provider"]),
-    requestModel: firstText(meta["ls_model_name"], params["model"]),
+    requestModel: firstText(params["model"], meta["ls_model_name"]),
     responseModel: firstText(response["model"], response["modelVersion"]),
     responseId: firstText(response["id"], response["responseId"]),
     finishReasons: reasons.length > 0 || ownReason === undefined ? reasons : [ownReason],
