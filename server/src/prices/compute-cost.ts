@@ -94,7 +94,7 @@ function findContradiction(
   parts: readonly TokenPart[],
 ): string | undefined {
   const counts = [total, ...parts.map(({ tokens }) => tokens)];
-  const invalid = counts.find((count) => !Number.isFinite(count) || count < 0);
+  const invalid = counts.find((count) => !(count >= 0 && count <= Number.MAX_SAFE_INTEGER));
   if (invalid !== undefined) {
     return `The usage contradicts itself: ${invalid} is not a number of ${side} tokens.`;
   }

@@ -103,6 +103,7 @@ describe("the cost of a model call", () => {
       costOf(100, 10, { reasoning: 11 }),
       /11 tokens \(reasoning\) are more than the 10 output tokens/,
     ],
+    [costOf(1e308, 10), /1e\+308 is not a number of input tokens/],
     [costOf(-1, 10), /-1 is not a number of input tokens/],
     [costOf(10, 10, { outputAudio: -5 }), /-5 is not a number of output tokens/],
     [costOf(10, 10, {}, { input: 1 }), /no price for output tokens/],
