@@ -108,7 +108,7 @@ describe("the proxy for an endpoint", () => {
     expect(() => resolveOptions({ endpoint: "http://a.test", ...sameProxies }, {})).toThrow(
       /httpProxy/,
     );
-    expect(() => resolveOptions({ endpoint: "https://a.test", ...proxies }, {})).toThrow(
+    expect(() => resolveOptions({ endpoint: "https://a.test", ...sameProxies }, {})).toThrow(
       /httpsProxy/,
     );
   });
