@@ -1,9 +1,9 @@
 import type { ServerInfo } from "../model/resources/server-info.ts";
 import type { SharedTraffic } from "../model/records/shared-traffic.ts";
-import type { ClientStats, DeliveryFailure, Quantiles } from "../model/stats.ts";
+import type { RecordingStats, DeliveryFailure, Quantiles } from "../model/stats.ts";
 import type { Ledger } from "../tracing/queue/ledger.ts";
 
-/** Sources of the counts in {@link ClientStats}. */
+/** Sources of the counts in {@link RecordingStats}. */
 export interface CountSources {
   readonly ledger: Ledger;
   readonly traffic: SharedTraffic;
@@ -21,7 +21,7 @@ export function collectStats({
   deliveryMs,
   server,
   lastFailure,
-}: CountSources): ClientStats {
+}: CountSources): RecordingStats {
   const { accepted, delivered, spooled, lost, sampledOut, truncated, redacted } = ledger;
   const { rejected } = lost;
   return {

@@ -2,7 +2,7 @@ import type { Environment } from "../model/options/environment.ts";
 import { findSendingProblem } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
 import type { Operation } from "../model/run.ts";
-import type { ClientStats, FlushResult, Logger } from "../model/stats.ts";
+import type { RecordingStats, FlushResult, Logger } from "../model/stats.ts";
 import { attachmentKeys } from "../tracing/tape/attachment-writer.ts";
 import { Batcher } from "../tracing/queue/batcher.ts";
 import { OpenRuns } from "../tracing/queue/open-runs.ts";
@@ -277,7 +277,7 @@ export class Recording implements Recorder, EndListener {
     return sumResults([drainedResult, this.#batcher.takeResult()]);
   }
 
-  stats(): ClientStats {
+  stats(): RecordingStats {
     this.#ledger.countUncountedLosses();
     return collectStats({
       ledger: this.#ledger,

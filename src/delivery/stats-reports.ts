@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { StatsReport } from "../model/records/stats-report.ts";
-import type { ClientStats } from "../model/stats.ts";
+import type { RecordingStats } from "../model/stats.ts";
 import { version } from "../model/version.ts";
 
 /**
@@ -14,7 +14,7 @@ const reportIntervalMs = 5_000;
 /** Options of {@link StatsReports}. */
 export interface StatsReportsOptions {
   readonly projectName: string;
-  readonly readStats: () => ClientStats;
+  readonly readStats: () => RecordingStats;
   /** Sends a report. A failure is ignored. */
   readonly send: (report: StatsReport) => Promise<void>;
 }

@@ -23,7 +23,8 @@ import { noopRun } from "../tracing/runs/run-tree.ts";
 import type { RunTree } from "../tracing/runs/run-tree.ts";
 import { uncountedLosses } from "../tracing/queue/ledger.ts";
 import { createApi } from "./resources.ts";
-import type { Api, Resources } from "./resources.ts";
+import type { Api, Resources, Warn } from "./resources.ts";
+import { PromptCounts } from "../model/records/prompt-counts.ts";
 import { watchEnd } from "../delivery/lifecycle.ts";
 import { consoleLogger, logFaults, logThrough } from "../delivery/reporter.ts";
 import { Recording } from "../delivery/recording.ts";
@@ -77,6 +78,7 @@ export class Client implements TracingClient {
   readonly #sync: SyncClient;
   readonly #options: ResolvedOptions;
   readonly #recording: Recording;
+  readonly #promptCounts = new PromptCounts();
   readonly #stopWatchingEnd: () => void;
   readonly #unregister: () => void;
   #closing: Promise<FlushResult> | undefined;
@@ -87,8 +89,10 @@ export class Client implements TracingClient {
     const headers = this.#options.otlp?.headers ?? checkHeaders(options.headers);
     const logger = checkLogger(options.logger ?? consoleLogger);
     this.#recording = new Recording(this.#options, { headers, logger }, process.env);
-    const warn = (message: string): void => {
-      if (isLogged("warn", this.#options.logLevel)) {
+    const warn: Warn = (message, topic) => {
+      if (topic !== undefined) {
+        this.#recording.warn(topic, message);
+      } else if (isLogged("warn", this.#options.logLevel)) {
         logThrough(logger, "warn", message);
       }
     };
@@ -96,10 +100,17 @@ export class Client implements TracingClient {
       warn,
       uploadThreads: this.#options.workers,
       env: createWorkerEnvironment(process.env),
+      promptCounts: this.#promptCounts,
     });
     const { resources } = this.#api;
     Object.assign(this, resources);
-    this.#sync = new SyncClient({ resources, options: this.#options, headers, warn });
+    this.#sync = new SyncClient({
+      resources,
+      options: this.#options,
+      headers,
+      warn,
+      promptCounts: this.#promptCounts,
+    });
     this[recorder] = this.#recording;
     this.#unregister = registerClient(this, (timeoutMs) => this.flush({ timeoutMs }));
     this.#stopWatchingEnd = watchEnd(this.#recording);
@@ -224,9 +235,9 @@ export class Client implements TracingClient {
     return this.#closing;
   }
 
-  /** Counts of all records by outcome, and statistics of the requests that sent them. */
+  /** Counts of all records by outcome, statistics of the requests that sent them, and counts of prompts by source. */
   stats(): ClientStats {
-    return this.#recording.stats();
+    return { ...this.#recording.stats(), prompts: this.#promptCounts.read() };
   }
 
   async #close(timeoutMs: number | undefined): Promise<FlushResult> {

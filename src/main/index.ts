@@ -87,6 +87,7 @@ export type {
 export type {
   CommitPrompt,
   CreatePrompt,
+  GetPrompt,
   ListCommits,
   ListPrompts,
   PromptFields,
@@ -227,6 +228,12 @@ export type {
 } from "../model/resources/feedback.ts";
 export type { Project } from "../model/resources/project.ts";
 export type { Prompt, PromptCommit, PromptTag, PulledPrompt } from "../model/resources/prompt.ts";
+export { promptSources } from "../model/resources/runtime-prompt.ts";
+export type {
+  PromptSource,
+  PromptSourceCounts,
+  RuntimePrompt,
+} from "../model/resources/runtime-prompt.ts";
 export type { PromptPath } from "../model/resources/prompt-identifier.ts";
 export type { Run, RunField } from "../model/resources/run-response.ts";
 export type { RunShare } from "../model/resources/run-share.ts";

@@ -8,6 +8,8 @@ import type { CallTables } from "../api/http/known-arguments.ts";
 import { Http } from "../api/http/http.ts";
 import type { HttpOptions } from "../api/http/http.ts";
 import { Projects, projectCalls } from "../api/projects.ts";
+import { PromptCache } from "../api/prompts/prompt-cache.ts";
+import { PromptSnapshots } from "../api/prompts/prompt-snapshots.ts";
 import { Prompts, promptCalls } from "../api/prompts/prompts.ts";
 import { Runs, runCalls } from "../api/runs/runs.ts";
 import { Tenant, tenantCalls } from "../api/tenant.ts";
@@ -18,6 +20,8 @@ import { omitUndefined } from "../model/fields.ts";
 import { toUiUrl } from "../model/links.ts";
 import { findCallProblem } from "../model/options/options.ts";
 import type { ResolvedOptions } from "../model/options/options.ts";
+import type { PromptCounts } from "../model/records/prompt-counts.ts";
+import type { WarningKind } from "../tracing/tape/recorder.ts";
 import { Uploads } from "../uploads/uploads.ts";
 import { SharedTraffic } from "../model/records/shared-traffic.ts";
 import { selectConnection, selectShippingOptions } from "../delivery/shipping-options.ts";
@@ -77,14 +81,19 @@ export interface ApiContext extends Pick<HttpOptions, "getAmbientSignal"> {
   readonly uploadThreads: number;
   /** The environment variables of the upload threads. */
   readonly env: Readonly<Record<string, string>>;
-  /** Logs a warning of a resource. */
-  readonly warn: (message: string) => void;
+  /** Logs a warning of a resource. Warnings of one topic are logged at most once per `logRepeatMs`. */
+  readonly warn: Warn;
+  /** Counts the results of `prompts.get`. */
+  readonly promptCounts: PromptCounts;
 }
+
+/** Logs a warning. */
+export type Warn = (message: string, topic?: WarningKind) => void;
 
 export function createApi(
   options: ResolvedOptions,
   headers: Readonly<Record<string, string>>,
-  { getAmbientSignal, warn, uploadThreads, env }: ApiContext,
+  { getAmbientSignal, warn, uploadThreads, env, promptCounts }: ApiContext,
 ): Api {
   const { attempts, retryAfterLimitMs, maxResponseBytes, requestsInFlight } = options;
   const callProblem = findCallProblem(options);
@@ -124,9 +133,10 @@ export function createApi(
   const tenantIds = new TenantIds(tenant, projects);
   const init = { host, endpoint: options.endpoint, tenants: tenantIds, examples, warn };
   const datasets: Datasets = new Datasets(http, init);
+  const cache = createPromptCache(options, { warn, promptCounts });
   const resources: Resources = {
     projects,
-    prompts: new Prompts(http.call, host, tenant),
+    prompts: new Prompts(http.call, { host, tenant, cache }),
     runs: new Runs(http, { host, endpoint: options.endpoint, projects, uploader }),
     datasets,
     examples,
@@ -140,6 +150,32 @@ export function createApi(
     resources: refuseUnknownKeys(resources, callTables),
     close: async () => {
       await Promise.all([http.close(), pool.close()]);
+      await cache.close();
     },
   };
+}
+
+function createPromptCache(
+  options: ResolvedOptions,
+  { warn, promptCounts }: Pick<ApiContext, "warn" | "promptCounts">,
+): PromptCache {
+  const { endpoint, workspaceId = "", promptSnapshotDir: folder } = options;
+  const limits = { maxFiles: options.maxCachedPrompts, maxBytes: options.maxPromptCacheBytes };
+  return new PromptCache({
+    ttlMs: options.promptTtlMs,
+    waitMs: options.promptWaitMs,
+    maxPrompts: limits.maxFiles,
+    maxBytes: limits.maxBytes,
+    counts: promptCounts,
+    warn: (message) => warn(message, "promptSubstitute"),
+    snapshots:
+      folder === undefined
+        ? undefined
+        : new PromptSnapshots({
+            folder,
+            origin: `${endpoint} ${workspaceId}`,
+            ...limits,
+            warn: (message) => warn(message, "promptSnapshot"),
+          }),
+  });
 }

@@ -8,7 +8,9 @@ import { createSyncFacade } from "../api/sync/sync-facade.ts";
 import type { BlockingResources } from "../api/sync/sync-facade.ts";
 import type { Outcome } from "../api/sync/protocol.ts";
 import { isHandlingRequest, watchRequests } from "../api/sync/request-context.ts";
-import type { Resources } from "./resources.ts";
+import type { Resources, Warn } from "./resources.ts";
+import type { PromptCounts } from "../model/records/prompt-counts.ts";
+import type { WarningKind } from "../tracing/tape/recorder.ts";
 import { createWorkerEnvironment } from "../delivery/shipping-options.ts";
 
 /** Every resource of the client, with methods that block until the result is available. */
@@ -19,14 +21,16 @@ export interface SyncInit {
   readonly resources: Resources;
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
-  /** Logs a warning. */
-  readonly warn: (message: string) => void;
+  readonly warn: Warn;
+  readonly promptCounts: PromptCounts;
 }
 
 /** The data that the worker thread needs to create the same resources as the client. */
 export interface SyncData {
   readonly options: ResolvedOptions;
   readonly headers: Readonly<Record<string, string>>;
+  /** Memory of the counts of `prompts.get`, which both threads write. */
+  readonly promptCountMemory: SharedArrayBuffer;
 }
 
 /** Implements `client.sync`. It starts a worker thread at the first call, and a new one if that worker has ended. */
@@ -80,7 +84,7 @@ export class SyncClient {
   }
 
   #startWorker(): BlockingWorker {
-    const { options, headers } = this.#init;
+    const { options, headers, promptCounts, warn } = this.#init;
     // The options replaced here may be functions, which can't be sent to a worker. The worker records no runs, so it
     // does not need these options.
     const cloneableOptions = {
@@ -91,9 +95,13 @@ export class SyncClient {
     };
     return new BlockingWorker({
       path: createRequire(import.meta.url).resolve("#main/sync.worker"),
-      data: { options: cloneableOptions, headers } satisfies SyncData,
+      data: {
+        options: cloneableOptions,
+        headers,
+        promptCountMemory: promptCounts.memory,
+      } satisfies SyncData,
       env: createWorkerEnvironment(process.env),
-      warn: this.#init.warn,
+      warn: (message, topic) => warn(message, topic as WarningKind | undefined),
     });
   }
 }

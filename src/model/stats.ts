@@ -1,4 +1,5 @@
 import type { ErrorCode } from "./errors.ts";
+import type { PromptSourceCounts } from "./resources/runtime-prompt.ts";
 import type { ServerInfo } from "./resources/server-info.ts";
 
 /**
@@ -72,6 +73,9 @@ export interface DeliveryFailure {
   readonly endpoint: string;
 }
 
+/** The counts of a client that concern its records. */
+export type RecordingStats = Omit<ClientStats, "prompts">;
+
 /**
  * Counts of all recorded data, in records: the start of a run is one record, its end another.
  * While nothing changes, `accepted = delivered + rejected + dropped + spooled + pending`.
@@ -108,6 +112,8 @@ export interface ClientStats {
   readonly retries: number;
   /** Time from the moment a tape (a buffer of records) is closed until the response for the last of its records. */
   readonly deliveryMs: Quantiles;
+  /** Calls of `prompts.get` and `client.sync.prompts.get`, by the source of their result. */
+  readonly prompts: PromptSourceCounts;
   /** Warnings by kind, such as `malformedHeaders`. */
   readonly warnings: Readonly<Record<string, number>>;
   /**

@@ -3,7 +3,7 @@ import { StatsReports } from "../../src/delivery/stats-reports.ts";
 import { resolveOptions } from "../../src/model/options/options.ts";
 import { Recording } from "../../src/delivery/recording.ts";
 import type { StatsReport } from "../../src/model/records/stats-report.ts";
-import type { ClientStats } from "../../src/model/stats.ts";
+import type { RecordingStats } from "../../src/model/stats.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 /** The stats of a client that has recorded nothing. */
-const noStats = (): ClientStats =>
+const noStats = (): RecordingStats =>
   new Recording(
     resolveOptions({}, {}),
     { headers: {}, logger: { warn: () => undefined } },
@@ -32,7 +32,7 @@ function reporting(send = async (_report: StatsReport): Promise<void> => undefin
       await send(report);
     },
   });
-  const change = (changes: Partial<ClientStats>): void => {
+  const change = (changes: Partial<RecordingStats>): void => {
     stats = { ...stats, ...changes };
   };
   return { reports, sent, change };

@@ -1,7 +1,9 @@
 import { HttpResponse, http as on } from "msw";
 import type { HttpHandler, JsonBodyType } from "msw";
+import { PromptCache } from "../../src/api/prompts/prompt-cache.ts";
 import { Prompts } from "../../src/api/prompts/prompts.ts";
 import { Tenant } from "../../src/api/tenant.ts";
+import { PromptCounts } from "../../src/model/records/prompt-counts.ts";
 import { createTestHttp } from "./api.ts";
 import type { MswServer } from "./msw-server.ts";
 
@@ -42,7 +44,16 @@ export const wireTag = {
 
 export const promptsAt = (endpoint: string): Prompts => {
   const { call } = createTestHttp(endpoint).http;
-  return new Prompts(call, "http://host.test", new Tenant(call));
+  const cache = new PromptCache({
+    ttlMs: 60_000,
+    waitMs: 5_000,
+    maxPrompts: 100,
+    maxBytes: 1_000_000,
+    snapshots: undefined,
+    counts: new PromptCounts(),
+    warn: () => undefined,
+  });
+  return new Prompts(call, { host: "http://host.test", tenant: new Tenant(call), cache });
 };
 
 export const json = (body: JsonBodyType, status = 200) => HttpResponse.json(body, { status });

@@ -19,8 +19,8 @@ export class ServerInfoReader {
    *
    * @throws {@link SdkError} if there is no response, or the server is temporarily unavailable.
    */
-  async read(options: CallOptions): Promise<ServerInfo> {
-    return this.#request(options);
+  async read({ signal, attempts }: CallOptions & Pick<CallInit, "attempts">): Promise<ServerInfo> {
+    return this.#request({ signal, attempts });
   }
 
   /**

@@ -17,6 +17,7 @@ import { isCommitHash, looksLikeHash } from "../../model/resources/prompt-identi
 import type { PromptPath, PromptReference } from "../../model/resources/prompt-identifier.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { Call, CallOptions } from "../http/http.ts";
+import type { CallInit } from "../http/request.ts";
 import { listByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
 import { promptMustExistMessage, requestOrNotFound } from "./prompt-fields.ts";
@@ -31,6 +32,9 @@ export interface CommitDraft extends CallOptions {
   readonly description?: string | undefined;
   readonly tags?: readonly string[] | undefined;
 }
+
+/** How often a request is sent. */
+type Attempts = Pick<CallInit, "attempts">;
 
 /** The commits of prompts. Used by {@link Prompts}. */
 export class PromptCommits {
@@ -57,11 +61,11 @@ export class PromptCommits {
    */
   async findLatest(
     { owner, repo }: PromptPath,
-    { signal }: CallOptions,
+    { signal, attempts }: CallOptions & Attempts,
   ): Promise<PromptCommit | undefined> {
     try {
-      const query = { limit: 1, offset: 0 };
-      const response = await this.#call("listCommits", { path: { owner, repo }, query, signal });
+      const init = { path: { owner, repo }, query: { limit: 1, offset: 0 }, signal, attempts };
+      const response = await this.#call("listCommits", init);
       return parseCommits(response)[0];
     } catch (error) {
       throw error instanceof HttpError ? toLookUpError(error) : error;
@@ -96,13 +100,13 @@ export class PromptCommits {
    */
   async pull(
     reference: PromptReference,
-    { includeModel, signal }: PullPrompt,
+    { includeModel, signal, attempts }: PullPrompt & Attempts,
   ): Promise<PulledPrompt> {
     const { owner, repo } = reference;
-    const commit = reference.commit ?? (await this.#resolveLatest(reference, { signal }));
+    const commit = reference.commit ?? (await this.#resolveLatest(reference, { signal, attempts }));
     const query = { include_model: includeModel === true ? true : undefined };
-    const path = { owner, repo, commit };
-    return parsePulledPrompt(await this.#call("readCommit", { path, query, signal }), reference);
+    const init = { path: { owner, repo, commit }, query, signal, attempts };
+    return parsePulledPrompt(await this.#call("readCommit", init), reference);
   }
 
   async readTag(
@@ -245,15 +249,18 @@ export class PromptCommits {
     }
   }
 
-  async #resolveLatest(promptPath: PromptPath, { signal }: CallOptions): Promise<string> {
-    if ((await this.#info.read({ signal })).resolvesLatestCommit) {
+  async #resolveLatest(promptPath: PromptPath, options: CallOptions & Attempts): Promise<string> {
+    if ((await this.#info.read(options)).resolvesLatestCommit) {
       return "latest";
     }
-    return (await this.#readLatest(promptPath, { signal })).commitHash;
+    return (await this.#readLatest(promptPath, options)).commitHash;
   }
 
-  async #readLatest(promptPath: PromptPath, { signal }: CallOptions): Promise<PromptCommit> {
-    const latest = await this.findLatest(promptPath, { signal });
+  async #readLatest(
+    promptPath: PromptPath,
+    { signal, attempts }: CallOptions & Attempts,
+  ): Promise<PromptCommit> {
+    const latest = await this.findLatest(promptPath, { signal, attempts });
     if (latest === undefined) {
       throw createNoCommitsError(promptPath);
     }

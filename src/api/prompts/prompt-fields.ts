@@ -1,5 +1,6 @@
 import { NotFoundError, ValidationError } from "../../model/errors.ts";
 import { omitUndefined } from "../../model/fields.ts";
+import { findOptionProblem } from "../../model/options/options.ts";
 import type { PromptPath } from "../../model/resources/prompt-identifier.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { ListPrompts, PromptFields, PromptSortField, UpdatePrompt } from "./prompt-options.ts";
@@ -60,6 +61,16 @@ export async function requestOrNotFound<Response>(
     const { detail, requestId } = cause;
     const init = { action: "read prompt", status: 404, body: detail, message };
     throw new NotFoundError({ ...init, cause, requestId });
+  }
+}
+
+const optionsOfTimes = { ttlMs: "promptTtlMs", waitMs: "promptWaitMs" } as const;
+
+/** @throws {@link ValidationError} if a time is given and is not valid for the client's option of the same meaning. */
+export function assertMilliseconds(name: "ttlMs" | "waitMs", value: number | undefined): void {
+  const problem = value === undefined ? undefined : findOptionProblem(optionsOfTimes[name], value);
+  if (problem !== undefined) {
+    throw new ValidationError(`client.prompts.get: ${name} must be ${problem}`);
   }
 }
 

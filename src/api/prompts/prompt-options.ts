@@ -73,6 +73,28 @@ export interface PullPrompt extends CallOptions {
   readonly includeModel?: boolean | undefined;
 }
 
+/** Arguments of {@link Prompts.get}. */
+export interface GetPrompt extends PullPrompt {
+  /**
+   * A manifest to use if the server does not send the prompt, and there is no older version and no snapshot. Like
+   * {@link CommitPrompt.manifest}, it is copied when the method is called.
+   */
+  readonly fallback?: object | undefined;
+  /**
+   * Milliseconds for which a prompt in memory is served without asking the server. With 0 the server is asked each
+   * time. A commit that is named by its hash never expires.
+   *
+   * @defaultValue the client's option `promptTtlMs`
+   */
+  readonly ttlMs?: number | undefined;
+  /**
+   * Longest time in milliseconds to wait for the server, if there is an older version, a snapshot or a fallback.
+   *
+   * @defaultValue the client's option `promptWaitMs`
+   */
+  readonly waitMs?: number | undefined;
+}
+
 /** Arguments of {@link Prompts.push}: fields of the prompt and of the commit. */
 export interface PushPrompt extends PromptFields, CallOptions {
   /** See {@link CommitPrompt.manifest}. Without a manifest nothing is committed. */

@@ -13,13 +13,16 @@ import type {
   PromptTag,
   PulledPrompt,
 } from "../../model/resources/prompt.ts";
+import type { RuntimePrompt } from "../../model/resources/runtime-prompt.ts";
 import { assertChange } from "../http/assert-change.ts";
 import type { Call, CallOptions } from "../http/http.ts";
 import { isFound } from "../http/is-found.ts";
 import { splitIntoChunks, listByOffset } from "../http/pages.ts";
 import type { Pages } from "../http/pages.ts";
+import type { PromptCache } from "./prompt-cache.ts";
 import { PromptCommits } from "./prompt-commits.ts";
 import {
+  assertMilliseconds,
   pickPromptFields,
   toListQuery,
   copyManifest,
@@ -31,6 +34,7 @@ import {
 import type {
   CommitPrompt,
   CreatePrompt,
+  GetPrompt,
   ListCommits,
   ListPrompts,
   PullPrompt,
@@ -48,6 +52,14 @@ import type { TenantSettings } from "../../model/resources/tenant.ts";
 import { callOptionKeys } from "../http/known-arguments.ts";
 import type { CallTable } from "../http/known-arguments.ts";
 
+/** @internal Constructor arguments of {@link Prompts}. */
+export interface PromptsInit {
+  /** Address of the UI. */
+  readonly host: string;
+  readonly tenant: Tenant;
+  readonly cache: PromptCache;
+}
+
 /**
  * The prompt hub. A prompt is identified by `repo` (one of your own) or `owner/repo`. A commit is identified by
  * appending `:` and its hash, the beginning of the hash, or a tag. Every call throws {@link ValidationError}
@@ -57,13 +69,15 @@ export class Prompts {
   readonly #call: Call;
   readonly #host: string;
   readonly #tenant: Tenant;
+  readonly #cache: PromptCache;
   readonly #commits: PromptCommits;
 
   /** @internal */
-  constructor(call: Call, host: string, tenant: Tenant) {
+  constructor(call: Call, { host, tenant, cache }: PromptsInit) {
     this.#call = call;
     this.#host = host;
     this.#tenant = tenant;
+    this.#cache = cache;
     this.#commits = new PromptCommits(call, new ServerInfoReader(call));
   }
 
@@ -228,6 +242,32 @@ export class Prompts {
    */
   async pull(identifier: string, options: PullPrompt = {}): Promise<PulledPrompt> {
     return this.#commits.pull(parsePromptReference(identifier), options);
+  }
+
+  /**
+   * Returns a prompt for immediate use, like {@link Prompts.pull} but usually from memory. An expired prompt is
+   * returned at once, and requested again in the background. If the server does not send the prompt, the result is an
+   * older version, the snapshot on disk or the fallback, in this order; its `source` says which. Calls for the same
+   * prompt share one request.
+   *
+   * @throws {@link ValidationError} if an option is invalid.
+   * @throws {@link NotFoundError} if the server has no such prompt or commit, and there is no fallback.
+   * @throws {@link SdkError} if the server did not send the prompt, and nothing else can be returned.
+   */
+  async get(identifier: string, options: GetPrompt = {}): Promise<RuntimePrompt> {
+    const reference = parsePromptReference(identifier);
+    const { includeModel = false, fallback, ttlMs, waitMs, signal } = options;
+    assertMilliseconds("ttlMs", ttlMs);
+    assertMilliseconds("waitMs", waitMs);
+    return this.#cache.get({
+      reference,
+      includeModel,
+      ttlMs,
+      waitMs,
+      signal,
+      fallback: fallback === undefined ? undefined : copyManifest(fallback),
+      pull: (limits) => this.#commits.pull(reference, { includeModel, ...limits }),
+    });
   }
 
   /**
@@ -433,6 +473,12 @@ export const promptCalls: CallTable<Prompts> = {
   },
   listCommits: { args: [null, { ...callOptionKeys, tag: true, limit: true }], throws: true },
   pull: { args: [null, { ...callOptionKeys, includeModel: true }] },
+  get: {
+    args: [
+      null,
+      { ...callOptionKeys, includeModel: true, fallback: true, ttlMs: true, waitMs: true },
+    ],
+  },
   push: {
     args: [
       null,

@@ -13,8 +13,8 @@ export interface BlockingWorkerOptions {
   readonly data: object;
   /** Environment variables of the worker. */
   readonly env: Readonly<Record<string, string>>;
-  /** Called with the worker's warnings, before the call returns. */
-  readonly warn: (message: string) => void;
+  /** Called with the worker's warnings and their topics, before the call returns. */
+  readonly warn: (message: string, topic?: string) => void;
   /**
    * Time in milliseconds after which a worker that sends no message is considered crashed. This limit is needed because
    * a blocked thread receives no `exit` event. Only the time that the thread spends waiting is measured, so that a
@@ -42,7 +42,7 @@ export class BlockingWorker {
   readonly #worker: Worker;
   readonly #port: MessagePort;
   readonly #messageCounter: Int32Array<SharedArrayBuffer>;
-  readonly #warn: (message: string) => void;
+  readonly #warn: (message: string, topic?: string) => void;
   readonly #longestSilenceMs: number;
   #silentMs = 0;
   #lastId = 0;
@@ -103,7 +103,7 @@ export class BlockingWorker {
         throw this.#toError(name, { id, timeoutMs });
       }
       if (reply.kind === "warned") {
-        this.#warn(reply.message);
+        this.#warn(reply.message, reply.topic);
       } else if (reply.kind !== "pong" && reply.id === id) {
         // Late results of earlier calls that timed out are ignored.
         return reply;

@@ -21,7 +21,12 @@ export type SyncRequest =
 export type SyncReply =
   | Outcome
   | { readonly kind: "pong" }
-  | { readonly kind: "warned"; readonly message: string }
+  | {
+      readonly kind: "warned";
+      readonly message: string;
+      /** Warnings of one topic are logged at most once per `logRepeatMs`. */
+      readonly topic?: string | undefined;
+    }
   /** The worker is ending. */
   | { readonly kind: "ended"; readonly reason: string };
 

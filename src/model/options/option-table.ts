@@ -10,6 +10,8 @@ import { logLevels } from "./log-level.ts";
 import type { LogLevel } from "./log-level.ts";
 import { toMillraceVariables, toLangsmithVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
+import { promptOptionRows } from "./prompt-options.ts";
+import type { PromptOptions } from "./prompt-options.ts";
 import type { RedactionRule } from "./redaction.ts";
 import { contentDeduplications } from "./content-deduplication.ts";
 import type { ContentDeduplicationMode } from "./content-deduplication.ts";
@@ -23,7 +25,8 @@ import type { KeyValues } from "../run.ts";
 export type Hide = boolean | ((value: KeyValues) => KeyValues);
 
 /** The options that can also come from environment variables: numbers, texts and switches. */
-export interface PlainOptions extends KeepingOptions, AttachmentOptions, ConnectionOptions {
+export interface PlainOptions
+  extends KeepingOptions, AttachmentOptions, ConnectionOptions, PromptOptions {
   readonly enabled: boolean;
   readonly endpoint: string;
   readonly apiKey: string | undefined;
@@ -303,5 +306,6 @@ export const optionTable: { readonly [Name in keyof PlainOptions]: OptionRow } =
     env: toMillraceVariables("RECURSION_LIMIT"),
     doc: "Recursion limit in the configs of LangChain's runnables that `toRunnableConfig` creates from a run.",
   },
+  ...promptOptionRows,
   ...connectionOptionRows,
 };

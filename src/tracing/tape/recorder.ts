@@ -74,6 +74,8 @@ export type WarningKind =
   | "childOfEndedRun"
   | "attachmentLeftOut"
   | "workerStuck"
+  | "promptSubstitute"
+  | "promptSnapshot"
   | "unknownOption";
 
 /** Records the start and the end of runs. No method throws or blocks. */
