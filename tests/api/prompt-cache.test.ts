@@ -59,7 +59,7 @@ function cacheWith(
 }
 
 /** Lets the requests in the background finish. */
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+const settle = () => new Promise(setImmediate);
 
 describe("memory", () => {
   test("a prompt comes from the server once, then from memory until it expires", async () => {
@@ -284,7 +284,9 @@ describe("failures", () => {
       expect(error).toMatchObject({
         cause: failure,
         code: failure.code,
-        message: expect.stringMatching(/pass prompts\.get a fallback, or set promptSnapshotDir/),
+        message: expect.stringMatching(
+          /pass prompts\.get a fallback, or set promptSnapshotDir/,
+        ) as string,
       });
     }
   });

@@ -66,6 +66,7 @@ test("the package holds types, and as code the files that programs import and th
     "dist/integrations/openai-agents/index.js",
     "dist/integrations/openai/index.js",
     "dist/integrations/otel/index.js",
+    "dist/integrations/prompts/index.js",
     "dist/main/index.js",
     "dist/main/spool-tools.js",
     "dist/main/sync.worker.js",
@@ -151,6 +152,7 @@ const integrations = {
   openai: ["openai", "typeof wrapOpenAI({ fetch })", "object"],
   "openai-agents": ["@openai/agents", "typeof new MillraceTracingProcessor().shutdown", "function"],
   otel: ["@opentelemetry/api", "typeof millraceTracerProvider().getTracer", "function"],
+  prompts: [undefined, "typeof chatPrompt([]).kwargs", "object"],
 } as const;
 
 test.each(Object.entries(integrations))(

@@ -35,6 +35,7 @@ const stats: Outcome["stats"] = {
   requests: 1,
   retries: 0,
   deliveryMs: quantiles,
+  prompts: { server: 0, memory: 0, stale: 0, snapshot: 0, fallback: 0 },
   warnings: {},
 };
 const outcome: Outcome = {

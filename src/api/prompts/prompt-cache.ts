@@ -251,17 +251,19 @@ export class PromptCache {
   /** Reads the snapshot into memory, once for all calls that wait for it. */
   async #readSnapshot(entry: Entry): Promise<void> {
     const { snapshots } = this.#options;
-    if (snapshots === undefined) {
-      return;
+    if (snapshots !== undefined) {
+      entry.reading ??= this.#loadSnapshot(entry, snapshots);
+      await entry.reading;
     }
-    entry.reading ??= snapshots.read(entry.key).then((stored) => {
-      entry.reading = undefined;
-      if (stored !== undefined && entry.stored === undefined) {
-        this.#store(entry, freezeDeeply(stored), measure(stored.prompt));
-        entry.isConfirmed = false;
-      }
-    });
-    await entry.reading;
+  }
+
+  async #loadSnapshot(entry: Entry, snapshots: PromptSnapshots): Promise<void> {
+    const stored = await snapshots.read(entry.key);
+    entry.reading = undefined;
+    if (stored !== undefined && entry.stored === undefined) {
+      this.#store(entry, freezeDeeply(stored), measure(stored.prompt));
+      entry.isConfirmed = false;
+    }
   }
 
   /** Returns the entry of a prompt, as the one that was used last. */

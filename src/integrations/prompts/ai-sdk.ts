@@ -1,0 +1,169 @@
+import { isObject } from "./compiled-prompt.ts";
+import type { CompiledPrompt, PromptMessage, PromptPart } from "./compiled-prompt.ts";
+import {
+  isSystem,
+  readInlineData,
+  readMessages,
+  requireCallId,
+  requireText,
+  requireToolName,
+} from "./conversion.ts";
+
+/** A value of JSON. */
+export type JsonValue =
+  | null
+  | string
+  | number
+  | boolean
+  | JsonValue[]
+  | { [key: string]: JsonValue };
+
+/** Options of providers, such as `{ anthropic: { cacheControl: { type: "ephemeral" } } }`. */
+export type AiSdkProviderOptions = Record<string, { [key: string]: JsonValue }>;
+
+/** A text for the AI SDK. */
+export interface AiSdkText {
+  type: "text";
+  text: string;
+  providerOptions?: AiSdkProviderOptions;
+}
+
+/** An image for the AI SDK. */
+export interface AiSdkImage {
+  type: "image";
+  /** An address, or the image in base64. */
+  image: string | URL;
+  mediaType?: string;
+}
+
+/** A tool call for the AI SDK. */
+export interface AiSdkToolCall {
+  type: "tool-call";
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+}
+
+/** The result of a tool for the AI SDK. */
+export interface AiSdkToolResult {
+  type: "tool-result";
+  toolCallId: string;
+  toolName: string;
+  output: { type: "text"; value: string };
+}
+
+/** A message for the AI SDK. */
+export type AiSdkMessage =
+  | { role: "user"; content: string | (AiSdkText | AiSdkImage)[] }
+  | { role: "assistant"; content: string | (AiSdkText | AiSdkToolCall)[] }
+  | { role: "tool"; content: AiSdkToolResult[] };
+
+/** A system message for the AI SDK. */
+export interface AiSdkSystemMessage {
+  role: "system";
+  content: string;
+  providerOptions?: AiSdkProviderOptions;
+}
+
+/** The part of a call of `generateText` and `streamText` that a prompt determines. */
+export interface AiSdkPrompt {
+  /** The system messages, wherever they are in the prompt; a text if there is one. */
+  system?: string | AiSdkSystemMessage[];
+  messages: AiSdkMessage[];
+}
+
+/**
+ * Converts a compiled prompt for the AI SDK: `generateText({ model, ...toAiSdk(compiled) })`. A schema is not converted,
+ * because that takes functions of the AI SDK: `output: Output.object({ schema: jsonSchema(compiled.schema.schema) })`.
+ *
+ * @throws {@link ValidationError} if a message can't be sent by the AI SDK.
+ */
+export function toAiSdk(compiled: CompiledPrompt): AiSdkPrompt {
+  const all = readMessages("toAiSdk", compiled);
+  const system = toSystem(all.filter(isSystem));
+  const messages = all
+    .filter((message) => !isSystem(message))
+    .map((message) => toMessage(message, all));
+  return { ...(system === undefined ? {} : { system }), messages };
+}
+
+function toSystem(messages: readonly PromptMessage[]): string | AiSdkSystemMessage[] | undefined {
+  const [first, ...others] = messages;
+  if (first === undefined) {
+    return undefined;
+  }
+  if (others.length === 0 && typeof first.content === "string") {
+    return first.content;
+  }
+  return messages.map((message): AiSdkSystemMessage => {
+    const { content } = message;
+    const last = typeof content === "string" ? undefined : content.at(-1);
+    return { role: "system", content: requireText(message), ...readProviderOptions(last) };
+  });
+}
+
+function toMessage(message: PromptMessage, messages: readonly PromptMessage[]): AiSdkMessage {
+  const { role, content, toolCalls = [] } = message;
+  if (role === "tool") {
+    const result: AiSdkToolResult = {
+      type: "tool-result",
+      toolCallId: requireCallId(message),
+      toolName: requireToolName(message, messages),
+      output: { type: "text", value: requireText(message) },
+    };
+    return { role, content: [result] };
+  }
+  if (role !== "assistant") {
+    return {
+      role: "user",
+      content: typeof content === "string" ? content : content.map(toPart),
+    };
+  }
+  if (typeof content === "string" && toolCalls.length === 0) {
+    return { role, content };
+  }
+  const calls = toolCalls.map(({ id, name, arguments: input }): AiSdkToolCall => ({
+    type: "tool-call",
+    toolCallId: id,
+    toolName: name,
+    input,
+  }));
+  const parts =
+    typeof content === "string"
+      ? [content].filter((text) => text !== "").map((text): AiSdkText => ({ type: "text", text }))
+      : (content.map(toPart) as AiSdkText[]);
+  return { role, content: [...parts, ...calls] };
+}
+
+function toPart(part: PromptPart): AiSdkText | AiSdkImage {
+  switch (part.type) {
+    case "text":
+      return { type: "text", text: part.text, ...readProviderOptions(part) };
+    case "image": {
+      const inline = readInlineData(part.url);
+      return inline === undefined
+        ? { type: "image", image: toAddress(part.url) }
+        : { type: "image", image: inline.data, mediaType: inline.mediaType };
+    }
+    case "other":
+      // The prompt's author wrote this part in the form of the AI SDK.
+      return { ...part.value } as unknown as AiSdkText;
+  }
+}
+
+/** The AI SDK takes a text for an image in base64 unless it is an address. */
+const toAddress = (url: string): string | URL => (URL.canParse(url) ? new URL(url) : url);
+
+/** Converts `cache_control`, the only member of texts with a counterpart in the AI SDK. */
+function readProviderOptions(part: PromptPart | undefined): {
+  readonly providerOptions?: AiSdkProviderOptions;
+} {
+  const cacheControl = part?.type === "text" ? part.extra?.["cache_control"] : undefined;
+  return isObject(cacheControl)
+    ? {
+        providerOptions: {
+          anthropic: { cacheControl: { ...cacheControl } as { [key: string]: JsonValue } },
+        },
+      }
+    : {};
+}

@@ -1,0 +1,133 @@
+import type { CompiledPrompt, PromptMessage, PromptPart } from "./compiled-prompt.ts";
+import {
+  copySchema,
+  isSystem,
+  joinResults,
+  readInlineData,
+  readMessages,
+  requireText,
+  requireToolName,
+} from "./conversion.ts";
+
+/** A part of a message for Gemini. */
+export type GeminiPart =
+  | { text: string }
+  | { inlineData: { mimeType: string; data: string } }
+  | { fileData: { fileUri: string; mimeType?: string } }
+  | { functionCall: { id?: string; name: string; args: Record<string, unknown> } }
+  | { functionResponse: { id?: string; name: string; response: Record<string, unknown> } };
+
+/** A message for Gemini. */
+export interface GeminiContent {
+  role: "user" | "model";
+  parts: GeminiPart[];
+}
+
+/** The part of a request of `ai.models.generateContent` that a prompt determines. */
+export interface GeminiPrompt {
+  contents: GeminiContent[];
+  config: {
+    /** The system messages, wherever they are in the prompt. */
+    systemInstruction?: { parts: { text: string }[] };
+    /** Present if the prompt has a schema. */
+    responseMimeType?: "application/json";
+    responseJsonSchema?: Record<string, unknown>;
+  };
+}
+
+/** Media types by the end of an address, because Gemini wants to know them. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  webp: "image/webp",
+  gif: "image/gif",
+  heic: "image/heic",
+  heif: "image/heif",
+};
+
+/**
+ * Converts a compiled prompt for `@google/genai`. If you pass a `config` of your own, add that of the result to it:
+ * `const { contents, config } = toGemini(compiled); ai.models.generateContent({ model, contents, config: { ...config, temperature: 0 } })`.
+ *
+ * @throws {@link ValidationError} if a message can't be sent to Gemini.
+ */
+export function toGemini(compiled: CompiledPrompt): GeminiPrompt {
+  const all = readMessages("toGemini", compiled);
+  const system = all.filter(isSystem).map((message) => ({ text: requireText(message) }));
+  const turns = all
+    .filter((message) => !isSystem(message))
+    .map((message) => toContent(message, all));
+  const contents = joinResults(turns, readFunctionResponses);
+  const { schema } = compiled;
+  return {
+    contents,
+    config: {
+      ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }),
+      ...(schema === undefined
+        ? {}
+        : { responseMimeType: "application/json", responseJsonSchema: copySchema(schema) }),
+    },
+  };
+}
+
+function toContent(message: PromptMessage, messages: readonly PromptMessage[]): GeminiContent {
+  const { role, content, toolCalls = [], toolCallId } = message;
+  if (role === "tool") {
+    const name = requireToolName(message, messages);
+    const id = toGeminiId(toolCallId);
+    const response = toResponse(requireText(message));
+    return { role: "user", parts: [{ functionResponse: { ...id, name, response } }] };
+  }
+  const calls = toolCalls.map(({ id, name, arguments: values }): GeminiPart => ({
+    functionCall: { ...toGeminiId(id), name, args: { ...values } },
+  }));
+  const isOnlyCalls = content === "" && calls.length > 0;
+  const parts =
+    typeof content === "string"
+      ? [content].filter(() => !isOnlyCalls).map((text) => ({ text }))
+      : content.map(toPart);
+  return { role: role === "assistant" ? "model" : "user", parts: [...parts, ...calls] };
+}
+
+/** Returns the parts of a message that has nothing but results of tools. */
+const readFunctionResponses = ({ parts }: GeminiContent): GeminiPart[] | undefined =>
+  parts.every((part) => "functionResponse" in part) ? parts : undefined;
+
+/** Gemini has no ids for calls in all of its APIs. */
+const toGeminiId = (id: string | undefined): { readonly id?: string } =>
+  id === undefined || id === "" ? {} : { id };
+
+/** Gemini wants an object as the result of a tool. */
+function toResponse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return value as Record<string, unknown>;
+    }
+  } catch {
+    // The result is a text that is not JSON.
+  }
+  return { output: text };
+}
+
+function toPart(part: PromptPart): GeminiPart {
+  switch (part.type) {
+    case "text":
+      return { text: part.text };
+    case "image": {
+      const inline = readInlineData(part.url);
+      if (inline !== undefined) {
+        return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
+      }
+      const extension = /\.(\w+)(?:[?#].*)?$/.exec(part.url)?.[1]?.toLowerCase() ?? "";
+      const mimeType = Object.hasOwn(mediaTypes, extension) ? mediaTypes[extension] : undefined;
+      return {
+        fileData: { fileUri: part.url, ...(mimeType === undefined ? {} : { mimeType }) },
+      };
+    }
+    case "other":
+      // The prompt's author wrote this part in Gemini's form.
+      return { ...part.value } as unknown as GeminiPart;
+  }
+}

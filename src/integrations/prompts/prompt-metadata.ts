@@ -1,0 +1,21 @@
+import type { KeyValues } from "../../main/index.ts";
+import { omitUndefined } from "./compiled-prompt.ts";
+import type { PromptIdentity } from "./compiled-prompt.ts";
+
+/**
+ * Returns the metadata that records on a run which prompt it used: `prompt_name`, `prompt_commit` and `prompt_source`,
+ * and `lc_hub_owner`, `lc_hub_repo` and `lc_hub_commit_hash`, by which LangSmith links a run to its prompt. A fallback
+ * has no commit, and is not linked.
+ */
+export function toPromptMetadata({ owner, repo, commitHash, source }: PromptIdentity): KeyValues {
+  const link =
+    commitHash === undefined
+      ? {}
+      : { lc_hub_owner: owner, lc_hub_repo: repo, lc_hub_commit_hash: commitHash };
+  return omitUndefined({
+    prompt_name: owner === "-" ? repo : `${owner}/${repo}`,
+    prompt_commit: commitHash,
+    prompt_source: source,
+    ...link,
+  });
+}
