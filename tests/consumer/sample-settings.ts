@@ -121,7 +121,137 @@ const webApplication = `
   }`;
 const webRuns = `{"about":"mills"} answer false {"about":"mills"} GET /ask/mills true {"status":200,"route":"/ask/:topic"} GET /none {"status":404} caller …`;
 
+/** Names for the samples about prompts. The server has the prompts `assistant:prod` and `classify`. */
+const somePrompts = `
+  import { chatPrompt as writePrompt } from "millrace/prompts";
+  const { commitHash } = await client.prompts.push("assistant", {
+    manifest: writePrompt([["user", "{question}"]]),
+    commitTags: ["prod"],
+  });
+  const labels = { title: "Label", type: "object", properties: { label: { type: "string" } } };
+  await client.prompts.push("classify", {
+    manifest: writePrompt([["system", "Classify."], ["user", "{text}"]], { schema: labels }),
+  });`;
+
+/** Starts a server that responds to each request like a provider; its address is in the variable `provider`. */
+const provider = (response: object): string => `
+  import { createServer } from "node:http";
+  import type { AddressInfo } from "node:net";
+  const api = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(${JSON.stringify(JSON.stringify(response))});
+  });
+  await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+  const provider = \`http://127.0.0.1:\${(api.address() as AddressInfo).port}\`;`;
+
 export const settings: readonly Setting[] = [
+  {
+    page: "docs/prompts.md",
+    contains: 'import OpenAI from "openai";',
+    before: `${assertion}
+      import { Client, setDefaultClient, traceable } from "millrace";
+      const client = new Client();
+      setDefaultClient(client);
+      ${somePrompts}
+      ${provider({ choices: [{ message: { role: "assistant", content: "Water turns them." } }] })}
+      process.env["OPENAI_API_KEY"] = "a key";
+      process.env["OPENAI_BASE_URL"] = provider;`,
+    after: `
+      api.close();
+      await client.flush();
+      const [run] = await client.runs.list({ projectNames: ["default"] }).toArray();
+      assert.match(JSON.stringify(run), new RegExp(\`"prompt_commit":"\${commitHash}"\`));
+      ${close}`,
+    prints: "Water turns them.",
+  },
+  {
+    page: "docs/prompts.md",
+    contains: 'promptSnapshotDir: "./prompts"',
+    before: `
+      import { Client } from "millrace";
+      { const client = new Client(); ${somePrompts.replace(/import .*;/, "")} await client.close(); }
+      import { chatPrompt as writePrompt } from "millrace/prompts";`,
+    after: `
+      import { readdir } from "node:fs/promises";
+      console.log((await readdir("prompts")).length);
+      ${close}`,
+    prints: "server { server: 1, memory: 0, stale: 0, snapshot: 0, fallback: 0 } 1",
+  },
+  {
+    page: "docs/prompts.md",
+    contains: 'compile(prompt, { question: "Why?", lang',
+    prints: "Failed to compile the prompt: missing variables: language; unused variables: lang …",
+  },
+  {
+    page: "docs/prompts.md",
+    contains: "Failed to compile the prompt",
+    before: `
+      import { chatPrompt, compile } from "millrace/prompts";
+      const prompt = chatPrompt([
+        ["system", "Answer in {language}."],
+        { placeholder: "history", isOptional: true },
+        ["user", "{question}"],
+      ]);
+      try { compile(prompt, { question: "Why?", lang: "French" }); }
+      catch (error) { console.log((error as Error).message); }`,
+  },
+  {
+    page: "docs/prompts.md",
+    contains: "await new Anthropic()",
+    before: `${assertion} ${client} ${somePrompts}
+      ${provider({ type: "message", role: "assistant", content: [{ type: "text", text: "{}" }] })}
+      import { MockLanguageModelV3 } from "ai/test";
+      process.env["ANTHROPIC_API_KEY"] = "a key";
+      process.env["ANTHROPIC_BASE_URL"] = provider;
+      const text = "Mills turn.";
+      const model = new MockLanguageModelV3({
+        doGenerate: {
+          content: [{ type: "text", text: '{"label":"mill"}' }],
+          finishReason: { unified: "stop", raw: "stop" },
+          usage: {
+            inputTokens: { total: 2, noCache: 2, cacheRead: 0, cacheWrite: 0 },
+            outputTokens: { total: 1, text: 1, reasoning: 0 },
+          },
+          warnings: [],
+        },
+      });`,
+    after: `
+      api.close();
+      assert.equal(message.role, "assistant");
+      assert.deepEqual(output, { label: "mill" });
+      ${close}`,
+  },
+  {
+    page: "docs/prompts.md",
+    contains: '{ format: "mustache", schema:',
+    before: `${assertion} ${client}`,
+    after: `
+      const { manifest: stored } = await client.prompts.get("classify:prod");
+      assert.deepEqual(stored, manifest);
+      ${close}`,
+  },
+  {
+    page: "docs/prompts.md",
+    contains: "await load<ChatPromptTemplate>",
+    before: `${client} ${somePrompts}`,
+    after: close,
+    prints: "Human: Why?",
+  },
+  {
+    page: "docs/prompts.md",
+    contains: "const runs = client.runs.list({",
+    before: `
+      import { Client, setDefaultClient, traceable } from "millrace";
+      import { compile } from "millrace/prompts";
+      const client = new Client();
+      setDefaultClient(client);
+      ${somePrompts}
+      const prompt = await client.prompts.get("assistant");
+      traceable(() => compile(prompt, { question: "Why?" }), { name: "asked" })();
+      await client.flush();`,
+    after: close,
+    prints: "asked",
+  },
   {
     page: "README.md",
     contains: "a page about",
