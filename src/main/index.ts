@@ -211,6 +211,7 @@ export type { ConnectionOptions } from "../model/options/connection-options.ts";
 export { otlpConventions } from "../model/options/otlp-options.ts";
 export type { OtlpConvention, OtlpOptions } from "../model/options/otlp-options.ts";
 export type { Hide, PlainOptions } from "../model/options/option-table.ts";
+export type { RuntimePromptOptions } from "../model/options/prompt-options.ts";
 export type { RedactionKeys, RedactionPattern, RedactionRule } from "../model/options/redaction.ts";
 export type { RedactionSet } from "../model/options/redaction-sets.ts";
 export type {

@@ -169,7 +169,7 @@ const formatSnapshot = ({ prompt, fetchedAt }: StoredPrompt, identity: string): 
   return `${JSON.stringify({ format, identity, fetchedAt, sha256, prompt })}\n`;
 };
 
-/** @throws {@link Error} if the text is not a complete, unchanged snapshot of this prompt. */
+/** @throws an error if the text is not a complete, unchanged snapshot of this prompt. */
 function parseSnapshot(text: string, identity: string): StoredPrompt {
   let snapshot: unknown;
   try {

@@ -76,7 +76,7 @@ export interface AiSdkPrompt {
  * Converts a compiled prompt for the AI SDK: `generateText({ model, ...toAiSdk(compiled) })`. A schema is not converted,
  * because that takes functions of the AI SDK: `output: Output.object({ schema: jsonSchema(compiled.schema.schema) })`.
  *
- * @throws {@link ValidationError} if a message can't be sent by the AI SDK.
+ * @throws `ValidationError` if a message can't be sent by the AI SDK.
  */
 export function toAiSdk(compiled: CompiledPrompt): AiSdkPrompt {
   const all = readMessages("toAiSdk", compiled);

@@ -58,7 +58,7 @@ const mediaTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "
 /**
  * Converts a compiled prompt for Anthropic: `anthropic.messages.create({ model, max_tokens, ...toAnthropic(compiled) })`.
  *
- * @throws {@link ValidationError} if a message can't be sent to Anthropic.
+ * @throws `ValidationError` if a message can't be sent to Anthropic.
  */
 export function toAnthropic(compiled: CompiledPrompt): AnthropicPrompt {
   const all = readMessages("toAnthropic", compiled);

@@ -27,7 +27,7 @@ export interface CompileOptions {
  * Replaces the variables of a prompt with values. If there is a current run, the prompt's name and commit are added to
  * its metadata.
  *
- * @throws {@link ValidationError} if variables are missing or unused, which the message names; if a value can't be a
+ * @throws `ValidationError` if variables are missing or unused, which the message names; if a value can't be a
  * text or a list of messages; or if the manifest is not a prompt.
  */
 export function compile(
@@ -57,7 +57,7 @@ export function compile(
 /**
  * The names of a prompt's variables, in the order of their first use.
  *
- * @throws {@link ValidationError} if the manifest is not a prompt.
+ * @throws `ValidationError` if the manifest is not a prompt.
  */
 export const listVariables = (prompt: PromptSourceValue): readonly string[] => [
   ...readNames(readTemplate(prompt)),

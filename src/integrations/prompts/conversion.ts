@@ -6,7 +6,7 @@ import { describe } from "./message-values.ts";
 /**
  * Checks the argument of a conversion.
  *
- * @throws {@link ValidationError} if it is not a compiled prompt.
+ * @throws `ValidationError` if it is not a compiled prompt.
  */
 export function readMessages(
   conversion: string,
@@ -28,7 +28,7 @@ export const isSystem = ({ role }: PromptMessage): boolean =>
 /**
  * Returns the text of a message that can have no other parts.
  *
- * @throws {@link ValidationError} if it has a part that is not a text.
+ * @throws `ValidationError` if it has a part that is not a text.
  */
 export function requireText(message: PromptMessage): string {
   const text = readText(message);
@@ -40,7 +40,7 @@ export function requireText(message: PromptMessage): string {
   return text;
 }
 
-/** @throws {@link ValidationError} if the message of a tool does not name the call that it responds to. */
+/** @throws `ValidationError` if the message of a tool does not name the call that it responds to. */
 export function requireCallId({ toolCallId }: PromptMessage): string {
   if (toolCallId === undefined) {
     throw new ValidationError(
@@ -53,7 +53,7 @@ export function requireCallId({ toolCallId }: PromptMessage): string {
 /**
  * Returns the name of the tool that a message is from: its own, or that of the call that it responds to.
  *
- * @throws {@link ValidationError} if neither is known.
+ * @throws `ValidationError` if neither is known.
  */
 export function requireToolName(
   message: PromptMessage,

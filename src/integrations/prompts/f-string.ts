@@ -7,7 +7,7 @@ const bracePattern = /[{}]/g;
  * Parses a template in the syntax of Python's f-strings, as LangChain reads it: `{name}` is a variable, `{{` and `}}`
  * are braces.
  *
- * @throws {@link ValidationError} if a brace has no counterpart.
+ * @throws `ValidationError` if a brace has no counterpart.
  */
 export function parseFString(text: string): readonly MustacheNode[] {
   const nodes: MustacheNode[] = [];

@@ -50,7 +50,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
  * Converts a compiled prompt for `@google/genai`. If you pass a `config` of your own, add that of the result to it:
  * `const { contents, config } = toGemini(compiled); ai.models.generateContent({ model, contents, config: { ...config, temperature: 0 } })`.
  *
- * @throws {@link ValidationError} if a message can't be sent to Gemini.
+ * @throws `ValidationError` if a message can't be sent to Gemini.
  */
 export function toGemini(compiled: CompiledPrompt): GeminiPrompt {
   const all = readMessages("toGemini", compiled);

@@ -29,7 +29,7 @@ export interface ChatPromptOptions {
 /**
  * Writes a manifest in LangChain's format, for `prompts.push` and for a fallback. Clients of LangSmith can read it.
  *
- * @throws {@link ValidationError} if a role does not exist, or a template is malformed.
+ * @throws `ValidationError` if a role does not exist, or a template is malformed.
  */
 export function chatPrompt(
   messages: readonly ChatPromptMessage[],

@@ -63,7 +63,7 @@ interface SerializedNode {
  * Parses a manifest in LangChain's serialization format, as langsmith's clients write it. It is only data: no class is
  * created, and no address or secret in it is used.
  *
- * @throws {@link ValidationError} if it is of another kind, or malformed; the message says what was found.
+ * @throws `ValidationError` if it is of another kind, or malformed; the message says what was found.
  */
 export function parseManifest(manifest: unknown, depth = 0): PromptTemplate {
   assertDepth(depth);

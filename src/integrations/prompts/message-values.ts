@@ -17,7 +17,7 @@ const roleAliases: Readonly<Record<string, PromptRole>> = {
   Tool: "tool",
 };
 
-/** @throws {@link ValidationError} if there is no such role. */
+/** @throws `ValidationError` if there is no such role. */
 export function parseRole(role: unknown): PromptRole {
   const known = promptRoles.find((candidate) => candidate === role);
   const alias =
@@ -36,7 +36,7 @@ export function parseRole(role: unknown): PromptRole {
  * nested. A message may be a text of the user, `[role, text]`, `{ role, content }`, a message of LangChain, or its
  * serialized form.
  *
- * @throws {@link ValidationError} if an item is not a message.
+ * @throws `ValidationError` if an item is not a message.
  */
 export function parseMessages(value: unknown, depth = 0): readonly PromptMessage[] {
   if (depth > maxDepth) {
@@ -60,7 +60,7 @@ const isRoleAndText = (value: unknown): value is readonly [string, string] =>
   value.every((item) => typeof item === "string") &&
   (promptRoles.includes(value[0] as PromptRole) || Object.hasOwn(roleAliases, value[0] as string));
 
-/** @throws {@link ValidationError} if the value is not a message. */
+/** @throws `ValidationError` if the value is not a message. */
 export function parseMessage(value: unknown): PromptMessage {
   if (typeof value === "string") {
     return { role: "user", content: value };
@@ -130,7 +130,7 @@ function omitToolUse(
     : content.filter((part) => part.type !== "other" || part.value["type"] !== "tool_use");
 }
 
-/** @throws {@link ValidationError} if the content is neither a text nor a list of parts. */
+/** @throws `ValidationError` if the content is neither a text nor a list of parts. */
 function parseContent(content: unknown): string | readonly PromptPart[] {
   if (typeof content === "string") {
     return content;

@@ -32,7 +32,7 @@ interface OpenSection {
  * Parses a Mustache template as mustache.js does. Values are never escaped, because prompts are not HTML, and there are
  * no partials.
  *
- * @throws {@link ValidationError} if a tag or a section is not closed, or there is a partial.
+ * @throws `ValidationError` if a tag or a section is not closed, or there is a partial.
  */
 export function parseMustache(template: string): readonly MustacheNode[] {
   return new MustacheParser(template).parse();

@@ -50,7 +50,7 @@ export interface OpenAIPrompt {
 /**
  * Converts a compiled prompt for OpenAI's chat completions: `openai.chat.completions.create({ model, ...toOpenAI(compiled) })`.
  *
- * @throws {@link ValidationError} if a message can't be sent to OpenAI.
+ * @throws `ValidationError` if a message can't be sent to OpenAI.
  */
 export function toOpenAI(compiled: CompiledPrompt): OpenAIPrompt {
   const messages = readMessages("toOpenAI", compiled).map(toMessage);

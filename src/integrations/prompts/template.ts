@@ -17,7 +17,7 @@ export interface Template {
   readonly names: ReadonlySet<string>;
 }
 
-/** @throws {@link ValidationError} if the template is malformed; the message says where. */
+/** @throws `ValidationError` if the template is malformed; the message says where. */
 export function parseTemplate(text: string, format: TemplateFormat): Template {
   const nodes = format === "mustache" ? parseMustache(text) : parseFString(text);
   const names = new Set<string>();
@@ -39,7 +39,7 @@ const maxItems = 1_000_000;
 /**
  * Replaces the variables of a template. Missing ones are added to the scope.
  *
- * @throws {@link ValidationError} if a value can't be a text, or the result is too long.
+ * @throws `ValidationError` if a value can't be a text, or the result is too long.
  */
 export function renderTemplate({ nodes, format }: Template, scope: Scope): string {
   const rendering = new Rendering(format, scope);
@@ -148,7 +148,7 @@ const readOwn = (value: unknown, name: string): unknown =>
     ? (Reflect.get(Object(value) as object, name) as unknown)
     : undefined;
 
-/** @throws {@link ValidationError} if the value can't be a text. */
+/** @throws `ValidationError` if the value can't be a text. */
 function toText(name: string, value: unknown, format: TemplateFormat): string {
   if (typeof value === "string") {
     return value;

@@ -11,7 +11,7 @@ import type { LogLevel } from "./log-level.ts";
 import { toMillraceVariables, toLangsmithVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 import { promptOptionRows } from "./prompt-options.ts";
-import type { PromptOptions } from "./prompt-options.ts";
+import type { RuntimePromptOptions } from "./prompt-options.ts";
 import type { RedactionRule } from "./redaction.ts";
 import { contentDeduplications } from "./content-deduplication.ts";
 import type { ContentDeduplicationMode } from "./content-deduplication.ts";
@@ -26,7 +26,7 @@ export type Hide = boolean | ((value: KeyValues) => KeyValues);
 
 /** The options that can also come from environment variables: numbers, texts and switches. */
 export interface PlainOptions
-  extends KeepingOptions, AttachmentOptions, ConnectionOptions, PromptOptions {
+  extends KeepingOptions, AttachmentOptions, ConnectionOptions, RuntimePromptOptions {
   readonly enabled: boolean;
   readonly endpoint: string;
   readonly apiKey: string | undefined;

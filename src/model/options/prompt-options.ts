@@ -2,7 +2,7 @@ import { toMillraceVariables } from "./option-row.ts";
 import type { OptionRow } from "./option-row.ts";
 
 /** Options for the prompts that `prompts.get` keeps. */
-export interface PromptOptions {
+export interface RuntimePromptOptions {
   readonly promptTtlMs: number;
   readonly promptWaitMs: number;
   readonly maxCachedPrompts: number;
@@ -12,7 +12,7 @@ export interface PromptOptions {
 
 const mebibyte = 1_048_576;
 
-export const promptOptionRows: { readonly [Name in keyof PromptOptions]: OptionRow } = {
+export const promptOptionRows: { readonly [Name in keyof RuntimePromptOptions]: OptionRow } = {
   promptTtlMs: {
     kind: "number",
     fallback: 60_000,
