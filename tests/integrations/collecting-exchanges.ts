@@ -85,9 +85,6 @@ export class ExchangeCollector extends CollectingClient implements TracingClient
             : { error: error instanceof Error ? String(error) : "not an error" }),
         });
       },
-      stopReading: () => {
-        exchange.isReading = false;
-      },
       endUnread: () => undefined,
     };
     return recording as ExchangeRun;
