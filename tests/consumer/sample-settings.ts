@@ -518,7 +518,7 @@ export const settings: readonly Setting[] = [
   {
     page: "docs/ai-sdk.md",
     contains: "millraceTracer({ client })",
-    before: `${answeringModel}`,
+    before: answeringModel,
     after: `
       for await (const { name, runType, parentRunId } of client.runs.list({ projectNames: ["default"] })) {
         console.log(name, runType, typeof parentRunId);

@@ -3,7 +3,7 @@ import type { CollectedRecord, CollectingClient } from "../tracing/collecting-cl
 // What mock models of the AI SDK return, in the form of versions 6 and 7, and how the recorded runs are read.
 
 /** Of the ten input tokens, three were read from a cache and one was written to it. */
-export const usage = {
+const usage = {
   inputTokens: { total: 10, noCache: 6, cacheRead: 3, cacheWrite: 1 },
   outputTokens: { total: 5, text: 4, reasoning: 1 },
 };
@@ -17,7 +17,7 @@ export const usageMetadata = {
   output_token_details: { reasoning: 1 },
 };
 
-export const finishAs = <Reason extends string>(reason: Reason) => ({
+const finishAs = <Reason extends string>(reason: Reason) => ({
   unified: reason,
   raw: reason,
 });

@@ -10,7 +10,7 @@ export const describeBase64 = (base64: string, type: string): string =>
   `[${type}, ${countBytes(base64)} bytes, not recorded]`;
 
 /** The number of bytes that a base64 text encodes. Texts that were encoded in pieces may contain padding between them. */
-export function countBytes(base64: string): number {
+function countBytes(base64: string): number {
   let digits = 0;
   for (let index = 0; index < base64.length; index += 1) {
     const unit = base64.charCodeAt(index);
