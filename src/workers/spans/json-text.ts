@@ -7,7 +7,7 @@ export class JsonText {
   }
 }
 
-/** Serializes attribute values and {@link JsonText}s. */
+/** Serializes attribute values and `JsonText`s. */
 export function toJson(value: unknown): string {
   if (value instanceof JsonText) {
     return value.text;

@@ -18,7 +18,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 /**
  * The run that a span becomes: its members in the wire format, and the span's position in its trace. Values may contain
- * {@link JsonText}s; a member that is `undefined` is absent.
+ * `JsonText`s; a member that is `undefined` is absent.
  */
 export interface MappedSpan {
   readonly members: Members;
