@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import {
@@ -430,7 +430,10 @@ test("the code of docs/ai-sdk.md for version 7 records all calls", async () => {
   const page = await readFile(new URL("../../docs/ai-sdk.md", import.meta.url), "utf8");
   const code = /```ts\n(import \{ registerTelemetry[^`]*)```/.exec(page)?.[1] ?? "";
   expect(code).toContain("registerTelemetry(millraceTelemetry())");
-  const folder = await mkdtemp(join(import.meta.dirname, "sample-"));
+  // Below this folder, whose packages the program imports.
+  const parent = join(import.meta.dirname, "temp");
+  await mkdir(parent, { recursive: true });
+  const folder = await mkdtemp(join(parent, "sample-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const program = join(folder, "program.mjs");
   await writeFile(
