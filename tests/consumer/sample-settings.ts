@@ -147,7 +147,7 @@ const provider = (response: object): string => `
 export const settings: readonly Setting[] = [
   {
     page: "docs/prompts.md",
-    contains: 'import OpenAI from "openai";',
+    contains: "const fallback = chatPrompt([",
     before: `${assertion}
       import { Client, setDefaultClient, traceable } from "millrace";
       const client = new Client();
@@ -163,6 +163,21 @@ export const settings: readonly Setting[] = [
       assert.match(JSON.stringify(run), new RegExp(\`"prompt_commit":"\${commitHash}"\`));
       ${close}`,
     prints: "Water turns them.",
+  },
+  {
+    page: "docs/prompts.md",
+    contains: "withRunOptions({ metadata: toPromptMetadata(prompt) }",
+    before: `${assertion} ${client} ${somePrompts}
+      ${provider({ choices: [{ message: { role: "assistant", content: "Water turns them." } }] })}
+      process.env["OPENAI_API_KEY"] = "a key";
+      process.env["OPENAI_BASE_URL"] = provider;`,
+    after: `
+      api.close();
+      await client.flush();
+      const [run] = await client.runs.list({ projectNames: ["default"] }).toArray();
+      assert.equal(run?.runType, "llm");
+      assert.match(JSON.stringify(run), new RegExp(\`"prompt_commit":"\${commitHash}"\`));
+      ${close}`,
   },
   {
     page: "docs/prompts.md",

@@ -11,7 +11,7 @@ import { runOwnServer } from "../../../server/tests/support/running-server.ts";
 
 async function clients() {
   const { url } = await runOwnServer();
-  const client = new Client({ endpoint: url });
+  const client = new Client({ endpoint: url, logLevel: "silent" });
   const langsmith = new LangsmithClient({ apiUrl: url });
   onTestFinished(async () => void (await client.close()));
   return { client, langsmith };
