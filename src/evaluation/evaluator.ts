@@ -1,0 +1,83 @@
+import type { KeyValues, Run } from "../main/index.ts";
+import type { EvaluationExample, ExampleAttachments } from "./data.ts";
+
+/** What an evaluator gets. */
+export interface EvaluatorArguments<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
+  /** The run of the target, which has ended. */
+  readonly run: Run;
+  readonly example: EvaluationExample<Inputs, Reference>;
+  readonly inputs: Inputs;
+  /** What the target returned. */
+  readonly outputs: Outputs;
+  /** The expected outputs; `undefined` at run time if the example has none. */
+  readonly referenceOutputs: Reference;
+  readonly attachments: ExampleAttachments;
+  /** Aborted when the evaluator's time is up, or when the evaluation is aborted. */
+  readonly signal: AbortSignal;
+  /** The inputs, as scorers of autoevals expect them: the only member, if the inputs are an object with one member. */
+  readonly input: never;
+  /** The outputs, as scorers of autoevals expect them: the only member, if the outputs are an object with one member. */
+  readonly output: never;
+  /** The expected outputs, as scorers of autoevals expect them. */
+  readonly expected: never;
+}
+
+/** One score of an evaluator. At least one of `score`, `value`, `comment` and `error` should be present. */
+export interface Score {
+  /** The key of the feedback. @defaultValue the evaluator's name */
+  readonly key?: string | undefined;
+  /** As `key`, in the form of autoevals. */
+  readonly name?: string | undefined;
+  /** A number, higher is better; or a verdict. */
+  readonly score?: number | boolean | null | undefined;
+  /** A category, or any value that JSON can hold. */
+  readonly value?: unknown;
+  readonly comment?: string | null | undefined;
+  /** Stored with the feedback. */
+  readonly metadata?: KeyValues | null | undefined;
+  /** The output that would have been correct. */
+  readonly correction?: KeyValues | string | null | undefined;
+  /** Why there is no score. */
+  readonly error?: unknown;
+}
+
+/**
+ * What an evaluator returns: a number, a verdict, a category, a score with details, or several. `null` and `undefined`
+ * mean that the evaluator does not apply to the row.
+ */
+export type EvaluatorResult =
+  | number
+  | boolean
+  | string
+  | Score
+  | readonly Score[]
+  | { readonly results: readonly Score[] }
+  | null
+  | undefined;
+
+/** A function that judges what the target returned. If it throws, that is recorded as its failure. */
+export type EvaluatorFunction<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> = (
+  args: EvaluatorArguments<Inputs, Outputs, Reference>,
+) => EvaluatorResult | Promise<EvaluatorResult>;
+
+/** An evaluator: a function, or a function with a name. */
+export type Evaluator<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> =
+  | EvaluatorFunction<Inputs, Outputs, Reference>
+  | {
+      readonly name: string;
+      readonly evaluate: EvaluatorFunction<Inputs, Outputs, Reference>;
+    };
+
+/** A score as it was recorded. Exactly one of its forms is present: a judgement, or an `error`. */
+export interface RowScore {
+  readonly key: string;
+  readonly score?: number | boolean | undefined;
+  readonly value?: unknown;
+  readonly comment?: string | undefined;
+  readonly metadata?: KeyValues | undefined;
+  readonly correction?: KeyValues | string | undefined;
+  /** Why the evaluator failed. */
+  readonly error?: string | undefined;
+  /** Id of the evaluator's run. */
+  readonly sourceRunId?: string | undefined;
+}

@@ -1,0 +1,81 @@
+import type { Client, KeyValues } from "../main/index.ts";
+import type { EvaluationData } from "./data.ts";
+import type { Evaluator, EvaluatorResult } from "./evaluator.ts";
+import type { EvaluatedRow, EvaluationProgress, ExperimentInfo } from "./result.ts";
+
+/** What a summary evaluator gets, when all rows have finished. */
+export interface SummaryArguments<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
+  readonly experiment: ExperimentInfo;
+  /** Counts and averages of all rows. */
+  readonly summary: EvaluationProgress;
+  /** Reads all rows; can be called more than once. */
+  rows(): AsyncIterable<EvaluatedRow<Inputs, Outputs, Reference>>;
+}
+
+/** A function that judges the experiment as a whole. Its scores become feedback on the experiment. */
+export type SummaryEvaluator<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> = (
+  args: SummaryArguments<Inputs, Outputs, Reference>,
+) => EvaluatorResult | Promise<EvaluatorResult>;
+
+/** The experiment to compare with, and how. */
+export interface Baseline {
+  /** The experiment's name. @defaultValue the baseline that is pinned on the dataset */
+  readonly experiment?: string | undefined;
+  /** Feedback keys for which a lower score is better. */
+  readonly lowerIsBetter?: readonly string[] | undefined;
+}
+
+/** Options that all evaluations have. */
+export interface EvaluatorOptions<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
+  /** They run one beside the other, after the target. */
+  readonly evaluators?: readonly Evaluator<Inputs, Outputs, Reference>[] | undefined;
+  /** Number of rows in progress, 1 to 10,000. @defaultValue 10 */
+  readonly concurrency?: number | undefined;
+  /** Longest time of one call of the target or of an evaluator, in milliseconds. @defaultValue 600,000 */
+  readonly timeoutMs?: number | undefined;
+  /** Ends the evaluation. Finished rows stay stored. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called for each row when it has finished. The row's place is not used again until the returned promise resolves. */
+  readonly onRow?:
+    | ((row: EvaluatedRow<Inputs, Outputs, Reference>) => void | Promise<void>)
+    | undefined;
+  /** Project of the evaluators' runs. @defaultValue `"evaluators"` */
+  readonly evaluatorProject?: string | undefined;
+  /** Folder of the journals. @defaultValue `.millrace/evaluations` in the working directory */
+  readonly journalDir?: string | undefined;
+  /** @defaultValue a client that the environment configures, which is closed at the end */
+  readonly client?: Client | undefined;
+}
+
+/** Options of `evaluate`. */
+export interface EvaluateOptions<
+  Inputs = KeyValues,
+  Outputs = unknown,
+  Reference = KeyValues,
+> extends EvaluatorOptions<Inputs, Outputs, Reference> {
+  readonly data: EvaluationData<Inputs, Reference>;
+  /** They run when all rows have finished. */
+  readonly summaryEvaluators?: readonly SummaryEvaluator<Inputs, Outputs, Reference>[] | undefined;
+  /**
+   * Name of the experiment. If a finished experiment has the name, a number is appended.
+   *
+   * @defaultValue the names of the target and of the dataset
+   */
+  readonly experiment?: string | undefined;
+  readonly description?: string | undefined;
+  /** Stored with the experiment. */
+  readonly metadata?: KeyValues | undefined;
+  /** How often each example is evaluated, 1 to 1,000. @defaultValue 1 */
+  readonly repetitions?: number | undefined;
+  /** How often a failed call of the target is repeated, 0 to 100. @defaultValue 0 */
+  readonly retries?: number | undefined;
+  /**
+   * Whether to continue an experiment of this name. `"auto"`: if it was interrupted, and the code of target and
+   * evaluators is the same. `true`: always, also if it was finished, for rows that are new. `false`: never.
+   *
+   * @defaultValue `"auto"`
+   */
+  readonly resume?: boolean | "auto" | undefined;
+  /** The experiment to compare with: its name, or `true` for the baseline that is pinned on the dataset. */
+  readonly baseline?: string | true | Baseline | undefined;
+}

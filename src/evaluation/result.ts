@@ -1,0 +1,148 @@
+import type { KeyValues, Quantiles } from "../main/index.ts";
+import type { RowScore } from "./evaluator.ts";
+
+/** One example, evaluated once. */
+export interface EvaluatedRow<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues> {
+  readonly runId: string;
+  readonly exampleId: string;
+  /** Counted from 1. */
+  readonly repetition: number;
+  readonly inputs: Inputs;
+  readonly referenceOutputs?: Reference | undefined;
+  /** Absent if the target failed. */
+  readonly outputs?: Outputs | undefined;
+  /** Message with which the target failed. */
+  readonly error?: string | undefined;
+  readonly scores: readonly RowScore[];
+  /** A time in ISO 8601 format. */
+  readonly startTime: string;
+  /** Duration of the target's last attempt. */
+  readonly durationMs: number;
+  /** Number of calls of the target. */
+  readonly attempts: number;
+  /** What was noticed, such as outputs that JSON can't hold. */
+  readonly warnings: readonly string[];
+  /** Whether an earlier process evaluated the row. */
+  readonly isResumed: boolean;
+}
+
+/** The scores with one key, over all rows. */
+export interface ScoreSummary {
+  /** Number of scores. */
+  readonly count: number;
+  /** Average; verdicts count as 1 and 0. Absent if no score is a number or a verdict. */
+  readonly mean?: number | undefined;
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  /** Standard deviation of the scores. */
+  readonly deviation?: number | undefined;
+  /** Number of rows for which the evaluator failed. */
+  readonly errors: number;
+}
+
+/** The state of an evaluation at one moment. */
+export interface EvaluationProgress {
+  /** Finished rows, including resumed and failed ones. */
+  readonly rows: number;
+  /** Number of rows in total, if it is known. */
+  readonly total?: number | undefined;
+  /** Rows that an earlier process finished. */
+  readonly resumed: number;
+  /** Rows for which the target failed. */
+  readonly failed: number;
+  /** Failures of evaluators. */
+  readonly evaluatorErrors: number;
+  readonly scores: Readonly<Record<string, ScoreSummary>>;
+  /** How long the target took, for each row that did not fail. */
+  readonly durationMs: Quantiles;
+  /** Rows whose run and feedback the server has acknowledged. */
+  readonly acknowledged: number;
+}
+
+/** The experiment in which the rows are stored: a project. */
+export interface ExperimentInfo {
+  readonly id: string;
+  readonly name: string;
+  /** Address in the UI; absent if the server did not report the tenant. */
+  readonly url?: string | undefined;
+  /** The dataset, if the rows are examples of one. */
+  readonly datasetId?: string | undefined;
+  /** The version of the dataset, which was pinned at the start. */
+  readonly datasetVersion?: string | undefined;
+}
+
+/** A score of an example that differs from the baseline. */
+export interface ScoreChange {
+  readonly exampleId: string;
+  /** The feedback key; `error` if the target failed in one of the experiments only. */
+  readonly key: string;
+  /** Averages over repetitions. */
+  readonly baseline: number;
+  readonly current: number;
+  /** `current - baseline`. */
+  readonly difference: number;
+  /**
+   * Probability of a difference at least as large if the experiments did not differ: an exact permutation test over the
+   * repetitions. Present if both experiments have at least two repetitions of the example.
+   */
+  readonly pValue?: number | undefined;
+}
+
+/** The comparison of one feedback key with the baseline, over the examples that both experiments scored. */
+export interface ScoreComparison {
+  readonly examples: number;
+  readonly baseline: number;
+  readonly current: number;
+  /** `current - baseline`. */
+  readonly difference: number;
+  readonly improved: number;
+  readonly regressed: number;
+  readonly unchanged: number;
+  /** Probability of such a split into improved and regressed by chance: the exact two-sided sign test. */
+  readonly pValue: number;
+  /** 95 percent confidence interval of the difference; present for at least two examples. */
+  readonly interval?: readonly [low: number, high: number] | undefined;
+  /** Whether a higher score is better. */
+  readonly higherIsBetter: boolean;
+}
+
+/** The comparison of the experiment with its baseline. */
+export interface BaselineComparison {
+  readonly baseline: ExperimentInfo;
+  /** Examples that both experiments contain. */
+  readonly examples: number;
+  /** Examples of the experiment that the baseline does not contain. */
+  readonly newExamples: number;
+  /** The worst regressions first, at most 1,000. */
+  readonly regressions: readonly ScoreChange[];
+  /** The largest improvements first, at most 1,000. */
+  readonly improvements: readonly ScoreChange[];
+  readonly regressionCount: number;
+  readonly improvementCount: number;
+  readonly scores: Readonly<Record<string, ScoreComparison>>;
+}
+
+/** The result of an evaluation. */
+export interface EvaluationResult<
+  Inputs = KeyValues,
+  Outputs = unknown,
+  Reference = KeyValues,
+> extends EvaluationProgress {
+  readonly experiment: ExperimentInfo;
+  /** Scores of the summary evaluators. */
+  readonly summaryScores: readonly RowScore[];
+  /** Tokens that the server counted for the target. */
+  readonly totalTokens?: number | undefined;
+  /** Cost of the target in US dollars, if the server computed it. */
+  readonly totalCost?: number | undefined;
+  readonly comparison?: BaselineComparison | undefined;
+  /**
+   * Rows in the journal that the server has not acknowledged. The same command sends them again.
+   */
+  readonly unacknowledged: number;
+  /** Path of the journal. */
+  readonly journal: string;
+  readonly warnings: readonly string[];
+  /** Reads all rows from the journal, in the order in which they finished. */
+  rows(): AsyncIterable<EvaluatedRow<Inputs, Outputs, Reference>>;
+}
