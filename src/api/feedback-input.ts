@@ -34,6 +34,8 @@ export type CreateFeedback = FeedbackTarget &
     readonly key: string;
     /** @defaultValue a new random UUID */
     readonly id?: string | undefined;
+    /** Whether the evaluator failed, so that there is no score. @defaultValue false */
+    readonly error?: boolean | undefined;
     /** @defaultValue "api" */
     readonly sourceType?: FeedbackSourceType | undefined;
     /** Any metadata about the source of the feedback. */
@@ -65,6 +67,7 @@ export const feedbackKeys: KeyTable<CreateFeedback> = {
   correction: true,
   feedbackConfig: { type: true, min: true, max: true, categories: [{ value: true, label: true }] },
   id: true,
+  error: true,
   sourceType: true,
   sourceMetadata: true,
   sourceRunId: true,
@@ -156,6 +159,7 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
     // server says `feedback_config`.
     feedbackConfig: feedback.feedbackConfig,
     feedback_source: buildSource(feedback),
+    error: feedback.error,
     comparative_experiment_id: validateId(comparativeExperimentId, "comparative experiment id"),
     session_id: projectId ?? validateId(runProjectId, "project id of the run"),
     trace_id: validateId(feedback.traceId, "trace id"),

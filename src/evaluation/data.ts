@@ -1,4 +1,4 @@
-import type { DatasetKey, KeyValues, VersionKey } from "../main/index.ts";
+import type { Attachment, DatasetKey, KeyValues, NewAttachment, VersionKey } from "../main/index.ts";
 
 /** A file that belongs to an example. It is downloaded when it is read. */
 export interface ExampleAttachment {
@@ -28,18 +28,21 @@ export interface EvaluationRow<Inputs = KeyValues, Reference = KeyValues> {
   readonly splits?: readonly string[] | undefined;
   /** The dataset that the row is an example of. All rows of an experiment must have the same dataset, or none. */
   readonly datasetId?: string | undefined;
-  readonly attachments?: ExampleAttachments | undefined;
+  readonly attachments?:
+    | Readonly<Record<string, ExampleAttachment | Attachment | NewAttachment>>
+    | undefined;
 }
 
 /** The row as evaluators and targets get it: with an id. */
 export interface EvaluationExample<
   Inputs = KeyValues,
   Reference = KeyValues,
-> extends EvaluationRow<Inputs, Reference> {
+> extends Omit<EvaluationRow<Inputs, Reference>, "attachments"> {
   /** A UUID, which is the same in each experiment. */
   readonly id: string;
   readonly metadata: KeyValues;
   readonly splits: readonly string[];
+  readonly attachments?: ExampleAttachments | undefined;
 }
 
 /** Selects examples of a dataset. An example is selected if it matches all conditions. */

@@ -9,7 +9,7 @@ export interface SummaryArguments<Inputs = KeyValues, Outputs = unknown, Referen
   /** Counts and averages of all rows. */
   readonly summary: EvaluationProgress;
   /** Reads all rows; can be called more than once. */
-  rows(): AsyncIterable<EvaluatedRow<Inputs, Outputs, Reference>>;
+  readRows(): AsyncIterable<EvaluatedRow<Inputs, Outputs, Reference>>;
 }
 
 /** A function that judges the experiment as a whole. Its scores become feedback on the experiment. */

@@ -26,6 +26,9 @@ export interface EvaluatedRow<Inputs = KeyValues, Outputs = unknown, Reference =
   readonly isResumed: boolean;
 }
 
+/** A row of any types. */
+export type UntypedRow = EvaluatedRow<unknown, unknown, unknown>;
+
 /** The scores with one key, over all rows. */
 export interface ScoreSummary {
   /** Number of scores. */
@@ -144,5 +147,5 @@ export interface EvaluationResult<
   readonly journal: string;
   readonly warnings: readonly string[];
   /** Reads all rows from the journal, in the order in which they finished. */
-  rows(): AsyncIterable<EvaluatedRow<Inputs, Outputs, Reference>>;
+  readRows(): AsyncIterable<EvaluatedRow<Inputs, Outputs, Reference>>;
 }

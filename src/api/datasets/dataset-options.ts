@@ -51,6 +51,8 @@ export type UpdateDataset = DatasetCall & {
   readonly outputsSchema?: KeyValues | null | undefined;
   /** Replaces all earlier metadata. */
   readonly metadata?: KeyValues | null | undefined;
+  /** Id of the experiment with which others are compared; `null` for none. */
+  readonly baselineExperimentId?: string | null | undefined;
 };
 
 /** Filters of {@link Datasets.list}. A dataset is listed if it matches all of them. */

@@ -222,8 +222,18 @@ export class Datasets {
       inputs_schema_definition: changes.inputsSchema,
       outputs_schema_definition: changes.outputsSchema,
       metadata,
+      baseline_experiment_id:
+        changes.baselineExperimentId &&
+        validateId(changes.baselineExperimentId, "id of the baseline experiment"),
     });
-    assertChange(json, ["name", "description", "inputsSchema", "outputsSchema", "metadata"]);
+    assertChange(json, [
+      "name",
+      "description",
+      "inputsSchema",
+      "outputsSchema",
+      "metadata",
+      "baselineExperimentId",
+    ]);
     const { call } = this.#transport;
     const id = await resolveDatasetId(call, changes, changes);
     return parseDataset(
@@ -599,6 +609,7 @@ export const datasetCalls: CallTable<Datasets> = {
         inputsSchema: true,
         outputsSchema: true,
         metadata: true,
+        baselineExperimentId: true,
       },
     ],
   },

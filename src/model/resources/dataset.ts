@@ -34,6 +34,8 @@ export interface Dataset {
   readonly exampleCount?: number | undefined;
   /** Number of experiments that use the dataset. */
   readonly experimentCount?: number | undefined;
+  /** The experiment with which others are compared, if one was pinned. */
+  readonly baselineExperimentId?: string | undefined;
 }
 
 /** @throws {@link ResponseError} if `value` is not a dataset. */
@@ -52,6 +54,7 @@ export function parseDataset(value: unknown): Dataset {
     modifiedAt: fields.readOptionalText("modified_at"),
     exampleCount: fields.readOptionalNumber("example_count"),
     experimentCount: fields.readOptionalNumber("session_count"),
+    baselineExperimentId: fields.readOptionalText("baseline_experiment_id"),
   });
 }
 

@@ -13,6 +13,8 @@ export interface RunStats {
   readonly totalTokens?: number | undefined;
   readonly promptTokens?: number | undefined;
   readonly completionTokens?: number | undefined;
+  /** The cost as a decimal number, in text form. */
+  readonly totalCost?: string | number | undefined;
   /** A time in ISO 8601 format. */
   readonly lastRunStartTime?: string | undefined;
   /** Statistics by feedback key. */
@@ -30,7 +32,12 @@ export function parseRunStats(value: unknown): RunStats {
     totalTokens: fields.readOptionalNumber("total_tokens"),
     promptTokens: fields.readOptionalNumber("prompt_tokens"),
     completionTokens: fields.readOptionalNumber("completion_tokens"),
+    totalCost: readCost(fields.readValue("total_cost")),
     lastRunStartTime: fields.readOptionalText("last_run_start_time"),
     feedbackStats: fields.readObject("feedback_stats"),
   });
 }
+
+/** A cost is a text or a number; `undefined` if it is neither. */
+const readCost = (value: unknown): string | number | undefined =>
+  typeof value === "string" || typeof value === "number" ? value : undefined;

@@ -1,0 +1,335 @@
+import { NotFoundError, ValidationError } from "../main/index.ts";
+import type { Client, Dataset, KeyValues, Project, Run } from "../main/index.ts";
+import { checkKeys } from "../model/index.ts";
+import { findProject, readUrl, toAverageScores } from "./experiment.ts";
+import { createRunId } from "./ids.ts";
+import type { Baseline } from "./options.ts";
+import type {
+  BaselineComparison,
+  UntypedRow,
+  ExperimentInfo,
+  ScoreChange,
+  ScoreComparison,
+} from "./result.ts";
+import { DifferenceStatistics, permutationTest, signTest } from "./significance.ts";
+
+/** The option `baseline` as an object. */
+export function readBaselineOption(
+  option: string | true | Baseline | undefined,
+): Baseline | undefined {
+  if (option === undefined || option === true) {
+    return option && {};
+  }
+  if (typeof option === "string") {
+    return { experiment: option };
+  }
+  checkKeys<Baseline>(
+    option,
+    { experiment: 1, lowerIsBetter: 1 },
+    { subject: "evaluate: `baseline`", error: ValidationError },
+  );
+  return option;
+}
+
+/** The experiment to compare with. */
+export interface FoundBaseline extends Baseline {
+  readonly project: Project;
+}
+
+/**
+ * Finds the experiment to compare with.
+ *
+ * @throws {@link NotFoundError} if there is none of this name; {@link ValidationError} if the dataset has no baseline.
+ */
+export async function findBaseline(
+  client: Client,
+  baseline: Baseline,
+  dataset: Pick<Dataset, "id" | "baselineExperimentId"> | undefined,
+): Promise<FoundBaseline> {
+  const { experiment } = baseline;
+  if (experiment !== undefined) {
+    const project = await findProject(client, { projectName: experiment });
+    if (project === undefined) {
+      throw new ValidationError(
+        `There is no experiment ${JSON.stringify(experiment)} to compare with. Check the name passed as \`baseline\``,
+      );
+    }
+    return { ...baseline, project };
+  }
+  const projectId = dataset?.baselineExperimentId;
+  if (projectId === undefined) {
+    throw new ValidationError(
+      "The data has no pinned baseline. Pass the name of an experiment as `baseline`, or pin one with client.datasets.update({ datasetName, baselineExperimentId })",
+    );
+  }
+  try {
+    return { ...baseline, project: await client.projects.read({ projectId }) };
+  } catch (error) {
+    throw error instanceof NotFoundError
+      ? new ValidationError(
+          `The experiment ${projectId}, which is pinned as the dataset's baseline, does not exist any more. Pin another one, or pass a name as \`baseline\``,
+          { cause: error },
+        )
+      : error;
+  }
+}
+
+/** What is compared. */
+export interface ComparisonRequest {
+  readonly client: Client;
+  readonly baseline: FoundBaseline;
+  readonly info: ExperimentInfo;
+  /** The rows of the experiment. */
+  readonly readRows: () => AsyncIterable<UntypedRow>;
+  readonly warn: (message: string) => void;
+}
+
+/** Number of examples that are compared with one request. */
+const examplesPerRequest = 50;
+/** Number of changes that are listed. */
+const maxChanges = 1_000;
+/** Key of the change if the target failed in one of the experiments only. */
+const errorKey = "error";
+
+/**
+ * Compares an experiment with its baseline: per example, the averages over repetitions. It reads the runs of a few
+ * examples at a time from the server, so that its memory does not grow with the data.
+ */
+export async function compareWithBaseline(request: ComparisonRequest): Promise<BaselineComparison> {
+  const comparison = new Comparison(request.baseline);
+  let exampleIds: string[] = [];
+  for await (const { exampleId, repetition } of request.readRows()) {
+    // Each example has exactly one first repetition.
+    if (repetition === 1) {
+      exampleIds.push(exampleId);
+    }
+    if (exampleIds.length === examplesPerRequest) {
+      await compareExamples(request, exampleIds, comparison);
+      exampleIds = [];
+    }
+  }
+  await compareExamples(request, exampleIds, comparison);
+  const { project } = request.baseline;
+  const { dataset_version: datasetVersion } = (project.extra["metadata"] ?? {}) as KeyValues;
+  if (comparison.examples === 0) {
+    request.warn(
+      `The baseline ${JSON.stringify(project.name)} has no example in common with this experiment, so nothing was compared.`,
+    );
+  }
+  return comparison.result({
+    id: project.id,
+    name: project.name,
+    ...(await readUrl(request.client, project.id)),
+    ...(project.referenceDatasetId === undefined
+      ? {}
+      : { datasetId: project.referenceDatasetId }),
+    ...(typeof datasetVersion === "string" ? { datasetVersion } : {}),
+  });
+}
+
+async function compareExamples(
+  { client, baseline, info }: ComparisonRequest,
+  exampleIds: readonly string[],
+  comparison: Comparison,
+): Promise<void> {
+  if (exampleIds.length === 0) {
+    return;
+  }
+  const [current, earlier] = [new Map<string, Run[]>(), new Map<string, Run[]>()];
+  for (const [projectId, runs] of [
+    [info.id, current],
+    [baseline.project.id, earlier],
+  ] as const) {
+    for await (const run of listRuns(client, projectId, { exampleIds, info })) {
+      const exampleId = run.referenceExampleId ?? String(run.extra?.metadata?.["example_id"]);
+      runs.set(exampleId, [...(runs.get(exampleId) ?? []), run]);
+    }
+  }
+  for (const exampleId of exampleIds) {
+    comparison.addExample(exampleId, current.get(exampleId) ?? [], earlier.get(exampleId) ?? []);
+  }
+}
+
+/** Number of repetitions that are compared for rows that are not examples of a dataset. */
+const comparedRepetitions = 10;
+
+/** Lists the runs of examples in an experiment. */
+function listRuns(
+  client: Client,
+  projectId: string,
+  { exampleIds, info }: { readonly exampleIds: readonly string[]; readonly info: ExperimentInfo },
+): AsyncIterable<Run> {
+  const filter =
+    info.datasetId === undefined
+      ? {
+          // Such rows are no examples on the server, but the ids of their runs are known.
+          ids: exampleIds.flatMap((exampleId) =>
+            Array.from({ length: comparedRepetitions }, (_, index) =>
+              createRunId(projectId, exampleId, index + 1),
+            ),
+          ),
+        }
+      : { referenceExampleIds: exampleIds, isRoot: true };
+  return client.runs.list({
+    projectIds: [projectId],
+    ...filter,
+    select: ["id", "referenceExampleId", "feedbackStats", "error", "extra"],
+  });
+}
+
+/** Collects the differences between an experiment and its baseline. */
+class Comparison {
+  readonly #lowerIsBetter: ReadonlySet<string>;
+  readonly #scores = new Map<string, ScoreDifferences>();
+  readonly #regressions = new LargestChanges();
+  readonly #improvements = new LargestChanges();
+  #examples = 0;
+  #newExamples = 0;
+
+  constructor({ lowerIsBetter = [] }: Baseline) {
+    // Fewer failures are better.
+    this.#lowerIsBetter = new Set([...lowerIsBetter, errorKey]);
+  }
+
+  get examples(): number {
+    return this.#examples;
+  }
+
+  addExample(exampleId: string, current: readonly Run[], baseline: readonly Run[]): void {
+    if (baseline.length === 0) {
+      this.#newExamples += 1;
+      return;
+    }
+    this.#examples += 1;
+    const [currentScores, baselineScores] = [collectScores(current), collectScores(baseline)];
+    for (const [key, values] of currentScores) {
+      const baselineValues = baselineScores.get(key);
+      if (baselineValues !== undefined) {
+        this.#addScore({ exampleId, key }, values, baselineValues);
+      }
+    }
+  }
+
+  result(baseline: ExperimentInfo): BaselineComparison {
+    return {
+      baseline,
+      examples: this.#examples,
+      newExamples: this.#newExamples,
+      regressions: this.#regressions.list,
+      improvements: this.#improvements.list,
+      regressionCount: this.#regressions.count,
+      improvementCount: this.#improvements.count,
+      scores: Object.fromEntries(
+        [...this.#scores]
+          .filter(([key, differences]) => key !== errorKey || differences.isChanged)
+          .map(([key, differences]) => [key, differences.summarize(this.#isHigherBetter(key))]),
+      ),
+    };
+  }
+
+  #addScore(
+    { exampleId, key }: Pick<ScoreChange, "exampleId" | "key">,
+    currentValues: readonly number[],
+    baselineValues: readonly number[],
+  ): void {
+    const [current, baseline] = [average(currentValues), average(baselineValues)];
+    const differences = this.#scores.get(key) ?? new ScoreDifferences();
+    this.#scores.set(key, differences);
+    const difference = current - baseline;
+    const gain = this.#isHigherBetter(key) ? difference : -difference;
+    differences.add({ current, baseline, gain });
+    if (gain !== 0) {
+      const pValue = permutationTest(currentValues, baselineValues);
+      const change = { exampleId, key, baseline, current, difference };
+      (gain < 0 ? this.#regressions : this.#improvements).add({
+        ...change,
+        ...(pValue === undefined ? {} : { pValue }),
+      });
+    }
+  }
+
+  #isHigherBetter(key: string): boolean {
+    return !this.#lowerIsBetter.has(key);
+  }
+}
+
+/** The scores of an example's runs by key; and how many of them failed, as scores of the key `error`. */
+function collectScores(runs: readonly Run[]): ReadonlyMap<string, readonly number[]> {
+  const scores = new Map<string, number[]>([[errorKey, []]]);
+  for (const { error, feedbackStats } of runs) {
+    scores.get(errorKey)?.push(error === undefined ? 0 : 1);
+    for (const { key, score } of toAverageScores(feedbackStats)) {
+      scores.set(key, [...(scores.get(key) ?? []), score]);
+    }
+  }
+  return scores;
+}
+
+const average = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The differences of one key. */
+class ScoreDifferences {
+  readonly #statistics = new DifferenceStatistics();
+  #current = 0;
+  #baseline = 0;
+  #improved = 0;
+  #regressed = 0;
+
+  add({
+    current,
+    baseline,
+    gain,
+  }: {
+    readonly current: number;
+    readonly baseline: number;
+    readonly gain: number;
+  }): void {
+    this.#statistics.add(current - baseline);
+    this.#current += current;
+    this.#baseline += baseline;
+    this.#improved += gain > 0 ? 1 : 0;
+    this.#regressed += gain < 0 ? 1 : 0;
+  }
+
+  get isChanged(): boolean {
+    return this.#improved + this.#regressed > 0;
+  }
+
+  summarize(higherIsBetter: boolean): ScoreComparison {
+    const { count, mean, interval } = this.#statistics;
+    return {
+      examples: count,
+      baseline: this.#baseline / count,
+      current: this.#current / count,
+      difference: mean,
+      improved: this.#improved,
+      regressed: this.#regressed,
+      unchanged: count - this.#improved - this.#regressed,
+      pValue: signTest(this.#improved, this.#regressed),
+      ...(interval && { interval }),
+      higherIsBetter,
+    };
+  }
+}
+
+/** Keeps the changes with the largest differences. */
+class LargestChanges {
+  count = 0;
+  #changes: ScoreChange[] = [];
+
+  add(change: ScoreChange): void {
+    this.count += 1;
+    this.#changes.push(change);
+    if (this.#changes.length >= 2 * maxChanges) {
+      this.#changes = [...this.list];
+    }
+  }
+
+  /** The largest first. */
+  get list(): readonly ScoreChange[] {
+    return this.#changes
+      .toSorted((left, right) => Math.abs(right.difference) - Math.abs(left.difference))
+      .slice(0, maxChanges);
+  }
+}

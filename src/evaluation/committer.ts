@@ -1,0 +1,277 @@
+import type { Client, CreateFeedback, WirePost } from "../main/index.ts";
+import { describeError } from "./deadline.ts";
+import { createFeedbackId } from "./ids.ts";
+import type { Journal, StoredRow } from "./journal.ts";
+import { toPayload } from "./row-source.ts";
+import type { Summary } from "./summary.ts";
+
+/** A row in the journal whose run and scores the server has yet to acknowledge. */
+export interface PendingRow {
+  /** Its number in the journal. */
+  readonly number: number;
+  readonly row: StoredRow;
+}
+
+/** What a {@link Committer} needs. */
+export interface CommitterInit {
+  readonly client: Client;
+  readonly journal: Journal;
+  readonly summary: Summary;
+  /** The project of the rows' runs. */
+  readonly project: { readonly id: string; readonly name: string };
+  /** Name of the target's runs, for a run that has to be sent again. */
+  readonly targetName: string;
+  /** The dataset example of a row; `undefined` if the rows are not examples of a dataset. */
+  readonly toReferenceExample: (row: StoredRow) => string | undefined;
+  /** Whether the rows' runs are recorded by this evaluation. Otherwise only their scores are stored. */
+  readonly recordsRuns: boolean;
+  readonly warn: (message: string) => void;
+}
+
+/** Number of rows whose acknowledgement may be outstanding. More wait, so that memory stays bounded. */
+const maxPending = 2_000;
+/** Number of rows that are acknowledged together. */
+const batchRows = 1_000;
+/** Longest wait for the delivery of a batch's runs, in milliseconds. */
+const deliveryTimeoutMs = 30_000;
+/** How long the server may be unavailable before scores stay in the journal only, in milliseconds. */
+const patienceMs = 30_000;
+/** Number of runs that are looked up with one request. */
+const lookupRuns = 100;
+
+/**
+ * Sends finished rows to the server in batches, and stores in the journal which ones the server has acknowledged: their
+ * runs were delivered, and their scores exist as feedback. A row that can't be sent stays in the journal, and is sent by
+ * the next evaluation of the same experiment.
+ */
+export class Committer {
+  readonly #init: CommitterInit;
+  #waiting: PendingRow[] = [];
+  #isCommitting = false;
+  #idle: Promise<void> = Promise.resolve();
+  readonly #capacityWaiters: (() => void)[] = [];
+  readonly #failedRanges: (readonly [from: number, to: number])[] = [];
+  #unacknowledged = 0;
+
+  constructor(init: CommitterInit) {
+    this.#init = init;
+  }
+
+  /** Number of rows that could not be sent. */
+  get unacknowledged(): number {
+    return this.#unacknowledged;
+  }
+
+  /** Adds a finished row. Waits while too many rows wait for their acknowledgement. */
+  async add(pending: PendingRow): Promise<void> {
+    this.#waiting.push(pending);
+    if (!this.#isCommitting) {
+      this.#isCommitting = true;
+      this.#idle = this.#commitAll();
+    }
+    if (this.#waiting.length > maxPending) {
+      await new Promise<void>((resolve) => {
+        this.#capacityWaiters.push(resolve);
+      });
+    }
+  }
+
+  /** Sends what is left, and waits for it. Then tries once more what could not be sent before. */
+  async drain(): Promise<void> {
+    await this.#idle;
+    const failedRanges = this.#failedRanges.splice(0);
+    if (failedRanges.length > 0) {
+      this.#unacknowledged = 0;
+      await this.settle((number) => failedRanges.some(([from, to]) => number >= from && number < to));
+    }
+  }
+
+  /**
+   * Sends rows of the journal: their runs, as far as the server does not have them, and their scores.
+   *
+   * @param isSelected selects rows by their numbers.
+   */
+  async settle(isSelected: (number: number) => boolean): Promise<void> {
+    let number = 0;
+    let batch: PendingRow[] = [];
+    for await (const { isResumed: _, ...row } of this.#init.journal.readRows()) {
+      if (isSelected(number)) {
+        batch.push({ number, row });
+      }
+      number += 1;
+      if (batch.length === lookupRuns) {
+        await this.#commit(batch, { mayLackRuns: true });
+        batch = [];
+      }
+    }
+    await this.#commit(batch, { mayLackRuns: true });
+  }
+
+  async #commitAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, batchRows);
+      this.#capacityWaiters.splice(0).forEach((resume) => resume());
+      await this.#commit(batch, { mayLackRuns: false });
+    }
+    this.#isCommitting = false;
+  }
+
+  /** Never throws: a failure leaves the rows in the journal. */
+  async #commit(
+    batch: readonly PendingRow[],
+    { mayLackRuns }: { readonly mayLackRuns: boolean },
+  ): Promise<void> {
+    if (batch.length === 0) {
+      return;
+    }
+    const { journal, recordsRuns, summary, warn } = this.#init;
+    try {
+      if (recordsRuns && (mayLackRuns || !(await this.#deliverRuns()))) {
+        await this.#restoreRuns(batch);
+      }
+      await this.#sendScores(batch);
+      for (const [from, to] of toRanges(batch)) {
+        await journal.writeAcknowledged(from, to);
+      }
+      summary.addAcknowledged(batch.length);
+    } catch (error) {
+      this.#unacknowledged += batch.length;
+      this.#failedRanges.push(...toRanges(batch));
+      warn(`Some rows are in the journal but not on the server yet: ${describeError(error)}`);
+    }
+  }
+
+  /** Waits for the delivery of all runs that were recorded. Returns whether none is missing. */
+  async #deliverRuns(): Promise<boolean> {
+    const { lost, pending } = await this.#init.client.flush({ timeoutMs: deliveryTimeoutMs });
+    return lost === 0 && pending === 0;
+  }
+
+  /**
+   * Sends the runs of rows again, as far as the server does not have them.
+   *
+   * @throws Error if the server does not have all of them afterwards.
+   */
+  async #restoreRuns(batch: readonly PendingRow[]): Promise<void> {
+    for (let start = 0; start < batch.length; start += lookupRuns) {
+      const rows = batch.slice(start, start + lookupRuns).map(({ row }) => row);
+      const missing = await this.#findMissing(rows);
+      if (missing.length === 0) {
+        continue;
+      }
+      for (const row of missing) {
+        this.#sendRun(row);
+      }
+      await this.#deliverRuns();
+      const stillMissing = await this.#findMissing(missing);
+      if (stillMissing.length > 0) {
+        const reason = this.#init.client.stats().lastFailure?.cause ?? "it refused them";
+        throw new Error(`the server does not have ${stillMissing.length} runs (${reason})`);
+      }
+    }
+  }
+
+  /** Returns the rows whose runs the server does not have, or has without their end. */
+  async #findMissing(rows: readonly StoredRow[]): Promise<readonly StoredRow[]> {
+    const ended = new Set<string>();
+    const ids = rows.map(({ runId }) => runId);
+    const found = this.#init.client.runs.list({
+      ids,
+      projectIds: [this.#init.project.id],
+      select: ["id", "endTime"],
+    });
+    for await (const { id, endTime } of found) {
+      if (endTime !== undefined) {
+        ended.add(id);
+      }
+    }
+    return rows.filter(({ runId }) => !ended.has(runId));
+  }
+
+  /** Records the run of a row as it is in the journal: its start, which changes nothing if it exists, and its end. */
+  #sendRun(row: StoredRow): void {
+    const { client, project, targetName, toReferenceExample } = this.#init;
+    const { runId, startTime, durationMs } = row;
+    const stamp = startTime.replace(/[-:.]/g, "").replace("Z", "000Z");
+    const position = { trace_id: runId, dotted_order: `${stamp}${runId}` };
+    const run: WirePost = {
+      id: runId,
+      name: targetName,
+      run_type: "chain",
+      ...position,
+      start_time: startTime,
+      inputs: toPayload(row.inputs, "input"),
+      session_name: project.name,
+      reference_example_id: toReferenceExample(row),
+      extra: { metadata: createRunMetadata(row) },
+    };
+    void client.createRun(run);
+    void client.updateRun(runId, {
+      ...position,
+      end_time: new Date(Date.parse(startTime) + durationMs).toISOString(),
+      ...(row.error === undefined
+        ? { outputs: toPayload(row.outputs, "outputs") }
+        : { error: row.error }),
+    });
+  }
+
+  /** @throws Error if the server refused a score. */
+  async #sendScores(batch: readonly PendingRow[]): Promise<void> {
+    const { client, project } = this.#init;
+    const feedback = batch.flatMap(({ row }) => toFeedback(row, project.id));
+    if (feedback.length === 0) {
+      return;
+    }
+    const { rejected, faults } = await client.feedback.upload(feedback, {
+      chunkCount: 250,
+      patienceMs,
+    });
+    if (rejected > 0) {
+      throw new Error(`the server refused ${rejected} scores (${faults[0]?.reason ?? "no reason"})`);
+    }
+  }
+}
+
+/** The metadata of a row's run. */
+export const createRunMetadata = ({
+  exampleId,
+  repetition,
+}: Pick<StoredRow, "exampleId" | "repetition">): WirePost["extra"] & object => ({
+  example_id: exampleId,
+  repetition,
+});
+
+/** The feedback that the scores of a row become. Its ids follow from the run, so that sending it again changes nothing. */
+export function toFeedback(row: StoredRow, runProjectId: string): readonly CreateFeedback[] {
+  return row.scores.map((score, index) => {
+    const { key, error, sourceRunId, metadata, comment, ...judgement } = score;
+    return {
+      id: createFeedbackId(row.runId, key, index),
+      runId: row.runId,
+      key,
+      ...judgement,
+      comment: error ?? comment,
+      ...(error === undefined ? {} : { error: true }),
+      sourceType: "model",
+      sourceMetadata: { ...metadata, ...(error === undefined ? {} : { error: true }) },
+      sourceRunId,
+      traceId: row.runId,
+      runProjectId,
+      runStartTime: row.startTime,
+    };
+  });
+}
+
+/** Groups rows into ranges of consecutive numbers. */
+function toRanges(batch: readonly PendingRow[]): readonly (readonly [from: number, to: number])[] {
+  const ranges: [number, number][] = [];
+  for (const { number } of batch) {
+    const last = ranges.at(-1);
+    if (last?.[1] === number) {
+      last[1] = number + 1;
+    } else {
+      ranges.push([number, number + 1]);
+    }
+  }
+  return ranges;
+}

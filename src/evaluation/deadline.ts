@@ -1,0 +1,98 @@
+import { AbortError, TimeoutError } from "../main/index.ts";
+
+/** Limits of one call of the caller's code. */
+export interface CallLimits {
+  readonly timeoutMs: number;
+  /** Aborts the call. */
+  readonly signal: AbortSignal;
+  /** What is called, for messages. */
+  readonly label: string;
+}
+
+/** The signal of one call. It is created when it is read, because most code does not. */
+export interface LazySignal {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Calls a function and waits for its promise, but not longer than the limits allow. A function that ignores its signal
+ * goes on, and its result is dropped. A function that blocks the thread can't be interrupted.
+ *
+ * @throws TimeoutError if the time is up; AbortError if the signal was aborted; what the function throws.
+ */
+export async function callWithLimits<Result>(
+  fn: (lazy: LazySignal) => Result | PromiseLike<Result>,
+  { timeoutMs, signal, label }: CallLimits,
+): Promise<Result> {
+  throwIfAborted(signal);
+  let controller: AbortController | undefined;
+  const lazy = {
+    get signal(): AbortSignal {
+      controller ??= new AbortController();
+      return controller.signal;
+    },
+  };
+  const result = fn(lazy);
+  if (!isThenable(result)) {
+    return result;
+  }
+  return new Promise<Result>((resolve, reject) => {
+    const stop = (error: Error): void => {
+      release();
+      reject(error);
+      controller?.abort(error);
+    };
+    const timer = setTimeout(() => {
+      stop(
+        new TimeoutError(
+          `${label} did not finish within ${timeoutMs} ms. Pass a longer timeoutMs, or make it stop when its signal is aborted`,
+        ),
+      );
+    }, timeoutMs);
+    const onAbort = (): void => stop(createAbortError(signal));
+    const release = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    };
+    signal.addEventListener("abort", onAbort);
+    result.then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (error: unknown) => {
+        release();
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- it is what the caller's code threw
+        reject(error);
+      },
+    );
+  });
+}
+
+/** @throws AbortError if the signal was aborted. */
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) {
+    throw createAbortError(signal);
+  }
+}
+
+const createAbortError = (signal: AbortSignal): Error =>
+  new AbortError("The evaluation was aborted", { cause: signal.reason });
+
+const isThenable = <Result>(value: Result | PromiseLike<Result>): value is PromiseLike<Result> =>
+  (typeof value === "object" || typeof value === "function") &&
+  value !== null &&
+  "then" in value &&
+  typeof value.then === "function";
+
+/** The name and the message of an error, on one line; anything can be thrown. Never throws. */
+export function describeError(error: unknown): string {
+  try {
+    if (error instanceof Error) {
+      return `${error.name}: ${error.message}`;
+    }
+    return typeof error === "string" ? error : (JSON.stringify(error) ?? String(error));
+  } catch {
+    return "an error that can't be read";
+  }
+}

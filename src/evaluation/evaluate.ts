@@ -1,0 +1,433 @@
+import { Client, NotFoundError, ValidationError } from "../main/index.ts";
+import type { KeyValues } from "../main/index.ts";
+import { checkKeys } from "../model/index.ts";
+import type { KeyTable } from "../model/index.ts";
+import { compareWithBaseline, findBaseline, readBaselineOption } from "./baseline.ts";
+import { Committer } from "./committer.ts";
+import { describeError, throwIfAborted } from "./deadline.ts";
+import { startEvaluation, withClient } from "./evaluation.ts";
+import type { Evaluation, EvaluationState } from "./evaluation.ts";
+import type { RowScore } from "./evaluator.ts";
+import { fingerprintCode, openExperiment, readUrl } from "./experiment.ts";
+import type { OpenExperiment } from "./experiment.ts";
+import { createFeedbackId, createRunId, IdCounter } from "./ids.ts";
+import { checkText, ranges, readNumber } from "./option-checks.ts";
+import type { EvaluateOptions, EvaluatorOptions, SummaryEvaluator } from "./options.ts";
+import type { UntypedRow, EvaluationResult, ExperimentInfo } from "./result.ts";
+import { runPool } from "./row-pool.ts";
+import { RowRunner, toNamedEvaluators, toNamedTarget } from "./row-runner.ts";
+import type { RowTask } from "./row-runner.ts";
+import { openSource } from "./row-source.ts";
+import type { RowSource } from "./row-source.ts";
+import { toRowScores } from "./scores.ts";
+import type { Summary } from "./summary.ts";
+import type { Target } from "./target.ts";
+import { Warnings } from "./warnings.ts";
+
+/** The names of the options that all evaluations have. */
+export const evaluatorOptionKeys: KeyTable<EvaluatorOptions> = {
+  evaluators: 1,
+  concurrency: 1,
+  timeoutMs: 1,
+  signal: 1,
+  onRow: 1,
+  evaluatorProject: 1,
+  journalDir: 1,
+  client: 1,
+};
+
+const evaluateOptionKeys: KeyTable<EvaluateOptions> = {
+  ...evaluatorOptionKeys,
+  data: 1,
+  summaryEvaluators: 1,
+  experiment: 1,
+  description: 1,
+  metadata: 1,
+  repetitions: 1,
+  retries: 1,
+  resume: 1,
+  baseline: 1,
+};
+
+/** Project of evaluators' runs. Other clients of the platform use the same. */
+export const defaultEvaluatorProject = "evaluators";
+
+type UntypedOptions = EvaluateOptions<unknown, unknown, unknown>;
+type UntypedTarget = Target<unknown, unknown, unknown>;
+
+/**
+ * Calls a target for each row of data and judges what it returns, as an experiment on the server. Each row is stored when
+ * it has finished, in a journal and on the server. If the process ends before the evaluation, the same call goes on:
+ * finished rows are not evaluated again.
+ *
+ * @throws {@link ValidationError} (as a rejection) if an option or a row of the data is invalid, or if another process
+ * evaluates the experiment; AbortError if `signal` was aborted; what reading the data or sending a request throws.
+ */
+export function evaluate<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues>(
+  target: Target<Inputs, Outputs, Reference>,
+  options: EvaluateOptions<Inputs, Outputs, Reference>,
+): Evaluation<Inputs, Outputs, Reference> {
+  return startEvaluation(async (state) => {
+    const untypedOptions = options as unknown as UntypedOptions;
+    const checked = checkOptions(target as UntypedTarget, untypedOptions);
+    return withClient(untypedOptions.client, () => new Client(), (client) =>
+      runEvaluation({ ...checked, client, options: untypedOptions }, state),
+    );
+  });
+}
+
+/** The checked arguments of `evaluate`. */
+interface Request extends ReturnType<typeof checkOptions> {
+  readonly client: Client;
+  readonly options: UntypedOptions;
+}
+
+function checkOptions(target: UntypedTarget, options: UntypedOptions) {
+  const untyped: unknown = options;
+  if (typeof untyped !== "object" || untyped === null) {
+    throw new ValidationError("evaluate: pass options such as { data, evaluators }");
+  }
+  checkKeys<UntypedOptions>(options, evaluateOptionKeys, {
+    subject: "evaluate",
+    error: ValidationError,
+  });
+  const { resume = "auto", summaryEvaluators = [] } = options;
+  if (resume !== "auto" && typeof resume !== "boolean") {
+    throw new ValidationError('`resume` must be "auto", true or false');
+  }
+  if (summaryEvaluators.some((evaluator: unknown) => typeof evaluator !== "function")) {
+    throw new ValidationError("`summaryEvaluators` must be an array of functions");
+  }
+  return {
+    target: toNamedTarget(target),
+    code: fingerprintCode([
+      "invoke" in target ? target.invoke : target,
+      ...(options.evaluators ?? []).map((evaluator) =>
+        typeof evaluator === "function" ? evaluator : evaluator.evaluate,
+      ),
+    ]),
+    experimentName: checkText("experiment", options.experiment),
+    repetitions: readNumber("repetitions", options.repetitions, ranges.repetitions),
+    resume,
+    baselineOption: readBaselineOption(options.baseline),
+    ...checkEvaluatorOptions(options),
+    retries: readNumber("retries", options.retries, ranges.retries),
+  };
+}
+
+/** @throws {@link ValidationError} if an option that all evaluations have is invalid. */
+export function checkEvaluatorOptions(options: EvaluatorOptions<unknown, unknown, unknown>) {
+  const { signal, onRow } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new ValidationError("`signal` must be an AbortSignal");
+  }
+  if (onRow !== undefined && typeof onRow !== "function") {
+    throw new ValidationError("`onRow` must be a function");
+  }
+  return {
+    evaluators: toNamedEvaluators(options.evaluators ?? []),
+    concurrency: readNumber("concurrency", options.concurrency, ranges.concurrency),
+    timeoutMs: readNumber("timeoutMs", options.timeoutMs, ranges.timeoutMs),
+    evaluatorProject:
+      checkText("evaluatorProject", options.evaluatorProject) ?? defaultEvaluatorProject,
+  };
+}
+
+async function runEvaluation(
+  request: Request,
+  { summary, setJournal }: EvaluationState,
+): Promise<EvaluationResult<unknown, unknown, unknown>> {
+  const { client, options, repetitions, target } = request;
+  const warnings = new Warnings();
+  const abort = new AbortController();
+  const signal =
+    options.signal === undefined ? abort.signal : AbortSignal.any([options.signal, abort.signal]);
+  throwIfAborted(signal);
+  const source = await openSource(client, options.data, signal);
+  const baseline =
+    request.baselineOption &&
+    (await findBaseline(client, request.baselineOption, source.dataset));
+  const experiment = await openExperiment({
+    client,
+    name: request.experimentName ?? `${target.name} on ${source.name}`,
+    description: options.description,
+    metadata: options.metadata,
+    datasetId: source.dataset?.id,
+    datasetVersion: source.datasetVersion,
+    data: JSON.stringify({ source: source.identity, repetitions }),
+    code: request.code,
+    resume: request.resume,
+    journalDir: options.journalDir,
+    signal,
+    warn: warnings.add,
+    onRow: (row) => summary.addRow(row),
+  });
+  const { project, journal } = experiment;
+  setJournal(journal);
+  if (source.size !== undefined) {
+    summary.total = source.size * repetitions;
+  }
+  try {
+    const committer = new Committer({
+      client,
+      journal,
+      summary,
+      project,
+      targetName: target.name,
+      toReferenceExample: ({ exampleId }) =>
+        source.dataset === undefined ? undefined : exampleId,
+      recordsRuns: true,
+      warn: warnings.add,
+    });
+    summary.addAcknowledged(countAcknowledged(experiment));
+    await committer.settle(
+      (number) => number < journal.resumedRows && !experiment.isAcknowledged(number),
+    );
+    try {
+      await evaluateRows({ ...request, signal, abort, source, experiment, committer, summary, warnings });
+    } finally {
+      // What has finished is stored, also if the evaluation failed.
+      await committer.drain();
+    }
+    const info = await describeExperiment(request, experiment, source);
+    if (summary.progress().rows === 0) {
+      warnings.add("The data has no rows, so nothing was evaluated.");
+    }
+    const readRows = (): AsyncIterable<UntypedRow> =>
+      readWholeJournal(journal);
+    const summaryScores = await callSummaryEvaluators(options.summaryEvaluators ?? [], {
+      client,
+      info,
+      summary,
+      readRows,
+    });
+    const endTime = new Date().toISOString();
+    await client.projects.update({ projectId: project.id, endTime, signal });
+    if (committer.unacknowledged === 0) {
+      await journal.writeEnd(endTime);
+    }
+    const comparison =
+      baseline && (await compareWithBaseline({ client, baseline, info, readRows, warn: warnings.add }));
+    return {
+      ...summary.progress(),
+      experiment: info,
+      summaryScores,
+      ...(await readCosts(client, project.id)),
+      ...(comparison && { comparison }),
+      unacknowledged: committer.unacknowledged,
+      journal: journal.path,
+      warnings: warnings.list,
+      readRows,
+    };
+  } finally {
+    await journal.close();
+    experiment.release();
+  }
+}
+
+function countAcknowledged({ journal, isAcknowledged }: OpenExperiment): number {
+  let count = 0;
+  for (let number = 0; number < journal.resumedRows; number += 1) {
+    count += isAcknowledged(number) ? 1 : 0;
+  }
+  return count;
+}
+
+async function* readWholeJournal(
+  journal: OpenExperiment["journal"],
+): AsyncGenerator<UntypedRow, void> {
+  yield* journal.readRows();
+}
+
+/** What {@link evaluateRows} works with. */
+interface RowEvaluation extends Request {
+  readonly signal: AbortSignal;
+  readonly abort: AbortController;
+  readonly source: RowSource;
+  readonly experiment: OpenExperiment;
+  readonly committer: Committer;
+  readonly summary: Summary;
+  readonly warnings: Warnings;
+}
+
+async function evaluateRows(evaluation: RowEvaluation): Promise<void> {
+  const { client, target, signal, abort, experiment, options, concurrency } = evaluation;
+  const { project, openRuns, journal } = experiment;
+  const runner = new RowRunner({
+    client,
+    project,
+    evaluators: evaluation.evaluators,
+    evaluatorProject: evaluation.evaluatorProject,
+    timeoutMs: evaluation.timeoutMs,
+    retries: evaluation.retries,
+    signal,
+  });
+  const store = createRowStore({ ...evaluation, journal, onRow: options.onRow });
+  await runPool(listTasks(evaluation), {
+    concurrency,
+    signal,
+    run: async ({ example, repetition, runId }) => {
+      // Whole milliseconds, because a run that is sent again from the journal must have the same start.
+      const startMs = openRuns.get(runId) ?? Date.now();
+      await stopOnFailure(abort, () => journal.writeStart(runId, startMs));
+      const row = await runner.run(target, { example, repetition, runId, startMs });
+      await stopOnFailure(abort, () => store(row));
+    },
+  });
+  throwIfAborted(signal);
+}
+
+/** Aborts the rows in progress if a row can't be stored: their results could not be stored either. */
+async function stopOnFailure<Result>(
+  abort: AbortController,
+  action: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await action();
+  } catch (error) {
+    abort.abort(error);
+    throw error;
+  }
+}
+
+/** What stores a finished row. */
+interface RowStoreInit {
+  readonly journal: OpenExperiment["journal"];
+  readonly committer: Committer;
+  readonly summary: Summary;
+  readonly warnings: Warnings;
+  readonly onRow: UntypedOptions["onRow"];
+}
+
+/** Creates a function that stores a finished row: in the journal, in the summary, and then on the server. */
+export function createRowStore({
+  journal,
+  committer,
+  summary,
+  warnings,
+  onRow,
+}: RowStoreInit): (row: UntypedRow) => Promise<void> {
+  return async (row) => {
+    const { isResumed: _, ...stored } = row;
+    const number = await journal.writeRow(stored);
+    summary.addRow(row);
+    await committer.add({ number, row: stored });
+    try {
+      await onRow?.(row);
+    } catch (error) {
+      warnings.add(`onRow threw: ${describeError(error)}`);
+    }
+  };
+}
+
+/** The rows that have not finished yet, each as often as there are repetitions. */
+async function* listTasks({
+  source,
+  repetitions,
+  experiment,
+}: RowEvaluation): AsyncGenerator<Omit<RowTask, "startMs">, void> {
+  const { project, finishedRuns, datasetVersion } = experiment;
+  // Examples that a server lists have different ids.
+  const isUnique = source.datasetVersion !== undefined;
+  const knownRuns = new IdCounter();
+  let number = 0;
+  for await (const example of source.read({ datasetVersion })) {
+    number += 1;
+    for (let repetition = 1; repetition <= repetitions; repetition += 1) {
+      const runId = createRunId(project.id, example.id, repetition);
+      if (!isUnique && repetition === 1 && knownRuns.add(runId) > 1) {
+        throw new ValidationError(
+          `Row ${number} of \`data\` has the same id as an earlier row (${example.id}), so its result would replace the other's. Leave the ids out, or make them different`,
+        );
+      }
+      if (!finishedRuns.has(runId)) {
+        yield { example, repetition, runId };
+      }
+    }
+  }
+}
+
+async function describeExperiment(
+  { client }: Request,
+  { project, datasetVersion }: OpenExperiment,
+  { dataset }: RowSource,
+): Promise<ExperimentInfo> {
+  return {
+    id: project.id,
+    name: project.name,
+    ...(await readUrl(client, project.id)),
+    ...(dataset && { datasetId: dataset.id }),
+    ...(datasetVersion === undefined ? {} : { datasetVersion }),
+  };
+}
+
+async function readCosts(
+  client: Client,
+  projectId: string,
+): Promise<Pick<EvaluationResult, "totalTokens" | "totalCost">> {
+  const { stats } = await client.projects.read({ projectId, includeStats: true });
+  const totalCost = Number(stats?.totalCost);
+  return {
+    ...(stats?.totalTokens === undefined ? {} : { totalTokens: stats.totalTokens }),
+    ...(stats?.totalCost === undefined || !Number.isFinite(totalCost) ? {} : { totalCost }),
+  };
+}
+
+/** What summary evaluators are called with. */
+interface SummaryCall {
+  readonly client: Client;
+  readonly info: ExperimentInfo;
+  readonly summary: Summary;
+  readonly readRows: () => AsyncIterable<UntypedRow>;
+}
+
+async function callSummaryEvaluators(
+  evaluators: readonly SummaryEvaluator<unknown, unknown, unknown>[],
+  { client, info, summary, readRows }: SummaryCall,
+): Promise<readonly RowScore[]> {
+  const scores: RowScore[] = [];
+  for (const [index, evaluator] of evaluators.entries()) {
+    const name = evaluator.name || `summary evaluator ${index + 1}`;
+    try {
+      const result = await evaluator({
+        experiment: info,
+        summary: summary.progress(),
+        readRows,
+      });
+      scores.push(...toRowScores(result, name));
+    } catch (error) {
+      scores.push({ key: name, error: describeError(error) });
+    }
+  }
+  for (const [index, { key, error, comment, metadata, ...judgement }] of scores.entries()) {
+    const id = createFeedbackId(info.id, key, index);
+    const fields = { ...judgement, comment: error ?? comment };
+    if (await hasFeedback(client, id)) {
+      await client.feedback.update(id, fields);
+    } else {
+      await client.feedback.create({
+        id,
+        projectId: info.id,
+        key,
+        ...fields,
+        ...(error === undefined ? {} : { error: true }),
+        sourceType: "model",
+        ...(metadata && { sourceMetadata: metadata }),
+      });
+    }
+  }
+  return scores;
+}
+
+/** Whether an earlier evaluation of the experiment created the feedback. */
+async function hasFeedback(client: Client, id: string): Promise<boolean> {
+  try {
+    await client.feedback.read(id);
+    return true;
+  } catch (error) {
+    if (error instanceof NotFoundError) {
+      return false;
+    }
+    throw error;
+  }
+}

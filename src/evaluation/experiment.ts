@@ -1,0 +1,401 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ConflictError, NotFoundError, ValidationError } from "../main/index.ts";
+import type { Client, KeyValues, Project, Run } from "../main/index.ts";
+import { describeError } from "./deadline.ts";
+import { IdCounter } from "./ids.ts";
+import { Journal, readJournal } from "./journal.ts";
+import type { StoredEvaluation, StoredRow } from "./journal.ts";
+import { lockFolder } from "./journal-lock.ts";
+import type { UntypedRow } from "./result.ts";
+
+/** What identifies an experiment, and whether it may continue an earlier one. */
+export interface ExperimentRequest {
+  readonly client: Client;
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly metadata?: KeyValues | undefined;
+  readonly datasetId?: string | undefined;
+  readonly datasetVersion?: string | undefined;
+  /** Identifies data and repetitions. */
+  readonly data: string;
+  /** Identifies the code of target and evaluators. */
+  readonly code: string;
+  readonly resume: boolean | "auto";
+  readonly journalDir: string | undefined;
+  readonly signal: AbortSignal;
+  readonly warn: (message: string) => void;
+  /** Called for each row of the experiment that is continued. */
+  readonly onRow: (row: UntypedRow) => void;
+}
+
+/** An experiment that is open for rows. */
+export interface OpenExperiment {
+  readonly project: Project;
+  readonly journal: Journal;
+  /** The version of the dataset that the experiment uses. */
+  readonly datasetVersion?: string | undefined;
+  readonly finishedRuns: IdCounter;
+  /** Start times of runs whose rows were interrupted, in milliseconds. */
+  readonly openRuns: ReadonlyMap<string, number>;
+  /** Whether the server has acknowledged the row with this number. */
+  readonly isAcknowledged: (number: number) => boolean;
+  /** Releases the lock. */
+  readonly release: () => void;
+}
+
+/** Key of our entry in the metadata of an experiment. */
+const metadataKey = "millrace_evaluation";
+/** Number of journals of finished evaluations that are kept for each experiment's name. */
+const keptJournals = 10;
+const defaultFolder = ".millrace/evaluations";
+
+/** Opens a folder for the journals of an experiment's name, and reserves it for this process. */
+export function openFolder(
+  journalDir: string | undefined,
+  name: string,
+): { readonly folder: string; readonly release: () => void } {
+  const root = resolve(journalDir ?? defaultFolder);
+  const folder = join(root, toFolderName(name));
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (journalDir === undefined) {
+      // Journals contain inputs and outputs, which should not be committed by accident.
+      writeFileSync(join(root, ".gitignore"), "*\n");
+    }
+  } catch (cause) {
+    throw new ValidationError(
+      `The folder ${folder} for the journal can't be created: ${describeError(cause)}. Pass another folder as journalDir`,
+      { cause },
+    );
+  }
+  return { folder, release: lockFolder(folder, name) };
+}
+
+/** The name with characters that every file system accepts, and a digest that keeps names apart. */
+const toFolderName = (name: string): string =>
+  `${name.replace(/[^\w.-]+/g, "-").slice(0, 60)}-${digest(name).slice(0, 8)}`;
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** Identifies code by its text. */
+export const fingerprintCode = (functions: readonly unknown[]): string =>
+  digest(functions.map(String).join("\n")).slice(0, 16);
+
+/**
+ * Opens an experiment: one that was interrupted, if that is possible and wanted, else a new one.
+ *
+ * @throws {@link ValidationError} if another process evaluates it, or if it can't be continued although that is required.
+ */
+export async function openExperiment(request: ExperimentRequest): Promise<OpenExperiment> {
+  const { folder, release } = openFolder(request.journalDir, request.name);
+  try {
+    const journal = await continueJournal(request, folder);
+    const experiment =
+      journal ?? (await importExperiment(request, folder)) ?? (await startExperiment(request, folder));
+    return { ...experiment, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+type Opened = Omit<OpenExperiment, "release">;
+
+/** Continues the latest journal of the folder. Returns `undefined` if there is none that may be continued. */
+async function continueJournal(
+  request: ExperimentRequest,
+  folder: string,
+): Promise<Opened | undefined> {
+  const { client, resume, signal, warn, onRow } = request;
+  const paths = listJournals(folder);
+  for (const path of paths.slice(0, -keptJournals)) {
+    rmSync(path, { force: true });
+  }
+  const path = paths.at(-1);
+  if (resume === false || path === undefined) {
+    return undefined;
+  }
+  const stored = await readJournal(path, () => {});
+  if (stored === undefined || (stored.isComplete && resume !== true)) {
+    return undefined;
+  }
+  const { experimentId, experimentName, data, code } = stored.header;
+  const change = findChange(request, { data, code });
+  if (change !== undefined) {
+    const problem = `The interrupted experiment ${JSON.stringify(experimentName)} is not continued, because ${change}.`;
+    if (resume === true && data !== request.data) {
+      throw new ValidationError(`${problem} Pass resume: false to start another one`);
+    }
+    if (resume === "auto") {
+      warn(`${problem} Another one is started; pass resume: true to continue it nevertheless.`);
+      return undefined;
+    }
+  }
+  const project = await findProject(client, { projectId: experimentId, signal });
+  if (project === undefined) {
+    warn(
+      `The interrupted experiment ${JSON.stringify(experimentName)} is not on the server any more. Another one is started.`,
+    );
+    return undefined;
+  }
+  await readJournal(path, onRow);
+  return { project, ...(await resumeJournal(path, stored)) };
+}
+
+async function resumeJournal(
+  path: string,
+  stored: StoredEvaluation,
+): Promise<Omit<Opened, "project">> {
+  const { finishedRuns, openRuns, acknowledged, header } = stored;
+  return {
+    journal: await Journal.resume(path, stored),
+    datasetVersion: header.datasetVersion,
+    finishedRuns,
+    openRuns,
+    isAcknowledged: createRangeSet(acknowledged),
+  };
+}
+
+/**
+ * Creates a function that finds numbers in ranges, by binary search. Ranges that touch are merged, so that a long
+ * evaluation has few of them.
+ */
+function createRangeSet(
+  ranges: readonly (readonly [from: number, to: number])[],
+): (number: number) => boolean {
+  const merged: [from: number, to: number][] = [];
+  for (const [from, to] of ranges.toSorted(([left], [right]) => left - right)) {
+    const last = merged.at(-1);
+    if (last !== undefined && from <= last[1]) {
+      last[1] = Math.max(last[1], to);
+    } else {
+      merged.push([from, to]);
+    }
+  }
+  return (number) => {
+    let [low, high] = [0, merged.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((merged[middle]?.[1] ?? 0) <= number) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return (merged[low]?.[0] ?? Number.POSITIVE_INFINITY) <= number;
+  };
+}
+
+function findChange(
+  request: Pick<ExperimentRequest, "data" | "code">,
+  stored: { readonly data: unknown; readonly code: unknown },
+): string | undefined {
+  if (stored.data !== request.data) {
+    return "its data or its repetitions were others";
+  }
+  return stored.code === request.code ? undefined : "the code of target or evaluators has changed";
+}
+
+const listJournals = (folder: string): readonly string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .toSorted()
+    .map((name) => join(folder, name));
+
+/** The path of a new journal. Paths sort by time. */
+export const createJournalPath = (folder: string, experimentId: string): string =>
+  join(folder, `${String(Date.now()).padStart(15, "0")}-${experimentId}.jsonl`);
+
+/**
+ * Continues an experiment for which this machine has no journal, such as one that another machine began: its rows are
+ * those that the server has. Returns `undefined` if there is none that may be continued.
+ */
+async function importExperiment(
+  request: ExperimentRequest,
+  folder: string,
+): Promise<Opened | undefined> {
+  const { client, name, resume, signal, data, code, onRow } = request;
+  const project =
+    resume === false ? undefined : await findProject(client, { projectName: name, signal });
+  if (project === undefined) {
+    return undefined;
+  }
+  const stored = readEvaluationMetadata(project);
+  const isInterrupted = stored !== undefined && project.endTime === undefined;
+  if (resume !== true && (!isInterrupted || findChange(request, stored) !== undefined)) {
+    return undefined;
+  }
+  if (stored !== undefined && stored.data !== data) {
+    throw new ValidationError(
+      `The experiment ${JSON.stringify(name)} can't be continued, because its data or its repetitions were others. Pass another name as \`experiment\``,
+    );
+  }
+  // A journal of this experiment exists here if it was complete. Its rows are then those of the server as well.
+  const path = createJournalPath(folder, project.id);
+  const datasetVersion = stored?.datasetVersion;
+  const journal = await Journal.create(path, {
+    experimentId: project.id,
+    experimentName: project.name,
+    data,
+    code,
+    ...(datasetVersion === undefined ? {} : { datasetVersion }),
+  });
+  const runs = client.runs.list({ projectIds: [project.id], isRoot: true, order: "asc", signal });
+  for await (const run of runs) {
+    const row = toStoredRow(run);
+    if (run.endTime === undefined) {
+      await journal.writeStart(run.id, Date.parse(row.startTime));
+    } else {
+      await journal.writeRow(row);
+    }
+  }
+  await journal.writeAcknowledged(0, journal.rowCount);
+  await journal.close();
+  const imported = await readJournal(path, onRow);
+  if (imported === undefined) {
+    throw new ValidationError(`The journal ${path} can't be read`);
+  }
+  return { project, ...(await resumeJournal(path, imported)) };
+}
+
+/** Our entry in the metadata of an experiment. */
+interface EvaluationMetadata {
+  readonly data: unknown;
+  readonly code: unknown;
+  readonly datasetVersion: string | undefined;
+}
+
+function readEvaluationMetadata({ extra }: Project): EvaluationMetadata | undefined {
+  const metadata = (extra["metadata"] ?? {}) as KeyValues;
+  const entry = metadata[metadataKey];
+  if (typeof entry !== "object" || entry === null) {
+    return undefined;
+  }
+  const { data, code, dataset_version: version } = entry as KeyValues;
+  return { data, code, datasetVersion: typeof version === "string" ? version : undefined };
+}
+
+/** Converts a run of the server to a row. The scores are averages, because the run has no single ones. */
+function toStoredRow(run: Run): StoredRow {
+  const metadata = (run.extra?.metadata ?? {}) as KeyValues;
+  const startTime = toIsoTime(run.startTime);
+  const endTime = Date.parse(toIsoTime(run.endTime));
+  const { repetition, example_id: exampleId } = metadata;
+  return {
+    runId: run.id,
+    exampleId: run.referenceExampleId ?? String(exampleId ?? run.id),
+    repetition: typeof repetition === "number" ? repetition : 1,
+    inputs: run.inputs ?? {},
+    ...(run.error === undefined
+      ? { outputs: run.outputs ?? {} }
+      : { error: run.error.split("\n", 1)[0] ?? "" }),
+    scores: toAverageScores(run.feedbackStats),
+    startTime,
+    durationMs: Math.max(0, endTime - Date.parse(startTime)) || 0,
+    attempts: 1,
+    warnings: [],
+  };
+}
+
+/** The averages by feedback key, as scores. */
+export const toAverageScores = (
+  feedbackStats: KeyValues | undefined,
+): readonly { readonly key: string; readonly score: number }[] =>
+  Object.entries(feedbackStats ?? {}).flatMap(([key, stats]) => {
+    const average = (stats as KeyValues | null)?.["avg"];
+    return typeof average === "number" ? [{ key, score: average }] : [];
+  });
+
+/** The server's times have no zone if they are in UTC. */
+const toIsoTime = (time: string | undefined): string => {
+  if (time === undefined) {
+    return new Date(0).toISOString();
+  }
+  return new Date(/Z|[+-]\d\d:\d\d$/.test(time) ? time : `${time}Z`).toISOString();
+};
+
+async function startExperiment(request: ExperimentRequest, folder: string): Promise<Opened> {
+  const { data, code, datasetVersion } = request;
+  const project = await createProject(request);
+  const journal = await Journal.create(createJournalPath(folder, project.id), {
+    experimentId: project.id,
+    experimentName: project.name,
+    data,
+    code,
+    ...(datasetVersion === undefined ? {} : { datasetVersion }),
+  });
+  return {
+    project,
+    journal,
+    datasetVersion,
+    finishedRuns: new IdCounter(),
+    openRuns: new Map(),
+    isAcknowledged: () => false,
+  };
+}
+
+/** Number of names that are tried, if other processes create experiments of the same name at the same time. */
+const nameAttempts = 10;
+
+async function createProject(request: ExperimentRequest): Promise<Project> {
+  const { client, name, description, metadata, datasetId, datasetVersion, signal } = request;
+  const fields = {
+    description,
+    referenceDatasetId: datasetId,
+    metadata: {
+      ...metadata,
+      ...(datasetVersion === undefined ? {} : { dataset_version: datasetVersion }),
+      [metadataKey]: { data: request.data, code: request.code, dataset_version: datasetVersion },
+    },
+    signal,
+  };
+  let candidate = name;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await client.projects.create({ name: candidate, ...fields });
+    } catch (error) {
+      if (!(error instanceof ConflictError) || attempt === nameAttempts) {
+        throw error;
+      }
+      candidate = await findFreeName(client, name, signal);
+    }
+  }
+}
+
+/** Appends the next free number to the name of an experiment. */
+async function findFreeName(client: Client, name: string, signal: AbortSignal): Promise<string> {
+  let highest = 1;
+  for await (const project of client.projects.list({ nameContains: `${name}-`, signal })) {
+    const number = project.name.startsWith(`${name}-`)
+      ? Number(project.name.slice(name.length + 1))
+      : Number.NaN;
+    highest = Number.isSafeInteger(number) ? Math.max(highest, number) : highest;
+  }
+  return `${name}-${highest + 1}`;
+}
+
+/** Reads a project; `undefined` if it does not exist. */
+export async function findProject(
+  client: Client,
+  key: Parameters<Client["projects"]["read"]>[0],
+): Promise<Project | undefined> {
+  try {
+    return await client.projects.read(key);
+  } catch (error) {
+    if (error instanceof NotFoundError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** The address of an experiment in the UI; empty if it can't be read, because the result does not depend on it. */
+export async function readUrl(client: Client, projectId: string): Promise<{ url?: string }> {
+  try {
+    return { url: await client.projects.url({ projectId }) };
+  } catch {
+    return {};
+  }
+}

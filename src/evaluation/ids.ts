@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { isUuid } from "../model/index.ts";
+
+/** The namespace of the ids of rows that are not examples of a dataset. */
+const rowNamespace = "0f5f7c1e-6a55-4d0c-9d3f-5d7f2f0c6b11";
+
+/** Creates a UUID of version 5 (RFC 9562, section 5.5): the same name in the same namespace has the same id. */
+export function createNamedId(namespace: string, name: string): string {
+  const digest = createHash("sha1")
+    .update(namespace.replaceAll("-", ""), "hex")
+    .update(name)
+    .digest("hex");
+  const variant = ((Number.parseInt(digest.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-${variant}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
+}
+
+/** The id of the run of an example in an experiment. */
+export const createRunId = (experimentId: string, exampleId: string, repetition: number): string =>
+  createNamedId(experimentId, `${exampleId}:${repetition}`);
+
+/** The id of the feedback that one score of a run becomes. Scores of one evaluator may have the same key. */
+export const createFeedbackId = (runId: string, key: string, index: number): string =>
+  createNamedId(runId, `feedback:${index}:${key}`);
+
+/** The id of a row that names itself. A text that is not a UUID is converted to one. */
+export const toRowId = (id: string): string =>
+  isUuid(id) ? id.toLowerCase() : createNamedId(rowNamespace, `id:${id}`);
+
+/**
+ * Creates ids for rows that have none: from their content, and from the number of equal rows before them. So the same
+ * data has the same ids in each experiment.
+ */
+export class ContentIds {
+  readonly #occurrences = new IdCounter();
+
+  create(content: string): string {
+    const id = createNamedId(rowNamespace, `content:${content}`);
+    const occurrence = this.#occurrences.add(id);
+    return occurrence === 1 ? id : createNamedId(rowNamespace, `content:${content}#${occurrence}`);
+  }
+}
+
+const initialSlots = 1_024;
+/** Share of the slots that are used before the table grows. */
+const maxLoad = 0.6;
+
+/**
+ * Counts how often ids of version 5 were added. It stores 64 bits of each id, in 12 bytes: a set of texts would need ten
+ * times as much, and data may have millions of rows.
+ */
+export class IdCounter {
+  #high = new Uint32Array(initialSlots);
+  #low = new Uint32Array(initialSlots);
+  /** 0 in a free slot. */
+  #counts = new Uint32Array(initialSlots);
+  #used = 0;
+
+  /** Adds an id and returns how often it was added, including this time. */
+  add(id: string): number {
+    if (this.#used >= this.#counts.length * maxLoad) {
+      this.#grow();
+    }
+    const slot = this.#findSlot(...readBits(id));
+    const count = (this.#counts[slot] ?? 0) + 1;
+    this.#counts[slot] = count;
+    if (count === 1) {
+      [this.#high[slot], this.#low[slot]] = readBits(id);
+      this.#used += 1;
+    }
+    return count;
+  }
+
+  has(id: string): boolean {
+    return (this.#counts[this.#findSlot(...readBits(id))] ?? 0) > 0;
+  }
+
+  /** Returns the slot of an id, or the free slot in which it belongs. */
+  #findSlot(high: number, low: number): number {
+    const mask = this.#counts.length - 1;
+    let slot = low & mask;
+    while (
+      this.#counts[slot] !== 0 &&
+      (this.#high[slot] !== high || this.#low[slot] !== low)
+    ) {
+      slot = (slot + 1) & mask;
+    }
+    return slot;
+  }
+
+  #grow(): void {
+    const [high, low, counts] = [this.#high, this.#low, this.#counts];
+    const size = counts.length * 2;
+    this.#high = new Uint32Array(size);
+    this.#low = new Uint32Array(size);
+    this.#counts = new Uint32Array(size);
+    counts.forEach((count, index) => {
+      if (count > 0) {
+        const [oldHigh, oldLow] = [high[index] ?? 0, low[index] ?? 0];
+        const slot = this.#findSlot(oldHigh, oldLow);
+        this.#high[slot] = oldHigh;
+        this.#low[slot] = oldLow;
+        this.#counts[slot] = count;
+      }
+    });
+  }
+}
+
+/** The first and the last 32 bits of an id, which in version 5 are those of a digest. */
+const readBits = (id: string): [high: number, low: number] => [
+  Number.parseInt(id.slice(0, 8), 16),
+  Number.parseInt(id.slice(28), 16),
+];

@@ -1,0 +1,305 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { ValidationError } from "../main/index.ts";
+import { IdCounter } from "./ids.ts";
+import type { UntypedRow } from "./result.ts";
+
+/** Version of the file format. */
+const format = 1;
+
+/** The first line of a journal: which experiment it belongs to. */
+export interface JournalHeader {
+  readonly format: number;
+  readonly experimentId: string;
+  readonly experimentName: string;
+  /** Identifies data and repetitions. */
+  readonly data: string;
+  /** Identifies the code of target and evaluators. */
+  readonly code: string;
+  /** The version of the dataset that was pinned. */
+  readonly datasetVersion?: string | undefined;
+}
+
+/** A row as a journal stores it. */
+export type StoredRow = Omit<UntypedRow, "isResumed">;
+
+/**
+ * The other lines of a journal. `start`: a row's run has started. `row`: the row has finished. `acknowledged`: the
+ * server has the rows with these numbers, from the first to before the last. `end`: the experiment is complete.
+ */
+type JournalLine =
+  | { readonly start: string; readonly at: number }
+  | { readonly row: StoredRow }
+  | { readonly acknowledged: readonly [from: number, to: number] }
+  | { readonly end: string };
+
+/**
+ * The file in which an evaluation stores its rows as they finish. A line is complete in the operating system's memory
+ * when the promise of its write resolves, so that the end of the process can't take it. Lines of one turn of the event
+ * loop are written together.
+ */
+export class Journal {
+  readonly path: string;
+  readonly header: JournalHeader;
+  /** Number of rows that earlier processes stored. */
+  readonly resumedRows: number;
+  readonly #file: FileHandle;
+  readonly #isReadable = new Set<() => void>();
+  #lines: string[] = [];
+  #writing: Promise<void> | undefined;
+  #failure: Error | undefined;
+  #rows: number;
+  #writtenBytes: number;
+  #isClosed = false;
+
+  private constructor(file: FileHandle, path: string, state: JournalState) {
+    this.path = path;
+    this.header = state.header;
+    this.resumedRows = state.rows;
+    this.#file = file;
+    this.#rows = state.rows;
+    this.#writtenBytes = state.bytes;
+  }
+
+  /** Creates the journal of a new experiment. */
+  static async create(path: string, header: Omit<JournalHeader, "format">): Promise<Journal> {
+    const file = await open(path, "wx", 0o600);
+    const state = { header: { format, ...header }, rows: 0, bytes: 0 };
+    const journal = new Journal(file, path, state);
+    await journal.#write(JSON.stringify(state.header));
+    await file.datasync();
+    return journal;
+  }
+
+  /** Continues a journal that {@link readJournal} has read. An incomplete last line is removed. */
+  static async resume(path: string, state: JournalState): Promise<Journal> {
+    const file = await open(path, "r+");
+    await file.truncate(state.bytes);
+    return new Journal(file, path, state);
+  }
+
+  /** Stores that the run of a row starts. A later process that repeats the row uses the same start time. */
+  writeStart(runId: string, startMs: number): Promise<void> {
+    return this.#write(JSON.stringify({ start: runId, at: startMs } satisfies JournalLine));
+  }
+
+  /** Stores a finished row, and returns its number. */
+  async writeRow(row: StoredRow): Promise<number> {
+    const number = this.#rows;
+    this.#rows += 1;
+    await this.#write(JSON.stringify({ row } satisfies JournalLine));
+    return number;
+  }
+
+  /** Stores that the server has rows. After a power cut, the file still contains these rows. */
+  async writeAcknowledged(from: number, to: number): Promise<void> {
+    await this.#write(JSON.stringify({ acknowledged: [from, to] } satisfies JournalLine));
+    await this.#file.datasync();
+  }
+
+  /** Stores that the experiment is complete. */
+  async writeEnd(time: string): Promise<void> {
+    await this.#write(JSON.stringify({ end: time } satisfies JournalLine));
+    await this.#file.datasync();
+  }
+
+  get rowCount(): number {
+    return this.#rows;
+  }
+
+  /** Flushes the file to the disk. */
+  sync(): Promise<void> {
+    return this.#file.datasync();
+  }
+
+  async close(): Promise<void> {
+    await this.#writing?.catch(() => {
+      // The writer of the line has received the failure.
+    });
+    this.#isClosed = true;
+    this.#wakeReaders();
+    await this.#file.close();
+  }
+
+  /** Reads the rows from the first on, and waits for further ones until the journal is closed. */
+  async *followRows(): AsyncGenerator<UntypedRow, void> {
+    let [offset, number] = [0, 0];
+    while (true) {
+      const end = this.#writtenBytes;
+      const isLast = this.#isClosed;
+      if (offset < end) {
+        for await (const line of readLines(this.path, offset, end)) {
+          if (line.startsWith(rowPrefix)) {
+            yield parseRow(line, number < this.resumedRows);
+            number += 1;
+          }
+        }
+        offset = end;
+      } else if (isLast) {
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#isReadable.add(resolve);
+        });
+      }
+    }
+  }
+
+  /** Reads all rows that are stored now. */
+  async *readRows(): AsyncGenerator<UntypedRow, void> {
+    let number = 0;
+    for await (const line of readLines(this.path, 0, this.#writtenBytes)) {
+      if (line.startsWith(rowPrefix)) {
+        yield parseRow(line, number < this.resumedRows);
+        number += 1;
+      }
+    }
+  }
+
+  async #write(line: string): Promise<void> {
+    this.#lines.push(line);
+    // The write begins in a later turn, when the lines of this one have been added.
+    this.#writing ??= this.#writeLines();
+    await this.#writing;
+  }
+
+  async #writeLines(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+    const bytes = Buffer.from(`${this.#lines.join("\n")}\n`);
+    this.#lines = [];
+    this.#writing = undefined;
+    await this.#append(bytes);
+  }
+
+  /** The end of the last write. Writes follow each other, because each begins where the last one ended. */
+  #lastAppend: Promise<void> = Promise.resolve();
+
+  #append(bytes: Buffer): Promise<void> {
+    const append = async (): Promise<void> => {
+      if (this.#failure !== undefined) {
+        throw this.#failure;
+      }
+      let written = 0;
+      try {
+        while (written < bytes.length) {
+          const position = this.#writtenBytes + written;
+          written += (await this.#file.write(bytes, written, bytes.length - written, position))
+            .bytesWritten;
+        }
+      } catch (cause) {
+        this.#failure = new ValidationError(
+          `The journal ${this.path} can't be written: ${cause instanceof Error ? cause.message : String(cause)}. Rows that finished before are stored; the same command goes on from there`,
+          { cause },
+        );
+        throw this.#failure;
+      }
+      this.#writtenBytes += bytes.length;
+      this.#wakeReaders();
+    };
+    const result = this.#lastAppend.then(append, append);
+    this.#lastAppend = result;
+    return result;
+  }
+
+  #wakeReaders(): void {
+    for (const wake of this.#isReadable) {
+      wake();
+    }
+    this.#isReadable.clear();
+  }
+}
+
+const rowPrefix = '{"row":';
+
+const parseRow = (line: string, isResumed: boolean): UntypedRow => ({
+  ...(JSON.parse(line) as { readonly row: StoredRow }).row,
+  isResumed,
+});
+
+/** What a journal contains. */
+export interface JournalState {
+  readonly header: JournalHeader;
+  readonly rows: number;
+  /** Length up to the end of the last complete line. */
+  readonly bytes: number;
+}
+
+/** What an interrupted evaluation left behind. */
+export interface StoredEvaluation extends JournalState {
+  /** Ids of the runs whose rows have finished. */
+  readonly finishedRuns: IdCounter;
+  /** Runs that started and whose rows have not finished, with their start times in milliseconds. */
+  readonly openRuns: ReadonlyMap<string, number>;
+  /** Numbers of acknowledged rows: from the first to before the last. */
+  readonly acknowledged: readonly (readonly [from: number, to: number])[];
+  readonly isComplete: boolean;
+}
+
+/**
+ * Reads a journal. A last line that is incomplete, because the process or the machine ended, is ignored.
+ *
+ * @param onRow is called for each row.
+ * @throws {@link ValidationError} if the file is not a journal of this version.
+ */
+export async function readJournal(
+  path: string,
+  onRow: (row: UntypedRow) => void,
+): Promise<StoredEvaluation | undefined> {
+  const finishedRuns = new IdCounter();
+  const openRuns = new Map<string, number>();
+  const acknowledged: (readonly [number, number])[] = [];
+  let header: JournalHeader | undefined;
+  let [rows, bytes, isComplete] = [0, 0, false];
+  for await (const line of readLines(path, 0, Number.POSITIVE_INFINITY)) {
+    const lineBytes = Buffer.byteLength(line) + 1;
+    const content = parseLine(line);
+    if (content === undefined) {
+      // Only the last line can be incomplete. Everything after a damaged line is done again.
+      break;
+    }
+    if (header === undefined) {
+      header = content as JournalHeader;
+      if (header.format !== format) {
+        throw new ValidationError(
+          `${path} is not a journal of this version of Millrace. Remove it, or pass another name as \`experiment\``,
+        );
+      }
+    } else if ("row" in content) {
+      const row = (content as { readonly row: StoredRow }).row;
+      rows += 1;
+      isComplete = false;
+      finishedRuns.add(row.runId);
+      openRuns.delete(row.runId);
+      onRow({ ...row, isResumed: true });
+    } else if ("start" in content) {
+      const { start, at } = content as { readonly start: string; readonly at: number };
+      openRuns.set(start, openRuns.get(start) ?? at);
+    } else if ("acknowledged" in content) {
+      acknowledged.push(content.acknowledged as [number, number]);
+    } else if ("end" in content) {
+      isComplete = true;
+    }
+    bytes += lineBytes;
+  }
+  return header && { header, rows, bytes, finishedRuns, openRuns, acknowledged, isComplete };
+}
+
+function parseLine(line: string): object | undefined {
+  try {
+    const content: unknown = JSON.parse(line);
+    return typeof content === "object" && content !== null ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the lines of a part of a file. */
+async function* readLines(path: string, start: number, end: number): AsyncGenerator<string, void> {
+  // `end` of a stream is inclusive.
+  const input = createReadStream(path, { encoding: "utf8", start, end: end - 1 });
+  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+}

@@ -1,0 +1,313 @@
+import type {
+  Attachment,
+  Client,
+  Dataset,
+  Example,
+  KeyValues,
+  ListExamples,
+  NewAttachment,
+} from "../main/index.ts";
+import { ValidationError } from "../main/index.ts";
+import { checkKeys, unknownKeysOf, unknownKeyText } from "../model/index.ts";
+import type { KeyTable } from "../model/index.ts";
+import type {
+  DatasetSelection,
+  EvaluationData,
+  EvaluationExample,
+  EvaluationRow,
+  ExampleAttachment,
+  ExampleAttachments,
+} from "./data.ts";
+import { ContentIds, toRowId } from "./ids.ts";
+import { toJsonValue } from "./json-value.ts";
+
+/** The rows of an evaluation. */
+export interface RowSource {
+  /** Describes the data, for the name of the experiment. */
+  readonly name: string;
+  /** Identifies the data: a resumed experiment must have the same. */
+  readonly identity: string;
+  /** The dataset, if the rows are examples of one; for an iterable, that of its first row. */
+  readonly dataset?: Pick<Dataset, "id" | "baselineExperimentId"> | undefined;
+  /** The version that was pinned. */
+  readonly datasetVersion?: string | undefined;
+  /** Number of rows, if it is known. */
+  readonly size?: number | undefined;
+  /** The rows, from the first one on. It can be called once. */
+  read(options: ReadRows): AsyncGenerator<EvaluationExample<unknown, unknown>, void>;
+}
+
+/** How rows are read. */
+interface ReadRows {
+  /** The version that an interrupted evaluation had pinned. */
+  readonly datasetVersion?: string | undefined;
+}
+
+const selectionKeys: KeyTable<DatasetSelection> = {
+  datasetId: 1,
+  datasetName: 1,
+  asOf: 1,
+  splits: 1,
+  ids: 1,
+  metadata: 1,
+  filter: 1,
+  limit: 1,
+  includeAttachments: 1,
+};
+
+/** Opens the data of an evaluation. Examples of a dataset are pinned to a version. */
+export async function openSource(
+  client: Client,
+  data: EvaluationData<unknown, unknown>,
+  signal: AbortSignal,
+): Promise<RowSource> {
+  const untyped: unknown = data;
+  if (typeof untyped === "string") {
+    return openDataset(client, { datasetName: untyped }, signal);
+  }
+  if (typeof untyped !== "object" || untyped === null) {
+    throw new ValidationError(
+      "evaluate: `data` must be the name of a dataset, an object such as { datasetName, splits }, or an iterable of rows",
+    );
+  }
+  if (Symbol.asyncIterator in untyped || Symbol.iterator in untyped) {
+    return openIterable(client, untyped as AsyncIterable<unknown>);
+  }
+  checkKeys(untyped as DatasetSelection, selectionKeys, {
+    subject: "evaluate: `data`",
+    error: ValidationError,
+  });
+  return openDataset(client, untyped as DatasetSelection, signal);
+}
+
+async function openDataset(
+  client: Client,
+  selection: DatasetSelection,
+  signal: AbortSignal,
+): Promise<RowSource> {
+  const { asOf, limit, datasetId, datasetName, ...filter } = selection;
+  const key = datasetId === undefined ? { datasetName } : { datasetId };
+  const dataset = await client.datasets.read({ ...(key as { datasetId: string }), signal });
+  const version = await client.datasets.readVersion({
+    datasetId: dataset.id,
+    ...(asOf === undefined || !isTime(asOf) ? { tag: String(asOf ?? "latest") } : { asOf }),
+    signal,
+  });
+  // A filter by ids, metadata or text has no cheap count.
+  const count = await client.examples.count({
+    datasetId: dataset.id,
+    asOf: version.asOf,
+    ...omitAttachments(filter),
+    signal,
+  });
+  const list = (pinned: string): AsyncIterable<Example> => {
+    const query: ListExamples = { datasetId: dataset.id, ...filter, asOf: pinned, limit, signal };
+    return client.examples.list({ ...query, order: "written" });
+  };
+  return {
+    name: dataset.name,
+    identity: JSON.stringify({ dataset: dataset.id, ...filter, limit, asOf: toText(asOf) }),
+    dataset,
+    datasetVersion: version.asOf,
+    size: Math.min(count, limit ?? Number.POSITIVE_INFINITY),
+    async *read({ datasetVersion = version.asOf }) {
+      for await (const example of readAhead(list(datasetVersion))) {
+        yield toEvaluationExample(client, example, example.id);
+      }
+    },
+  };
+}
+
+const omitAttachments = ({
+  includeAttachments: _,
+  ...filter
+}: Pick<DatasetSelection, "includeAttachments" | "splits" | "ids" | "metadata" | "filter">) => filter;
+
+/** Whether a version is given as a time; otherwise it is a tag. */
+const isTime = (version: Date | string): boolean =>
+  version instanceof Date || !Number.isNaN(Date.parse(version));
+
+const toText = (version: Date | string | undefined): string | undefined =>
+  version instanceof Date ? version.toISOString() : version;
+
+/** Number of examples that are requested before they are needed: those of one page. */
+const aheadLimit = 100;
+
+/**
+ * Reads up to {@link aheadLimit} items before they are needed, so that the evaluation does not wait for each page of
+ * examples.
+ */
+async function* readAhead<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
+  const iterator = items[Symbol.asyncIterator]();
+  const queue: Promise<IteratorResult<Item>>[] = [];
+  try {
+    while (true) {
+      while (queue.length < aheadLimit) {
+        const next = iterator.next();
+        // A failure is thrown when the item is reached.
+        next.catch(() => {});
+        queue.push(next);
+      }
+      const result = await queue.shift();
+      if (result === undefined || result.done === true) {
+        return;
+      }
+      yield result.value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+async function openIterable(
+  client: Client,
+  rows: AsyncIterable<unknown> | Iterable<unknown>,
+): Promise<RowSource> {
+  const iterator =
+    Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+  // The first row decides whether the rows are examples of a dataset, which an experiment names when it is created.
+  const first = await iterator.next();
+  const datasetId = first.done === true ? undefined : checkRow(first.value, 1).datasetId;
+  const size = Array.isArray(rows) ? rows.length : undefined;
+  return {
+    name: "rows",
+    identity: JSON.stringify({ iterable: datasetId ?? true }),
+    ...(datasetId === undefined ? {} : { dataset: await client.datasets.read({ datasetId }) }),
+    ...(size === undefined ? {} : { size }),
+    async *read() {
+      const ids = new ContentIds();
+      let [result, number] = [first, 1];
+      let isAtEnd = result.done === true;
+      try {
+        while (!isAtEnd) {
+          const row = checkRow(result.value, number);
+          if (row.datasetId !== datasetId) {
+            throw new ValidationError(
+              `Row ${number} of \`data\` belongs to ${describeDataset(row.datasetId)}, and row 1 to ${describeDataset(datasetId)}. Evaluate each dataset in an experiment of its own`,
+            );
+          }
+          yield toEvaluationExample(client, row, createId(row, ids));
+          result = await iterator.next();
+          number += 1;
+          isAtEnd = result.done === true;
+        }
+      } finally {
+        if (!isAtEnd) {
+          await iterator.return?.();
+        }
+      }
+    },
+  };
+}
+
+const describeDataset = (id: string | undefined): string =>
+  id === undefined ? "no dataset" : `the dataset ${id}`;
+
+function createId({ id, inputs, outputs }: EvaluationRow<unknown, unknown>, ids: ContentIds) {
+  return id === undefined
+    ? ids.create(JSON.stringify(sortMembers(toJsonValue({ inputs, outputs }, "row").json)))
+    : toRowId(id);
+}
+
+/** Sorts the members of objects, so that their order does not change the id of a row. */
+function sortMembers(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  return Array.isArray(value)
+    ? value.map(sortMembers)
+    : Object.fromEntries(
+        Object.entries(value)
+          .toSorted(([left], [right]) => (left < right ? -1 : 1))
+          .map(([key, member]) => [key, sortMembers(member)]),
+      );
+}
+
+const rowKeys: KeyTable<EvaluationRow & Example> = {
+  id: 1,
+  inputs: 1,
+  outputs: 1,
+  metadata: 1,
+  splits: 1,
+  datasetId: 1,
+  attachments: 1,
+  sourceRunId: 1,
+  createdAt: 1,
+  modifiedAt: 1,
+};
+const rowKeyNames = Object.keys(rowKeys);
+
+/** @throws {@link ValidationError} if a value is not a row; the message contains its number. */
+function checkRow(value: unknown, number: number): EvaluationRow<unknown, unknown> {
+  if (typeof value !== "object" || value === null) {
+    throw new ValidationError(
+      `Row ${number} of \`data\` is not an object. A row is { inputs, outputs }, where outputs are what is expected`,
+    );
+  }
+  const [unknownKey] = unknownKeysOf(value, rowKeyNames);
+  if (unknownKey !== undefined) {
+    throw new ValidationError(
+      `Row ${number} of \`data\` has an ${unknownKeyText("member", unknownKey)}`,
+    );
+  }
+  const row = value as EvaluationRow<unknown, unknown>;
+  if (row.inputs === undefined) {
+    throw new ValidationError(
+      `Row ${number} of \`data\` has no \`inputs\`. A row is { inputs, outputs }, where outputs are what is expected`,
+    );
+  }
+  if (row.id !== undefined && (typeof row.id !== "string" || row.id === "")) {
+    throw new ValidationError(
+      `Row ${number} of \`data\` has an \`id\` that is not a text. Pass String(id), or leave it out`,
+    );
+  }
+  return row;
+}
+
+function toEvaluationExample(
+  client: Client,
+  row: EvaluationRow<unknown, unknown>,
+  id: string,
+): EvaluationExample<unknown, unknown> {
+  const { attachments, ...fields } = row;
+  return {
+    ...fields,
+    id,
+    metadata: row.metadata ?? {},
+    splits: row.splits ?? [],
+    ...(attachments && { attachments: toExampleAttachments(client, attachments) }),
+  };
+}
+
+/** Converts attachments of any form to those that can be read. */
+function toExampleAttachments(
+  client: Client,
+  attachments: NonNullable<EvaluationRow["attachments"]>,
+): ExampleAttachments {
+  return Object.fromEntries(
+    Object.entries(attachments).map(([name, attachment]) => [
+      name,
+      toExampleAttachment(client, attachment),
+    ]),
+  );
+}
+
+function toExampleAttachment(client: Client, attachment: ExampleAttachment | Attachment | NewAttachment): ExampleAttachment {
+  if ("read" in attachment) {
+    return attachment;
+  }
+  if ("data" in attachment) {
+    const { mimeType, data } = attachment;
+    return {
+      mimeType,
+      read: async () => new Uint8Array(data instanceof Blob ? await data.arrayBuffer() : data),
+    };
+  }
+  return { mimeType: attachment.mimeType, read: () => client.examples.readAttachment(attachment) };
+}
+
+/** The payload of a run: an object as it is, any other value as the member with this name. */
+export const toPayload = (value: unknown, member: string): KeyValues =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as KeyValues)
+    : { [member]: value };

@@ -1,0 +1,123 @@
+/** Above this number of pairs the binomial distribution is approximated by the normal one. */
+const exactPairs = 1_000;
+/** Above this number of arrangements a permutation test is not made. */
+const maxArrangements = 20_000;
+
+/**
+ * The two-sided sign test: the probability that a fair coin divides the pairs at least as unevenly. Pairs that are equal
+ * are left out. 1 if there are no pairs.
+ */
+export function signTest(improved: number, regressed: number): number {
+  const pairs = improved + regressed;
+  const fewer = Math.min(improved, regressed);
+  if (pairs === 0 || improved === regressed) {
+    return 1;
+  }
+  if (pairs > exactPairs) {
+    // With continuity correction.
+    const deviations = (pairs / 2 - fewer - 0.5) / Math.sqrt(pairs / 4);
+    return Math.min(1, 2 * upperTail(deviations));
+  }
+  // The logarithm of pairs! / (count! (pairs - count)!) / 2^pairs, from one count to the next.
+  let logProbability = -pairs * Math.LN2;
+  let sum = Math.exp(logProbability);
+  for (let count = 1; count <= fewer; count += 1) {
+    logProbability += Math.log(pairs - count + 1) - Math.log(count);
+    sum += Math.exp(logProbability);
+  }
+  return Math.min(1, 2 * sum);
+}
+
+/** Probability that a standard normal variable exceeds `z`, with an error below 1.2e-7 (Numerical Recipes, erfcc). */
+function upperTail(z: number): number {
+  const x = z / Math.SQRT2;
+  const t = 1 / (1 + 0.5 * Math.abs(x));
+  const coefficients = [
+    -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398,
+    1.48851587, -0.82215223, 0.17087277,
+  ];
+  const polynomial = coefficients.reduceRight((sum, coefficient) => sum * t + coefficient, 0);
+  const tail = t * Math.exp(-x * x + polynomial);
+  return (x >= 0 ? tail : 2 - tail) / 2;
+}
+
+/**
+ * The two-sided permutation test of two small samples: the share of all ways to divide the values into samples of these
+ * sizes for which the averages differ at least as much. `undefined` if a sample has fewer than two values, or if there
+ * are more than {@link maxArrangements} ways.
+ */
+export function permutationTest(
+  left: readonly number[],
+  right: readonly number[],
+): number | undefined {
+  const values = [...left, ...right];
+  const arrangements = countCombinations(values.length, left.length);
+  if (left.length < 2 || right.length < 2 || arrangements > maxArrangements) {
+    return undefined;
+  }
+  const total = sum(values);
+  const differenceOf = (leftSum: number): number =>
+    Math.abs(leftSum / left.length - (total - leftSum) / right.length);
+  // Sums of the same values in another order differ by rounding.
+  const observed = differenceOf(sum(left)) - 1e-9;
+  let extreme = 0;
+  const choose = (start: number, remaining: number, leftSum: number): void => {
+    if (remaining === 0) {
+      extreme += differenceOf(leftSum) >= observed ? 1 : 0;
+      return;
+    }
+    for (let index = start; index <= values.length - remaining; index += 1) {
+      choose(index + 1, remaining - 1, leftSum + (values[index] ?? 0));
+    }
+  };
+  choose(0, left.length, 0);
+  return extreme / arrangements;
+}
+
+const sum = (values: readonly number[]): number =>
+  values.reduce((total, value) => total + value, 0);
+
+function countCombinations(size: number, chosen: number): number {
+  let count = 1;
+  for (let index = 1; index <= Math.min(chosen, size - chosen); index += 1) {
+    count = (count * (size - index + 1)) / index;
+  }
+  return Math.round(count);
+}
+
+/** The average of many differences, and a 95 percent confidence interval, without keeping them. */
+export class DifferenceStatistics {
+  #count = 0;
+  #mean = 0;
+  #squares = 0;
+
+  /** Adds a difference (Welford's method). */
+  add(difference: number): void {
+    this.#count += 1;
+    const deviation = difference - this.#mean;
+    this.#mean += deviation / this.#count;
+    this.#squares += deviation * (difference - this.#mean);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get mean(): number {
+    return this.#mean;
+  }
+
+  /** Standard deviation of the sample; 0 for fewer than two values. */
+  get deviation(): number {
+    return this.#count < 2 ? 0 : Math.sqrt(this.#squares / (this.#count - 1));
+  }
+
+  /** `undefined` for fewer than two differences. It assumes that averages are distributed normally. */
+  get interval(): readonly [low: number, high: number] | undefined {
+    if (this.#count < 2) {
+      return undefined;
+    }
+    const margin = (1.96 * this.deviation) / Math.sqrt(this.#count);
+    return [this.#mean - margin, this.#mean + margin];
+  }
+}

@@ -1,0 +1,113 @@
+import type { Quantiles } from "../main/index.ts";
+import type { RowScore } from "./evaluator.ts";
+import type { UntypedRow, EvaluationProgress, ScoreSummary } from "./result.ts";
+import { DifferenceStatistics } from "./significance.ts";
+
+/** Counts and averages of the rows that have finished. Its size does not depend on their number. */
+export class Summary {
+  /** Number of rows in total, if it is known. */
+  total: number | undefined;
+  #rows = 0;
+  #resumed = 0;
+  #failed = 0;
+  #acknowledged = 0;
+  readonly #scores = new Map<string, ScoreStatistics>();
+  readonly #durations = new DurationHistogram();
+
+  addRow({ error, scores, durationMs, isResumed }: Omit<UntypedRow, "inputs">): void {
+    this.#rows += 1;
+    this.#resumed += isResumed ? 1 : 0;
+    if (error === undefined) {
+      this.#durations.add(durationMs);
+    } else {
+      this.#failed += 1;
+    }
+    for (const score of scores) {
+      const statistics = this.#scores.get(score.key) ?? new ScoreStatistics();
+      this.#scores.set(score.key, statistics);
+      statistics.add(score);
+    }
+  }
+
+  addAcknowledged(rows: number): void {
+    this.#acknowledged += rows;
+  }
+
+  progress(): EvaluationProgress {
+    const scores = Object.fromEntries(
+      [...this.#scores].map(([key, statistics]) => [key, statistics.summarize()]),
+    );
+    return {
+      rows: this.#rows,
+      ...(this.total === undefined ? {} : { total: this.total }),
+      resumed: this.#resumed,
+      failed: this.#failed,
+      evaluatorErrors: Object.values(scores).reduce((sum, { errors }) => sum + errors, 0),
+      scores,
+      durationMs: this.#durations.quantiles(),
+      acknowledged: this.#acknowledged,
+    };
+  }
+}
+
+/** The scores with one key. */
+class ScoreStatistics {
+  readonly #numbers = new DifferenceStatistics();
+  #count = 0;
+  #errors = 0;
+  #min = Number.POSITIVE_INFINITY;
+  #max = Number.NEGATIVE_INFINITY;
+
+  add({ score, error }: RowScore): void {
+    if (error !== undefined) {
+      this.#errors += 1;
+      return;
+    }
+    this.#count += 1;
+    if (score !== undefined) {
+      const number = Number(score);
+      this.#numbers.add(number);
+      this.#min = Math.min(this.#min, number);
+      this.#max = Math.max(this.#max, number);
+    }
+  }
+
+  summarize(): ScoreSummary {
+    const { count, mean, deviation } = this.#numbers;
+    const range = count > 0 ? { mean, min: this.#min, max: this.#max, deviation } : {};
+    return { count: this.#count, ...range, errors: this.#errors };
+  }
+}
+
+/** Each bucket is one percent wider than the one before. */
+const bucketRatio = Math.log(1.01);
+
+/** Quantiles of durations, with an error of at most one percent. */
+class DurationHistogram {
+  readonly #buckets = new Map<number, number>();
+  #count = 0;
+  #max = 0;
+
+  add(durationMs: number): void {
+    // The first bucket ends at a microsecond.
+    const bucket = Math.ceil(Math.log(Math.max(durationMs * 1_000, 1)) / bucketRatio);
+    this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + 1);
+    this.#count += 1;
+    this.#max = Math.max(this.#max, durationMs);
+  }
+
+  quantiles(): Quantiles {
+    const sorted = [...this.#buckets].toSorted(([left], [right]) => left - right);
+    const find = (share: number): number => {
+      let rank = Math.ceil(this.#count * share);
+      for (const [bucket, count] of sorted) {
+        rank -= count;
+        if (rank <= 0) {
+          return Math.min(Math.exp(bucket * bucketRatio) / 1_000, this.#max);
+        }
+      }
+      return this.#max;
+    };
+    return { count: this.#count, p50: find(0.5), p90: find(0.9), p99: find(0.99), max: this.#max };
+  }
+}
