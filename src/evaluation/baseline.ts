@@ -1,7 +1,7 @@
 import { NotFoundError, ValidationError } from "../main/index.ts";
 import type { Client, Dataset, KeyValues, Project, Run } from "../main/index.ts";
 import { checkKeys } from "../model/index.ts";
-import { findProject, readUrl, toAverageScores } from "./experiment.ts";
+import { findProject, readUrl, toAverageScores } from "./store/experiment.ts";
 import { createRunId } from "./ids.ts";
 import type { Baseline } from "./options.ts";
 import type {
@@ -120,9 +120,7 @@ export async function compareWithBaseline(request: ComparisonRequest): Promise<B
     id: project.id,
     name: project.name,
     ...(await readUrl(request.client, project.id)),
-    ...(project.referenceDatasetId === undefined
-      ? {}
-      : { datasetId: project.referenceDatasetId }),
+    ...(project.referenceDatasetId === undefined ? {} : { datasetId: project.referenceDatasetId }),
     ...(typeof datasetVersion === "string" ? { datasetVersion } : {}),
   });
 }

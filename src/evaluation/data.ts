@@ -1,4 +1,10 @@
-import type { Attachment, DatasetKey, KeyValues, NewAttachment, VersionKey } from "../main/index.ts";
+import type {
+  Attachment,
+  DatasetKey,
+  KeyValues,
+  NewAttachment,
+  VersionKey,
+} from "../main/index.ts";
 
 /** A file that belongs to an example. It is downloaded when it is read. */
 export interface ExampleAttachment {
@@ -34,10 +40,10 @@ export interface EvaluationRow<Inputs = KeyValues, Reference = KeyValues> {
 }
 
 /** The row as evaluators and targets get it: with an id. */
-export interface EvaluationExample<
-  Inputs = KeyValues,
-  Reference = KeyValues,
-> extends Omit<EvaluationRow<Inputs, Reference>, "attachments"> {
+export interface EvaluationExample<Inputs = KeyValues, Reference = KeyValues> extends Omit<
+  EvaluationRow<Inputs, Reference>,
+  "attachments"
+> {
   /** A UUID, which is the same in each experiment. */
   readonly id: string;
   readonly metadata: KeyValues;

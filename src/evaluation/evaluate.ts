@@ -3,23 +3,23 @@ import type { KeyValues } from "../main/index.ts";
 import { checkKeys } from "../model/index.ts";
 import type { KeyTable } from "../model/index.ts";
 import { compareWithBaseline, findBaseline, readBaselineOption } from "./baseline.ts";
-import { Committer } from "./committer.ts";
-import { describeError, throwIfAborted } from "./deadline.ts";
+import { Committer } from "./store/committer.ts";
+import { describeError, throwIfAborted } from "./rows/deadline.ts";
 import { startEvaluation, withClient } from "./evaluation.ts";
 import type { Evaluation, EvaluationState } from "./evaluation.ts";
 import type { RowScore } from "./evaluator.ts";
-import { fingerprintCode, openExperiment, readUrl } from "./experiment.ts";
-import type { OpenExperiment } from "./experiment.ts";
+import { fingerprintCode, openExperiment, readUrl } from "./store/experiment.ts";
+import type { OpenExperiment } from "./store/experiment.ts";
 import { createFeedbackId, createRunId, IdCounter } from "./ids.ts";
 import { checkText, ranges, readNumber } from "./option-checks.ts";
 import type { EvaluateOptions, EvaluatorOptions, SummaryEvaluator } from "./options.ts";
 import type { UntypedRow, EvaluationResult, ExperimentInfo } from "./result.ts";
-import { runPool } from "./row-pool.ts";
-import { RowRunner, toNamedEvaluators, toNamedTarget } from "./row-runner.ts";
-import type { RowTask } from "./row-runner.ts";
-import { openSource } from "./row-source.ts";
-import type { RowSource } from "./row-source.ts";
-import { toRowScores } from "./scores.ts";
+import { runPool } from "./rows/row-pool.ts";
+import { RowRunner, toNamedEvaluators, toNamedTarget } from "./rows/row-runner.ts";
+import type { RowTask } from "./rows/row-runner.ts";
+import { openSource } from "./rows/row-source.ts";
+import type { RowSource } from "./rows/row-source.ts";
+import { toRowScores } from "./rows/scores.ts";
 import type { Summary } from "./summary.ts";
 import type { Target } from "./target.ts";
 import { Warnings } from "./warnings.ts";
@@ -70,8 +70,10 @@ export function evaluate<Inputs = KeyValues, Outputs = unknown, Reference = KeyV
   return startEvaluation(async (state) => {
     const untypedOptions = options as unknown as UntypedOptions;
     const checked = checkOptions(target as UntypedTarget, untypedOptions);
-    return withClient(untypedOptions.client, () => new Client(), (client) =>
-      runEvaluation({ ...checked, client, options: untypedOptions }, state),
+    return withClient(
+      untypedOptions.client,
+      () => new Client(),
+      (client) => runEvaluation({ ...checked, client, options: untypedOptions }, state),
     );
   });
 }
@@ -145,8 +147,7 @@ async function runEvaluation(
   throwIfAborted(signal);
   const source = await openSource(client, options.data, signal);
   const baseline =
-    request.baselineOption &&
-    (await findBaseline(client, request.baselineOption, source.dataset));
+    request.baselineOption && (await findBaseline(client, request.baselineOption, source.dataset));
   const experiment = await openExperiment({
     client,
     name: request.experimentName ?? `${target.name} on ${source.name}`,
@@ -174,8 +175,7 @@ async function runEvaluation(
       summary,
       project,
       targetName: target.name,
-      toReferenceExample: ({ exampleId }) =>
-        source.dataset === undefined ? undefined : exampleId,
+      toReferenceExample: ({ exampleId }) => (source.dataset === undefined ? undefined : exampleId),
       recordsRuns: true,
       warn: warnings.add,
     });
@@ -184,7 +184,16 @@ async function runEvaluation(
       (number) => number < journal.resumedRows && !experiment.isAcknowledged(number),
     );
     try {
-      await evaluateRows({ ...request, signal, abort, source, experiment, committer, summary, warnings });
+      await evaluateRows({
+        ...request,
+        signal,
+        abort,
+        source,
+        experiment,
+        committer,
+        summary,
+        warnings,
+      });
     } finally {
       // What has finished is stored, also if the evaluation failed.
       await committer.drain();
@@ -193,8 +202,7 @@ async function runEvaluation(
     if (summary.progress().rows === 0) {
       warnings.add("The data has no rows, so nothing was evaluated.");
     }
-    const readRows = (): AsyncIterable<UntypedRow> =>
-      readWholeJournal(journal);
+    const readRows = (): AsyncIterable<UntypedRow> => readWholeJournal(journal);
     const summaryScores = await callSummaryEvaluators(options.summaryEvaluators ?? [], {
       client,
       info,
@@ -207,7 +215,8 @@ async function runEvaluation(
       await journal.writeEnd(endTime);
     }
     const comparison =
-      baseline && (await compareWithBaseline({ client, baseline, info, readRows, warn: warnings.add }));
+      baseline &&
+      (await compareWithBaseline({ client, baseline, info, readRows, warn: warnings.add }));
     return {
       ...summary.progress(),
       experiment: info,
@@ -233,7 +242,8 @@ function countAcknowledged({ journal, isAcknowledged }: OpenExperiment): number 
   return count;
 }
 
-async function* readWholeJournal(
+/** Reads a journal that may have been closed. */
+export async function* readWholeJournal(
   journal: OpenExperiment["journal"],
 ): AsyncGenerator<UntypedRow, void> {
   yield* journal.readRows();

@@ -1,5 +1,6 @@
 import type { Client, KeyValues } from "../main/index.ts";
-import type { Journal } from "./journal.ts";
+import { Deferred } from "../model/deferred.ts";
+import type { Journal } from "./store/journal.ts";
 import type { EvaluatedRow, EvaluationProgress, EvaluationResult } from "./result.ts";
 import { Summary } from "./summary.ts";
 
@@ -35,24 +36,21 @@ export function startEvaluation<Inputs, Outputs, Reference>(
   run: (state: EvaluationState) => Promise<EvaluationResult<unknown, unknown, unknown>>,
 ): Evaluation<Inputs, Outputs, Reference> {
   const summary = new Summary();
-  let setJournal: (journal: Pick<Journal, "followRows"> | undefined) => void = () => {};
-  const journal = new Promise<Pick<Journal, "followRows"> | undefined>((resolve) => {
-    setJournal = resolve;
-  });
-  const result = run({ summary, setJournal }) as Promise<
+  const journal = new Deferred<Pick<Journal, "followRows"> | undefined>();
+  const result = run({ summary, setJournal: journal.resolve }) as Promise<
     EvaluationResult<Inputs, Outputs, Reference>
   >;
   // An evaluation that fails before it has a journal has no rows.
   const settled = result.then(
-    () => setJournal(undefined),
-    () => setJournal(undefined),
+    () => journal.resolve(undefined),
+    () => journal.resolve(undefined),
   );
   return {
     // oxlint-disable-next-line unicorn/no-thenable -- the caller awaits the evaluation itself
     then: (onFulfilled, onRejected) => result.then(onFulfilled, onRejected),
     progress: () => summary.progress(),
     async *[Symbol.asyncIterator]() {
-      const rows = (await journal)?.followRows();
+      const rows = (await journal.promise)?.followRows();
       if (rows !== undefined) {
         yield* rows as AsyncGenerator<EvaluatedRow<Inputs, Outputs, Reference>, void>;
       }

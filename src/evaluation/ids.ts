@@ -24,7 +24,7 @@ export const createFeedbackId = (runId: string, key: string, index: number): str
 
 /** The id of a row that names itself. A text that is not a UUID is converted to one. */
 export const toRowId = (id: string): string =>
-  isUuid(id) ? id.toLowerCase() : createNamedId(rowNamespace, `id:${id}`);
+  isUuid(id) ? id.toLowerCase() : createNamedId(rowNamespace, ["id", id].join(":"));
 
 /**
  * Creates ids for rows that have none: from their content, and from the number of equal rows before them. So the same
@@ -78,10 +78,7 @@ export class IdCounter {
   #findSlot(high: number, low: number): number {
     const mask = this.#counts.length - 1;
     let slot = low & mask;
-    while (
-      this.#counts[slot] !== 0 &&
-      (this.#high[slot] !== high || this.#low[slot] !== low)
-    ) {
+    while (this.#counts[slot] !== 0 && (this.#high[slot] !== high || this.#low[slot] !== low)) {
       slot = (slot + 1) & mask;
     }
     return slot;

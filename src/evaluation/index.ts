@@ -1,5 +1,36 @@
+export { evaluateComparative } from "./comparative.ts";
+export type {
+  ComparativeArguments,
+  ComparativeEvaluator,
+  ComparativeResult,
+  ComparativeScores,
+  EvaluateComparativeOptions,
+  Preference,
+} from "./comparative.ts";
+export { evaluateExperiment, evaluateTraces } from "./existing-runs.ts";
+export type { EvaluateExperimentOptions, EvaluateTracesOptions } from "./existing-runs.ts";
+export {
+  contains,
+  editSimilarity,
+  embeddingSimilarity,
+  exactMatch,
+  jsonEquality,
+  llmJudge,
+  matchesRegex,
+  numericCloseness,
+} from "./scorers.ts";
+export type {
+  ContainsOptions,
+  EmbeddingOptions,
+  JsonEqualityOptions,
+  JudgeOptions,
+  JudgeRequest,
+  NumericOptions,
+  Scorer,
+  ScorerOptions,
+} from "./scorers.ts";
 export { evaluate } from "./evaluate.ts";
-export { currentRow } from "./row-runner.ts";
+export { currentRow } from "./rows/row-runner.ts";
 export type {
   DatasetSelection,
   EvaluationData,

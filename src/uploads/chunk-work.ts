@@ -1,12 +1,16 @@
 import type { Call } from "../api/http/http.ts";
+import { createFormBody } from "../api/http/form.ts";
 import { jsonType } from "../api/http/request.ts";
+import { ServerInfoReader } from "../api/http/server-info.ts";
 import { ConflictError, HttpError, NetworkError, ValidationError } from "../model/errors.ts";
+import { Fields } from "../model/fields.ts";
 import { parseFeedback } from "../model/resources/feedback.ts";
 import type { ShipReport, ShipTask } from "../model/records/shipping.ts";
 import type { RejectedRow } from "../model/resources/upload.ts";
 import { packError } from "../api/sync/packed-error.ts";
 import { JsonWriter } from "../workers/json/json-writer.ts";
 import { TapeReader } from "../workers/json/tape-reader.ts";
+import { formatPartName } from "../workers/wire.ts";
 import type { ChunkReply, ChunkShipper, ChunkTask } from "./chunk-task.ts";
 import { ExampleChunks } from "./example-chunks.ts";
 import { rowField } from "./row-format.ts";
@@ -25,8 +29,8 @@ export interface ChunkWorkInit {
 }
 
 /**
- * Maximum number of requests in flight while one task uploads feedback. Each request creates one feedback entry,
- * because the API has no request that creates several.
+ * Maximum number of requests in flight while one task uploads feedback with one request for each entry, because the
+ * server can't tell what became of several in one request.
  */
 const feedbackInFlight = 16;
 
@@ -37,10 +41,12 @@ const feedbackInFlight = 16;
 export class ChunkWork implements ChunkShipper {
   readonly #init: ChunkWorkInit;
   readonly #examples: ExampleChunks;
+  readonly #info: ServerInfoReader;
 
   constructor(init: ChunkWorkInit) {
     this.#init = init;
     this.#examples = new ExampleChunks(init.call);
+    this.#info = new ServerInfoReader(init.call);
   }
 
   async ship(task: ChunkTask): Promise<ChunkReply> {
@@ -85,6 +91,10 @@ export class ChunkWork implements ChunkShipper {
   }
 
   async #shipFeedback(reader: TapeReader, dryRun: boolean): Promise<ChunkReply> {
+    const sentCounts = dryRun ? undefined : await this.#sendFeedbackParts(reader);
+    if (sentCounts !== undefined) {
+      return { ...sentCounts, rejected: [] };
+    }
     const counts = { created: 0, skipped: 0, bytes: 0 };
     const rejected: RejectedRow[] = [];
     const failures: unknown[] = [];
@@ -112,6 +122,50 @@ export class ChunkWork implements ChunkShipper {
     return failures.length === 0
       ? { ...counts, rejected }
       : { ...counts, rejected, failure: packError(failures[0]) };
+  }
+
+  /**
+   * Creates all feedback of a chunk with one request. Returns `undefined` if that is not possible: the server does not
+   * support it, an entry is not about a run, or an entry was refused. Then each entry gets a request of its own. The
+   * entries have ids, so none is created twice.
+   */
+  async #sendFeedbackParts(reader: TapeReader): Promise<Omit<ChunkReply, "rejected"> | undefined> {
+    const { feedbackParts, batchBytes } = await this.#info.readOrDefaults({});
+    const bodies = Array.from({ length: reader.count }, (_, record) => readBody(reader, record));
+    const bytes = bodies.reduce((sum, { length }) => sum + length + feedbackPartBytes, 0);
+    const runIds = bodies.map(
+      (body) => (JSON.parse(body.toString()) as { readonly run_id?: unknown }).run_id,
+    );
+    if (!feedbackParts || bytes > batchBytes || !runIds.every((id) => typeof id === "string")) {
+      return undefined;
+    }
+    const parts = bodies.map((content, index) => ({
+      name: formatPartName({ kind: "feedback", runId: runIds[index] ?? "" }),
+      type: jsonType,
+      content,
+    }));
+    let response: unknown;
+    try {
+      response = await this.#init.call("sendMultipart", {
+        body: createFormBody(parts),
+        repeatable: true,
+      });
+    } catch (error) {
+      // If the server refused the request, the requests for the single entries show which of them it refuses.
+      return error instanceof HttpError && !error.retryable
+        ? undefined
+        : { created: 0, skipped: 0, bytes: 0, failure: packError(error) };
+    }
+    const fields = new Fields(response, "outcome of feedback");
+    const created = fields.readOptionalNumber("accepted") ?? 0;
+    const skipped = fields.readOptionalNumber("duplicates") ?? 0;
+    if (created + skipped !== reader.count) {
+      return undefined;
+    }
+    for (let record = 0; record < reader.count; record += 1) {
+      reader.writeOutcome(record, "delivered");
+    }
+    return { created, skipped, bytes };
   }
 
   /** Creates a feedback entry. Returns false if an entry with the same id already exists. */
@@ -161,6 +215,9 @@ export class ChunkWork implements ChunkShipper {
     };
   }
 }
+
+/** Upper bound of the bytes that a part has in addition to its content: its headers and the boundary. */
+const feedbackPartBytes = 300;
 
 const rowRefusalStatuses = new Set([400, 404, 409, 413, 422]);
 

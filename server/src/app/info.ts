@@ -26,6 +26,7 @@ export const infoSchema = Type.Object(
       millrace_repeated_content: Flag,
       examples_check_enabled: Flag,
       examples_after_enabled: Flag,
+      feedback_parts_enabled: Flag,
     }),
   },
   { title: "ServerInfo" },
@@ -63,6 +64,7 @@ export const readInfo = ({
     millrace_repeated_content: true,
     examples_check_enabled: true,
     examples_after_enabled: true,
+    feedback_parts_enabled: true,
   },
 });
 

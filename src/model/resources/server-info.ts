@@ -28,6 +28,8 @@ export interface ServerInfo {
    * given example.
    */
   readonly listsExamplesAfter: boolean;
+  /** Whether the server reports what became of each feedback entry in a multipart request. */
+  readonly feedbackParts: boolean;
   /** Whether the server itself resolves the commit `latest` of a prompt. */
   readonly resolvesLatestCommit: boolean;
 }
@@ -47,6 +49,7 @@ export const defaultServerInfo: ServerInfo = {
   contentDeduplication: false,
   checksExamples: false,
   listsExamplesAfter: false,
+  feedbackParts: false,
   resolvesLatestCommit: false,
 };
 
@@ -68,6 +71,7 @@ export function parseServerInfo(body: unknown): ServerInfo {
     contentDeduplication: flags["millrace_repeated_content"] === true,
     checksExamples: flags["examples_check_enabled"] === true,
     listsExamplesAfter: flags["examples_after_enabled"] === true,
+    feedbackParts: flags["feedback_parts_enabled"] === true,
     resolvesLatestCommit: version !== null && gte(version, resolvesLatestFrom),
   };
 }

@@ -1,4 +1,5 @@
-import { AbortError, TimeoutError } from "../main/index.ts";
+import { AbortError, TimeoutError } from "../../main/index.ts";
+import { Deferred } from "../../model/deferred.ts";
 
 /** Limits of one call of the caller's code. */
 export interface CallLimits {
@@ -36,37 +37,26 @@ export async function callWithLimits<Result>(
   if (!isThenable(result)) {
     return result;
   }
-  return new Promise<Result>((resolve, reject) => {
-    const stop = (error: Error): void => {
-      release();
-      reject(error);
-      controller?.abort(error);
-    };
-    const timer = setTimeout(() => {
-      stop(
-        new TimeoutError(
-          `${label} did not finish within ${timeoutMs} ms. Pass a longer timeoutMs, or make it stop when its signal is aborted`,
-        ),
-      );
-    }, timeoutMs);
-    const onAbort = (): void => stop(createAbortError(signal));
-    const release = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-    };
-    signal.addEventListener("abort", onAbort);
-    result.then(
-      (value) => {
-        release();
-        resolve(value);
-      },
-      (error: unknown) => {
-        release();
-        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- it is what the caller's code threw
-        reject(error);
-      },
+  const limit = new Deferred<never>();
+  const stop = (error: Error): void => {
+    limit.reject(error);
+    controller?.abort(error);
+  };
+  const timer = setTimeout(() => {
+    stop(
+      new TimeoutError(
+        `${label} did not finish within ${timeoutMs} ms. Pass a longer timeoutMs, or make it stop when its signal is aborted`,
+      ),
     );
-  });
+  }, timeoutMs);
+  const onAbort = (): void => stop(createAbortError(signal));
+  signal.addEventListener("abort", onAbort);
+  try {
+    return await Promise.race([result, limit.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
 }
 
 /** @throws AbortError if the signal was aborted. */

@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { ValidationError } from "../main/index.ts";
-import { IdCounter } from "./ids.ts";
-import type { UntypedRow } from "./result.ts";
+import { ValidationError } from "../../main/index.ts";
+import { IdCounter } from "../ids.ts";
+import type { UntypedRow } from "../result.ts";
 
 /** Version of the file format. */
 const format = 1;

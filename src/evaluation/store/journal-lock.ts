@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync, linkSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { ValidationError } from "../main/index.ts";
+import { ValidationError } from "../../main/index.ts";
 
 /** The process that holds a lock. */
 interface LockOwner {

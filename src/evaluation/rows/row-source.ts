@@ -3,13 +3,12 @@ import type {
   Client,
   Dataset,
   Example,
-  KeyValues,
   ListExamples,
   NewAttachment,
-} from "../main/index.ts";
-import { ValidationError } from "../main/index.ts";
-import { checkKeys, unknownKeysOf, unknownKeyText } from "../model/index.ts";
-import type { KeyTable } from "../model/index.ts";
+} from "../../main/index.ts";
+import { ValidationError } from "../../main/index.ts";
+import { checkKeys, unknownKeysOf, unknownKeyText } from "../../model/index.ts";
+import type { KeyTable } from "../../model/index.ts";
 import type {
   DatasetSelection,
   EvaluationData,
@@ -17,8 +16,8 @@ import type {
   EvaluationRow,
   ExampleAttachment,
   ExampleAttachments,
-} from "./data.ts";
-import { ContentIds, toRowId } from "./ids.ts";
+} from "../data.ts";
+import { ContentIds, toRowId } from "../ids.ts";
 import { toJsonValue } from "./json-value.ts";
 
 /** The rows of an evaluation. */
@@ -121,7 +120,8 @@ async function openDataset(
 const omitAttachments = ({
   includeAttachments: _,
   ...filter
-}: Pick<DatasetSelection, "includeAttachments" | "splits" | "ids" | "metadata" | "filter">) => filter;
+}: Pick<DatasetSelection, "includeAttachments" | "splits" | "ids" | "metadata" | "filter">) =>
+  filter;
 
 /** Whether a version is given as a time; otherwise it is a tag. */
 const isTime = (version: Date | string): boolean =>
@@ -292,7 +292,10 @@ function toExampleAttachments(
   );
 }
 
-function toExampleAttachment(client: Client, attachment: ExampleAttachment | Attachment | NewAttachment): ExampleAttachment {
+function toExampleAttachment(
+  client: Client,
+  attachment: ExampleAttachment | Attachment | NewAttachment,
+): ExampleAttachment {
   if ("read" in attachment) {
     return attachment;
   }
@@ -305,9 +308,3 @@ function toExampleAttachment(client: Client, attachment: ExampleAttachment | Att
   }
   return { mimeType: attachment.mimeType, read: () => client.examples.readAttachment(attachment) };
 }
-
-/** The payload of a run: an object as it is, any other value as the member with this name. */
-export const toPayload = (value: unknown, member: string): KeyValues =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as KeyValues)
-    : { [member]: value };

@@ -1,6 +1,6 @@
-import { unknownKeysOf, unknownKeyText } from "../model/index.ts";
+import { unknownKeysOf, unknownKeyText } from "../../model/index.ts";
 import { describeError } from "./deadline.ts";
-import type { EvaluatorResult, RowScore, Score } from "./evaluator.ts";
+import type { EvaluatorResult, RowScore, Score } from "../evaluator.ts";
 import { toJsonValue } from "./json-value.ts";
 
 /** The members of a score, and those that evaluators written for LangSmith may also return. */
@@ -73,11 +73,14 @@ function toRowScore(candidate: unknown, evaluatorName: string): RowScore {
     return { key, error: describeError(result.error), ...(metadata && { metadata }) };
   }
   const { comment, correction } = result;
+  if (isPresent(comment) && typeof comment !== "string") {
+    throw new TypeError("it returned a comment that is not a text");
+  }
   return {
     key,
     ...(isPresent(result.score) && { score: checkScore(result.score) }),
     ...(isPresent(result.value) && { value: toJsonValue(result.value, "value").json }),
-    ...(isPresent(comment) && { comment: String(comment) }),
+    ...(isPresent(comment) && { comment }),
     ...(metadata && { metadata }),
     ...(isPresent(correction) && {
       correction: toJsonValue(correction, "correction").json as string,
@@ -93,7 +96,9 @@ function checkScore(score: unknown): number | boolean {
     return score;
   }
   const shown = typeof score === "number" ? String(score) : `of type ${typeof score}`;
-  throw new TypeError(`it returned a score that is ${shown}; a score is a finite number or a boolean`);
+  throw new TypeError(
+    `it returned a score that is ${shown}; a score is a finite number or a boolean`,
+  );
 }
 
 const isPresent = <Value>(value: Value | null | undefined): value is Value =>

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ConflictError, NotFoundError, ValidationError } from "../main/index.ts";
-import type { Client, KeyValues, Project, Run } from "../main/index.ts";
-import { describeError } from "./deadline.ts";
-import { IdCounter } from "./ids.ts";
+import { ConflictError, NotFoundError, ValidationError } from "../../main/index.ts";
+import type { Client, KeyValues, Project, Run } from "../../main/index.ts";
+import { describeError } from "../rows/deadline.ts";
+import { IdCounter } from "../ids.ts";
 import { Journal, readJournal } from "./journal.ts";
 import type { StoredEvaluation, StoredRow } from "./journal.ts";
 import { lockFolder } from "./journal-lock.ts";
-import type { UntypedRow } from "./result.ts";
+import type { UntypedRow } from "../result.ts";
 
 /** What identifies an experiment, and whether it may continue an earlier one. */
 export interface ExperimentRequest {
@@ -93,7 +93,9 @@ export async function openExperiment(request: ExperimentRequest): Promise<OpenEx
   try {
     const journal = await continueJournal(request, folder);
     const experiment =
-      journal ?? (await importExperiment(request, folder)) ?? (await startExperiment(request, folder));
+      journal ??
+      (await importExperiment(request, folder)) ??
+      (await startExperiment(request, folder));
     return { ...experiment, release };
   } catch (error) {
     release();
@@ -278,14 +280,14 @@ function readEvaluationMetadata({ extra }: Project): EvaluationMetadata | undefi
 }
 
 /** Converts a run of the server to a row. The scores are averages, because the run has no single ones. */
-function toStoredRow(run: Run): StoredRow {
-  const metadata = (run.extra?.metadata ?? {}) as KeyValues;
+export function toStoredRow(run: Run): StoredRow {
+  const metadata = run.extra?.metadata ?? {};
   const startTime = toIsoTime(run.startTime);
   const endTime = Date.parse(toIsoTime(run.endTime));
   const { repetition, example_id: exampleId } = metadata;
   return {
     runId: run.id,
-    exampleId: run.referenceExampleId ?? String(exampleId ?? run.id),
+    exampleId: run.referenceExampleId ?? (typeof exampleId === "string" ? exampleId : run.id),
     repetition: typeof repetition === "number" ? repetition : 1,
     inputs: run.inputs ?? {},
     ...(run.error === undefined

@@ -1,9 +1,9 @@
-import type { Client, CreateFeedback, WirePost } from "../main/index.ts";
-import { describeError } from "./deadline.ts";
-import { createFeedbackId } from "./ids.ts";
+import type { Client, CreateFeedback, WirePost } from "../../main/index.ts";
+import { describeError } from "../rows/deadline.ts";
+import { createFeedbackId, createNamedId } from "../ids.ts";
 import type { Journal, StoredRow } from "./journal.ts";
-import { toPayload } from "./row-source.ts";
-import type { Summary } from "./summary.ts";
+import { createRunMetadata, toPayload } from "../payload.ts";
+import type { Summary } from "../summary.ts";
 
 /** A row in the journal whose run and scores the server has yet to acknowledge. */
 export interface PendingRow {
@@ -25,6 +25,8 @@ export interface CommitterInit {
   readonly toReferenceExample: (row: StoredRow) => string | undefined;
   /** Whether the rows' runs are recorded by this evaluation. Otherwise only their scores are stored. */
   readonly recordsRuns: boolean;
+  /** Makes the ids of the feedback different from those of another evaluation of the same runs. */
+  readonly feedbackNamespace?: string | undefined;
   readonly warn: (message: string) => void;
 }
 
@@ -46,7 +48,7 @@ const lookupRuns = 100;
  */
 export class Committer {
   readonly #init: CommitterInit;
-  #waiting: PendingRow[] = [];
+  readonly #waiting: PendingRow[] = [];
   #isCommitting = false;
   #idle: Promise<void> = Promise.resolve();
   readonly #capacityWaiters: (() => void)[] = [];
@@ -82,7 +84,9 @@ export class Committer {
     const failedRanges = this.#failedRanges.splice(0);
     if (failedRanges.length > 0) {
       this.#unacknowledged = 0;
-      await this.settle((number) => failedRanges.some(([from, to]) => number >= from && number < to));
+      await this.settle((number) =>
+        failedRanges.some(([from, to]) => number >= from && number < to),
+      );
     }
   }
 
@@ -217,8 +221,14 @@ export class Committer {
 
   /** @throws Error if the server refused a score. */
   async #sendScores(batch: readonly PendingRow[]): Promise<void> {
-    const { client, project } = this.#init;
-    const feedback = batch.flatMap(({ row }) => toFeedback(row, project.id));
+    const { client, project, feedbackNamespace } = this.#init;
+    const feedback = batch
+      .flatMap(({ row }) => toFeedback(row, project.id))
+      .map((entry) =>
+        feedbackNamespace === undefined
+          ? entry
+          : { ...entry, id: createNamedId(feedbackNamespace, entry.id) },
+      );
     if (feedback.length === 0) {
       return;
     }
@@ -227,22 +237,18 @@ export class Committer {
       patienceMs,
     });
     if (rejected > 0) {
-      throw new Error(`the server refused ${rejected} scores (${faults[0]?.reason ?? "no reason"})`);
+      throw new Error(
+        `the server refused ${rejected} scores (${faults[0]?.reason ?? "no reason"})`,
+      );
     }
   }
 }
 
-/** The metadata of a row's run. */
-export const createRunMetadata = ({
-  exampleId,
-  repetition,
-}: Pick<StoredRow, "exampleId" | "repetition">): WirePost["extra"] & object => ({
-  example_id: exampleId,
-  repetition,
-});
-
 /** The feedback that the scores of a row become. Its ids follow from the run, so that sending it again changes nothing. */
-export function toFeedback(row: StoredRow, runProjectId: string): readonly CreateFeedback[] {
+function toFeedback(
+  row: StoredRow,
+  runProjectId: string,
+): readonly (CreateFeedback & { readonly id: string })[] {
   return row.scores.map((score, index) => {
     const { key, error, sourceRunId, metadata, comment, ...judgement } = score;
     return {

@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
-import { ValidationError, withRun } from "../main/index.ts";
-import type { Client, Run, RecordedRunTree } from "../main/index.ts";
-import { createRunMetadata } from "./committer.ts";
-import type { EvaluationExample } from "./data.ts";
+import { ValidationError, withRun } from "../../main/index.ts";
+import type { Client, Run, RecordedRunTree } from "../../main/index.ts";
+import type { EvaluationExample } from "../data.ts";
 import { callWithLimits, describeError, throwIfAborted } from "./deadline.ts";
 import type { LazySignal } from "./deadline.ts";
-import type { CurrentRow } from "./evaluation.ts";
-import type { Evaluator, EvaluatorArguments, EvaluatorFunction, RowScore } from "./evaluator.ts";
+import type { CurrentRow } from "../evaluation.ts";
+import type { Evaluator, EvaluatorArguments, EvaluatorFunction, RowScore } from "../evaluator.ts";
 import { toJsonValue } from "./json-value.ts";
-import { toPayload } from "./row-source.ts";
-import type { UntypedRow } from "./result.ts";
+import { createRunMetadata, toPayload } from "../payload.ts";
+import type { UntypedRow } from "../result.ts";
+import { unwrap } from "../scorers.ts";
 import { toRowScores } from "./scores.ts";
-import type { Target, TargetContext, TargetFunction } from "./target.ts";
+import type { Target, TargetContext, TargetFunction } from "../target.ts";
 
 /** What a {@link RowRunner} needs. */
 export interface RowRunnerInit {
@@ -201,10 +201,11 @@ export class RowRunner {
     const sourceRunId = evaluatorRun.id;
     try {
       const result = await withRun(evaluatorRun, () =>
-        callWithLimits(
-          (lazy) => evaluate(createArguments(lazy, { run, example, outputs })),
-          { timeoutMs, signal, label: `The evaluator ${name}` },
-        ),
+        callWithLimits((lazy) => evaluate(createArguments(lazy, { run, example, outputs })), {
+          timeoutMs,
+          signal,
+          label: `The evaluator ${name}`,
+        }),
       );
       const scores = toRowScores(result, name);
       evaluatorRun.end({ scores });
@@ -278,15 +279,6 @@ function createArguments(
     output: unwrap(outputs) as never,
     expected: unwrap(referenceOutputs) as never,
   };
-}
-
-/** The only member of an object with one member; any other value itself. */
-function unwrap(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return value;
-  }
-  const members: unknown[] = Object.values(value);
-  return members.length === 1 ? members[0] : value;
 }
 
 /** @throws {@link ValidationError} if a run is not recorded: then the experiment would lack the row. */
