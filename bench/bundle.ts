@@ -8,6 +8,7 @@ const childNames = [
   "child",
   "load-child",
   "upload-child",
+  "evaluate-child",
   "repeated-child",
   "ingest-child",
   "service-child",

@@ -119,7 +119,10 @@ export async function compareWithBaseline(request: ComparisonRequest): Promise<B
   return comparison.result({
     id: project.id,
     name: project.name,
-    ...(await readUrl(request.client, project.id)),
+    ...(await readUrl(request.client, {
+      projectId: project.id,
+      datasetId: project.referenceDatasetId,
+    })),
     ...(project.referenceDatasetId === undefined ? {} : { datasetId: project.referenceDatasetId }),
     ...(typeof datasetVersion === "string" ? { datasetVersion } : {}),
   });

@@ -7,7 +7,7 @@ import { callWithLimits, describeError, throwIfAborted } from "./rows/deadline.t
 import type { LazySignal } from "./rows/deadline.ts";
 import { defaultEvaluatorProject } from "./evaluate.ts";
 import { withClient } from "./evaluation.ts";
-import { findProject } from "./store/experiment.ts";
+import { findProject, readUrl } from "./store/experiment.ts";
 import { createFeedbackId, createNamedId } from "./ids.ts";
 import { checkText, ranges, readNumber } from "./option-checks.ts";
 import { runPool } from "./rows/row-pool.ts";
@@ -92,6 +92,8 @@ export interface ComparativeResult {
   /** Id of the comparison on the server. */
   readonly id: string;
   readonly name: string;
+  /** Address in the UI; absent if the server did not report the tenant. */
+  readonly url?: string | undefined;
   readonly experiments: readonly { readonly id: string; readonly name: string }[];
   /** Number of examples that all experiments contain. */
   readonly examples: number;
@@ -244,7 +246,9 @@ async function compareExperiments(request: Request): Promise<ComparativeResult> 
   });
   throwIfAborted(signal);
   await upload();
-  return { id: comparative.id, name, ...tally.result() };
+  const [projectId = "", ...others] = experimentIds;
+  const page = { projectId, datasetId, others, comparative: comparative.id };
+  return { id: comparative.id, name, ...(await readUrl(client, page)), ...tally.result() };
 }
 
 async function findExperiments({
@@ -471,7 +475,7 @@ class Tally {
     }
   }
 
-  result(): Omit<ComparativeResult, "id" | "name"> {
+  result(): Omit<ComparativeResult, "id" | "name" | "url"> {
     const preferences = [...this.#byKey].flatMap(([key, counts]) =>
       this.#projects.flatMap(({ id, name }) => {
         const count = counts.get(id);

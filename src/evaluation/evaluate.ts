@@ -158,6 +158,7 @@ async function runEvaluation(
     data: JSON.stringify({ source: source.identity, repetitions }),
     code: request.code,
     resume: request.resume,
+    expectsScores: request.evaluators.length > 0,
     journalDir: options.journalDir,
     signal,
     warn: warnings.add,
@@ -198,7 +199,10 @@ async function runEvaluation(
       // What has finished is stored, also if the evaluation failed.
       await committer.drain();
     }
-    const info = await describeExperiment(request, experiment, source);
+    const info = await describeExperiment(request, experiment, {
+      dataset: source.dataset,
+      baselineId: baseline?.project.id,
+    });
     if (summary.progress().rows === 0) {
       warnings.add("The data has no rows, so nothing was evaluated.");
     }
@@ -281,7 +285,7 @@ async function evaluateRows(evaluation: RowEvaluation): Promise<void> {
       const startMs = openRuns.get(runId) ?? Date.now();
       await stopOnFailure(abort, () => journal.writeStart(runId, startMs));
       const row = await runner.run(target, { example, repetition, runId, startMs });
-      await stopOnFailure(abort, () => store(row));
+      await stopOnFailure(abort, () => store(row, openRuns.has(runId)));
     },
   });
   throwIfAborted(signal);
@@ -316,12 +320,12 @@ export function createRowStore({
   summary,
   warnings,
   onRow,
-}: RowStoreInit): (row: UntypedRow) => Promise<void> {
-  return async (row) => {
+}: RowStoreInit): (row: UntypedRow, isRepeated?: boolean) => Promise<void> {
+  return async (row, isRepeated = false) => {
     const { isResumed: _, ...stored } = row;
     const number = await journal.writeRow(stored);
     summary.addRow(row);
-    await committer.add({ number, row: stored });
+    await committer.add({ number, row: stored, isRepeated });
     try {
       await onRow?.(row);
     } catch (error) {
@@ -360,12 +364,16 @@ async function* listTasks({
 async function describeExperiment(
   { client }: Request,
   { project, datasetVersion }: OpenExperiment,
-  { dataset }: RowSource,
+  { dataset, baselineId }: { readonly baselineId: string | undefined } & Pick<RowSource, "dataset">,
 ): Promise<ExperimentInfo> {
   return {
     id: project.id,
     name: project.name,
-    ...(await readUrl(client, project.id)),
+    ...(await readUrl(client, {
+      projectId: project.id,
+      datasetId: dataset?.id,
+      others: baselineId === undefined ? [] : [baselineId],
+    })),
     ...(dataset && { datasetId: dataset.id }),
     ...(datasetVersion === undefined ? {} : { datasetVersion }),
   };

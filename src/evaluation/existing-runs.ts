@@ -303,7 +303,7 @@ async function evaluateWithClient(
         experiment: {
           id: project.id,
           name: project.name,
-          ...(await readUrl(client, project.id)),
+          ...(await readUrl(client, { projectId: project.id, datasetId })),
           ...(datasetId === undefined ? {} : { datasetId }),
         },
         summaryScores: [],

@@ -252,13 +252,18 @@ function createScorer<Options extends ScorerOptions>(
   };
 }
 
-/** The only member of an object with one member; any other value itself. */
+/** The only member of an object with one member; any other value itself. Never throws. */
 export function unwrap(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return value;
   }
-  const members: unknown[] = Object.values(value);
-  return members.length === 1 ? members[0] : value;
+  try {
+    const members: unknown[] = Object.values(value);
+    return members.length === 1 ? members[0] : value;
+  } catch {
+    // A getter or a proxy threw. The evaluator gets the value as the target returned it.
+    return value;
+  }
 }
 
 function readPath(value: unknown, path: string): unknown {

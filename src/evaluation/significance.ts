@@ -88,12 +88,15 @@ function countCombinations(size: number, chosen: number): number {
 /** The average of many differences, and a 95 percent confidence interval, without keeping them. */
 export class DifferenceStatistics {
   #count = 0;
+  #sum = 0;
+  /** The average as Welford's method computes it, whose rounding errors would show in the result. */
   #mean = 0;
   #squares = 0;
 
   /** Adds a difference (Welford's method). */
   add(difference: number): void {
     this.#count += 1;
+    this.#sum += difference;
     const deviation = difference - this.#mean;
     this.#mean += deviation / this.#count;
     this.#squares += deviation * (difference - this.#mean);
@@ -104,7 +107,7 @@ export class DifferenceStatistics {
   }
 
   get mean(): number {
-    return this.#mean;
+    return this.#sum / this.#count;
   }
 
   /** Standard deviation of the sample; 0 for fewer than two values. */
@@ -118,6 +121,6 @@ export class DifferenceStatistics {
       return undefined;
     }
     const margin = (1.96 * this.deviation) / Math.sqrt(this.#count);
-    return [this.#mean - margin, this.#mean + margin];
+    return [this.mean - margin, this.mean + margin];
   }
 }

@@ -43,7 +43,7 @@ test("the package depends on Piscina, whose threads need its files, and contains
 
 test("the package holds types, and as code the files that programs import and that threads run, with their chunks", () => {
   const types =
-    /^dist\/(api|delivery|integrations|main|model|tracing|transport|uploads|workers)\/[\w./-]+\.d\.ts$/;
+    /^dist\/(api|delivery|evaluation|integrations|main|model|tracing|transport|uploads|workers)\/[\w./-]+\.d\.ts$/;
   const others = files.filter((file) => !types.test(file) && !file.startsWith("dist/chunks/"));
   expect(others.toSorted()).toEqual([
     "CHANGELOG.md",
@@ -53,6 +53,7 @@ test("the package holds types, and as code the files that programs import and th
     "cjs/index.cjs",
     "cjs/index.d.cts",
     "dist/THIRD-PARTY-LICENSES.txt",
+    "dist/evaluation/index.js",
     "dist/integrations/ai-sdk/index.js",
     "dist/integrations/anthropic/index.js",
     "dist/integrations/express/index.js",

@@ -51,6 +51,14 @@ const assertion = `import assert from "node:assert/strict";`;
 const client = `import { Client } from "millrace"; const client = new Client();`;
 const questions = `await client.datasets.create({ name: "questions" });`;
 const close = `await client.close();`;
+/** A dataset of two questions, and a program that answers them. */
+const evaluatedDataset = `
+  await client.datasets.create({ name: "questions" });
+  await client.examples.createMany({ datasetName: "questions", examples: [
+    { inputs: { question: "Why?" }, outputs: { answer: "because" } },
+    { inputs: { question: "How?" }, outputs: { answer: "so" } },
+  ] });
+  const answer = async ({ question }: { readonly question: string }) => ({ answer: question === "Why?" ? "because" : "so" });`;
 const recorded = (name: string): string => `
   await client.flush();
   const names: (string | undefined)[] = [];
@@ -436,6 +444,54 @@ export const settings: readonly Setting[] = [
     after: `
       const { accepted, delivered } = client.stats();
       if (accepted === 0 || delivered !== accepted) throw new Error(JSON.stringify(client.stats()));`,
+  },
+  {
+    page: "docs/evaluation.md",
+    contains: "isShort({ outputs })",
+    before: `${client} ${evaluatedDataset} ${close}`
+      .replace("const client", "const preparation")
+      .replaceAll("client.", "preparation."),
+    prints: "2 0 1",
+  },
+  {
+    page: "docs/evaluation.md",
+    contains: "yield { inputs: { text",
+    before: `${client} import { evaluate } from "millrace/evaluation";`,
+    after: close,
+    prints: "{ isEqual: { count: 2, mean: 0.5, min: 0, max: 1, deviation: …, errors: 0 } }",
+  },
+  {
+    page: "docs/evaluation.md",
+    contains: "evaluation.progress()",
+    before: `${assertion} ${client} ${evaluatedDataset} import { evaluate } from "millrace/evaluation";`,
+    after: `
+      assert.equal((await Array.fromAsync?.(readRows()))?.length ?? 2, 2);
+      assert.equal(totalCost, undefined);
+      assert(experiment.url?.includes("compare"));
+      ${close}`,
+    prints: "{ question: … } { answer: … } …",
+  },
+  {
+    page: "docs/evaluation.md",
+    contains: "comparison?.regressions",
+    before: `${client} ${evaluatedDataset} import { evaluate, exactMatch } from "millrace/evaluation";
+      await evaluate(answer, { data: "questions", evaluators: [exactMatch()], experiment: "short answers", client });`,
+    after: close,
+    prints: "1",
+  },
+  {
+    page: "docs/evaluation.md",
+    contains: "Further scores for an experiment",
+    before: `${assertion} ${client} ${evaluatedDataset} import { evaluate, exactMatch } from "millrace/evaluation";
+      for (const experiment of ["short answers", "long answers"]) {
+        await evaluate(answer, { data: "questions", experiment, resume: false, client });
+      }
+      client.startRun({ name: "answer", projectName: "production" }).end({ answer: "yes" });
+      await client.flush();`,
+    after: `
+      assert.deepEqual(preferences.map(({ experiment, wins }) => [experiment, wins]), [["short answers", 0], ["long answers", 0]]);
+      assert.equal(pValues["longer"], 1);
+      ${close}`,
   },
   {
     page: "docs/filter-language.md",

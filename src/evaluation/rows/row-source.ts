@@ -5,8 +5,9 @@ import type {
   Example,
   ListExamples,
   NewAttachment,
+  VersionKey,
 } from "../../main/index.ts";
-import { ValidationError } from "../../main/index.ts";
+import { NotFoundError, ValidationError } from "../../main/index.ts";
 import { checkKeys, unknownKeysOf, unknownKeyText } from "../../model/index.ts";
 import type { KeyTable } from "../../model/index.ts";
 import type {
@@ -87,11 +88,7 @@ async function openDataset(
   const { asOf, limit, datasetId, datasetName, ...filter } = selection;
   const key = datasetId === undefined ? { datasetName } : { datasetId };
   const dataset = await client.datasets.read({ ...(key as { datasetId: string }), signal });
-  const version = await client.datasets.readVersion({
-    datasetId: dataset.id,
-    ...(asOf === undefined || !isTime(asOf) ? { tag: String(asOf ?? "latest") } : { asOf }),
-    signal,
-  });
+  const version = await pinVersion(client, { datasetId: dataset.id, asOf }, signal);
   // A filter by ids, metadata or text has no cheap count.
   const count = await client.examples.count({
     datasetId: dataset.id,
@@ -115,6 +112,28 @@ async function openDataset(
       }
     },
   };
+}
+
+/**
+ * Finds the time of a version. A dataset that never had an example has no version: it is evaluated as it is now.
+ *
+ * @throws {@link NotFoundError} if the caller names a version that does not exist.
+ */
+async function pinVersion(
+  client: Client,
+  { datasetId, asOf }: { readonly datasetId: string; readonly asOf: VersionKey | undefined },
+  signal: AbortSignal,
+): Promise<{ readonly asOf: string }> {
+  const version =
+    asOf === undefined || !isTime(asOf) ? { tag: String(asOf ?? "latest") } : { asOf };
+  try {
+    return await client.datasets.readVersion({ datasetId, ...version, signal });
+  } catch (error) {
+    if (error instanceof NotFoundError && asOf === undefined) {
+      return { asOf: new Date().toISOString() };
+    }
+    throw error;
+  }
 }
 
 const omitAttachments = ({

@@ -10,6 +10,8 @@ export interface PendingRow {
   /** Its number in the journal. */
   readonly number: number;
   readonly row: StoredRow;
+  /** Whether an earlier process had begun the row, so that the server may have a run of it. */
+  readonly isRepeated: boolean;
 }
 
 /** What a {@link Committer} needs. */
@@ -34,8 +36,8 @@ export interface CommitterInit {
 const maxPending = 2_000;
 /** Number of rows that are acknowledged together. */
 const batchRows = 1_000;
-/** Longest wait for the delivery of a batch's runs, in milliseconds. */
-const deliveryTimeoutMs = 30_000;
+/** How long nothing may be delivered before the runs of a batch count as undelivered, in milliseconds. */
+const deliveryTimeoutMs = 10_000;
 /** How long the server may be unavailable before scores stay in the journal only, in milliseconds. */
 const patienceMs = 30_000;
 /** Number of runs that are looked up with one request. */
@@ -100,7 +102,7 @@ export class Committer {
     let batch: PendingRow[] = [];
     for await (const { isResumed: _, ...row } of this.#init.journal.readRows()) {
       if (isSelected(number)) {
-        batch.push({ number, row });
+        batch.push({ number, row, isRepeated: false });
       }
       number += 1;
       if (batch.length === lookupRuns) {
@@ -130,8 +132,11 @@ export class Committer {
     }
     const { journal, recordsRuns, summary, warn } = this.#init;
     try {
-      if (recordsRuns && (mayLackRuns || !(await this.#deliverRuns()))) {
-        await this.#restoreRuns(batch);
+      if (recordsRuns) {
+        if (mayLackRuns || !(await this.#deliverRuns())) {
+          await this.#restoreRuns(batch);
+        }
+        await this.#sendEnds(batch);
       }
       await this.#sendScores(batch);
       for (const [from, to] of toRanges(batch)) {
@@ -147,8 +152,28 @@ export class Committer {
 
   /** Waits for the delivery of all runs that were recorded. Returns whether none is missing. */
   async #deliverRuns(): Promise<boolean> {
-    const { lost, pending } = await this.#init.client.flush({ timeoutMs: deliveryTimeoutMs });
-    return lost === 0 && pending === 0;
+    let hasLost = false;
+    while (true) {
+      const { delivered, lost, pending } = await this.#init.client.flush({
+        timeoutMs: deliveryTimeoutMs,
+      });
+      hasLost ||= lost > 0;
+      if (pending === 0 || delivered === 0) {
+        return pending === 0 && !hasLost;
+      }
+    }
+  }
+
+  /**
+   * Sends the ends of runs that an earlier process had begun. Servers ignore a second start of a run, and with it an end
+   * that was sent together with the start.
+   */
+  async #sendEnds(batch: readonly PendingRow[]): Promise<void> {
+    const repeated = batch.filter(({ isRepeated }) => isRepeated);
+    if (repeated.length > 0) {
+      repeated.forEach(({ row }) => this.#sendEnd(row));
+      await this.#deliverRuns();
+    }
   }
 
   /**
@@ -159,64 +184,61 @@ export class Committer {
   async #restoreRuns(batch: readonly PendingRow[]): Promise<void> {
     for (let start = 0; start < batch.length; start += lookupRuns) {
       const rows = batch.slice(start, start + lookupRuns).map(({ row }) => row);
-      const missing = await this.#findMissing(rows);
-      if (missing.length === 0) {
-        continue;
+      const found = await this.#findRuns(rows);
+      const incomplete = rows.filter(({ runId }) => found.get(runId) !== "ended");
+      for (const row of incomplete) {
+        if (found.has(row.runId)) {
+          this.#sendEnd(row);
+        } else {
+          this.#sendRun(row);
+        }
       }
-      for (const row of missing) {
-        this.#sendRun(row);
-      }
-      await this.#deliverRuns();
-      const stillMissing = await this.#findMissing(missing);
-      if (stillMissing.length > 0) {
-        const reason = this.#init.client.stats().lastFailure?.cause ?? "it refused them";
-        throw new Error(`the server does not have ${stillMissing.length} runs (${reason})`);
+      if (incomplete.length > 0) {
+        await this.#deliverRuns();
+        const foundNow = await this.#findRuns(incomplete);
+        const missing = incomplete.filter(({ runId }) => foundNow.get(runId) !== "ended");
+        if (missing.length > 0) {
+          const reason = this.#init.client.stats().lastFailure?.cause ?? "it refused them";
+          throw new Error(`the server does not have ${missing.length} runs (${reason})`);
+        }
       }
     }
   }
 
-  /** Returns the rows whose runs the server does not have, or has without their end. */
-  async #findMissing(rows: readonly StoredRow[]): Promise<readonly StoredRow[]> {
-    const ended = new Set<string>();
-    const ids = rows.map(({ runId }) => runId);
+  /** Finds out which runs the server has, and whether it has their ends. */
+  async #findRuns(rows: readonly StoredRow[]): Promise<ReadonlyMap<string, "open" | "ended">> {
+    const states = new Map<string, "open" | "ended">();
     const found = this.#init.client.runs.list({
-      ids,
+      ids: rows.map(({ runId }) => runId),
       projectIds: [this.#init.project.id],
       select: ["id", "endTime"],
     });
     for await (const { id, endTime } of found) {
-      if (endTime !== undefined) {
-        ended.add(id);
-      }
+      states.set(id, endTime === undefined ? "open" : "ended");
     }
-    return rows.filter(({ runId }) => !ended.has(runId));
+    return states;
   }
 
-  /** Records the run of a row as it is in the journal: its start, which changes nothing if it exists, and its end. */
+  /** Records the whole run of a row as it is in the journal. */
   #sendRun(row: StoredRow): void {
     const { client, project, targetName, toReferenceExample } = this.#init;
-    const { runId, startTime, durationMs } = row;
-    const stamp = startTime.replace(/[-:.]/g, "").replace("Z", "000Z");
-    const position = { trace_id: runId, dotted_order: `${stamp}${runId}` };
     const run: WirePost = {
-      id: runId,
+      id: row.runId,
       name: targetName,
       run_type: "chain",
-      ...position,
-      start_time: startTime,
+      start_time: row.startTime,
       inputs: toPayload(row.inputs, "input"),
       session_name: project.name,
       reference_example_id: toReferenceExample(row),
       extra: { metadata: createRunMetadata(row) },
+      ...toRunEnd(row),
     };
     void client.createRun(run);
-    void client.updateRun(runId, {
-      ...position,
-      end_time: new Date(Date.parse(startTime) + durationMs).toISOString(),
-      ...(row.error === undefined
-        ? { outputs: toPayload(row.outputs, "outputs") }
-        : { error: row.error }),
-    });
+  }
+
+  /** Records the end of a row's run as it is in the journal. */
+  #sendEnd(row: StoredRow): void {
+    void this.#init.client.updateRun(row.runId, toRunEnd(row));
   }
 
   /** @throws Error if the server refused a score. */
@@ -242,6 +264,18 @@ export class Committer {
       );
     }
   }
+}
+
+/** The end of a row's run in the wire format, and the run's position, which servers need with each record. */
+function toRunEnd({ runId, startTime, durationMs, error, outputs }: StoredRow) {
+  const stamp = startTime.replace(/[-:.]/g, "").replace("Z", "000Z");
+  return {
+    trace_id: runId,
+    dotted_order: `${stamp}${runId}`,
+    end_time: new Date(Date.parse(startTime) + durationMs).toISOString(),
+    outputs: error === undefined ? toPayload(outputs, "outputs") : null,
+    error: error ?? null,
+  };
 }
 
 /** The feedback that the scores of a row become. Its ids follow from the run, so that sending it again changes nothing. */

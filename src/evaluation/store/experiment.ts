@@ -23,6 +23,8 @@ export interface ExperimentRequest {
   /** Identifies the code of target and evaluators. */
   readonly code: string;
   readonly resume: boolean | "auto";
+  /** Whether a finished row has scores, unless the target failed. */
+  readonly expectsScores: boolean;
   readonly journalDir: string | undefined;
   readonly signal: AbortSignal;
   readonly warn: (message: string) => void;
@@ -247,7 +249,8 @@ async function importExperiment(
   const runs = client.runs.list({ projectIds: [project.id], isRoot: true, order: "asc", signal });
   for await (const run of runs) {
     const row = toStoredRow(run);
-    if (run.endTime === undefined) {
+    const lacksScores = row.scores.length === 0 && row.error === undefined;
+    if (run.endTime === undefined || (request.expectsScores && lacksScores)) {
       await journal.writeStart(run.id, Date.parse(row.startTime));
     } else {
       await journal.writeRow(row);
@@ -393,10 +396,33 @@ export async function findProject(
   }
 }
 
-/** The address of an experiment in the UI; empty if it can't be read, because the result does not depend on it. */
-export async function readUrl(client: Client, projectId: string): Promise<{ url?: string }> {
+/** What the page of an experiment shows. */
+interface ExperimentPage {
+  readonly projectId: string;
+  readonly datasetId: string | undefined;
+  /** Ids of experiments to show beside it. */
+  readonly others?: readonly string[];
+  /** Id of a pairwise comparison. */
+  readonly comparative?: string;
+}
+
+/**
+ * The address of an experiment in the UI: the comparison of the dataset's experiments, or the project. Empty if it can't
+ * be read, because the result does not depend on it.
+ */
+export async function readUrl(
+  client: Client,
+  { projectId, datasetId, others = [], comparative }: ExperimentPage,
+): Promise<{ url?: string }> {
   try {
-    return { url: await client.projects.url({ projectId }) };
+    if (datasetId === undefined) {
+      return { url: await client.projects.url({ projectId }) };
+    }
+    const query = new URLSearchParams({
+      selectedSessions: [projectId, ...others].join(","),
+      ...(comparative === undefined ? {} : { comparative }),
+    });
+    return { url: `${await client.datasets.url({ datasetId })}/compare?${query.toString()}` };
   } catch {
     return {};
   }
