@@ -130,8 +130,8 @@ type UntypedOptions = EvaluateComparativeOptions<unknown, unknown, unknown>;
  * Compares experiments over the same dataset, example by example. The scores become feedback on the experiments' runs, as
  * part of a comparison that the UI shows.
  *
- * @param experiments names of at least two experiments.
- * @throws {@link ValidationError} (as a rejection) if an option is invalid, an experiment does not exist, or the
+ * @param experiments - names of at least two experiments.
+ * @throws `ValidationError` (as a rejection) if an option is invalid, an experiment does not exist, or the
  * experiments have different datasets.
  */
 export async function evaluateComparative<

@@ -60,7 +60,7 @@ type UntypedTarget = Target<unknown, unknown, unknown>;
  * it has finished, in a journal and on the server. If the process ends before the evaluation, the same call goes on:
  * finished rows are not evaluated again.
  *
- * @throws {@link ValidationError} (as a rejection) if an option or a row of the data is invalid, or if another process
+ * @throws `ValidationError` (as a rejection) if an option or a row of the data is invalid, or if another process
  * evaluates the experiment; AbortError if `signal` was aborted; what reading the data or sending a request throws.
  */
 export function evaluate<Inputs = KeyValues, Outputs = unknown, Reference = KeyValues>(

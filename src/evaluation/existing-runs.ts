@@ -66,13 +66,13 @@ type UntypedOptions = EvaluatorOptions<unknown, unknown, unknown>;
  * Calls evaluators for the runs of an existing experiment. Its scores are added to those that the runs have. Repeating
  * the call adds further scores.
  *
- * @throws {@link ValidationError} (as a rejection) if an option is invalid, or there is no such experiment.
+ * @throws `ValidationError` (as a rejection) if an option is invalid, or there is no such experiment.
  */
 export function evaluateExperiment<Inputs = KeyValues, Outputs = KeyValues, Reference = KeyValues>(
   experiment: string,
   options: EvaluateExperimentOptions<Inputs, Outputs, Reference>,
 ): Evaluation<Inputs, Outputs, Reference> {
-  return startEvaluation((state) => {
+  return startEvaluation(async (state) => {
     const untypedOptions = options as unknown as UntypedOptions;
     checkKeys(untypedOptions, evaluatorOptionKeys, {
       subject: "evaluateExperiment",
@@ -91,12 +91,12 @@ export function evaluateExperiment<Inputs = KeyValues, Outputs = KeyValues, Refe
  * Calls evaluators for traces that a program recorded, such as a sample of those of production. Their scores become
  * feedback on the root runs. `referenceOutputs` is `undefined`, and `example` contains the run's inputs.
  *
- * @throws {@link ValidationError} (as a rejection) if an option is invalid, or there is no such project.
+ * @throws `ValidationError` (as a rejection) if an option is invalid, or there is no such project.
  */
 export function evaluateTraces<Inputs = KeyValues, Outputs = KeyValues>(
   options: EvaluateTracesOptions<Inputs, Outputs>,
 ): Evaluation<Inputs, Outputs, undefined> {
-  return startEvaluation((state) => {
+  return startEvaluation(async (state) => {
     checkKeys<EvaluateTracesOptions<Inputs, Outputs>>(options, traceOptionKeys, {
       subject: "evaluateTraces",
       error: ValidationError,

@@ -475,7 +475,7 @@ export const settings: readonly Setting[] = [
     page: "docs/evaluation.md",
     contains: "comparison?.regressions",
     before: `${client} ${evaluatedDataset} import { evaluate, exactMatch } from "millrace/evaluation";
-      await evaluate(answer, { data: "questions", evaluators: [exactMatch()], experiment: "short answers", client });`,
+      await evaluate(answer, { data: "questions", evaluators: [exactMatch()], experiment: "first version", journalDir: "journals", client });`,
     after: close,
     prints: "1",
   },
