@@ -92,9 +92,15 @@ const evaluators: Readonly<Record<Evaluator, (request: EvaluateRequest) => Promi
       {
         data: datasetName,
         evaluators: [
-          ({ outputs, referenceOutputs }) => ({
+          ({
+            outputs,
+            referenceOutputs = {},
+          }: {
+            outputs: Record<string, unknown>;
+            referenceOutputs?: Record<string, unknown>;
+          }) => ({
             key: "right",
-            score: outputs["half"] === referenceOutputs?.["half"],
+            score: outputs["half"] === referenceOutputs["half"],
           }),
         ],
         maxConcurrency: concurrency,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { evaluate } from "../../src/evaluation/index.ts";
-import { createSums, isRight, openClient } from "./evaluation-setup.ts";
+import { createSums, isRight, openClient, settle } from "./evaluation-setup.ts";
 
 interface Inputs {
   readonly a: number;
@@ -94,7 +94,7 @@ test("the baseline that is pinned on the dataset is used, and its absence is nam
   const data = await createSums(client);
   const common = { data, evaluators: [isRight], client, journalDir };
   const add = ({ a, b }: Inputs) => ({ sum: a + b });
-  await expect(evaluate(add, { ...common, baseline: true }).then(() => {})).rejects.toThrow(
+  await expect(settle(evaluate(add, { ...common, baseline: true }))).rejects.toThrow(
     "The data has no pinned baseline.",
   );
   const base = await evaluate(add, { ...common, experiment: "pinned" });

@@ -58,3 +58,8 @@ export async function toArray<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   }
   return array;
 }
+
+/** A promise of an evaluation, which `expect` accepts. */
+export async function settle(evaluation: PromiseLike<unknown>): Promise<void> {
+  await evaluation;
+}

@@ -5,7 +5,7 @@ import {
   evaluateExperiment,
   evaluateTraces,
 } from "../../src/evaluation/index.ts";
-import { add, createSums, isRight, openClient, toArray } from "./evaluation-setup.ts";
+import { add, createSums, isRight, openClient, settle, toArray } from "./evaluation-setup.ts";
 
 test("evaluators are called for the runs of an existing experiment", async () => {
   const { client, journalDir } = await openClient();
@@ -31,11 +31,11 @@ test("evaluators are called for the runs of an existing experiment", async () =>
     scores: { isRight: { count: 4, mean: 1 }, named: { count: 4, mean: 1 } },
   });
   const runs = await client.runs.list({ projectIds: [experiment.id], isRoot: true }).toArray();
-  expect(runs.map(({ feedbackStats }) => feedbackStats?.["isRight"])).toEqual(
-    runs.map(() => expect.objectContaining({ n: 1, avg: 1 })),
+  expect(runs.map(({ feedbackStats }) => feedbackStats?.["isRight"])).toMatchObject(
+    runs.map(() => ({ n: 1, avg: 1 })),
   );
   await expect(
-    evaluateExperiment("none", { evaluators: [isRight], client, journalDir }).then(() => {}),
+    settle(evaluateExperiment("none", { evaluators: [isRight], client, journalDir })),
   ).rejects.toThrow('evaluateExperiment: there is no project "none"');
 });
 
@@ -80,7 +80,7 @@ test("traces of a program are evaluated by filter, and the same sample is chosen
   expect(sample.length).toBeLessThan(50);
   expect(await idsOf(0.5)).toEqual(sample);
   expect((await evaluateTraces({ ...common, limit: 7 })).rows).toBe(7);
-  await expect(evaluateTraces({ ...common, sampleRate: 2 }).then(() => {})).rejects.toThrow(
+  await expect(settle(evaluateTraces({ ...common, sampleRate: 2 }))).rejects.toThrow(
     "`sampleRate` must be a number above 0, and at most 1",
   );
   const [trace] = await client.runs

@@ -84,7 +84,8 @@ describe("scorers", () => {
       criteria: "Is the answer polite?",
       judge: async ({ prompt }) => {
         prompts.push(prompt);
-        return Promise.resolve({ score: 1, comment: "yes" });
+        await Promise.resolve();
+        return { score: 1, comment: "yes" };
       },
     });
     expect(judge.name).toBe("polite");

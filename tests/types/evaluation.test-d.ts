@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from "vitest";
 import { evaluate } from "../../src/evaluation/index.ts";
+import type { EvaluateOptions } from "../../src/evaluation/index.ts";
 import type { KeyValues } from "../../src/main/index.ts";
 
 interface Question {
@@ -43,7 +44,7 @@ test("a generator of rows gives the types too", () => {
     await Promise.resolve();
     yield { inputs: { n: 1 }, outputs: 2 };
   }
-  void evaluate(async ({ n }) => Promise.resolve(n + 1), {
+  void evaluate(({ n }) => Promise.resolve(n + 1), {
     data: rows(),
     evaluators: [
       ({ outputs, referenceOutputs }) => {
@@ -81,10 +82,15 @@ test("scorers of autoevals fit every target", () => {
     name: "Levenshtein",
     score: 1,
   });
-  void evaluate(() => ({ a: 1, b: 2 }), { data: "questions", evaluators: [levenshtein] });
+  const evaluation = evaluate(() => ({ a: 1, b: 2 }), {
+    data: "questions",
+    evaluators: [levenshtein],
+  });
+  expectTypeOf(evaluation).toExtend<PromiseLike<object>>();
 });
 
 test("an unknown option does not compile", () => {
+  expectTypeOf<EvaluateOptions>().not.toHaveProperty("evaluator");
   // @ts-expect-error -- the option is `evaluators`
   void evaluate(() => 1, { data: "questions", evaluator: [] });
 });

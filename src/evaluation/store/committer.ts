@@ -56,6 +56,7 @@ export class Committer {
   readonly #capacityWaiters: (() => void)[] = [];
   readonly #failedRanges: (readonly [from: number, to: number])[] = [];
   #unacknowledged = 0;
+  #lastFailure = "";
 
   constructor(init: CommitterInit) {
     this.#init = init;
@@ -90,6 +91,11 @@ export class Committer {
         failedRanges.some(([from, to]) => number >= from && number < to),
       );
     }
+    if (this.#unacknowledged > 0) {
+      this.#init.warn(
+        `${this.#unacknowledged} rows are in the journal but not on the server: ${this.#lastFailure}. The same command sends them`,
+      );
+    }
   }
 
   /**
@@ -106,47 +112,67 @@ export class Committer {
       }
       number += 1;
       if (batch.length === lookupRuns) {
-        await this.#commit(batch, { mayLackRuns: true });
+        await this.#settleBatch(batch);
         batch = [];
       }
     }
-    await this.#commit(batch, { mayLackRuns: true });
+    await this.#settleBatch(batch);
+  }
+
+  async #settleBatch(batch: readonly PendingRow[]): Promise<void> {
+    if (batch.length > 0) {
+      await this.#attempt(batch, async () => {
+        if (this.#init.recordsRuns) {
+          await this.#restoreRuns(batch);
+        }
+        await this.#storeScores(batch);
+      });
+    }
   }
 
   async #commitAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    /** The scores of the previous batch are sent while the runs of the next one are delivered. */
+    let previous: Promise<boolean> | undefined;
+    while (this.#waiting.length > 0 || previous !== undefined) {
       const batch = this.#waiting.splice(0, batchRows);
       this.#capacityWaiters.splice(0).forEach((resume) => resume());
-      await this.#commit(batch, { mayLackRuns: false });
+      const isStored = await this.#attempt(batch, () => this.#storeRuns(batch));
+      await previous;
+      previous =
+        isStored && batch.length > 0
+          ? this.#attempt(batch, () => this.#storeScores(batch))
+          : undefined;
     }
     this.#isCommitting = false;
   }
 
-  /** Never throws: a failure leaves the rows in the journal. */
-  async #commit(
-    batch: readonly PendingRow[],
-    { mayLackRuns }: { readonly mayLackRuns: boolean },
-  ): Promise<void> {
-    if (batch.length === 0) {
-      return;
+  async #storeRuns(batch: readonly PendingRow[]): Promise<void> {
+    if (this.#init.recordsRuns && batch.length > 0) {
+      if (!(await this.#deliverRuns())) {
+        await this.#restoreRuns(batch);
+      }
+      await this.#sendEnds(batch);
     }
-    const { journal, recordsRuns, summary, warn } = this.#init;
+  }
+
+  async #storeScores(batch: readonly PendingRow[]): Promise<void> {
+    await this.#sendScores(batch);
+    for (const [from, to] of toRanges(batch)) {
+      await this.#init.journal.writeAcknowledged(from, to);
+    }
+    this.#init.summary.addAcknowledged(batch.length);
+  }
+
+  /** Returns whether the action succeeded. A failure leaves the rows in the journal. */
+  async #attempt(batch: readonly PendingRow[], action: () => Promise<void>): Promise<boolean> {
     try {
-      if (recordsRuns) {
-        if (mayLackRuns || !(await this.#deliverRuns())) {
-          await this.#restoreRuns(batch);
-        }
-        await this.#sendEnds(batch);
-      }
-      await this.#sendScores(batch);
-      for (const [from, to] of toRanges(batch)) {
-        await journal.writeAcknowledged(from, to);
-      }
-      summary.addAcknowledged(batch.length);
+      await action();
+      return true;
     } catch (error) {
       this.#unacknowledged += batch.length;
       this.#failedRanges.push(...toRanges(batch));
-      warn(`Some rows are in the journal but not on the server yet: ${describeError(error)}`);
+      this.#lastFailure = describeError(error);
+      return false;
     }
   }
 

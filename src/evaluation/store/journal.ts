@@ -109,11 +109,6 @@ export class Journal {
     return this.#rows;
   }
 
-  /** Flushes the file to the disk. */
-  sync(): Promise<void> {
-    return this.#file.datasync();
-  }
-
   async close(): Promise<void> {
     await this.#writing?.catch(() => {
       // The writer of the line has received the failure.
