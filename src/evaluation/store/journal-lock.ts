@@ -117,5 +117,5 @@ function readProcessStart(pid: number): string | undefined {
   }
 }
 
-export const isErrorWithCode = (error: unknown, code: string): boolean =>
+const isErrorWithCode = (error: unknown, code: string): boolean =>
   error instanceof Error && "code" in error && error.code === code;
