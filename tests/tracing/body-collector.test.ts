@@ -64,3 +64,25 @@ test("memory does not grow with the body", () => {
   const held = [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0);
   expect(held).toBe(65_536);
 });
+
+test("a collector that was cleared gives its memory to other bodies, and collects again", () => {
+  const collector = new BodyCollector(100_000);
+  const large = Buffer.alloc(90_000, "a");
+  collector.add(large);
+  collector.clear();
+  expect(collector).toMatchObject({ totalBytes: 0, omittedBytes: 0, omittedAt: 0, parts: [] });
+  const other = new BodyCollector(100_000);
+  for (let offset = 0; offset < 20_000; offset += 500) {
+    other.add(Buffer.alloc(500, "b"));
+  }
+  collector.add(Buffer.from("again"));
+  expect(Buffer.concat(other.parts).toString()).toBe("b".repeat(20_000));
+  expect(Buffer.concat(collector.parts).toString()).toBe("again");
+  const first = new BodyCollector(100_000);
+  first.add(Buffer.from("x"));
+  const [used] = first.parts;
+  first.clear();
+  const second = new BodyCollector(100_000);
+  second.add(Buffer.from("y"));
+  expect(second.parts[0]?.buffer).toBe(used?.buffer);
+});

@@ -186,6 +186,19 @@ class ObservedReader {
     return result;
   }
 
+  /** Reads without recording. The caller passes on to {@link ObservedReader.record} what it gets. */
+  readUnrecorded(): Promise<ReadResult> {
+    return this.#reader.read();
+  }
+
+  record(result: ReadResult): void {
+    this.#onResult(result);
+  }
+
+  recordFailure(error: unknown): void {
+    this.#onFailure(error);
+  }
+
   cancel(reason?: unknown): Promise<void> {
     if (!this.#state.isReleased) {
       this.#branch.end("cancelled");
@@ -221,7 +234,8 @@ class ObservedIterator implements AsyncIterableIterator<Uint8Array> {
     if (this.#isDone) {
       return Promise.resolve({ done: true, value: undefined });
     }
-    const result = this.#reader.read().then(this.#onResult, this.#onFailure);
+    // One reaction for both purposes: each costs as much as copying the bytes.
+    const result = this.#reader.readUnrecorded().then(this.#onResult, this.#onFailure);
     this.#lastRead = result;
     return result;
   }
@@ -247,6 +261,7 @@ class ObservedIterator implements AsyncIterableIterator<Uint8Array> {
   }
 
   readonly #onResult = (result: ReadResult): IteratorResult<Uint8Array, undefined> => {
+    this.#reader.record(result);
     if (!result.done) {
       return result;
     }
@@ -255,6 +270,7 @@ class ObservedIterator implements AsyncIterableIterator<Uint8Array> {
   };
 
   readonly #onFailure = (error: unknown): never => {
+    this.#reader.recordFailure(error);
     this.#finish();
     throw error;
   };

@@ -136,7 +136,7 @@ export class ExchangeRun {
   #attempt: Attempt;
   /** The request, for the record of the end; absent if it is too large to be recorded twice. */
   #request: ExchangeContent | undefined;
-  #response: BodyCollector;
+  readonly #response: BodyCollector;
   #isEnded = false;
   /** Whether the run was only ended because nothing had read its response. */
   #isEndedUnread = false;
@@ -293,7 +293,7 @@ export class ExchangeRun {
       this.end({ ending: "cancelled" });
       this.#attemptCount += 1;
       this.#attempt = { startMicros: clock() };
-      this.#response = new BodyCollector(this.#bodyBytes);
+      this.#response.clear();
       this.#isEnded = false;
       this.#isEndedUnread = false;
     } catch {
@@ -353,7 +353,7 @@ export class ExchangeRun {
     });
     this.#hasEndRecord = true;
     // The bytes were copied. The program may keep this object.
-    this.#response = new BodyCollector(this.#bodyBytes);
+    this.#response.clear();
     this.run.end();
   }
 

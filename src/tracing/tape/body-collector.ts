@@ -69,13 +69,27 @@ export class BodyCollector {
       : [...head, this.#tail.subarray(oldest), this.#tail.subarray(0, oldest)];
   }
 
+  /**
+   * Forgets the body. Its memory is used for other bodies: call this only when nothing reads {@link BodyCollector.parts} any
+   * more.
+   */
+  clear(): void {
+    for (const block of this.#blocks.splice(0)) {
+      giveBlockBack(block);
+    }
+    this.#usedOfLast = 0;
+    this.#headBytes = 0;
+    this.#tail = undefined;
+    this.#tailBytes = 0;
+  }
+
   /** Copies as much as fits into the last block, and returns the number of bytes. */
   #addToBlock(chunk: Uint8Array, from: number, to: number): number {
     let block = this.#blocks.at(-1);
     if (block === undefined || this.#usedOfLast === block.length) {
       const usual = Math.min(firstBlockBytes * 2 ** this.#blocks.length, maxBlockBytes);
       const size = Math.min(Math.max(usual, to - from), this.#headLimit - this.#headBytes);
-      block = Buffer.allocUnsafeSlow(size);
+      block = takeBlock(size);
       this.#blocks.push(block);
       this.#usedOfLast = 0;
     }
@@ -98,4 +112,32 @@ export class BodyCollector {
     tail.set(kept.subarray(first), 0);
     this.#tailBytes += chunk.length;
   }
+}
+
+/** How many bytes of blocks are kept for other bodies. To create them costs more than to copy into them. */
+const maxKeptBytes = 2_097_152;
+/** Blocks that no body uses, by their size. Only the usual sizes are kept. */
+const keptBlocks = new Map<number, Buffer[]>();
+let keptBytes = 0;
+
+function takeBlock(size: number): Buffer {
+  const block = keptBlocks.get(size)?.pop();
+  if (block === undefined) {
+    return Buffer.allocUnsafeSlow(size);
+  }
+  keptBytes -= size;
+  return block;
+}
+
+function giveBlockBack(block: Buffer): void {
+  const size = block.length;
+  const isUsual =
+    size >= firstBlockBytes && size <= maxBlockBytes && Number.isInteger(Math.log2(size));
+  if (!isUsual || keptBytes + size > maxKeptBytes) {
+    return;
+  }
+  const blocks = keptBlocks.get(size) ?? [];
+  keptBlocks.set(size, blocks);
+  blocks.push(block);
+  keptBytes += size;
 }
