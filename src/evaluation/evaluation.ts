@@ -37,25 +37,27 @@ export function startEvaluation<Inputs, Outputs, Reference>(
 ): Evaluation<Inputs, Outputs, Reference> {
   const summary = new Summary();
   const journal = new Deferred<Pick<Journal, "followRows"> | undefined>();
-  const result = run({ summary, setJournal: journal.resolve }) as Promise<
-    EvaluationResult<Inputs, Outputs, Reference>
-  >;
-  // An evaluation that fails before it has a journal has no rows.
-  const settled = result.then(
-    () => journal.resolve(undefined),
-    () => journal.resolve(undefined),
-  );
+  const runToEnd = async () => {
+    try {
+      return await run({ summary, setJournal: journal.resolve });
+    } finally {
+      // An evaluation that fails before it has a journal has no rows.
+      journal.resolve(undefined);
+    }
+  };
+  // No handler is attached here, so that Node reports the failure of an evaluation that nobody awaits.
+  const result = runToEnd() as Promise<EvaluationResult<Inputs, Outputs, Reference>>;
   return {
     // oxlint-disable-next-line unicorn/no-thenable -- the caller awaits the evaluation itself
     then: (onFulfilled, onRejected) => result.then(onFulfilled, onRejected),
     progress: () => summary.progress(),
     async *[Symbol.asyncIterator]() {
+      // The failure is thrown when all rows were read.
+      result.catch(() => {});
       const rows = (await journal.promise)?.followRows();
       if (rows !== undefined) {
         yield* rows as AsyncGenerator<EvaluatedRow<Inputs, Outputs, Reference>, void>;
       }
-      await settled;
-      // Throws what ended the evaluation.
       await result;
     },
   };

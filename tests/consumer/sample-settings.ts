@@ -448,9 +448,10 @@ export const settings: readonly Setting[] = [
   {
     page: "docs/evaluation.md",
     contains: "isShort({ outputs })",
-    before: `${client} ${evaluatedDataset} ${close}`
-      .replace("const client", "const preparation")
-      .replaceAll("client.", "preparation."),
+    before: `import { Client as PreparingClient } from "millrace";
+      const preparation = new PreparingClient();
+      ${evaluatedDataset.replaceAll("client.", "preparation.")}
+      await preparation.close();`,
     prints: "2 0 1",
   },
   {
@@ -465,7 +466,9 @@ export const settings: readonly Setting[] = [
     contains: "evaluation.progress()",
     before: `${assertion} ${client} ${evaluatedDataset} import { evaluate } from "millrace/evaluation";`,
     after: `
-      assert.equal((await Array.fromAsync?.(readRows()))?.length ?? 2, 2);
+      let count = 0;
+      for await (const { attempts } of readRows()) count += attempts;
+      assert.equal(count, 2);
       assert.equal(totalCost, undefined);
       assert(experiment.url?.includes("compare"));
       ${close}`,

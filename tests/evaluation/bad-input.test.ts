@@ -315,6 +315,27 @@ describe("options and data", () => {
     expect(await failureOf(evaluation)).toContain("for the journal can't be created");
   });
 
+  test("the failure is thrown to who iterates over the rows, after the rows before it", async () => {
+    const { client, journalDir } = await openClient();
+    async function* rows() {
+      await Promise.resolve();
+      yield* numbers(2);
+      throw new Error("the file is gone");
+    }
+    const seen: unknown[] = [];
+    const iterate = async (): Promise<void> => {
+      for await (const { outputs } of evaluate(({ a }) => a, {
+        data: rows(),
+        client,
+        journalDir,
+      })) {
+        seen.push(outputs);
+      }
+    };
+    await expect(iterate()).rejects.toThrow("the file is gone");
+    expect(new Set(seen)).toEqual(new Set([0, 1]));
+  });
+
   test("an aborted signal ends it at once, also while a target hangs", async () => {
     const { client, journalDir } = await openClient();
     const evaluation = evaluate(() => new Promise<number>(() => {}), {

@@ -49,7 +49,7 @@ export interface OpenExperiment {
 
 /** Key of our entry in the metadata of an experiment. */
 const metadataKey = "millrace_evaluation";
-/** Number of journals of finished evaluations that are kept for each experiment's name. */
+/** Number of journals that are kept for each experiment's name, besides that of the current evaluation. */
 const keptJournals = 10;
 const defaultFolder = ".millrace/evaluations";
 
@@ -72,7 +72,11 @@ export function openFolder(
       { cause },
     );
   }
-  return { folder, release: lockFolder(folder, name) };
+  const release = lockFolder(folder, name);
+  for (const path of listJournals(folder).slice(0, -keptJournals)) {
+    rmSync(path, { force: true });
+  }
+  return { folder, release };
 }
 
 /** The name with characters that every file system accepts, and a digest that keeps names apart. */
@@ -113,11 +117,7 @@ async function continueJournal(
   folder: string,
 ): Promise<Opened | undefined> {
   const { client, resume, signal, warn, onRow } = request;
-  const paths = listJournals(folder);
-  for (const path of paths.slice(0, -keptJournals)) {
-    rmSync(path, { force: true });
-  }
-  const path = paths.at(-1);
+  const path = listJournals(folder).at(-1);
   if (resume === false || path === undefined) {
     return undefined;
   }
