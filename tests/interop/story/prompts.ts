@@ -18,6 +18,7 @@ export const tellPrompts: Story = async ({ client, checkEffect }) => {
     includeModel: true,
   });
   await prompts.pull("asking");
+  await prompts.get("asking", { fallback: { manifest } });
   const commits = await prompts.listCommits("asking", { limit: 5 }).toArray();
   await prompts.listCommits("asking", { tag: "production", limit: 5 }).toArray();
   const tag = await prompts.tag(`asking:${first.commitHash}`, { tag: "stable" });
