@@ -20,7 +20,8 @@ const versionsIn = (path) => {
 
 const installed = `${folder}/node_modules/.package-lock.json`;
 if (!existsSync(installed) || versionsIn(installed) !== versionsIn(`${folder}/package-lock.json`)) {
-  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  // `npm run` passes the settings of the repository on to the npm that a script starts, `engine-strict` among them.
+  const { status } = spawnSync("npm", ["ci", "--no-engine-strict", "--loglevel=error"], {
     cwd: folder,
     stdio: "inherit",
   });
