@@ -80,7 +80,7 @@ export interface ClaimedRun extends QueueEntry {
   readonly claimedUntilMicros: number | null;
 }
 
-/** A reviewer of a queue. */
+/** How much of a queue one reviewer has reviewed. */
 export interface QueueReviewer {
   readonly name: string;
   /** Number of runs that the reviewer has finished. */

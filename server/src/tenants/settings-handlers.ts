@@ -124,7 +124,7 @@ export async function createTenant(
   return reply.code(201).send(toTenantJson(await dependencies.store.write.tenants.create(draft)));
 }
 
-/** `GET /ui/storage`: returns how much disk space the store uses. */
+/** `GET /ui/storage`: returns how much disk space the store uses, and one page of the projects with their numbers of runs. */
 export async function readStorage(store: TenantStore, request: FastifyRequest): Promise<unknown> {
   const query = request.query as QueryString;
   const range = {

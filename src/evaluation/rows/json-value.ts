@@ -1,7 +1,7 @@
 import { types } from "node:util";
 
 /** A value that JSON can hold, and what had to be replaced for that. */
-export interface JsonValue {
+export interface JsonConversion {
   readonly json: unknown;
   /** One sentence for each replaced value, at most {@link maxProblems}. */
   readonly problems: readonly string[];
@@ -14,7 +14,7 @@ const maxDepth = 500;
  * Converts a value to one that JSON can hold. Usually it is one already, and is returned itself. Otherwise a copy is
  * returned in which the values that JSON can't hold are replaced, in the way in which runs record them. Never throws.
  */
-export function toJsonValue(value: unknown, label: string): JsonValue {
+export function toJsonValue(value: unknown, label: string): JsonConversion {
   try {
     if (isJson(value, 0)) {
       return { json: value, problems: [] };

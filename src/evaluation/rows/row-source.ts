@@ -184,7 +184,7 @@ async function openIterable(
 ): Promise<RowSource> {
   const iterator =
     Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
-  // The first row decides whether the rows are examples of a dataset, which an experiment names when it is created.
+  // Read the first row now. If it is an example of a dataset, the experiment needs the dataset's id when it is created.
   const first = await iterator.next();
   const datasetId = first.done === true ? undefined : checkRow(first.value, 1).datasetId;
   const size = Array.isArray(rows) ? rows.length : undefined;

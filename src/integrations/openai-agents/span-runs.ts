@@ -71,7 +71,7 @@ interface RunFailure {
   readonly endTime?: number | undefined;
 }
 
-/** The run of a trace. */
+/** The root run that records a trace of the Agents SDK. The runs of its spans are below it. */
 class TraceRun extends SpanRun {
   /** The Agents SDK's context inside the trace, of which it sets `active` to false in the end. */
   readonly #context: unknown;

@@ -6,7 +6,7 @@ export type RedactionSet = "secrets" | "emails" | "cards";
 /** The rules of a built-in set: patterns for texts and patterns for keys. */
 interface RuleSet {
   readonly searches: readonly RedactionSearch[];
-  readonly keys: readonly RedactionKeySearch[];
+  readonly keySearches: readonly RedactionKeySearch[];
 }
 
 const createSecretSearch = (requiredTexts: string, pattern: RegExp): RedactionSearch => ({
@@ -76,7 +76,7 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
         /(?:password|passwd|passphrase|secret|(?:api|access|private)[-_]?key|(?:access|refresh|auth|session)[-_]?token)(?:\\*["'])?\s{0,8}[:=]\s{0,8}(?:\\*["'])?(?<masked>[^\s"'\\,;&{}[\]()<>]{4,})/dgi,
       ),
     ],
-    keys: [{ name: "secret", pattern: new RegExp(`^(?:.*_)?(?:${secretKeys})$`) }],
+    keySearches: [{ name: "secret", pattern: new RegExp(`^(?:.*_)?(?:${secretKeys})$`) }],
   },
   emails: {
     searches: [
@@ -87,7 +87,7 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
           /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}]{2,24}/gu,
       },
     ],
-    keys: [],
+    keySearches: [],
   },
   cards: {
     searches: [
@@ -98,6 +98,6 @@ export const redactionSets: Readonly<Record<RedactionSet, RuleSet>> = {
         isCard: true,
       },
     ],
-    keys: [],
+    keySearches: [],
   },
 };

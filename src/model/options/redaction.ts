@@ -68,7 +68,7 @@ export function planRedaction(
   for (const rule of rules) {
     if (typeof rule === "string") {
       searches.push(...redactionSets[rule].searches);
-      keys.push(...redactionSets[rule].keys);
+      keys.push(...redactionSets[rule].keySearches);
       if (rule === "secrets" && apiKey !== undefined) {
         searches.push({ name: "secret", pattern: new RegExp(escapeRegExp(apiKey), "g") });
       }

@@ -113,16 +113,19 @@ const mergedCodes: ReadonlySet<number> = new Set([field.metadata, field.tags, fi
 /** Writes a record without its exchanges, and with the fields that they mean. */
 function expandRecord(out: RecordWriter, original: TapeReader, { start, end }: ByteRange): void {
   const head = original.bytes.subarray(start, start + recordHeadBytes);
-  const own = findOwnFields(original, { start: start + recordHeadBytes, end });
+  const ownFields = findOwnFields(original, { start: start + recordHeadBytes, end });
   out.beginRecord(head);
   try {
     const exchanges = readExchangeFields(original, { start: start + recordHeadBytes, end });
-    writeRecord(out, original, { own, fields: readExchanges(exchanges) });
+    writeRecord(out, original, { ownFields, exchangeFields: readExchanges(exchanges) });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const warning = `The exchange could not be read: ${reason}`;
     out.clearRecord();
-    writeRecord(out, original, { own, fields: { metadata: { [exchangeWarningsKey]: [warning] } } });
+    writeRecord(out, original, {
+      ownFields,
+      exchangeFields: { metadata: { [exchangeWarningsKey]: [warning] } },
+    });
   }
   out.endRecord();
 }
@@ -167,12 +170,12 @@ function readExchangeFields(original: TapeReader, range: ByteRange): readonly Re
 
 /** What a record is written from. */
 interface RecordContent {
-  readonly own: OwnFields;
-  readonly fields: ExchangeFields;
+  readonly ownFields: OwnFields;
+  readonly exchangeFields: ExchangeFields;
 }
 
 function writeRecord(out: RecordWriter, original: TapeReader, content: RecordContent): void {
-  const { byCode, others, attachments } = content.own;
+  const { byCode, others, attachments } = content.ownFields;
   const {
     name,
     runType,
@@ -183,7 +186,7 @@ function writeRecord(out: RecordWriter, original: TapeReader, content: RecordCon
     events,
     extra,
     metadata = {},
-  } = content.fields;
+  } = content.exchangeFields;
   // The error of an earlier attempt is cleared by a null, which an error of this attempt replaces.
   const errorRange = byCode.get(field.error);
   const isErrorReplaced =

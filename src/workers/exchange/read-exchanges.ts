@@ -6,7 +6,7 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** The metadata key that is set on a run if the program stopped reading the response before its end. */
 const cancelledKey = "millrace_cancelled";
-/** How many bytes at the end of a response are searched for the sign that nothing follows. */
+/** Number of bytes at the end of a response in which the end-of-stream marker, such as `[DONE]`, is searched. */
 const searchedTailBytes = 64;
 
 /**

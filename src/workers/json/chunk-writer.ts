@@ -224,8 +224,9 @@ class PayloadChunks {
   }
 
   /**
-   * Writes the items before the first one with binary data as a list that other runs can refer to, and the remaining
-   * items as plain text. Binary data becomes attachments of one run, so other runs can't refer to it.
+   * Writes a list. Binary data becomes attachments of one run, so other runs can't refer to it. Therefore only the items
+   * that precede the first item with binary data are written as a list that other runs can refer to. That item and all
+   * later ones are written as plain text.
    */
   #writeList(start: number, knownList: SentList | undefined): number {
     this.#closePlainText();
