@@ -65,7 +65,7 @@ const storedUsage = {
 const stop = { unified: "stop", raw: "end_turn" } as const;
 
 /** A model that first thinks and calls the tool `weather`, and then answers. */
-function createAgentModel(): MockLanguageModelV3 {
+function createAgentModel(modelId = "claude"): MockLanguageModelV3 {
   const toolCall = {
     type: "tool-call",
     toolCallId: "c1",
@@ -75,7 +75,7 @@ function createAgentModel(): MockLanguageModelV3 {
   const finishReason = { unified: "tool-calls", raw: "tool_use" } as const;
   return new MockLanguageModelV3({
     provider: "anthropic.messages",
-    modelId: "claude",
+    modelId,
     doGenerate: [
       {
         content: [
@@ -239,6 +239,22 @@ test("tokens are counted once per model call, with the cached ones among the inp
     completionTokens: 10,
     totalTokens: 30,
   });
+});
+
+test("costs are counted once per model call, at the rates of the cache for cached tokens", async () => {
+  const project = exportProject(server, client);
+  await generateText({
+    model: createAgentModel("claude-sonnet-4-5"),
+    prompt: "Umbrella?",
+    tools: { weather: createWeather(async () => "rain") },
+    stopWhen: stepCountIs(3),
+    experimental_telemetry: telemetryOf(project),
+  });
+  await project.readRuns(4);
+  const { totalCost } = await client.runs.stats({ projectNames: [project.name] });
+  // In dollars for a million tokens: input 3, read from the cache 0.3, written to it 3.75, output 15.
+  const callCost = (6 * 3 + 3 * 0.3 + 1 * 3.75 + 5 * 15) / 1e6;
+  expect(Number(totalCost)).toBeCloseTo(2 * callCost, 12);
 });
 
 test("streamText has the text, the tokens and the time of the first chunk", async () => {

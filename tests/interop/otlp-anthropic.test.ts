@@ -158,6 +158,17 @@ describe.each([
     });
   });
 
+  test("has the costs of its model, at the rates of the cache for cached tokens", async () => {
+    const { anthropic, project } = await setUp(Exporter);
+    await anthropic.messages.create({ ...request, model: "claude-sonnet-4-5" });
+    const [run] = await project.readRuns(1);
+    const { promptCost, completionCost, totalCost } = await client.runs.read(run!.id);
+    // In dollars for a million tokens: input 3, read from the cache 0.3, written to it 3.75, output 15.
+    expect(Number(promptCost)).toBeCloseTo((3 * 3 + 100 * 0.3 + 20 * 3.75) / 1e6, 12);
+    expect(Number(completionCost)).toBeCloseTo((7 * 15) / 1e6, 12);
+    expect(Number(totalCost)).toBeCloseTo(219 / 1e6, 12);
+  });
+
   test("records a stream of its helper the same, with the time of the first chunk", async () => {
     const { anthropic, project } = await setUp(Exporter);
     await anthropic.messages.stream(request).finalMessage();
