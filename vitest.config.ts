@@ -132,11 +132,11 @@ export default defineConfig({
       // One file at a time, after the other projects. A measurement above its limit is made again, because other
       // programs on the machine only add to a time. Code that is too slow fails each time.
       project("alone", { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 }, retry: 2 }),
-      // Four at a time: a browser mostly waits for the server, the timers and the frames of its page.
+      // Three at a time: a browser mostly waits for the server, the timers and the frames of its page.
       project("browser", {
         include: browser,
         globalSetup: "web/tests/support/extracted-chromium.ts",
-        maxWorkers: 4,
+        maxWorkers: 3,
       }),
       project("consumer", {
         include: consumer,

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -99,20 +100,22 @@ test("deleted data is erased from the log, even if the checkpoint thread ends me
   const db = openBuiltWriter(file);
   const checkpointer = new Checkpointer(db, file);
   const isInLog = () => readFileSync(`${file}-wal`).includes("a deleted secret");
-  // The thread is told to close in place of its first checkpoint, and therefore ends without a reply. To terminate a thread
-  // that uses SQLite could end the process.
-  const { postMessage } = Worker.prototype;
-  const ended = new Promise((resolve) => {
-    vi.spyOn(Worker.prototype, "postMessage").mockImplementationOnce(function (this: Worker) {
-      this.once("exit", resolve);
-      postMessage.call(this, "close");
-    });
-  });
+  // The thread does not get the first request, as if it had ended before it could reply. It then closes by itself: to
+  // terminate a thread that uses SQLite could end the process.
+  const posted = vi.spyOn(Worker.prototype, "postMessage").mockImplementationOnce(() => undefined);
   db.prepare("INSERT INTO settings VALUES ('one', 'a deleted secret')").run([]);
   checkpointer.addBytes(100_000_000);
   db.prepare("DELETE FROM settings WHERE key = 'one'").run([]);
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
   checkpointer.scheduleErase(false);
-  await ended;
+  vi.advanceTimersByTime(10_000);
+  expect(posted.mock.calls).toEqual([["checkpoint"]]);
+  const thread = posted.mock.contexts[0] as Worker;
+  thread.postMessage("close");
+  await once(thread, "exit");
+  expect(isInLog()).toBe(true);
+  vi.advanceTimersByTime(60_000);
+  vi.useRealTimers();
   await expect.poll(isInLog, { timeout: 10_000 }).toBe(false);
   await checkpointer.close();
   db.close();
