@@ -87,9 +87,8 @@ export const Experiments = ({
         emptyState={
           <Empty title="No experiments yet">
             <p>
-              An experiment appears here when a program is evaluated on the examples: its runs name
-              the example in <code>referenceExampleId</code>, and their project names this dataset
-              in <code>referenceDatasetId</code>.
+              Evaluate a program on these examples with <code>evaluate</code> from{" "}
+              <code>millrace/evaluation</code>. Each evaluation creates an experiment.
             </p>
           </Empty>
         }
