@@ -98,6 +98,8 @@ export const stampToIso = (stamp: string): string =>
 const threeDigits = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3, "0"));
 let cachedSecond = Number.NaN;
 let cachedPrefix = "";
+/** The same second as `cachedPrefix`, in the format `2026-11-21T10:11:12`. */
+let cachedIsoPrefix = "";
 const cachedPrefixBytes = Buffer.alloc(secondLength);
 /** The first and the last eight bytes of `cachedPrefixBytes`, as little-endian 64-bit floats. */
 let cachedFirstDouble = 0;
@@ -108,6 +110,13 @@ export function microsToStamp(micros: number): string {
   const fraction = updateCachedSecond(micros);
   const millis = Math.floor(fraction / 1_000);
   return `${cachedPrefix}${threeDigits[millis]}${threeDigits[fraction - millis * 1_000]}Z`;
+}
+
+/** Converts what {@link microsToStamp} takes to `2026-11-21T10:11:12.345678Z`. */
+export function microsToIso(micros: number): string {
+  const fraction = updateCachedSecond(micros);
+  const millis = Math.floor(fraction / 1_000);
+  return `${cachedIsoPrefix}.${threeDigits[millis]}${threeDigits[fraction - millis * 1_000]}Z`;
 }
 
 /** Writes a timestamp, in the format of {@link microsToStamp}, into {@link stampLength} bytes. */
@@ -135,8 +144,8 @@ const threeDigitBytes = Int32Array.from(threeDigits, (digits) =>
 function updateCachedSecond(micros: number): number {
   const second = Math.floor(micros / 1_000_000);
   if (second !== cachedSecond) {
-    const isoText = new Date(second * 1_000).toISOString().slice(0, 19);
-    cachedPrefixBytes.write(isoText.replaceAll(/[-:]/g, ""), "latin1");
+    cachedIsoPrefix = new Date(second * 1_000).toISOString().slice(0, 19);
+    cachedPrefixBytes.write(cachedIsoPrefix.replaceAll(/[-:]/g, ""), "latin1");
     // Converting from bytes creates one flat string.
     cachedPrefix = cachedPrefixBytes.toString("latin1");
     // The text is ASCII, so neither number is a NaN. The bits of a NaN could change when it is stored as a JavaScript

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { stampToMicros } from "../../src/model/dotted-order.ts";
+import {
+  microsToIso,
+  microsToStamp,
+  stampToIso,
+  stampToMicros,
+} from "../../src/model/dotted-order.ts";
 
 test.each([
   ["20261121T235959999999Z", Date.UTC(2026, 10, 22) * 1_000 - 1],
@@ -14,3 +19,11 @@ test.each([
   // The second time, the second is known.
   expect(stampToMicros(stamp)).toBe(micros);
 });
+
+test.each([0, 1_999_999, 1_795_687_931_000_042, Date.UTC(9999, 11, 31) * 1_000])(
+  "%d microseconds are the same time in both formats",
+  (micros) => {
+    expect(microsToIso(micros)).toBe(stampToIso(microsToStamp(micros)));
+    expect(Date.parse(microsToIso(micros))).toBe(Math.floor(micros / 1_000));
+  },
+);

@@ -105,6 +105,9 @@ export class BodyBranch {
   end(ending: "complete" | "cancelled" | "failed", error?: unknown): void {
     if (!this.#isEnded) {
       this.#isEnded = true;
+      // A registered object survives the collections of young objects, with all that it refers to.
+      abandonedResponses.unregister(this);
+      abandonedReaders.unregister(this);
       this.recording.endBranch(ending, error);
     }
   }

@@ -145,7 +145,7 @@ class CallRecorder {
         return undefined;
       }
       const address = input instanceof Request ? input.url : String(input);
-      const url = URL.canParse(address) ? this.#recognize(new URL(address)) : undefined;
+      const url = this.#recognize(address);
       if (url === undefined || isInModelCall()) {
         // An integration that records the call itself, such as that of the AI SDK, makes the request.
         return undefined;
@@ -213,8 +213,9 @@ class CallRecorder {
 const isPromise = (value: unknown): value is Promise<Response> =>
   typeof value === "object" && value !== null && "then" in value;
 
-/** Names of headers with the id by which the API's operator finds a request. */
-const requestIdHeaders = ["x-request-id", "request-id"];
+/** The id by which the API's operator finds a request, from whichever header has it. */
+const readRequestId = (headers: Headers): string | null =>
+  headers.get("x-request-id") ?? headers.get("request-id");
 
 /** Records a response while the program reads it. Never throws. */
 function recordResponse(
@@ -224,11 +225,10 @@ function recordResponse(
 ): void {
   try {
     const { status, headers } = response;
-    const requestId = requestIdHeaders.map((name) => headers.get(name)).find((id) => id !== null);
     exchange.respond({
       status,
       contentType: headers.get("content-type") ?? undefined,
-      requestId: requestId ?? undefined,
+      requestId: readRequestId(headers) ?? undefined,
     });
     if (retriedStatuses.has(status) || status >= 500) {
       rememberFailure();

@@ -1,5 +1,6 @@
 import { abandonedReaders } from "./body-recording.ts";
 import type { BodyBranch } from "./body-recording.ts";
+import { createHiddenField } from "./hidden-field.ts";
 
 type ByteStream = ReadableStream<Uint8Array>;
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
@@ -27,7 +28,7 @@ export class ObservedStream {
     this.#stream = stream;
     this.#branch = branch;
     this.#base = Object.getPrototypeOf(stream) as typeof ReadableStream.prototype;
-    observedStreams.set(stream, this);
+    observedField.add(stream, this);
     // One object for all streams costs a tenth of what own members of each would.
     Object.setPrototypeOf(stream, prototypeAbove(this.#base));
   }
@@ -77,10 +78,10 @@ export class ObservedStream {
   }
 }
 
-const observedStreams = new WeakMap<object, ObservedStream>();
+const observedField = createHiddenField<ObservedStream>();
 
 const observedOf = (stream: ByteStream): ObservedStream => {
-  const observed = observedStreams.get(stream);
+  const observed = observedField.get(stream);
   if (observed === undefined) {
     throw new TypeError("The stream is not that of a response.");
   }
@@ -171,7 +172,7 @@ class ObservedReader {
     };
     branch.isReading = true;
     branch.recording.startReading();
-    abandonedReaders.register(this, branch, this);
+    abandonedReaders.register(this, branch, branch);
     // A request that is aborted ends the run at once, also while the program does not read.
     reader.closed.catch(this.#onFailure);
   }
@@ -210,7 +211,7 @@ class ObservedReader {
     this.#state.isReleased = true;
     this.#reader.releaseLock();
     this.#branch.isReading = false;
-    abandonedReaders.unregister(this);
+    abandonedReaders.unregister(this.#branch);
     this.#branch.recording.stopReading();
   }
 }
@@ -328,7 +329,7 @@ function createCopy(reader: Reader, { branch, isBytes }: CopyOptions): ByteStrea
     ? new ReadableStream({ type: "bytes", pull: read, cancel }, noReadAhead)
     : new ReadableStream<Uint8Array>({ pull: read, cancel }, noReadAhead);
   branch.isReading = true;
-  abandonedReaders.register(copy, branch);
+  abandonedReaders.register(copy, branch, branch);
   return copy;
 }
 

@@ -76,8 +76,8 @@ export interface ApiCall {
   readonly url: string;
 }
 
-/** Returns what kind of call the request to an address is; `undefined` if it is not recorded. */
-export type RecognizeCall = (url: URL) => ApiCall | undefined;
+/** Returns what kind of call the request to an address is; `undefined` if it is not recorded, or no valid address. */
+export type RecognizeCall = (address: string) => ApiCall | undefined;
 
 /**
  * Creates a function that recognizes calls of the given providers.
@@ -99,7 +99,7 @@ export function createRecognition(
       addresses.push({ base: parseBase(provider), api: checkName(provider.api) });
     }
   }
-  return (url) => {
+  const recognize = (url: URL): ApiCall | undefined => {
     for (const { base, api } of addresses) {
       const path = readPathBelow(base, url);
       const call = path === undefined ? undefined : findRoute(url, path, new Set([api]));
@@ -113,6 +113,33 @@ export function createRecognition(
       }
     }
     return findRoute(url, url.pathname, names);
+  };
+  return remember((address) => (URL.canParse(address) ? recognize(new URL(address)) : undefined));
+}
+
+/** How many addresses are remembered. Programs call few, unless an id is part of them. */
+const maxRemembered = 100;
+const maxRememberedChars = 1_000;
+
+/**
+ * Remembers what the last addresses were, because parsing one takes several microseconds. An address with a query is not
+ * remembered: a key may be in it.
+ */
+function remember(recognize: RecognizeCall): RecognizeCall {
+  const known = new Map<string, ApiCall | undefined>();
+  return (address) => {
+    const call = known.get(address);
+    if (call !== undefined || known.has(address)) {
+      return call;
+    }
+    const found = recognize(address);
+    if (address.length <= maxRememberedChars && !/[?@]/.test(address)) {
+      if (known.size >= maxRemembered) {
+        known.clear();
+      }
+      known.set(address, found);
+    }
+    return found;
   };
 }
 

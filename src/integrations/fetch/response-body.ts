@@ -1,6 +1,7 @@
 import type { ExchangeRun } from "../../main/index.ts";
 import { abandonedResponses, BodyRecording } from "./body-recording.ts";
 import type { BodyBranch } from "./body-recording.ts";
+import { createHiddenField } from "./hidden-field.ts";
 import { ObservedStream } from "./observed-stream.ts";
 
 /**
@@ -25,7 +26,7 @@ function observe(response: Response, branch: BodyBranch): void {
     return;
   }
   const base = Object.getPrototypeOf(response) as typeof Response.prototype;
-  observedBodies.set(response, new ObservedBody(response, { base, branch }));
+  bodyField.add(response, new ObservedBody(response, { base, branch }));
   Object.setPrototypeOf(response, prototypeAbove(base));
   abandonedResponses.register(response, branch, branch);
 }
@@ -36,13 +37,13 @@ const isObservable = (response: Response): boolean =>
   !response.body.locked &&
   typeof response.arrayBuffer === "function" &&
   Object.isExtensible(response) &&
-  !observedBodies.has(response) &&
+  bodyField.get(response) === undefined &&
   Object.getOwnPropertyDescriptor(response, "body") === undefined;
 
-const observedBodies = new WeakMap<Response, ObservedBody>();
+const bodyField = createHiddenField<ObservedBody>();
 
 const bodyOf = (response: Response): ObservedBody => {
-  const body = observedBodies.get(response);
+  const body = bodyField.get(response);
   if (body === undefined) {
     throw new TypeError("Illegal invocation");
   }

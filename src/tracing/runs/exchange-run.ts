@@ -1,5 +1,5 @@
 import { clock } from "../../model/clock.ts";
-import { microsToStamp, stampToIso } from "../../model/dotted-order.ts";
+import { microsToIso } from "../../model/dotted-order.ts";
 import type { ExchangeEnding, ExchangeFormat } from "../../model/records/exchange.ts";
 import type { RunEvent } from "../../model/run.ts";
 import type { KeyTable } from "../../model/unknown-keys.ts";
@@ -376,10 +376,10 @@ export class ExchangeRun {
     if (this.#events.length < maxAttemptEvents) {
       this.#events.push({
         name: "attempt",
-        time: toIso(startMicros),
+        time: microsToIso(startMicros),
         kwargs: {
           attempt: this.#attemptCount,
-          end_time: toIso(endMicros),
+          end_time: microsToIso(endMicros),
           duration_ms: (endMicros - startMicros) / micros,
           ...(response === undefined ? {} : { status: response.status }),
           ...(response?.requestId === undefined ? {} : { request_id: response.requestId }),
@@ -394,7 +394,7 @@ export class ExchangeRun {
     const isStream =
       streamTypes.test(response?.contentType ?? "") || streamPaths.test(this.#url ?? "");
     return firstChunkMicros !== undefined && isStream
-      ? [{ name: "new_token", time: toIso(firstChunkMicros) }]
+      ? [{ name: "new_token", time: microsToIso(firstChunkMicros) }]
       : [];
   }
 
@@ -483,8 +483,6 @@ function toBytes(body: unknown): Uint8Array {
   }
   return body instanceof ArrayBuffer ? new Uint8Array(body) : new Uint8Array();
 }
-
-const toIso = (epochMicros: number): string => stampToIso(microsToStamp(epochMicros));
 
 /** Exchanges whose response has arrived and is not being read. */
 const unread = new WeakMap<Recorder, Set<ExchangeRun>>();

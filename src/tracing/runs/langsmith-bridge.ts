@@ -1,5 +1,5 @@
 import { clock } from "../../model/clock.ts";
-import { microsToStamp, stampLength, stampToIso, uuidLength } from "../../model/dotted-order.ts";
+import { microsToIso, stampLength, stampToIso, uuidLength } from "../../model/dotted-order.ts";
 import type { KeyValues, WireRun } from "../../model/run.ts";
 import { formatError } from "../tape/error-text.ts";
 import { runSymbol } from "./foreign-run.ts";
@@ -155,7 +155,7 @@ export class LangsmithBridge {
     this.metadata = metadata;
     this.outputs ??= outputs;
     this.error ??= typeof error === "string" ? error : this.#formatError(error);
-    this.end_time ??= endTime ?? stampToIso(microsToStamp(clock()));
+    this.end_time ??= endTime ?? microsToIso(clock());
     const options = endTime === undefined ? {} : { endTime: new Date(endTime) };
     if (this.#isLibraryRun()) {
       return;

@@ -6,6 +6,7 @@ import type {
 import { exchangeRunTypes } from "../../model/records/exchange.ts";
 import { field, tag } from "../../model/records/tape-format.ts";
 import type { KeyValues } from "../../model/run.ts";
+import type { KeyTable } from "../../model/unknown-keys.ts";
 import type { PayloadFilters } from "./payload-filters.ts";
 import type { ExchangeBody, ExchangeContent, ExchangeRecord } from "./recorder.ts";
 import type { TapeWriter } from "./tape-writer.ts";
@@ -134,6 +135,24 @@ const joinLists = <Item>(
 /** Enough bytes for everything in an exchange that is not its body. */
 const headBytes = 4_096;
 
+/** The members of an exchange beside its body and value, in the order in which they are written. */
+const memberNames = Object.keys({
+  format: 1,
+  part: 1,
+  url: 1,
+  contentType: 1,
+  status: 1,
+  ending: 1,
+  omittedBytes: 1,
+  omittedAt: 1,
+  isRepeated: 1,
+  isWithheld: 1,
+  hidesMetadata: 1,
+  warnings: 1,
+} satisfies KeyTable<ExchangeMembers>) as readonly (keyof ExchangeMembers)[];
+
+type ExchangeMembers = Omit<ExchangeContent, "body" | "value">;
+
 /** Writes exchanges as the last fields of the current record. */
 export function writeExchanges(
   out: TapeWriter,
@@ -141,12 +160,14 @@ export function writeExchanges(
   exchanges: readonly ExchangeContent[],
 ): void {
   out.reserve(exchanges.reduce((sum, { body }) => sum + headBytes + measureBody(body), 0));
-  for (const { body, value, ...head } of exchanges) {
+  for (const exchange of exchanges) {
+    const { body, value, omittedBytes, isRepeated } = exchange;
     const fieldStart = out.beginField(field.exchange, unlimited);
     out.writeTag(tag.object);
-    for (const [key, member] of Object.entries(head)) {
+    for (const name of memberNames) {
+      const member = exchange[name];
       if (member !== undefined) {
-        out.writeText(key);
+        out.writeText(name);
         values.write(member);
       }
     }
@@ -159,7 +180,7 @@ export function writeExchanges(
     }
     out.writeEnd();
     out.endField(fieldStart);
-    out.truncatedFieldCount += head.omittedBytes > 0 && head.isRepeated !== true ? 1 : 0;
+    out.truncatedFieldCount += omittedBytes > 0 && isRepeated !== true ? 1 : 0;
   }
 }
 

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { isPlainObject } from "./payload.ts";
-import { microsToStamp, stampToIso } from "../../model/dotted-order.ts";
+import { microsToIso } from "../../model/dotted-order.ts";
 import type { RunEvent } from "../../model/run.ts";
 import { clock } from "../../model/clock.ts";
 import type { Recorder } from "./recorder.ts";
@@ -96,5 +96,5 @@ export function copyEntries<Entries extends object>(
 /** Copies an event as {@link copyEntries} does. An event without a time gets the time of the call. */
 export function copyEvent(event: RunEvent, runRecorder: Recorder): RunEvent | undefined {
   const copy = copyEntries(event, runRecorder);
-  return copy && { ...copy, time: copy.time ?? stampToIso(microsToStamp(clock())) };
+  return copy && { ...copy, time: copy.time ?? microsToIso(clock()) };
 }
