@@ -4,8 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { OpenAI } from "openai";
 import { querySink, readMainNanos, readPeakRssMb } from "./process-figures.ts";
 
-/** The request from integrations.bench.ts. */
-export interface IntegrationsRequest {
+/** A request from integrations.bench.ts, which sends one after the other. */
+export type IntegrationsRequest = StartRequest | CpuRequest | LatencyRequest | EndRequest;
+
+interface StartRequest {
+  readonly kind: "start";
   readonly wrapper: WrapperName;
   /** Address of the model's API. */
   readonly baseURL: string;
@@ -13,36 +16,63 @@ export interface IntegrationsRequest {
   readonly endpoint: string;
   /** Size of an answer, in bytes of the stream. */
   readonly answerBytes: number;
-  /** Least number of calls for the warm-up and for the measurement. Each also takes at least `minMs`. */
-  readonly warmupCalls: number;
-  readonly calls: number;
+}
+
+/** Asks one question after the other, at least `minCalls` and at least for `minMs`. */
+interface CpuRequest {
+  readonly kind: "cpu";
+  readonly minCalls: number;
   readonly minMs: number;
+}
+
+/** Asks questions at fixed times. */
+interface LatencyRequest {
+  readonly kind: "latency";
+  readonly callsPerSecond: number;
+  readonly durationMs: number;
+}
+
+interface EndRequest {
+  readonly kind: "end";
 }
 
 export type WrapperName = "none" | "millrace" | "langsmith";
 
-export interface IntegrationsFigures {
-  /** CPU time of the main thread and of all threads for each call, microseconds, the program's own included. */
+/** What a block of calls cost. */
+export interface CpuFigures {
+  readonly calls: number;
+  /** CPU time of the main thread and of all threads, microseconds, the program's own included. */
   readonly mainMicros: number;
   readonly allMicros: number;
-  /** Time from the call to the first chunk, microseconds. */
-  readonly firstTokenMicrosP50: number;
-  readonly firstTokenMicrosP99: number;
-  readonly calls: number;
+}
+
+export interface EndFigures {
   /** Runs that the server received whole, and those that it should have received. */
   readonly received: number;
   readonly expected: number;
   readonly peakRssMb: number;
 }
 
-process.once("message", (request: IntegrationsRequest) => {
+process.on("message", (request: IntegrationsRequest) => {
   // A rejection ends the process, which the parent process detects.
   void respond(request);
 });
 
+let program: Program | undefined;
+
 async function respond(request: IntegrationsRequest): Promise<void> {
-  process.send?.(await measure(request));
-  process.exit();
+  if (request.kind === "start") {
+    program = await Program.start(request);
+    process.send?.("started");
+  } else if (program === undefined) {
+    throw new RangeError("The program was not started");
+  } else if (request.kind === "cpu") {
+    process.send?.(await program.measureCpu(request));
+  } else if (request.kind === "latency") {
+    process.send?.(await program.measureLatency(request));
+  } else {
+    process.send?.(await program.end());
+  }
 }
 
 /** A client, and how what it recorded is sent. */
@@ -73,77 +103,83 @@ const wrappers: Readonly<
   },
 };
 
-async function measure(request: IntegrationsRequest): Promise<IntegrationsFigures> {
-  const { wrapper, baseURL, endpoint } = request;
-  const bare = new OpenAI({ apiKey: "bench", baseURL, maxRetries: 0 });
-  const program = new Program(await wrappers[wrapper](bare, endpoint), request.answerBytes);
-  await program.run(request.warmupCalls, request.minMs);
-  const warmupCalls = program.firstTokenMicros.splice(0).length;
-  await sleep(200);
-  const cpuBefore = process.cpuUsage();
-  const mainBefore = readMainNanos();
-  await program.run(request.calls, request.minMs);
-  const mainNanos = readMainNanos() - mainBefore;
-  const { user, system } = process.cpuUsage(cpuBefore);
-  const times = program.firstTokenMicros.toSorted((left, right) => left - right);
-  const at = (share: number): number =>
-    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
-  const { runs } = await querySink(endpoint, []);
-  return {
-    mainMicros: mainNanos / 1_000 / times.length,
-    allMicros: (user + system) / times.length,
-    firstTokenMicrosP50: at(0.5),
-    firstTokenMicrosP99: at(0.99),
-    calls: times.length,
-    received: runs,
-    expected: wrapper === "none" ? 0 : warmupCalls + times.length,
-    peakRssMb: readPeakRssMb(),
-  };
-}
-
-/** Asks the model again and again, one question after the other. */
+/** Asks the model again and again. */
 class Program {
-  /** The time from each call to its first chunk. */
-  readonly firstTokenMicros: number[] = [];
+  readonly #request: StartRequest;
   readonly #subject: Subject;
-  readonly #answerBytes: number;
+  #calls = 0;
 
-  constructor(subject: Subject, answerBytes: number) {
-    this.#subject = subject;
-    this.#answerBytes = answerBytes;
+  static async start(request: StartRequest): Promise<Program> {
+    const bare = new OpenAI({ apiKey: "bench", baseURL: request.baseURL, maxRetries: 0 });
+    return new Program(request, await wrappers[request.wrapper](bare, request.endpoint));
   }
 
-  /** Returns when what was recorded was sent, so that the cost of sending is part of the measurement. */
-  async run(calls: number, minMs: number): Promise<void> {
+  constructor(request: StartRequest, subject: Subject) {
+    this.#request = request;
+    this.#subject = subject;
+  }
+
+  /** The cost of sending is part of the measurement. */
+  async measureCpu({ minCalls, minMs }: CpuRequest): Promise<CpuFigures> {
+    const cpuBefore = process.cpuUsage();
+    const mainBefore = readMainNanos();
     const until = performance.now() + minMs;
-    for (let call = 0; call < calls || performance.now() < until; call++) {
-      await this.#ask(`How many horses are there in stable ${call}?`);
+    let calls = 0;
+    for (; calls < minCalls || performance.now() < until; calls++) {
+      await this.#ask();
     }
     await this.#subject.flush();
+    const mainMicros = (readMainNanos() - mainBefore) / 1_000;
+    const { user, system } = process.cpuUsage(cpuBefore);
+    return { calls, mainMicros, allMicros: user + system };
   }
 
-  async #ask(question: string): Promise<void> {
+  /**
+   * Returns the time from each call to its first chunk, microseconds. The calls do not wait for each other: one after the
+   * other, they would measure how the processes share the cores.
+   */
+  async measureLatency({ callsPerSecond, durationMs }: LatencyRequest): Promise<readonly number[]> {
+    const startedAt = performance.now();
+    const count = Math.round((callsPerSecond * durationMs) / 1_000);
+    const answers: Promise<number>[] = [];
+    for (let call = 0; call < count; call++) {
+      await sleep(Math.max(0, startedAt + (call * 1_000) / callsPerSecond - performance.now()));
+      answers.push(this.#ask());
+    }
+    const times = await Promise.all(answers);
+    await this.#subject.flush();
+    return times;
+  }
+
+  async end(): Promise<EndFigures> {
+    const { wrapper, endpoint } = this.#request;
+    const { runs: received } = await querySink(endpoint, []);
+    const expected = wrapper === "none" ? 0 : this.#calls;
+    return { received, expected, peakRssMb: readPeakRssMb() };
+  }
+
+  /** Returns the time to the first chunk, microseconds. */
+  async #ask(): Promise<number> {
+    this.#calls += 1;
     const startedAt = performance.now();
     const stream = await this.#subject.openai.chat.completions.create({
-      model: String(this.#answerBytes),
+      model: String(this.#request.answerBytes),
       messages: [
         { role: "system", content: "You answer questions about horses." },
-        { role: "user", content: question },
+        { role: "user", content: `How many horses are there in stable ${this.#calls}?` },
       ],
       temperature: 0.2,
       stream: true,
     });
-    let chunks = 0;
+    let firstTokenMicros: number | undefined;
     let textLength = 0;
     for await (const chunk of stream) {
-      if (chunks === 0) {
-        this.firstTokenMicros.push((performance.now() - startedAt) * 1_000);
-      }
-      chunks += 1;
+      firstTokenMicros ??= (performance.now() - startedAt) * 1_000;
       textLength += chunk.choices[0]?.delta.content?.length ?? 0;
     }
-    if (textLength === 0) {
+    if (firstTokenMicros === undefined || textLength === 0) {
       throw new RangeError("The answer has no text");
     }
+    return firstTokenMicros;
   }
 }

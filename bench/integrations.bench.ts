@@ -3,50 +3,77 @@ import { parseArgs } from "node:util";
 import { describeExceeded, guardedGoalTable } from "./guarded-goals.ts";
 import type { GuardedGoal } from "./guarded-goals.ts";
 import type {
-  IntegrationsFigures,
+  CpuFigures,
+  EndFigures,
   IntegrationsRequest,
   WrapperName,
 } from "./integrations-child.ts";
-import { measureInProcess, withServer } from "./processes.ts";
+import { withChild, withServer, withSink } from "./processes.ts";
 import { formatNumber, formatSpread, median, publish, table } from "./results.ts";
 
 const wrapperNames = ["none", "millrace", "langsmith"] as const satisfies readonly WrapperName[];
-/** Bytes of a stream by the names of the flag `--sizes`, with the least number of calls that are measured. */
-const answers: Readonly<Record<string, { readonly bytes: number; readonly calls: number }>> = {
-  "2kB": { bytes: 2_000, calls: 1_000 },
-  "50kB": { bytes: 50_000, calls: 200 },
-  "1MB": { bytes: 1_000_000, calls: 20 },
+interface Answer {
+  /** Bytes of a stream. */
+  readonly bytes: number;
+  /** Least number of calls of a block whose CPU time is measured. */
+  readonly calls: number;
+  /** Calls a second while the time to the first token is measured: about a quarter of what one core can take. */
+  readonly callsPerSecond: number;
+}
+
+/** By the names of the flag `--sizes`. */
+const answers: Readonly<Record<string, Answer>> = {
+  "2kB": { bytes: 2_000, calls: 200, callsPerSecond: 200 },
+  "50kB": { bytes: 50_000, calls: 40, callsPerSecond: 50 },
+  "1MB": { bytes: 1_000_000, calls: 8, callsPerSecond: 5 },
 };
 
 const { values: flags } = parseArgs({
   options: {
-    rounds: { type: "string", default: "5" },
+    rounds: { type: "string", default: "3" },
     sizes: { type: "string", default: Object.keys(answers).join(",") },
-    seconds: { type: "string", default: "2" },
+    blocks: { type: "string", default: "6" },
+    "warmup-seconds": { type: "string", default: "5" },
     node: { type: "string" },
     guard: { type: "boolean", default: false },
     save: { type: "boolean", default: false },
   },
 });
 const rounds = Number(flags.rounds);
-const minMs = Number(flags.seconds) * 1_000;
+const blocks = Number(flags.blocks);
+const warmupMs = Number(flags["warmup-seconds"]) * 1_000;
+/** How long a wrapper is measured before the next one is, milliseconds. */
+const cpuBlockMs = 2_000;
+const latencyBlockMs = 2_000;
 const sizes = flags.sizes.split(",").filter((size) => Object.hasOwn(answers, size));
 
-const measured = new Map<string, IntegrationsFigures[]>();
-const figuresOf = (size: string, wrapper: WrapperName): readonly IntegrationsFigures[] =>
+/** The figures of a wrapper in a round. */
+interface WrapperFigures extends EndFigures {
+  /** CPU time of a call, microseconds. */
+  readonly mainMicros: number;
+  readonly allMicros: number;
+  readonly calls: number;
+  /** Time to the first token, microseconds. */
+  readonly firstTokenMicrosP50: number;
+  readonly firstTokenMicrosP99: number;
+  readonly latencyCalls: number;
+}
+
+const measured = new Map<string, WrapperFigures[]>();
+const figuresOf = (size: string, wrapper: WrapperName): readonly WrapperFigures[] =>
   measured.get(`${size} ${wrapper}`) ?? [];
 
 const each = (
   size: string,
   wrapper: WrapperName,
-  figure: keyof IntegrationsFigures,
+  figure: keyof WrapperFigures,
 ): readonly number[] => figuresOf(size, wrapper).map((figures) => figures[figure]);
 
 /** A figure of each round above that of the client without a wrapper, in the same round. */
 function added(
   size: string,
   wrapper: WrapperName,
-  figure: keyof IntegrationsFigures,
+  figure: keyof WrapperFigures,
 ): readonly number[] {
   const bare = each(size, "none", figure);
   return each(size, wrapper, figure).map((value, round) => value - (bare[round] ?? Number.NaN));
@@ -55,40 +82,95 @@ function added(
 await withServer("model-api", async (baseURL) => {
   for (let round = 1; round <= rounds; round++) {
     for (const size of sizes) {
-      for (const wrapper of wrapperNames) {
-        await measureOnce({ round, size, wrapper, baseURL });
-      }
+      await measureRound(round, size, baseURL);
     }
   }
 });
 report();
 
-interface Subject {
-  readonly round: number;
-  readonly size: string;
+/** A running program with one of the wrappers. */
+interface Participant {
   readonly wrapper: WrapperName;
-  readonly baseURL: string;
+  readonly ask: (request: IntegrationsRequest) => Promise<unknown>;
+  readonly cpu: CpuFigures[];
+  readonly latencies: number[];
 }
 
-async function measureOnce({ round, size, wrapper, baseURL }: Subject): Promise<void> {
-  const { bytes: answerBytes = 0, calls = 0 } = answers[size] ?? {};
-  const figures = await measureInProcess<IntegrationsFigures>(
-    "integrations-child",
-    (endpoint): IntegrationsRequest => ({
-      wrapper,
-      baseURL,
-      endpoint,
-      answerBytes,
-      warmupCalls: calls,
-      calls,
-      minMs,
-    }),
-    { node: flags.node },
-  );
-  measured.set(`${size} ${wrapper}`, [...figuresOf(size, wrapper), figures]);
-  console.error(
-    `round ${round}: ${size} ${wrapper}, ${formatNumber(figures.mainMicros)} µs of the main thread, first token p99 ${formatNumber(figures.firstTokenMicrosP99)} µs, ${figures.calls} calls, ${figures.received} of ${figures.expected} runs`,
-  );
+/** Measures the wrappers by turns, in short blocks, so that all of them meet the same neighbours on the machine. */
+async function measureRound(round: number, size: string, baseURL: string): Promise<void> {
+  const answer = answers[size];
+  if (answer === undefined) {
+    throw new RangeError(`There is no size ${size}`);
+  }
+  await withParticipants(answer, baseURL, async (participants) => {
+    for (const { ask } of participants) {
+      await ask({ kind: "cpu", minCalls: answer.calls, minMs: warmupMs });
+    }
+    for (let block = 0; block < blocks; block++) {
+      for (const { ask, cpu, latencies } of rotate(participants, block)) {
+        const cpuRequest = { kind: "cpu", minCalls: answer.calls, minMs: cpuBlockMs } as const;
+        cpu.push((await ask(cpuRequest)) as CpuFigures);
+        const { callsPerSecond } = answer;
+        const times = await ask({ kind: "latency", callsPerSecond, durationMs: latencyBlockMs });
+        latencies.push(...(times as readonly number[]));
+      }
+    }
+    for (const participant of participants) {
+      const figures = await summarize(participant);
+      const key = `${size} ${participant.wrapper}`;
+      measured.set(key, [...(measured.get(key) ?? []), figures]);
+      console.error(
+        `round ${round}: ${key}, ${formatNumber(figures.mainMicros)} µs of the main thread, first token p99 ${formatNumber(figures.firstTokenMicrosP99)} µs, ${figures.calls} and ${figures.latencyCalls} calls, ${figures.received} of ${figures.expected} runs`,
+      );
+    }
+  });
+}
+
+/** The same elements, beginning with another one in each block. */
+function rotate<Item>(items: readonly Item[], block: number): readonly Item[] {
+  const first = block % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
+}
+
+/** Starts a program for each wrapper, with a server of its own that receives its runs, and calls `measure`. */
+async function withParticipants(
+  { bytes: answerBytes }: Answer,
+  baseURL: string,
+  measure: (participants: readonly Participant[]) => Promise<void>,
+): Promise<void> {
+  const participants: Participant[] = [];
+  const startFrom = async (index: number): Promise<void> => {
+    const wrapper = wrapperNames[index];
+    if (wrapper === undefined) {
+      await measure(participants);
+      return;
+    }
+    await withSink((endpoint) =>
+      withChild("integrations-child", { node: flags.node }, async (ask) => {
+        await ask({ kind: "start", wrapper, baseURL, endpoint, answerBytes });
+        participants.push({ wrapper, ask, cpu: [], latencies: [] });
+        await startFrom(index + 1);
+      }),
+    );
+  };
+  await startFrom(0);
+}
+
+async function summarize({ ask, cpu, latencies }: Participant): Promise<WrapperFigures> {
+  const total = (figure: keyof CpuFigures): number =>
+    cpu.reduce((sum, figures) => sum + figures[figure], 0);
+  const sorted = latencies.toSorted((left, right) => left - right);
+  const percentile = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return {
+    ...((await ask({ kind: "end" })) as EndFigures),
+    mainMicros: total("mainMicros") / total("calls"),
+    allMicros: total("allMicros") / total("calls"),
+    calls: total("calls"),
+    firstTokenMicrosP50: percentile(0.5),
+    firstTokenMicrosP99: percentile(0.99),
+    latencyCalls: sorted.length,
+  };
 }
 
 function goalsOf(size: string): readonly GuardedGoal[] {
@@ -157,7 +239,7 @@ function report(): void {
       ),
       guardedGoalTable(goals),
       [
-        `Median (lowest–highest) of ${rounds} interleaved rounds of at least ${flags.seconds} s. A call streams an answer, one event a write, and the program reads each chunk; one call after the other, with the cost of sending the runs. Wrappers: what they add to the client alone, in the same round.`,
+        `Median (lowest–highest) of ${rounds} rounds, each of ${blocks} blocks in which the wrappers are measured by turns, after ${flags["warmup-seconds"]} s of warm-up each. A call streams an answer, one event a write, and the program reads each chunk. CPU: one call after the other, with the cost of sending the runs. First token: ${sizes.map((size) => `${answers[size]?.callsPerSecond} calls a second at ${size}`).join(", ")}. Wrappers: what they add to the client alone, in the same round.`,
         ...problems.map((problem) => `**Failed:** ${problem}`),
       ].join("\n"),
     ].join("\n\n"),

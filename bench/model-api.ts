@@ -23,7 +23,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     chunks.push(chunk);
   }
   const { model } = JSON.parse(Buffer.concat(chunks).toString()) as { readonly model: string };
-  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.writeHead(200, {
+    "content-type": "text/event-stream",
+    "x-request-id": "req_0123456789abcdef0123456789abcdef",
+  });
   // Each event is written alone, as by a model that writes token by token.
   for (const event of eventsOf(model)) {
     response.write(event);
