@@ -1,7 +1,6 @@
 /** Runs a measured client and its sink in two separate processes. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { bundleChild } from "./bundle.ts";
@@ -117,10 +116,17 @@ export const nodePath = (node: string | undefined): string =>
 
 /** Waits for the next message of a child. Throws if the process ends without one. */
 async function nextMessage(child: ChildProcess): Promise<unknown> {
-  // Wait for `disconnect`, because `exit` may be emitted before the child's last message is received.
-  const ended = once(child, "disconnect").then(() => {
-    throw new Error(`A process of the bench ended early: ${child.spawnargs.join(" ")}`);
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: unknown): void => {
+      child.off("disconnect", onEnd);
+      resolve(message);
+    };
+    // Wait for `disconnect`, because `exit` may be emitted before the child's last message is received.
+    const onEnd = (): void => {
+      child.off("message", onMessage);
+      reject(new Error(`A process of the bench ended early: ${child.spawnargs.join(" ")}`));
+    };
+    child.once("message", onMessage);
+    child.once("disconnect", onEnd);
   });
-  const [message] = (await Promise.race([once(child, "message"), ended])) as readonly unknown[];
-  return message;
 }
