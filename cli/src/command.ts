@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
+import { addBackup } from "./commands/backup.ts";
 import { addBench } from "./commands/bench.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addHelpExamples } from "./examples.ts";
@@ -42,6 +43,7 @@ export function createProgram(
   addServe(program, env);
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addKeys(program);
+  addBackup(program);
   addPrices(program, env);
   addUpload(program, onPartialSuccess);
   addDownload(program);

@@ -1,5 +1,7 @@
 export { ServerError } from "./model/errors.ts";
 export type { ServerErrorCode } from "./model/errors.ts";
+export { createBackup, restoreBackup } from "./store/backup.ts";
+export type { BackupOptions, RestoreOptions, RestoreResult } from "./store/backup.ts";
 export { KeyStore } from "./store/key-store.ts";
 export type { KeyDraft, ListedKey } from "./store/key-store.ts";
 export type { ApiKey, NewKey } from "./tenants/tenant.ts";

@@ -8,6 +8,8 @@ export type ServerErrorCode =
   | "DATA_DIR_IN_USE"
   /** The key does not exist, or no key can be created for the tenant. */
   | "KEY"
+  /** A backup can't be written or read. */
+  | "BACKUP"
   /** A thread of the server ended, or did not start in time. */
   | "THREAD";
 

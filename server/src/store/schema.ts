@@ -79,13 +79,19 @@ export function openSecondWriter(path: string): Connection {
 const readFormat = (db: Connection): number =>
   Number(db.prepare("PRAGMA user_version").raw().all().flat()[0] ?? 0);
 
-function migrate(db: Connection): void {
+/** @throws Error the database is of a later version. */
+export function assertKnownFormat(db: Connection): void {
   const format = readFormat(db);
   if (format > formatMigrations.length) {
     throw new Error(
       `the database has format ${format}, but this server supports formats up to ${formatMigrations.length}: use a newer server`,
     );
   }
+}
+
+function migrate(db: Connection): void {
+  assertKnownFormat(db);
+  const format = readFormat(db);
   if (format < formatMigrations.length) {
     const hadPlainTokens = format > 0 && format < firstEncryptedFormat && hasPlainTokens(db);
     db.exec(

@@ -41,6 +41,11 @@ export interface Connection {
    * @throws RequestError 408 if the time limit has passed, 503 if the query was canceled.
    */
   runLimited<Result>(limit: QueryLimit, read: () => Result | Promise<Result>): Promise<Result>;
+  /**
+   * Copies the database to a file, in the state that it has when this is called. Others may write meanwhile. The
+   * connection must not be used until the promise settles.
+   */
+  copyTo(path: string): Promise<void>;
   /** Throws like {@link Connection.runLimited}, for work between statements. Does nothing if no limit is set. */
   checkLimit(): void;
   close(): void;
@@ -54,12 +59,17 @@ export interface ConnectionOptions {
 }
 
 /** Opens a database file. Creates a missing one, unless the connection is read-only. */
-const openConnection = (path: string, options: ConnectionOptions): Connection =>
+export const openConnection = (path: string, options: ConnectionOptions): Connection =>
   new EngineConnection(path, options);
 
 /** The part of the API of `node:sqlite` and `@photostructure/sqlite` that is used here. */
 interface Engine {
   readonly DatabaseSync: new (path: string, options: object) => EngineDatabase;
+  readonly backup: (
+    database: EngineDatabase,
+    path: string,
+    options: { readonly rate: number },
+  ) => Promise<number>;
 }
 
 interface EngineDatabase {
@@ -165,6 +175,17 @@ class EngineConnection implements Connection {
     return this.#clock.runLimited(limit, read);
   }
 
+  async copyTo(path: string): Promise<void> {
+    // Within a transaction that has read, the steps of the copy see one state. Otherwise a commit of another connection
+    // between two steps would make the copy begin again.
+    this.#db.exec("BEGIN; SELECT 1 FROM sqlite_master LIMIT 1");
+    try {
+      await engine.backup(this.#db, path, { rate: pagesPerStep });
+    } finally {
+      this.#db.exec("ROLLBACK");
+    }
+  }
+
   checkLimit(): void {
     this.#clock.checkLimit();
   }
@@ -174,6 +195,9 @@ class EngineConnection implements Connection {
     this.#db.close();
   }
 }
+
+/** Pages that are copied at once: 16 MiB. */
+const pagesPerStep = 1_024;
 
 /** Maximum number of statements in the cache of a connection. Each takes some kilobytes. */
 const maxCachedStatements = 100;

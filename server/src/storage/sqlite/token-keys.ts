@@ -128,6 +128,23 @@ function writeKeyFile(folder: string, text: string): void {
   renameSync(newPath, path);
 }
 
+/**
+ * Adds the keys of a file to those of a data folder, as the first ones: new tokens are encrypted with them, and earlier
+ * keys still decrypt.
+ *
+ * @throws Error the file contains no key.
+ */
+export function addTokenKeys(folder: string, file: string): void {
+  const addedText = readFileSync(file, "utf8").trim();
+  if (parseKeys(addedText).length === 0) {
+    throw new Error(`${file} contains no key of links`);
+  }
+  const existingText = readKeyFile(folder);
+  if (!existingText.startsWith(addedText)) {
+    writeKeyFile(folder, `${addedText}\n${existingText}`);
+  }
+}
+
 const keysOfConnections = new WeakMap<Connection, TokenKeys>();
 
 /** Returns the token keys of a connection's database. Repositories encrypt and decrypt tokens with them. */

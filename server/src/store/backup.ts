@@ -1,0 +1,263 @@
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { messageOf, ServerError } from "../model/errors.ts";
+import { removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
+import { openConnection, openDatabase } from "../storage/sqlite/connection.ts";
+import type { Connection } from "../storage/sqlite/connection.ts";
+import { prepareFolder } from "../storage/sqlite/folder.ts";
+import { lockFolder } from "../storage/sqlite/folder-lock.ts";
+import { assertMillraceDatabase } from "../storage/sqlite/identity.ts";
+import { databaseFileName } from "../storage/sqlite/open-database.ts";
+import { addTokenKeys, tokenKeyFileName } from "../storage/sqlite/token-keys.ts";
+import { assertKnownFormat } from "./schema.ts";
+
+export interface BackupOptions {
+  /**
+   * File to which the encryption key of the tokens of links is copied. Store it in another place than the backup: together
+   * they open every link. @defaultValue the key is not copied
+   */
+  readonly tokenKeyFile?: string | undefined;
+}
+
+/**
+ * Copies the database of a data folder to a new file, whether or not a server is running on it. The copy has the state of
+ * one moment: everything that was acknowledged before the call, and no part of a later write. It is checked before
+ * it gets its name.
+ *
+ * @returns the size of the file, in bytes
+ * @throws {@link ServerError} with code `BACKUP`: there is no database, the file exists, it can't be written, or the
+ * database is damaged. No file is left behind.
+ */
+export async function createBackup(
+  dataDir: string,
+  file: string,
+  { tokenKeyFile }: BackupOptions = {},
+): Promise<number> {
+  const source = join(resolve(dataDir), databaseFileName);
+  if (!existsSync(source)) {
+    throw new ServerError(
+      "BACKUP",
+      `there is no database in ${resolve(dataDir)}: name the data folder of the server`,
+    );
+  }
+  assertFree(file);
+  if (tokenKeyFile !== undefined) {
+    assertFree(tokenKeyFile);
+  }
+  const partial = `${file}.partial`;
+  try {
+    // A file that is left of an earlier attempt is replaced. Only the owner may read the copy.
+    rmSync(partial, { force: true });
+    closeSync(openSync(partial, "wx", ownerOnly));
+    await copyDatabase(source, partial);
+    syncFile(partial);
+    renameSync(partial, file);
+    syncFolder(dirname(resolve(file)));
+    if (tokenKeyFile !== undefined) {
+      copyTokenKey(dataDir, tokenKeyFile);
+    }
+    return statSync(file).size;
+  } catch (cause) {
+    for (const ending of ["", "-journal"]) {
+      rmSync(partial + ending, { force: true });
+    }
+    throw new ServerError("BACKUP", `Failed to back up ${source}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+async function copyDatabase(source: string, target: string): Promise<void> {
+  const db = openDatabase(source);
+  try {
+    assertMillraceDatabase(db);
+    await db.copyTo(target);
+  } finally {
+    db.close();
+  }
+  const copy = openDatabase(target);
+  try {
+    // The whole database is in one file then, without a write-ahead log beside it.
+    copy.exec("PRAGMA journal_mode = DELETE");
+    assertIntact(copy);
+  } finally {
+    copy.close();
+  }
+}
+
+function copyTokenKey(dataDir: string, file: string): void {
+  const source = join(dataDir, tokenKeyFileName);
+  if (!existsSync(source)) {
+    throw new Error(
+      `there is no ${tokenKeyFileName} in ${dataDir}; the database itself was copied`,
+    );
+  }
+  copyFileSync(source, file);
+  chmodSync(file, ownerOnly);
+  syncFile(file);
+}
+
+export interface RestoreOptions {
+  /** The file to which the key of the tokens of links was copied. Keys that the folder has stay valid. */
+  readonly tokenKeyFile?: string | undefined;
+  /**
+   * Whether a database that the folder contains is renamed, so that the backup can take its place. @defaultValue false
+   */
+  readonly replace?: boolean | undefined;
+}
+
+export interface RestoreResult {
+  /** Where the database that the folder contained is now; absent if it contained none. */
+  readonly replacedFile?: string;
+  /** Whether the folder has a key that can show the addresses of earlier links. */
+  readonly hasTokenKey: boolean;
+}
+
+/**
+ * Puts a backup into a data folder on which no server runs. The backup is checked first, and stays where it is. A
+ * database of an earlier version is converted by the next start of the server.
+ *
+ * @throws {@link ServerError} with code `BACKUP`: the file is no backup, is damaged or of a later version, or the folder
+ * contains a database and `replace` is not set. `DATA_DIR_IN_USE`: a server runs. The folder is left as it was.
+ */
+export function restoreBackup(
+  file: string,
+  dataDir: string,
+  { tokenKeyFile, replace = false }: RestoreOptions = {},
+): RestoreResult {
+  assertBackup(file);
+  if (tokenKeyFile !== undefined && !existsSync(tokenKeyFile)) {
+    throw new ServerError("BACKUP", `there is no file ${tokenKeyFile}`);
+  }
+  const folder = prepareFolder(dataDir);
+  const lock = lockFolder(folder);
+  try {
+    return replaceDatabase(file, folder, { tokenKeyFile, replace });
+  } catch (cause) {
+    throw cause instanceof ServerError
+      ? cause
+      : new ServerError("BACKUP", `Failed to restore ${file}: ${messageOf(cause)}`, { cause });
+  } finally {
+    lock.release();
+  }
+}
+
+function replaceDatabase(
+  file: string,
+  folder: string,
+  { tokenKeyFile, replace }: RestoreOptions,
+): RestoreResult {
+  const target = join(folder, databaseFileName);
+  const hasDatabase = existsSync(target);
+  if (hasDatabase && replace !== true) {
+    throw new ServerError(
+      "BACKUP",
+      `${folder} contains a database: choose another data folder, or allow to replace it, which renames it`,
+    );
+  }
+  const partial = `${target}.partial`;
+  copyFileSync(file, partial);
+  chmodSync(partial, ownerOnly);
+  syncFile(partial);
+  if (tokenKeyFile !== undefined) {
+    addTokenKeys(folder, tokenKeyFile);
+  }
+  const replacedFile = hasDatabase ? setAside(target) : undefined;
+  removeTextIndex(target);
+  // The rename replaces the database in one step, so the folder has a database at every moment.
+  renameSync(partial, target);
+  syncFolder(folder);
+  return {
+    ...(replacedFile === undefined ? {} : { replacedFile }),
+    hasTokenKey: existsSync(join(folder, tokenKeyFileName)),
+  };
+}
+
+/** Gives a database a second name, under which it stays, and makes sure that it has no log that another would inherit. */
+function setAside(database: string): string {
+  const stamp = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const name = join(dirname(database), `millrace.replaced-${stamp}.db`);
+  try {
+    // Closing the last connection writes the log back and removes it.
+    const db = openDatabase(database);
+    db.prepare("SELECT 1 FROM sqlite_master LIMIT 1").all();
+    db.close();
+  } catch {
+    // The database is damaged. Its log is renamed with it.
+  }
+  linkSync(database, name);
+  for (const ending of ["-wal", "-shm"]) {
+    if (existsSync(database + ending)) {
+      renameSync(database + ending, name + ending);
+    }
+  }
+  return name;
+}
+
+function assertBackup(file: string): void {
+  if (!existsSync(file)) {
+    throw new ServerError("BACKUP", `there is no file ${file}`);
+  }
+  try {
+    const db = openConnection(file, { busyMs: 0, isReadOnly: true });
+    try {
+      assertMillraceDatabase(db);
+      assertKnownFormat(db);
+      if (db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs'").all().length === 0) {
+        throw new Error("it contains no runs table");
+      }
+      assertIntact(db);
+    } finally {
+      db.close();
+    }
+  } catch (cause) {
+    throw new ServerError(
+      "BACKUP",
+      `${file} can't be restored, because it is no intact backup: ${messageOf(cause)}`,
+      { cause },
+    );
+  }
+}
+
+function assertIntact(db: Connection): void {
+  const [fault] = db.prepare("PRAGMA quick_check(1)").raw().all().flat();
+  if (fault !== "ok") {
+    throw new Error(`the database is damaged (${String(fault)})`);
+  }
+}
+
+function assertFree(file: string): void {
+  if (existsSync(file)) {
+    throw new ServerError("BACKUP", `${file} exists already: choose another name, or delete it`);
+  }
+  if (!existsSync(dirname(resolve(file)))) {
+    throw new ServerError("BACKUP", `the folder of ${file} does not exist: create it first`);
+  }
+}
+
+/** Permissions of files that only their owner may read. */
+const ownerOnly = 0o600;
+
+function syncFile(file: string): void {
+  const descriptor = openSync(file, "r+");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+/** Writes the names in a folder to the disk. On Windows a folder can't be opened, and need not be synced. */
+function syncFolder(folder: string): void {
+  if (process.platform !== "win32") {
+    const descriptor = openSync(folder, "r");
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+  }
+}
