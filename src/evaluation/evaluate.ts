@@ -175,7 +175,7 @@ async function runEvaluation(
       journal,
       summary,
       project,
-      targetName: target.name,
+      toRunName: () => target.name,
       toReferenceExample: ({ exampleId }) => (source.dataset === undefined ? undefined : exampleId),
       recordsRuns: true,
       warn: warnings.add,

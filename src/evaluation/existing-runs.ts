@@ -262,7 +262,7 @@ async function evaluateWithClient(
         journal,
         summary,
         project,
-        targetName: projectName,
+        toRunName: () => projectName,
         toReferenceExample: () => undefined,
         recordsRuns: false,
         // A repeated evaluation adds scores, so they need ids of their own.

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { isUuid } from "../model/index.ts";
+import { toJsonValue } from "./rows/json-value.ts";
 
 /** The namespace of the ids of rows that are not examples of a dataset. */
-const rowNamespace = "0f5f7c1e-6a55-4d0c-9d3f-5d7f2f0c6b11";
+export const rowNamespace = "0f5f7c1e-6a55-4d0c-9d3f-5d7f2f0c6b11";
 
 /** Creates a UUID of version 5 (RFC 9562, section 5.5): the same name in the same namespace has the same id. */
 export function createNamedId(namespace: string, name: string): string {
@@ -22,22 +23,51 @@ export const createRunId = (experimentId: string, exampleId: string, repetition:
 export const createFeedbackId = (runId: string, key: string, index: number): string =>
   createNamedId(runId, `feedback:${index}:${key}`);
 
-/** The id of a row that names itself. A text that is not a UUID is converted to one. */
-export const toRowId = (id: string): string =>
-  isUuid(id) ? id.toLowerCase() : createNamedId(rowNamespace, ["id", id].join(":"));
+/** What the id of a row follows from. */
+interface IdentifiedRow {
+  readonly id?: string | undefined;
+  readonly inputs?: unknown;
+  readonly outputs?: unknown;
+}
 
 /**
- * Creates ids for rows that have none: from their content, and from the number of equal rows before them. So the same
- * data has the same ids in each experiment.
+ * Creates the ids of rows. A row's own id is used: a text that is not a UUID is converted to one. For a row without one,
+ * the id follows from its content, and from the number of equal rows before it. So the same data has the same ids in each
+ * experiment.
  */
-export class ContentIds {
+export class RowIds {
+  readonly #namespace: string;
   readonly #occurrences = new IdCounter();
 
-  create(content: string): string {
-    const id = createNamedId(rowNamespace, `content:${content}`);
-    const occurrence = this.#occurrences.add(id);
-    return occurrence === 1 ? id : createNamedId(rowNamespace, `content:${content}#${occurrence}`);
+  constructor(namespace: string) {
+    this.#namespace = namespace;
   }
+
+  create({ id, inputs, outputs }: IdentifiedRow): string {
+    if (id !== undefined) {
+      return isUuid(id) ? id.toLowerCase() : createNamedId(this.#namespace, ["id", id].join(":"));
+    }
+    const content = JSON.stringify(sortMembers(toJsonValue({ inputs, outputs }, "row").json));
+    const contentId = createNamedId(this.#namespace, `content:${content}`);
+    const occurrence = this.#occurrences.add(contentId);
+    return occurrence === 1
+      ? contentId
+      : createNamedId(this.#namespace, `content:${content}#${occurrence}`);
+  }
+}
+
+/** Sorts the members of objects, so that their order does not change the id of a row. */
+function sortMembers(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  return Array.isArray(value)
+    ? value.map(sortMembers)
+    : Object.fromEntries(
+        Object.entries(value)
+          .toSorted(([left], [right]) => (left < right ? -1 : 1))
+          .map(([key, member]) => [key, sortMembers(member)]),
+      );
 }
 
 const initialSlots = 1_024;

@@ -3,6 +3,9 @@ import type { RowScore } from "./evaluator.ts";
 import type { UntypedRow, EvaluationProgress, ScoreSummary } from "./result.ts";
 import { DifferenceStatistics } from "./significance.ts";
 
+/** The part of a row that counts in a summary. */
+type SummarizedRow = Pick<UntypedRow, "error" | "scores" | "durationMs" | "isResumed">;
+
 /** Counts and averages of the rows that have finished. Its size does not depend on their number. */
 export class Summary {
   /** Number of rows in total, if it is known. */
@@ -14,7 +17,7 @@ export class Summary {
   readonly #scores = new Map<string, ScoreStatistics>();
   readonly #durations = new DurationHistogram();
 
-  addRow({ error, scores, durationMs, isResumed }: Omit<UntypedRow, "inputs">): void {
+  addRow({ error, scores, durationMs, isResumed }: SummarizedRow): void {
     this.#rows += 1;
     this.#resumed += isResumed ? 1 : 0;
     if (error === undefined) {

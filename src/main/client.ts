@@ -127,6 +127,11 @@ export class Client implements TracingClient {
     return this.#sync.resources;
   }
 
+  /** Whether the client records runs: the option `enabled`, unless a tracing variable is false. */
+  get enabled(): boolean {
+    return this.#options.enabled;
+  }
+
   /** The recursion limit in the configs of LangChain's runnables, which `toRunnableConfig` creates. */
   get recursionLimit(): number {
     return this.#options.recursionLimit;

@@ -10,7 +10,7 @@ import {
   numericCloseness,
 } from "../../src/evaluation/index.ts";
 import type { Scorer } from "../../src/evaluation/index.ts";
-import { ContentIds, createNamedId, IdCounter } from "../../src/evaluation/ids.ts";
+import { createNamedId, IdCounter, RowIds, rowNamespace } from "../../src/evaluation/ids.ts";
 import {
   DifferenceStatistics,
   permutationTest,
@@ -127,8 +127,8 @@ describe("ids", () => {
 
   test("of equal content differ by occurrence, and are the same each time", () => {
     const create = () => {
-      const ids = new ContentIds();
-      return ["a", "b", "a", "a"].map((content) => ids.create(content));
+      const ids = new RowIds(rowNamespace);
+      return ["a", "b", "a", "a"].map((inputs) => ids.create({ inputs }));
     };
     expect(new Set(create()).size).toBe(4);
     expect(create()).toEqual(create());

@@ -49,6 +49,10 @@ export interface NamedTarget {
 
 const rowStorage = new AsyncLocalStorage<CurrentRow>();
 
+/** Calls a function for a row, which {@link currentRow} then returns. */
+export const withRow = <Result>(row: CurrentRow, fn: () => Result): Result =>
+  rowStorage.run(row, fn);
+
 /** Returns the row that is being evaluated, within a target or an evaluator; `undefined` outside of them. */
 export const currentRow = (): CurrentRow | undefined => rowStorage.getStore();
 
@@ -72,7 +76,7 @@ export class RowRunner {
   run(target: NamedTarget, task: RowTask): Promise<UntypedRow> {
     const { example, repetition } = task;
     const row = { experimentId: this.#init.project.id, exampleId: example.id, repetition };
-    return rowStorage.run(row, () => this.#run(target, task));
+    return withRow(row, () => this.#run(target, task));
   }
 
   async #run(target: NamedTarget, task: RowTask): Promise<UntypedRow> {
@@ -92,26 +96,12 @@ export class RowRunner {
     const outcome = await this.#callTarget(target, task, run);
     const { inputs } = example;
     const { durationMs } = outcome;
-    const startTime = toIso(startMs);
     const storedInputs = toJsonValue(inputs, "inputs");
     const storedOutputs = toJsonValue(outcome.outputs, "outputs");
     const scores =
       outcome.error === undefined
         ? await this.evaluate(
-            {
-              id: runId,
-              name: target.name,
-              runType: "chain",
-              status: "success",
-              startTime,
-              endTime: toIso(startMs + durationMs),
-              inputs: toPayload(inputs, "input"),
-              outputs: toPayload(outcome.outputs, "outputs"),
-              traceId: runId,
-              projectId: project.id,
-              projectName: project.name,
-              referenceExampleId: example.datasetId === undefined ? undefined : example.id,
-            },
+            createTargetRun({ name: target.name, project, durationMs, ...task }, outcome.outputs),
             example,
             outcome.outputs,
           )
@@ -124,7 +114,7 @@ export class RowRunner {
       ...(example.outputs === undefined ? {} : { referenceOutputs: example.outputs }),
       ...(outcome.error === undefined ? { outputs: storedOutputs.json } : { error: outcome.error }),
       scores,
-      startTime,
+      startTime: toIso(startMs),
       durationMs,
       attempts: outcome.attempts,
       warnings: [...storedInputs.problems, ...storedOutputs.problems],
@@ -217,6 +207,33 @@ export class RowRunner {
     }
   }
 }
+
+/** Describes a successful run of a target, as evaluators get it. */
+export const createTargetRun = (
+  {
+    name,
+    project,
+    example,
+    runId,
+    startMs,
+    durationMs,
+  }: Omit<RowTask, "repetition"> &
+    Pick<RowRunnerInit, "project"> & { readonly name: string; readonly durationMs: number },
+  outputs: unknown,
+): Run => ({
+  id: runId,
+  name,
+  runType: "chain",
+  status: "success",
+  startTime: toIso(startMs),
+  endTime: toIso(startMs + durationMs),
+  inputs: toPayload(example.inputs, "input"),
+  outputs: toPayload(outputs, "outputs"),
+  traceId: runId,
+  projectId: project.id,
+  projectName: project.name,
+  referenceExampleId: example.datasetId === undefined ? undefined : example.id,
+});
 
 /** How the calls of the target for a row ended. */
 interface TargetOutcome {

@@ -18,8 +18,7 @@ import type {
   ExampleAttachment,
   ExampleAttachments,
 } from "../data.ts";
-import { ContentIds, toRowId } from "../ids.ts";
-import { toJsonValue } from "./json-value.ts";
+import { RowIds, rowNamespace } from "../ids.ts";
 
 /** The rows of an evaluation. */
 export interface RowSource {
@@ -119,7 +118,7 @@ async function openDataset(
  *
  * @throws {@link NotFoundError} if the caller names a version that does not exist.
  */
-async function pinVersion(
+export async function pinVersion(
   client: Client,
   { datasetId, asOf }: { readonly datasetId: string; readonly asOf: VersionKey | undefined },
   signal: AbortSignal,
@@ -194,7 +193,7 @@ async function openIterable(
     ...(datasetId === undefined ? {} : { dataset: await client.datasets.read({ datasetId }) }),
     ...(size === undefined ? {} : { size }),
     async *read() {
-      const ids = new ContentIds();
+      const ids = new RowIds(rowNamespace);
       let [result, number] = [first, 1];
       let isAtEnd = result.done === true;
       try {
@@ -205,7 +204,7 @@ async function openIterable(
               `Row ${number} of \`data\` belongs to ${describeDataset(row.datasetId)}, and row 1 to ${describeDataset(datasetId)}. Evaluate each dataset in an experiment of its own`,
             );
           }
-          yield toEvaluationExample(client, row, createId(row, ids));
+          yield toEvaluationExample(client, row, ids.create(row));
           result = await iterator.next();
           number += 1;
           isAtEnd = result.done === true;
@@ -221,26 +220,6 @@ async function openIterable(
 
 const describeDataset = (id: string | undefined): string =>
   id === undefined ? "no dataset" : `the dataset ${id}`;
-
-function createId({ id, inputs, outputs }: EvaluationRow<unknown, unknown>, ids: ContentIds) {
-  return id === undefined
-    ? ids.create(JSON.stringify(sortMembers(toJsonValue({ inputs, outputs }, "row").json)))
-    : toRowId(id);
-}
-
-/** Sorts the members of objects, so that their order does not change the id of a row. */
-function sortMembers(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) {
-    return value;
-  }
-  return Array.isArray(value)
-    ? value.map(sortMembers)
-    : Object.fromEntries(
-        Object.entries(value)
-          .toSorted(([left], [right]) => (left < right ? -1 : 1))
-          .map(([key, member]) => [key, sortMembers(member)]),
-      );
-}
 
 const rowKeys: KeyTable<EvaluationRow & Example> = {
   id: 1,

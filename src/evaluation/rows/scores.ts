@@ -89,7 +89,7 @@ function toRowScore(candidate: unknown, evaluatorName: string): RowScore {
 }
 
 /** Longest feedback key that servers accept. */
-const maxKeyLength = 180;
+export const maxKeyLength = 180;
 
 function checkScore(score: unknown): number | boolean {
   if (typeof score === "boolean" || (typeof score === "number" && Number.isFinite(score))) {

@@ -17,12 +17,12 @@ export interface PendingRow {
 /** What a {@link Committer} needs. */
 export interface CommitterInit {
   readonly client: Client;
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, "readRows" | "writeAcknowledged">;
   readonly summary: Summary;
   /** The project of the rows' runs. */
   readonly project: { readonly id: string; readonly name: string };
-  /** Name of the target's runs, for a run that has to be sent again. */
-  readonly targetName: string;
+  /** The name of a row's run, for a run that has to be sent again. */
+  readonly toRunName: (row: StoredRow) => string;
   /** The dataset example of a row; `undefined` if the rows are not examples of a dataset. */
   readonly toReferenceExample: (row: StoredRow) => string | undefined;
   /** Whether the rows' runs are recorded by this evaluation. Otherwise only their scores are stored. */
@@ -65,6 +65,11 @@ export class Committer {
   /** Number of rows that could not be sent. */
   get unacknowledged(): number {
     return this.#unacknowledged;
+  }
+
+  /** Why rows could not be sent. Empty if none failed. */
+  get lastFailure(): string {
+    return this.#lastFailure;
   }
 
   /** Adds a finished row. Waits while too many rows wait for their acknowledgement. */
@@ -247,10 +252,10 @@ export class Committer {
 
   /** Records the whole run of a row as it is in the journal. */
   #sendRun(row: StoredRow): void {
-    const { client, project, targetName, toReferenceExample } = this.#init;
+    const { client, project, toRunName, toReferenceExample } = this.#init;
     const run: WirePost = {
       id: row.runId,
-      name: targetName,
+      name: toRunName(row),
       run_type: "chain",
       start_time: row.startTime,
       inputs: toPayload(row.inputs, "input"),
@@ -299,7 +304,7 @@ function toRunEnd({ runId, startTime, durationMs, error, outputs }: StoredRow) {
     trace_id: runId,
     dotted_order: `${stamp}${runId}`,
     end_time: new Date(Date.parse(startTime) + durationMs).toISOString(),
-    outputs: error === undefined ? toPayload(outputs, "outputs") : null,
+    outputs: error !== undefined && outputs === undefined ? null : toPayload(outputs, "outputs"),
     error: error ?? null,
   };
 }

@@ -323,7 +323,9 @@ const toIsoTime = (time: string | undefined): string => {
 
 async function startExperiment(request: ExperimentRequest, folder: string): Promise<Opened> {
   const { data, code, datasetVersion } = request;
-  const project = await createProject(request);
+  const project = await createExperiment(request, {
+    [metadataKey]: { data, code, dataset_version: datasetVersion },
+  });
   const journal = await Journal.create(createJournalPath(folder, project.id), {
     experimentId: project.id,
     experimentName: project.name,
@@ -344,15 +346,29 @@ async function startExperiment(request: ExperimentRequest, folder: string): Prom
 /** Number of names that are tried, if other processes create experiments of the same name at the same time. */
 const nameAttempts = 10;
 
-async function createProject(request: ExperimentRequest): Promise<Project> {
-  const { client, name, description, metadata, datasetId, datasetVersion, signal } = request;
+/** Creates an experiment. If the name is taken, a number is appended. */
+export async function createExperiment(
+  {
+    client,
+    name,
+    description,
+    metadata,
+    datasetId,
+    datasetVersion,
+    signal,
+  }: Pick<
+    ExperimentRequest,
+    "client" | "name" | "description" | "metadata" | "datasetId" | "datasetVersion" | "signal"
+  >,
+  ownMetadata: KeyValues,
+): Promise<Project> {
   const fields = {
     description,
     referenceDatasetId: datasetId,
     metadata: {
       ...metadata,
       ...(datasetVersion === undefined ? {} : { dataset_version: datasetVersion }),
-      [metadataKey]: { data: request.data, code: request.code, dataset_version: datasetVersion },
+      ...ownMetadata,
     },
     signal,
   };
