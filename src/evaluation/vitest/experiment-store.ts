@@ -1,0 +1,230 @@
+import { Client, NetworkError } from "../../main/index.ts";
+import type { KeyValues, Project } from "../../main/index.ts";
+import { pinVersion } from "../rows/row-source.ts";
+import type { ExperimentInfo, UntypedRow } from "../result.ts";
+import { Committer } from "../store/committer.ts";
+import { createExperiment, readUrl } from "../store/experiment.ts";
+import type { StoredRow } from "../store/journal.ts";
+import { Summary } from "../summary.ts";
+import { readMessage } from "./read-message.ts";
+import { settleWithin } from "./real-time.ts";
+import { openDataset, syncExamples } from "./sync-examples.ts";
+import type { TestExample } from "./sync-examples.ts";
+
+/** What the experiment of a suite is opened with. */
+export interface StoreRequest {
+  /** The caller's client. */
+  readonly client: Client | undefined;
+  readonly datasetName: string;
+  readonly experimentName: string;
+  readonly description: string | undefined;
+  readonly metadata: KeyValues | undefined;
+  /** The examples of all tests. Their ids may depend on the dataset. */
+  readonly listExamples: (datasetId: string) => readonly TestExample[];
+}
+
+/** Longest time in which dataset and experiment are prepared, in milliseconds. */
+export const openTimeoutMs = 60_000;
+/** Longest time in which the last results are sent, in milliseconds. */
+const closeTimeoutMs = 90_000;
+/** Longest time of a suite's last hook, in milliseconds. It is longer, so that the hook does not fail. */
+export const closeHookTimeoutMs = closeTimeoutMs + 30_000;
+
+/** A row as it is stored, and the name of its run. */
+export type NamedRow = StoredRow & { readonly name: string };
+
+/** The experiment in which the results of a suite are stored. */
+export class ExperimentStore {
+  readonly client: Client;
+  readonly project: Project;
+  readonly info: ExperimentInfo;
+  readonly #rows = new UnacknowledgedRows();
+  readonly #committer: Committer;
+  readonly #ownsClient: boolean;
+  /** Number of rows whose runs the client did not record. */
+  #unrecorded = 0;
+
+  private constructor({
+    client,
+    project,
+    info,
+    ownsClient,
+  }: Pick<ExperimentStore, "client" | "project" | "info"> & { readonly ownsClient: boolean }) {
+    this.client = client;
+    this.project = project;
+    this.info = info;
+    this.#ownsClient = ownsClient;
+    this.#committer = new Committer({
+      client,
+      journal: this.#rows,
+      summary: new Summary(),
+      project,
+      toRunName: ({ runId }) => this.#rows.findName(runId),
+      toReferenceExample: ({ exampleId }) => exampleId,
+      recordsRuns: true,
+      // What failed is reported by `close`.
+      warn: () => {},
+    });
+  }
+
+  /**
+   * Prepares the dataset, its examples and a new experiment.
+   *
+   * @throws Error with the reason if nothing can be stored.
+   */
+  static async open(request: StoreRequest): Promise<ExperimentStore> {
+    const { datasetName, experimentName, description, metadata, listExamples } = request;
+    const client = request.client ?? new Client();
+    const ownsClient = request.client === undefined;
+    try {
+      if (!client.enabled) {
+        throw new Error(
+          "tracing is off (MILLRACE_TRACING=false, or the client's option `enabled`)",
+        );
+      }
+      await assertReachable(request.client);
+      // Shorter than the hook's own limit, so that the reason is reported.
+      const signal = AbortSignal.timeout(openTimeoutMs - 5_000);
+      const { id: datasetId } = await openDataset(client, { name: datasetName, signal });
+      await syncExamples(client, { datasetId, examples: listExamples(datasetId), signal });
+      const version = await pinVersion(client, { datasetId, asOf: undefined }, signal);
+      const project = await createExperiment(
+        {
+          client,
+          name: experimentName,
+          description,
+          metadata,
+          datasetId,
+          datasetVersion: version.asOf,
+          signal,
+        },
+        {},
+      );
+      const info = {
+        id: project.id,
+        name: project.name,
+        ...(await readUrl(client, { projectId: project.id, datasetId })),
+        datasetId,
+        datasetVersion: version.asOf,
+      };
+      return new ExperimentStore({ client, project, info, ownsClient });
+    } catch (error) {
+      if (ownsClient) {
+        await client.close({ timeoutMs: 1_000 });
+      }
+      throw error;
+    }
+  }
+
+  /** Stores a finished row. The test does not wait for it: the tests of a file are few enough to be kept. */
+  add(row: NamedRow): void {
+    void this.#committer.add({ number: this.#rows.add(row), row, isRepeated: false });
+  }
+
+  /** Counts a row whose run the client did not record. */
+  countUnrecorded(): void {
+    this.#unrecorded += 1;
+  }
+
+  /** Sends what is left, and ends the experiment. Returns what could not be stored, as sentences. Never throws. */
+  async close(): Promise<readonly string[]> {
+    const problems: string[] = [];
+    const isInTime = await settleWithin(this.#finish(problems), closeTimeoutMs);
+    const missing = this.#rows.countMissing();
+    return [
+      ...(missing > 0
+        ? [
+            `${missing} results are not on the server: ${problems[0] ?? this.#committer.lastFailure}.`,
+          ]
+        : problems.map((problem) => `The experiment was not ended: ${problem}.`)),
+      ...(this.#unrecorded > 0
+        ? [
+            `${this.#unrecorded} results are not stored, because the client does not record every run. Use a client with samplingRate: 1.`,
+          ]
+        : []),
+      ...(isInTime
+        ? []
+        : [
+            `Sending the results took more than ${closeTimeoutMs} ms, so some may be missing. If a test fakes timers, let it restore them.`,
+          ]),
+    ];
+  }
+
+  async #finish(problems: string[]): Promise<void> {
+    try {
+      // Waits for a server that restarts, but not as long as everything that is left to send would.
+      await this.client.datasets.list({ limit: 1, signal: AbortSignal.timeout(20_000) }).toArray();
+      await this.#committer.drain();
+      await this.client.projects.update({
+        projectId: this.project.id,
+        endTime: new Date().toISOString(),
+      });
+    } catch (error) {
+      problems.push(readMessage(error));
+    } finally {
+      if (this.#ownsClient) {
+        await this.client.close(problems.length > 0 ? { timeoutMs: 1_000 } : {});
+      }
+    }
+  }
+}
+
+/**
+ * Finds out with few attempts whether a server answers, so that tests without one do not wait for it.
+ *
+ * @throws NetworkError if none answers.
+ */
+async function assertReachable(client: Client | undefined): Promise<void> {
+  if (client !== undefined) {
+    // Its own number of attempts applies.
+    await client.datasets.list({ limit: 1, signal: AbortSignal.timeout(5_000) }).toArray();
+    return;
+  }
+  const probe = new Client({ attempts: 2 });
+  try {
+    await probe.datasets.list({ limit: 1, signal: AbortSignal.timeout(5_000) }).toArray();
+  } catch (error) {
+    // A server that answers with an error may answer the next attempts of the real calls.
+    if (error instanceof NetworkError) {
+      throw error;
+    }
+  } finally {
+    await probe.close();
+  }
+}
+
+/** The rows of a suite. The content of a row is released when the server has acknowledged it. */
+class UnacknowledgedRows {
+  readonly #rows: UntypedRow[] = [];
+  /** The names of the runs that the server has not acknowledged, by their ids. */
+  readonly #names = new Map<string, string>();
+
+  add({ name, ...row }: NamedRow): number {
+    this.#names.set(row.runId, name);
+    return this.#rows.push({ ...row, isResumed: false }) - 1;
+  }
+
+  /** Number of rows that the server has not acknowledged. */
+  countMissing(): number {
+    return this.#names.size;
+  }
+
+  findName(runId: string): string {
+    return this.#names.get(runId) ?? "test";
+  }
+
+  async *readRows(): AsyncGenerator<UntypedRow, void> {
+    yield* this.#rows;
+  }
+
+  async writeAcknowledged(from: number, to: number): Promise<void> {
+    for (let number = from; number < to; number += 1) {
+      const row = this.#rows[number];
+      if (row !== undefined) {
+        const { outputs: _, referenceOutputs: __, ...rest } = row;
+        this.#rows[number] = { ...rest, inputs: undefined, scores: [] };
+        this.#names.delete(row.runId);
+      }
+    }
+  }
+}

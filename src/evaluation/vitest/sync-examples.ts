@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from "node:util";
+import { ConflictError, NotFoundError } from "../../main/index.ts";
+import type { Client, Dataset, Example, KeyValues } from "../../main/index.ts";
+
+/** An example as the tests describe it. */
+export interface TestExample {
+  readonly id: string;
+  readonly inputs: KeyValues;
+  readonly outputs?: KeyValues | undefined;
+  /** `undefined` leaves the metadata of an existing example as they are. */
+  readonly metadata?: KeyValues | undefined;
+  /** `undefined` leaves the splits of an existing example as they are. */
+  readonly splits?: readonly string[] | undefined;
+}
+
+/** Reads a dataset, and creates it if there is none of this name. */
+export async function openDataset(
+  client: Client,
+  { name, signal }: { readonly name: string; readonly signal: AbortSignal },
+): Promise<Dataset> {
+  try {
+    return await client.datasets.read({ datasetName: name, signal });
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) {
+      throw error;
+    }
+  }
+  try {
+    return await client.datasets.create({ name, signal });
+  } catch (error) {
+    // Another test file has created it meanwhile.
+    if (error instanceof ConflictError) {
+      return client.datasets.read({ datasetName: name, signal });
+    }
+    throw error;
+  }
+}
+
+/** What {@link syncExamples} writes, and where. */
+interface Synchronization {
+  readonly datasetId: string;
+  readonly examples: readonly TestExample[];
+  readonly signal: AbortSignal;
+}
+
+/** Number of examples that are read with one request. */
+const examplesPerRequest = 100;
+/** Other test files may create the same examples at the same time. */
+const maxAttempts = 5;
+
+/** Creates the examples that the dataset lacks, and updates those that differ. Others in the dataset are left alone. */
+export async function syncExamples(
+  client: Client,
+  { datasetId, examples, signal }: Synchronization,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const stored = new Map<string, Example>();
+    for (let start = 0; start < examples.length; start += examplesPerRequest) {
+      const ids = examples.slice(start, start + examplesPerRequest).map(({ id }) => id);
+      for await (const example of client.examples.list({ datasetId, ids, signal })) {
+        stored.set(example.id, example);
+      }
+    }
+    const missing = examples.filter(({ id }) => !stored.has(id));
+    const changed = examples.filter((example) => {
+      const existing = stored.get(example.id);
+      return existing !== undefined && differs(example, existing);
+    });
+    try {
+      if (missing.length > 0) {
+        await client.examples.createMany({
+          datasetId,
+          examples: missing.map(({ splits, ...example }) => ({ ...example, split: splits })),
+          signal,
+        });
+      }
+    } catch (error) {
+      if (isConflict(error) && attempt < maxAttempts) {
+        continue;
+      }
+      throw error;
+    }
+    if (changed.length > 0) {
+      await client.examples.updateMany({
+        examples: changed.map(({ splits, outputs = {}, ...example }) => ({
+          ...example,
+          outputs,
+          split: splits,
+        })),
+        signal,
+      });
+    }
+    return;
+  }
+}
+
+function differs(example: TestExample, stored: Example): boolean {
+  const { inputs, outputs = {}, metadata, splits } = example;
+  return !(
+    isDeepStrictEqual(inputs, stored.inputs) &&
+    isDeepStrictEqual(outputs, stored.outputs ?? {}) &&
+    (metadata === undefined || isDeepStrictEqual(metadata, stored.metadata)) &&
+    (splits === undefined || isDeepStrictEqual(splits.toSorted(), stored.splits.toSorted()))
+  );
+}
+
+/** Whether an example exists already. The error of several requests has that of the first failed one as its cause. */
+const isConflict = (error: unknown): boolean =>
+  error instanceof ConflictError ||
+  (error instanceof Error && error.cause instanceof ConflictError);

@@ -1,0 +1,40 @@
+import type { ExperimentInfo } from "../result.ts";
+
+/** A score as the reporter gets it. */
+export interface ReportedScore {
+  readonly key: string;
+  readonly score?: number | boolean | undefined;
+  readonly error?: string | undefined;
+}
+
+/** What a test tells the reporter. Vitest copies it from the process of the test to that of the reporter. */
+export interface TestResult {
+  /** The dataset's name. */
+  readonly dataset: string;
+  /** Absent if nothing is stored. */
+  readonly experiment?: Pick<ExperimentInfo, "id" | "name" | "url"> | undefined;
+  /** Why nothing is stored. */
+  readonly problem?: string | undefined;
+  readonly scores: readonly ReportedScore[];
+  readonly durationMs: number;
+  readonly hasFailed: boolean;
+}
+
+/** The member of a test's metadata that has its result. */
+const metaKey = "millrace";
+
+/** The key under which the reporter announces to the tests that it prints warnings. */
+export const reporterKey = "millrace:reporter";
+
+/** Writes the result of a test into its metadata. */
+export function writeTestResult(meta: object, result: TestResult): void {
+  Reflect.set(meta, metaKey, result);
+}
+
+/** Reads the result of a test; `undefined` for a test of another kind. */
+export const readTestResult = (meta: object): TestResult | undefined =>
+  Reflect.get(meta, metaKey) as TestResult | undefined;
+
+/** Says that the results of tests are not stored, and why. */
+export const describeProblem = (dataset: string, problem: string): string =>
+  `Nothing is stored for ${JSON.stringify(dataset)}: ${problem}. The tests run nevertheless.`;
