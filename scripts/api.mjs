@@ -14,7 +14,7 @@ for (const [path, { types }] of Object.entries(exports)) {
   if (types === undefined) {
     continue;
   }
-  const name = path === "." ? "main" : path.slice("./".length);
+  const name = path === "." ? "main" : path.slice("./".length).replaceAll("/", "-");
   const config = ExtractorConfig.loadFile(configFile);
   config.mainEntryPointFilePath = resolve(types);
   config.apiReport.reportFileName = name;

@@ -8,7 +8,9 @@ import { createNotices } from "./third-party-notices.mjs";
 import { writeBundle } from "./write-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const { dependencies, peerDependencies, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { dependencies, peerDependencies, exports } = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+);
 
 /** The modules that programs import, named from `src`: what package.json exports. */
 const entries = Object.values(exports).flatMap(({ default: file = "" }) =>
@@ -49,7 +51,9 @@ const bundle = (input, output, notices) =>
   writeBundle(
     {
       input,
-      external: Object.keys({ ...dependencies, ...peerDependencies }).map((name) => new RegExp(`^${name}(/|$)`)),
+      external: Object.keys({ ...dependencies, ...peerDependencies }).map(
+        (name) => new RegExp(`^${name}(/|$)`),
+      ),
       resolve: { alias: { undici$: join(root, "scripts/undici-parts.mjs") } },
       plugins: [builtinModules],
     },

@@ -131,14 +131,16 @@ test.concurrent.for(programs.map((block) => [nameOf(block), block] as const))(
       .replaceAll("http://127.0.0.1:1984", server.url);
     const sampleFolder = join(folder, fileOf(block).replace(/\..*/, ""));
     await mkdir(sampleFolder);
-    const file = join(sampleFolder, "program.mjs");
+    const isTest = source.includes('"millrace/vitest"');
+    const file = join(sampleFolder, isTest ? "program.test.mjs" : "program.mjs");
     await writeFile(
       file,
       ts.transpile(source, { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 }),
     );
     // Only programs that import our TypeScript sources need a loader.
     const loader = source.includes(repositoryRoot) ? ["--import", tsx] : [];
-    const result = await run(process.execPath, [...loader, file], {
+    const program = isTest ? [vitest, "run", "--root", sampleFolder] : [...loader, file];
+    const result = await run(process.execPath, program, {
       cwd: block.page === "docs/bundlers.md" ? repositoryRoot : sampleFolder,
       env: { ...cleanEnvironment(), ...(await ownTenant(nameOf(block))) },
       timeout: 60_000,
@@ -170,6 +172,7 @@ interface Printed {
   readonly stderr: string;
 }
 
+const vitest = join(repositoryRoot, "node_modules/vitest/vitest.mjs");
 const tsx = new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
 
 const flat = (text: string): string => text.replaceAll(/\s+/g, " ").trim();

@@ -54,6 +54,8 @@ test("the package holds types, and as code the files that programs import and th
     "cjs/index.d.cts",
     "dist/THIRD-PARTY-LICENSES.txt",
     "dist/evaluation/index.js",
+    "dist/evaluation/vitest/index.js",
+    "dist/evaluation/vitest/reporter.js",
     "dist/integrations/ai-sdk/index.js",
     "dist/integrations/anthropic/index.js",
     "dist/integrations/express/index.js",
@@ -86,7 +88,8 @@ test("the package carries its licence", () => {
 
 test("every import of the package is one it declares, its own file, or Node's", async () => {
   const { dependencies, peerDependencies } = installed;
-  expect(await foreignImports(/\.js$/, dependencies)).toEqual([]);
+  // Tests call `millrace/vitest`, and the reporter needs nothing of vitest.
+  expect(await foreignImports(/\.js$/, [...dependencies, "vitest"])).toEqual([]);
   // Types of the libraries that the integrations are for. A program that uses one of them has it.
   expect(await foreignImports(/\.d\.ts$/, [...dependencies, ...peerDependencies])).toEqual([]);
 });
@@ -176,6 +179,21 @@ test.each(Object.entries(integrations))(
     ]);
   },
 );
+
+test("without vitest, importing millrace/vitest fails with a sentence that names it, and the reporter can be imported", async () => {
+  const program = join(installed.folder, "without-vitest.mjs");
+  await writeFile(
+    program,
+    `const { default: Reporter } = await import("millrace/vitest/reporter");
+     const message = await import("millrace/vitest").catch((error) => error.message);
+     console.log(JSON.stringify([typeof new Reporter().onTestRunEnd, message]));`,
+  );
+  const { stdout } = await run(process.execPath, [program]);
+  expect(JSON.parse(stdout)).toEqual([
+    "function",
+    expect.stringMatching(/^Cannot find package 'vitest' imported from/),
+  ]);
+});
 
 test("an integration is listed above for each one that the package exports", async () => {
   const { exports } = parseManifest(

@@ -31,6 +31,11 @@ export const latestBlocks: readonly Pick<Unrun, "page" | "contains">[] = [
 
 export const unrun: readonly Unrun[] = [
   {
+    page: "docs/vitest.md",
+    contains: "capitals (vitest on capitals-4)",
+    reason: "scores of a model; tests/evaluation/vitest-failures.test.ts checks the table",
+  },
+  {
     page: "docs/bench.md",
     contains: "loop delay    1.1 / 9.0 / 39.6 ms",
     reason: "figures of one run; cli/tests/bench.test.ts checks the rows of the report",
@@ -59,6 +64,9 @@ const evaluatedDataset = `
     { inputs: { question: "How?" }, outputs: { answer: "so" } },
   ] });
   const answer = async ({ question }: { readonly question: string }) => ({ answer: question === "Why?" ? "because" : "so" });`;
+/** A program for the tests of docs/vitest.md. */
+const findCapital = `const capitals: Readonly<Record<string, string>> = { France: "Paris", Italy: "Rome", Peru: "Lima" };
+  const findCapital = async ({ country }: { readonly country: string }) => ({ capital: capitals[country] ?? "" });`;
 const recorded = (name: string): string => `
   await client.flush();
   const names: (string | undefined)[] = [];
@@ -496,6 +504,8 @@ export const settings: readonly Setting[] = [
       assert.equal(pValues["longer"], 1);
       ${close}`,
   },
+  { page: "docs/vitest.md", contains: '"knows France"', before: findCapital },
+  { page: "docs/vitest.md", contains: "with a longer prompt", before: findCapital },
   {
     page: "docs/filter-language.md",
     contains: "for await",

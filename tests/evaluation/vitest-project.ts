@@ -45,7 +45,7 @@ export async function createVitestProject(
   await installPackages(join(folder, "node_modules"), vitest);
   const sources = {
     "package.json": '{"type":"module"}',
-    "vitest.config.js": `export default { test: { reporters: ["default", "millrace/vitest/reporter"], ${config} } };`,
+    "vitest.config.js": `export default { test: { reporters: ["default", "millrace/vitest/reporter"], ...{ ${config} } } };`,
     ...files,
   };
   for (const [name, source] of Object.entries(sources)) {

@@ -6,6 +6,7 @@ export type {
   EachFunction,
   ExampleContext,
   ExampleFunction,
+  ReferenceOf,
   TestFunction,
 } from "./test-functions.ts";
 export type {

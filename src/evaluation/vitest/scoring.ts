@@ -14,10 +14,9 @@ export function logOutputs(outputs: unknown): void {
 }
 
 /**
- * Scores the current test. The score becomes feedback on the test's run; it does not make the test fail.
+ * Scores the current test. The score becomes feedback with this key on the test's run; it does not make the test fail. The
+ * value is a number, a verdict, a category, or a score with details such as `{ score, comment }`.
  *
- * @param key the feedback key
- * @param value a number, a verdict, a category, or a score with details such as `{ score, comment }`
  * @throws `ValidationError` if the value is not valid, outside of a test of millrace/vitest, or if the test has ended.
  */
 export function score(key: string, value: NonNullable<EvaluatorResult>): void;

@@ -24,11 +24,14 @@ export type ExampleFunction<Inputs, Reference, Row = unknown> = (
   context: ExampleContext<Inputs, Reference> & Row,
 ) => unknown;
 
+/** The reference outputs of a row; `undefined` if it has none. */
+export type ReferenceOf<Row> = Row extends { readonly referenceOutputs?: infer Reference }
+  ? Reference
+  : undefined;
+
 /** Creates the tests of a table of examples. */
 export type EachFunction<Inputs, Reference, Row> = {
-  /**
-   * @param name may contain vitest's placeholders, such as `$inputs.question` and `%#`. Otherwise a number is appended.
-   */
+  /** The name may contain vitest's placeholders, such as `$inputs.question` and `%#`. Otherwise a number is appended. */
   (name: string, fn: ExampleFunction<Inputs, Reference, Row>, timeout?: number): void;
   (name: string, options: TestRunOptions, fn: ExampleFunction<Inputs, Reference, Row>): void;
 };
@@ -53,13 +56,9 @@ export interface TestFunction {
   /** Runs the test only if the condition is met. */
   runIf(condition: unknown): TestFunction;
   /** Creates a test for each row of a table. Further members of a row are passed to the test function. */
-  each<
-    Inputs extends object,
-    Reference extends object | undefined,
-    Row extends TestExampleFields<Inputs, Reference>,
-  >(
-    rows: readonly (Row & TestExampleFields<Inputs, Reference>)[],
-  ): EachFunction<Inputs, Reference, Omit<Row, keyof TestExampleFields>>;
+  each<Row extends TestExampleFields<object, object | undefined>>(
+    rows: readonly Row[],
+  ): EachFunction<Row["inputs"], ReferenceOf<Row>, Omit<Row, keyof TestExampleFields>>;
 }
 
 /** Creates suites, each with a dataset and an experiment. */
