@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runServer } from "../../server/tests/support/running-server.ts";
@@ -49,6 +50,40 @@ describe("nothing stored", () => {
     expect({ code, output }).toMatchObject({ code: 0 });
     expect(output).not.toContain("Nothing is stored");
     expect(await client.datasets.list().toArray()).toEqual([]);
+  });
+
+  test("a server that does not answer is not waited for long", async () => {
+    const silent = createTcpServer();
+    silent.listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    onTestFinished(() => {
+      silent.close();
+    });
+    const { port } = silent.address() as AddressInfo;
+    const project = await createVitestProject({ "a.test.js": source });
+    const { code, output } = await project.run([], {
+      MILLRACE_ENDPOINT: `http://127.0.0.1:${port}`,
+    });
+    expect({ code, output }).toMatchObject({ code: 0 });
+    expect(output).toContain("no server has answered within 5000 ms");
+  });
+
+  test("results that the client does not record are counted", async () => {
+    const { client, url } = await openClient();
+    const project = await createVitestProject({
+      "sampled.test.js": `${imports}
+        import { Client } from "millrace";
+        describe("sampled", { client: new Client({ samplingRate: 0 }) }, () => {
+          test("a", { inputs: { a: 1 } }, () => ({}));
+          test("b", { inputs: { a: 2 } }, () => ({}));
+        });`,
+    });
+    const { code, output } = await project.run([], { MILLRACE_ENDPOINT: url });
+    expect({ code, output }).toMatchObject({ code: 0 });
+    expect(output).toContain(
+      "sampled: 2 results are not stored, because the client does not record every run",
+    );
+    expect(await client.runs.list({ projectNames: ["vitest on sampled"] }).toArray()).toEqual([]);
   });
 
   test("if the server refuses the key, the reason is in the warning", async () => {

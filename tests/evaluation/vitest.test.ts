@@ -68,6 +68,38 @@ test("files that run at the same time share a dataset, and have experiments of t
   expect(output.match(/20 tests, 0 failed/g)).toHaveLength(3);
 });
 
+test("tests run in worker threads that files share, and those of a describe beside one another", async () => {
+  const { client, url } = await openClient();
+  const source = (name: string): string => `${imports}
+    let running = 0;
+    describe.concurrent("${name}", () => {
+      test.each([1, 2, 3].map((index) => ({ inputs: { index } })))("row", async ({ inputs }) => {
+        running += 1;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        logOutputs({ index: inputs.index, running });
+        expect(inputs.index, "score " + inputs.index).toBe(inputs.index);
+      });
+    });`;
+  const project = await createVitestProject(
+    { "a.test.js": source("first"), "b.test.js": source("second") },
+    { config: 'pool: "threads", isolate: false, maxWorkers: 1, minWorkers: 1' },
+  );
+  const { code, output } = await project.run([], { MILLRACE_ENDPOINT: url });
+  expect({ code, output }).toMatchObject({ code: 0 });
+  for (const name of ["first", "second"]) {
+    const runs = await client.runs.list({ projectNames: [`vitest on ${name}`] }).toArray();
+    expect(new Set(runs.map(({ inputs, outputs }) => [inputs?.["index"], outputs]))).toEqual(
+      new Set([1, 2, 3].map((index) => [index, { index, running: 3 }])),
+    );
+    for (const { inputs, feedbackStats } of runs) {
+      expect(Object.keys(feedbackStats ?? {}).toSorted()).toEqual([
+        "pass",
+        `score ${String(inputs?.["index"])}`,
+      ]);
+    }
+  }
+});
+
 test("only what runs becomes a run, with `.only`, with a filter, and by a condition", async () => {
   const { client, url } = await openClient();
   const project = await createVitestProject({

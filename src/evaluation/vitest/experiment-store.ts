@@ -1,4 +1,4 @@
-import { Client, NetworkError } from "../../main/index.ts";
+import { AbortError, Client, HttpError } from "../../main/index.ts";
 import type { KeyValues, Project } from "../../main/index.ts";
 import { pinVersion } from "../rows/row-source.ts";
 import type { ExperimentInfo, UntypedRow } from "../result.ts";
@@ -25,6 +25,8 @@ export interface StoreRequest {
 
 /** Longest time in which dataset and experiment are prepared, in milliseconds. */
 export const openTimeoutMs = 60_000;
+/** How long a server may take to answer the first request, in milliseconds. */
+const reachTimeoutMs = 5_000;
 /** Longest time in which the last results are sent, in milliseconds. */
 const closeTimeoutMs = 90_000;
 /** Longest time of a suite's last hook, in milliseconds. It is longer, so that the hook does not fail. */
@@ -172,24 +174,25 @@ export class ExperimentStore {
 /**
  * Finds out with few attempts whether a server answers, so that tests without one do not wait for it.
  *
- * @throws NetworkError if none answers.
+ * @throws Error if none answers.
  */
 async function assertReachable(client: Client | undefined): Promise<void> {
-  if (client !== undefined) {
-    // Its own number of attempts applies.
-    await client.datasets.list({ limit: 1, signal: AbortSignal.timeout(5_000) }).toArray();
-    return;
-  }
-  const probe = new Client({ attempts: 2 });
+  // The caller's client has a number of attempts of its own.
+  const probe = client ?? new Client({ attempts: 2 });
   try {
-    await probe.datasets.list({ limit: 1, signal: AbortSignal.timeout(5_000) }).toArray();
+    await probe.datasets.list({ limit: 1, signal: AbortSignal.timeout(reachTimeoutMs) }).toArray();
   } catch (error) {
+    if (error instanceof AbortError) {
+      throw new Error(`no server has answered within ${reachTimeoutMs} ms`, { cause: error });
+    }
     // A server that answers with an error may answer the next attempts of the real calls.
-    if (error instanceof NetworkError) {
+    if (!(error instanceof HttpError)) {
       throw error;
     }
   } finally {
-    await probe.close();
+    if (client === undefined) {
+      await probe.close();
+    }
   }
 }
 
