@@ -1,9 +1,7 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import { createServer as createTcpServer } from "node:net";
+import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { runServer } from "../../server/tests/support/running-server.ts";
 import { formatResults } from "../../src/evaluation/vitest/results-table.ts";
 import { openClient } from "./evaluation-setup.ts";
 import { createVitestProject, testImports as imports } from "./vitest-project.ts";
@@ -53,7 +51,7 @@ describe("nothing stored", () => {
   });
 
   test("a server that does not answer is not waited for long", async () => {
-    const silent = createTcpServer();
+    const silent = createServer();
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");
     onTestFinished(() => {
@@ -96,30 +94,6 @@ describe("nothing stored", () => {
     expect({ code, output }).toMatchObject({ code: 0 });
     expect(output).toMatch(/Nothing is stored for "offline": .*401/);
   });
-});
-
-test("if the server goes away, the tests pass, and a warning counts the results that it lacks", async () => {
-  const server = await runServer();
-  // A test of the project asks for the server's end.
-  const control = createServer((_, response) => {
-    void server.close().then(() => response.end());
-  });
-  control.listen(0, "127.0.0.1");
-  await once(control, "listening");
-  onTestFinished(() => {
-    control.close();
-  });
-  const { port } = control.address() as AddressInfo;
-  const project = await createVitestProject({
-    "away.test.js": `${imports}
-      describe("away", () => {
-        test("a", { inputs: { a: 1 } }, async () => { await fetch("http://127.0.0.1:${port}"); });
-        test("b", { inputs: { a: 2 } }, () => ({}));
-      });`,
-  });
-  const { code, output } = await project.run([], { MILLRACE_ENDPOINT: server.url });
-  expect({ code, output }).toMatchObject({ code: 0 });
-  expect(output).toMatch(/away: 2 results are not on the server: .*ECONNREFUSED/);
 });
 
 /** Sources with a mistake, and what the error says. */
