@@ -5,7 +5,6 @@ import { appendFile, readFile, readdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { evaluate } from "../../src/evaluation/index.ts";
 import { Client } from "../../src/main/index.ts";
@@ -168,11 +167,19 @@ describe("after kill -9", () => {
   });
 
   test("another machine, which has no journal, goes on with the rows that the server has", async () => {
-    const { url, journalDir } = await openClient();
+    const { client, url, journalDir } = await openClient();
     const first = new EvaluationProcess([url, journalDir, "150"]);
     await first.read(12);
-    // So that the server has some of the rows.
-    await delay(700);
+    // The server has some of the rows completely when it has the runs of several.
+    const countEnded = async (): Promise<number> => {
+      const runs = client.runs.list({
+        projectNames: ["killed"],
+        isRoot: true,
+        filter: 'eq(status, "success")',
+      });
+      return (await runs.toArray()).length;
+    };
+    await expect.poll(countEnded, { timeout: 20_000 }).toBeGreaterThan(4);
     await first.kill();
     const stored = await readJournalNumbers(journalDir);
     await rm(journalDir, { recursive: true });
