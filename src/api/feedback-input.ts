@@ -38,6 +38,8 @@ export type CreateFeedback = FeedbackTarget &
     readonly error?: boolean | undefined;
     /** @defaultValue "api" */
     readonly sourceType?: FeedbackSourceType | undefined;
+    /** When the feedback was given, for feedback that is copied. @defaultValue now */
+    readonly createdAt?: Date | string | undefined;
     /** Any metadata about the source of the feedback. */
     readonly sourceMetadata?: KeyValues | undefined;
     /** The run that produced the feedback, such as an evaluator's. Stored as `__run` in the source's metadata. */
@@ -68,6 +70,7 @@ export const feedbackKeys: KeyTable<CreateFeedback> = {
   feedbackConfig: { type: true, min: true, max: true, categories: [{ value: true, label: true }] },
   id: true,
   error: true,
+  createdAt: true,
   sourceType: true,
   sourceMetadata: true,
   sourceRunId: true,
@@ -160,6 +163,7 @@ export function toWireFeedback(feedback: CreateFeedback): Readonly<Record<string
     feedbackConfig: feedback.feedbackConfig,
     feedback_source: buildSource(feedback),
     error: feedback.error,
+    created_at: toIsoTime(feedback.createdAt, "createdAt"),
     comparative_experiment_id: validateId(comparativeExperimentId, "comparative experiment id"),
     session_id: projectId ?? validateId(runProjectId, "project id of the run"),
     trace_id: validateId(feedback.traceId, "trace id"),

@@ -23,6 +23,7 @@ describe("requests", () => {
       inputsSchema: { type: "object" },
       outputsSchema: { required: ["a"] },
       metadata: { camelCase: text },
+      createdAt: new Date("2024-05-01T00:00:00Z"),
     });
     expect(server.requests.map(({ body }) => body)).toEqual([
       { name: "d" },
@@ -33,6 +34,7 @@ describe("requests", () => {
         data_type: "chat",
         inputs_schema_definition: { type: "object" },
         outputs_schema_definition: { required: ["a"] },
+        created_at: "2024-05-01T00:00:00.000Z",
         extra: { metadata: { camelCase: text } },
       },
     ]);

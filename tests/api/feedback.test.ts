@@ -32,6 +32,7 @@ describe("requests", () => {
       sourceMetadata: { model: "m" },
       sourceRunId: id,
       comparativeExperimentId: id,
+      createdAt: "2024-05-01T00:00:00.000001Z",
     });
     await feedback.create({
       runId: other,
@@ -63,6 +64,7 @@ describe("requests", () => {
       feedback_source: { type: "model", metadata: { model: "m", __run: { run_id: id } } },
       comparative_experiment_id: id,
       session_id: other,
+      created_at: "2024-05-01T00:00:00.000001Z",
     });
     expect(second?.headers.get("x-injected")).toBeNull();
     expect(third?.body).toMatchObject({

@@ -25,6 +25,9 @@ describe("requests", () => {
       extra: { a: 1, metadata: { old: true } },
       metadata: { m: 2 },
       referenceDatasetId: id,
+      id: other,
+      startTime: "2024-05-01T00:00:00.000001Z",
+      endTime: new Date("2024-05-02T00:00:00Z"),
       upsert: true,
     });
     expect(server.requests).toMatchObject([
@@ -36,6 +39,9 @@ describe("requests", () => {
           description: "d",
           extra: { a: 1, metadata: { m: 2 } },
           reference_dataset_id: id,
+          id: other,
+          start_time: "2024-05-01T00:00:00.000001Z",
+          end_time: "2024-05-02T00:00:00.000Z",
         },
       },
     ]);
@@ -131,6 +137,8 @@ describe("refused before anything is sent", () => {
       projects.create({ name: "" }),
       projects.create({ name: 7 as unknown as string }),
       projects.create({ name: "p", referenceDatasetId: "d" }),
+      projects.create({ name: "p", id: "d" }),
+      projects.create({ name: "p", startTime: "soon" }),
       projects.update({ projectId: "p", name: "q" }),
       projects.update({ projectId: id }),
       projects.update({ projectId: id, name: "" }),
@@ -141,7 +149,7 @@ describe("refused before anything is sent", () => {
     expect(outcomes).toMatchObject(
       failures.map(() => ({ status: "rejected", reason: { code: "VALIDATION" } })),
     );
-    expect(outcomes[4]).toMatchObject({
+    expect(outcomes[6]).toMatchObject({
       reason: {
         message:
           "No valid update options provided: give at least one of name, description, extra, metadata or endTime",

@@ -66,6 +66,7 @@ import type {
 } from "./dataset-options.ts";
 import type { Examples } from "./examples.ts";
 import { listSharedExamples, toSharedExampleQuery } from "./shared-examples.ts";
+import { toIsoTime } from "../http/iso-time.ts";
 import { callOptionKeys } from "../http/known-arguments.ts";
 import type { CallTable } from "../http/known-arguments.ts";
 import { newDatasetKeys } from "./dataset-options.ts";
@@ -122,6 +123,7 @@ export class Datasets {
       data_type: checkDataType(dataset.dataType),
       inputs_schema_definition: dataset.inputsSchema,
       outputs_schema_definition: dataset.outputsSchema,
+      created_at: toIsoTime(dataset.createdAt, "createdAt"),
       extra: metadata === undefined ? undefined : { metadata },
     });
     return parseDataset(await this.#transport.call("createDataset", { json, signal }));
