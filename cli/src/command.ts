@@ -4,6 +4,7 @@ import { addBackup } from "./commands/backup.ts";
 import { addBench } from "./commands/bench.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addHelpExamples } from "./examples.ts";
+import { addImport } from "./commands/import.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addDownload } from "./commands/download.ts";
 import { addPrices } from "./commands/prices.ts";
@@ -47,6 +48,7 @@ export function createProgram(
   addPrices(program, env);
   addUpload(program, onPartialSuccess);
   addDownload(program);
+  addImport(program, { env, onPartialSuccess });
   addSpool(program);
   addReplay(program);
   addBench(program, onPartialSuccess);

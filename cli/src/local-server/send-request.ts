@@ -11,12 +11,16 @@ export interface ServerResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
+  /** The bytes of the body. */
+  readonly content: Buffer;
+  /** Whether the body is longer than the limit, so that its end is missing. */
+  readonly isTruncated: boolean;
   /** Time at which the response headers arrived, in milliseconds since the Unix epoch. */
   readonly respondedAtMs: number;
 }
 
 const requestTimeoutMs = 5_000;
-const maxBodyBytes = 4_194_304;
+const defaultMaxBodyBytes = 4_194_304;
 
 export interface RequestInit {
   /** @defaultValue "GET" */
@@ -26,6 +30,10 @@ export interface RequestInit {
   readonly body?: unknown;
   /** @defaultValue 5,000 */
   readonly timeoutMs?: number;
+  /** How much of the response body is read. @defaultValue 4 MiB */
+  readonly maxBodyBytes?: number;
+  /** Aborts the request before its timeout. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -34,9 +42,18 @@ export interface RequestInit {
 export async function sendRequest(
   settings: Settings,
   path: string,
-  { method = "GET", headers = {}, body, timeoutMs = requestTimeoutMs }: RequestInit = {},
+  {
+    method = "GET",
+    headers = {},
+    body,
+    timeoutMs = requestTimeoutMs,
+    maxBodyBytes = defaultMaxBodyBytes,
+    signal: callerSignal,
+  }: RequestInit = {},
 ): Promise<ServerResponse> {
-  const signal = AbortSignal.timeout(timeoutMs);
+  const timeoutSignal = AbortSignal.timeout(timeoutMs);
+  const signal =
+    callerSignal === undefined ? timeoutSignal : AbortSignal.any([timeoutSignal, callerSignal]);
   const bodyText = body === undefined ? undefined : JSON.stringify(body);
   const url = new URL(settings.endpoint.value.replace(/\/+$/, "") + path);
   const socketPath = settings.socketPath?.value;
@@ -59,7 +76,11 @@ export async function sendRequest(
   if (proxy === undefined) {
     const send = url.protocol === "https:" ? https.request : http.request;
     const socketOptions = socketPath === undefined ? {} : { socketPath };
-    return readResponse(send(url, { ...commonOptions, ...tlsOptions, ...socketOptions }), bodyText);
+    return readResponse(
+      send(url, { ...commonOptions, ...tlsOptions, ...socketOptions }),
+      bodyText,
+      maxBodyBytes,
+    );
   }
   const authorizationHeaders =
     proxy.authorization === undefined ? {} : { "proxy-authorization": proxy.authorization };
@@ -70,7 +91,11 @@ export async function sendRequest(
       headers: { ...commonOptions.headers, ...authorizationHeaders },
     };
     const send = proxyUrl.protocol === "https:" ? https.request : http.request;
-    return readResponse(send(proxyUrl, { ...proxiedOptions, path: url.href }), bodyText);
+    return readResponse(
+      send(proxyUrl, { ...proxiedOptions, path: url.href }),
+      bodyText,
+      maxBodyBytes,
+    );
   }
   const socket = await openTunnel(url, proxyUrl, { headers: authorizationHeaders, signal });
   const secureSocket = tls.connect({ socket, servername: url.hostname, ...tlsOptions });
@@ -81,6 +106,7 @@ export async function sendRequest(
     return await readResponse(
       https.request(url, { ...rest, createConnection: () => secureSocket }),
       bodyText,
+      maxBodyBytes,
     );
   } finally {
     // An open socket would keep the process alive.
@@ -132,6 +158,7 @@ async function openTunnel(
 async function readResponse(
   request: http.ClientRequest,
   bodyText: string | undefined,
+  maxBodyBytes: number,
 ): Promise<ServerResponse> {
   request.end(bodyText);
   const [response] = (await once(request, "response")) as [http.IncomingMessage];
@@ -147,5 +174,15 @@ async function readResponse(
   }
   request.destroy();
   const { statusCode: status = 0, headers } = response;
-  return { status, headers, body: Buffer.concat(chunks).toString(), respondedAtMs };
+  const content = Buffer.concat(chunks);
+  return {
+    status,
+    headers,
+    get body() {
+      return content.toString();
+    },
+    content,
+    isTruncated: size > maxBodyBytes,
+    respondedAtMs,
+  };
 }

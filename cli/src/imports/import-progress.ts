@@ -1,0 +1,75 @@
+import type { Screen } from "../transfers/show-progress.ts";
+import type { RowKind } from "./model/tally.ts";
+
+/** Interval between two progress lines if the output is not a terminal, in milliseconds. */
+const lineIntervalMs = 5_000;
+/** Interval between two updates of the line on a terminal, in milliseconds. */
+const updateIntervalMs = 250;
+
+/** Shows what is being imported: one line that is updated on a terminal, elsewhere a line every five seconds. */
+export class ImportProgress {
+  readonly #screen: Screen;
+  readonly #startedAt = performance.now();
+  readonly #counts = new Map<RowKind, number>();
+  #rows = 0;
+  #label = "";
+  #shownAt = performance.now();
+
+  constructor(screen: Screen) {
+    this.#screen = screen;
+  }
+
+  /** Begins an item, such as a project. */
+  begin(label: string): void {
+    this.#label = label;
+    this.#showIfDue();
+  }
+
+  count(kind: RowKind): void {
+    this.#rows += 1;
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
+    this.#showIfDue();
+  }
+
+  /** Reports why the import waits. */
+  showWaiting(reason: string): void {
+    this.#clear();
+    this.#screen.write(`${toPrintable(reason)}\n`);
+  }
+
+  stop(): void {
+    this.#clear();
+  }
+
+  #showIfDue(): void {
+    const { isTTY, columns = 80 } = this.#screen;
+    const now = performance.now();
+    if (now - this.#shownAt < (isTTY === true ? updateIntervalMs : lineIntervalMs)) {
+      return;
+    }
+    this.#shownAt = now;
+    const text = this.#describe();
+    // Leaves the last column empty: some terminals wrap when it is written.
+    this.#screen.write(isTTY === true ? `\r${text.slice(0, columns - 1)}\u001b[K` : `${text}\n`);
+  }
+
+  #describe(): string {
+    const counts = [...this.#counts].map(
+      ([kind, count]) => `${count.toLocaleString("en")} ${kind}`,
+    );
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    const rate = `${Math.round(this.#rows / seconds).toLocaleString("en")} rows/s`;
+    return [toPrintable(this.#label), ...counts, rate].join(", ");
+  }
+
+  #clear(): void {
+    if (this.#screen.isTTY === true) {
+      this.#screen.write("\r\u001b[K");
+    }
+  }
+}
+
+/** Replaces control characters, which names of projects can contain and which could move the terminal's cursor. */
+const toPrintable = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is replaced
+  text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");

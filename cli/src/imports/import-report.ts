@@ -1,0 +1,35 @@
+import { rowKinds } from "./model/tally.ts";
+import type { Tally } from "./model/tally.ts";
+
+const formatCount = (count: number): string => count.toLocaleString("en");
+
+/** Formats the counts of an import by kind, and what was left out with the reason. */
+export function formatReport(
+  tally: Tally,
+  { isDryRun, seconds }: { readonly isDryRun: boolean; readonly seconds: number },
+): string {
+  const lines = rowKinds.flatMap((kind) => {
+    const { imported, existing, leftOut } = tally.read(kind);
+    if (imported + existing + leftOut === 0) {
+      return [];
+    }
+    const counts = [
+      `${formatCount(imported)} ${isDryRun ? "would be imported" : "imported"}`,
+      ...(existing === 0 ? [] : [`${formatCount(existing)} already on the server`]),
+      ...(leftOut === 0 ? [] : [`${formatCount(leftOut)} left out`]),
+    ];
+    const reasons = [...tally.readReasons(kind)].map(([reason, { count, example }]) => {
+      // As JSON, texts of the source can't move the terminal's cursor.
+      const row = example === undefined ? "" : `, such as ${JSON.stringify(example)}`;
+      return `  ${formatCount(count)} left out${row}: ${toPrintable(reason)}`;
+    });
+    return [`${kind}: ${counts.join(", ")}`, ...reasons];
+  });
+  const end = lines.length === 0 ? "there was nothing to import" : `in ${seconds.toFixed(1)} s`;
+  return [...lines, end].map((line) => `${line}\n`).join("");
+}
+
+/** Replaces control characters, which could move the terminal's cursor. */
+const toPrintable = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is replaced
+  text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");

@@ -1,0 +1,158 @@
+import type { NewExample } from "millrace";
+import type { KeyValues } from "millrace/model";
+import type { Item, Phase } from "../model/import-source.ts";
+import {
+  isObject,
+  omitUndefined,
+  toObject,
+  toObjects,
+  toText,
+  toTime,
+} from "../model/json-values.ts";
+import { readAllByOffset, readOffsetPage } from "../source/offset-pages.ts";
+import { SourceError } from "../source/source-client.ts";
+import type { ImportSettings } from "../target/import-settings.ts";
+import type { LangfuseProject } from "./langfuse-project.ts";
+import { downloadMedia } from "./media.ts";
+import { toInputs, toMetadata, toOutputs } from "./payloads.ts";
+import { toPageQuery } from "./trace-reader.ts";
+
+const pageRows = 64;
+
+/** Imports datasets with their active items. */
+export const createDatasetPhase = (
+  settings: ImportSettings,
+  readProject: () => Promise<LangfuseProject>,
+): Phase => ({
+  name: "datasets",
+  listItems: async () => {
+    const project = await readProject();
+    const items: Item[] = [];
+    const datasets = readAllByOffset(pageRows, async (page) =>
+      toObjects(
+        toObject(await settings.client.get("/api/public/v2/datasets", toPageQuery(page)))["data"],
+      ),
+    );
+    for await (const json of datasets) {
+      const [id, name] = [toText(json["id"]), toText(json["name"])];
+      if (id === undefined || name === undefined) {
+        throw new SourceError("a dataset in the response has no id or no name");
+      }
+      const importer = { settings, project, json, id, name };
+      items.push({
+        key: id,
+        label: `dataset ${JSON.stringify(name)}`,
+        importPage: (cursor) => importPage(importer, cursor),
+      });
+    }
+    return items;
+  },
+});
+
+interface SourceDataset {
+  readonly settings: ImportSettings;
+  readonly project: LangfuseProject;
+  readonly json: KeyValues;
+  readonly id: string;
+  readonly name: string;
+}
+
+async function importPage(
+  dataset: SourceDataset,
+  cursor: string | undefined,
+): Promise<string | undefined> {
+  const { settings, project, name, id } = dataset;
+  const { client, target } = settings;
+  if (cursor === undefined) {
+    return (await target.addDataset(toNewDataset(dataset))) === undefined ? undefined : "0";
+  }
+  const { rows, nextOffset, isLast } = await readOffsetPage(
+    Number(cursor),
+    pageRows,
+    async (page) =>
+      toObjects(
+        toObject(
+          await client.get("/api/public/dataset-items", {
+            ...toPageQuery(page),
+            datasetName: name,
+          }),
+        )["data"],
+      ),
+  );
+  await target.addExamples(project.ids.dataset(id), toExamples(dataset, rows));
+  return isLast ? undefined : String(nextOffset);
+}
+
+function toNewDataset({ json, id, name, project }: SourceDataset) {
+  const { inputSchema, expectedOutputSchema } = json;
+  return omitUndefined({
+    id: project.ids.dataset(id),
+    name,
+    description: toText(json["description"]),
+    inputsSchema: toSchema(inputSchema, "input"),
+    outputsSchema: toSchema(expectedOutputSchema, "output"),
+    metadata: { ...toMetadata(json["metadata"]), imported_from: "langfuse", langfuse_id: id },
+    createdAt: toTime(json["createdAt"]),
+  });
+}
+
+/** Examples hold objects, so a schema for another type applies to the member that contains the value. */
+function toSchema(schema: unknown, name: string): KeyValues | undefined {
+  if (!isObject(schema)) {
+    return undefined;
+  }
+  const isForObjects = schema["type"] === "object" || schema["type"] === undefined;
+  return isForObjects
+    ? schema
+    : { type: "object", properties: { [name]: schema }, required: [name] };
+}
+
+async function* toExamples(
+  { settings, project }: SourceDataset,
+  rows: readonly KeyValues[],
+): AsyncGenerator<NewExample> {
+  const { ids } = project;
+  for (const row of rows) {
+    const id = toText(row["id"]);
+    if (id === undefined || row["status"] === "ARCHIVED") {
+      const reason = id === undefined ? "it has no id" : "it is archived";
+      settings.target.tally.leaveOut("examples", reason, id);
+      continue;
+    }
+    const [traceId, observationId] = [
+      toText(row["sourceTraceId"]),
+      toText(row["sourceObservationId"]),
+    ];
+    const attachments = await downloadMedia(row, settings);
+    yield omitUndefined({
+      id: ids.item(id),
+      inputs: toInputs(row["input"]),
+      outputs: toOutputs(row["expectedOutput"]),
+      metadata: omitUndefined({
+        ...toMetadata(row["metadata"]),
+        langfuse_id: id,
+        langfuse_source_trace_id: traceId,
+        langfuse_source_observation_id: observationId,
+      }),
+      createdAt: toTime(row["createdAt"]),
+      sourceRunId: toSourceRun(ids, traceId, observationId),
+      attachments:
+        attachments.length === 0
+          ? undefined
+          : Object.fromEntries(
+              attachments.map(({ name, mimeType, bytes }) => [name, { mimeType, data: bytes }]),
+            ),
+    });
+  }
+}
+
+function toSourceRun(
+  ids: LangfuseProject["ids"],
+  traceId: string | undefined,
+  observationId: string | undefined,
+): string | undefined {
+  if (traceId === undefined) {
+    return undefined;
+  }
+  return observationId === undefined ? ids.trace(traceId) : ids.observation(traceId, observationId);
+}

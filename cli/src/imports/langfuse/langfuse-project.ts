@@ -1,0 +1,42 @@
+import { toObject, toObjects, toText } from "../model/json-values.ts";
+import { SourceError } from "../source/source-client.ts";
+import type { ImportSettings } from "../target/import-settings.ts";
+import { LangfuseIds } from "./langfuse-ids.ts";
+
+/** The project of the key. */
+export interface LangfuseProject {
+  readonly id: string;
+  readonly name: string;
+  readonly ids: LangfuseIds;
+}
+
+/**
+ * Reads the project of the key.
+ *
+ * @throws {@link SourceError} if the server is not Langfuse, or the key belongs to another project.
+ */
+export async function readProject({
+  client,
+  projectNames,
+}: ImportSettings): Promise<LangfuseProject> {
+  // This call needs no key, so it tells a wrong address from a wrong key.
+  const health = toObject((await client.find("/api/public/health")) ?? {});
+  if (toText(health["version"]) === undefined) {
+    throw new SourceError(
+      `${client.address} is not a Langfuse server: it has no /api/public/health with a version. Pass its address without a path, such as https://cloud.langfuse.com or https://us.cloud.langfuse.com`,
+    );
+  }
+  const [json] = toObjects(toObject(await client.get("/api/public/projects"))["data"]);
+  const [id, name] = [toText(json?.["id"]), toText(json?.["name"])];
+  if (id === undefined || name === undefined) {
+    throw new SourceError(
+      `the key belongs to no project of ${client.address}: use the keys of a project, not those of an organization`,
+    );
+  }
+  if (projectNames !== undefined && !projectNames.includes(name)) {
+    throw new SourceError(
+      `the key belongs to the project ${JSON.stringify(name)}, not to ${projectNames.map((project) => JSON.stringify(project)).join(" or ")}. Each project of Langfuse has keys of its own: leave out --project, or use another key`,
+    );
+  }
+  return { id, name, ids: new LangfuseIds(id) };
+}

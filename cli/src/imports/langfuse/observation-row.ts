@@ -1,0 +1,139 @@
+import type { WirePost } from "millrace";
+import type { KeyValues, RunType } from "millrace/model";
+import {
+  isObject,
+  omitUndefined,
+  toObject,
+  toText,
+  toTexts,
+  toTime,
+} from "../model/json-values.ts";
+import { toInputs, toMetadata, toOutputs } from "./payloads.ts";
+import { toUsageMetadata } from "./usage-metadata.ts";
+
+/** The run types of the types of observations. The original type is in the metadata. */
+const runTypesByType: Readonly<Record<string, RunType>> = {
+  GENERATION: "llm",
+  EMBEDDING: "embedding",
+  TOOL: "tool",
+  RETRIEVER: "retriever",
+};
+
+/** Where a run is in its trace. */
+export interface RunPlace {
+  readonly id: string;
+  readonly traceId: string;
+  readonly parentId: string | undefined;
+  readonly dottedOrder: string;
+  readonly projectName: string;
+}
+
+/** What all runs of a trace have in common. */
+export interface TraceContext {
+  readonly traceId: string;
+  readonly sessionId: string | undefined;
+  readonly userId: string | undefined;
+}
+
+/** Converts a trace to the root run above its observations. */
+export function toTraceRow(
+  trace: KeyValues,
+  place: RunPlace,
+  { context, endTime }: { readonly context: TraceContext; readonly endTime: string | undefined },
+): WirePost {
+  const start = toTime(trace["timestamp"]);
+  return omitUndefined({
+    ...toPlace(place),
+    name: toText(trace["name"]) ?? "trace",
+    run_type: "chain",
+    start_time: start,
+    end_time: endTime ?? start,
+    inputs: toInputs(trace["input"]),
+    outputs: toOutputs(trace["output"]),
+    tags: toTexts(trace["tags"]),
+    extra: {
+      metadata: {
+        ...toMetadata(trace["metadata"]),
+        ...toSharedMetadata(trace, context),
+        ...omitUndefined({ langfuse_release: toText(trace["release"]) }),
+        langfuse_type: "TRACE",
+      },
+    },
+  });
+}
+
+/** Converts an observation to a run. */
+export function toObservationRow(
+  observation: KeyValues,
+  place: RunPlace,
+  context: TraceContext,
+): WirePost {
+  const type = (toText(observation["type"]) ?? "SPAN").toUpperCase();
+  const start = toTime(observation["startTime"]);
+  // Version 4 names the model differently.
+  const model = toText(observation["model"]) ?? toText(observation["providedModelName"]);
+  const parameters = toObject(observation["modelParameters"]);
+  const level = toText(observation["level"]);
+  const statusMessage = toText(observation["statusMessage"]);
+  const firstToken = toTime(observation["completionStartTime"]);
+  return omitUndefined({
+    ...toPlace(place),
+    name: toText(observation["name"]) ?? type.toLowerCase(),
+    run_type: runTypesByType[type] ?? "chain",
+    start_time: start,
+    // An event has no duration.
+    end_time: toTime(observation["endTime"]) ?? (type === "EVENT" ? start : undefined),
+    error: level === "ERROR" ? (statusMessage ?? "The observation has the level ERROR") : undefined,
+    inputs: toInputs(observation["input"]),
+    outputs: toOutputs(observation["output"]),
+    events: firstToken === undefined ? undefined : [{ name: "new_token", time: firstToken }],
+    extra: omitUndefined({
+      invocation_params:
+        Object.keys(parameters).length === 0 ? undefined : omitUndefined({ model, ...parameters }),
+      metadata: {
+        ...toMetadata(observation["metadata"]),
+        ...toSharedMetadata(observation, context),
+        ...omitUndefined({
+          ls_model_name: model,
+          usage_metadata: toUsageMetadata(observation),
+          prompt_name: toText(observation["promptName"]),
+          langfuse_prompt_version: observation["promptVersion"] ?? undefined,
+          langfuse_level: level === "DEFAULT" ? undefined : level,
+          langfuse_status_message: level === "ERROR" ? undefined : statusMessage,
+          langfuse_parent_id: toText(observation["parentObservationId"]),
+        }),
+        langfuse_id: observation["id"],
+        langfuse_type: type,
+      },
+    }),
+  });
+}
+
+const toPlace = ({ id, traceId, parentId, dottedOrder, projectName }: RunPlace) => ({
+  id,
+  trace_id: traceId,
+  parent_run_id: parentId,
+  dotted_order: dottedOrder,
+  session_name: projectName,
+});
+
+function toSharedMetadata(row: KeyValues, { traceId, sessionId, userId }: TraceContext): KeyValues {
+  return omitUndefined({
+    session_id: sessionId,
+    user_id: userId,
+    langfuse_trace_id: traceId,
+    langfuse_environment: toText(row["environment"]),
+    langfuse_version: toText(row["version"]),
+  });
+}
+
+/** The texts of a row in which media of Langfuse can be referred to. */
+export function findMediaIds(row: KeyValues): readonly string[] {
+  const { input, output, expectedOutput, metadata } = row;
+  const values = [input, output, expectedOutput, metadata].filter(
+    (value) => typeof value === "string" || isObject(value) || Array.isArray(value),
+  );
+  const text = values.length === 0 ? "" : JSON.stringify(values);
+  const matches = text.matchAll(/@@@langfuseMedia:[^@]{0,500}?\bid=([\w-]{1,100})[^@]{0,500}@@@/g);
+  return [...new Set([...matches].map(([, id = ""]) => id))];
+}

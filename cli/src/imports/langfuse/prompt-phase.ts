@@ -1,0 +1,148 @@
+import { ValidationError } from "millrace";
+import type { KeyValues } from "millrace/model";
+import { chatPrompt, listVariables } from "millrace/prompts";
+import type { ChatPromptMessage } from "millrace/prompts";
+import type { Item, Phase } from "../model/import-source.ts";
+import {
+  isObject,
+  omitUndefined,
+  toList,
+  toNumber,
+  toObject,
+  toObjects,
+  toText,
+  toTexts,
+  toTime,
+} from "../model/json-values.ts";
+import { readAllByOffset } from "../source/offset-pages.ts";
+import { addPrompt, chooseHandles } from "../target/add-prompt.ts";
+import type { LeftOutVersion, SourceVersion, VersionContent } from "../target/add-prompt.ts";
+import type { ImportSettings } from "../target/import-settings.ts";
+import { toPageQuery } from "./trace-reader.ts";
+
+const pageRows = 64;
+
+/** Imports prompts: each version is a commit, each label a tag. */
+export const createPromptPhase = (settings: ImportSettings): Phase => ({
+  name: "prompts",
+  listItems: async () => {
+    const prompts = await listPrompts(settings);
+    const handles = chooseHandles(prompts.map(({ name }) => name));
+    return prompts.map(({ name, versions, tags }): Item => ({
+      key: name,
+      label: `prompt ${JSON.stringify(name)}`,
+      importPage: async () => {
+        const handle = handles.get(name) ?? name;
+        await addPrompt(settings.target, {
+          product: "langfuse",
+          handle,
+          description: handle === name ? undefined : `Langfuse prompt ${JSON.stringify(name)}`,
+          tags,
+          isArchived: false,
+          versions: versions.map((version): SourceVersion => ({
+            id: String(version),
+            read: () => readVersion(settings, name, version),
+          })),
+        });
+        return undefined;
+      },
+    }));
+  },
+});
+
+interface ListedPrompt {
+  readonly name: string;
+  readonly versions: readonly number[];
+  readonly tags: readonly string[];
+}
+
+async function listPrompts({ client }: ImportSettings): Promise<readonly ListedPrompt[]> {
+  const prompts: ListedPrompt[] = [];
+  const rows = readAllByOffset(pageRows, async (page) =>
+    toObjects(toObject(await client.get("/api/public/v2/prompts", toPageQuery(page)))["data"]),
+  );
+  for await (const row of rows) {
+    const name = toText(row["name"]);
+    if (name !== undefined) {
+      const versions = toList(row["versions"]).flatMap((version) => toNumber(version) ?? []);
+      prompts.push({
+        name,
+        versions: versions.toSorted((left, right) => left - right),
+        tags: toTexts(row["tags"]),
+      });
+    }
+  }
+  return prompts;
+}
+
+async function readVersion(
+  { client }: ImportSettings,
+  name: string,
+  version: number,
+): Promise<VersionContent | LeftOutVersion> {
+  // Texts of other prompts that this one includes are part of the response, because a prompt here includes no others.
+  const found = await client.find(`/api/public/v2/prompts/${encodeURIComponent(name)}`, {
+    version,
+  });
+  if (found === undefined) {
+    return { leftOut: "it was deleted during the import" };
+  }
+  const json = toObject(found);
+  try {
+    return {
+      manifest: toManifest(json),
+      description: toText(json["commitMessage"]),
+      createdAt: toTime(json["createdAt"]),
+      tags: toTexts(json["labels"]),
+    };
+  } catch (error) {
+    if (error instanceof ValidationError) {
+      return { leftOut: error.message };
+    }
+    throw error;
+  }
+}
+
+/**
+ * Converts a version to a manifest. Its variables stay as they are: `{{name}}` is Mustache, too.
+ *
+ * @throws ValidationError if a message has a role or a template that manifests can't have.
+ */
+function toManifest(prompt: KeyValues): KeyValues {
+  const content = prompt["prompt"];
+  const manifest =
+    typeof content === "string"
+      ? createTextManifest(content)
+      : chatPrompt(toObjects(content).map(toMessage), { format: "mustache" });
+  return {
+    ...manifest,
+    kwargs: {
+      ...toObject(manifest["kwargs"]),
+      // The version makes manifests different that have the same messages and another configuration.
+      metadata: omitUndefined({
+        langfuse_prompt: prompt["name"],
+        langfuse_version: prompt["version"],
+        langfuse_config: isObject(prompt["config"]) ? prompt["config"] : undefined,
+      }),
+    },
+  };
+}
+
+/** A prompt without messages. Langfuse calls it a text prompt, LangChain a prompt template. */
+function createTextManifest(template: string): KeyValues {
+  const create = (variables: readonly string[]): KeyValues => ({
+    lc: 1,
+    type: "constructor",
+    id: ["langchain_core", "prompts", "prompt", "PromptTemplate"],
+    kwargs: { input_variables: variables, template, template_format: "mustache" },
+  });
+  return create(listVariables(create([])));
+}
+
+function toMessage(message: KeyValues): ChatPromptMessage {
+  const { type, name, role, content } = message;
+  if (type === "placeholder") {
+    return { placeholder: toText(name) ?? "" };
+  }
+  return [role, typeof content === "string" ? content : ""] as ChatPromptMessage;
+}

@@ -1,0 +1,282 @@
+import type { WirePost } from "millrace";
+import { microsToStamp } from "millrace/model";
+import type { KeyValues } from "millrace/model";
+import type { Phase } from "../model/import-source.ts";
+import { omitUndefined, toNumber, toText, toTime } from "../model/json-values.ts";
+import type { ImportSettings } from "../target/import-settings.ts";
+import type { LangfuseProject } from "./langfuse-project.ts";
+import { downloadMedia } from "./media.ts";
+import { toObservationRow, toTraceRow } from "./observation-row.ts";
+import type { RunPlace, TraceContext } from "./observation-row.ts";
+import { createCursorReader, createPagedReader } from "./trace-reader.ts";
+import type { TraceReader } from "./trace-reader.ts";
+
+/** Observations that are kept while those of a trace are read for the first time. A longer trace is read twice. */
+const maxBuffered = 64;
+/** Largest number of observations of one trace. Their ids and times are in memory while the trace is imported. */
+const maxObservations = 500_000;
+const maxDepth = 1_000;
+
+/** Creates the project, and imports traces: each is a root run above the runs that its observations become. */
+export function createTracePhase(
+  settings: ImportSettings,
+  readProject: () => Promise<LangfuseProject>,
+): Phase {
+  let reader: Promise<TraceReader> | undefined;
+  return {
+    name: "projects",
+    listItems: async () => {
+      const project = await readProject();
+      return [
+        {
+          key: project.id,
+          label: `project ${JSON.stringify(project.name)}`,
+          importPage: async (cursor) => {
+            if (cursor === undefined) {
+              await addProject(settings, project);
+              return settings.kinds.has("runs") ? firstPage : undefined;
+            }
+            reader ??= chooseReader(settings);
+            const { readPage } = await reader;
+            const { traces, next } = await readPage(cursor === firstPage ? undefined : cursor);
+            const importer = new TraceImport(settings, project, await reader);
+            await settings.target.addRuns(project.name, importer.toRows(traces));
+            return next;
+          },
+        },
+      ];
+    },
+  };
+}
+
+/** The cursor of the first page. The server's own cursors never have this form. */
+const firstPage = "first page";
+
+const addProject = ({ target }: ImportSettings, { id, name, ids }: LangfuseProject) =>
+  target.addProject({
+    id: ids.project,
+    name,
+    metadata: { imported_from: "langfuse", langfuse_project_id: id },
+  });
+
+/** Version 4 of Langfuse may have no `/traces` any more. */
+async function chooseReader({ client, since, until }: ImportSettings): Promise<TraceReader> {
+  const hasTraces = (await client.find("/api/public/traces", { limit: 1 })) !== undefined;
+  const span = { since, until };
+  return hasTraces ? createPagedReader(client, span) : createCursorReader(client, span);
+}
+
+/** What is known of an observation before it is converted. */
+interface Outline {
+  readonly parentId: string | undefined;
+  readonly startMicros: number;
+}
+
+/** The observations of a trace: where each is in the tree, and when the last one ended. */
+class TraceOutline {
+  readonly #outlines = new Map<string, Outline>();
+  endTime: string | undefined;
+  /** The observation that began first, of those without a parent in the trace. */
+  root: KeyValues | undefined;
+  isTooLarge = false;
+
+  add(observation: KeyValues): void {
+    const [id, start] = [toText(observation["id"]), toTime(observation["startTime"])];
+    if (id === undefined || start === undefined || this.isTooLarge) {
+      return;
+    }
+    this.isTooLarge = this.#outlines.size >= maxObservations;
+    const parentId = toText(observation["parentObservationId"]);
+    this.#outlines.set(id, { parentId, startMicros: toMicros(start) });
+    const end = toTime(observation["endTime"]) ?? start;
+    if (this.endTime === undefined || toMicros(end) > toMicros(this.endTime)) {
+      this.endTime = end;
+    }
+    const rootStart = toTime(this.root?.["startTime"]);
+    if (
+      parentId === undefined &&
+      (rootStart === undefined || toMicros(start) < toMicros(rootStart))
+    ) {
+      this.root = observation;
+    }
+  }
+
+  /** The start of the first observation. */
+  get firstMicros(): number | undefined {
+    let first: number | undefined;
+    for (const { startMicros } of this.#outlines.values()) {
+      first = Math.min(first ?? startMicros, startMicros);
+    }
+    return first;
+  }
+
+  /** The observations from the top of the trace down to this one. One whose parent is missing is at the top. */
+  readAncestry(id: string): readonly { readonly id: string; readonly startMicros: number }[] {
+    const path: { readonly id: string; readonly startMicros: number }[] = [];
+    const visited = new Set<string>();
+    for (let next: string | undefined = id; next !== undefined && path.length < maxDepth;) {
+      const outline: Outline | undefined = this.#outlines.get(next);
+      if (outline === undefined || visited.has(next)) {
+        break;
+      }
+      visited.add(next);
+      path.unshift({ id: next, startMicros: outline.startMicros });
+      next = outline.parentId;
+    }
+    return path;
+  }
+}
+
+/** Converts traces to runs. */
+class TraceImport {
+  readonly #settings: ImportSettings;
+  readonly #project: LangfuseProject;
+  readonly #reader: TraceReader;
+
+  constructor(settings: ImportSettings, project: LangfuseProject, reader: TraceReader) {
+    this.#settings = settings;
+    this.#project = project;
+    this.#reader = reader;
+  }
+
+  async *toRows(traces: readonly KeyValues[]): AsyncGenerator<WirePost> {
+    for (const trace of traces) {
+      yield* this.#toTraceRows(trace);
+    }
+  }
+
+  async *#toTraceRows(listed: KeyValues): AsyncGenerator<WirePost> {
+    const { readObservations, hasOnlyIds } = this.#reader;
+    const { tally } = this.#settings.target;
+    const traceId = toText(listed["id"]);
+    if (traceId === undefined) {
+      tally.leaveOut("runs", "a trace has no id");
+      return;
+    }
+    const outline = new TraceOutline();
+    let buffered: KeyValues[] | undefined = [];
+    for await (const observation of readObservations(traceId)) {
+      outline.add(observation);
+      buffered = buffered !== undefined && buffered.length < maxBuffered ? buffered : undefined;
+      buffered?.push(observation);
+    }
+    const trace = hasOnlyIds ? toTrace(traceId, outline) : listed;
+    const start = toTime(trace["timestamp"]);
+    if (start === undefined || outline.isTooLarge) {
+      const reason = outline.isTooLarge
+        ? `the trace has more than ${maxObservations.toLocaleString("en")} observations`
+        : "the trace has no time";
+      tally.leaveOut("runs", reason, traceId);
+      return;
+    }
+    const context = {
+      traceId,
+      sessionId: toText(trace["sessionId"]),
+      userId: toText(trace["userId"]),
+    };
+    const root = { id: this.#project.ids.trace(traceId), micros: toMicros(start) };
+    yield attach(
+      toTraceRow(trace, this.#toPlace(root, { traceId, path: [] }), {
+        context,
+        endTime: findEnd(trace, outline),
+      }),
+      hasOnlyIds ? [] : await downloadMedia(trace, this.#settings),
+    );
+    for await (const observation of buffered ?? readObservations(traceId)) {
+      yield* this.#toObservationRows(observation, { outline, root, context });
+    }
+  }
+
+  async *#toObservationRows(
+    observation: KeyValues,
+    {
+      outline,
+      root,
+      context,
+    }: {
+      readonly outline: TraceOutline;
+      readonly root: TraceRoot;
+      readonly context: TraceContext;
+    },
+  ): AsyncGenerator<WirePost> {
+    const { traceId } = context;
+    const path = outline.readAncestry(toText(observation["id"]) ?? "");
+    if (path.length === 0) {
+      const { tally } = this.#settings.target;
+      tally.leaveOut("runs", "an observation has no id or no start time", traceId);
+      return;
+    }
+    yield attach(
+      toObservationRow(observation, this.#toPlace(root, { traceId, path }), context),
+      await downloadMedia(observation, this.#settings),
+    );
+  }
+
+  /** Computes where a run is in its trace, from the observations above it. */
+  #toPlace(
+    root: TraceRoot,
+    {
+      traceId,
+      path,
+    }: { readonly traceId: string; readonly path: ReturnType<TraceOutline["readAncestry"]> },
+  ): RunPlace {
+    const segments = [
+      { id: root.id, micros: root.micros },
+      ...path.map(({ id, startMicros }) => ({
+        id: this.#project.ids.observation(traceId, id),
+        micros: startMicros,
+      })),
+    ];
+    return {
+      id: segments.at(-1)?.id ?? root.id,
+      traceId: root.id,
+      parentId: segments.at(-2)?.id,
+      dottedOrder: segments.map(({ id, micros }) => microsToStamp(micros) + id).join("."),
+      projectName: this.#project.name,
+    };
+  }
+}
+
+const attach = (row: WirePost, attachments: Awaited<ReturnType<typeof downloadMedia>>): WirePost =>
+  attachments.length === 0
+    ? row
+    : {
+        ...row,
+        attachments: Object.fromEntries(
+          attachments.map(({ name, mimeType, bytes }) => [name, { mimeType, data: bytes }]),
+        ),
+      };
+
+interface TraceRoot {
+  readonly id: string;
+  readonly micros: number;
+}
+
+/** Creates a trace from its observations, as Langfuse's own UI does: the first one at the top has its inputs and outputs. */
+function toTrace(id: string, outline: TraceOutline): KeyValues {
+  const { firstMicros, root } = outline;
+  return omitUndefined({
+    ...root,
+    id,
+    metadata: undefined,
+    name: root?.["traceName"] ?? root?.["name"],
+    timestamp: firstMicros === undefined ? undefined : new Date(firstMicros / 1_000).toISOString(),
+  });
+}
+
+/** The end of a trace: its latency says it, or its last observation. */
+function findEnd(trace: KeyValues, outline: TraceOutline): string | undefined {
+  const [start, latencySeconds] = [toTime(trace["timestamp"]), toNumber(trace["latency"])];
+  return (
+    outline.endTime ??
+    (start !== undefined && latencySeconds !== undefined
+      ? new Date(Date.parse(start) + latencySeconds * 1_000).toISOString()
+      : undefined)
+  );
+}
+
+/** Converts a time to microseconds since the Unix epoch. */
+function toMicros(time: string): number {
+  const [, digits = ""] = /\.(\d+)/.exec(time) ?? [];
+  return Date.parse(time) * 1_000 + Number(digits.slice(3, 6).padEnd(3, "0"));
+}

@@ -1,0 +1,205 @@
+import type { DataType, NewExample } from "millrace";
+import type { KeyValues } from "millrace/model";
+import type { Item, Phase } from "../model/import-source.ts";
+import { downloadAttachments } from "../source/download-attachments.ts";
+import {
+  isObject,
+  omitUndefined,
+  toNumber,
+  toObject,
+  toObjects,
+  toText,
+  toTexts,
+  toTime,
+} from "../model/json-values.ts";
+import { readAllByOffset, readOffsetPage } from "../source/offset-pages.ts";
+import { SourceError } from "../source/source-client.ts";
+import type { ImportSettings } from "../target/import-settings.ts";
+import { readLinks } from "./run-phase.ts";
+
+const pageRows = 64;
+
+/** Imports datasets with the examples of their latest version. */
+export const createDatasetPhase = (settings: ImportSettings): Phase => ({
+  name: "datasets",
+  listItems: async () => {
+    const items: Item[] = [];
+    const datasets = readAllByOffset(pageRows, async (page) =>
+      toObjects(
+        await settings.client.get("/datasets", {
+          ...page,
+          sort_by: "created_at",
+          sort_by_desc: "false",
+        }),
+      ),
+    );
+    for await (const json of datasets) {
+      const [id, name] = [toText(json["id"]), toText(json["name"])];
+      if (id === undefined || name === undefined) {
+        throw new SourceError("a dataset in the response has no id or no name");
+      }
+      items.push({
+        key: id,
+        label: `dataset ${JSON.stringify(name)}`,
+        importPage: (cursor) => importPage(settings, { id, name, json }, cursor),
+      });
+    }
+    return items;
+  },
+});
+
+interface SourceDataset {
+  readonly id: string;
+  readonly name: string;
+  readonly json: KeyValues;
+}
+
+/** The version that is imported and the offset of the next example. The examples of a version don't change. */
+interface Cursor {
+  readonly asOf?: string | undefined;
+  readonly offset: number;
+}
+
+async function importPage(
+  settings: ImportSettings,
+  dataset: SourceDataset,
+  cursorText: string | undefined,
+): Promise<string | undefined> {
+  const { target } = settings;
+  if (cursorText === undefined) {
+    const id = await target.addDataset(toNewDataset(dataset));
+    const asOf = id === undefined ? undefined : await readLatestVersion(settings, dataset);
+    return id === undefined ? undefined : formatCursor({ asOf, offset: 0 });
+  }
+  const cursor = parseCursor(cursorText);
+  const { rows, nextOffset, isLast } = await readOffsetPage(cursor.offset, pageRows, async (page) =>
+    toObjects(
+      await settings.client.get("/examples", {
+        dataset: dataset.id,
+        as_of: cursor.asOf,
+        ...page,
+        select: exampleFields,
+      }),
+    ),
+  );
+  await target.addExamples(dataset.id, toExamples(settings, rows));
+  if (!isLast) {
+    return formatCursor({ ...cursor, offset: nextOffset });
+  }
+  await copyTags(settings, dataset, cursor.asOf);
+  return undefined;
+}
+
+const exampleFields = [
+  "id",
+  "created_at",
+  "source_run_id",
+  "metadata",
+  "inputs",
+  "outputs",
+  "attachment_urls",
+];
+
+const formatCursor = (cursor: Cursor): string => JSON.stringify(omitUndefined(cursor));
+
+function parseCursor(text: string): Cursor {
+  const { asOf, offset } = toObject(JSON.parse(text));
+  return { asOf: toText(asOf), offset: toNumber(offset) ?? 0 };
+}
+
+const dataTypes: readonly DataType[] = ["kv", "llm", "chat"];
+
+const toSchema = (value: unknown): KeyValues | undefined => (isObject(value) ? value : undefined);
+
+function toNewDataset({ id, name, json }: SourceDataset) {
+  return omitUndefined({
+    id,
+    name,
+    description: toText(json["description"]),
+    dataType: dataTypes.find((type) => type === json["data_type"]),
+    inputsSchema: toSchema(json["inputs_schema_definition"]),
+    outputsSchema: toSchema(json["outputs_schema_definition"]),
+    metadata: toSchema(json["metadata"]),
+    createdAt: toTime(json["created_at"]),
+  });
+}
+
+const readVersions = async (
+  { client }: ImportSettings,
+  { id }: SourceDataset,
+  limit: number,
+): Promise<readonly KeyValues[]> =>
+  toObjects((await client.find(`/datasets/${id}/versions`, { limit })) ?? []);
+
+/** Returns the time of the newest version; `undefined` if the dataset was never changed. */
+async function readLatestVersion(
+  settings: ImportSettings,
+  dataset: SourceDataset,
+): Promise<string | undefined> {
+  const [latest] = await readVersions(settings, dataset, 1);
+  return toText(latest?.["as_of"]);
+}
+
+/** Tags the imported version as it was tagged. Tags of older versions have no counterpart and are reported. */
+async function copyTags(
+  settings: ImportSettings,
+  dataset: SourceDataset,
+  asOf: string | undefined,
+): Promise<void> {
+  const { target } = settings;
+  const { client, signal, tally } = target;
+  if (asOf === undefined || target.isDryRun) {
+    return;
+  }
+  for (const version of await readVersions(settings, dataset, 100)) {
+    const tags = toTexts(version["tags"]).filter((tag) => tag !== "latest");
+    for (const tag of tags) {
+      if (version["as_of"] === asOf) {
+        const { asOf: targetVersion } = await client.datasets.readVersion({
+          datasetId: dataset.id,
+          tag: "latest",
+          signal,
+        });
+        await client.datasets.tag({ datasetId: dataset.id, tag, asOf: targetVersion, signal });
+      } else {
+        tally.leaveOut(
+          "datasets",
+          "only the latest version is imported, so a tag of an older version has nothing to point to",
+          `${dataset.name}:${tag}`,
+        );
+      }
+    }
+  }
+}
+
+async function* toExamples(
+  { client, target }: ImportSettings,
+  rows: readonly KeyValues[],
+): AsyncGenerator<NewExample> {
+  const { tally, isDryRun } = target;
+  for (const row of rows) {
+    const id = toText(row["id"]);
+    const { dataset_split: split, ...metadata } = toObject(row["metadata"]);
+    const attachments = await downloadAttachments(readLinks(row["attachment_urls"]), {
+      client,
+      tally,
+      isDryRun,
+      row: id ?? "",
+    });
+    yield omitUndefined({
+      id,
+      inputs: toObject(row["inputs"]),
+      outputs: isObject(row["outputs"]) ? row["outputs"] : undefined,
+      metadata,
+      split: Array.isArray(split) ? toTexts(split) : toText(split),
+      createdAt: toTime(row["created_at"]),
+      sourceRunId: toText(row["source_run_id"]),
+      attachments:
+        attachments.length === 0
+          ? undefined
+          : Object.fromEntries(
+              attachments.map(({ name, mimeType, bytes }) => [name, { mimeType, data: bytes }]),
+            ),
+    });
+  }
+}

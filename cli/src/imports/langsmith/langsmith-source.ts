@@ -1,0 +1,50 @@
+import type { KeyValues } from "millrace/model";
+import type { ImportSource } from "../model/import-source.ts";
+import { toObject, toText } from "../model/json-values.ts";
+import { SourceError } from "../source/source-client.ts";
+import type { SourceClient } from "../source/source-client.ts";
+import type { ImportSettings } from "../target/import-settings.ts";
+import { createDatasetPhase } from "./dataset-phase.ts";
+import { createFeedbackPhase } from "./feedback-phase.ts";
+import { listProjects } from "./list-projects.ts";
+import { createPromptPhase } from "./prompt-phase.ts";
+import { createRunPhase } from "./run-phase.ts";
+
+/** Imports from LangSmith, or from a server with its API, such as another Millrace server. */
+export function createLangsmithSource(settings: ImportSettings): ImportSource {
+  const { client, kinds, projectNames } = settings;
+  const listOnce = createOnce(() => listProjects(client, projectNames));
+  const needsProjects = kinds.has("projects") || kinds.has("runs");
+  return {
+    connect: async () => {
+      const workspace = await readWorkspace(client);
+      if (projectNames !== undefined) {
+        await listOnce();
+      }
+      return toText(workspace["id"]) ?? "";
+    },
+    phases: [
+      ...(kinds.has("datasets") ? [createDatasetPhase(settings)] : []),
+      ...(needsProjects ? [createRunPhase(settings, listOnce)] : []),
+      ...(kinds.has("feedback") ? [createFeedbackPhase(settings, listOnce)] : []),
+      ...(kinds.has("prompts") ? [createPromptPhase(settings)] : []),
+    ],
+  };
+}
+
+/** Reads the workspace of the key. The description of the server needs no key, so it tells a wrong address from a wrong key. */
+async function readWorkspace(client: SourceClient): Promise<KeyValues> {
+  const info = toObject((await client.find("/info")) ?? {});
+  if (toText(info["version"]) === undefined) {
+    throw new SourceError(
+      `${client.address} is not a LangSmith server: it has no /info with a version. The API of the hosted service is at https://api.smith.langchain.com, in the EU at https://eu.api.smith.langchain.com; for a self-hosted server, append /api to its address`,
+    );
+  }
+  return toObject(await client.get("/settings"));
+}
+
+/** Calls a function once and returns its result to all callers. */
+function createOnce<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let result: Promise<Value> | undefined;
+  return () => (result ??= read());
+}

@@ -1,0 +1,77 @@
+import type { KeyValues } from "millrace/model";
+import { toObjects, toText } from "../model/json-values.ts";
+import { readAllByOffset } from "../source/offset-pages.ts";
+import { SourceError } from "../source/source-client.ts";
+import type { SourceClient } from "../source/source-client.ts";
+
+/** A project of the source. */
+export interface SourceProject {
+  readonly id: string;
+  readonly name: string;
+  readonly json: KeyValues;
+}
+
+const pageRows = 64;
+
+/**
+ * Lists projects, experiments included.
+ *
+ * @throws {@link SourceError} if one of the given names does not exist.
+ */
+export async function listProjects(
+  client: SourceClient,
+  names: readonly string[] | undefined,
+): Promise<readonly SourceProject[]> {
+  if (names === undefined) {
+    const projects: SourceProject[] = [];
+    for await (const project of listPage(client, {})) {
+      projects.push(project);
+    }
+    return projects;
+  }
+  const projects: SourceProject[] = [];
+  for (const name of new Set(names)) {
+    const found = await findByName(client, name);
+    if (found === undefined) {
+      throw new SourceError(
+        `${client.address} has no project ${JSON.stringify(name)}. Check --project; without it, all projects are imported`,
+      );
+    }
+    projects.push(found);
+  }
+  return projects;
+}
+
+async function findByName(client: SourceClient, name: string): Promise<SourceProject | undefined> {
+  for await (const project of listPage(client, { name })) {
+    if (project.name === name) {
+      return project;
+    }
+  }
+  return undefined;
+}
+
+const listPage = (
+  client: SourceClient,
+  query: Readonly<Record<string, string>>,
+): AsyncGenerator<SourceProject> =>
+  readAllByOffset(pageRows, async (page) =>
+    toObjects(
+      // By name, because projects that begin during the import would otherwise shift the pages.
+      await client.get("/sessions", { ...query, ...page, sort_by: "name", sort_by_desc: "false" }),
+    ).map(parseProject),
+  );
+
+function parseProject(json: KeyValues): SourceProject {
+  const [id, name] = [toText(json["id"]), toText(json["name"])];
+  if (id === undefined || name === undefined) {
+    throw new SourceError("a project in the response has no id or no name");
+  }
+  // The members other than these are statistics, which would take memory for nothing.
+  const { description, extra, start_time, end_time, reference_dataset_id } = json;
+  return {
+    id,
+    name,
+    json: { description, extra, start_time, end_time, reference_dataset_id },
+  };
+}

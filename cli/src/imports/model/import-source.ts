@@ -1,0 +1,37 @@
+/** What `--only` can name. */
+export const importKinds = ["projects", "datasets", "runs", "feedback", "prompts"] as const;
+
+export type ImportKind = (typeof importKinds)[number];
+
+/** A server that data is imported from. Everything is imported in the order of its phases. */
+export interface ImportSource {
+  /**
+   * Checks the address and the key. Returns the account that the key belongs to, such as a workspace's id: a checkpoint
+   * of another account is refused.
+   *
+   * @throws SourceError if the server is of another kind, or refuses the key.
+   */
+  readonly connect: () => Promise<string>;
+  readonly phases: readonly Phase[];
+}
+
+/** A part of an import, such as all datasets. */
+export interface Phase {
+  readonly name: string;
+  /** Lists what is imported one after the other, such as datasets. Their keys are different. */
+  readonly listItems: () => Promise<readonly Item[]>;
+}
+
+/** Something that is imported page by page, such as the examples of a dataset. */
+export interface Item {
+  readonly key: string;
+  /** What is being imported, for the progress display. */
+  readonly label: string;
+  /**
+   * Imports one page. Resolves when the server has acknowledged its rows, with the cursor of the next page; `undefined`
+   * after the last one. Repeating a page has no further effect.
+   *
+   * @param cursor what the previous page returned; `undefined` for the first page.
+   */
+  readonly importPage: (cursor: string | undefined) => Promise<string | undefined>;
+}

@@ -1,0 +1,42 @@
+import type { KeyValues } from "millrace/model";
+
+/** Readers of the JSON of other servers. A member of an unexpected type counts as absent. */
+
+export const isObject = (value: unknown): value is KeyValues =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const toObject = (value: unknown): KeyValues => (isObject(value) ? value : {});
+
+export const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** The objects of a list. */
+export const toObjects = (value: unknown): readonly KeyValues[] => toList(value).filter(isObject);
+
+export const toText = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+
+/** A number, or a text that contains one: costs are sent as decimal texts. */
+export function toNumber(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+export const toTexts = (value: unknown): readonly string[] =>
+  toList(value).filter((item) => typeof item === "string");
+
+/** A time in ISO 8601 format. Some servers leave out the zone, which is then UTC. */
+export function toTime(value: unknown): string | undefined {
+  const text = toText(value);
+  if (text === undefined || Number.isNaN(Date.parse(text))) {
+    return undefined;
+  }
+  return /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) || !text.includes("T") ? text : `${text}Z`;
+}
+
+/** Leaves out the members that are `undefined`, so that they don't become empty fields. */
+export const omitUndefined = <Value extends object>(
+  value: Value,
+): { [Key in keyof Value]: Exclude<Value[Key], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [Key in keyof Value]: Exclude<Value[Key], undefined>;
+  };

@@ -1,0 +1,128 @@
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { isFileMissing } from "../../transfers/find-files.ts";
+import { UsageError } from "../../usage-error.ts";
+import { isObject, toObject, toText } from "../model/json-values.ts";
+import { Tally } from "../model/tally.ts";
+
+/** How far an import got. */
+export interface ImportPosition {
+  readonly phase: string;
+  /** The item of the phase; every item with a lesser key is complete. */
+  readonly item: string;
+  /** The cursor of the item's next page. Absent if the item is complete. */
+  readonly cursor?: string;
+}
+
+/** What is imported from where to where. A checkpoint of another import is refused. */
+export type ImportIdentity = Readonly<Record<string, unknown>>;
+
+export interface StoredImport {
+  /** Runs that started at this time or later are not imported, so that the import has an end. */
+  readonly until: string;
+  readonly position: ImportPosition | undefined;
+  readonly tally: Tally;
+}
+
+const format = 1;
+
+/**
+ * A file with the progress of an import. It is replaced as a whole after each page that the server has acknowledged, so
+ * that it is complete whenever the process ends. It contains counts and ids, but no keys and no content.
+ */
+export class ImportCheckpoint {
+  readonly #path: string;
+  readonly #identity: ImportIdentity;
+
+  constructor(path: string, identity: ImportIdentity) {
+    this.#path = path;
+    this.#identity = identity;
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  /**
+   * Reads the progress; `undefined` if there is no file.
+   *
+   * @throws {@link UsageError} if the file is no checkpoint, or belongs to another import.
+   */
+  async read(): Promise<StoredImport | undefined> {
+    let text: string;
+    try {
+      text = await readFile(this.#path, "utf8");
+    } catch (cause) {
+      if (isFileMissing(cause)) {
+        return undefined;
+      }
+      throw new UsageError(
+        `the checkpoint ${this.#path} can't be read: ${String(cause)}. Check the file's permissions, or name another file with --checkpoint`,
+        { cause },
+      );
+    }
+    const stored = parseJson(text);
+    const until = toText(stored["until"]);
+    if (stored["format"] !== format || until === undefined || !isObject(stored["import"])) {
+      throw new UsageError(
+        `${this.#path} is not the checkpoint of an import: remove it, or name another file with --checkpoint`,
+      );
+    }
+    this.#assertSame(stored["import"]);
+    return {
+      until,
+      position: parsePosition(stored["position"]),
+      tally: Tally.parse(stored["tally"]),
+    };
+  }
+
+  async write({ until, position, tally }: StoredImport): Promise<void> {
+    const json = JSON.stringify({ format, import: this.#identity, until, position, tally });
+    const file = await open(this.#temporaryPath, "w", 0o600);
+    try {
+      await file.writeFile(`${json}\n`);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await rename(this.#temporaryPath, this.#path);
+  }
+
+  /** Removes the file after a complete import. */
+  async remove(): Promise<void> {
+    await rm(this.#temporaryPath, { force: true });
+    await rm(this.#path, { force: true });
+  }
+
+  /** Always the same name, so that an import that was killed leaves at most one such file, which the next one replaces. */
+  get #temporaryPath(): string {
+    return `${this.#path}.tmp`;
+  }
+
+  #assertSame(stored: ImportIdentity): void {
+    const differences = Object.entries(this.#identity).flatMap(([name, value]) => {
+      const [before, now] = [JSON.stringify(stored[name]), JSON.stringify(value)];
+      return before === now ? [] : [`${name} was ${before ?? "not given"}, not ${now ?? "absent"}`];
+    });
+    if (differences.length > 0) {
+      throw new UsageError(
+        `the checkpoint ${this.#path} belongs to another import: ${differences.join("; ")}. Repeat the command that wrote it, remove it, or name another file with --checkpoint`,
+      );
+    }
+  }
+}
+
+function parsePosition(json: unknown): ImportPosition | undefined {
+  const { phase, item, cursor } = toObject(json);
+  return typeof phase === "string" && typeof item === "string"
+    ? { phase, item, ...(typeof cursor === "string" ? { cursor } : {}) }
+    : undefined;
+}
+
+function parseJson(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return toObject(JSON.parse(text));
+  } catch {
+    // The caller reports that the file is no checkpoint.
+    return {};
+  }
+}

@@ -1,0 +1,69 @@
+import type { Tally } from "../model/tally.ts";
+import { SourceError } from "./source-client.ts";
+import type { SourceClient } from "./source-client.ts";
+
+/** A file that belongs to a run or an example, at a signed address. */
+export interface AttachmentLink {
+  readonly name: string;
+  readonly url: string;
+  readonly mimeType: string | undefined;
+}
+
+export interface DownloadedAttachment {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly bytes: Buffer;
+}
+
+/** Maximum size of all attachments of one row in bytes. An upload refuses a run with larger ones. */
+const maxRowBytes = 33_554_432;
+
+/** Downloads the attachments of a row. Those that can't be read are counted; the row itself is imported. */
+export async function downloadAttachments(
+  links: readonly AttachmentLink[],
+  {
+    client,
+    tally,
+    isDryRun,
+    row,
+  }: {
+    readonly client: SourceClient;
+    readonly tally: Tally;
+    readonly isDryRun: boolean;
+    /** The id of the row, for the report. */
+    readonly row: string;
+  },
+): Promise<readonly DownloadedAttachment[]> {
+  const attachments: DownloadedAttachment[] = [];
+  let remainingBytes = maxRowBytes;
+  for (const { name, url, mimeType = "application/octet-stream" } of links) {
+    if (isDryRun) {
+      tally.add("attachments", "imported");
+      continue;
+    }
+    if (!isStorableName(name) || !isMimeType(mimeType)) {
+      tally.leaveOut("attachments", "its name or its MIME type is not allowed in a request", row);
+      continue;
+    }
+    try {
+      const bytes = await client.download(url, remainingBytes);
+      remainingBytes -= bytes.length;
+      attachments.push({ name, mimeType, bytes });
+      tally.add("attachments", "imported");
+    } catch (error) {
+      if (!(error instanceof SourceError)) {
+        throw error;
+      }
+      tally.leaveOut("attachments", error.message, row);
+    }
+  }
+  return attachments;
+}
+
+/** Names become part of a header, in which a dot separates them from the id. */
+const isStorableName = (name: string): boolean =>
+  // oxlint-disable-next-line no-control-regex -- these characters are not allowed in a header
+  /^[^."\u0000-\u001f\u007f-\u009f\u2028\u2029]{1,200}$/.test(name) && name.isWellFormed();
+
+const isMimeType = (text: string): boolean =>
+  text.length <= 200 && /^[\w!#$&^.+-]+\/[\w!#$&^.+;= -]+$/.test(text);

@@ -1,0 +1,358 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { sendRequest } from "../../local-server/send-request.ts";
+import type { ServerResponse } from "../../local-server/send-request.ts";
+import type { Settings } from "../../local-server/settings.ts";
+
+/** The source can't be read any further. The message says what was requested, what happened and what to do. */
+export class SourceError extends Error {
+  /** The status of the response; absent if there was none. */
+  readonly status: number | undefined;
+
+  constructor(message: string, { status, cause }: { status?: number; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.status = status;
+  }
+}
+
+/** A response is larger than the limit. A smaller page may fit. */
+export class ResponseTooLarge extends SourceError {}
+
+/** How long to wait, and how much to read. */
+export interface SourceLimits {
+  /** Longest wait for one response, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Largest response, in bytes. */
+  readonly maxBytes: number;
+  /** How long requests may fail in a row before the import ends, in milliseconds. */
+  readonly patienceMs: number;
+  /** Wait before the first repetition, in milliseconds. It doubles each time. */
+  readonly firstWaitMs: number;
+  /** Longest wait before a repetition, unless the server asks for a longer one, in milliseconds. */
+  readonly maxWaitMs: number;
+  /** Longest wait that a server may ask for with `Retry-After`, in milliseconds. */
+  readonly maxRetryAfterMs: number;
+}
+
+export const defaultSourceLimits: SourceLimits = {
+  timeoutMs: 120_000,
+  maxBytes: 67_108_864,
+  patienceMs: 300_000,
+  firstWaitMs: 500,
+  maxWaitMs: 30_000,
+  maxRetryAfterMs: 900_000,
+};
+
+export interface SourceClientInit {
+  /** The name of the product, for messages. */
+  readonly product: string;
+  /** The base URL of the API. */
+  readonly url: URL;
+  /** The headers that contain the key. They are sent to this server only. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Texts that no message may contain. */
+  readonly secrets: readonly string[];
+  /** The environment variables with the key, for messages. */
+  readonly keyVariables: string;
+  readonly proxies: Pick<Settings, "httpProxy" | "httpsProxy" | "noProxy">;
+  readonly signal: AbortSignal;
+  /** Called before each wait with its reason. */
+  readonly onWait: (reason: string) => void;
+  /** @defaultValue {@link defaultSourceLimits} */
+  readonly limits?: Partial<SourceLimits>;
+}
+
+/** The values of query parameters. A list is sent as a repeated parameter; `undefined` is left out. */
+export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+interface Call {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly query?: Query;
+  readonly body?: unknown;
+}
+
+const unzip = promisify(gunzip);
+const maxRedirects = 3;
+
+/** Statuses that a later repetition of the request can change. */
+const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/**
+ * Reads from the API of the server that data is imported from. Failures that may pass are waited for, as long as the
+ * server asks for with `Retry-After`. The key is sent to this server only: a redirect to another one is refused.
+ */
+export class SourceClient {
+  readonly #init: SourceClientInit;
+  readonly #limits: SourceLimits;
+
+  constructor(init: SourceClientInit) {
+    this.#init = init;
+    this.#limits = { ...defaultSourceLimits, ...init.limits };
+  }
+
+  /** The address of the server, for messages. */
+  get address(): string {
+    const { origin, pathname } = this.#init.url;
+    return origin + pathname.replace(/\/+$/, "");
+  }
+
+  /** Reads JSON. */
+  get(path: string, query?: Query): Promise<unknown> {
+    return this.#callJson({ method: "GET", path, ...(query === undefined ? {} : { query }) });
+  }
+
+  /** Sends a query as JSON and reads the JSON of the response. */
+  post(path: string, body: unknown): Promise<unknown> {
+    return this.#callJson({ method: "POST", path, body });
+  }
+
+  /** Reads JSON; returns `undefined` if the server has no such path or resource. */
+  async find(path: string, query?: Query): Promise<unknown> {
+    try {
+      return await this.get(path, query);
+    } catch (error) {
+      if (error instanceof SourceError && error.status === 404) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Downloads a file from a signed address, which may be on another server. It gets no key.
+   *
+   * @throws {@link SourceError} if it can't be downloaded; the message does not contain the address's signature.
+   */
+  async download(address: string, maxBytes: number): Promise<Buffer> {
+    const what = "download a file";
+    let url = this.#parseDownloadUrl(address, this.#init.url);
+    for (let redirects = 0; ; redirects += 1) {
+      const current = url;
+      const response = await this.#repeat(`${what} from ${current.origin}`, () =>
+        this.#send(current, { method: "GET", headers: {}, maxBytes }),
+      );
+      const { location } = response.headers;
+      if (isRedirect(response.status) && location !== undefined && redirects < maxRedirects) {
+        url = this.#parseDownloadUrl(location, current);
+        continue;
+      }
+      if (response.status !== 200) {
+        throw new SourceError(
+          `can't ${what} from ${current.origin}: it responded with ${response.status}`,
+          { status: response.status },
+        );
+      }
+      if (response.isTruncated) {
+        throw new ResponseTooLarge(
+          `can't ${what} from ${current.origin}: it is larger than ${formatBytes(maxBytes)}`,
+        );
+      }
+      return response.content;
+    }
+  }
+
+  #parseDownloadUrl(address: string, base: URL): URL {
+    const url = URL.canParse(address, base.href) ? new URL(address, base) : undefined;
+    if (url === undefined || !isHttp(url)) {
+      throw new SourceError("can't download a file: its address is not an http or https URL");
+    }
+    return url;
+  }
+
+  async #callJson(call: Call): Promise<unknown> {
+    const { product } = this.#init;
+    const { maxBytes } = this.#limits;
+    const what = `${call.method} ${call.path}`;
+    const response = await this.#repeat(what, () => this.#followRedirects(call));
+    const { status } = response;
+    if (status < 200 || status >= 300) {
+      throw this.#explainStatus(what, response);
+    }
+    const bytes = await this.#decode(response, what);
+    try {
+      const json: unknown = JSON.parse(bytes.toString());
+      return json;
+    } catch (cause) {
+      throw new SourceError(
+        bytes.length > maxBytes
+          ? `the response to ${what} is larger than ${formatBytes(maxBytes)}`
+          : `${this.address} is not the API of a ${product} server: its response to ${what} is not JSON. Check --from-url`,
+        { cause },
+      );
+    }
+  }
+
+  /** Returns the uncompressed body. */
+  async #decode({ content, isTruncated, headers }: ServerResponse, what: string): Promise<Buffer> {
+    const { maxBytes } = this.#limits;
+    const tooLarge = new ResponseTooLarge(
+      `the response of ${this.address} to ${what} is larger than ${formatBytes(maxBytes)}`,
+    );
+    if (isTruncated) {
+      throw tooLarge;
+    }
+    if (headers["content-encoding"] !== "gzip") {
+      return content;
+    }
+    try {
+      return await unzip(content, { maxOutputLength: maxBytes });
+    } catch (cause) {
+      throw cause instanceof RangeError
+        ? tooLarge
+        : new SourceError(`the response of ${this.address} to ${what} is damaged`, { cause });
+    }
+  }
+
+  /** Follows redirects within the server, such as one that adds a slash to the path. */
+  async #followRedirects({ method, path, query = {}, body }: Call): Promise<ServerResponse> {
+    const { url: base, headers } = this.#init;
+    let url = createUrl(base, path, query);
+    for (let redirects = 0; ; redirects += 1) {
+      const response = await this.#send(url, {
+        method,
+        headers: { ...headers, accept: "application/json", "accept-encoding": "gzip" },
+        body,
+        maxBytes: this.#limits.maxBytes,
+      });
+      const { location } = response.headers;
+      if (!isRedirect(response.status) || location === undefined) {
+        return response;
+      }
+      const target = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
+      if (target === undefined || target.origin !== url.origin) {
+        throw new SourceError(
+          `${this.address} redirects to ${target?.origin ?? "an invalid address"}. The key is not sent there; if that is the server, pass its address with --from-url`,
+        );
+      }
+      if (redirects === maxRedirects || (method === "POST" && response.status < 307)) {
+        throw new SourceError(
+          `${this.address} redirects ${method} ${path} ${redirects === maxRedirects ? "too often" : "without its body"}. Check --from-url`,
+        );
+      }
+      url = target;
+    }
+  }
+
+  #send(
+    url: URL,
+    request: {
+      readonly method: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body?: unknown;
+      readonly maxBytes: number;
+    },
+  ): Promise<ServerResponse> {
+    const { proxies, signal } = this.#init;
+    const { maxBytes, ...init } = request;
+    const endpoint = { value: url.origin, source: "--from-url" };
+    return sendRequest({ endpoint, ...proxies }, url.pathname + url.search, {
+      ...init,
+      signal,
+      timeoutMs: this.#limits.timeoutMs,
+      maxBodyBytes: maxBytes,
+    });
+  }
+
+  /** Repeats a request while it fails in a way that may pass. Returns the first other response. */
+  async #repeat(what: string, send: () => Promise<ServerResponse>): Promise<ServerResponse> {
+    const { signal, onWait } = this.#init;
+    const { patienceMs, firstWaitMs, maxWaitMs, maxRetryAfterMs } = this.#limits;
+    // The time for which the server itself asks does not count: it is reachable.
+    let failingMs = 0;
+    for (let attempt = 0; ; attempt += 1) {
+      const startedAt = performance.now();
+      let reason: string;
+      let retryAfterMs: number | undefined;
+      try {
+        const response = await send();
+        if (!passingStatuses.has(response.status)) {
+          return response;
+        }
+        reason = `it responded with ${response.status}`;
+        retryAfterMs = readRetryAfter(response.headers["retry-after"]);
+      } catch (cause) {
+        signal.throwIfAborted();
+        if (cause instanceof SourceError) {
+          throw cause;
+        }
+        reason = this.#describe(cause);
+      }
+      failingMs += performance.now() - startedAt;
+      const waitMs = retryAfterMs ?? Math.min(maxWaitMs, firstWaitMs * 2 ** attempt);
+      failingMs += retryAfterMs === undefined ? waitMs : 0;
+      if (failingMs > patienceMs || waitMs > maxRetryAfterMs) {
+        throw new SourceError(
+          `no usable response from ${this.address} to ${what}: ${reason}${waitMs > maxRetryAfterMs ? ` and asks to wait for ${Math.round(waitMs / 1_000)} s` : ""}. Check --from-url and the network`,
+        );
+      }
+      onWait(`${what}: ${reason}; waiting for ${Math.ceil(waitMs / 1_000)} s`);
+      await sleep(waitMs, undefined, { signal }).catch((cause: unknown) => {
+        signal.throwIfAborted();
+        throw cause;
+      });
+    }
+  }
+
+  #explainStatus(what: string, response: ServerResponse): SourceError {
+    const { status } = response;
+    const { product, keyVariables } = this.#init;
+    if (status === 401 || status === 403) {
+      return new SourceError(
+        `${this.address} refused the key (${status}). Set ${keyVariables} to a key of this ${product} server that may read`,
+        { status },
+      );
+    }
+    const text = this.#hideSecrets(response.body).slice(0, maxQuotedLength);
+    // As JSON, the text can't move the terminal's cursor.
+    return new SourceError(
+      `${this.address} responded to ${what} with ${status}: ${JSON.stringify(text)}`,
+      { status },
+    );
+  }
+
+  #describe(cause: unknown): string {
+    const { name, message, code } = cause as Partial<Record<"name" | "message" | "code", unknown>>;
+    if (name === "AbortError" || name === "TimeoutError") {
+      return `no response within ${this.#limits.timeoutMs / 1_000} s`;
+    }
+    const texts = [code, message].filter((text) => typeof text === "string" && text !== "");
+    return this.#hideSecrets(texts.join(" ")).slice(0, maxQuotedLength);
+  }
+
+  #hideSecrets(text: string): string {
+    return this.#init.secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
+  }
+}
+
+const maxQuotedLength = 200;
+
+const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
+
+export const isHttp = ({ protocol }: URL): boolean => protocol === "http:" || protocol === "https:";
+
+function createUrl(base: URL, path: string, query: Query): URL {
+  const url = new URL(base.href.replace(/\/+$/, "") + path);
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of Array.isArray(value) ? (value as readonly string[]) : [value]) {
+      if (item !== undefined) {
+        url.searchParams.append(name, String(item));
+      }
+    }
+  }
+  return url;
+}
+
+/** Reads a number of seconds or a date. Returns milliseconds, or `undefined` if there is neither. */
+function readRetryAfter(header: string | undefined): number | undefined {
+  if (header === undefined || header.trim() === "") {
+    return undefined;
+  }
+  const seconds = Number(header);
+  const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header) - Date.now();
+  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : undefined;
+}
+
+const formatBytes = (bytes: number): string =>
+  bytes < 1_048_576 ? `${bytes} bytes` : `${Math.floor(bytes / 1_048_576)} MiB`;

@@ -1,0 +1,221 @@
+import { ConflictError, NotFoundError, UploadError } from "millrace";
+import type {
+  Client,
+  CreateDataset,
+  CreateFeedback,
+  CreateProject,
+  Dataset,
+  NewExample,
+  Project,
+  RejectedRow,
+  UploadResult,
+  WirePost,
+} from "millrace";
+import type { RowKind, Tally } from "../model/tally.ts";
+import { SourceError } from "../source/source-client.ts";
+
+export interface ImportTargetInit {
+  readonly client: Client;
+  readonly tally: Tally;
+  /** Whether rows are only counted, and nothing is sent. */
+  readonly isDryRun: boolean;
+  readonly signal: AbortSignal;
+  /** Called for each row that is read from the source. */
+  readonly onRow: (kind: RowKind) => void;
+  /** Called with the reason when the server stops responding. */
+  readonly onWait: (reason: string) => void;
+}
+
+type Rows<Row> = AsyncIterable<Row> | Iterable<Row>;
+type NewProject = Omit<CreateProject, "signal" | "upsert"> & { readonly id: string };
+type NewDataset = Omit<CreateDataset, "signal"> & { readonly id: string };
+
+/**
+ * Writes what is imported to the server, through the SDK's calls and uploads. Every row has an id of its own, so that
+ * writing it again changes nothing.
+ */
+export class ImportTarget {
+  readonly #init: ImportTargetInit;
+
+  constructor(init: ImportTargetInit) {
+    this.#init = init;
+  }
+
+  get client(): Client {
+    return this.#init.client;
+  }
+
+  get isDryRun(): boolean {
+    return this.#init.isDryRun;
+  }
+
+  get signal(): AbortSignal {
+    return this.#init.signal;
+  }
+
+  get tally(): Tally {
+    return this.#init.tally;
+  }
+
+  /**
+   * Creates a project. If the server has one of this name or id, that one is used, because runs belong to projects by
+   * name. Returns the name of the project on the server.
+   */
+  async addProject(project: NewProject): Promise<string> {
+    const { client, signal, tally, isDryRun, onRow } = this.#init;
+    onRow("projects");
+    if (isDryRun) {
+      tally.add("projects", "imported");
+      return project.name;
+    }
+    const { referenceDatasetId, ...fields } = project;
+    const hasDataset =
+      referenceDatasetId !== undefined &&
+      (await client.datasets.has({ datasetId: referenceDatasetId, signal }));
+    try {
+      await client.projects.create({
+        ...fields,
+        ...(hasDataset ? { referenceDatasetId } : {}),
+        signal,
+      });
+      tally.add("projects", "imported");
+      return project.name;
+    } catch (error) {
+      if (!(error instanceof ConflictError)) {
+        throw error;
+      }
+      const existing =
+        (await this.findProject(project.name)) ?? (await this.#findProjectById(project.id));
+      if (existing === undefined) {
+        throw error;
+      }
+      tally.add("projects", "existing");
+      return existing.name;
+    }
+  }
+
+  /** Finds a project of the server by its name. */
+  findProject(projectName: string): Promise<Project | undefined> {
+    const { client, signal } = this.#init;
+    return findOrUndefined(() => client.projects.read({ projectName, signal }));
+  }
+
+  #findProjectById(projectId: string): Promise<Project | undefined> {
+    const { client, signal } = this.#init;
+    return findOrUndefined(() => client.projects.read({ projectId, signal }));
+  }
+
+  /**
+   * Creates a dataset, unless the server has it. Returns its id; `undefined` if the server has another dataset of this
+   * name, into which nothing is imported.
+   */
+  async addDataset(dataset: NewDataset): Promise<string | undefined> {
+    const { client, signal, tally, isDryRun, onRow } = this.#init;
+    onRow("datasets");
+    if (isDryRun) {
+      tally.add("datasets", "imported");
+      return dataset.id;
+    }
+    try {
+      await client.datasets.create({ ...dataset, signal });
+      tally.add("datasets", "imported");
+      return dataset.id;
+    } catch (error) {
+      if (!(error instanceof ConflictError)) {
+        throw error;
+      }
+      if ((await this.findDataset(dataset.id)) !== undefined) {
+        tally.add("datasets", "existing");
+        return dataset.id;
+      }
+      tally.leaveOut(
+        "datasets",
+        "the server has another dataset of this name: rename it, then import again",
+        dataset.name,
+      );
+      return undefined;
+    }
+  }
+
+  findDataset(datasetId: string): Promise<Dataset | undefined> {
+    const { client, signal } = this.#init;
+    return findOrUndefined(() => client.datasets.read({ datasetId, signal }));
+  }
+
+  /** Uploads examples of a dataset. */
+  addExamples(datasetId: string, examples: Rows<NewExample>): Promise<void> {
+    const { client } = this.#init;
+    return this.#upload("examples", examples, (rows, settings) =>
+      client.examples.upload(rows, { ...settings, datasetId }),
+    );
+  }
+
+  /** Uploads runs. */
+  addRuns(projectName: string, runs: Rows<WirePost>): Promise<void> {
+    const { client } = this.#init;
+    return this.#upload("runs", runs, (rows, settings) =>
+      client.runs.upload(rows, { ...settings, projectName }),
+    );
+  }
+
+  /** Uploads feedback. */
+  addFeedback(feedback: Rows<CreateFeedback>): Promise<void> {
+    const { client } = this.#init;
+    return this.#upload("feedback", feedback, (rows, settings) =>
+      client.feedback.upload(rows, settings),
+    );
+  }
+
+  async #upload<Row>(
+    kind: RowKind,
+    rows: Rows<Row>,
+    send: (
+      rows: AsyncIterable<Row>,
+      settings: {
+        readonly signal: AbortSignal;
+        readonly onRejected: (row: RejectedRow) => void;
+        readonly onWait: (reason: Error) => void;
+      },
+    ) => Promise<UploadResult>,
+  ): Promise<void> {
+    const { signal, tally, isDryRun, onRow, onWait } = this.#init;
+    const watched = async function* watch(): AsyncGenerator<Row> {
+      for await (const row of rows) {
+        onRow(kind);
+        yield row;
+      }
+    };
+    if (isDryRun) {
+      for await (const _row of watched()) {
+        tally.add(kind, "imported");
+      }
+      return;
+    }
+    try {
+      const { created, skipped } = await send(watched(), {
+        signal,
+        onRejected: ({ reason, id }) =>
+          tally.leaveOut(kind, `the server refused it: ${reason}`, id),
+        onWait: ({ message }) => onWait(message),
+      });
+      tally.add(kind, "imported", created);
+      tally.add(kind, "existing", skipped);
+    } catch (error) {
+      // The upload reports that its source failed; what happened there is the message that helps.
+      throw error instanceof UploadError && error.cause instanceof SourceError
+        ? error.cause
+        : error;
+    }
+  }
+}
+
+async function findOrUndefined<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof NotFoundError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
