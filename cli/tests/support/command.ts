@@ -10,13 +10,15 @@ import { onTestFinished } from "vitest";
 /** Path of the command's script. */
 export const script = fileURLToPath(new URL("../../dist/millrace.js", import.meta.url));
 
-/** Starts the command in a separate process. */
+/** Starts the command in a separate process, in this process's folder or another one. */
 export function start(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
+  cwd = process.cwd(),
 ): ChildProcessWithoutNullStreams {
   const child = spawn(process.execPath, [script, ...args], {
     env: { ...process.env, MILLRACE_API_KEY: "", ...env },
+    cwd,
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;

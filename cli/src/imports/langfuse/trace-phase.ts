@@ -13,6 +13,8 @@ import type { TraceReader } from "./trace-reader.ts";
 
 /** Observations that are kept while those of a trace are read for the first time. A longer trace is read twice. */
 const maxBuffered = 64;
+/** Number of traces whose observations are read at the same time: most of the time is spent waiting for the server. */
+const tracesAtOnce = 4;
 /** Largest number of observations of one trace. Their ids and times are in memory while the trace is imported. */
 const maxObservations = 500_000;
 const maxDepth = 1_000;
@@ -140,25 +142,34 @@ class TraceImport {
   }
 
   async *toRows(traces: readonly KeyValues[]): AsyncGenerator<WirePost> {
-    for (const trace of traces) {
+    const loaded = loadAhead(traces, tracesAtOnce, (trace) => this.#load(trace));
+    for await (const trace of loaded) {
       yield* this.#toTraceRows(trace);
     }
   }
 
-  async *#toTraceRows(listed: KeyValues): AsyncGenerator<WirePost> {
+  /** Reads the observations of a trace for the first time, to know where each is in the tree. */
+  async #load(listed: KeyValues): Promise<LoadedTrace> {
+    const outline = new TraceOutline();
+    let buffered: KeyValues[] | undefined = [];
+    const traceId = toText(listed["id"]);
+    if (traceId !== undefined) {
+      for await (const observation of this.#reader.readObservations(traceId)) {
+        outline.add(observation);
+        buffered = buffered !== undefined && buffered.length < maxBuffered ? buffered : undefined;
+        buffered?.push(observation);
+      }
+    }
+    return { listed, outline, buffered };
+  }
+
+  async *#toTraceRows({ listed, outline, buffered }: LoadedTrace): AsyncGenerator<WirePost> {
     const { readObservations, hasOnlyIds } = this.#reader;
     const { tally } = this.#settings.target;
     const traceId = toText(listed["id"]);
     if (traceId === undefined) {
       tally.leaveOut("runs", "a trace has no id");
       return;
-    }
-    const outline = new TraceOutline();
-    let buffered: KeyValues[] | undefined = [];
-    for await (const observation of readObservations(traceId)) {
-      outline.add(observation);
-      buffered = buffered !== undefined && buffered.length < maxBuffered ? buffered : undefined;
-      buffered?.push(observation);
     }
     const trace = hasOnlyIds ? toTrace(traceId, outline) : listed;
     const start = toTime(trace["timestamp"]);
@@ -175,15 +186,38 @@ class TraceImport {
       userId: toText(trace["userId"]),
     };
     const root = { id: this.#project.ids.trace(traceId), micros: toMicros(start) };
-    yield attach(
-      toTraceRow(trace, this.#toPlace(root, { traceId, path: [] }), {
-        context,
-        endTime: findEnd(trace, outline),
-      }),
-      hasOnlyIds ? [] : await downloadMedia(trace, this.#settings),
-    );
-    for await (const observation of buffered ?? readObservations(traceId)) {
-      yield* this.#toObservationRows(observation, { outline, root, context });
+    const { ids } = this.#project;
+    const convertTrace = async (): Promise<WirePost> =>
+      attach(
+        toTraceRow(trace, this.#toPlace(root, { traceId, path: [] }), {
+          context,
+          endTime: findEnd(trace, outline),
+        }),
+        // Otherwise the trace has the values of an observation.
+        hasOnlyIds ? [] : await downloadMedia(trace, this.#settings),
+      );
+    const candidates = async function* list(): AsyncGenerator<KeyValues | undefined> {
+      yield undefined;
+      yield* buffered ?? readObservations(traceId);
+    };
+    for await (const batch of toBatches(candidates(), maxBuffered)) {
+      const runIds = batch.map((observation) =>
+        observation === undefined
+          ? root.id
+          : ids.observation(traceId, toText(observation["id"]) ?? ""),
+      );
+      const existing = await this.#settings.target.findRuns(runIds);
+      tally.add("runs", "existing", existing.size);
+      for (const [index, observation] of batch.entries()) {
+        if (existing.has(runIds[index] ?? "")) {
+          continue;
+        }
+        if (observation === undefined) {
+          yield await convertTrace();
+        } else {
+          yield* this.#toObservationRows(observation, { outline, root, context });
+        }
+      }
     }
   }
 
@@ -247,6 +281,14 @@ const attach = (row: WirePost, attachments: Awaited<ReturnType<typeof downloadMe
         ),
       };
 
+/** A trace whose observations were read. */
+interface LoadedTrace {
+  readonly listed: KeyValues;
+  readonly outline: TraceOutline;
+  /** The observations; `undefined` if there are too many to keep. */
+  readonly buffered: readonly KeyValues[] | undefined;
+}
+
 interface TraceRoot {
   readonly id: string;
   readonly micros: number;
@@ -273,6 +315,42 @@ function findEnd(trace: KeyValues, outline: TraceOutline): string | undefined {
       ? new Date(Date.parse(start) + latencySeconds * 1_000).toISOString()
       : undefined)
   );
+}
+
+/** Loads items in their order, `count` of them at the same time. */
+async function* loadAhead<Item, Loaded>(
+  items: readonly Item[],
+  count: number,
+  load: (item: Item) => Promise<Loaded>,
+): AsyncGenerator<Loaded> {
+  const loading: Promise<Loaded>[] = [];
+  for (let next = 0; next < items.length || loading.length > 0;) {
+    while (next < items.length && loading.length < count) {
+      const promise = load(items[next++] as Item);
+      // A failure is thrown when the item's turn comes; until then it must not count as unhandled.
+      promise.catch(() => undefined);
+      loading.push(promise);
+    }
+    yield (await loading.shift()) as Loaded;
+  }
+}
+
+/** Collects items into lists of at most `size`. */
+async function* toBatches<Value>(
+  items: AsyncIterable<Value>,
+  size: number,
+): AsyncGenerator<readonly Value[]> {
+  let batch: Value[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length === size) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) {
+    yield batch;
+  }
 }
 
 /** Converts a time to microseconds since the Unix epoch. */

@@ -57,7 +57,11 @@ class ProjectImport {
     }
     this.#targetName ??= await this.#findTargetName();
     const { runs, next } = await this.#readRuns(cursor === firstPage ? undefined : cursor);
-    await this.#settings.target.addRuns(this.#targetName, this.#toRows(runs, this.#targetName));
+    const { target } = this.#settings;
+    const existing = await target.findRuns(runs.map(({ id }) => toText(id) ?? ""));
+    const missing = runs.filter(({ id }) => !existing.has(toText(id) ?? ""));
+    target.tally.add("runs", "existing", runs.length - missing.length);
+    await target.addRuns(this.#targetName, this.#toRows(missing, this.#targetName));
     return next;
   }
 

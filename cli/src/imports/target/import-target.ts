@@ -11,6 +11,7 @@ import type {
   UploadResult,
   WirePost,
 } from "millrace";
+import { isUuid } from "millrace/model";
 import type { RowKind, Tally } from "../model/tally.ts";
 import { SourceError } from "../source/source-client.ts";
 
@@ -148,6 +149,23 @@ export class ImportTarget {
     return this.#upload("examples", examples, (rows, settings) =>
       client.examples.upload(rows, { ...settings, datasetId }),
     );
+  }
+
+  /**
+   * Returns which of these runs the server has. Servers accept a run twice without saying so, and its attachments would
+   * be downloaded for nothing.
+   */
+  async findRuns(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const { client, signal, isDryRun } = this.#init;
+    const validIds = ids.filter(isUuid);
+    const found = new Set<string>();
+    if (isDryRun || validIds.length === 0) {
+      return found;
+    }
+    for await (const { id } of client.runs.list({ ids: validIds, select: ["id"], signal })) {
+      found.add(id);
+    }
+    return found;
   }
 
   /** Uploads runs. */
