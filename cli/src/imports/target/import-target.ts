@@ -176,11 +176,37 @@ export class ImportTarget {
     );
   }
 
-  /** Uploads feedback. */
-  addFeedback(feedback: Rows<CreateFeedback>): Promise<void> {
-    const { client } = this.#init;
-    return this.#upload("feedback", feedback, (rows, settings) =>
-      client.feedback.upload(rows, settings),
+  /**
+   * Uploads a page of feedback. Feedback on projects is uploaded apart from feedback on runs: servers take many entries
+   * in one request only if all are about runs, and report only then which of them they had.
+   */
+  async addFeedback(feedback: Iterable<CreateFeedback>): Promise<void> {
+    const { client, isDryRun, tally } = this.#init;
+    const onRuns: CreateFeedback[] = [];
+    const onProjects: CreateFeedback[] = [];
+    for (const entry of feedback) {
+      if (entry.runId !== undefined) {
+        onRuns.push(entry);
+      } else if (!isDryRun && (await this.#hasFeedback(entry.id ?? ""))) {
+        tally.add("feedback", "existing");
+      } else {
+        onProjects.push(entry);
+      }
+    }
+    for (const entries of [onRuns, onProjects]) {
+      if (entries.length > 0) {
+        await this.#upload("feedback", entries, (rows, settings) =>
+          client.feedback.upload(rows, settings),
+        );
+      }
+    }
+  }
+
+  async #hasFeedback(id: string): Promise<boolean> {
+    const { client, signal } = this.#init;
+    return (
+      isUuid(id) &&
+      (await findOrUndefined(() => client.feedback.read(id, { signal }))) !== undefined
     );
   }
 
