@@ -10,7 +10,7 @@ export const moments = ["before it arrives", "while it is sent", "before its res
 
 /** At which request the sender is killed, and at which point of it. */
 export interface Kill {
-  /** Number of the request, from 1, counting only requests that contain examples. */
+  /** Number of the request, from 1, counting only requests that contain rows. */
   readonly request: number;
   readonly moment: (typeof moments)[number];
   readonly kill: () => void;
@@ -25,13 +25,18 @@ export interface KillingProxy {
 /**
  * Starts a proxy that forwards requests to a server, and kills the client at a chosen point of a chosen
  * request.
+ *
+ * @param rowPaths matches the paths of the requests that contain rows; by default those with examples.
  */
-export async function startKillingProxy(target: string): Promise<KillingProxy> {
+export async function startKillingProxy(
+  target: string,
+  rowPaths = /\/examples/,
+): Promise<KillingProxy> {
   let armed: Kill | undefined;
   let seen = 0;
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await buffer(request);
-    const containsRows = request.method === "POST" && request.url?.includes("/examples") === true;
+    const containsRows = request.method === "POST" && rowPaths.test(request.url ?? "");
     const killNow = containsRows && ++seen === armed?.request ? armed : undefined;
     if (killNow?.moment === "before it arrives") {
       killNow.kill();
