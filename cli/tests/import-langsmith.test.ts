@@ -255,6 +255,13 @@ test("an import continues from its checkpoint, which another import may not use"
     code: 2,
     errors: expect.stringContaining("belongs to another import: only was") as unknown,
   });
+  const stored = readFileSync(checkpoint, "utf8");
+  writeFileSync(checkpoint, stored.replace(/"account":"[^"]+"/, '"account":"another"'));
+  expect(await runImport(source, target, "--checkpoint", checkpoint)).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("from another account of the source, another") as unknown,
+  });
+  writeFileSync(checkpoint, stored);
   const requestsBefore = source.requests.length;
   const resumed = await runImport(source, target, "--checkpoint", checkpoint);
   expect(resumed.errors).toContain("continuing the import");

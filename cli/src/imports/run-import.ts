@@ -73,18 +73,18 @@ async function importAll(context: ImportContext): Promise<Tally> {
           until: until ?? null,
           only: [...kinds].toSorted(),
         });
-  const stored = (await checkpoint?.read()) ?? {
+  const stored = await checkpoint?.read();
+  const { tally, until: end } = stored ?? {
     until: until ?? new Date().toISOString(),
-    position: undefined,
     tally: new Tally(),
   };
-  const { tally } = stored;
-  const source = createSource(context, stored);
-  await source.connect();
-  if (stored.position !== undefined) {
-    process.stderr.write(`continuing the import that ${checkpoint?.path ?? ""} records\n`);
+  const source = createSource(context, { until: end, tally });
+  const account = await source.connect();
+  if (checkpoint !== undefined && stored !== undefined) {
+    checkpoint.assertAccount(stored, account);
+    process.stderr.write(`continuing the import that ${checkpoint.path} records\n`);
   }
-  let { position } = stored;
+  let position = stored?.position;
   for (const phase of findRemaining(source, position)) {
     const items = (await phase.listItems()).toSorted((a, b) => compareKeys(a.key, b.key));
     for (const item of items) {
@@ -105,7 +105,7 @@ async function importAll(context: ImportContext): Promise<Tally> {
           item: item.key,
           ...(cursor === undefined ? {} : { cursor }),
         };
-        await checkpoint?.write({ until: stored.until, position: next, tally });
+        await checkpoint?.write({ until: end, account, position: next, tally });
       } while (cursor !== undefined);
     }
     position = undefined;
@@ -128,7 +128,7 @@ const compareKeys = (a: string, b: string): number => (a < b ? -1 : Number(a > b
 
 function createSource(
   { client, options, settings, signal, progress }: ImportContext,
-  { until, tally }: StoredImport,
+  { until, tally }: Pick<StoredImport, "until" | "tally">,
 ): ImportSource {
   const { product, url, headers, secrets, keyVariables, kinds, projectNames, since } = options;
   const { httpProxy, httpsProxy, noProxy } = settings;

@@ -34,6 +34,8 @@ export interface RequestInit {
   readonly maxBodyBytes?: number;
   /** Aborts the request before its timeout. */
   readonly signal?: AbortSignal;
+  /** Keeps connections for later requests; not used through a proxy. @defaultValue a new connection */
+  readonly agent?: http.Agent;
 }
 
 /**
@@ -49,6 +51,7 @@ export async function sendRequest(
     timeoutMs = requestTimeoutMs,
     maxBodyBytes = defaultMaxBodyBytes,
     signal: callerSignal,
+    agent: callerAgent,
   }: RequestInit = {},
 ): Promise<ServerResponse> {
   const timeoutSignal = AbortSignal.timeout(timeoutMs);
@@ -77,7 +80,12 @@ export async function sendRequest(
     const send = url.protocol === "https:" ? https.request : http.request;
     const socketOptions = socketPath === undefined ? {} : { socketPath };
     return readResponse(
-      send(url, { ...commonOptions, ...tlsOptions, ...socketOptions }),
+      send(url, {
+        ...commonOptions,
+        ...tlsOptions,
+        ...socketOptions,
+        ...(callerAgent === undefined ? {} : { agent: callerAgent }),
+      }),
       bodyText,
       maxBodyBytes,
     );
@@ -172,7 +180,9 @@ async function readResponse(
       break;
     }
   }
-  request.destroy();
+  if (size > maxBodyBytes) {
+    request.destroy();
+  }
   const { statusCode: status = 0, headers } = response;
   const content = Buffer.concat(chunks);
   return {

@@ -19,6 +19,8 @@ export type ImportIdentity = Readonly<Record<string, unknown>>;
 export interface StoredImport {
   /** Runs that started at this time or later are not imported, so that the import has an end. */
   readonly until: string;
+  /** The account of the source, such as a workspace's id. */
+  readonly account: string;
   readonly position: ImportPosition | undefined;
   readonly tally: Tally;
 }
@@ -70,13 +72,21 @@ export class ImportCheckpoint {
     this.#assertSame(stored["import"]);
     return {
       until,
+      account: toText(stored["account"]) ?? "",
       position: parsePosition(stored["position"]),
       tally: Tally.parse(stored["tally"]),
     };
   }
 
-  async write({ until, position, tally }: StoredImport): Promise<void> {
-    const json = JSON.stringify({ format, import: this.#identity, until, position, tally });
+  async write({ until, account, position, tally }: StoredImport): Promise<void> {
+    const json = JSON.stringify({
+      format,
+      import: this.#identity,
+      account,
+      until,
+      position,
+      tally,
+    });
     const file = await open(this.#temporaryPath, "w", 0o600);
     try {
       await file.writeFile(`${json}\n`);
@@ -85,6 +95,15 @@ export class ImportCheckpoint {
       await file.close();
     }
     await rename(this.#temporaryPath, this.#path);
+  }
+
+  /** @throws {@link UsageError} if the import began with a key of another account. */
+  assertAccount(stored: StoredImport, account: string): void {
+    if (stored.account !== account) {
+      throw new UsageError(
+        `the checkpoint ${this.#path} belongs to an import from another account of the source, ${stored.account}; the key is of ${account}. Use a key of that account, or name another file with --checkpoint`,
+      );
+    }
   }
 
   /** Removes the file after a complete import. */

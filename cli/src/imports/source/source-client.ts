@@ -1,3 +1,5 @@
+import http from "node:http";
+import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
@@ -86,9 +88,12 @@ const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 5
 export class SourceClient {
   readonly #init: SourceClientInit;
   readonly #limits: SourceLimits;
+  readonly #agent: http.Agent;
 
   constructor(init: SourceClientInit) {
     this.#init = init;
+    // An import sends many requests one after the other. Idle connections don't keep the process alive.
+    this.#agent = new (init.url.protocol === "https:" ? https : http).Agent({ keepAlive: true });
     this.#limits = { ...defaultSourceLimits, ...init.limits };
   }
 
@@ -244,11 +249,12 @@ export class SourceClient {
       readonly maxBytes: number;
     },
   ): Promise<ServerResponse> {
-    const { proxies, signal } = this.#init;
+    const { proxies, signal, url: base } = this.#init;
     const { maxBytes, ...init } = request;
     const endpoint = { value: url.origin, source: "--from-url" };
     return sendRequest({ endpoint, ...proxies }, url.pathname + url.search, {
       ...init,
+      ...(url.origin === base.origin ? { agent: this.#agent } : {}),
       signal,
       timeoutMs: this.#limits.timeoutMs,
       maxBodyBytes: maxBytes,
