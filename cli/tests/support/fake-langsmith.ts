@@ -23,8 +23,12 @@ export const apiKey = "lsv2_pt_secret";
 export const workspaceId = "11111111-1111-4111-8111-111111111111";
 
 /** Starts a fake of LangSmith. Like the platform, it answers with and without the prefix `/api/v1`. */
-export const startFakeLangsmith = (content: LangsmithContent): Promise<FakeApi> =>
+export const startFakeLangsmith = (
+  content: LangsmithContent,
+  { checksSchemas = true }: { readonly checksSchemas?: boolean } = {},
+): Promise<FakeApi> =>
   startFakeApi({
+    checksSchemas,
     fixture: "langsmith-api.json",
     hasKey: (headers) => headers["x-api-key"] === apiKey,
     isOpen: (path) => path.endsWith("/info") || path.startsWith("/files/"),

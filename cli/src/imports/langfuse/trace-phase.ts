@@ -17,7 +17,10 @@ const maxBuffered = 64;
 const tracesAtOnce = 4;
 /** Largest number of observations of one trace. Their ids and times are in memory while the trace is imported. */
 const maxObservations = 500_000;
+/** Largest depth of a run below its trace. */
 const maxDepth = 1_000;
+/** Largest number of parents that are followed upward. Nothing is nested as deeply as this except by mistake. */
+const maxWalk = 10_000;
 
 /** Creates the project, and imports traces: each is a root run above the runs that its observations become. */
 export function createTracePhase(
@@ -112,20 +115,25 @@ class TraceOutline {
     return first;
   }
 
-  /** The observations from the top of the trace down to this one. One whose parent is missing is at the top. */
+  /**
+   * The observations from the top of the trace down to this one; none if the observation is unknown. One whose parent is
+   * missing is at the top, and so is each one of a cycle. One that is nested too deeply is below the last that is not.
+   */
   readAncestry(id: string): readonly { readonly id: string; readonly startMicros: number }[] {
-    const path: { readonly id: string; readonly startMicros: number }[] = [];
-    const visited = new Set<string>();
-    for (let next: string | undefined = id; next !== undefined && path.length < maxDepth;) {
-      const outline: Outline | undefined = this.#outlines.get(next);
-      if (outline === undefined || visited.has(next)) {
+    const upward = new Map<string, Outline>();
+    let next: string | undefined = id;
+    while (next !== undefined && upward.size < maxWalk && !upward.has(next)) {
+      const outline = this.#outlines.get(next);
+      if (outline === undefined) {
         break;
       }
-      visited.add(next);
-      path.unshift({ id: next, startMicros: outline.startMicros });
+      upward.set(next, outline);
       next = outline.parentId;
     }
-    return path;
+    const all = [...upward].map(([key, { startMicros }]) => ({ id: key, startMicros }));
+    const cycleStart = next === undefined ? -1 : [...upward.keys()].indexOf(next);
+    const path = (cycleStart < 0 ? all : all.slice(0, cycleStart + 1)).toReversed();
+    return path.length <= maxDepth ? path : [...path.slice(0, maxDepth - 1), ...path.slice(-1)];
   }
 }
 
