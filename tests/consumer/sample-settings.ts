@@ -162,6 +162,22 @@ const provider = (response: object): string => `
 
 export const settings: readonly Setting[] = [
   {
+    page: "docs/importing.md",
+    contains: "langfuse_id",
+    before: `${assertion} ${client}
+      const imported = client.startRun({
+        name: "call",
+        projectName: "support",
+        metadata: { langfuse_id: "00f067aa0ba902b7" },
+      });
+      imported.end();
+      client.startRun({ name: "other", projectName: "support" }).end();
+      await client.flush();`,
+    after: `
+      assert.equal(run?.id, imported.id);
+      ${close}`,
+  },
+  {
     page: "docs/prompts.md",
     contains: "const fallback = chatPrompt([",
     before: `${assertion}
