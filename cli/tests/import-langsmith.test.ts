@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compile } from "millrace/prompts";
 import { expect, test, vi } from "vitest";
-import { ended, start } from "./support/command.ts";
+import { ended, start, withoutProgress } from "./support/command.ts";
 import type { CommandResult } from "./support/command.ts";
 import { startFakeApi } from "./support/fake-api.ts";
 import { apiKey, startFakeLangsmith } from "./support/fake-langsmith.ts";
@@ -57,7 +57,10 @@ feedback: 152 imported
 prompts: 2 imported
 commits: 3 imported`,
   );
-  expect(first).toMatchObject({ code: 3, errors: "" });
+  expect({ code: first.code, faults: withoutProgress(first.errors) }).toEqual({
+    code: 3,
+    faults: "",
+  });
   expect(readdirSync(target.folder)).toEqual([]);
   const second = await runImport(source, target);
   expect(withoutTime(second.output)).toBe(
@@ -115,6 +118,32 @@ test("runs keep ids, times, dotted orders, tokens, costs, attachments and detach
   const photo = call.attachments?.["photo"];
   expect(photo?.mimeType).toBe("image/png");
   expect(await (await fetch(photo?.presignedUrl ?? "")).text()).toBe("PNG");
+});
+
+test("a run that was open at the first import is ended by a later one", async () => {
+  const content = createContent(3);
+  const [first = {}, ...others] = content.runs;
+  const open = { ...first, end_time: null, outputs: null, status: "pending" };
+  const runs = [open, ...others];
+  const source = await startFakeLangsmith({ ...content, runs });
+  const target = await servers.start();
+  await runImport(source, target, "--only", "runs");
+  const before = await target.client.runs.read(ids.root);
+  expect(before.endTime).toBeUndefined();
+  expect(withoutTime((await runImport(source, target, "--only", "runs")).output)).toContain(
+    "runs: 0 imported, 6 already on the server",
+  );
+  runs[0] = first;
+  const last = await runImport(source, target, "--only", "runs");
+  expect(withoutTime(last.output)).toContain("runs: 1 imported, 5 already on the server");
+  expect(await target.client.runs.read(ids.root)).toMatchObject({
+    name: "answer",
+    startTime: before.startTime,
+    endTime: "2024-05-01T10:00:03.000000Z",
+    inputs: { question: "Why?" },
+    outputs: { a: 1 },
+  });
+  expect(await target.client.runs.list({ projectNames: ["support"] }).toArray()).toHaveLength(5);
 });
 
 test("projects, experiments, datasets and feedback keep their ids, times and relations", async () => {
@@ -269,6 +298,28 @@ test("an import continues from its checkpoint, which another import may not use"
   const targets = source.requests.slice(requestsBefore).map((request) => request.target);
   expect(targets.some((request) => request.includes("/examples"))).toBe(false);
   expect(existsSync(checkpoint)).toBe(false);
+});
+
+test("Ctrl-C ends an import, which continues with the next call", async () => {
+  const source = await startFakeLangsmith(createContent(150));
+  const target = await servers.start();
+  const args = ["import", "--from", "langsmith", "--from-url", source.url];
+  const begin = () =>
+    start([...args, "--endpoint", target.url], { LANGSMITH_API_KEY: apiKey }, target.folder);
+  const child = begin();
+  source.intercept = (request) => {
+    if (request.includes("/runs/query")) {
+      child.kill("SIGINT");
+    }
+    return undefined;
+  };
+  const { code, errors } = await ended(child);
+  expect({ code, faults: withoutProgress(errors) }).toEqual({
+    code: 1,
+    faults: "error: interrupted by SIGINT; run the same command again to continue from there\n",
+  });
+  source.intercept = undefined;
+  expect(withoutTime((await ended(begin())).output)).toContain("runs: 153 imported\n");
 });
 
 test("the key is sent to the source only, and is in no message", async () => {

@@ -1,6 +1,5 @@
 import { resolve as toAbsolutePath } from "node:path";
 import type { Client } from "millrace";
-import { variablesOf } from "millrace/model";
 import { createInterruptSignal, withClient } from "../local-server/server-flags.ts";
 import { readSettings } from "../local-server/settings.ts";
 import type { Settings } from "../local-server/settings.ts";
@@ -32,7 +31,8 @@ export async function runImport(flags: ImportFlags, env: NodeJS.ProcessEnv): Pro
   const startedAt = performance.now();
   const progress = new ImportProgress(process.stderr);
   const target = { endpoint: settings.endpoint.value, apiKey: settings.apiKey?.value };
-  const tally = await withClient(target, {}, async (client) => {
+  // Ends of runs are recorded, and no sampling may drop them.
+  const tally = await withClient(target, { samplingRate: 1 }, async (client) => {
     try {
       return await importAll({ client, options, settings, signal, progress });
     } catch (error) {
@@ -167,15 +167,15 @@ function readTargetSettings(flags: ImportFlags, env: NodeJS.ProcessEnv): Setting
   return readSettings(flags, Object.fromEntries(ownVariables));
 }
 
-/** Removes LangSmith's variables from the process, because the client and its threads read them. */
+/**
+ * Removes LangSmith's variables from the process, because the client and its threads read them. Those that hide payloads
+ * stay: they say what must not be copied, whatever the server.
+ */
 function hideSourceVariables(): void {
-  for (const option of ["endpoint", "apiKey"] as const) {
-    for (const name of variablesOf(option).filter(isLangsmithName)) {
-      delete process.env[name];
-    }
+  const names = Object.keys(process.env).filter(isLangsmithName);
+  for (const name of names.filter((candidate) => !candidate.includes("_HIDE_"))) {
+    delete process.env[name];
   }
-  delete process.env["LANGSMITH_WORKSPACE_ID"];
-  delete process.env["LANGCHAIN_WORKSPACE_ID"];
 }
 
 const isLangsmithName = (name: string): boolean => /^(?:LANGSMITH|LANGCHAIN)_/.test(name);

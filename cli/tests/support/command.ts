@@ -40,6 +40,10 @@ export async function ended(child: ChildProcessWithoutNullStreams): Promise<Comm
   return { code, output, errors };
 }
 
+/** Removes the progress lines, which are printed only if a busy machine takes more than five seconds. */
+export const withoutProgress = (errors: string): string =>
+  errors.replaceAll(/^.* rows\/s.*\n/gm, "");
+
 export async function firstLine(child: ChildProcessWithoutNullStreams): Promise<string> {
   const [chunk] = (await once(child.stdout, "data")) as [Buffer];
   return chunk.toString();

@@ -46,6 +46,7 @@ export function createTracePhase(
             const { traces, next } = await readPage(cursor === firstPage ? undefined : cursor);
             const importer = new TraceImport(settings, project, await reader);
             await settings.target.addRuns(project.name, importer.toRows(traces));
+            await settings.target.endRuns(importer.ends);
             return next;
           },
         },
@@ -142,6 +143,8 @@ class TraceImport {
   readonly #settings: ImportSettings;
   readonly #project: LangfuseProject;
   readonly #reader: TraceReader;
+  /** The runs that the target has, and that have ended since. */
+  readonly ends: WirePost[] = [];
 
   constructor(settings: ImportSettings, project: LangfuseProject, reader: TraceReader) {
     this.#settings = settings;
@@ -214,22 +217,37 @@ class TraceImport {
           ? root.id
           : ids.observation(traceId, toText(observation["id"]) ?? ""),
       );
-      const existing = await this.#settings.target.findRuns(runIds);
-      tally.add("runs", "existing", existing.size);
+      const known = await this.#settings.target.findRuns(runIds);
       for (const [index, observation] of batch.entries()) {
-        if (existing.has(runIds[index] ?? "")) {
+        const state = known.get(runIds[index] ?? "");
+        if (state !== undefined) {
+          const end =
+            state === "open" && observation !== undefined
+              ? this.#convert(observation, { outline, root, context })
+              : undefined;
+          if (end?.end_time === undefined) {
+            tally.add("runs", "existing");
+          } else {
+            this.ends.push(end);
+          }
           continue;
         }
         if (observation === undefined) {
           yield await convertTrace();
         } else {
-          yield* this.#toObservationRows(observation, { outline, root, context });
+          const row = this.#convert(observation, { outline, root, context });
+          if (row === undefined) {
+            tally.leaveOut("runs", "an observation has no id or no start time", traceId);
+          } else {
+            yield attach(row, await downloadMedia(observation, this.#settings));
+          }
         }
       }
     }
   }
 
-  async *#toObservationRows(
+  /** Converts an observation. Returns `undefined` if it has no place in its trace. */
+  #convert(
     observation: KeyValues,
     {
       outline,
@@ -240,18 +258,15 @@ class TraceImport {
       readonly root: TraceRoot;
       readonly context: TraceContext;
     },
-  ): AsyncGenerator<WirePost> {
-    const { traceId } = context;
+  ): WirePost | undefined {
     const path = outline.readAncestry(toText(observation["id"]) ?? "");
-    if (path.length === 0) {
-      const { tally } = this.#settings.target;
-      tally.leaveOut("runs", "an observation has no id or no start time", traceId);
-      return;
-    }
-    yield attach(
-      toObservationRow(observation, this.#toPlace(root, { traceId, path }), context),
-      await downloadMedia(observation, this.#settings),
-    );
+    return path.length === 0
+      ? undefined
+      : toObservationRow(
+          observation,
+          this.#toPlace(root, { traceId: context.traceId, path }),
+          context,
+        );
   }
 
   /** Computes where a run is in its trace, from the observations above it. */

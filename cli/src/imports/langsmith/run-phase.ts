@@ -15,6 +15,7 @@ import { ResponseTooLarge, SourceError } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { SourceProject } from "./list-projects.ts";
 import { selectedFields, toRunRow } from "./run-row.ts";
+import type { DetachedPayloads } from "./run-row.ts";
 
 /** Maximum number of runs in a response; the platform allows 100. */
 const pageRuns = 100;
@@ -58,10 +59,19 @@ class ProjectImport {
     this.#targetName ??= await this.#findTargetName();
     const { runs, next } = await this.#readRuns(cursor === firstPage ? undefined : cursor);
     const { target } = this.#settings;
-    const existing = await target.findRuns(runs.map(({ id }) => toText(id) ?? ""));
-    const missing = runs.filter(({ id }) => !existing.has(toText(id) ?? ""));
-    target.tally.add("runs", "existing", runs.length - missing.length);
+    const known = await target.findRuns(runs.map(({ id }) => toText(id) ?? ""));
+    const stateOf = ({ id }: KeyValues) => known.get(toText(id) ?? "");
+    const missing = runs.filter((run) => stateOf(run) === undefined);
+    const ended = runs.filter(
+      (run) => stateOf(run) === "open" && toTime(run["end_time"]) !== undefined,
+    );
+    target.tally.add("runs", "existing", runs.length - missing.length - ended.length);
     await target.addRuns(this.#targetName, this.#toRows(missing, this.#targetName));
+    const ends: WirePost[] = [];
+    for (const run of ended) {
+      ends.push(toRunRow(run, this.#targetName, await this.#readAllDetached(run)));
+    }
+    await target.endRuns(ends);
     return next;
   }
 
@@ -150,12 +160,8 @@ class ProjectImport {
         isDryRun,
         row,
       });
-      const detached = {
-        inputs: await this.#readDetached(run, "inputs"),
-        outputs: await this.#readDetached(run, "outputs"),
-      };
       yield {
-        ...toRunRow(run, projectName, detached),
+        ...toRunRow(run, projectName, await this.#readAllDetached(run)),
         ...(attachments.length === 0
           ? {}
           : {
@@ -165,6 +171,13 @@ class ProjectImport {
             }),
       };
     }
+  }
+
+  async #readAllDetached(run: KeyValues): Promise<DetachedPayloads> {
+    return {
+      inputs: await this.#readDetached(run, "inputs"),
+      outputs: await this.#readDetached(run, "outputs"),
+    };
   }
 
   /** Reads inputs or outputs that the server stores apart from the run, because they are large. */

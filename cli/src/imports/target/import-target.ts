@@ -152,20 +152,41 @@ export class ImportTarget {
   }
 
   /**
-   * Returns which of these runs the server has. Servers accept a run twice without saying so, and its attachments would
-   * be downloaded for nothing.
+   * Returns which of these runs the server has, and whether they have ended there. Servers accept a run twice without
+   * saying so, and its attachments would be downloaded for nothing.
    */
-  async findRuns(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async findRuns(ids: readonly string[]): Promise<ReadonlyMap<string, "open" | "ended">> {
     const { client, signal, isDryRun } = this.#init;
     const validIds = ids.filter(isUuid);
-    const found = new Set<string>();
+    const found = new Map<string, "open" | "ended">();
     if (isDryRun || validIds.length === 0) {
       return found;
     }
-    for await (const { id } of client.runs.list({ ids: validIds, select: ["id"], signal })) {
-      found.add(id);
+    const runs = client.runs.list({ ids: validIds, select: ["id", "endTime"], signal });
+    for await (const { id, endTime } of runs) {
+      found.set(id, endTime === undefined ? "open" : "ended");
     }
     return found;
+  }
+
+  /** Ends runs that were still open when an earlier import created them. */
+  async endRuns(runs: readonly WirePost[]): Promise<void> {
+    const { client, tally, signal } = this.#init;
+    if (runs.length === 0) {
+      return;
+    }
+    for (const run of runs) {
+      const { id = "", start_time: _start, name: _name, run_type: _type, ...end } = run;
+      await client.updateRun(id, end);
+    }
+    const { delivered } = await client.flush();
+    signal.throwIfAborted();
+    if (delivered < runs.length) {
+      throw new Error(
+        `the server did not take the ends of ${runs.length - delivered} runs that an earlier import left open. Check that no variable turns recording off, such as MILLRACE_TRACING=false`,
+      );
+    }
+    tally.add("runs", "imported", runs.length);
   }
 
   /** Uploads runs. */
