@@ -33,7 +33,7 @@ const prompt = (text: string) => ({
 });
 
 /** The address of a file of the fake. Addresses of the platform are absolute; these are below the fake's own. */
-export const fileUrl = (name: string): string => `/files/${name}?X-Signature=hidden`;
+const fileUrl = (name: string): string => `/files/${name}?X-Signature=hidden`;
 
 /** A workspace with one of everything, and `more` further runs, each with feedback, and as many examples. */
 export function createContent(more = 0): LangsmithContent {

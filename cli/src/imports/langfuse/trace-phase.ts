@@ -6,8 +6,10 @@ import { omitUndefined, toNumber, toText, toTime } from "../model/json-values.ts
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { LangfuseProject } from "./langfuse-project.ts";
 import { downloadMedia } from "./media.ts";
+import { loadAhead, toBatches } from "../model/async-items.ts";
 import { toObservationRow, toTraceRow } from "./observation-row.ts";
 import type { RunPlace, TraceContext } from "./observation-row.ts";
+import { maxObservations, toMicros, TraceOutline } from "./trace-outline.ts";
 import { createCursorReader, createPagedReader } from "./trace-reader.ts";
 import type { TraceReader } from "./trace-reader.ts";
 
@@ -15,12 +17,6 @@ import type { TraceReader } from "./trace-reader.ts";
 const maxBuffered = 64;
 /** Number of traces whose observations are read at the same time: most of the time is spent waiting for the server. */
 const tracesAtOnce = 4;
-/** Largest number of observations of one trace. Their ids and times are in memory while the trace is imported. */
-const maxObservations = 500_000;
-/** Largest depth of a run below its trace. */
-const maxDepth = 1_000;
-/** Largest number of parents that are followed upward. Nothing is nested as deeply as this except by mistake. */
-const maxWalk = 10_000;
 
 /** Creates the project, and imports traces: each is a root run above the runs that its observations become. */
 export function createTracePhase(
@@ -70,72 +66,6 @@ async function chooseReader({ client, since, until }: ImportSettings): Promise<T
   const hasTraces = (await client.find("/api/public/traces", { limit: 1 })) !== undefined;
   const span = { since, until };
   return hasTraces ? createPagedReader(client, span) : createCursorReader(client, span);
-}
-
-/** What is known of an observation before it is converted. */
-interface Outline {
-  readonly parentId: string | undefined;
-  readonly startMicros: number;
-}
-
-/** The observations of a trace: where each is in the tree, and when the last one ended. */
-class TraceOutline {
-  readonly #outlines = new Map<string, Outline>();
-  endTime: string | undefined;
-  /** The observation that began first, of those without a parent in the trace. */
-  root: KeyValues | undefined;
-  isTooLarge = false;
-
-  add(observation: KeyValues): void {
-    const [id, start] = [toText(observation["id"]), toTime(observation["startTime"])];
-    if (id === undefined || start === undefined || this.isTooLarge) {
-      return;
-    }
-    this.isTooLarge = this.#outlines.size >= maxObservations;
-    const parentId = toText(observation["parentObservationId"]);
-    this.#outlines.set(id, { parentId, startMicros: toMicros(start) });
-    const end = toTime(observation["endTime"]) ?? start;
-    if (this.endTime === undefined || toMicros(end) > toMicros(this.endTime)) {
-      this.endTime = end;
-    }
-    const rootStart = toTime(this.root?.["startTime"]);
-    if (
-      parentId === undefined &&
-      (rootStart === undefined || toMicros(start) < toMicros(rootStart))
-    ) {
-      this.root = observation;
-    }
-  }
-
-  /** The start of the first observation. */
-  get firstMicros(): number | undefined {
-    let first: number | undefined;
-    for (const { startMicros } of this.#outlines.values()) {
-      first = Math.min(first ?? startMicros, startMicros);
-    }
-    return first;
-  }
-
-  /**
-   * The observations from the top of the trace down to this one; none if the observation is unknown. One whose parent is
-   * missing is at the top, and so is each one of a cycle. One that is nested too deeply is below the last that is not.
-   */
-  readAncestry(id: string): readonly { readonly id: string; readonly startMicros: number }[] {
-    const upward = new Map<string, Outline>();
-    let next: string | undefined = id;
-    while (next !== undefined && upward.size < maxWalk && !upward.has(next)) {
-      const outline = this.#outlines.get(next);
-      if (outline === undefined) {
-        break;
-      }
-      upward.set(next, outline);
-      next = outline.parentId;
-    }
-    const all = [...upward].map(([key, { startMicros }]) => ({ id: key, startMicros }));
-    const cycleStart = next === undefined ? -1 : [...upward.keys()].indexOf(next);
-    const path = (cycleStart < 0 ? all : all.slice(0, cycleStart + 1)).toReversed();
-    return path.length <= maxDepth ? path : [...path.slice(0, maxDepth - 1), ...path.slice(-1)];
-  }
 }
 
 /** Converts traces to runs. */
@@ -338,46 +268,4 @@ function findEnd(trace: KeyValues, outline: TraceOutline): string | undefined {
       ? new Date(Date.parse(start) + latencySeconds * 1_000).toISOString()
       : undefined)
   );
-}
-
-/** Loads items in their order, `count` of them at the same time. */
-async function* loadAhead<Item, Loaded>(
-  items: readonly Item[],
-  count: number,
-  load: (item: Item) => Promise<Loaded>,
-): AsyncGenerator<Loaded> {
-  const loading: Promise<Loaded>[] = [];
-  for (let next = 0; next < items.length || loading.length > 0;) {
-    while (next < items.length && loading.length < count) {
-      const promise = load(items[next++] as Item);
-      // A failure is thrown when the item's turn comes; until then it must not count as unhandled.
-      promise.catch(() => undefined);
-      loading.push(promise);
-    }
-    yield (await loading.shift()) as Loaded;
-  }
-}
-
-/** Collects items into lists of at most `size`. */
-async function* toBatches<Value>(
-  items: AsyncIterable<Value>,
-  size: number,
-): AsyncGenerator<readonly Value[]> {
-  let batch: Value[] = [];
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length === size) {
-      yield batch;
-      batch = [];
-    }
-  }
-  if (batch.length > 0) {
-    yield batch;
-  }
-}
-
-/** Converts a time to microseconds since the Unix epoch. */
-function toMicros(time: string): number {
-  const [, digits = ""] = /\.(\d+)/.exec(time) ?? [];
-  return Date.parse(time) * 1_000 + Number(digits.slice(3, 6).padEnd(3, "0"));
 }

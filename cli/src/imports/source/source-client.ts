@@ -37,7 +37,7 @@ export interface SourceLimits {
   readonly maxRetryAfterMs: number;
 }
 
-export const defaultSourceLimits: SourceLimits = {
+const defaultSourceLimits: SourceLimits = {
   timeoutMs: 120_000,
   maxBytes: 67_108_864,
   patienceMs: 300_000,
@@ -61,7 +61,7 @@ export interface SourceClientInit {
   readonly signal: AbortSignal;
   /** Called before each wait with its reason. */
   readonly onWait: (reason: string) => void;
-  /** @defaultValue {@link defaultSourceLimits} */
+  /** @defaultValue two minutes for a response of at most 64 MiB, five minutes of failures, 15 minutes of `Retry-After` */
   readonly limits?: Partial<SourceLimits>;
 }
 
