@@ -343,7 +343,8 @@ test("another project's name, a wrong key and a wrong address are explained", as
       /refused the key \(401\). Set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY/,
     ) as unknown,
   });
-  expect(refused.errors).not.toContain("sk-wrong");
+  // There is no progress to continue from.
+  expect(refused.errors).not.toMatch(/sk-wrong|continue/);
   const other = await servers.start();
   expect(await runImport(other, target)).toMatchObject({
     code: 1,

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve as toAbsolutePath } from "node:path";
 import type { Client } from "millrace";
 import { createInterruptSignal, withClient } from "../local-server/server-flags.ts";
@@ -84,7 +85,33 @@ async function importAll(context: ImportContext): Promise<Tally> {
     checkpoint.assertAccount(stored, account);
     process.stderr.write(`continuing the import that ${checkpoint.path} records\n`);
   }
-  let position = stored?.position;
+  await runPhases(source, {
+    position: stored?.position,
+    signal,
+    progress,
+    record: (position) => checkpoint?.write({ until: end, account, position, tally }),
+  });
+  await checkpoint?.remove();
+  return tally;
+}
+
+/** Imports page by page, from the position at which an earlier import ended. */
+async function runPhases(
+  source: ImportSource,
+  {
+    position: storedPosition,
+    signal,
+    progress,
+    record,
+  }: {
+    readonly position: ImportPosition | undefined;
+    readonly signal: AbortSignal;
+    readonly progress: ImportProgress;
+    /** Records the progress after each page. */
+    readonly record: (position: ImportPosition) => Promise<void> | undefined;
+  },
+): Promise<void> {
+  let position = storedPosition;
   for (const phase of findRemaining(source, position)) {
     const items = (await phase.listItems()).toSorted((a, b) => compareKeys(a.key, b.key));
     for (const item of items) {
@@ -100,18 +127,15 @@ async function importAll(context: ImportContext): Promise<Tally> {
       do {
         signal.throwIfAborted();
         cursor = await item.importPage(cursor);
-        const next: ImportPosition = {
+        await record({
           phase: phase.name,
           item: item.key,
           ...(cursor === undefined ? {} : { cursor }),
-        };
-        await checkpoint?.write({ until: end, account, position: next, tally });
+        });
       } while (cursor !== undefined);
     }
     position = undefined;
   }
-  await checkpoint?.remove();
-  return tally;
 }
 
 /** The phases from the one at which an earlier import ended. */
@@ -198,7 +222,7 @@ function describeFailure(
   }
   const cause: unknown = signal.aborted ? signal.reason : error;
   const message = cause instanceof Error ? cause.message : String(cause);
-  return checkpointPath === undefined
+  return checkpointPath === undefined || !existsSync(checkpointPath)
     ? cause
     : new Error(`${message}; run the same command again to continue from there`, { cause });
 }
