@@ -1,0 +1,169 @@
+/** A text within a value, and the path of keys that leads to it. */
+export interface StringNode {
+  value: string;
+  path: string;
+}
+
+/** Masks all texts of a value at once. */
+export interface StringNodeProcessor {
+  maskNodes: (nodes: StringNode[]) => StringNode[];
+}
+
+/** What to replace by what. */
+export interface StringNodeRule {
+  type?: "pattern";
+  pattern: RegExp | string;
+  /** @defaultValue `"[redacted]"` */
+  replace?: string;
+}
+
+export type ReplacerType =
+  | ((value: string, path?: string) => string)
+  | StringNodeRule[]
+  | StringNodeProcessor;
+
+/**
+ * Returns a function that replaces texts in a value, for the client option `anonymizer`. The value itself stays as it is.
+ *
+ * @param options - `maxDepth`: how deep a value is searched. What is deeper is not recorded, because it was not searched.
+ * @defaultValue 10
+ */
+export function createAnonymizer(
+  replacer: ReplacerType,
+  options?: { maxDepth?: number },
+): <T>(data: T) => T {
+  const maxDepth = options?.maxDepth ?? defaultDepth;
+  return <T>(data: T): T => {
+    const nodes: StringNode[] = [];
+    collectTexts(data, { path: "", depth: maxDepth, seen: new WeakSet(), nodes });
+    const masked = new Map(
+      toProcessor(replacer)
+        .maskNodes(nodes.map((node) => ({ ...node })))
+        .map(({ path, value }) => [path, value]),
+    );
+    const texts = new Map(nodes.map(({ path, value }) => [path, masked.get(path) ?? value]));
+    return rebuild(data, { path: "", depth: maxDepth, seen: new WeakSet(), texts }) as T;
+  };
+}
+
+const defaultDepth = 10;
+
+/** Written in place of a secret. */
+export const SECRET_PLACEHOLDER = "[SECRET_DETECTED]";
+
+const secret = (pattern: RegExp): StringNodeRule => ({ pattern, replace: SECRET_PLACEHOLDER });
+
+/** Rules that find keys of well-known services, tokens, private keys, and values that are assigned to names such as `password`. */
+export const DEFAULT_SECRET_RULES: StringNodeRule[] = [
+  secret(/\b(?:sk|rk)[-_][A-Za-z0-9_-]{16,}/g),
+  secret(/\b(?:lsv2_[a-z]{2}_|gh[opsur]_|github_pat_|npm_|hf_|r8_|ntn_|lin_api_|dckr_pat_)[A-Za-z0-9_]{16,}/g),
+  secret(/\b(?:glpat-|xox[abeoprs]-|xapp-|pypi-|gsk[-_])[A-Za-z0-9_-]{12,}/g),
+  secret(/\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b/g),
+  secret(/\bAIza[A-Za-z0-9_-]{35}/g),
+  secret(/\bya29\.[A-Za-z0-9_-]{20,}/g),
+  secret(/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g),
+  secret(
+    /-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----)?/g,
+  ),
+  {
+    pattern:
+      /(\b(?:api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|token|password|passwd|pwd)\b["']?\s*[:=]\s*["']?)[^\s"',;]{6,}/gi,
+    replace: `$1${SECRET_PLACEHOLDER}`,
+  },
+  { pattern: /\b(Bearer\s+)[A-Za-z0-9._~+/=-]{8,}/gi, replace: `$1${SECRET_PLACEHOLDER}` },
+  { pattern: /(:\/\/[^\s:/@]+:)[^\s:/@]+(@)/g, replace: `$1${SECRET_PLACEHOLDER}$2` },
+];
+
+/**
+ * Returns an anonymizer with {@link DEFAULT_SECRET_RULES}. The client option `redact` of Millrace does the same in a worker
+ * thread.
+ *
+ * @param options - `extraRules` are applied after the others.
+ */
+export const createSecretAnonymizer = (options?: {
+  extraRules?: StringNodeRule[];
+  maxDepth?: number;
+}): (<T>(data: T) => T) =>
+  createAnonymizer([...DEFAULT_SECRET_RULES, ...(options?.extraRules ?? [])], {
+    maxDepth: options?.maxDepth ?? 24,
+  });
+
+function toProcessor(replacer: ReplacerType): StringNodeProcessor {
+  if (typeof replacer === "function") {
+    return {
+      maskNodes: (nodes) =>
+        nodes.map(({ value, path }) => ({ value: replacer(value, path), path })),
+    };
+  }
+  if (!Array.isArray(replacer)) {
+    return replacer;
+  }
+  const rules = replacer.map(({ pattern, replace = "[redacted]" }) => ({
+    pattern: typeof pattern === "string" ? new RegExp(pattern, "g") : pattern,
+    replace,
+  }));
+  return {
+    maskNodes: (nodes) =>
+      nodes.map(({ value, path }) => ({
+        value: rules.reduce((text, { pattern, replace }) => text.replace(pattern, replace), value),
+        path,
+      })),
+  };
+}
+
+/** Where in a value a walk is. */
+interface Walk {
+  readonly path: string;
+  readonly depth: number;
+  readonly seen: WeakSet<object>;
+}
+
+const isTree = (value: unknown): value is object =>
+  typeof value === "object" &&
+  value !== null &&
+  (Array.isArray(value) ||
+    [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null));
+
+const step = (walk: Walk, key: string): Pick<Walk, "path" | "depth"> => ({
+  path: walk.path === "" ? key : `${walk.path}.${key}`,
+  depth: walk.depth - 1,
+});
+
+function collectTexts(value: unknown, walk: Walk & { readonly nodes: StringNode[] }): void {
+  if (typeof value === "string") {
+    walk.nodes.push({ value, path: walk.path });
+    return;
+  }
+  if (!isTree(value) || walk.depth <= 0 || walk.seen.has(value)) {
+    return;
+  }
+  walk.seen.add(value);
+  for (const [key, member] of Object.entries(value) as [string, unknown][]) {
+    collectTexts(member, { ...walk, ...step(walk, key) });
+  }
+  walk.seen.delete(value);
+}
+
+function rebuild(
+  value: unknown,
+  walk: Walk & { readonly texts: ReadonlyMap<string, string> },
+): unknown {
+  if (typeof value === "string") {
+    return walk.texts.get(walk.path) ?? value;
+  }
+  if (!isTree(value)) {
+    return value;
+  }
+  if (walk.depth <= 0) {
+    return "[too deep to anonymize]";
+  }
+  if (walk.seen.has(value)) {
+    return "[circular]";
+  }
+  walk.seen.add(value);
+  const entries = (Object.entries(value) as [string, unknown][]).map(
+    ([key, member]): [string, unknown] => [key, rebuild(member, { ...walk, ...step(walk, key) })],
+  );
+  walk.seen.delete(value);
+  return Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
+}

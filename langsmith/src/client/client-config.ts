@@ -1,0 +1,121 @@
+import type { ClientOptions, Hide } from "millrace";
+import { OptionError } from "millrace";
+import { readVariable, warnOnce } from "../environment.ts";
+import { notThere } from "../not-there.ts";
+import type { KVMap } from "../schemas.ts";
+import type { PromptCache } from "./prompt-cache.ts";
+
+type Filter = boolean | ((values: KVMap) => KVMap | Promise<KVMap>);
+
+/** The options of `new Client()`. */
+export interface ClientConfig {
+  apiUrl?: string;
+  apiKey?: string;
+  callerOptions?: { maxConcurrency?: number; maxRetries?: number; [name: string]: unknown };
+  timeout_ms?: number;
+  webUrl?: string;
+  anonymizer?: (values: KVMap) => KVMap | Promise<KVMap>;
+  hideInputs?: Filter;
+  hideOutputs?: Filter;
+  hideMetadata?: Filter;
+  omitTracedRuntimeInfo?: boolean;
+  autoBatchTracing?: boolean;
+  batchSizeBytesLimit?: number;
+  batchSizeLimit?: number;
+  maxIngestMemoryBytes?: number;
+  blockOnRootRunFinalization?: boolean;
+  traceBatchConcurrency?: number;
+  fetchOptions?: RequestInit;
+  manualFlushMode?: boolean;
+  tracingSamplingRate?: number;
+  debug?: boolean;
+  workspaceId?: string;
+  fetchImplementation?: typeof fetch;
+  disablePromptCache?: boolean;
+  tracingMode?: "langsmith" | "otel";
+  headers?: Record<string, string>;
+  cache?: boolean | PromptCache;
+}
+
+/** Options that do not change how Millrace works, and why. Each causes one warning. */
+const withoutEffect: Readonly<Record<string, string>> = {
+  autoBatchTracing: "runs are always sent in batches, by worker threads",
+  batchSizeBytesLimit: "the server tells how large a request may be",
+  batchSizeLimit: "the server tells how many runs a request may contain",
+  blockOnRootRunFinalization: "a run is sent by a worker thread and blocks nothing; await client.flush()",
+  manualFlushMode: "runs are also sent without a flush",
+  fetchImplementation: "requests are sent by worker threads; see the proxy options in docs/options.md",
+  omitTracedRuntimeInfo: "the runtime is recorded with each run",
+};
+
+/** Whether an option asks for what happens anyway. */
+const isDefault = (name: string, value: unknown): boolean =>
+  value === undefined ||
+  (name === "autoBatchTracing" && value === true) ||
+  (name !== "autoBatchTracing" && value === false);
+
+/** Converts langsmith's options to Millrace's. */
+export function toClientOptions(config: ClientConfig): ClientOptions {
+  for (const [name, reason] of Object.entries(withoutEffect)) {
+    if (!isDefault(name, Reflect.get(config, name))) {
+      warnOnce(`The client option ${name} has no effect: ${reason}.`);
+    }
+  }
+  if (config.tracingMode === "otel" || readVariable("TRACING_MODE")?.toLowerCase() === "otel") {
+    throw notThere(
+      'tracingMode: "otel"',
+      "Pass the option `otlp` to the Client of `millrace` to send runs as spans.",
+    );
+  }
+  if (readVariable("RUNS_ENDPOINTS")) {
+    warnOnce(
+      "LANGSMITH_RUNS_ENDPOINTS has no effect: runs are sent to one server, LANGSMITH_ENDPOINT.",
+    );
+  }
+  const { callerOptions, timeout_ms: timeoutMs, anonymizer } = config;
+  const headers = { ...readHeaders(config.fetchOptions?.headers), ...config.headers };
+  return withoutUndefined({
+    endpoint: config.apiUrl?.replace(/\/+$/, ""),
+    apiKey: config.apiKey,
+    workspaceId: config.workspaceId,
+    timeoutMs,
+    attempts: callerOptions?.maxRetries === undefined ? undefined : callerOptions.maxRetries + 1,
+    requestsInFlight:
+      config.traceBatchConcurrency ?? toCount(callerOptions?.maxConcurrency),
+    maxQueueBytes: config.maxIngestMemoryBytes,
+    samplingRate: config.tracingSamplingRate,
+    logLevel: config.debug === true ? "debug" : undefined,
+    hideInputs: toHide("hideInputs", config.hideInputs ?? anonymizer),
+    hideOutputs: toHide("hideOutputs", config.hideOutputs ?? anonymizer),
+    hideMetadata: toHide("hideMetadata", config.hideMetadata ?? anonymizer),
+    headers: Object.keys(headers).length === 0 ? undefined : headers,
+  });
+}
+
+/** Infinity means no limit. */
+const toCount = (count: number | undefined): number | undefined =>
+  count === undefined || Number.isFinite(count) ? count : undefined;
+
+function toHide(name: string, filter: Filter | undefined): Hide | undefined {
+  if (filter === undefined || typeof filter === "boolean") {
+    return filter;
+  }
+  if (Object.getPrototypeOf(filter) === AsyncFunction.prototype) {
+    throw new OptionError(
+      `The client option ${name} (or anonymizer) must be a synchronous function, because values are recorded during the call. Use a traced function's processInputs and processOutputs, which may be asynchronous.`,
+    );
+  }
+  return filter as (values: Readonly<KVMap>) => KVMap;
+}
+
+const AsyncFunction = (async () => {}).constructor;
+
+function readHeaders(headers: RequestInit["headers"]): Record<string, string> {
+  return headers === undefined ? {} : Object.fromEntries(new Headers(headers));
+}
+
+function withoutUndefined<Options extends object>(options: Options): Options {
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as Options;
+}

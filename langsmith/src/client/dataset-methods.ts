@@ -1,0 +1,237 @@
+import type { Any } from "../any.ts";
+import { notThere } from "../not-there.ts";
+import type {
+  ComparativeExperiment,
+  DataType,
+  Dataset,
+  DatasetDiffInfo,
+  DatasetShareSchema,
+  DatasetVersion,
+  Example,
+  KVMap,
+} from "../schemas.ts";
+import { convert, defined } from "./base-client.ts";
+import { ProjectMethods } from "./project-methods.ts";
+import { toComparative, toDataset, toExample, toSnakeCase } from "./to-langsmith.ts";
+
+/** A dataset by id or name. */
+export interface DatasetSelector {
+  datasetId?: string;
+  datasetName?: string;
+}
+
+/** The part of the client for datasets. */
+export class DatasetMethods extends ProjectMethods {
+  async createDataset(
+    name: string,
+    options: {
+      description?: string;
+      dataType?: DataType;
+      inputsSchema?: KVMap;
+      outputsSchema?: KVMap;
+      metadata?: Record<string, Any>;
+      tagValueIds?: string[];
+    } = {},
+  ): Promise<Dataset> {
+    const { tagValueIds, ...fields } = options;
+    if (tagValueIds !== undefined) {
+      throw notThere("The option tagValueIds", "Put tags into the metadata.");
+    }
+    return toDataset(await this.millrace.datasets.create({ name, ...defined(fields) }));
+  }
+
+  async readDataset(dataset: DatasetSelector): Promise<Dataset> {
+    return toDataset(await this.millrace.datasets.read(toDatasetKey(dataset)));
+  }
+
+  async hasDataset(dataset: DatasetSelector): Promise<boolean> {
+    return this.millrace.datasets.has(toDatasetKey(dataset));
+  }
+
+  async getDatasetUrl(dataset: DatasetSelector): Promise<string> {
+    return this.millrace.datasets.url(toDatasetKey(dataset));
+  }
+
+  async *listDatasets(
+    filter: {
+      limit?: number;
+      offset?: number;
+      datasetIds?: string[];
+      datasetName?: string;
+      datasetNameContains?: string;
+      metadata?: Record<string, Any>;
+    } = {},
+  ): AsyncIterable<Dataset> {
+    const { datasetNameContains, ...others } = filter;
+    yield* convert(
+      this.millrace.datasets.list(defined({ ...others, nameContains: datasetNameContains })),
+      toDataset,
+    );
+  }
+
+  async updateDataset(
+    props: DatasetSelector & { name?: string; description?: string },
+  ): Promise<Dataset> {
+    const { name, description, ...dataset } = props;
+    return toDataset(
+      await this.millrace.datasets.update({
+        ...toDatasetKey(dataset),
+        ...defined({ name, description }),
+      }),
+    );
+  }
+
+  async deleteDataset(dataset: DatasetSelector): Promise<void> {
+    await this.millrace.datasets.delete(toDatasetKey(dataset));
+  }
+
+  async uploadCsv(upload: {
+    csvFile: Blob;
+    fileName: string;
+    inputKeys: string[];
+    outputKeys: string[];
+    description?: string;
+    dataType?: DataType;
+    name?: string;
+  }): Promise<Dataset> {
+    const { csvFile, ...fields } = upload;
+    return toDataset(
+      await this.millrace.datasets.createFromCsv({ file: csvFile, ...defined(fields) }),
+    );
+  }
+
+  async readDatasetOpenaiFinetuning(dataset: DatasetSelector): Promise<Any[]> {
+    const lines = await this.millrace.datasets.exportOpenAi(toDatasetKey(dataset)).toArray();
+    return lines.map((line) => JSON.parse(line) as unknown);
+  }
+
+  async diffDatasetVersions({
+    fromVersion,
+    toVersion,
+    ...dataset
+  }: DatasetSelector & {
+    fromVersion: string | Date;
+    toVersion: string | Date;
+  }): Promise<DatasetDiffInfo> {
+    const diff = await this.millrace.datasets.diff({
+      ...toDatasetKey(dataset),
+      fromVersion,
+      toVersion,
+    });
+    return toSnakeCase(diff) as unknown as DatasetDiffInfo;
+  }
+
+  async updateDatasetTag({
+    asOf,
+    tag,
+    ...dataset
+  }: DatasetSelector & { asOf: string | Date; tag: string }): Promise<void> {
+    await this.millrace.datasets.tag({ ...toDatasetKey(dataset), asOf, tag });
+  }
+
+  async readDatasetVersion({
+    asOf,
+    tag,
+    ...dataset
+  }: DatasetSelector & { asOf?: string | Date; tag?: string }): Promise<DatasetVersion> {
+    const version = await this.millrace.datasets.readVersion(
+      tag === undefined
+        ? { ...toDatasetKey(dataset), asOf: asOf ?? "latest" }
+        : { ...toDatasetKey(dataset), tag },
+    );
+    return { as_of: version.asOf, tags: [...version.tags] };
+  }
+
+  async listDatasetSplits({
+    asOf,
+    ...dataset
+  }: DatasetSelector & { asOf?: string | Date }): Promise<string[]> {
+    const key = { ...toDatasetKey(dataset), ...defined({ asOf }) };
+    return [...(await this.millrace.datasets.listSplits(key))];
+  }
+
+  async updateDatasetSplits({
+    splitName,
+    exampleIds,
+    remove,
+    ...dataset
+  }: DatasetSelector & {
+    splitName: string;
+    exampleIds: string[];
+    remove?: boolean;
+  }): Promise<void> {
+    await this.millrace.datasets.updateSplits({
+      ...toDatasetKey(dataset),
+      splitName,
+      exampleIds,
+      ...defined({ remove }),
+    });
+  }
+
+  async readDatasetSharedSchema(
+    datasetId?: string,
+    datasetName?: string,
+  ): Promise<DatasetShareSchema> {
+    const key = toDatasetKey(defined({ datasetId, datasetName }));
+    const share = await this.millrace.datasets.readShare(key);
+    if (share === undefined) {
+      throw new Error("The dataset is not shared. Call shareDataset first.");
+    }
+    return toSnakeCase(share) as unknown as DatasetShareSchema;
+  }
+
+  async shareDataset(datasetId?: string, datasetName?: string): Promise<DatasetShareSchema> {
+    const key = toDatasetKey(defined({ datasetId, datasetName }));
+    return toSnakeCase(await this.millrace.datasets.share(key)) as unknown as DatasetShareSchema;
+  }
+
+  async unshareDataset(datasetId: string): Promise<void> {
+    await this.millrace.datasets.unshare({ datasetId });
+  }
+
+  async readSharedDataset(shareToken: string): Promise<Dataset> {
+    return toDataset(await this.millrace.datasets.readShared(shareToken));
+  }
+
+  async listSharedExamples(
+    shareToken: string,
+    options: { exampleIds?: string[] } = {},
+  ): Promise<Example[]> {
+    const examples = this.millrace.datasets.listSharedExamples(shareToken, defined(options));
+    return (await examples.toArray()).map(toExample);
+  }
+
+  async clonePublicDataset(
+    tokenOrUrl: string,
+    options: { sourceApiUrl?: string; datasetName?: string } = {},
+  ): Promise<void> {
+    await this.millrace.datasets.clone(
+      tokenOrUrl,
+      defined({ sourceEndpoint: options.sourceApiUrl, name: options.datasetName }),
+    );
+  }
+
+  async createComparativeExperiment(experiment: {
+    name: string;
+    experimentIds: string[];
+    referenceDatasetId?: string;
+    createdAt?: Date;
+    description?: string;
+    metadata?: Record<string, unknown>;
+    id?: string;
+  }): Promise<ComparativeExperiment> {
+    return toComparative(await this.millrace.experiments.createComparative(defined(experiment)));
+  }
+}
+
+type DatasetKey = { readonly datasetId: string } | { readonly datasetName: string };
+
+export function toDatasetKey({ datasetId, datasetName }: DatasetSelector): DatasetKey {
+  if (datasetId !== undefined) {
+    return { datasetId };
+  }
+  if (datasetName !== undefined) {
+    return { datasetName };
+  }
+  throw new Error("Pass datasetId or datasetName, to say which dataset.");
+}

@@ -1,0 +1,68 @@
+import {
+  AbortError,
+  ConflictError as MillraceConflictError,
+  HttpError,
+  NetworkError,
+  NotFoundError as MillraceNotFoundError,
+  SdkError,
+  TimeoutError,
+} from "millrace";
+
+/**
+ * The error classes of langsmith, as what `instanceof` and `status` of such a program test. The errors that calls throw are
+ * Millrace's own; those that langsmith tells apart by their status are recognized by it.
+ */
+export {
+  SdkError as LangsmithError,
+  HttpError as APIError,
+  NetworkError as APIConnectionError,
+  TimeoutError as APIConnectionTimeoutError,
+  AbortError as APIUserAbortError,
+  MillraceNotFoundError as NotFoundError,
+  MillraceConflictError as ConflictError,
+};
+
+const hasStatus = (error: unknown, matches: (status: number) => boolean): boolean =>
+  error instanceof HttpError && matches(error.status);
+
+/** The server refused the request: 400. */
+export class BadRequestError extends HttpError {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return hasStatus(error, (status) => status === 400);
+  }
+}
+
+/** The server does not know the key: 401. */
+export class AuthenticationError extends HttpError {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return hasStatus(error, (status) => status === 401);
+  }
+}
+
+/** The key may not do this: 403. */
+export class PermissionDeniedError extends HttpError {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return hasStatus(error, (status) => status === 403);
+  }
+}
+
+/** The server can't use the request's content: 422. */
+export class UnprocessableEntityError extends HttpError {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return hasStatus(error, (status) => status === 422);
+  }
+}
+
+/** Too many requests: 429. */
+export class RateLimitError extends HttpError {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return hasStatus(error, (status) => status === 429);
+  }
+}
+
+/** The server failed: 500 and more. */
+export class InternalServerError extends HttpError {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return hasStatus(error, (status) => status >= 500);
+  }
+}

@@ -1,0 +1,239 @@
+import type { CreateFeedback, FeedbackConfig as MillraceConfig } from "millrace";
+import type { EvaluationResult, EvaluationResults } from "../evaluation/evaluation-result.ts";
+import { toResultList } from "../evaluation/evaluation-result.ts";
+import { notThere } from "../not-there.ts";
+import type {
+  Feedback,
+  FeedbackConfig,
+  FeedbackConfigSchema,
+  FeedbackIngestToken,
+  KVMap,
+  Run,
+  ScoreType,
+  TimeDelta,
+  ValueType,
+} from "../schemas.ts";
+import { convert, defined } from "./base-client.ts";
+import { ExampleMethods } from "./example-methods.ts";
+import { toFeedback, toSnakeCase } from "./to-langsmith.ts";
+
+export type FeedbackSourceType = "model" | "api" | "app";
+
+/** What feedback says. */
+export interface CreateFeedbackOptions {
+  key: string;
+  score?: ScoreType;
+  value?: ValueType;
+  correction?: object;
+  comment?: string;
+  sourceInfo?: object;
+  feedbackSourceType?: FeedbackSourceType;
+  feedbackConfig?: FeedbackConfig;
+  sourceRunId?: string;
+  feedbackId?: string;
+  traceId?: string;
+  comparativeExperimentId?: string;
+  startTime?: number | string;
+  extendTraceRetention?: boolean;
+}
+
+/** What feedback says, where the run and the key are arguments of their own. */
+export interface CreateFeedbackLegacyOptions extends Omit<CreateFeedbackOptions, "key"> {
+  eager?: boolean;
+  sessionId?: string;
+  projectId?: string;
+}
+
+/** What feedback says, and on what. */
+export type CreateFeedbackParams = CreateFeedbackOptions &
+  (
+    | { runId: string; sessionId: string; projectId?: never }
+    | { runId?: null; projectId: string; sessionId?: never }
+  );
+
+type EvaluatorResponse = EvaluationResult | EvaluationResult[] | EvaluationResults;
+
+/** Arguments of `logEvaluationFeedback`. */
+interface EvaluationFeedback {
+  evaluatorResponse: EvaluatorResponse;
+  run?: Run;
+  projectId?: string;
+  sourceInfo?: KVMap;
+}
+
+/** The part of the client for feedback. */
+export class FeedbackMethods extends ExampleMethods {
+  async createFeedback(params: CreateFeedbackParams): Promise<Feedback>;
+  async createFeedback(
+    runId: string | null,
+    key: string,
+    options: CreateFeedbackLegacyOptions,
+  ): Promise<Feedback>;
+  async createFeedback(
+    runIdOrParams: string | null | CreateFeedbackParams,
+    key?: string,
+    options: CreateFeedbackLegacyOptions = {},
+  ): Promise<Feedback> {
+    const params =
+      typeof runIdOrParams === "object" && runIdOrParams !== null
+        ? runIdOrParams
+        : { ...options, key: String(key), runId: runIdOrParams };
+    const { runId, projectId, sessionId, startTime } = params;
+    const target =
+      typeof runId === "string" ? { runId } : { projectId: projectId ?? sessionId ?? "" };
+    return toFeedback(
+      await this.millrace.feedback.create({
+        ...target,
+        ...defined({
+          key: params.key,
+          id: params.feedbackId,
+          score: params.score,
+          value: params.value,
+          correction: params.correction as KVMap | undefined,
+          comment: params.comment,
+          sourceType: params.feedbackSourceType,
+          sourceMetadata: params.sourceInfo as KVMap | undefined,
+          sourceRunId: params.sourceRunId,
+          feedbackConfig: params.feedbackConfig as MillraceConfig | undefined,
+          traceId: params.traceId,
+          comparativeExperimentId: params.comparativeExperimentId,
+          runProjectId: "runId" in target ? sessionId : undefined,
+          runStartTime: startTime === undefined ? undefined : new Date(startTime),
+        }),
+      } as CreateFeedback),
+    );
+  }
+
+  async updateFeedback(
+    feedbackId: string,
+    changes: {
+      score?: number | boolean | null;
+      value?: ValueType;
+      correction?: object | null;
+      comment?: string | null;
+    },
+  ): Promise<void> {
+    const { correction, ...others } = changes;
+    await this.millrace.feedback.update(
+      feedbackId,
+      defined({ ...others, correction: correction as KVMap | null | undefined }),
+    );
+  }
+
+  async readFeedback(feedbackId: string): Promise<Feedback> {
+    return toFeedback(await this.millrace.feedback.read(feedbackId));
+  }
+
+  async deleteFeedback(feedbackId: string): Promise<void> {
+    await this.millrace.feedback.delete(feedbackId);
+  }
+
+  async *listFeedback(
+    filter: {
+      runIds?: string[];
+      feedbackKeys?: string[];
+      feedbackSourceTypes?: FeedbackSourceType[];
+    } = {},
+  ): AsyncIterable<Feedback> {
+    const { runIds, feedbackKeys: keys, feedbackSourceTypes: sourceTypes } = filter;
+    yield* convert(
+      this.millrace.feedback.list(defined({ runIds, keys, sourceTypes })),
+      toFeedback,
+    );
+  }
+
+  async createPresignedFeedbackToken(
+    runId: string,
+    feedbackKey: string,
+    options: { expiration?: string | TimeDelta; feedbackConfig?: FeedbackConfig } = {},
+  ): Promise<FeedbackIngestToken> {
+    const token = await this.millrace.feedback.createToken(
+      runId,
+      feedbackKey,
+      defined({ ...options, feedbackConfig: options.feedbackConfig as MillraceConfig | undefined }),
+    );
+    return toSnakeCase(token) as unknown as FeedbackIngestToken;
+  }
+
+  async *listPresignedFeedbackTokens(runId: string): AsyncIterable<FeedbackIngestToken> {
+    yield* convert(
+      this.millrace.feedback.listTokens(runId),
+      (token) => toSnakeCase(token) as unknown as FeedbackIngestToken,
+    );
+  }
+
+  /** Stores what an evaluator returned as feedback on a run. */
+  async logEvaluationFeedback(params: EvaluationFeedback): Promise<EvaluationResult[]>;
+  async logEvaluationFeedback(
+    ...args: [response: EvaluatorResponse, run?: Run, sourceInfo?: KVMap, sessionId?: string]
+  ): Promise<EvaluationResult[]>;
+  async logEvaluationFeedback(
+    ...args:
+      | [EvaluationFeedback]
+      | [response: EvaluatorResponse, run?: Run, sourceInfo?: KVMap, sessionId?: string]
+  ): Promise<EvaluationResult[]> {
+    const params = toEvaluationFeedback(args);
+    const { run, sourceInfo, projectId } = params;
+    const results = toResultList(params.evaluatorResponse);
+    for (const result of results) {
+      const runId = result.targetRunId ?? run?.id ?? null;
+      const info = { ...result.evaluatorInfo, ...sourceInfo };
+      await this.createFeedback(
+        runId,
+        result.key,
+        defined({
+          score: result.score,
+          value: result.value,
+          comment: result.comment,
+          correction: result.correction,
+          sourceInfo: info,
+          sourceRunId: result.sourceRunId,
+          feedbackConfig: result.feedbackConfig,
+          feedbackSourceType: "model" as const,
+          sessionId: run?.session_id ?? projectId,
+          startTime: run?.start_time,
+          traceId: runId === run?.id ? run?.trace_id : undefined,
+        }),
+      );
+    }
+    return results;
+  }
+
+  /** Not there. */
+  createFeedbackConfig(_options: object): Promise<FeedbackConfigSchema> {
+    throw notThere("Client.createFeedbackConfig", feedbackConfigInstead);
+  }
+
+  /** Not there. */
+  listFeedbackConfigs(_options?: object): AsyncIterableIterator<FeedbackConfigSchema> {
+    throw notThere("Client.listFeedbackConfigs", feedbackConfigInstead);
+  }
+
+  /** Not there. */
+  updateFeedbackConfig(_feedbackKey: string, _options?: object): Promise<FeedbackConfigSchema> {
+    throw notThere("Client.updateFeedbackConfig", feedbackConfigInstead);
+  }
+
+  /** Not there. */
+  deleteFeedbackConfig(_feedbackKey: string): Promise<void> {
+    throw notThere("Client.deleteFeedbackConfig", feedbackConfigInstead);
+  }
+}
+
+const feedbackConfigInstead = "Pass the option feedbackConfig with the feedback.";
+
+function toEvaluationFeedback(
+  args:
+    | [EvaluationFeedback]
+    | [response: EvaluatorResponse, run?: Run, sourceInfo?: KVMap, sessionId?: string],
+): EvaluationFeedback {
+  const [first, run, sourceInfo, sessionId] = args;
+  return "evaluatorResponse" in first
+    ? first
+    : (defined({
+        evaluatorResponse: first,
+        run,
+        sourceInfo,
+        projectId: sessionId,
+      }) as EvaluationFeedback);
+}

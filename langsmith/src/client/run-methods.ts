@@ -1,0 +1,350 @@
+import { NotFoundError } from "millrace";
+import type { ListRuns, RunField, WirePatch, WirePost } from "millrace";
+import { getDefaultProjectName, warnOnce } from "../environment.ts";
+import type { Any } from "../any.ts";
+import { notThere } from "../not-there.ts";
+import type { Attachments, KVMap, Run, RunCreate, RunUpdate } from "../schemas.ts";
+import { uuid7FromTime } from "../uuid7.ts";
+import { BaseClient, convert, defined } from "./base-client.ts";
+import { toCamelName, toRun, toSnakeCase } from "./to-langsmith.ts";
+
+/** A run to record. */
+export interface CreateRunParams {
+  name: string;
+  inputs: KVMap;
+  run_type: string;
+  id?: string;
+  start_time?: number | string;
+  end_time?: number | string;
+  extra?: KVMap;
+  error?: string;
+  serialized?: object;
+  outputs?: KVMap;
+  reference_example_id?: string;
+  child_runs?: RunCreate[];
+  parent_run_id?: string;
+  project_name?: string;
+  revision_id?: string;
+  trace_id?: string;
+  dotted_order?: string;
+  attachments?: Attachments;
+}
+
+/** Where else a run is sent; not supported. */
+interface ReplicaOptions {
+  apiKey?: string;
+  apiUrl?: string;
+  workspaceId?: string;
+}
+
+/** Filters of `listRuns`. */
+export interface ListRunsParams {
+  projectId?: string | string[];
+  projectName?: string | string[];
+  traceId?: string;
+  isRoot?: boolean;
+  executionOrder?: number;
+  parentRunId?: string;
+  order?: "asc" | "desc";
+  referenceExampleId?: string;
+  startTime?: Date;
+  runType?: string;
+  error?: boolean;
+  id?: string[];
+  limit?: number;
+  query?: string;
+  filter?: string;
+  traceFilter?: string;
+  treeFilter?: string;
+  select?: string[];
+}
+
+/** Arguments of `readThread`. */
+export interface ReadThreadParams {
+  threadId: string;
+  projectId?: string;
+  projectName?: string;
+  isRoot?: boolean;
+  limit?: number;
+  filter?: string;
+  order?: "asc" | "desc";
+}
+
+/** Filters of `listThreads`. */
+export interface ListThreadsParams {
+  projectId?: string;
+  projectName?: string;
+  limit?: number;
+  offset?: number;
+  filter?: string;
+  startTime?: Date;
+  isRoot?: boolean;
+}
+
+/** A conversation with its runs. */
+export interface ListThreadsItem {
+  thread_id: string;
+  runs: Run[];
+  count: number;
+  filter: string;
+  total_tokens: number;
+  total_cost: number | null;
+  min_start_time: string;
+  max_start_time: string;
+  latency_p50: number;
+  latency_p99: number;
+  feedback_stats: Any;
+  first_inputs: string;
+  last_outputs: string;
+  last_error: string | null;
+}
+
+/** The part of the client that records and reads runs. */
+export class RunMethods extends BaseClient {
+  /** Records a run. Resolves at once; a failure is counted, not thrown. */
+  async createRun(run: CreateRunParams, options?: ReplicaOptions): Promise<void> {
+    warnOfReplica(options);
+    const { project_name: projectName, ...fields } = run;
+    const startTime = run.start_time ?? Date.now();
+    const id = run.id ?? uuid7FromTime(startTime);
+    await this.millrace.createRun(
+      this.#mask({
+        ...fields,
+        id,
+        start_time: startTime,
+        session_name:
+          projectName ?? (run as RunCreate).session_name ?? getDefaultProjectName(),
+      }) as WirePost,
+    );
+  }
+
+  /** Records changes of a run. Behaves like `createRun`. */
+  async updateRun(runId: string, run: RunUpdate, options?: ReplicaOptions): Promise<void> {
+    warnOfReplica(options);
+    await this.millrace.updateRun(runId, this.#mask(run as KVMap) as WirePatch);
+  }
+
+  /** Records runs and changes of runs. */
+  async batchIngestRuns({
+    runCreates = [],
+    runUpdates = [],
+  }: {
+    runCreates?: RunCreate[];
+    runUpdates?: RunUpdate[];
+  }): Promise<void> {
+    await Promise.all([
+      ...runCreates.map((run) => this.createRun(run)),
+      ...runUpdates.map((run) => this.updateRun(run.id ?? "", run)),
+    ]);
+  }
+
+  /** As `batchIngestRuns`. */
+  async multipartIngestRuns(runs: {
+    runCreates?: RunCreate[];
+    runUpdates?: RunUpdate[];
+  }): Promise<void> {
+    await this.batchIngestRuns(runs);
+  }
+
+  async readRun(
+    runId: string,
+    { loadChildRuns }: { loadChildRuns: boolean } = { loadChildRuns: false },
+  ): Promise<Run> {
+    return toRun(await this.millrace.runs.read(runId, { withChildRuns: loadChildRuns }));
+  }
+
+  async getRunUrl({
+    runId,
+    run,
+  }: {
+    runId?: string;
+    run?: Run;
+    projectOpts?: { projectName?: string; projectId?: string };
+  }): Promise<string> {
+    return this.millrace.runs.url(runId ?? run?.id ?? "");
+  }
+
+  async *listRuns(props: ListRunsParams): AsyncIterable<Run> {
+    const { projectId, projectName, id, executionOrder, referenceExampleId, select, ...others } =
+      props;
+    yield* convert(
+      this.millrace.runs.list(
+        defined({
+          ...others,
+          isRoot: others.isRoot ?? (executionOrder === 1 ? true : undefined),
+          projectIds: toList(projectId),
+          projectNames: toList(projectName),
+          ids: id,
+          referenceExampleIds: toList(referenceExampleId),
+          select: select?.map(toCamelName) as RunField[] | undefined,
+          // The server checks it.
+          runType: others.runType as ListRuns["runType"],
+        }),
+      ),
+      toRun,
+    );
+  }
+
+  /** Lists the runs of a conversation. */
+  async *readThread(props: ReadThreadParams): AsyncIterable<Run> {
+    const { threadId, filter, isRoot = true, order = "asc", ...others } = props;
+    requireProject("readThread", others);
+    const thread = `eq(thread_id, ${JSON.stringify(threadId)})`;
+    yield* this.listRuns({
+      ...others,
+      isRoot,
+      order,
+      filter: filter === undefined ? thread : `and(${thread}, ${filter})`,
+    });
+  }
+
+  /** Lists conversations with their root runs, the latest first. */
+  async listThreads(props: ListThreadsParams): Promise<ListThreadsItem[]> {
+    const { limit, offset = 0, startTime, isRoot = true, ...others } = props;
+    requireProject("listThreads", others);
+    const threads = new Map<string, Run[]>();
+    const since = startTime ?? new Date(Date.now() - 24 * 60 * 60 * 1_000);
+    for await (const run of this.listRuns({ ...others, isRoot, startTime: since })) {
+      const metadata = run.extra?.["metadata"] as Record<string, unknown> | undefined;
+      const threadId = ["session_id", "conversation_id", "thread_id"]
+        .map((key) => metadata?.[key])
+        .find((value) => typeof value === "string");
+      if (threadId !== undefined) {
+        threads.set(threadId, [...(threads.get(threadId) ?? []), run]);
+      }
+    }
+    return [...threads]
+      .map(([threadId, runs]) => describeThread(threadId, runs))
+      .toSorted((left, right) => (left.max_start_time < right.max_start_time ? 1 : -1))
+      .slice(offset, limit === undefined ? undefined : offset + limit);
+  }
+
+  /** Not there. */
+  listGroupRuns(_props: object): AsyncIterable<ListThreadsItem> {
+    throw notThere("Client.listGroupRuns", "Use listThreads, or listRuns with a filter.");
+  }
+
+  async getRunStats(props: {
+    id?: string[];
+    trace?: string;
+    parentRun?: string;
+    runType?: string;
+    projectNames?: string[];
+    projectIds?: string[];
+    referenceExampleIds?: string[];
+    startTime?: string;
+    endTime?: string;
+    error?: boolean;
+    query?: string;
+    filter?: string;
+    traceFilter?: string;
+    treeFilter?: string;
+    isRoot?: boolean;
+    dataSourceType?: string;
+  }): Promise<Any> {
+    const { id, trace, parentRun, dataSourceType, runType, ...others } = props;
+    if (dataSourceType !== undefined) {
+      throw notThere("The filter dataSourceType of getRunStats", "Leave it out.");
+    }
+    const filter = { ...others, ids: id, traceId: trace, parentRunId: parentRun };
+    return toSnakeCase(
+      await this.millrace.runs.stats(
+        defined({ ...filter, runType: runType as ListRuns["runType"] }),
+      ),
+    );
+  }
+
+  /** Shares a run by link. The server chooses the token. */
+  async shareRun(runId: string, { shareId }: { shareId?: string } = {}): Promise<string> {
+    if (shareId !== undefined) {
+      warnOnce("The option shareId of shareRun has no effect: the server chooses the link.");
+    }
+    const { url } = await this.millrace.runs.share(runId);
+    return url;
+  }
+
+  async unshareRun(runId: string): Promise<void> {
+    await this.millrace.runs.unshare(runId);
+  }
+
+  /** Returns the link of a shared run, and `undefined` for a run that is not shared. */
+  async readRunSharedLink(runId: string): Promise<string | undefined> {
+    const { shareToken } = await this.millrace.runs.read(runId);
+    return shareToken === undefined
+      ? undefined
+      : // Sharing again returns the same link.
+        (await this.millrace.runs.share(runId)).url;
+  }
+
+  async listSharedRuns(
+    shareToken: string,
+    { runIds }: { runIds?: string[] } = {},
+  ): Promise<Run[]> {
+    const root = toRun(await this.millrace.runs.readShared(shareToken));
+    const runs = flatten(root);
+    return runIds === undefined ? runs : runs.filter(({ id }) => runIds.includes(id));
+  }
+
+  /** Applies the anonymizer to the error, which Millrace's filters do not cover. */
+  #mask(run: KVMap): KVMap {
+    const { anonymizer } = this.config;
+    const error: unknown = run["error"];
+    if (anonymizer === undefined || typeof error !== "string") {
+      return run;
+    }
+    try {
+      const masked: unknown = (anonymizer({ error }) as KVMap)["error"];
+      return { ...run, error: typeof masked === "string" ? masked : "[hidden]" };
+    } catch {
+      return { ...run, error: "[hidden: the anonymizer threw]" };
+    }
+  }
+}
+
+const toList = (value: string | string[] | undefined): string[] | undefined =>
+  value === undefined ? undefined : [value].flat();
+
+const flatten = (run: Run): Run[] => {
+  const { child_runs: children = [], ...fields } = run;
+  return [fields, ...children.flatMap(flatten)];
+};
+
+function warnOfReplica(options: ReplicaOptions | undefined): void {
+  if (options?.apiUrl !== undefined || options?.apiKey !== undefined) {
+    warnOnce("The options apiUrl and apiKey of one run have no effect: create another Client.");
+  }
+}
+
+function requireProject(
+  method: string,
+  { projectId, projectName }: { projectId?: string; projectName?: string },
+): void {
+  if (projectId === undefined && projectName === undefined) {
+    throw new Error(`${method} needs a project: pass projectId or projectName.`);
+  }
+}
+
+function describeThread(threadId: string, runs: Run[]): ListThreadsItem {
+  const times = runs.map(({ start_time: time }) => String(time)).toSorted();
+  const sum = (key: "total_tokens"): number =>
+    runs.reduce((total, run) => total + (run[key] ?? 0), 0);
+  return {
+    thread_id: threadId,
+    runs: runs.toSorted((left, right) => (String(left.start_time) < String(right.start_time) ? -1 : 1)),
+    count: runs.length,
+    filter: `eq(thread_id, ${JSON.stringify(threadId)})`,
+    total_tokens: sum("total_tokens"),
+    total_cost: null,
+    min_start_time: times[0] ?? "",
+    max_start_time: times.at(-1) ?? "",
+    latency_p50: 0,
+    latency_p99: 0,
+    feedback_stats: null,
+    first_inputs: "",
+    last_outputs: "",
+    last_error: null,
+  };
+}
+
+/** Whether an error says that something does not exist. */
+export const isNotFound = (error: unknown): boolean => error instanceof NotFoundError;

@@ -1,0 +1,62 @@
+import { version } from "millrace";
+import { getCurrentRunTree } from "../tracing/context.ts";
+import { isEnvTracingEnabled } from "../environment.ts";
+import { notThere } from "../not-there.ts";
+
+export { Client } from "../client/client.ts";
+export type { LangSmithTracingClientInterface } from "../client/client.ts";
+export type { ClientConfig } from "../client/client-config.ts";
+export {
+  APIConnectionError,
+  APIConnectionTimeoutError,
+  APIError,
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  InternalServerError,
+  LangsmithError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  UnprocessableEntityError,
+} from "../client/errors.ts";
+export { configureGlobalPromptCache, PromptCache, PromptCache as Cache } from "../client/prompt-cache.ts";
+export type { CacheConfig, CacheMetrics } from "../client/prompt-cache.ts";
+export { getDefaultProjectName } from "../environment.ts";
+export { NotThereError } from "../not-there.ts";
+export type {
+  Dataset,
+  Example,
+  Feedback,
+  FeedbackConfigSchema,
+  RetrieverOutput,
+  Run,
+  TracerSession,
+} from "../schemas.ts";
+export { RunTree } from "../tracing/run-tree.ts";
+export type { RunTreeConfig, WriteReplica } from "../tracing/run-tree.ts";
+export { uuid7, uuid7FromTime } from "../uuid7.ts";
+
+/** The version of this package. */
+export const __version__: string = version;
+
+/** Metadata that hides a run in a view of langsmith's UI. */
+export const LS_MESSAGE_VIEW_EXCLUDE = "ls_message_view_exclude";
+
+/** Whether runs are recorded: as the current run says, else as the environment says. */
+export const isTracingEnabled = (): boolean =>
+  getCurrentRunTree(true)?.tracingEnabled ?? isEnvTracingEnabled();
+
+/** Not there. */
+export function overrideFetchImplementation(_fetch: unknown): never {
+  throw notThere(
+    "overrideFetchImplementation",
+    "Worker threads send the requests; set the proxy options of docs/options.md.",
+  );
+}
+
+/** Not there. */
+export function computeRunIdForSecondaryReplica(_runId: string, _projectName: string): never {
+  throw notThere("computeRunIdForSecondaryReplica", "A run is written once, by its client.");
+}

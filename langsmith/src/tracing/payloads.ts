@@ -1,0 +1,90 @@
+import { readVariable, warnOnce } from "../environment.ts";
+import type { KVMap } from "../schemas.ts";
+
+/** Whether a value is an object of free form: a plain one, also of another realm. */
+export function isKVMap(value: unknown): value is KVMap {
+  if (typeof value !== "object" || value === null) {
+    return false;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (
+    (prototype === null ||
+      prototype === Object.prototype ||
+      Object.getPrototypeOf(prototype) === null) &&
+    !(Symbol.toStringTag in value) &&
+    !(Symbol.iterator in value)
+  );
+}
+
+/** Converts the arguments of a traced function to the inputs of its run. */
+export function toInputs(args: readonly unknown[]): KVMap {
+  const [first] = args;
+  if (first === null) {
+    return { inputs: null };
+  }
+  if (first === undefined) {
+    return {};
+  }
+  if (args.length > 1) {
+    return { args };
+  }
+  return isKVMap(first) ? first : { input: first };
+}
+
+/** Converts what a traced function returned to the outputs of its run. */
+export const toOutputs = (value: unknown): KVMap =>
+  isKVMap(value) ? { ...value } : { outputs: value };
+
+/** A hook of `traceable` that converts a payload. */
+export interface PayloadHook {
+  readonly name: "processInputs" | "processOutputs";
+  readonly convert: ((payload: KVMap) => KVMap | Promise<KVMap>) | undefined;
+}
+
+/**
+ * Calls a hook. If it throws or rejects, the payload is not recorded, because it may hold what the hook should have
+ * removed; a marker takes its place.
+ */
+export function callHook(payload: KVMap, { name, convert }: PayloadHook): KVMap | Promise<KVMap> {
+  if (convert === undefined) {
+    return payload;
+  }
+  const drop = (): KVMap => {
+    if (["true", "1"].includes(readVariable("ALLOW_UNPROCESSED_PAYLOADS")?.toLowerCase() ?? "")) {
+      warnOnce(`${name} threw. What it got is recorded, because LANGSMITH_ALLOW_UNPROCESSED_PAYLOADS is set.`);
+      return payload;
+    }
+    warnOnce(`${name} threw, so a marker is recorded in place of what it got.`);
+    const kind = name === "processInputs" ? "inputs" : "outputs";
+    return { ls_error: `Processing failed; ${kind} dropped (${name})` };
+  };
+  try {
+    const converted = convert(payload);
+    return isThenable(converted) ? Promise.resolve(converted).catch(drop) : converted;
+  } catch {
+    return drop();
+  }
+}
+
+export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  "then" in value &&
+  typeof value.then === "function";
+
+export const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  typeof Reflect.get(value, Symbol.asyncIterator) === "function";
+
+export const isIterator = (value: unknown): value is Iterator<unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  "next" in value &&
+  typeof value.next === "function";
+
+export const isReadableStream = (value: unknown): value is ReadableStream<unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  "getReader" in value &&
+  typeof value.getReader === "function";

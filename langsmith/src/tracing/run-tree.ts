@@ -1,0 +1,433 @@
+import type { Client } from "../client/client.ts";
+import { findSharedClient } from "../client/shared-client.ts";
+import { getDefaultProjectName, isEnvTracingEnabled, readVariable, warnOnce } from "../environment.ts";
+import type { Attachments, BaseRun, KVMap, RunCreate } from "../schemas.ts";
+import { uuid7FromTime } from "../uuid7.ts";
+import { contextVariablesKey } from "./context.ts";
+import { readBaggage, readHeader, writeBaggage } from "./headers.ts";
+import type { HeadersLike } from "./headers.ts";
+import { findTracer, isCallbackManager, isRunnableConfigLike } from "./runnable-config.ts";
+import type { CallbackManagerLike, RunnableConfigLike } from "./runnable-config.ts";
+
+/** Where else a run is written. Not supported; the type is here so that programs compile. */
+export interface WriteReplica {
+  apiUrl?: string;
+  apiKey?: string;
+  workspaceId?: string;
+  projectName?: string;
+  primary?: boolean;
+  updates?: KVMap | undefined;
+  fromEnv?: boolean;
+  reroot?: boolean;
+  client?: Client;
+}
+
+/** The fields with which a run is created. */
+export interface RunTreeConfig {
+  name: string;
+  run_type?: string;
+  id?: string;
+  project_name?: string;
+  parent_run?: RunTree;
+  parent_run_id?: string;
+  child_runs?: RunTree[];
+  start_time?: number | string;
+  end_time?: number | string;
+  extra?: KVMap;
+  metadata?: KVMap;
+  tags?: string[];
+  error?: string;
+  serialized?: object;
+  inputs?: KVMap;
+  outputs?: KVMap;
+  reference_example_id?: string;
+  client?: Client;
+  tracingEnabled?: boolean;
+  on_end?: (runTree: RunTree) => void;
+  execution_order?: number;
+  child_execution_order?: number;
+  trace_id?: string;
+  dotted_order?: string;
+  attachments?: Attachments;
+  replicas?: ([string, KVMap | undefined] | WriteReplica)[];
+  distributedParentId?: string;
+}
+
+/** An event of a run. */
+export interface RunEvent {
+  name?: string;
+  time?: string;
+  message?: string;
+  kwargs?: Record<string, unknown>;
+  [key: string]: unknown;
+}
+
+/** The key of a LangChain config that a run carries for its children. */
+const childConfigKey = Symbol.for("lc:child_config");
+
+/**
+ * Returns a time with microseconds. The order of execution stands in place of the microseconds, which `Date` lacks, so
+ * that runs of the same millisecond keep their order.
+ */
+function toMicrosecondTime(epoch: number | string, executionOrder = 1): string {
+  const microseconds = executionOrder.toFixed(0).slice(0, 3).padStart(3, "0");
+  return `${new Date(epoch).toISOString().slice(0, -1)}${microseconds}Z`;
+}
+
+/** Returns the last segment of a dotted order, and the time that it contains. */
+export function convertToDottedOrderFormat(
+  epoch: number,
+  runId: string,
+  executionOrder = 1,
+): { dottedOrder: string; microsecondPrecisionDatestring: string } {
+  const microsecondPrecisionDatestring = toMicrosecondTime(epoch, executionOrder);
+  return {
+    dottedOrder: microsecondPrecisionDatestring.replaceAll(/[-:.]/g, "") + runId,
+    microsecondPrecisionDatestring,
+  };
+}
+
+/**
+ * A run whose fields a program may change until it is sent: `postRun` records its start and `patchRun` its end, both through
+ * the client's worker threads. The properties are fields and not accessors, because LangChain copies runs by spreading them.
+ */
+export class RunTree implements BaseRun {
+  declare id: string;
+  declare name: string;
+  declare run_type: string;
+  declare project_name: string;
+  declare parent_run?: RunTree;
+  declare parent_run_id?: string;
+  declare child_runs: RunTree[];
+  declare start_time: number;
+  declare end_time?: number;
+  declare extra: KVMap;
+  declare tags?: string[];
+  declare error?: string;
+  declare serialized: object;
+  declare inputs: KVMap;
+  declare outputs?: KVMap;
+  declare reference_example_id?: string;
+  declare client: Client;
+  declare events?: KVMap[];
+  declare trace_id: string;
+  declare dotted_order: string;
+  declare tracingEnabled?: boolean;
+  declare execution_order: number;
+  declare child_execution_order: number;
+  declare attachments?: Attachments;
+  declare replicas?: WriteReplica[];
+  declare distributedParentId?: string;
+  /** @internal The start with microseconds; absent if the caller gave the dotted order. */
+  declare _serialized_start_time?: string;
+  /** @internal Whether `inputs` is a promise, which `postRun` awaits. */
+  declare _awaitInputsOnPost?: boolean;
+  /** @internal Whether `postRun` was called. */
+  declare _isPosted?: boolean;
+  /** @internal The attachments that were sent with the start. */
+  declare _postedAttachments?: unknown;
+
+  constructor(originalConfig: RunTreeConfig | RunTree) {
+    if (isRunTree(originalConfig)) {
+      Object.assign(this, { ...originalConfig });
+      return;
+    }
+    const { metadata, replicas, id, ...config } = originalConfig;
+    if (replicas !== undefined && replicas.length > 0) {
+      warnOnce("`replicas` of a run are not supported: the run is written once, by its client.");
+    }
+    Object.assign(this, {
+      run_type: "chain",
+      project_name: getDefaultProjectName(),
+      child_runs: [],
+      start_time: Date.now(),
+      serialized: {},
+      inputs: {},
+      execution_order: 1,
+      child_execution_order: 1,
+      ...config,
+      ...(id === undefined || id === null ? {} : { id }),
+      client: config.client ?? RunTree.getSharedClient(),
+      extra: {
+        ...config.extra,
+        metadata: { ...metadata, ...(config.extra?.["metadata"] as KVMap | undefined) },
+      },
+    });
+    this.project_name ??= getDefaultProjectName();
+    this.start_time ??= Date.now();
+    if (!this.dotted_order) {
+      this._serialized_start_time = toMicrosecondTime(this.start_time, this.execution_order);
+    }
+    if (!this.id) {
+      this.id = uuid7FromTime(this.start_time);
+    }
+    if (!this.trace_id) {
+      this.trace_id = this.parent_run?.trace_id ?? this.id;
+    }
+    if (!this.dotted_order) {
+      const { dottedOrder } = convertToDottedOrderFormat(
+        this.start_time,
+        this.id,
+        this.execution_order,
+      );
+      this.dotted_order =
+        this.parent_run === undefined
+          ? dottedOrder
+          : `${this.parent_run.dotted_order}.${dottedOrder}`;
+    }
+  }
+
+  /** The client of runs that name none. It is created when it is first needed. */
+  static getSharedClient(): Client {
+    return findSharedClient();
+  }
+
+  set metadata(metadata: KVMap) {
+    this.extra = { ...this.extra, metadata: { ...readMetadata(this), ...metadata } };
+  }
+
+  get metadata(): KVMap {
+    return this.extra?.["metadata"] as KVMap;
+  }
+
+  createChild(config: RunTreeConfig): RunTree {
+    const executionOrder = this.child_execution_order + 1;
+    const child = new RunTree({
+      ...config,
+      parent_run: this,
+      project_name: this.project_name,
+      client: this.client,
+      ...(this.tracingEnabled === undefined ? {} : { tracingEnabled: this.tracingEnabled }),
+      execution_order: executionOrder,
+      child_execution_order: executionOrder,
+    });
+    child.extra = { ...child.extra, metadata: { ...readMetadata(this), ...readMetadata(child) } };
+    copyContextVariables(this, child);
+    nestChildConfig(child, readExtra(config.extra) ?? readExtra(this.extra));
+    countExecution(this, executionOrder);
+    // A run that was sent does not send its children, so it need not hold them.
+    if (this._isPosted !== true) {
+      this.child_runs.push(child);
+    }
+    return child;
+  }
+
+  /** Sets the outputs, the error and the end, except what is set already. `patchRun` sends them. */
+  // oxlint-disable-next-line max-params -- the signature of langsmith
+  async end(outputs?: KVMap, error?: string, endTime = Date.now(), metadata?: KVMap): Promise<void> {
+    if (this.outputs === undefined && outputs !== undefined) {
+      this.outputs = outputs;
+    }
+    if (this.error === undefined && error !== undefined) {
+      this.error = error;
+    }
+    this.end_time ??= endTime;
+    if (metadata !== undefined && Object.keys(metadata).length > 0) {
+      this.metadata = metadata;
+    }
+  }
+
+  /** Records the start of the run. Never rejects. */
+  async postRun(excludeChildRuns = true): Promise<void> {
+    try {
+      if (this._awaitInputsOnPost === true) {
+        this.inputs = await (this.inputs as unknown as Promise<KVMap>);
+      }
+      void this.client.createRun({ ...toCreate(this), child_runs: [] });
+      this._isPosted = true;
+      this._postedAttachments = this.attachments;
+      if (!excludeChildRuns) {
+        await Promise.all(this.child_runs.map((child) => child.postRun(false)));
+      }
+      this.child_runs = [];
+    } catch (error) {
+      warnOnce(`The start of a run was not recorded: ${describe(error)}`);
+    }
+  }
+
+  /**
+   * Records what the run's fields are now, usually its end. Never rejects.
+   *
+   * @param options - `excludeInputs: false` also sends the inputs, which `postRun` sent before.
+   */
+  async patchRun(options?: { excludeInputs?: boolean }): Promise<void> {
+    try {
+      const { inputs, attachments, child_runs: _, serialized: __, ...update } = toCreate(this);
+      const excludesInputs = options?.excludeInputs ?? excludesInputsByDefault();
+      void this.client.updateRun(this.id, {
+        ...update,
+        ...(excludesInputs ? {} : { inputs }),
+        // Attachments that were sent with the start are not sent again.
+        ...(attachments === undefined || attachments === this._postedAttachments
+          ? {}
+          : { attachments }),
+      });
+      this.child_runs = [];
+    } catch (error) {
+      warnOnce(`The end of a run was not recorded: ${describe(error)}`);
+    }
+  }
+
+  toJSON(): RunCreate & { id: string } {
+    return toCreate(this);
+  }
+
+  /** Adds an event; a text becomes its message. */
+  addEvent(event: RunEvent | string): void {
+    const fields = typeof event === "string" ? { name: "event", message: event } : event;
+    this.events ??= [];
+    this.events.push({ ...fields, time: fields.time ?? new Date().toISOString() });
+  }
+
+  /** Creates a run below the current run of a LangChain config. */
+  static fromRunnableConfig(parentConfig: RunnableConfigLike, props: RunTreeConfig): RunTree {
+    const { callbacks } = parentConfig;
+    const tracer = findTracer(callbacks);
+    const parentRunId = isCallbackManager(callbacks) ? callbacks.getParentRunId?.() : undefined;
+    const parent = tracer?.getRun?.(parentRunId ?? "") as RunTree | undefined;
+    const inherited = {
+      ...(tracer?.client === undefined ? {} : { client: tracer.client as Client }),
+      tracingEnabled: tracer !== undefined || isEnvTracingEnabled(),
+      ...(tracer?.projectName === undefined ? {} : { project_name: tracer.projectName }),
+    };
+    if (parent === undefined) {
+      return new RunTree({ ...props, ...inherited });
+    }
+    return new RunTree({
+      ...inherited,
+      name: parent.name,
+      id: parent.id,
+      trace_id: parent.trace_id,
+      dotted_order: parent.dotted_order,
+      tags: [...new Set([...(parent.tags ?? []), ...(parentConfig.tags ?? [])])],
+      extra: { metadata: { ...readMetadata(parent), ...parentConfig.metadata } },
+    }).createChild(props);
+  }
+
+  static fromDottedOrder(dottedOrder: string): RunTree | undefined {
+    return this.fromHeaders({ "langsmith-trace": dottedOrder });
+  }
+
+  /** Reads the run that another process sent in request headers, as the parent of runs here. */
+  static fromHeaders(
+    headers: Record<string, string | string[]> | HeadersLike,
+    inheritArgs?: Partial<RunTreeConfig>,
+  ): RunTree | undefined {
+    const dottedOrder = readHeader(headers, "langsmith-trace")?.trim();
+    const ids = dottedOrder?.split(".").map((segment) => segment.split("Z")[1]);
+    const [traceId] = ids ?? [];
+    const id = ids?.at(-1);
+    if (!dottedOrder || !traceId || !id) {
+      return undefined;
+    }
+    const baggage = readHeader(headers, "baggage");
+    const run = new RunTree({
+      name: "parent",
+      run_type: "chain",
+      ...inheritArgs,
+      id,
+      trace_id: traceId,
+      dotted_order: dottedOrder,
+      ...(baggage === undefined ? {} : readBaggage(baggage)),
+    });
+    run.distributedParentId = run.id;
+    return run;
+  }
+
+  /** Returns the request headers that make this run the parent of runs in another process, and adds them to `headers`. */
+  toHeaders(headers?: HeadersLike): { "langsmith-trace": string; baggage: string } {
+    const result = {
+      "langsmith-trace": this.dotted_order,
+      baggage: writeBaggage({
+        metadata: readMetadata(this),
+        ...(this.tags === undefined ? {} : { tags: this.tags }),
+        project_name: this.project_name,
+      }),
+    };
+    for (const [name, value] of Object.entries(result)) {
+      headers?.set(name, value);
+    }
+    return result;
+  }
+}
+
+/** Returns the fields to send. Absent fields are `undefined`: in an update they change nothing. */
+const toCreate = (run: RunTree): RunCreate & { id: string } =>
+  ({
+    id: run.id,
+    name: run.name,
+    start_time: run._serialized_start_time ?? run.start_time,
+    end_time: run.end_time,
+    run_type: run.run_type,
+    reference_example_id: run.reference_example_id,
+    extra: run.extra,
+    serialized: run.serialized,
+    error: run.error,
+    inputs: run.inputs,
+    outputs: run.outputs,
+    session_name: run.project_name,
+    child_runs: run.child_runs.map(toCreate),
+    parent_run_id: run.parent_run?.id ?? run.parent_run_id,
+    trace_id: run.trace_id,
+    dotted_order: run.dotted_order,
+    tags: run.tags,
+    attachments: run.attachments,
+    events: run.events,
+  }) as RunCreate & { id: string };
+
+/** Whether a value is a run tree, of this package, of langsmith or of Millrace's bridge to LangChain. */
+export const isRunTree = (x?: unknown): x is RunTree =>
+  typeof x === "object" &&
+  x !== null &&
+  typeof Reflect.get(x, "createChild") === "function" &&
+  typeof Reflect.get(x, "postRun") === "function";
+
+export const readMetadata = (run: Pick<RunTree, "extra"> | undefined): KVMap =>
+  (run?.extra?.["metadata"] ?? {}) as KVMap;
+
+const readExtra = (extra: object | undefined): unknown =>
+  extra === undefined ? undefined : Reflect.get(extra, childConfigKey);
+
+function excludesInputsByDefault(): boolean {
+  const value = readVariable("EXCLUDE_INPUTS_ON_PATCH");
+  return value === undefined || value.toLowerCase() === "true" || value === "1";
+}
+
+/** Copies the variables that LangChain keeps in the context from a store to a run below it. */
+export function copyContextVariables(store: unknown, run: RunTree): void {
+  if (typeof store === "object" && store !== null && contextVariablesKey in store) {
+    Reflect.set(run, contextVariablesKey, store[contextVariablesKey]);
+  }
+}
+
+/** Gives a child the LangChain config of its parent, with the child as the parent of what the config starts. */
+function nestChildConfig(child: RunTree, config: unknown): void {
+  if (!isRunnableConfigLike(config)) {
+    return;
+  }
+  const nested: RunnableConfigLike = { ...config };
+  const callbacks: CallbackManagerLike | undefined = isCallbackManager(config.callbacks)
+    ? config.callbacks.copy?.()
+    : undefined;
+  if (callbacks !== undefined) {
+    Object.assign(callbacks, { _parentRunId: child.id });
+    findTracer(callbacks)?.updateFromRunTree?.(child);
+    nested.callbacks = callbacks;
+  }
+  Reflect.set(child.extra, childConfigKey, nested);
+}
+
+/** Raises the count of executions of a run and all above it, of which the order of later children follows. */
+function countExecution(run: RunTree, executionOrder: number): void {
+  const visited = new Set<string>();
+  for (
+    let current: RunTree | undefined = run;
+    current !== undefined && !visited.has(current.id);
+    current = current.parent_run
+  ) {
+    visited.add(current.id);
+    current.child_execution_order = Math.max(current.child_execution_order, executionOrder);
+  }
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message : "unknown");

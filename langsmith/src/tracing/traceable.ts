@@ -1,0 +1,273 @@
+import type { Any, AnyFunction } from "../any.ts";
+import { isEnvTracingEnabled, warnOnce } from "../environment.ts";
+import type { Attachments, InvocationParamsSchema, KVMap } from "../schemas.ts";
+import { AsyncLocalStorageProviderSingleton, ROOT, traceableMark } from "./context.ts";
+import type { ContextStore } from "./context.ts";
+import { traceArgument } from "./deferred-arguments.ts";
+import type { TracedArgument } from "./deferred-arguments.ts";
+import { callHook, isKVMap, isThenable, toInputs } from "./payloads.ts";
+import { copyContextVariables, isRunTree, readMetadata, RunTree } from "./run-tree.ts";
+import type { RunTreeConfig } from "./run-tree.ts";
+import { isRunnableConfigLike } from "./runnable-config.ts";
+import type { TraceableFunction } from "./traceable-types.ts";
+import { TracedCall } from "./traced-call.ts";
+
+/** What `processInputs` gets, for the arguments of a function. */
+export type ProcessInputs<Args extends unknown[]> = Args extends []
+  ? Record<string, never>
+  : Args extends [infer Input]
+    ? Input extends KVMap
+      ? Input extends Iterable<infer Item> | AsyncIterable<infer Item>
+        ? { input: Item[] }
+        : Input
+      : { input: Input }
+    : { args: Args };
+
+/** What `processOutputs` gets, for the result of a function. */
+export type ProcessOutputs<ReturnValue> = ReturnValue extends KVMap
+  ? ReturnValue extends Iterable<infer Item> | AsyncIterable<infer Item>
+    ? { outputs: Item[] }
+    : ReturnValue
+  : { outputs: ReturnValue };
+
+/** How the calls of a traced function are recorded. */
+export type TraceableConfig<Func extends AnyFunction> = Partial<
+  Omit<RunTreeConfig, "inputs" | "outputs">
+> & {
+  /** Converts the chunks of a stream into the outputs. */
+  aggregator?: (args: Any[]) => Any;
+  /** Where the arguments contain a config for one call. */
+  argsConfigPath?: [number] | [number, string];
+  /** For tracing with OpenTelemetry, which this package does not have. */
+  tracer?: unknown;
+  on_start?: (runTree: RunTree | undefined) => void;
+  __finalTracedIteratorKey?: string;
+  __deferredSerializableArgOptions?: { depth?: number; maxDepth?: number };
+  /** Returns the attachments among the arguments, and the inputs without them. */
+  extractAttachments?: (...args: Parameters<Func>) => [Attachments | undefined, KVMap];
+  /** Returns the parameters of a model's call, which become metadata. */
+  getInvocationParams?: (...args: Parameters<Func>) => InvocationParamsSchema | undefined;
+  /** Converts the inputs to what may be recorded. */
+  processInputs?: (
+    inputs: Readonly<ProcessInputs<Parameters<Func>>>,
+  ) => KVMap | Promise<KVMap>;
+  /** Converts the outputs to what may be recorded. */
+  processOutputs?: (
+    outputs: Readonly<ProcessOutputs<Awaited<ReturnType<Func>>>>,
+  ) => KVMap | Promise<KVMap>;
+};
+
+/** The config without its relation to the function's types. */
+type UntypedConfig = Partial<Omit<RunTreeConfig, "inputs" | "outputs">> & {
+  readonly aggregator?: (chunks: unknown[]) => unknown;
+  readonly argsConfigPath?: readonly [number, string?];
+  readonly tracer?: unknown;
+  readonly on_start?: (runTree: RunTree | undefined) => void;
+  readonly __finalTracedIteratorKey?: string;
+  readonly __deferredSerializableArgOptions?: unknown;
+  readonly extractAttachments?: (...args: unknown[]) => [Attachments | undefined, KVMap];
+  readonly getInvocationParams?: (...args: unknown[]) => object | undefined;
+  readonly processInputs?: (inputs: KVMap) => KVMap | Promise<KVMap>;
+  readonly processOutputs?: (outputs: KVMap) => KVMap | Promise<KVMap>;
+};
+
+const GeneratorFunction: unknown = Object.getPrototypeOf(function* () {}).constructor;
+
+/**
+ * Wraps a function so that each call is recorded as a run: below the current run, or below a run that is passed as the
+ * first argument. The wrapper returns a promise, or an async iterable if the function returns one directly.
+ */
+export function traceable<Func extends AnyFunction>(
+  wrappedFunc: Func,
+  config?: TraceableConfig<Func>,
+): TraceableFunction<Func> {
+  const settings: UntypedConfig = (config ?? {}) as unknown as UntypedConfig;
+  const { aggregator, argsConfigPath, tracer, processInputs, processOutputs, extractAttachments } =
+    settings;
+  const { on_start: onStart, getInvocationParams, __finalTracedIteratorKey: streamKey } = settings;
+  const runConfig = toRunConfig(settings);
+  if (tracer !== undefined) {
+    warnOnce("The option `tracer` of traceable has no effect. Use `millrace/otel` for OpenTelemetry.");
+  }
+  const isGenerator = typeof GeneratorFunction === "function" && wrappedFunc instanceof GeneratorFunction;
+  const traced = (...args: unknown[]): unknown => {
+    const storage = AsyncLocalStorageProviderSingleton.getInstance();
+    const begun = beginCall(args);
+    const call = () =>
+      new TracedCall({
+        run: begun.run,
+        aggregator,
+        processOutputs,
+        onEnd: settings.on_end,
+        fillInputs: begun.fillInputs,
+        streamKey,
+        isGenerator,
+      }).call(() => wrappedFunc(...begun.passed) as unknown);
+    return storage.run(begun.store, call);
+  };
+
+  /** Finds the parent, starts the run, and prepares the arguments. Never throws. */
+  const beginCall = (args: unknown[]): BegunCall => {
+    let passed = args;
+    try {
+      const { args: rest, config: callConfig } = extractConfig(args, argsConfigPath);
+      passed = rest;
+      const traceArguments = rest.map(traceArgument);
+      const position = findPosition(traceArguments, {
+        name: wrappedFunc.name || "<lambda>",
+        ...runConfig,
+        ...callConfig,
+        tags: [...new Set([...(runConfig.tags ?? []), ...(callConfig?.tags ?? [])])],
+        metadata: { ...runConfig.metadata, ...callConfig?.metadata },
+      });
+      passed = position.passed;
+      if (position.run === undefined) {
+        onStart?.(undefined);
+        return { ...position, fillInputs: undefined };
+      }
+      const { run } = position;
+      const fillInputs = () => setInputs(run, position.inputs.map(({ read }) => read()));
+      const isDeferred = position.inputs.some((argument) => argument.isDeferred);
+      fillInputs();
+      onStart?.(run);
+      return { ...position, fillInputs: isDeferred ? fillInputs : undefined };
+    } catch (error) {
+      // The function is called unrecorded.
+      warnOnce(`A call was not recorded: ${error instanceof Error ? error.message : "unknown"}`);
+      return { passed, store: undefined, run: undefined, fillInputs: undefined };
+    }
+  };
+
+  const setInputs = (run: RunTree, args: unknown[]): void => {
+    let inputs: KVMap | undefined;
+    if (extractAttachments !== undefined) {
+      try {
+        const [attachments, remaining] = extractAttachments(...args);
+        inputs = remaining;
+        if (attachments !== undefined) {
+          run.attachments = attachments;
+        }
+      } catch {
+        warnOnce("extractAttachments threw, so all arguments are recorded as inputs.");
+      }
+    }
+    const processed = callHook(inputs ?? toInputs(args), {
+      name: "processInputs",
+      convert: processInputs,
+    });
+    run._awaitInputsOnPost = isThenable(processed);
+    run.inputs = processed as KVMap;
+    const invocationParams = getInvocationParams?.(...args);
+    if (invocationParams !== undefined && invocationParams !== null) {
+      run.extra = { ...run.extra, metadata: { ...invocationParams, ...readMetadata(run) } };
+    }
+  };
+
+  Object.defineProperty(traced, traceableMark, { value: runConfig });
+  return traced as unknown as TraceableFunction<Func>;
+}
+
+/** A call whose run has started. */
+interface BegunCall {
+  readonly store: ContextStore;
+  readonly run: RunTree | undefined;
+  /** The arguments for the function. */
+  readonly passed: unknown[];
+  readonly fillInputs: (() => void) | undefined;
+}
+
+/** Where a call belongs. */
+interface Position extends Omit<BegunCall, "fillInputs"> {
+  /** The arguments that are inputs. */
+  readonly inputs: readonly TracedArgument[];
+}
+
+const passedOf = (traced: readonly TracedArgument[]): unknown[] =>
+  traced.map(({ passed }) => passed);
+
+/** Finds the parent of a call: a run or a config that is its first argument, or the current run. */
+function findPosition(traced: readonly TracedArgument[], config: RunTreeConfig): Position {
+  const [first, ...others] = traced;
+  const firstArgument = first?.passed;
+  if (isRunnableConfigLike(firstArgument)) {
+    const run = RunTree.fromRunnableConfig(firstArgument, config);
+    return toPosition(run, { inputs: others, passed: passedOf(others) });
+  }
+  if (firstArgument === ROOT) {
+    const run = createRoot(config, undefined);
+    return toPosition(run, { inputs: others, passed: [run, ...passedOf(others)] });
+  }
+  if (isRunTree(firstArgument)) {
+    const run = firstArgument.createChild(config);
+    return toPosition(run, { inputs: others, passed: [run, ...passedOf(others)] });
+  }
+  const store = AsyncLocalStorageProviderSingleton.getInstance().getStore();
+  const run = isRunTree(store) ? store.createChild(config) : createRoot(config, store?.tracingEnabled);
+  if (run !== undefined) {
+    copyContextVariables(store, run);
+  }
+  return toPosition(run, { inputs: traced, passed: passedOf(traced) });
+}
+
+/** Creates a run without a parent; `undefined`, so that no client is created, where tracing is off. */
+function createRoot(
+  config: RunTreeConfig,
+  surroundingTracingEnabled: boolean | undefined,
+): RunTree | undefined {
+  const tracingEnabled = config.tracingEnabled ?? surroundingTracingEnabled;
+  if (!isEnvTracingEnabled(tracingEnabled)) {
+    return undefined;
+  }
+  return new RunTree({ ...config, ...(tracingEnabled === undefined ? {} : { tracingEnabled }) });
+}
+
+function toPosition(
+  run: RunTree | undefined,
+  { inputs, passed }: Pick<Position, "inputs" | "passed">,
+): Position {
+  const isEnabled = run !== undefined && isEnvTracingEnabled(run.tracingEnabled);
+  return isEnabled
+    ? { run, store: run, inputs, passed }
+    : { run: undefined, store: { tracingEnabled: false }, inputs, passed };
+}
+
+/** The fields of the config that describe a run. */
+function toRunConfig(settings: UntypedConfig): Partial<RunTreeConfig> {
+  const {
+    aggregator: _aggregator,
+    argsConfigPath: _argsConfigPath,
+    tracer: _tracer,
+    on_start: _onStart,
+    on_end: _onEnd,
+    __finalTracedIteratorKey: _streamKey,
+    __deferredSerializableArgOptions: _deferred,
+    extractAttachments: _extractAttachments,
+    getInvocationParams: _getInvocationParams,
+    processInputs: _processInputs,
+    processOutputs: _processOutputs,
+    ...runConfig
+  } = settings;
+  return runConfig;
+}
+
+/** Takes the config for one call out of its arguments. */
+function extractConfig(
+  args: unknown[],
+  path: readonly [number, string?] | undefined,
+): { readonly args: unknown[]; readonly config?: Partial<RunTreeConfig> } {
+  if (path === undefined) {
+    return { args };
+  }
+  const [index, key] = path;
+  const argument = args[index];
+  if (key === undefined) {
+    return index < args.length
+      ? { args: args.toSpliced(index, 1), config: argument as Partial<RunTreeConfig> }
+      : { args };
+  }
+  if (!isKVMap(argument)) {
+    return { args };
+  }
+  const { [key]: config, ...rest } = argument;
+  return { args: args.with(index, rest), config: config as Partial<RunTreeConfig> };
+}
