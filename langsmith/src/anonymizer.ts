@@ -56,7 +56,9 @@ const secret = (pattern: RegExp): StringNodeRule => ({ pattern, replace: SECRET_
 /** Rules that find keys of well-known services, tokens, private keys, and values that are assigned to names such as `password`. */
 export const DEFAULT_SECRET_RULES: StringNodeRule[] = [
   secret(/\b(?:sk|rk)[-_][A-Za-z0-9_-]{16,}/g),
-  secret(/\b(?:lsv2_[a-z]{2}_|gh[opsur]_|github_pat_|npm_|hf_|r8_|ntn_|lin_api_|dckr_pat_)[A-Za-z0-9_]{16,}/g),
+  secret(
+    /\b(?:lsv2_[a-z]{2}_|gh[opsur]_|github_pat_|npm_|hf_|r8_|ntn_|lin_api_|dckr_pat_)[A-Za-z0-9_]{16,}/g,
+  ),
   secret(/\b(?:glpat-|xox[abeoprs]-|xapp-|pypi-|gsk[-_])[A-Za-z0-9_-]{12,}/g),
   secret(/\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b/g),
   secret(/\bAIza[A-Za-z0-9_-]{35}/g),

@@ -6,9 +6,7 @@ export const readVariable = (name: string): string | undefined =>
 
 /** Whether runs of `traceable` are recorded. As with langsmith, only the text `true` in a variable turns it on. */
 export function isEnvTracingEnabled(tracingEnabled?: boolean): boolean {
-  return (
-    tracingEnabled ?? ["TRACING_V2", "TRACING"].some((name) => readVariable(name) === "true")
-  );
+  return tracingEnabled ?? ["TRACING_V2", "TRACING"].some((name) => readVariable(name) === "true");
 }
 
 /** The project of runs that name none. */

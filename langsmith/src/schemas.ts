@@ -165,10 +165,7 @@ export interface RawExample extends BaseExample {
   created_at: string;
   modified_at: string;
   runs: Run[];
-  attachment_urls?: Record<
-    string,
-    { presigned_url: string; s3_url: string; mime_type?: string }
-  >;
+  attachment_urls?: Record<string, { presigned_url: string; s3_url: string; mime_type?: string }>;
 }
 
 export interface BaseDataset {

@@ -1,5 +1,7 @@
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
+import { Client as MovedClient } from "@millrace/langsmith";
+import { traceable as movedTraceable } from "@millrace/langsmith/traceable";
 import { Client as TodaysClient } from "langsmith";
 import { traceable as todaysTraceable } from "langsmith/traceable";
 import { Client as OldClient } from "langsmith-0.1";
@@ -35,7 +37,12 @@ function clientOf(
   if (version === "langsmith-0.1") {
     return new OldClient(options);
   }
-  const client = version === "langsmith" ? new TodaysClient(options) : new NewestClient(options);
+  const classes = {
+    langsmith: TodaysClient,
+    "langsmith-0.12": NewestClient,
+    "@millrace/langsmith": MovedClient,
+  };
+  const client = new classes[version](options);
   onTestFinished(() => {
     client.cleanup();
   });
@@ -46,6 +53,7 @@ const traceables = {
   "langsmith-0.1": oldTraceable,
   langsmith: todaysTraceable as unknown,
   "langsmith-0.12": newestTraceable as unknown,
+  "@millrace/langsmith": movedTraceable as unknown,
 };
 
 describe.each(versions)("%s", (version) => {

@@ -86,8 +86,10 @@ describe.each(versions)("datasets of %s", (version) => {
     expect(await idsOf({ datasetIds: [...both] })).toEqual(both);
     expect(await idsOf({ datasetName: `${stem} first` })).toEqual(new Set([first.id]));
     expect(await idsOf({ metadata: { team: stem } })).toEqual(new Set([first.id]));
-    // With pages of one item, the client requests the second page because the first was full.
-    expect(await idsOf({ datasetNameContains: stem, limit: 1 })).toEqual(both);
+    // With pages of one item, the client requests the second page because the first was full. In our package the limit is
+    // that of the whole list.
+    const limited = await idsOf({ datasetNameContains: stem, limit: 1 });
+    expect(limited.size).toBe(version === "@millrace/langsmith" ? 1 : 2);
     expect((await idsOf({ datasetNameContains: stem, offset: 1 })).size).toBe(1);
   });
 

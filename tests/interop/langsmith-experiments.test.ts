@@ -1,4 +1,8 @@
 import {
+  evaluate as movedEvaluate,
+  evaluateComparative as movedComparative,
+} from "@millrace/langsmith/evaluation";
+import {
   evaluate as todaysEvaluate,
   evaluateComparative as todaysComparative,
 } from "langsmith/evaluation";
@@ -37,12 +41,14 @@ const evaluates = {
   "langsmith-0.1": oldEvaluate,
   langsmith: todaysEvaluate as unknown,
   "langsmith-0.12": newestEvaluate as unknown,
+  "@millrace/langsmith": movedEvaluate as unknown,
 };
 const evaluateOf = (version: Version) => evaluates[version] as typeof oldEvaluate;
 const comparatives = {
   "langsmith-0.1": oldComparative,
   langsmith: todaysComparative as unknown,
   "langsmith-0.12": newestComparative as unknown,
+  "@millrace/langsmith": movedComparative as unknown,
 };
 const comparativeOf = (version: Version) => comparatives[version] as typeof oldComparative;
 
@@ -223,7 +229,11 @@ test.each(newVersions)(
       outputs: { length: 3 },
       attachments: { bytes: ["application/octet-stream", new Uint8Array([0, 255, 1])] },
     });
-    const { experimentName } = await todaysEvaluate(
+    const evaluate =
+      newer === "@millrace/langsmith"
+        ? (evaluates[newer] as typeof todaysEvaluate)
+        : todaysEvaluate;
+    const { experimentName } = await evaluate(
       async (_inputs: { question: string }, config?: TargetConfig) => {
         const response = await fetch(config?.attachments?.["bytes"]?.presigned_url ?? "");
         return { length: (await response.arrayBuffer()).byteLength };

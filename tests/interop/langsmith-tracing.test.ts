@@ -1,3 +1,5 @@
+import { RunTree as MovedRunTree } from "@millrace/langsmith";
+import { traceable as movedTraceable } from "@millrace/langsmith/traceable";
 import { RunTree as TodaysRunTree } from "langsmith";
 import { traceable as todaysTraceable } from "langsmith/traceable";
 import { RunTree as OldRunTree } from "langsmith-0.1";
@@ -17,11 +19,13 @@ const traceables = {
   "langsmith-0.1": oldTraceable,
   langsmith: todaysTraceable as unknown,
   "langsmith-0.12": newestTraceable as unknown,
+  "@millrace/langsmith": movedTraceable as unknown,
 };
 const runTrees = {
   "langsmith-0.1": OldRunTree,
   langsmith: TodaysRunTree as unknown,
   "langsmith-0.12": NewestRunTree as unknown,
+  "@millrace/langsmith": MovedRunTree as unknown,
 };
 const traceableOf = (version: Version) => traceables[version] as typeof oldTraceable;
 const runTreeOf = (version: Version) => runTrees[version] as typeof OldRunTree;
@@ -95,7 +99,7 @@ describe.each(versions)("tracing with %s", (version) => {
       error: null,
       extra: {
         metadata: { plan: { tier: 2 }, note: unusualText },
-        runtime: { library: "langsmith" },
+        runtime: version === "@millrace/langsmith" ? { sdk: "millrace" } : { library: "langsmith" },
       },
     });
     expect(runs.every((run) => run.trace_id === root.id && run.end_time !== null)).toBe(true);
@@ -254,7 +258,8 @@ describe.each(versions)("tracing with %s", (version) => {
     });
     expect(String(run.startTime)).toContain("2026-01-02T03:04:05.678");
     expect(String(run.endTime)).toContain("2026-01-02T03:04:06.678");
-    expect(paths).toEqual(["/runs", `/runs/${id}`]);
+    // A worker thread sends those of our package.
+    expect(paths).toEqual(version === "@millrace/langsmith" ? [] : ["/runs", `/runs/${id}`]);
   });
 
   test("a batch of starts and ends is accepted in one request", async () => {

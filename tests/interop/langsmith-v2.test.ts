@@ -2,7 +2,7 @@ import type { Client as TodaysClient } from "langsmith";
 import type { Client as NewestClient } from "langsmith-0.12";
 import { beforeAll, describe, expect, test } from "vitest";
 import { LangsmithTestServer, toArray, unique } from "./langsmith/test-server.ts";
-import { newVersions } from "./langsmith/methods.ts";
+import { realVersions } from "./langsmith/methods.ts";
 
 const testServer = new LangsmithTestServer("runs");
 const project = unique("v2");
@@ -103,7 +103,7 @@ async function recordExperiment() {
   return { dataset, experiment, examples, runs };
 }
 
-describe.each(newVersions)("/api/v2 with %s", (newer) => {
+describe.each(realVersions)("/api/v2 with %s", (newer) => {
   const client = (): TodaysClient => testServer.newest(newer);
 
   test("queries runs page by page, with the fields that are selected", async () => {

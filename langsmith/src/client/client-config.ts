@@ -42,9 +42,11 @@ const withoutEffect: Readonly<Record<string, string>> = {
   autoBatchTracing: "runs are always sent in batches, by worker threads",
   batchSizeBytesLimit: "the server tells how large a request may be",
   batchSizeLimit: "the server tells how many runs a request may contain",
-  blockOnRootRunFinalization: "a run is sent by a worker thread and blocks nothing; await client.flush()",
+  blockOnRootRunFinalization:
+    "a run is sent by a worker thread and blocks nothing; await client.flush()",
   manualFlushMode: "runs are also sent without a flush",
-  fetchImplementation: "requests are sent by worker threads; see the proxy options in docs/options.md",
+  fetchImplementation:
+    "requests are sent by worker threads; see the proxy options in docs/options.md",
   omitTracedRuntimeInfo: "the runtime is recorded with each run",
 };
 
@@ -80,8 +82,7 @@ export function toClientOptions(config: ClientConfig): ClientOptions {
     workspaceId: config.workspaceId,
     timeoutMs,
     attempts: callerOptions?.maxRetries === undefined ? undefined : callerOptions.maxRetries + 1,
-    requestsInFlight:
-      config.traceBatchConcurrency ?? toCount(callerOptions?.maxConcurrency),
+    requestsInFlight: config.traceBatchConcurrency ?? toCount(callerOptions?.maxConcurrency),
     maxQueueBytes: config.maxIngestMemoryBytes,
     samplingRate: config.tracingSamplingRate,
     logLevel: config.debug === true ? "debug" : undefined,

@@ -21,7 +21,10 @@ export class Client extends QueueMethods implements LangSmithTracingClientInterf
 
   /** Not there. */
   get datasets(): never {
-    throw notThere("Client.datasets", "Use listDatasets and the like, or client.millrace.datasets.");
+    throw notThere(
+      "Client.datasets",
+      "Use listDatasets and the like, or client.millrace.datasets.",
+    );
   }
 
   /** Not there. */
@@ -44,7 +47,10 @@ export class Client extends QueueMethods implements LangSmithTracingClientInterf
 
   /** Not there. */
   get evaluators(): never {
-    throw notThere("Client.evaluators", "Call evaluateTraces of `millrace/evaluation` on a schedule.");
+    throw notThere(
+      "Client.evaluators",
+      "Call evaluateTraces of `millrace/evaluation` on a schedule.",
+    );
   }
 
   /** Not there. */

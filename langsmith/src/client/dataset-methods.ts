@@ -205,10 +205,15 @@ export class DatasetMethods extends ProjectMethods {
     tokenOrUrl: string,
     options: { sourceApiUrl?: string; datasetName?: string } = {},
   ): Promise<void> {
-    await this.millrace.datasets.clone(
+    const { kind, dataset } = await this.millrace.datasets.clone(
       tokenOrUrl,
       defined({ sourceEndpoint: options.sourceApiUrl, name: options.datasetName }),
     );
+    if (kind === "skipped") {
+      throw new Error(
+        `Failed to clone the dataset: ${JSON.stringify(dataset.name)} already exists. Pass another datasetName.`,
+      );
+    }
   }
 
   async createComparativeExperiment(experiment: {

@@ -4,7 +4,6 @@ import type {
   NewAttachment,
   NewExample,
 } from "millrace";
-import { notThere } from "../not-there.ts";
 import type {
   Attachments,
   Example,
@@ -66,7 +65,7 @@ export class ExampleMethods extends DatasetMethods {
     return toExample(
       await this.millrace.examples.create({
         ...toDatasetKey(toSelector(example)),
-        ...toNewExample(example),
+        ...(await this.#toNewExample(example)),
       }),
     );
   }
@@ -82,10 +81,11 @@ export class ExampleMethods extends DatasetMethods {
     const dataset = toDatasetKey(toSelector(first));
     const { exampleIds } = await this.millrace.examples.createMany({
       ...dataset,
-      examples: examples.map(toNewExample),
+      examples: await this.#toNewExamples(examples),
     });
     const created = new Map<string, Example>();
-    for await (const example of this.millrace.examples.list({ ...dataset, ids: exampleIds })) {
+    const filter = { ...dataset, ids: exampleIds, includeAttachments: true };
+    for await (const example of this.millrace.examples.list(filter)) {
       created.set(example.id, toExample(example));
     }
     return exampleIds.flatMap((id) => created.get(id) ?? []);
@@ -104,7 +104,11 @@ export class ExampleMethods extends DatasetMethods {
     generations: KVMap | LangChainBaseMessage | undefined,
     options: CreateExampleOptions,
   ): Promise<Example> {
-    const { inputs: _, outputs: __, ...fields } = toNewExample(toExampleCreate({}, {}, options));
+    const {
+      inputs: _,
+      outputs: __,
+      ...fields
+    } = await this.#toNewExample(toExampleCreate({}, {}, options));
     return toExample(
       await this.millrace.examples.createChat({
         ...toDatasetKey(options),
@@ -172,7 +176,7 @@ export class ExampleMethods extends DatasetMethods {
   ): Promise<UploadExamplesResponse> {
     const { exampleIds } = await this.millrace.examples.createMany({
       datasetId,
-      examples: uploads.map(toNewExample),
+      examples: await this.#toNewExamples(uploads),
     });
     return { count: exampleIds.length, example_ids: [...exampleIds] };
   }
@@ -192,13 +196,59 @@ export class ExampleMethods extends DatasetMethods {
   async deleteExamples(exampleIds: string[], options?: { hardDelete?: boolean }): Promise<void> {
     await this.millrace.examples.deleteMany(exampleIds, defined({ ...options }));
   }
+
+  #toNewExamples(examples: readonly ExampleCreate[]): Promise<NewExample[]> {
+    return Promise.all(examples.map((example) => this.#toNewExample(example)));
+  }
+
+  async #toNewExample(example: ExampleCreate): Promise<NewExample> {
+    const attachments = {
+      ...(await this.#readRunAttachments(example)),
+      ...toNewAttachments(example.attachments),
+    };
+    return defined({
+      id: example.id,
+      inputs: example.inputs,
+      outputs: example.outputs,
+      metadata: example.metadata,
+      split: example.split,
+      createdAt: example.created_at,
+      sourceRunId: example.source_run_id,
+      useSourceRunIo: example.use_source_run_io,
+      attachments: Object.keys(attachments).length === 0 ? undefined : attachments,
+    });
+  }
+
+  /** Downloads the attachments of a run that an example shall have, too. */
+  async #readRunAttachments({
+    source_run_id: runId,
+    use_source_run_attachments: names = [],
+  }: ExampleCreate): Promise<Record<string, NewAttachment>> {
+    if (runId === undefined || names.length === 0) {
+      return {};
+    }
+    const { runs } = this.millrace;
+    const attachments = await runs.readAttachments(runId);
+    const copies = names.flatMap((name) => {
+      const attachment = attachments[name];
+      return attachment === undefined
+        ? []
+        : runs
+            .readAttachment(attachment)
+            .then((data): [string, NewAttachment] => [
+              name,
+              { mimeType: attachment.mimeType ?? "application/octet-stream", data },
+            ]);
+    });
+    return Object.fromEntries(await Promise.all(copies));
+  }
 }
 
 const toSelector = (example: ExampleCreate): DatasetSelector =>
   defined({ datasetId: example.dataset_id, datasetName: example.dataset_name });
 
 const toExampleCreate = (
-  inputs: KVMap,
+  inputs: KVMap | undefined,
   outputs: KVMap | undefined,
   options: CreateExampleOptions,
 ): ExampleCreate =>
@@ -222,7 +272,7 @@ function toExamples(lists: ExampleLists): ExampleCreate[] {
   const length = (inputs ?? sourceRunIds ?? []).length;
   return Array.from({ length }, (_, index) =>
     toExampleCreate(
-      inputs?.[index] ?? {},
+      inputs?.[index],
       outputs?.[index],
       defined({
         datasetId: lists.datasetId,
@@ -237,26 +287,6 @@ function toExamples(lists: ExampleLists): ExampleCreate[] {
       }),
     ),
   );
-}
-
-function toNewExample(example: ExampleCreate): NewExample {
-  if (example.use_source_run_attachments !== undefined) {
-    throw notThere(
-      "The option use_source_run_attachments",
-      "Read the run's attachments with client.millrace.runs.readAttachments and pass them.",
-    );
-  }
-  return defined({
-    id: example.id,
-    inputs: example.inputs,
-    outputs: example.outputs,
-    metadata: example.metadata,
-    split: example.split,
-    createdAt: example.created_at,
-    sourceRunId: example.source_run_id,
-    useSourceRunIo: example.use_source_run_io,
-    attachments: toNewAttachments(example.attachments),
-  });
 }
 
 function toMillraceUpdate(update: ExampleUpdate): MillraceUpdate {

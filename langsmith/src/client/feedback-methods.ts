@@ -136,10 +136,7 @@ export class FeedbackMethods extends ExampleMethods {
     } = {},
   ): AsyncIterable<Feedback> {
     const { runIds, feedbackKeys: keys, feedbackSourceTypes: sourceTypes } = filter;
-    yield* convert(
-      this.millrace.feedback.list(defined({ runIds, keys, sourceTypes })),
-      toFeedback,
-    );
+    yield* convert(this.millrace.feedback.list(defined({ runIds, keys, sourceTypes })), toFeedback);
   }
 
   async createPresignedFeedbackToken(

@@ -91,10 +91,7 @@ export class QueueMethods extends PromptMethods {
       limit?: number;
     } = {},
   ): AsyncIterableIterator<RunWithAnnotationQueueInfo> {
-    yield* convert(
-      this.millrace.annotationQueues.listRuns(queueId, defined(options)),
-      toQueuedRun,
-    );
+    yield* convert(this.millrace.annotationQueues.listRuns(queueId, defined(options)), toQueuedRun);
   }
 
   async deleteRunFromAnnotationQueue(queueId: string, queueRunId: string): Promise<void> {
@@ -106,9 +103,7 @@ export class QueueMethods extends PromptMethods {
   }
 }
 
-const toRubricItems = (
-  items: AnnotationQueueRubricItem[] | undefined,
-): RubricItem[] | undefined =>
+const toRubricItems = (items: AnnotationQueueRubricItem[] | undefined): RubricItem[] | undefined =>
   items?.map((item) =>
     defined({
       feedbackKey: item.feedback_key,

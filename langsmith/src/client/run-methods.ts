@@ -101,7 +101,10 @@ export interface ListThreadsItem {
 
 /** The part of the client that records and reads runs. */
 export class RunMethods extends BaseClient {
-  /** Records a run. Resolves at once; a failure is counted, not thrown. */
+  /**
+   * Records a run. A failure is counted, not thrown. A run of a trace is sent with others; without `trace_id` and
+   * `dotted_order` the promise resolves when the run was sent, as with langsmith.
+   */
   async createRun(run: CreateRunParams, options?: ReplicaOptions): Promise<void> {
     warnOfReplica(options);
     const { project_name: projectName, ...fields } = run;
@@ -112,16 +115,17 @@ export class RunMethods extends BaseClient {
         ...fields,
         id,
         start_time: startTime,
-        session_name:
-          projectName ?? (run as RunCreate).session_name ?? getDefaultProjectName(),
+        session_name: projectName ?? (run as RunCreate).session_name ?? getDefaultProjectName(),
       }) as WirePost,
     );
+    await this.#sendAlone(run);
   }
 
   /** Records changes of a run. Behaves like `createRun`. */
   async updateRun(runId: string, run: RunUpdate, options?: ReplicaOptions): Promise<void> {
     warnOfReplica(options);
     await this.millrace.updateRun(runId, this.#mask(run as KVMap) as WirePatch);
+    await this.#sendAlone(run);
   }
 
   /** Records runs and changes of runs. */
@@ -136,6 +140,7 @@ export class RunMethods extends BaseClient {
       ...runCreates.map((run) => this.createRun(run)),
       ...runUpdates.map((run) => this.updateRun(run.id ?? "", run)),
     ]);
+    await this.flush();
   }
 
   /** As `batchIngestRuns`. */
@@ -153,15 +158,24 @@ export class RunMethods extends BaseClient {
     return toRun(await this.millrace.runs.read(runId, { withChildRuns: loadChildRuns }));
   }
 
+  /** Returns the address of a run's page. */
   async getRunUrl({
     runId,
     run,
+    projectOpts,
   }: {
     runId?: string;
     run?: Run;
     projectOpts?: { projectName?: string; projectId?: string };
   }): Promise<string> {
-    return this.millrace.runs.url(runId ?? run?.id ?? "");
+    const id = runId ?? run?.id ?? "";
+    const projectId = run?.session_id ?? projectOpts?.projectId;
+    const { projectName } = projectOpts ?? {};
+    const key =
+      projectId === undefined && projectName !== undefined
+        ? { projectName }
+        : { projectId: projectId ?? (await this.readRun(id)).session_id ?? "" };
+    return `${await this.millrace.projects.url(key)}/r/${id}?poll=true`;
   }
 
   async *listRuns(props: ListRunsParams): AsyncIterable<Run> {
@@ -276,13 +290,16 @@ export class RunMethods extends BaseClient {
         (await this.millrace.runs.share(runId)).url;
   }
 
-  async listSharedRuns(
-    shareToken: string,
-    { runIds }: { runIds?: string[] } = {},
-  ): Promise<Run[]> {
+  async listSharedRuns(shareToken: string, { runIds }: { runIds?: string[] } = {}): Promise<Run[]> {
     const root = toRun(await this.millrace.runs.readShared(shareToken));
     const runs = flatten(root);
     return runIds === undefined ? runs : runs.filter(({ id }) => runIds.includes(id));
+  }
+
+  async #sendAlone(run: { trace_id?: string; dotted_order?: string }): Promise<void> {
+    if (run.trace_id === undefined || run.dotted_order === undefined) {
+      await this.flush();
+    }
   }
 
   /** Applies the anonymizer to the error, which Millrace's filters do not cover. */
@@ -330,7 +347,9 @@ function describeThread(threadId: string, runs: Run[]): ListThreadsItem {
     runs.reduce((total, run) => total + (run[key] ?? 0), 0);
   return {
     thread_id: threadId,
-    runs: runs.toSorted((left, right) => (String(left.start_time) < String(right.start_time) ? -1 : 1)),
+    runs: runs.toSorted((left, right) =>
+      String(left.start_time) < String(right.start_time) ? -1 : 1,
+    ),
     count: runs.length,
     filter: `eq(thread_id, ${JSON.stringify(threadId)})`,
     total_tokens: sum("total_tokens"),

@@ -101,6 +101,7 @@ export function toProject({ stats, ...project }: Project): TracerSessionResult {
 
 export function toFeedback({ source, ...feedback }: MillraceFeedback): Feedback {
   return {
+    run_id: null,
     score: null,
     value: null,
     comment: null,
@@ -163,7 +164,11 @@ export const toQueue = ({ rubricItems, ...queue }: MillraceQueue): AnnotationQue
 export const toQueuedRun = ({ run, ...entry }: QueuedRun): RunWithAnnotationQueueInfo =>
   ({ ...toRun(run), ...toSnakeCase(entry) }) as unknown as RunWithAnnotationQueueInfo;
 
-export const toComparative = ({ experiments, metadata, ...fields }: MillraceComparative): ComparativeExperiment =>
+export const toComparative = ({
+  experiments,
+  metadata,
+  ...fields
+}: MillraceComparative): ComparativeExperiment =>
   ({
     ...toSnakeCase(fields),
     extra: { metadata },

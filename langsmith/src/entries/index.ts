@@ -21,7 +21,11 @@ export {
   RateLimitError,
   UnprocessableEntityError,
 } from "../client/errors.ts";
-export { configureGlobalPromptCache, PromptCache, PromptCache as Cache } from "../client/prompt-cache.ts";
+export {
+  configureGlobalPromptCache,
+  PromptCache,
+  PromptCache as Cache,
+} from "../client/prompt-cache.ts";
 export type { CacheConfig, CacheMetrics } from "../client/prompt-cache.ts";
 export { getDefaultProjectName } from "../environment.ts";
 export { NotThereError } from "../not-there.ts";

@@ -46,7 +46,9 @@ function traceStream(stream: ReadableStream<unknown>): TracedArgument {
 
 function traceAsyncIterable(iterable: AsyncIterable<unknown>): TracedArgument {
   const chunks: unknown[] = [];
-  const remember = async (next: Promise<IteratorResult<unknown>>): Promise<IteratorResult<unknown>> => {
+  const remember = async (
+    next: Promise<IteratorResult<unknown>>,
+  ): Promise<IteratorResult<unknown>> => {
     const result = await next;
     if (result.done !== true) {
       chunks.push(result.value);
@@ -54,7 +56,9 @@ function traceAsyncIterable(iterable: AsyncIterable<unknown>): TracedArgument {
     return result;
   };
   const traceSteps = (iterator: AsyncIterator<unknown>): AsyncIterator<unknown> =>
-    replaceMembers(iterator, { next: (...args: [] | [unknown]) => remember(iterator.next(...args)) });
+    replaceMembers(iterator, {
+      next: (...args: [] | [unknown]) => remember(iterator.next(...args)),
+    });
   const passed = replaceMembers(iterable, {
     [Symbol.asyncIterator]: () => traceSteps(iterable[Symbol.asyncIterator]()),
     ...(isIterator(iterable)

@@ -51,7 +51,9 @@ export function callHook(payload: KVMap, { name, convert }: PayloadHook): KVMap 
   }
   const drop = (): KVMap => {
     if (["true", "1"].includes(readVariable("ALLOW_UNPROCESSED_PAYLOADS")?.toLowerCase() ?? "")) {
-      warnOnce(`${name} threw. What it got is recorded, because LANGSMITH_ALLOW_UNPROCESSED_PAYLOADS is set.`);
+      warnOnce(
+        `${name} threw. What it got is recorded, because LANGSMITH_ALLOW_UNPROCESSED_PAYLOADS is set.`,
+      );
       return payload;
     }
     warnOnce(`${name} threw, so a marker is recorded in place of what it got.`);

@@ -1,6 +1,11 @@
 import type { Client } from "../client/client.ts";
 import { findSharedClient } from "../client/shared-client.ts";
-import { getDefaultProjectName, isEnvTracingEnabled, readVariable, warnOnce } from "../environment.ts";
+import {
+  getDefaultProjectName,
+  isEnvTracingEnabled,
+  readVariable,
+  warnOnce,
+} from "../environment.ts";
 import type { Attachments, BaseRun, KVMap, RunCreate } from "../schemas.ts";
 import { uuid7FromTime } from "../uuid7.ts";
 import { contextVariablesKey } from "./context.ts";
@@ -214,7 +219,12 @@ export class RunTree implements BaseRun {
 
   /** Sets the outputs, the error and the end, except what is set already. `patchRun` sends them. */
   // oxlint-disable-next-line max-params -- the signature of langsmith
-  async end(outputs?: KVMap, error?: string, endTime = Date.now(), metadata?: KVMap): Promise<void> {
+  async end(
+    outputs?: KVMap,
+    error?: string,
+    endTime = Date.now(),
+    metadata?: KVMap,
+  ): Promise<void> {
     if (this.outputs === undefined && outputs !== undefined) {
       this.outputs = outputs;
     }

@@ -48,9 +48,7 @@ export type TraceableConfig<Func extends AnyFunction> = Partial<
   /** Returns the parameters of a model's call, which become metadata. */
   getInvocationParams?: (...args: Parameters<Func>) => InvocationParamsSchema | undefined;
   /** Converts the inputs to what may be recorded. */
-  processInputs?: (
-    inputs: Readonly<ProcessInputs<Parameters<Func>>>,
-  ) => KVMap | Promise<KVMap>;
+  processInputs?: (inputs: Readonly<ProcessInputs<Parameters<Func>>>) => KVMap | Promise<KVMap>;
   /** Converts the outputs to what may be recorded. */
   processOutputs?: (
     outputs: Readonly<ProcessOutputs<Awaited<ReturnType<Func>>>>,
@@ -87,9 +85,12 @@ export function traceable<Func extends AnyFunction>(
   const { on_start: onStart, getInvocationParams, __finalTracedIteratorKey: streamKey } = settings;
   const runConfig = toRunConfig(settings);
   if (tracer !== undefined) {
-    warnOnce("The option `tracer` of traceable has no effect. Use `millrace/otel` for OpenTelemetry.");
+    warnOnce(
+      "The option `tracer` of traceable has no effect. Use `millrace/otel` for OpenTelemetry.",
+    );
   }
-  const isGenerator = typeof GeneratorFunction === "function" && wrappedFunc instanceof GeneratorFunction;
+  const isGenerator =
+    typeof GeneratorFunction === "function" && wrappedFunc instanceof GeneratorFunction;
   const traced = (...args: unknown[]): unknown => {
     const storage = AsyncLocalStorageProviderSingleton.getInstance();
     const begun = beginCall(args);
@@ -126,7 +127,11 @@ export function traceable<Func extends AnyFunction>(
         return { ...position, fillInputs: undefined };
       }
       const { run } = position;
-      const fillInputs = () => setInputs(run, position.inputs.map(({ read }) => read()));
+      const fillInputs = () =>
+        setInputs(
+          run,
+          position.inputs.map(({ read }) => read()),
+        );
       const isDeferred = position.inputs.some((argument) => argument.isDeferred);
       fillInputs();
       onStart?.(run);
@@ -202,7 +207,9 @@ function findPosition(traced: readonly TracedArgument[], config: RunTreeConfig):
     return toPosition(run, { inputs: others, passed: [run, ...passedOf(others)] });
   }
   const store = AsyncLocalStorageProviderSingleton.getInstance().getStore();
-  const run = isRunTree(store) ? store.createChild(config) : createRoot(config, store?.tracingEnabled);
+  const run = isRunTree(store)
+    ? store.createChild(config)
+    : createRoot(config, store?.tracingEnabled);
   if (run !== undefined) {
     copyContextVariables(store, run);
   }

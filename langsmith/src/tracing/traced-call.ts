@@ -2,7 +2,14 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { warnOnce } from "../environment.ts";
 import type { KVMap } from "../schemas.ts";
 import { replaceMembers } from "./deferred-arguments.ts";
-import { callHook, isAsyncIterable, isIterator, isReadableStream, isThenable, toOutputs } from "./payloads.ts";
+import {
+  callHook,
+  isAsyncIterable,
+  isIterator,
+  isReadableStream,
+  isThenable,
+  toOutputs,
+} from "./payloads.ts";
 import type { PayloadHook } from "./payloads.ts";
 import type { RunTree } from "./run-tree.ts";
 
@@ -245,7 +252,10 @@ export class TracedCall {
       return;
     }
     try {
-      const outputs = callHook(toOutputs(value), { name: "processOutputs", convert: processOutputs });
+      const outputs = callHook(toOutputs(value), {
+        name: "processOutputs",
+        convert: processOutputs,
+      });
       if (isThenable(outputs)) {
         void outputs.then((settled) => this.#endWith(settled as KVMap));
       } else {

@@ -1,16 +1,22 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { Client as MovedClient } from "@millrace/langsmith";
 import { Client as TodaysClient } from "langsmith";
 import { Client as OldClient } from "langsmith-0.1";
 import { Client as NewestClient } from "langsmith-0.12";
 
 /** The clients of 0.10 and 0.12, by the names under which they are installed here. */
-export type NewVersion = "langsmith" | "langsmith-0.12";
+export type RealVersion = "langsmith" | "langsmith-0.12";
+
+/** These, and the package of ours that takes their place. */
+export type NewVersion = RealVersion | "@millrace/langsmith";
 
 /** All clients that the server supports unchanged. */
 export type Version = "langsmith-0.1" | NewVersion;
 
-export const newVersions: readonly NewVersion[] = ["langsmith", "langsmith-0.12"];
+export const realVersions: readonly RealVersion[] = ["langsmith", "langsmith-0.12"];
+
+export const newVersions: readonly NewVersion[] = [...realVersions, "@millrace/langsmith"];
 
 export const versions: readonly Version[] = ["langsmith-0.1", ...newVersions];
 
@@ -19,6 +25,8 @@ interface Methods {
   readonly everyClient: readonly string[];
   readonly oldClient?: readonly string[];
   readonly newClients?: readonly string[];
+  /** Of the newest clients, but not of our package. */
+  readonly realClients?: readonly string[];
 }
 
 /** The public methods that send requests, by the resource whose test file must call them. */
@@ -140,7 +148,7 @@ const methodsByResource = {
       "pullPromptCommit",
       "pushPrompt",
     ],
-    newClients: ["agentExists", "skillExists", "listAgents", "listSkills"],
+    realClients: ["agentExists", "skillExists", "listAgents", "listSkills"],
   },
 } as const satisfies Record<string, Methods>;
 
@@ -150,13 +158,22 @@ export const resources = Object.keys(methodsByResource) as readonly TestedResour
 
 /** The methods that the tests of a resource must call on a client of this version. */
 export function methodsOf(resource: TestedResource, version: Version): readonly string[] {
-  const { everyClient, oldClient, newClients }: Methods = methodsByResource[resource];
-  return [...everyClient, ...((version === "langsmith-0.1" ? oldClient : newClients) ?? [])];
+  const methods: Methods = methodsByResource[resource];
+  const { everyClient, oldClient = [], newClients = [], realClients = [] } = methods;
+  const others = {
+    "langsmith-0.1": oldClient,
+    langsmith: [...newClients, ...realClients],
+    "langsmith-0.12": [...newClients, ...realClients],
+    "@millrace/langsmith": newClients,
+  };
+  return [...everyClient, ...others[version]];
 }
 
 const malformed = "its request is malformed: the address has no `?` before the query";
 const hubFolders = "folders of files in the prompt hub are not in the specification";
 const configs = "/feedback-configs is not in the specification";
+
+const notThere = "tests/langsmith/not-there.test.ts calls it";
 
 const excludedOfNew = {
   listSharedRuns: malformed,
@@ -182,6 +199,24 @@ export const excluded: Readonly<Record<Version, Readonly<Record<string, string>>
     addFeedbackCategories: configs,
     removeFeedbackCategories: configs,
   },
+  "@millrace/langsmith": {
+    listSharedRuns: "langsmith sends a malformed request, so there is nothing to compare with",
+    listGroupRuns: notThere,
+    createFeedbackConfig: notThere,
+    listFeedbackConfigs: notThere,
+    updateFeedbackConfig: notThere,
+    deleteFeedbackConfig: notThere,
+    pullAgent: notThere,
+    pullSkill: notThere,
+    pushAgent: notThere,
+    pushSkill: notThere,
+    deleteAgent: notThere,
+    deleteSkill: notThere,
+    agentExists: notThere,
+    skillExists: notThere,
+    listAgents: notThere,
+    listSkills: notThere,
+  },
 };
 
 /** Methods that send no request. */
@@ -191,17 +226,21 @@ const prototypes: Readonly<Record<Version, object>> = {
   "langsmith-0.1": OldClient.prototype,
   langsmith: TodaysClient.prototype,
   "langsmith-0.12": NewestClient.prototype,
+  "@millrace/langsmith": MovedClient.prototype,
 };
 
 /** The folder of a package's sources. */
-const folders: Readonly<Record<Version, string>> = {
+const folders: Readonly<Record<Exclude<Version, "@millrace/langsmith">, string>> = {
   "langsmith-0.1": "dist",
   langsmith: "dist",
   "langsmith-0.12": "lib",
 };
 
-/** Methods of the client's prototype that its types declare as public. */
+/** Methods of the client's prototypes that its types declare as public. */
 export function publicMethods(version: Version): readonly string[] {
+  if (version === "@millrace/langsmith") {
+    return methodsOfPrototypes(prototypes[version]);
+  }
   const types = new URL(
     `../../../node_modules/${version}/${folders[version]}/client.d.ts`,
     import.meta.url,
@@ -210,8 +249,17 @@ export function publicMethods(version: Version): readonly string[] {
   const hidden = new Set(
     [...declared.matchAll(/^ {4}(?:private|protected) (\w+)/gmu)].map(([, name]) => name!),
   );
-  return Object.entries(Object.getOwnPropertyDescriptors(prototypes[version]))
+  return methodsOfPrototypes(prototypes[version]).filter((name) => !hidden.has(name));
+}
+
+/** The names of the methods of a prototype and of those that it extends, but for those that send no request. */
+function methodsOfPrototypes(prototype: object): readonly string[] {
+  if (prototype === Object.prototype) {
+    return [];
+  }
+  const names = Object.entries(Object.getOwnPropertyDescriptors(prototype))
     .filter(([, { value }]) => typeof value === "function")
     .map(([name]) => name)
-    .filter((name) => !name.startsWith("_") && !hidden.has(name) && !local.has(name));
+    .filter((name) => !name.startsWith("_") && !local.has(name));
+  return [...names, ...methodsOfPrototypes(Object.getPrototypeOf(prototype) as object)];
 }

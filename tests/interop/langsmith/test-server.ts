@@ -1,6 +1,7 @@
 import { toWireRun } from "../../support/wire-run.ts";
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
+import { Client as MovedClient } from "@millrace/langsmith";
 import { Client as TodaysClient } from "langsmith";
 import { Client as OldClient } from "langsmith-0.1";
 import { Client as NewestClient } from "langsmith-0.12";
@@ -19,6 +20,7 @@ export class LangsmithTestServer {
     "langsmith-0.1": new Set(),
     langsmith: new Set(),
     "langsmith-0.12": new Set(),
+    "@millrace/langsmith": new Set(),
   };
   #server: RunningServer | undefined;
   #reader: Client | undefined;
@@ -64,11 +66,8 @@ export class LangsmithTestServer {
     options: ConstructorParameters<typeof TodaysClient>[0] = {},
   ): TodaysClient {
     const settings = { apiUrl: this.url, apiKey: "none", ...options };
-    const client =
-      version === "langsmith"
-        ? new TodaysClient(settings)
-        : // The tests call what both have, and both take the same.
-          (new NewestClient(settings as object) as unknown as TodaysClient);
+    // The tests call what all of them have, and all take the same.
+    const client = new newClients[version](settings as object) as unknown as TodaysClient;
     onTestFinished(() => {
       client.cleanup();
     });
@@ -112,6 +111,12 @@ export class LangsmithTestServer {
     });
   }
 }
+
+const newClients = {
+  langsmith: TodaysClient,
+  "langsmith-0.12": NewestClient,
+  "@millrace/langsmith": MovedClient,
+};
 
 /** Methods that 0.12 queues and sends after they have returned. */
 const batched = new Set(["createFeedback", "logEvaluationFeedback"]);

@@ -1,0 +1,150 @@
+import { currentRun } from "millrace";
+import type { Run as MillraceRun } from "millrace";
+import { evaluateComparative as compareWithMillrace } from "millrace/evaluation";
+import type { Any } from "../any.ts";
+import type { Client } from "../client/client.ts";
+import { findSharedClient } from "../client/shared-client.ts";
+import { toComparative, toExample, toRun } from "../client/to-langsmith.ts";
+import type {
+  ComparativeExperiment,
+  ComparisonEvaluationResult,
+  Example,
+  Run,
+} from "../schemas.ts";
+
+/** What an evaluator of two experiments gets. */
+interface ComparativeInput {
+  runs: Run[];
+  example: Example;
+  inputs: Record<string, Any>;
+  outputs: Record<string, Any>[];
+  referenceOutputs?: Record<string, Any>;
+}
+
+type Returned = ComparisonEvaluationResult | Promise<ComparisonEvaluationResult>;
+
+/** An evaluator of two experiments: a function of the runs and the example, or of named arguments. */
+export type ComparativeEvaluator =
+  | ((runs: Run[], example: Example) => Returned)
+  | ((args: ComparativeInput) => Returned);
+
+/** Options of `evaluateComparative`. */
+export interface EvaluateComparativeOptions {
+  evaluators: ComparativeEvaluator[];
+  randomizeOrder?: boolean;
+  client?: Client;
+  metadata?: Record<string, unknown>;
+  experimentPrefix?: string;
+  description?: string;
+  loadNested?: boolean;
+  maxConcurrency?: number;
+}
+
+/** The result of a comparison. */
+export interface ComparisonEvaluationResults {
+  experimentName: string;
+  /** One result for each example and evaluator. */
+  results: ComparisonEvaluationResult[];
+  /** The address of the comparison in the UI. */
+  url: string | null;
+  comparativeExperiment: ComparativeExperiment;
+}
+
+/** The result of an evaluation, as far as a comparison needs it. */
+interface NamedExperiment {
+  readonly experimentName: string;
+}
+
+/** Compares experiments over the same dataset, example by example. */
+export async function evaluateComparative(
+  experiments: string[] | (Promise<NamedExperiment> | NamedExperiment)[],
+  options: EvaluateComparativeOptions,
+): Promise<ComparisonEvaluationResults> {
+  const client = options.client ?? findSharedClient();
+  const resolved = await Promise.all<string | NamedExperiment>(experiments);
+  const names = resolved.map((experiment) =>
+    typeof experiment === "string" ? experiment : experiment.experimentName,
+  );
+  const suffix = crypto.randomUUID().slice(0, 8);
+  const prefix = options.experimentPrefix ?? names.join(" vs. ");
+  const results: ComparisonEvaluationResult[] = [];
+  const { maxConcurrency, description, metadata } = options;
+  const comparison = await compareWithMillrace(names, {
+    client: client.millrace,
+    name: `${prefix}-${suffix}`,
+    ...(description === undefined ? {} : { description }),
+    ...(metadata === undefined ? {} : { metadata }),
+    concurrency: Math.max(1, maxConcurrency ?? 1),
+    seed: options.randomizeOrder === true ? Math.trunc(Math.random() * 2 ** 32) : false,
+    evaluators: options.evaluators.map((evaluator, index) => {
+      const call = async (args: {
+        readonly runs: readonly MillraceRun[];
+        readonly example: {
+          readonly id: string;
+          readonly inputs: Record<string, unknown>;
+          readonly outputs?: Record<string, unknown> | undefined;
+          readonly metadata: Readonly<Record<string, unknown>>;
+          readonly splits: readonly string[];
+          readonly datasetId?: string | undefined;
+        };
+      }) => {
+        const runs = await Promise.all(
+          args.runs.map((run) =>
+            options.loadNested === true
+              ? client.readRun(run.id, { loadChildRuns: true })
+              : toRun(run),
+          ),
+        );
+        const example = toExample({ ...args.example, datasetId: args.example.datasetId ?? "" });
+        const returned = await callEvaluator(evaluator, runs, example);
+        const sourceRunId = returned.source_run_id ?? currentRun()?.id;
+        results.push({
+          ...returned,
+          ...(sourceRunId === undefined ? {} : { source_run_id: sourceRunId }),
+        });
+        return {
+          key: returned.key,
+          scores: runs.map(({ id }) => Number(returned.scores[id] ?? 0)),
+        };
+      };
+      return Object.defineProperty(call, "name", {
+        value: evaluator.name || `evaluator ${index + 1}`,
+      });
+    }),
+  });
+  const [comparative] = await client.millrace.experiments
+    .listComparative({
+      datasetId:
+        (await client.millrace.projects.read({ projectName: names[0] ?? "" })).referenceDatasetId ??
+        "",
+      ids: [comparison.id],
+    })
+    .toArray();
+  return {
+    experimentName: comparison.name,
+    results,
+    url: comparison.url ?? null,
+    comparativeExperiment:
+      comparative === undefined
+        ? ({ id: comparison.id, name: comparison.name } as ComparativeExperiment)
+        : toComparative(comparative),
+  };
+}
+
+/** Calls a function of either kind. Langsmith also tells them apart by the number of their parameters. */
+async function callEvaluator(
+  evaluator: ComparativeEvaluator,
+  runs: Run[],
+  example: Example,
+): Promise<ComparisonEvaluationResult> {
+  if (evaluator.length === 1) {
+    return (evaluator as (args: ComparativeInput) => Returned)({
+      runs,
+      example,
+      inputs: example.inputs,
+      outputs: runs.map(({ outputs }) => outputs ?? {}),
+      ...(example.outputs === undefined ? {} : { referenceOutputs: example.outputs }),
+    });
+  }
+  return (evaluator as (runs: Run[], example: Example) => Returned)(runs, example);
+}

@@ -1,0 +1,372 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { evaluate as evaluateWithMillrace } from "millrace/evaluation";
+import type {
+  EvaluatedRow,
+  EvaluationResult as MillraceResult,
+  EvaluationRow,
+  SummaryArguments,
+  TargetContext,
+} from "millrace/evaluation";
+import type { Example as MillraceExample } from "millrace";
+import type { Any } from "../any.ts";
+import type { Client } from "../client/client.ts";
+import { findSharedClient } from "../client/shared-client.ts";
+import { toExample } from "../client/to-langsmith.ts";
+import { warnOnce } from "../environment.ts";
+import type { AttachmentInfo, Example, KVMap, Run } from "../schemas.ts";
+import type { EvaluationResult, EvaluationResults } from "./evaluation-result.ts";
+import { toEvaluationResult, toJudgedRow, toMillraceEvaluators, toScores } from "./evaluator.ts";
+import type { EvaluatorT, JudgedRow } from "./evaluator.ts";
+import { evaluateComparative } from "./comparative.ts";
+import type { ComparativeEvaluator, ComparisonEvaluationResults } from "./comparative.ts";
+
+/** The second argument of a target. */
+export type TargetConfigT = KVMap & {
+  attachments?: Record<string, AttachmentInfo>;
+  callbacks?: Any;
+};
+
+type StandardTarget<Input = Any, Output = KVMap> =
+  | ((input: Input, config?: TargetConfigT) => Promise<Output>)
+  | ((input: Input, config?: TargetConfigT) => Output)
+  | { invoke: (input: Input, config?: TargetConfigT) => Output }
+  | { invoke: (input: Input, config?: TargetConfigT) => Promise<Output> };
+
+/** Experiments to compare: their names, or their results. */
+type ComparativeTarget = string[] | (Promise<ExperimentResults> | ExperimentResults)[];
+
+/** What to evaluate. */
+export type TargetT<Input = Any, Output = KVMap> =
+  | StandardTarget<Input, Output>
+  | ComparativeTarget;
+
+/** The name or id of a dataset, or examples. */
+export type DataT = string | AsyncIterable<Example> | Example[];
+
+type Returned = EvaluationResult | EvaluationResult[] | EvaluationResults;
+
+/** What a summary evaluator gets. */
+interface SummaryInput {
+  runs: Run[];
+  examples: Example[];
+  inputs: Record<string, Any>[];
+  outputs: Record<string, Any>[];
+  referenceOutputs?: Record<string, Any>[];
+}
+
+/** An evaluator of all rows: a function of the runs and the examples, or of named arguments. */
+export type SummaryEvaluatorT =
+  | ((runs: Run[], examples: Example[]) => Returned)
+  | ((runs: Run[], examples: Example[]) => Promise<Returned>)
+  | ((args: SummaryInput) => Returned)
+  | ((args: SummaryInput) => Promise<Returned>);
+
+interface BaseEvaluateOptions {
+  metadata?: KVMap;
+  experimentPrefix?: string;
+  description?: string;
+  maxConcurrency?: number;
+  client?: Client;
+  numRepetitions?: number;
+}
+
+/** Options of `evaluate`. */
+export interface EvaluateOptions extends BaseEvaluateOptions {
+  targetConcurrency?: number;
+  evaluationConcurrency?: number;
+  evaluators?: EvaluatorT[];
+  summaryEvaluators?: SummaryEvaluatorT[];
+  data: DataT;
+  includeAttachments?: boolean;
+  disableEvaluatorTracing?: boolean;
+}
+
+/** Options of `evaluate` for two experiments. */
+export interface ComparativeEvaluateOptions extends BaseEvaluateOptions {
+  evaluators: ComparativeEvaluator[];
+  loadNested?: boolean;
+  randomizeOrder?: boolean;
+}
+
+/** One example, evaluated once. */
+export interface ExperimentResultRow {
+  run: Run;
+  example: Example;
+  evaluationResults: EvaluationResults;
+}
+
+/** The result of an evaluation: its rows, in the order of the data, and what summary evaluators returned. */
+export class ExperimentResults implements AsyncIterableIterator<ExperimentResultRow> {
+  results: ExperimentResultRow[];
+  processedCount = 0;
+  summaryResults: EvaluationResults;
+  readonly #experimentName: string;
+
+  /** @internal */
+  constructor(
+    experimentName: string,
+    rows: ExperimentResultRow[],
+    summaryResults: EvaluationResults,
+  ) {
+    this.#experimentName = experimentName;
+    this.results = rows;
+    this.summaryResults = summaryResults;
+  }
+
+  get experimentName(): string {
+    return this.#experimentName;
+  }
+
+  get length(): number {
+    return this.results.length;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<ExperimentResultRow> {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<ExperimentResultRow>> {
+    const row = this.results[this.processedCount];
+    if (row === undefined) {
+      return { done: true, value: undefined };
+    }
+    this.processedCount += 1;
+    return { done: false, value: row };
+  }
+}
+
+/**
+ * Calls a target for each example of a dataset and judges what it returns, or compares two experiments. It is
+ * `millrace/evaluation` underneath: rows are stored as they finish.
+ */
+export function evaluate(
+  target: ComparativeTarget,
+  options: ComparativeEvaluateOptions,
+): Promise<ComparisonEvaluationResults>;
+export function evaluate(
+  target: StandardTarget,
+  options: EvaluateOptions,
+): Promise<ExperimentResults>;
+export async function evaluate(
+  target: TargetT,
+  options: EvaluateOptions | ComparativeEvaluateOptions,
+): Promise<ExperimentResults | ComparisonEvaluationResults> {
+  if (Array.isArray(target)) {
+    return evaluateComparative(target, options as ComparativeEvaluateOptions);
+  }
+  return new ExperimentRun(target, options as EvaluateOptions).run();
+}
+
+/** One call of `evaluate`. */
+class ExperimentRun {
+  readonly #target: StandardTarget;
+  readonly #options: EvaluateOptions;
+  readonly #client: Client;
+  /** The examples by id, with what the target and the evaluators get of their attachments. */
+  readonly #examples = new Map<string, { example: Example; attachments: KVMap | undefined }>();
+
+  constructor(target: StandardTarget, options: EvaluateOptions) {
+    this.#target = target;
+    this.#options = options;
+    this.#client = options.client ?? findSharedClient();
+    if (options.disableEvaluatorTracing === true) {
+      warnOnce(
+        "The option disableEvaluatorTracing of evaluate has no effect: the runs of evaluators are recorded.",
+      );
+    }
+  }
+
+  async run(): Promise<ExperimentResults> {
+    const { evaluators = [], summaryEvaluators = [], numRepetitions, description } = this.#options;
+    const name = `${this.#options.experimentPrefix ?? "evaluation"}-${crypto.randomUUID().slice(0, 8)}`;
+    // The experiment has a new name each time, so no later call could continue it by its journal.
+    const journalDir = await mkdtemp(join(tmpdir(), "millrace-evaluate-"));
+    try {
+      const evaluation = evaluateWithMillrace(this.#toTarget(), {
+        client: this.#client.millrace,
+        data: await this.#readData(),
+        experiment: name,
+        resume: false,
+        journalDir,
+        concurrency: toConcurrency(this.#options),
+        ...(description === undefined ? {} : { description }),
+        ...(numRepetitions === undefined ? {} : { repetitions: Math.max(1, numRepetitions) }),
+        ...(this.#options.metadata === undefined ? {} : { metadata: this.#options.metadata }),
+        evaluators: toMillraceEvaluators(evaluators, {
+          client: this.#client,
+          toRow: (args) => {
+            const known = this.#examples.get(args.example.id);
+            const row = toJudgedRow(args, known?.attachments);
+            return known === undefined ? row : { ...row, example: known.example };
+          },
+        }),
+        summaryEvaluators: summaryEvaluators.map((evaluator) => this.#toSummary(evaluator)),
+      });
+      const result = await evaluation;
+      console.log(
+        `Evaluated ${result.rows} rows as the experiment ${result.experiment.name}: ${result.experiment.url ?? ""}`,
+      );
+      return await this.#toResults(result);
+    } finally {
+      await rm(journalDir, { recursive: true, force: true });
+    }
+  }
+
+  #toTarget(): (inputs: KVMap, context: TargetContext) => unknown {
+    const target = this.#target;
+    const call = async (inputs: KVMap, { example }: TargetContext): Promise<unknown> => {
+      const attachments = this.#examples.get(example.id)?.attachments;
+      this.#remember(example);
+      const config =
+        this.#options.includeAttachments === true ? { attachments: attachments ?? {} } : undefined;
+      const args = (config === undefined ? [inputs] : [inputs, config]) as [KVMap, TargetConfigT?];
+      return "invoke" in target ? target.invoke(...args) : target(...args);
+    };
+    return Object.defineProperty(call, "name", { value: this.#targetName });
+  }
+
+  get #targetName(): string {
+    const target = this.#target;
+    return "invoke" in target ? "target" : target.name || "target";
+  }
+
+  #remember(example: TargetContext["example"]): void {
+    if (!this.#examples.has(example.id)) {
+      const { attachments: _, ...fields } = example;
+      this.#examples.set(example.id, {
+        example: toExample({ ...fields, datasetId: example.datasetId ?? "" }),
+        attachments: undefined,
+      });
+    }
+  }
+
+  /** Reads the examples, for their attachments, or leaves it to Millrace. */
+  async #readData(): Promise<string | { datasetId: string } | AsyncIterable<EvaluationRow>> {
+    const { data, includeAttachments = false } = this.#options;
+    if (typeof data !== "string") {
+      return this.#toRows(data);
+    }
+    const isId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(data);
+    if (!includeAttachments) {
+      return isId ? { datasetId: data } : data;
+    }
+    const key = isId ? { datasetId: data } : { datasetName: data };
+    return this.#toRows(this.#client.listExamples({ ...key, includeAttachments }));
+  }
+
+  async *#toRows(
+    examples: AsyncIterable<Example> | readonly Example[],
+  ): AsyncGenerator<EvaluationRow, void> {
+    for await (const example of examples) {
+      const { dataset_split: splits, ...metadata } = example.metadata ?? {};
+      this.#examples.set(example.id, { example, attachments: example.attachments });
+      yield {
+        id: example.id,
+        inputs: example.inputs,
+        outputs: example.outputs,
+        metadata,
+        splits: [splits ?? []].flat() as string[],
+        datasetId: example.dataset_id,
+      };
+    }
+  }
+
+  #toSummary(evaluator: SummaryEvaluatorT) {
+    const call = async ({ readRows }: SummaryArguments<KVMap, unknown, KVMap>) => {
+      const rows = await this.#collect(readRows());
+      const runs = rows.map(({ run }) => run);
+      const examples = rows.map(({ example }) => example);
+      const input: SummaryInput = {
+        runs,
+        examples,
+        inputs: examples.map(({ inputs }) => inputs),
+        outputs: runs.map(({ outputs }) => outputs ?? {}),
+        referenceOutputs: examples.map(({ outputs }) => outputs ?? {}),
+      };
+      const returned =
+        evaluator.length === 1
+          ? await (evaluator as (input: SummaryInput) => Returned)(input)
+          : await (evaluator as (runs: Run[], examples: Example[]) => Returned)(runs, examples);
+      return toScores(returned);
+    };
+    return Object.defineProperty(call, "name", { value: evaluator.name });
+  }
+
+  async #toResults(result: MillraceResult<KVMap, unknown, KVMap>): Promise<ExperimentResults> {
+    const rows = await this.#collect(result.readRows(), result.experiment.id);
+    return new ExperimentResults(result.experiment.name, rows, {
+      results: result.summaryScores.map(toEvaluationResult),
+    });
+  }
+
+  /** Reads all rows, in the order of the data. */
+  async #collect(
+    rows: AsyncIterable<EvaluatedRow<KVMap, unknown, KVMap>>,
+    projectId?: string,
+  ): Promise<ExperimentResultRow[]> {
+    const collected: { readonly row: ExperimentResultRow; readonly place: number }[] = [];
+    const places = new Map([...this.#examples.keys()].map((id, index) => [id, index]));
+    for await (const row of rows) {
+      const example = this.#examples.get(row.exampleId)?.example ?? toBareExample(row);
+      collected.push({
+        row: {
+          run: toRowRun(row, { name: this.#targetName, example, projectId }),
+          example,
+          evaluationResults: {
+            results: row.scores.filter(({ error }) => error === undefined).map(toEvaluationResult),
+          },
+        },
+        place: row.repetition * places.size + (places.get(row.exampleId) ?? 0),
+      });
+    }
+    return collected.toSorted((left, right) => left.place - right.place).map(({ row }) => row);
+  }
+}
+
+/** Without a number, rows are evaluated one after the other, as by langsmith. */
+function toConcurrency(options: EvaluateOptions): number {
+  const { targetConcurrency, evaluationConcurrency, maxConcurrency } = options;
+  const concurrency = targetConcurrency ?? maxConcurrency ?? evaluationConcurrency ?? 1;
+  return Math.min(Math.max(1, concurrency), 10_000);
+}
+
+const toBareExample = (row: EvaluatedRow<KVMap, unknown, KVMap>): Example =>
+  toExample({
+    id: row.exampleId,
+    datasetId: "",
+    inputs: row.inputs,
+    outputs: row.referenceOutputs,
+    metadata: {},
+    splits: [],
+  } satisfies MillraceExample);
+
+function toRowRun(
+  row: EvaluatedRow<KVMap, unknown, KVMap>,
+  {
+    name,
+    example,
+    projectId,
+  }: {
+    readonly name: string;
+    readonly example: JudgedRow["example"];
+    readonly projectId?: string | undefined;
+  },
+): Run {
+  const { outputs, error } = row;
+  const isObject = typeof outputs === "object" && outputs !== null && !Array.isArray(outputs);
+  return {
+    id: row.runId,
+    trace_id: row.runId,
+    name,
+    run_type: "chain",
+    inputs: row.inputs,
+    ...(outputs === undefined ? {} : { outputs: isObject ? (outputs as KVMap) : { outputs } }),
+    ...(error === undefined ? {} : { error }),
+    start_time: row.startTime,
+    end_time: new Date(Date.parse(row.startTime) + row.durationMs).toISOString(),
+    reference_example_id: example.id,
+    ...(projectId === undefined ? {} : { session_id: projectId }),
+  };
+}

@@ -1,0 +1,210 @@
+import type { Evaluator, EvaluatorArguments, Score } from "millrace/evaluation";
+import type { Any } from "../any.ts";
+import type { Client } from "../client/client.ts";
+import { toExample, toRun } from "../client/to-langsmith.ts";
+import type { Example, KVMap, Run, ScoreType, ValueType } from "../schemas.ts";
+import type { RunTreeConfig } from "../tracing/run-tree.ts";
+import type { EvaluationResult, EvaluationResults } from "./evaluation-result.ts";
+import { toResultList } from "./evaluation-result.ts";
+
+type Returned = EvaluationResult | EvaluationResult[] | EvaluationResults;
+
+/** An evaluator as an object. */
+export interface RunEvaluator {
+  evaluateRun(
+    run: Run,
+    example?: Example,
+    options?: Partial<RunTreeConfig>,
+  ): Promise<EvaluationResult | EvaluationResults>;
+}
+
+/** What an evaluator gets. */
+export interface EvaluatorInput {
+  run: Run;
+  example: Example;
+  inputs: Record<string, Any>;
+  outputs: Record<string, Any>;
+  referenceOutputs?: Record<string, Any>;
+  attachments?: Record<string, Any>;
+}
+
+/** An evaluator: an object, or a function of the run and the example, or of named arguments. */
+export type EvaluatorT =
+  | RunEvaluator
+  | ((run: Run, example?: Example) => Returned)
+  | ((run: Run, example?: Example) => Promise<Returned>)
+  | ((args: EvaluatorInput) => Returned)
+  | ((args: EvaluatorInput) => Promise<Returned>);
+
+/** A function that can be either kind of evaluator function. */
+type AnyEvaluator = (input: EvaluatorInput & Run, example: Example) => Returned | Promise<Returned>;
+
+/** What the rows of an evaluation were judged on, for its result. */
+export interface JudgedRow {
+  readonly run: Run;
+  readonly example: Example;
+  readonly attachments: KVMap | undefined;
+}
+
+/** What converted evaluators work with. */
+export interface EvaluatorContext {
+  readonly client: Client;
+  /** Converts what Millrace's evaluation passes to an evaluator. */
+  readonly toRow: (args: EvaluatorArguments) => JudgedRow;
+}
+
+/** Converts the evaluators. Equal names get a number, so that their scores can be told apart. */
+export function toMillraceEvaluators(
+  evaluators: readonly EvaluatorT[],
+  context: EvaluatorContext,
+): Evaluator[] {
+  const counts = new Map<string, number>();
+  return evaluators.map((evaluator) => {
+    const stem = nameOf(evaluator);
+    const count = (counts.get(stem) ?? 0) + 1;
+    counts.set(stem, count);
+    return {
+      name: count === 1 ? stem : `${stem} ${count}`,
+      evaluate: async (args) => judge(evaluator, context.toRow(args), context.client),
+    };
+  });
+}
+
+function nameOf(evaluator: EvaluatorT): string {
+  const name =
+    typeof evaluator === "function"
+      ? evaluator.name
+      : (evaluator.constructor as { name: string }).name;
+  return name === "" || name === "Object" ? "evaluator" : name;
+}
+
+async function judge(
+  evaluator: EvaluatorT,
+  { run, example, attachments }: JudgedRow,
+  client: Client,
+): Promise<Score[]> {
+  const returned =
+    typeof evaluator === "function"
+      ? // Langsmith passes the members of the run and the named arguments in one object, for both kinds of functions.
+        await (evaluator as AnyEvaluator)(
+          {
+            ...run,
+            run,
+            example,
+            inputs: example.inputs,
+            outputs: run.outputs ?? {},
+            ...(example.outputs === undefined ? {} : { referenceOutputs: example.outputs }),
+            ...(attachments === undefined ? {} : { attachments }),
+          },
+          example,
+        )
+      : await evaluator.evaluateRun(run, example);
+  const results = toResultList(returned);
+  // Scores of other runs, and with a description of the key, are no part of Millrace's result.
+  const special = results.filter(
+    ({ targetRunId, feedbackConfig }) => targetRunId ?? feedbackConfig,
+  );
+  await client.logEvaluationFeedback({ results: special }, run);
+  return results.filter((result) => !special.includes(result)).map(toScore);
+}
+
+const toScore = (result: EvaluationResult): Score => ({
+  key: result.key,
+  score: result.score,
+  value: result.value,
+  comment: result.comment,
+  correction: result.correction,
+  metadata: result.evaluatorInfo,
+});
+
+/** Converts a summary evaluator's result. */
+export const toScores = (returned: Returned): Score[] => toResultList(returned).map(toScore);
+
+/** Converts a score of Millrace's result. A failed evaluator has none. */
+export function toEvaluationResult(score: {
+  readonly key: string;
+  readonly score?: number | boolean | undefined;
+  readonly value?: unknown;
+  readonly comment?: string | undefined;
+  readonly sourceRunId?: string | undefined;
+  readonly error?: string | undefined;
+}): EvaluationResult {
+  return {
+    key: score.key,
+    ...(score.score === undefined ? {} : { score: score.score as ScoreType }),
+    ...(score.value === undefined ? {} : { value: score.value as ValueType }),
+    ...(score.comment === undefined ? {} : { comment: score.comment }),
+    ...(score.sourceRunId === undefined ? {} : { sourceRunId: score.sourceRunId }),
+    ...(score.error === undefined ? {} : { comment: `The evaluator failed: ${score.error}` }),
+  };
+}
+
+/** Converts the row that Millrace's evaluation passes. */
+export function toJudgedRow({ run, example }: EvaluatorArguments, attachments?: KVMap): JudgedRow {
+  const { attachments: _, ...fields } = example;
+  return {
+    run: toRun(run),
+    example: toExample({ ...fields, datasetId: example.datasetId ?? "", outputs: example.outputs }),
+    attachments,
+  };
+}
+
+/** What an evaluator of texts is called with. */
+export interface GradingFunctionParams {
+  input: string;
+  prediction: string;
+  answer?: string;
+}
+
+/** What an evaluator of texts returns. */
+export interface GradingFunctionResult {
+  key?: string;
+  score?: ScoreType;
+  value?: ValueType;
+  comment?: string;
+  correction?: Record<string, unknown>;
+}
+
+/** Options of {@link StringEvaluator}. */
+export interface StringEvaluatorParams {
+  evaluationName?: string;
+  inputKey?: string;
+  predictionKey?: string;
+  answerKey?: string;
+  gradingFunction: (params: GradingFunctionParams) => Promise<GradingFunctionResult>;
+}
+
+/** Compares a text of the outputs with one of the example. */
+export class StringEvaluator implements RunEvaluator {
+  protected evaluationName?: string;
+  protected inputKey: string;
+  protected predictionKey: string;
+  protected answerKey?: string;
+  protected gradingFunction: StringEvaluatorParams["gradingFunction"];
+
+  constructor(params: StringEvaluatorParams) {
+    const { evaluationName, inputKey = "input", predictionKey = "output", answerKey } = params;
+    if (evaluationName !== undefined) {
+      this.evaluationName = evaluationName;
+    }
+    this.inputKey = inputKey;
+    this.predictionKey = predictionKey;
+    if (answerKey !== undefined) {
+      this.answerKey = answerKey;
+    }
+    this.gradingFunction = params.gradingFunction;
+  }
+
+  async evaluateRun(run: Run, example?: Example): Promise<EvaluationResult> {
+    if (run.outputs === undefined) {
+      throw new Error("The run has no outputs to evaluate.");
+    }
+    const answer: unknown = this.answerKey && example?.outputs?.[this.answerKey];
+    const { key, ...result } = await this.gradingFunction({
+      input: String(run.inputs[this.inputKey]),
+      prediction: String(run.outputs[this.predictionKey]),
+      ...(typeof answer === "string" ? { answer } : {}),
+    });
+    return { key: this.evaluationName ?? key ?? "score", ...result };
+  }
+}
