@@ -1,1 +1,1 @@
-export * from "../dist/entries/schemas.js";
+export type * from "../dist/entries/schemas.js";

@@ -106,7 +106,7 @@ function toHide(name: string, filter: Filter | undefined): Hide | undefined {
       `The client option ${name} (or anonymizer) must be a synchronous function, because values are recorded during the call. Use a traced function's processInputs and processOutputs, which may be asynchronous.`,
     );
   }
-  return filter as (values: Readonly<KVMap>) => KVMap;
+  return (values) => filter({ ...values }) as KVMap;
 }
 
 const AsyncFunction = (async () => {}).constructor;

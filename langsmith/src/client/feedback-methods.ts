@@ -1,4 +1,3 @@
-import type { CreateFeedback, FeedbackConfig as MillraceConfig } from "millrace";
 import type { EvaluationResult, EvaluationResults } from "../evaluation/evaluation-result.ts";
 import { toResultList } from "../evaluation/evaluation-result.ts";
 import { notThere } from "../not-there.ts";
@@ -89,18 +88,18 @@ export class FeedbackMethods extends ExampleMethods {
           id: params.feedbackId,
           score: params.score,
           value: params.value,
-          correction: params.correction as KVMap | undefined,
+          correction: toKeyValues(params.correction),
           comment: params.comment,
           sourceType: params.feedbackSourceType,
-          sourceMetadata: params.sourceInfo as KVMap | undefined,
+          sourceMetadata: toKeyValues(params.sourceInfo),
           sourceRunId: params.sourceRunId,
-          feedbackConfig: params.feedbackConfig as MillraceConfig | undefined,
+          feedbackConfig: params.feedbackConfig,
           traceId: params.traceId,
           comparativeExperimentId: params.comparativeExperimentId,
           runProjectId: "runId" in target ? sessionId : undefined,
           runStartTime: startTime === undefined ? undefined : new Date(startTime),
         }),
-      } as CreateFeedback),
+      }),
     );
   }
 
@@ -116,7 +115,7 @@ export class FeedbackMethods extends ExampleMethods {
     const { correction, ...others } = changes;
     await this.millrace.feedback.update(
       feedbackId,
-      defined({ ...others, correction: correction as KVMap | null | undefined }),
+      defined({ ...others, correction: toKeyValues(correction) }),
     );
   }
 
@@ -147,7 +146,7 @@ export class FeedbackMethods extends ExampleMethods {
     const token = await this.millrace.feedback.createToken(
       runId,
       feedbackKey,
-      defined({ ...options, feedbackConfig: options.feedbackConfig as MillraceConfig | undefined }),
+      defined({ ...options, feedbackConfig: options.feedbackConfig }),
     );
     return toSnakeCase(token) as unknown as FeedbackIngestToken;
   }
@@ -216,6 +215,11 @@ export class FeedbackMethods extends ExampleMethods {
     throw notThere("Client.deleteFeedbackConfig", feedbackConfigInstead);
   }
 }
+
+/** An object of which the types say no more. */
+const toKeyValues = <Value extends object | null | undefined>(
+  value: Value,
+): KVMap | Exclude<Value, object> => value as KVMap;
 
 const feedbackConfigInstead = "Pass the option feedbackConfig with the feedback.";
 

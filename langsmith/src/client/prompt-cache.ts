@@ -19,6 +19,7 @@ const instead =
   "The client caches prompts by itself; the options promptTtlMs and maxCachedPrompts of millrace's Client set how, and client.millrace.stats().prompts counts.";
 
 /** Langsmith's cache of prompts, which is not there: the client has its own. */
+// oxlint-disable-next-line typescript/no-extraneous-class -- programs call it with `new`
 export class PromptCache {
   constructor(_config: CacheConfig = {}) {
     throw notThere("PromptCache", instead);

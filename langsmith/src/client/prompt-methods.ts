@@ -147,7 +147,8 @@ export class PromptMethods extends FeedbackMethods {
       commitDescription?: string;
     } = {},
   ): Promise<string> {
-    const { object, parentCommitHash, commitTags, commitDescription, ...text } = options;
+    const { parentCommitHash, commitTags, commitDescription, ...fields } = options;
+    const { object, ...text } = fields as PromptText & { readonly object?: unknown };
     const { url } = await this.millrace.prompts.push(
       promptIdentifier,
       defined({

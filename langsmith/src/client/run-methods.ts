@@ -1,5 +1,5 @@
 import { NotFoundError } from "millrace";
-import type { ListRuns, RunField, WirePatch, WirePost } from "millrace";
+import type { ListRuns, RunField, WirePost } from "millrace";
 import { getDefaultProjectName, warnOnce } from "../environment.ts";
 import type { Any } from "../any.ts";
 import { notThere } from "../not-there.ts";
@@ -124,7 +124,7 @@ export class RunMethods extends BaseClient {
   /** Records changes of a run. Behaves like `createRun`. */
   async updateRun(runId: string, run: RunUpdate, options?: ReplicaOptions): Promise<void> {
     warnOfReplica(options);
-    await this.millrace.updateRun(runId, this.#mask(run as KVMap) as WirePatch);
+    await this.millrace.updateRun(runId, this.#mask(run));
     await this.#sendAlone(run);
   }
 

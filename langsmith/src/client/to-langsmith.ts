@@ -161,8 +161,10 @@ export const toQueue = ({ rubricItems, ...queue }: MillraceQueue): AnnotationQue
     ...(rubricItems && { rubric_items: rubricItems.map((item) => toSnakeCase(item)) }),
   }) as unknown as AnnotationQueueWithDetails;
 
-export const toQueuedRun = ({ run, ...entry }: QueuedRun): RunWithAnnotationQueueInfo =>
-  ({ ...toRun(run), ...toSnakeCase(entry) }) as unknown as RunWithAnnotationQueueInfo;
+export const toQueuedRun = ({ run, ...entry }: QueuedRun): RunWithAnnotationQueueInfo => ({
+  ...toRun(run),
+  ...toSnakeCase(entry),
+});
 
 export const toComparative = ({
   experiments,

@@ -1,5 +1,5 @@
 import { version } from "millrace";
-import { getCurrentRunTree } from "../tracing/context.ts";
+import { getCurrentRunTree } from "../tracing/current-run.ts";
 import { isEnvTracingEnabled } from "../environment.ts";
 import { notThere } from "../not-there.ts";
 

@@ -61,9 +61,10 @@ export async function evaluateComparative(
   options: EvaluateComparativeOptions,
 ): Promise<ComparisonEvaluationResults> {
   const client = options.client ?? findSharedClient();
-  const resolved = await Promise.all<string | NamedExperiment>(experiments);
-  const names = resolved.map((experiment) =>
-    typeof experiment === "string" ? experiment : experiment.experimentName,
+  const names = await Promise.all(
+    experiments.map(async (experiment) =>
+      typeof experiment === "string" ? experiment : (await experiment).experimentName,
+    ),
   );
   const suffix = crypto.randomUUID().slice(0, 8);
   const prefix = options.experimentPrefix ?? names.join(" vs. ");
@@ -89,7 +90,7 @@ export async function evaluateComparative(
         };
       }) => {
         const runs = await Promise.all(
-          args.runs.map((run) =>
+          args.runs.map(async (run) =>
             options.loadNested === true
               ? client.readRun(run.id, { loadChildRuns: true })
               : toRun(run),

@@ -274,8 +274,8 @@ class ExperimentRun {
   }
 
   #toSummary(evaluator: SummaryEvaluatorT) {
-    const call = async ({ readRows }: SummaryArguments<KVMap, unknown, KVMap>) => {
-      const rows = await this.#collect(readRows());
+    const call = async (args: SummaryArguments<KVMap, unknown, KVMap>) => {
+      const rows = await this.#collect(args.readRows());
       const runs = rows.map(({ run }) => run);
       const examples = rows.map(({ example }) => example);
       const input: SummaryInput = {
@@ -287,8 +287,11 @@ class ExperimentRun {
       };
       const returned =
         evaluator.length === 1
-          ? await (evaluator as (input: SummaryInput) => Returned)(input)
-          : await (evaluator as (runs: Run[], examples: Example[]) => Returned)(runs, examples);
+          ? await (evaluator as (input: SummaryInput) => Promise<Returned>)(input)
+          : await (evaluator as (runs: Run[], examples: Example[]) => Promise<Returned>)(
+              runs,
+              examples,
+            );
       return toScores(returned);
     };
     return Object.defineProperty(call, "name", { value: evaluator.name });
@@ -362,7 +365,7 @@ function toRowRun(
     name,
     run_type: "chain",
     inputs: row.inputs,
-    ...(outputs === undefined ? {} : { outputs: isObject ? (outputs as KVMap) : { outputs } }),
+    ...(outputs === undefined ? {} : { outputs: isObject ? outputs : { outputs } }),
     ...(error === undefined ? {} : { error }),
     start_time: row.startTime,
     end_time: new Date(Date.parse(row.startTime) + row.durationMs).toISOString(),

@@ -131,8 +131,8 @@ export function toEvaluationResult(score: {
 }): EvaluationResult {
   return {
     key: score.key,
-    ...(score.score === undefined ? {} : { score: score.score as ScoreType }),
-    ...(score.value === undefined ? {} : { value: score.value as ValueType }),
+    ...(score.score === undefined ? {} : { score: score.score }),
+    ...(score.value === undefined ? {} : { value: score.value }),
     ...(score.comment === undefined ? {} : { comment: score.comment }),
     ...(score.sourceRunId === undefined ? {} : { sourceRunId: score.sourceRunId }),
     ...(score.error === undefined ? {} : { comment: `The evaluator failed: ${score.error}` }),

@@ -134,7 +134,7 @@ export class RunTree implements BaseRun {
 
   constructor(originalConfig: RunTreeConfig | RunTree) {
     if (isRunTree(originalConfig)) {
-      Object.assign(this, { ...originalConfig });
+      Object.assign(this, originalConfig);
       return;
     }
     const { metadata, replicas, id, ...config } = originalConfig;
@@ -241,7 +241,8 @@ export class RunTree implements BaseRun {
   async postRun(excludeChildRuns = true): Promise<void> {
     try {
       if (this._awaitInputsOnPost === true) {
-        this.inputs = await (this.inputs as unknown as Promise<KVMap>);
+        const inputs: unknown = this.inputs;
+        this.inputs = (await inputs) as KVMap;
       }
       void this.client.createRun({ ...toCreate(this), child_runs: [] });
       this._isPosted = true;

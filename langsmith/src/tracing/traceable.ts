@@ -2,7 +2,7 @@ import type { Any, AnyFunction } from "../any.ts";
 import { isEnvTracingEnabled, warnOnce } from "../environment.ts";
 import type { Attachments, InvocationParamsSchema, KVMap } from "../schemas.ts";
 import { AsyncLocalStorageProviderSingleton, ROOT, traceableMark } from "./context.ts";
-import type { ContextStore } from "./context.ts";
+import type { ContextPlaceholder } from "./context.ts";
 import { traceArgument } from "./deferred-arguments.ts";
 import type { TracedArgument } from "./deferred-arguments.ts";
 import { callHook, isKVMap, isThenable, toInputs } from "./payloads.ts";
@@ -69,7 +69,7 @@ type UntypedConfig = Partial<Omit<RunTreeConfig, "inputs" | "outputs">> & {
   readonly processOutputs?: (outputs: KVMap) => KVMap | Promise<KVMap>;
 };
 
-const GeneratorFunction: unknown = Object.getPrototypeOf(function* () {}).constructor;
+const generatorPrototype: unknown = Object.getPrototypeOf(function* () {});
 
 /**
  * Wraps a function so that each call is recorded as a run: below the current run, or below a run that is passed as the
@@ -89,8 +89,7 @@ export function traceable<Func extends AnyFunction>(
       "The option `tracer` of traceable has no effect. Use `millrace/otel` for OpenTelemetry.",
     );
   }
-  const isGenerator =
-    typeof GeneratorFunction === "function" && wrappedFunc instanceof GeneratorFunction;
+  const isGenerator = Object.getPrototypeOf(wrappedFunc) === generatorPrototype;
   const traced = (...args: unknown[]): unknown => {
     const storage = AsyncLocalStorageProviderSingleton.getInstance();
     const begun = beginCall(args);
@@ -161,7 +160,7 @@ export function traceable<Func extends AnyFunction>(
       convert: processInputs,
     });
     run._awaitInputsOnPost = isThenable(processed);
-    run.inputs = processed as KVMap;
+    run.inputs = processed;
     const invocationParams = getInvocationParams?.(...args);
     if (invocationParams !== undefined && invocationParams !== null) {
       run.extra = { ...run.extra, metadata: { ...invocationParams, ...readMetadata(run) } };
@@ -174,7 +173,7 @@ export function traceable<Func extends AnyFunction>(
 
 /** A call whose run has started. */
 interface BegunCall {
-  readonly store: ContextStore;
+  readonly store: RunTree | ContextPlaceholder | undefined;
   readonly run: RunTree | undefined;
   /** The arguments for the function. */
   readonly passed: unknown[];
@@ -206,7 +205,10 @@ function findPosition(traced: readonly TracedArgument[], config: RunTreeConfig):
     const run = firstArgument.createChild(config);
     return toPosition(run, { inputs: others, passed: [run, ...passedOf(others)] });
   }
-  const store = AsyncLocalStorageProviderSingleton.getInstance().getStore();
+  const store = AsyncLocalStorageProviderSingleton.getInstance().getStore() as
+    | RunTree
+    | ContextPlaceholder
+    | undefined;
   const run = isRunTree(store)
     ? store.createChild(config)
     : createRoot(config, store?.tracingEnabled);

@@ -34,7 +34,7 @@ export interface CallSettings {
 export class TracedCall {
   readonly #settings: CallSettings;
   readonly #posted: Promise<void> | undefined;
-  #removeFromParent: (() => void) | undefined;
+  readonly #removeFromParent: (() => void) | undefined;
 
   constructor(settings: CallSettings) {
     this.#settings = settings;
@@ -51,7 +51,8 @@ export class TracedCall {
     try {
       returned = fn();
     } catch (error) {
-      returned = Promise.reject(error as Error);
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what the function threw
+      returned = Promise.reject(error);
     }
     if (isAsyncIterable(returned)) {
       return this.#watchStream(returned);
@@ -116,7 +117,7 @@ export class TracedCall {
     for (; next.done !== true; next = iterator.next()) {
       values.push(next.value);
     }
-    const returned = next.value;
+    const returned: unknown = next.value;
     this.#endWithChunks(returned === undefined ? values : [...values, returned]);
     return (function* () {
       yield* values;
@@ -129,8 +130,8 @@ export class TracedCall {
     if (isReadableStream(stream)) {
       return this.#tapStream(stream, inContext);
     }
-    let iterator: AsyncGenerator<unknown> | undefined;
-    const start = (): AsyncGenerator<unknown> => {
+    let iterator: AsyncGenerator | undefined;
+    const start = (): AsyncGenerator => {
       iterator ??= this.#iterate(stream[Symbol.asyncIterator](), inContext);
       return iterator;
     };
@@ -149,7 +150,7 @@ export class TracedCall {
   async *#iterate(
     iterator: AsyncIterator<unknown>,
     inContext: <Result>(fn: () => Result) => Result,
-  ): AsyncGenerator<unknown> {
+  ): AsyncGenerator {
     const chunks: unknown[] = [];
     let isDone = false;
     try {
@@ -311,7 +312,7 @@ function holdParent(run: RunTree | undefined): (() => void) | undefined {
     return undefined;
   }
   const promises = readEndPromises(parent);
-  let release: () => void = () => {};
+  let release: (() => void) | undefined;
   const ended = new Promise<void>((resolve) => {
     release = resolve;
   });
@@ -325,7 +326,7 @@ function holdParent(run: RunTree | undefined): (() => void) | undefined {
     if (index !== -1) {
       promises.splice(index, 1);
     }
-    release();
+    release?.();
   };
 }
 

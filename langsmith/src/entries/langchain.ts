@@ -1,0 +1,1 @@
+export { getLangchainCallbacks, RunnableTraceable } from "../tracing/langchain.ts";

@@ -1,0 +1,6 @@
+import { notThere } from "../../not-there.ts";
+
+throw notThere(
+  "langsmith/experimental/otel",
+  "Use `millrace/otel` to record spans as runs, or the option `otlp` of millrace's Client to send runs as spans.",
+);

@@ -1,0 +1,1 @@
+export { OpenAIAgentsTracingProcessor } from "../wrappers/openai-agents.ts";

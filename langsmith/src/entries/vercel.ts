@@ -1,0 +1,6 @@
+export {
+  createLangSmithProviderOptions,
+  LangSmithTelemetry,
+  wrapAISDK,
+} from "../wrappers/vercel.ts";
+export type { LangSmithTelemetryConfig, WrapAISDKConfig } from "../wrappers/vercel.ts";

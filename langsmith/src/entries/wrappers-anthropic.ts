@@ -1,0 +1,1 @@
+export { wrapAnthropic } from "../wrappers/anthropic.ts";

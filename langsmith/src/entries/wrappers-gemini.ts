@@ -1,0 +1,1 @@
+export { wrapGemini } from "../wrappers/gemini.ts";

@@ -1,0 +1,1 @@
+export { wrapOpenAI } from "../wrappers/openai.ts";

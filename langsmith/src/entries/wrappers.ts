@@ -1,0 +1,2 @@
+export { wrapOpenAI } from "../wrappers/openai.ts";
+export { wrapSDK } from "../wrappers/sdk.ts";

@@ -1,0 +1,47 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import type { MessageStream } from "@anthropic-ai/sdk/lib/MessageStream";
+import type { Stream } from "@anthropic-ai/sdk/streaming";
+import { wrapAnthropic as wrapWithMillrace } from "millrace/anthropic";
+import type { AnthropicClient } from "millrace/anthropic";
+import type { Any, AnyFunction } from "../any.ts";
+import type { RunTreeConfig } from "../tracing/run-tree.ts";
+import { acceptExtra, readMember, toWrapOptions } from "./wrap-options.ts";
+import type { ExtraRunTreeConfig } from "./wrap-options.ts";
+
+interface AnthropicType {
+  messages: { create: AnyFunction; parse?: AnyFunction; stream: AnyFunction };
+  beta?: Any;
+}
+
+type Options = Anthropic.RequestOptions & { langsmithExtra?: ExtraRunTreeConfig };
+
+type PatchedAnthropicClient<T extends AnthropicType> = T & {
+  messages: T["messages"] & {
+    create: {
+      (
+        arg: Anthropic.MessageCreateParamsStreaming,
+        arg2?: Options,
+      ): Promise<Stream<Anthropic.MessageStreamEvent>>;
+      (arg: Anthropic.MessageCreateParamsNonStreaming, arg2?: Options): Promise<Anthropic.Message>;
+    };
+    stream: (arg: Anthropic.MessageStreamParams, arg2?: Options) => MessageStream;
+  };
+};
+
+/**
+ * Records the calls of an Anthropic client, as `wrapAnthropic` of `millrace/anthropic` does: the client stays the same
+ * object. Its methods also accept `langsmithExtra` in their second argument.
+ */
+export function wrapAnthropic<T extends AnthropicType>(
+  anthropic: T,
+  options?: Partial<RunTreeConfig>,
+): PatchedAnthropicClient<T> {
+  const wrapOptions = toWrapOptions("wrapAnthropic", options);
+  if (wrapOptions !== undefined) {
+    wrapWithMillrace(anthropic as unknown as AnthropicClient, wrapOptions);
+  }
+  for (const path of [["messages"], ["beta", "messages"]]) {
+    acceptExtra(readMember(anthropic, path), ["create", "parse", "stream"], options?.tags);
+  }
+  return anthropic;
+}

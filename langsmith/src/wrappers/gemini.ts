@@ -1,0 +1,32 @@
+import { geminiOptions } from "millrace/google";
+import type { AnyFunction } from "../any.ts";
+import type { RunTreeConfig } from "../tracing/run-tree.ts";
+import { acceptExtra, readMember, toWrapOptions, unknownClient } from "./wrap-options.ts";
+
+interface GoogleGenAIType {
+  models: { generateContent: AnyFunction; generateContentStream: AnyFunction };
+}
+
+/**
+ * Records the calls of a `GoogleGenAI` client, as one with `geminiOptions` of `millrace/google`. The client stays the same
+ * object; its chats are recorded, too.
+ *
+ * @throws NotThereError: `gemini` is no client of `@google/genai`.
+ */
+export function wrapGemini<T extends GoogleGenAIType>(
+  gemini: T,
+  options?: Partial<RunTreeConfig>,
+): T {
+  const wrapOptions = toWrapOptions("wrapGemini", options);
+  if (wrapOptions !== undefined) {
+    const clientOptions = readMember(gemini, ["apiClient", "clientOptions"]);
+    if (typeof clientOptions !== "object" || clientOptions === null) {
+      throw unknownClient("wrapGemini", "new GoogleGenAI({ apiKey })");
+    }
+    const { httpOptions } = clientOptions as { readonly httpOptions?: object };
+    const traced = geminiOptions({ httpOptions }, wrapOptions);
+    Reflect.set(clientOptions, "httpOptions", traced.httpOptions);
+  }
+  acceptExtra(gemini.models, ["generateContent", "generateContentStream"], options?.tags);
+  return gemini;
+}

@@ -1,0 +1,80 @@
+import { wrapOpenAI as wrapWithMillrace } from "millrace/openai";
+import type { OpenAiClient } from "millrace/openai";
+import type OpenAI from "openai";
+import type { APIPromise } from "openai";
+import type { Any, AnyFunction } from "../any.ts";
+import type { RunTreeConfig } from "../tracing/run-tree.ts";
+import { acceptExtra, readMember, toWrapOptions } from "./wrap-options.ts";
+import type { ExtraRunTreeConfig } from "./wrap-options.ts";
+
+interface OpenAIType {
+  beta?: Any;
+  chat: {
+    completions: { create: AnyFunction; parse?: AnyFunction; stream?: AnyFunction };
+  };
+  completions: { create: AnyFunction };
+  responses?: {
+    create: AnyFunction;
+    retrieve: AnyFunction;
+    parse: AnyFunction;
+    stream: AnyFunction;
+  };
+}
+
+type Options = OpenAI.RequestOptions & { langsmithExtra?: ExtraRunTreeConfig };
+
+type PatchedOpenAIClient<T extends OpenAIType> = T & {
+  chat: T["chat"] & {
+    completions: T["chat"]["completions"] & {
+      create: {
+        (
+          arg: OpenAI.ChatCompletionCreateParamsStreaming,
+          arg2?: Options,
+        ): APIPromise<AsyncGenerator<OpenAI.ChatCompletionChunk>>;
+        (
+          arg: OpenAI.ChatCompletionCreateParamsNonStreaming,
+          arg2?: Options,
+        ): APIPromise<OpenAI.ChatCompletion>;
+      };
+    };
+  };
+  completions: T["completions"] & {
+    create: {
+      (
+        arg: OpenAI.CompletionCreateParamsStreaming,
+        arg2?: Options,
+      ): APIPromise<AsyncGenerator<OpenAI.Completion>>;
+      (
+        arg: OpenAI.CompletionCreateParamsNonStreaming,
+        arg2?: Options,
+      ): APIPromise<OpenAI.Completion>;
+    };
+  };
+};
+
+/**
+ * Records the calls of an OpenAI client, as `wrapOpenAI` of `millrace/openai` does: the client stays the same object. Its
+ * methods also accept `langsmithExtra` in their second argument.
+ */
+export function wrapOpenAI<T extends OpenAIType>(
+  openai: T,
+  options?: Partial<RunTreeConfig>,
+): PatchedOpenAIClient<T> {
+  const wrapOptions = toWrapOptions("wrapOpenAI", options);
+  if (wrapOptions !== undefined) {
+    wrapWithMillrace(openai as unknown as OpenAiClient, wrapOptions);
+  }
+  for (const path of paths) {
+    acceptExtra(readMember(openai, path), ["create", "parse", "stream"], options?.tags);
+  }
+  return openai;
+}
+
+/** The members whose methods accept `langsmithExtra`. */
+const paths = [
+  ["chat", "completions"],
+  ["beta", "chat", "completions"],
+  ["completions"],
+  ["responses"],
+  ["embeddings"],
+];

@@ -1,0 +1,125 @@
+import { millraceTelemetry, millraceTracer } from "millrace/ai-sdk";
+import type { Any, AnyFunction } from "../any.ts";
+import type { Client } from "../client/client.ts";
+import { findSharedClient } from "../client/shared-client.ts";
+import { isEnvTracingEnabled, warnOnce } from "../environment.ts";
+import type { KVMap } from "../schemas.ts";
+import type { RunTreeConfig } from "../tracing/run-tree.ts";
+
+/** Options of {@link LangSmithTelemetry}. */
+export interface LangSmithTelemetryConfig {
+  name?: string;
+  runType?: string;
+  metadata?: KVMap;
+  tags?: string[];
+  client?: Client;
+  projectName?: string;
+  processInputs?: (inputs: KVMap) => KVMap;
+  processOutputs?: (outputs: KVMap) => KVMap;
+  processChildLLMRunInputs?: (inputs: KVMap) => KVMap;
+  processChildLLMRunOutputs?: (outputs: KVMap) => KVMap;
+  traceResponseMetadata?: boolean;
+  traceRawHttp?: boolean;
+  extra?: KVMap;
+  tracingEnabled?: boolean;
+}
+
+/** Options of {@link wrapAISDK}. */
+export type WrapAISDKConfig = Partial<Omit<RunTreeConfig, "inputs" | "outputs">> &
+  Pick<
+    LangSmithTelemetryConfig,
+    | "processInputs"
+    | "processOutputs"
+    | "processChildLLMRunInputs"
+    | "processChildLLMRunOutputs"
+    | "traceResponseMetadata"
+    | "traceRawHttp"
+  >;
+
+/** The functions of the AI SDK whose calls are recorded. */
+const functionNames = [
+  "generateText",
+  "streamText",
+  "generateObject",
+  "streamObject",
+  "embed",
+  "embedMany",
+] as const;
+
+/**
+ * Returns the functions of the AI SDK (the package `ai`, version 5, 6 or 7) such that their calls are recorded, by
+ * `millrace/ai-sdk`. The other members of `ai` are the same.
+ */
+export function wrapAISDK<T extends object>(ai: T, lsConfig: WrapAISDKConfig = {}): T {
+  warnOfIgnored("wrapAISDK", lsConfig);
+  const members = { ...ai } as Record<string, unknown>;
+  for (const name of functionNames) {
+    const original = members[name];
+    if (typeof original === "function") {
+      members[name] = (options: Record<string, unknown>, ...others: unknown[]): unknown =>
+        (original as AnyFunction)(withTelemetry(options, lsConfig), ...others) as unknown;
+    }
+  }
+  return members as T;
+}
+
+function withTelemetry(
+  options: Record<string, unknown>,
+  config: WrapAISDKConfig,
+): Record<string, unknown> {
+  if (!isEnvTracingEnabled(config.tracingEnabled)) {
+    return options;
+  }
+  const settings = toSettings(config);
+  const functionId = config.name === undefined ? {} : { functionId: config.name };
+  return {
+    ...options,
+    // For 5 and 6.
+    experimental_telemetry: {
+      isEnabled: true,
+      tracer: millraceTracer(settings),
+      ...functionId,
+      ...(options["experimental_telemetry"] as object | undefined),
+    },
+    // For 7.
+    telemetry: {
+      integrations: millraceTelemetry(settings),
+      ...functionId,
+      ...(options["telemetry"] as object | undefined),
+    },
+  };
+}
+
+/** Returns what `registerTelemetry` of the AI SDK 7 takes, to record all calls. It may be called with or without `new`. */
+export function LangSmithTelemetry(config: LangSmithTelemetryConfig = {}): Any {
+  warnOfIgnored("LangSmithTelemetry", config);
+  return isEnvTracingEnabled(config.tracingEnabled) ? millraceTelemetry(toSettings(config)) : {};
+}
+
+/** Returns options for one call as provider options. They are not there; see {@link wrapAISDK}. */
+export function createLangSmithProviderOptions(lsConfig: WrapAISDKConfig = {}): KVMap {
+  warnOnce(
+    "createLangSmithProviderOptions has no effect: pass name, metadata and tags to wrapAISDK, or functionId and metadata in the call's telemetry settings.",
+  );
+  return { metadata: { ...lsConfig.metadata } };
+}
+
+const toSettings = ({
+  client = findSharedClient(),
+  tags,
+  metadata,
+}: Pick<LangSmithTelemetryConfig, "client" | "tags" | "metadata">) => ({
+  client: client.millrace,
+  ...(tags === undefined ? {} : { tags }),
+  ...(metadata === undefined ? {} : { metadata }),
+});
+
+const supported = new Set(["name", "metadata", "tags", "client", "tracingEnabled"]);
+
+function warnOfIgnored(name: string, config: object): void {
+  for (const option of Object.keys(config)) {
+    if (!supported.has(option)) {
+      warnOnce(`The option ${option} of ${name} has no effect.`);
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import type { Client as MillraceClient } from "millrace";
+import { withRunOptions } from "millrace/fetch";
+import { findSharedClient } from "../client/shared-client.ts";
+import { isEnvTracingEnabled, warnOnce } from "../environment.ts";
+import { NotThereError } from "../not-there.ts";
+import type { RunTreeConfig } from "../tracing/run-tree.ts";
+
+/** Options for the run of one call, in the second argument of a wrapped method. */
+export type ExtraRunTreeConfig = Pick<Partial<RunTreeConfig>, "name" | "metadata" | "tags">;
+
+/** The options that a wrapped client's runs can have. */
+interface WrapOptions {
+  readonly client: MillraceClient;
+  readonly name?: string;
+  readonly metadata?: Record<string, unknown>;
+}
+
+/** Options that wrappers take over. */
+const supported = new Set(["client", "name", "metadata", "tags", "tracingEnabled", "runName"]);
+
+/**
+ * Converts the options of a wrapper. `undefined` if tracing is off: then the client stays as it is. Whether it is on is
+ * decided once, when the client is wrapped.
+ */
+export function toWrapOptions(
+  wrapperName: string,
+  options: Partial<RunTreeConfig> = {},
+): WrapOptions | undefined {
+  for (const name of Object.keys(options)) {
+    if (!supported.has(name)) {
+      warnOnce(
+        `The option ${name} of ${wrapperName} has no effect; it is that of the current run.`,
+      );
+    }
+  }
+  if (!isEnvTracingEnabled(options.tracingEnabled)) {
+    return undefined;
+  }
+  const { client = findSharedClient(), name, metadata } = options;
+  return {
+    client: client.millrace,
+    ...(name === undefined ? {} : { name }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+/** A method of a model's client. */
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+/**
+ * Lets methods of a client accept `langsmithExtra` in their second argument, and adds tags to the runs of all calls. The
+ * client's other members stay as they are.
+ */
+export function acceptExtra(
+  resource: unknown,
+  methodNames: readonly string[],
+  tags: readonly string[] | undefined,
+): void {
+  if (typeof resource !== "object" || resource === null) {
+    return;
+  }
+  for (const name of methodNames) {
+    const method: unknown = Reflect.get(resource, name);
+    if (typeof method === "function" && !wrappedMethods.has(method)) {
+      const wrapped = wrapMethod(method as Method, tags);
+      wrappedMethods.add(wrapped);
+      Reflect.defineProperty(resource, name, {
+        value: wrapped,
+        configurable: true,
+        writable: true,
+        enumerable: false,
+      });
+    }
+  }
+}
+
+const wrappedMethods = new WeakSet<object>();
+
+const wrapMethod = (method: Method, tags: readonly string[] | undefined): Method =>
+  function (this: unknown, ...args: unknown[]): unknown {
+    const [body, options, ...others] = args;
+    const hasExtra = typeof options === "object" && options !== null && "langsmithExtra" in options;
+    if (!hasExtra) {
+      return tags === undefined
+        ? Reflect.apply(method, this, args)
+        : withRunOptions({ tags }, () =>
+            Reflect.apply<unknown, unknown[], unknown>(method, this, args),
+          );
+    }
+    const { langsmithExtra, ...rest } = options as { readonly langsmithExtra: ExtraRunTreeConfig };
+    const { name, metadata } = langsmithExtra ?? {};
+    const runOptions = {
+      ...(name === undefined ? {} : { name }),
+      ...(metadata === undefined ? {} : { metadata }),
+      tags: [...(tags ?? []), ...(langsmithExtra?.tags ?? [])],
+    };
+    return withRunOptions(runOptions, () =>
+      Reflect.apply<unknown, unknown[], unknown>(method, this, [body, rest, ...others]),
+    );
+  };
+
+/** Reads a member of a client by its path. */
+export const readMember = (client: unknown, path: readonly string[]): unknown => {
+  let member = client;
+  for (const name of path) {
+    member = typeof member === "object" && member !== null ? Reflect.get(member, name) : undefined;
+  }
+  return member;
+};
+
+/** Thrown for a client that is none of the library. */
+export const unknownClient = (wrapperName: string, example: string): NotThereError =>
+  new NotThereError(`${wrapperName} expects a client such as ${example}.`);
