@@ -22,7 +22,11 @@ const alone = [
   "server/tests/chaos/{blocked-thread,hostile-queries,hostile-writes,large-values,schema-isolation}.test.ts",
 ];
 /** Packages as they are published, the command, and the clients and libraries of others. */
-const consumer = ["tests/{consumer,interop,examples}/**/*.test.ts", "cli/tests/*.test.ts"];
+const consumer = [
+  "tests/{consumer,interop,examples}/**/*.test.ts",
+  "cli/tests/*.test.ts",
+  "langsmith/tests/*.test.ts",
+];
 /** The newest releases of the libraries, which have a package.json of their own. */
 const latest = ["tests/latest/*.test.ts"];
 

@@ -302,21 +302,41 @@ export class RunMethods extends BaseClient {
     }
   }
 
-  /** Applies the anonymizer to the error, which Millrace's filters do not cover. */
+  /** Applies the anonymizer to the error, which Millrace's filters do not cover, and leaves the tokens of events out. */
   #mask(run: KVMap): KVMap {
     const { anonymizer } = this.config;
     const error: unknown = run["error"];
+    const masked = withoutTokens(run);
     if (anonymizer === undefined || typeof error !== "string") {
-      return run;
+      return masked;
     }
     try {
-      const masked: unknown = (anonymizer({ error }) as KVMap)["error"];
-      return { ...run, error: typeof masked === "string" ? masked : "[hidden]" };
+      const text: unknown = (anonymizer({ error }) as KVMap)["error"];
+      return { ...masked, error: typeof text === "string" ? text : "[hidden]" };
     } catch {
-      return { ...run, error: "[hidden: the anonymizer threw]" };
+      return { ...masked, error: "[hidden: the anonymizer threw]" };
     }
   }
 }
+
+/** The tokens of a stream are in the outputs already, where filters find them. */
+function withoutTokens(run: KVMap): KVMap {
+  const events: unknown = run["events"];
+  if (!Array.isArray(events) || events.every((event) => !isTokenEvent(event))) {
+    return run;
+  }
+  const kept = events.map((event: unknown) => {
+    if (!isTokenEvent(event)) {
+      return event;
+    }
+    const { kwargs: _, ...others } = event;
+    return others;
+  });
+  return { ...run, events: kept };
+}
+
+const isTokenEvent = (event: unknown): event is { readonly kwargs?: unknown } =>
+  typeof event === "object" && event !== null && Reflect.get(event, "name") === "new_token";
 
 const toList = (value: string | string[] | undefined): string[] | undefined =>
   value === undefined ? undefined : [value].flat();

@@ -16,6 +16,7 @@ import { findSharedClient } from "../client/shared-client.ts";
 import { toExample } from "../client/to-langsmith.ts";
 import { warnOnce } from "../environment.ts";
 import type { AttachmentInfo, Example, KVMap, Run } from "../schemas.ts";
+import { getCurrentRunTree } from "../tracing/current-run.ts";
 import type { EvaluationResult, EvaluationResults } from "./evaluation-result.ts";
 import { toEvaluationResult, toJudgedRow, toMillraceEvaluators, toScores } from "./evaluator.ts";
 import type { EvaluatorT, JudgedRow } from "./evaluator.ts";
@@ -219,6 +220,11 @@ class ExperimentRun {
     const call = async (inputs: KVMap, { example }: TargetContext): Promise<unknown> => {
       const attachments = this.#examples.get(example.id)?.attachments;
       this.#remember(example);
+      const run = getCurrentRunTree(true);
+      if (run !== undefined && this.#options.metadata !== undefined) {
+        // The runs below inherit it, as with langsmith.
+        run.metadata = this.#options.metadata;
+      }
       const config =
         this.#options.includeAttachments === true ? { attachments: attachments ?? {} } : undefined;
       const args = (config === undefined ? [inputs] : [inputs, config]) as [KVMap, TargetConfigT?];
