@@ -160,7 +160,7 @@ export default defineConfig({
     ],
     coverage: {
       provider: "v8",
-      include: ["src/**/*.ts", "server/src/**/*.ts", "cli/src/**/*.ts"],
+      include: ["src/**/*.ts", "server/src/**/*.ts", "cli/src/**/*.ts", "langsmith/src/**/*.ts"],
       exclude: ["server/src/**/tests/**"],
       reporter: ["text-summary", "html", "json-summary"],
       reportsDirectory: "coverage",

@@ -5,6 +5,7 @@ for (const folder of [
   "dist",
   "server/dist",
   "cli/dist",
+  "langsmith/dist",
   "examples/ask-the-docs/dist",
   "coverage",
   "temp",

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import ts from "typescript";
 
-const sourceFolders = ["src", "server/src", "cli/src", "web/src"];
+const sourceFolders = ["src", "server/src", "cli/src", "langsmith/src", "web/src"];
 const testFolders = ["tests", "server/tests", "cli/tests", "web/tests"];
 const isTest = (path) => /\.(test|test-d)\.tsx?$/.test(path) || /(^|\/)tests\//.test(path);
 

@@ -15,8 +15,8 @@ reports, and moves the unreleased entries of CHANGELOG.md under it. Fails if the
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** Folders of the packages with this version: the published ones, and the UI. */
-const folders = ["", "server", "cli", "web"];
-const packageNames = ["millrace", "@millrace/server", "@millrace/cli"];
+const folders = ["", "server", "cli", "langsmith", "web"];
+const packageNames = ["millrace", "@millrace/server", "@millrace/cli", "@millrace/langsmith"];
 
 const readText = (path) => readFileSync(join(root, path), "utf8");
 const readJson = (path) => JSON.parse(readText(path));
@@ -53,14 +53,14 @@ const main = () => {
     );
   }
   writeText("CHANGELOG.md", changelog);
-  for (const folder of ["server", "cli"]) {
+  for (const folder of ["server", "cli", "langsmith"]) {
     writeText(`${folder}/CHANGELOG.md`, removeUnreleased(changelog));
   }
   console.log(`The version is set to ${version}. Next steps:
 
   npm run check && npm run test:packages
   git commit --all --message "Release ${version}" && git tag v${version}
-  npm publish && npm publish --workspace server && npm publish --workspace cli
+  npm publish && npm publish --workspace server && npm publish --workspace cli && npm publish --workspace langsmith
 `);
 };
 

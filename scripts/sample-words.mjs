@@ -26,7 +26,7 @@ const uiAttributes = new Set([
 ]);
 
 const sourceFiles = () =>
-  execFileSync("git", ["ls-files", "src", "server/src", "cli/src", "web/src"], {
+  execFileSync("git", ["ls-files", "src", "server/src", "cli/src", "langsmith/src", "web/src"], {
     cwd: root,
     encoding: "utf8",
   })

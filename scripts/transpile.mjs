@@ -16,6 +16,7 @@ export const transpile = async () => {
     transpileFolder({ from: "src", to: "dist", isBundled: isSdkEntry }) +
     transpileFolder({ from: "server/src", to: "server/dist", isBundled: isServerEntry }) +
     transpileFolder({ from: "cli/src", to: "cli/dist" }) +
+    transpileFolder({ from: "langsmith/src", to: "langsmith/dist" }) +
     transpileFolder({ from: "examples/ask-the-docs", to: "examples/ask-the-docs/dist" });
   const isSdkStale = isBundleStale("src", "dist", isSdkEntry);
   if (isSdkStale) {

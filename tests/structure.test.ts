@@ -4,7 +4,7 @@ import { dirname, join, posix, relative } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
-const packages = ["src", "server/src", "cli/src", "web/src"] as const;
+const packages = ["src", "server/src", "cli/src", "langsmith/src", "web/src"] as const;
 /** A folder with more files than this can usually be divided into two. */
 const maxFiles = 25;
 /** File names that do not describe their content. */

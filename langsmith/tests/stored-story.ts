@@ -46,10 +46,33 @@ export async function readStory(client: Client): Promise<StoredStory> {
     }
   }
   return {
-    datasets: datasets.toSorted(byText),
-    projects: projects.toSorted(byText),
+    datasets: datasets.map(withoutIds).toSorted(byText),
+    projects: projects.map(withoutIds).toSorted(byText),
     comparisons: comparisons.toSorted(byText),
   };
+}
+
+const uuids = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
+
+/**
+ * Replaces generated ids in all texts. A member `id` is left out: LangGraph adds it to a message after it was passed on, and
+ * only Millrace records the message as it was at the call.
+ */
+function withoutIds(value: unknown): unknown {
+  if (typeof value === "string") {
+    return value.replaceAll(uuids, "…");
+  }
+  if (Array.isArray(value)) {
+    return value.map(withoutIds);
+  }
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, member]) => key !== "id" || !String(member).match(uuids))
+      .map(([key, member]) => [key, withoutIds(member)]),
+  );
 }
 
 /** Langsmith records calls of summary evaluators in the program's project. */

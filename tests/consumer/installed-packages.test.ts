@@ -38,7 +38,7 @@ test("the SDK alone takes at most 8 MB, dependencies included", async () => {
   expect(Number.parseInt(stdout, 10)).toBeLessThanOrEqual(8);
 });
 
-describe("with all three packages installed in an empty folder", () => {
+describe("with SDK, server and command installed in an empty folder", () => {
   let shell: Shell;
   let installing: Ended;
 
@@ -137,7 +137,7 @@ describe("with all three packages installed in an empty folder", () => {
 /** Every command that our code tells users to run. */
 async function printedHints(): Promise<readonly string[]> {
   const found = new Set<string>();
-  for (const folder of ["src", "server/src", "cli/src", "web/src"]) {
+  for (const folder of ["src", "server/src", "cli/src", "langsmith/src", "web/src"]) {
     const entries = await readdir(join(repositoryRoot, folder), {
       recursive: true,
       withFileTypes: true,
@@ -191,4 +191,27 @@ describe("with the SDK alone", () => {
       expect(await shell.run("npx millrace --version")).toEqual(quietly(`${registry.version}\n`));
     }
   }, 240_000);
+});
+
+describe("with @millrace/langsmith in place of langsmith", () => {
+  const program = {
+    "program.mjs": `import { Client } from "langsmith";
+      import { traceable } from "langsmith/traceable";
+      import { Client as MillraceClient } from "millrace";
+      console.log(await traceable(async (n) => n * 2)(21), new Client().millrace instanceof MillraceClient);`,
+    "program.cjs": `const { Client, RunTree } = require("langsmith");
+      const { traceable } = require("langsmith/traceable");
+      import("langsmith").then((imported) => console.log(traceable.length, imported.RunTree === RunTree, Client === imported.Client));`,
+  };
+
+  test("programs import and require it by the alias, without a warning", async () => {
+    await using shell = await emptyFolder();
+    const install = "npm install --engine-strict langsmith@npm:@millrace/langsmith millrace";
+    expect((await shell.run(install)).code).toBe(0);
+    for (const [name, text] of Object.entries(program)) {
+      await writeFile(join(shell.folder, name), text);
+    }
+    expect(await shell.run("node program.mjs")).toEqual(quietly("42 true\n"));
+    expect(await shell.run("node program.cjs")).toEqual(quietly("2 true true\n"));
+  }, 120_000);
 });

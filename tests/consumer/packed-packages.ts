@@ -12,7 +12,7 @@ declare module "vitest" {
   }
 }
 
-/** The tarballs of the three packages as they would be published. */
+/** The tarballs of the packages as they would be published. */
 export interface PackedPackages {
   readonly folder: string;
   /** The SDK first. */
@@ -27,7 +27,7 @@ export interface PackedPackage {
 }
 
 /** The folders of the published packages. */
-const publishedFolders = [".", "./server", "./cli"] as const;
+const publishedFolders = [".", "./server", "./cli", "./langsmith"] as const;
 
 let folder: string | undefined;
 

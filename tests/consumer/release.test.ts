@@ -16,6 +16,7 @@ const files = [
   "package.json",
   "server/package.json",
   "cli/package.json",
+  "langsmith/package.json",
   "web/package.json",
   "package-lock.json",
   "CHANGELOG.md",
@@ -63,8 +64,10 @@ test("a release sets one version in packages, dependencies, lock, source and rep
     version: "99.1.2",
     dependencies: { millrace: "99.1.2", "@millrace/server": "99.1.2" },
   });
-  const server = await readJson(join(folder, "server/package.json"));
-  expect(server).toMatchObject({ version: "99.1.2", dependencies: { millrace: "99.1.2" } });
+  for (const name of ["server", "langsmith"]) {
+    const manifest = await readJson(join(folder, name, "package.json"));
+    expect(manifest).toMatchObject({ version: "99.1.2", dependencies: { millrace: "99.1.2" } });
+  }
   const old = `"${String(before["version"])}"`;
   for (const file of files.filter((name) => /version\.ts|api\.md/.test(name))) {
     const text = await readFile(join(folder, file), "utf8");
@@ -87,7 +90,7 @@ test("a release moves what is unreleased under its version, in each package's ch
   const after = await readFile(join(folder, "CHANGELOG.md"), "utf8");
   expect(after).toMatch(/## \[Unreleased\]\n\n## \[99\.1\.2\] - \d{4}-\d\d-\d\d\n/);
   expect(after).toContain(unreleased);
-  for (const name of ["server", "cli"]) {
+  for (const name of ["server", "cli", "langsmith"]) {
     const text = await readFile(join(folder, name, "CHANGELOG.md"), "utf8");
     expect(text).not.toContain("[Unreleased]");
     expect(text).toContain("## [99.1.2]");
@@ -141,7 +144,7 @@ test("npm publish --dry-run warns of nothing in any of the packages", async () =
   const otherVariables = Object.entries(process.env).filter(
     ([name]) => !/^npm_config_/i.test(name),
   );
-  for (const folder of ["", "server", "cli"]) {
+  for (const folder of ["", "server", "cli", "langsmith"]) {
     const result = await run("npm", ["publish", "--dry-run", "--ignore-scripts"], {
       cwd: join(repositoryRoot, folder),
       env: {
@@ -163,7 +166,7 @@ test("each package carries the licence and the changelog of what is released", a
   const licence = await readFile(join(repositoryRoot, "LICENSE"), "utf8");
   const changelog = await readFile(join(repositoryRoot, "CHANGELOG.md"), "utf8");
   const released = changelog.replace(/## \[Unreleased\]\n[^]*?(?=\n## \[)\n/, "");
-  for (const name of ["server", "cli"]) {
+  for (const name of ["server", "cli", "langsmith"]) {
     expect(await readFile(join(repositoryRoot, name, "LICENSE"), "utf8")).toBe(licence);
     expect(await readFile(join(repositoryRoot, name, "CHANGELOG.md"), "utf8")).toBe(released);
   }

@@ -121,9 +121,14 @@ describe.each(versions)("tracing with %s", (version) => {
     });
     expect(tools[1]!.error).toContain("no umbrella");
     // A worker thread sends those of our package.
-    if (version !== "@millrace/langsmith") {
-      expect(paths).toContain(version === "langsmith-0.1" ? "/runs/batch" : "/runs/multipart");
-    }
+    const sent = paths.filter((path) => path.startsWith("/runs"));
+    const expected = {
+      "langsmith-0.1": "/runs/batch",
+      langsmith: "/runs/multipart",
+      "langsmith-0.12": "/runs/multipart",
+      "@millrace/langsmith": undefined,
+    };
+    expect(sent[0]).toBe(expected[version]);
     expect(paths).not.toContain("/runs");
   });
 

@@ -164,9 +164,7 @@ async function compare(names: string[]): Promise<void> {
     description: "Which program is better",
     client,
   });
-  const scores = compared.results.map((result) =>
-    Object.values(result.scores).toSorted().join(","),
-  );
+  const scores = compared.results.map((result) => Object.values(result.scores).join(","));
   console.log("compared", scores.toSorted());
 }
 
@@ -179,7 +177,11 @@ async function readFeedback(experimentName: string): Promise<void> {
   for await (const feedback of client.listFeedback({ runIds: runs.map(({ id }) => id) })) {
     keys.set(feedback.key, (keys.get(feedback.key) ?? 0) + 1);
   }
-  console.log("runs", runs.length, [...keys].toSorted());
+  console.log(
+    "runs",
+    runs.length,
+    [...keys].toSorted(([left], [right]) => (left < right ? -1 : 1)),
+  );
   const project = await client.readProject({ projectName: experimentName, includeStats: true });
   console.log("project", project.run_count);
 }
@@ -187,7 +189,7 @@ async function readFeedback(experimentName: string): Promise<void> {
 const datasetId = await createDataset();
 await describeDataset(datasetId);
 const first = await evaluateTarget(atlas, { prefix: "atlas" });
-const second = await evaluateTarget(guesser as typeof atlas, { prefix: "guesser", repetitions: 2 });
+const second = await evaluateTarget(guesser, { prefix: "guesser", repetitions: 2 });
 await client.awaitPendingTraceBatches();
 await readFeedback(first);
 const third = await evaluateTarget(atlas, { prefix: "again" });

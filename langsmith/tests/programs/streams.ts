@@ -1,5 +1,6 @@
 // Traces functions that return values, promises, generators and streams, the ways in which they can end, and what a program
 // can change about a run while it is current.
+import { setTimeout } from "node:timers/promises";
 import { getDefaultProjectName, RunTree } from "langsmith";
 import {
   getCurrentRunTree,
@@ -17,7 +18,7 @@ const words = ["It ", "will ", "rain."];
 const streamAnswer = traceable(
   async function* streamAnswer(question: string) {
     for (const word of words) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await setTimeout(1);
       yield question === "" ? "" : word;
     }
   },
@@ -69,7 +70,10 @@ const lookUp = traceable(
   async (city: string) => {
     const run = getCurrentRunTree();
     run.tags = [...(run.tags ?? []), "late"];
-    run.extra["metadata"] = { ...run.extra["metadata"], region: city.slice(0, 2) };
+    run.extra = {
+      ...run.extra,
+      metadata: { ...(run.extra["metadata"] as object), region: city.slice(0, 2) },
+    };
     run.addEvent({ name: "looked up", kwargs: { city } });
     if (city === "Atlantis") {
       throw new RangeError("no such city");
@@ -220,5 +224,5 @@ console.log("sdk", await weather.ping(), await weather.forecast.today("Rome"));
 const marked: TraceableFunction<(city: string) => Promise<object>> = lookUp;
 console.log("marked", isTraceableFunction(marked), isTraceableFunction(console.log));
 console.log("outside", getCurrentRunTree(true), getDefaultProjectName());
-await new Promise((resolve) => setTimeout(resolve, 50));
+await setTimeout(50);
 await RunTree.getSharedClient().awaitPendingTraceBatches();
