@@ -126,8 +126,10 @@ const isTree = (value: unknown): value is object =>
   (Array.isArray(value) ||
     [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null));
 
-const step = (walk: Walk, key: string): Pick<Walk, "path" | "depth"> => ({
-  path: walk.path === "" ? key : `${walk.path}.${key}`,
+const step = (walk: Walk, key: string, parent: object): Pick<Walk, "path" | "depth"> => ({
+  path: Array.isArray(parent)
+    ? `${walk.path}[${key}]`
+    : [walk.path, key].filter((part) => part !== "").join("."),
   depth: walk.depth - 1,
 });
 
@@ -141,7 +143,7 @@ function collectTexts(value: unknown, walk: Walk & { readonly nodes: StringNode[
   }
   walk.seen.add(value);
   for (const [key, member] of Object.entries(value) as [string, unknown][]) {
-    collectTexts(member, { ...walk, ...step(walk, key) });
+    collectTexts(member, { ...walk, ...step(walk, key, value) });
   }
   walk.seen.delete(value);
 }
@@ -164,7 +166,10 @@ function rebuild(
   }
   walk.seen.add(value);
   const entries = (Object.entries(value) as [string, unknown][]).map(
-    ([key, member]): [string, unknown] => [key, rebuild(member, { ...walk, ...step(walk, key) })],
+    ([key, member]): [string, unknown] => [
+      key,
+      rebuild(member, { ...walk, ...step(walk, key, value) }),
+    ],
   );
   walk.seen.delete(value);
   return Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
