@@ -15,7 +15,9 @@ export async function readStory(client: Client): Promise<StoredStory> {
     const examples = await client.examples.list({ datasetId: dataset.id }).toArray();
     datasets.push({
       name: dataset.name,
-      description: dataset.description,
+      // Langsmith writes when it created the dataset of tests.
+      description:
+        dataset.description?.replace(/^Dataset for unit tests created on .*/, "") || undefined,
       metadata: withoutRuntime(dataset.metadata),
       examples: examples
         .map(({ inputs, outputs, metadata, splits }) => ({ inputs, outputs, metadata, splits }))
@@ -86,11 +88,11 @@ async function describeTraces(client: Client, runs: readonly Run[]): Promise<rea
     children.set(parentRunId, [...(children.get(parentRunId) ?? []), run]);
   }
   const describe = async (run: Run): Promise<unknown> => ({
-    name: run.name,
+    name: run.name.replace(/ \(repetition \d+ of \d+\)$/, ""),
     runType: run.runType,
     inputs: run.inputs,
     outputs: run.outputs,
-    error: run.error?.split("\n", 1)[0],
+    error: run.error?.split("\n", 1)[0]?.replace(/^AssertionError: /, "Error: "),
     tags: (run.tags ?? []).toSorted(),
     metadata: withoutRuntime(run.extra?.metadata ?? {}),
     events: (run.events ?? []).map((event) => {
@@ -137,13 +139,14 @@ const describeFeedback = ({ key, score, value, comment, correction }: Feedback) 
   key,
   score: Number(score),
   value,
-  comment,
+  // Millrace says why a test of vitest failed.
+  comment: key === "pass" ? undefined : comment,
   correction,
 });
 
 /** Keys of metadata that tell about the machine, or that the packages add for themselves. */
 const ownKeys =
-  /^(LANGSMITH_|LANGCHAIN_|revision_id$|git$|millrace|example_version$|example_id$|repetition$|num_repetitions$|dataset_|runtime$|ls_runner|__ls)/;
+  /^(LANGSMITH_|LANGCHAIN_|revision_id$|git$|NODE_ENV$|branch$|commit$|dirty$|millrace|example_version$|example_id$|repetition$|num_repetitions$|dataset_|runtime$|ls_runner|__ls)/;
 
 const withoutRuntime = (metadata: KeyValues): KeyValues =>
   Object.fromEntries(Object.entries(metadata).filter(([key]) => !ownKeys.test(key)));

@@ -1,8 +1,5 @@
 import type { FeedbackConfig, ScoreType, ValueType } from "../schemas.ts";
 
-/** A class among several. */
-export type Category = { value?: number; label: string };
-
 /** What an evaluator returns. */
 export type EvaluationResult = {
   key: string;

@@ -162,5 +162,5 @@ export const checks = [
   isRunTree(tree),
   isRunnableConfigLike({}),
   wrapAISDK,
-  AsyncLocalStorageProviderSingleton,
+  AsyncLocalStorageProviderSingleton.getInstance().getStore() === undefined,
 ];

@@ -1,0 +1,1 @@
+export { default } from "../../dist/entries/vitest-reporter.js";

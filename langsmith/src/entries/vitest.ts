@@ -1,0 +1,37 @@
+import { wrapEvaluator } from "../evaluation/vitest/current-test.ts";
+import { expect } from "../evaluation/vitest/expect.ts";
+import {
+  toBeAbsoluteCloseTo,
+  toBeRelativeCloseTo,
+  toBeSemanticCloseTo,
+} from "../evaluation/vitest/matchers.ts";
+import { describe, logFeedback, logOutputs, test } from "../evaluation/vitest/tests.ts";
+
+export { describe, expect, logFeedback, logOutputs, test, test as it, wrapEvaluator };
+export type {
+  SimpleEvaluationResult,
+  SimpleEvaluator,
+  SimpleEvaluatorParams,
+} from "../evaluation/vitest/current-test.ts";
+export type {
+  LangSmithJestlikeDescribeWrapper,
+  LangSmithJestlikeDescribeWrapperConfig,
+  LangSmithJestlikeTestFunction,
+  LangSmithJestlikeTestMetadata,
+  LangSmithJestlikeWrapperConfig,
+  LangSmithJestlikeWrapperParams,
+} from "../evaluation/vitest/tests.ts";
+
+/** Returns the same functions as this module. The functions of vitest that a program passes are those that they use. */
+export const wrapVitest = (_methods: object) => ({
+  test,
+  it: test,
+  describe,
+  expect,
+  logFeedback,
+  logOutputs,
+  wrapEvaluator,
+  toBeRelativeCloseTo,
+  toBeAbsoluteCloseTo,
+  toBeSemanticCloseTo,
+});

@@ -1,0 +1,79 @@
+import { expect as vitestExpect } from "vitest";
+import type { Assertion, ExpectStatic } from "vitest";
+import type { Any } from "../../any.ts";
+import { readCurrentTest, wrapEvaluator } from "./current-test.ts";
+import type { SimpleEvaluator } from "./current-test.ts";
+import { toBeAbsoluteCloseTo, toBeRelativeCloseTo, toBeSemanticCloseTo } from "./matchers.ts";
+import type { CloseToOptions, SemanticCloseToOptions } from "./matchers.ts";
+
+/** The matchers of langsmith. */
+interface LangsmithMatchers {
+  toBeRelativeCloseTo(expected: string, options?: CloseToOptions): Promise<void>;
+  toBeAbsoluteCloseTo(expected: string, options?: CloseToOptions): Promise<void>;
+  toBeSemanticCloseTo(expected: string, options: SemanticCloseToOptions): Promise<void>;
+}
+
+/** Expectations of a score that is not known yet. Each returns a promise. */
+type AsyncExpectations = {
+  [Name in keyof Assertion]: Assertion[Name] extends (...args: infer Args) => unknown
+    ? (...args: Args) => Promise<void>
+    : Assertion[Name];
+} & { not: AsyncExpectations };
+
+/** What `expect` returns. */
+type Expectation<Value> = Assertion<Value> &
+  LangsmithMatchers & {
+    not: Assertion<Value> & LangsmithMatchers;
+    /** Judges the value with an evaluator, whose score becomes feedback, and expects something of the score. */
+    evaluatedBy(evaluator: SimpleEvaluator): AsyncExpectations;
+  };
+
+/** The type of `expect`. */
+export type Expect = Omit<ExpectStatic, "call"> &
+  (<Value>(actual: Value, message?: string) => Expectation<Value>);
+
+vitestExpect.extend({ toBeRelativeCloseTo, toBeAbsoluteCloseTo, toBeSemanticCloseTo });
+
+/** The `expect` of vitest, with further matchers. As with langsmith, only `evaluatedBy` records feedback. */
+export const expect: Expect = new Proxy(vitestExpect, {
+  apply: (target, self, args: [unknown, string?]): unknown => {
+    const assertion: object = Reflect.apply(target, self, args);
+    return new Proxy(assertion, {
+      get: (matchers, key): unknown =>
+        key === "evaluatedBy"
+          ? (evaluator: SimpleEvaluator) => expectOfScore(evaluator, args[0])
+          : Reflect.get(matchers, key, matchers),
+    });
+  },
+}) as unknown as Expect;
+
+/** Expectations of the score that an evaluator gives for outputs. The evaluator is called with the expectation. */
+function expectOfScore(evaluator: SimpleEvaluator, outputs: unknown): AsyncExpectations {
+  const { inputs, referenceOutputs } = readCurrentTest("evaluatedBy");
+  const judge = async (path: readonly string[], args: readonly unknown[]): Promise<void> => {
+    const result = await wrapEvaluator(evaluator)({
+      inputs,
+      referenceOutputs,
+      outputs: outputs as Record<string, Any>,
+    });
+    const matchers = path.slice(0, -1);
+    const start: unknown = vitestExpect(result.score);
+    const assertion = matchers.reduce(readMember, start);
+    const matcher = readMember(assertion, path.at(-1) ?? "");
+    if (typeof matcher !== "function") {
+      throw new TypeError(`expect has no matcher ${path.join(".")}.`);
+    }
+    await Reflect.apply<unknown, unknown[], unknown>(matcher as () => unknown, assertion, [
+      ...args,
+    ]);
+  };
+  const follow = (path: readonly string[]): unknown =>
+    new Proxy(() => {}, {
+      get: (_, key): unknown => (key === "then" ? undefined : follow([...path, String(key)])),
+      apply: (_, __, args: unknown[]): unknown => judge(path, args),
+    });
+  return follow([]) as AsyncExpectations;
+}
+
+const readMember = (value: unknown, key: string): unknown =>
+  Reflect.get(Object(value) as object, key);
