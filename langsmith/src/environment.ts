@@ -1,8 +1,13 @@
 import process from "node:process";
 
-/** Reads a variable of langsmith: with the prefix `LANGSMITH_`, else with the older prefix `LANGCHAIN_`. */
+/**
+ * Reads a variable that langsmith has: with Millrace's prefix, with the prefix `LANGSMITH_`, or with the older prefix
+ * `LANGCHAIN_`. An empty variable counts as unset.
+ */
 export const readVariable = (name: string): string | undefined =>
-  process.env[`LANGSMITH_${name}`] ?? process.env[`LANGCHAIN_${name}`];
+  ["MILLRACE", "LANGSMITH", "LANGCHAIN"]
+    .map((prefix) => process.env[`${prefix}_${name}`])
+    .find((value) => value !== undefined && value !== "");
 
 /** Whether runs of `traceable` are recorded. As with langsmith, only the text `true` in a variable turns it on. */
 export function isEnvTracingEnabled(tracingEnabled?: boolean): boolean {

@@ -85,7 +85,12 @@ const fileOf = (block: DocumentedBlock): string =>
 /** The program for a sample: its settings' code, the sample, and the code after it. For output, only the code that prints it. */
 function sourceOf(block: DocumentedBlock): string {
   const [{ before = "", after = "" } = {}] = settingsOf(block);
-  const sample = block.language === "text" ? "" : block.text;
+  const written = block.language === "text" ? "" : block.text;
+  // What an npm alias does.
+  const sample =
+    block.page === "docs/moving-over.md"
+      ? written.replaceAll('from "langsmith', 'from "@millrace/langsmith')
+      : written;
   return `${before.replaceAll("REPOSITORY", repositoryRoot.replace(/\/$/, ""))}\n${sample}\n${after}\nexport {};\n`;
 }
 

@@ -28,7 +28,7 @@ export async function documentedPages(): Promise<readonly string[]> {
     readdir(join(repositoryRoot, name), { recursive: true }),
   );
   const [docs = [], examples = []] = await Promise.all(folders);
-  const shallow = ["", "server", "cli", "web", "bench"].map(async (folder) =>
+  const shallow = ["", "server", "cli", "langsmith", "web", "bench"].map(async (folder) =>
     (await readdir(join(repositoryRoot, folder))).map((name) => join(folder, name)),
   );
   const all = [

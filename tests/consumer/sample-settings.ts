@@ -178,6 +178,22 @@ export const settings: readonly Setting[] = [
       ${close}`,
   },
   {
+    page: "docs/moving-over.md",
+    contains: 'createDataset("weather")',
+    before: `process.env["LANGSMITH_TRACING"] = "true";`,
+    after: `
+      const names: string[] = [];
+      for await (const run of client.listRuns({ projectName: "default" })) names.push(run.name + run.tags?.join());
+      console.log(names.join());`,
+    prints: "{ answer: 'yes' } Evaluated 1 rows … true answershort",
+  },
+  {
+    page: "docs/moving-over.md",
+    contains: "client.millrace.flush()",
+    before: `process.env["LANGSMITH_TRACING"] = "true";`,
+    prints: "a page about mills true 0",
+  },
+  {
     page: "docs/prompts.md",
     contains: "const fallback = chatPrompt([",
     before: `${assertion}
