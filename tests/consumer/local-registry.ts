@@ -11,7 +11,7 @@ import type { PackedPackage } from "./packed-packages.ts";
 
 const run = promisify(execFile);
 
-/** An npm registry on this machine with our three packages as they would be published. */
+/** An npm registry on this machine with our packages as they would be published. */
 export interface LocalRegistry extends AsyncDisposable {
   readonly version: string;
   /** Environment variables that make npm use this registry, with the settings of this machine, under any Node version. */
@@ -19,7 +19,7 @@ export interface LocalRegistry extends AsyncDisposable {
 }
 
 /**
- * Serves the three packed packages to npm. Requests for any other package are redirected to the configured registry.
+ * Serves the packed packages to npm. Requests for any other package are redirected to the configured registry.
  * Commands from the documentation can then run unchanged.
  */
 export async function startLocalRegistry(): Promise<LocalRegistry> {
