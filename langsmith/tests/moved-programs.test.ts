@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { perform } from "./perform.ts";
 
-test.each(["run-tree", "streams", "evaluation"])(
+test.each(["run-tree", "streams", "evaluation", "model-calls"])(
   "the program %s prints and stores the same with @millrace/langsmith as with langsmith 0.10 and 0.12",
   async (program) => {
     const [moved, today, newest] = await Promise.all(

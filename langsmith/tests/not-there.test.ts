@@ -66,6 +66,9 @@ test.each(Object.keys(calls))("%s throws its name and what to use", async (name)
 const entries = {
   jest: /^langsmith\/jest is not .* Use langsmith\/vitest/,
   "jest/reporter": /^langsmith\/jest is not/,
+  "utils/jestlike": /^langsmith\/utils\/jestlike is not .* Use langsmith\/vitest/,
+  resources: /generated client is not .* Use the methods of `Client`/,
+  pagination: /generated client is not/,
   sandbox: /^langsmith\/sandbox is not/,
   "experimental/sandbox": /^langsmith\/sandbox is not/,
   "experimental/otel/setup": /^langsmith\/experimental\/otel is not .* Use `millrace\/otel`/,
