@@ -22,7 +22,7 @@ interface JsonReport {
 }
 
 /** Runs the tests with a package in place of langsmith. Returns how they ended and what was stored. */
-async function performTests(packageName: string) {
+async function performTests(packageName: string, variables: Readonly<Record<string, string>> = {}) {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   const folder = await mkdtemp(join(root, "langsmith/tests/vitest-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -47,6 +47,7 @@ async function performTests(packageName: string) {
       LANGSMITH_ENDPOINT: server.url,
       LANGSMITH_API_KEY: "none",
       LANGSMITH_TRACING: "true",
+      ...variables,
     },
   }).then(
     () => 0,
@@ -71,10 +72,21 @@ async function performTests(packageName: string) {
 
 test("tests of vitest end and store the same with @millrace/langsmith as with langsmith 0.10 and 0.12", async () => {
   const [moved, today, newest] = await Promise.all(
-    ["@millrace/langsmith", "langsmith", "langsmith-0.12"].map(performTests),
+    ["@millrace/langsmith", "langsmith", "langsmith-0.12"].map((name) => performTests(name)),
   );
   expect(today?.code).toBe(1);
   expect(today?.projects).toHaveLength(2);
   expect(moved).toEqual(today);
   expect(moved).toEqual(newest);
+}, 120_000);
+
+test("with LANGSMITH_TEST_TRACKING=false no dataset and no experiment is stored, as with langsmith", async () => {
+  const variables = { LANGSMITH_TEST_TRACKING: "false" };
+  const [moved, real] = await Promise.all(
+    ["@millrace/langsmith", "langsmith"].map((name) => performTests(name, variables)),
+  );
+  // Traced functions are still recorded. Langsmith may lose their runs, because the process of the tests ends first.
+  expect(moved).toEqual({ ...real, projects: expect.anything() as unknown });
+  expect(real?.datasets).toEqual([]);
+  expect(moved?.projects).toMatchObject([{ name: "default", dataset: false }]);
 }, 120_000);

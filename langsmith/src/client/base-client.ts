@@ -1,6 +1,7 @@
 import { Client as MillraceClient } from "millrace";
 import type { ClientConfig } from "./client-config.ts";
 import { toClientOptions } from "./client-config.ts";
+import { readVariable } from "../environment.ts";
 
 /** The key under which Millrace finds what records the runs of a client. */
 const recorderKey = Symbol.for("millrace.recorder");
@@ -38,11 +39,15 @@ export class BaseClient {
 
   /** The address of the UI. The local server has it at the address of its API. */
   getHostUrl(): string {
-    return this.config.webUrl ?? this.config.apiUrl ?? defaultApiUrl;
+    return this.config.webUrl ?? this.#apiUrl;
   }
 
   toString(): string {
-    return `[LangSmithClient apiUrl=${JSON.stringify(this.config.apiUrl ?? defaultApiUrl)}]`;
+    return `[LangSmithClient apiUrl=${JSON.stringify(this.#apiUrl)}]`;
+  }
+
+  get #apiUrl(): string {
+    return this.config.apiUrl ?? readVariable("ENDPOINT") ?? defaultApiUrl;
   }
 }
 

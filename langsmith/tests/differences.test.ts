@@ -1,0 +1,208 @@
+import { RunnableLambda } from "@langchain/core/runnables";
+import {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  Client,
+  ConflictError,
+  InternalServerError,
+  LangsmithError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  RunTree,
+  UnprocessableEntityError,
+} from "@millrace/langsmith";
+import { evaluate } from "@millrace/langsmith/evaluation";
+import { traceable } from "@millrace/langsmith/traceable";
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { traceable as realTraceable } from "langsmith/traceable";
+import { Client as MillraceClient, HttpError } from "millrace";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
+
+// What docs/moving-over.md says about differences.
+
+let server: RunningServer;
+let client: Client;
+let reader: MillraceClient;
+
+beforeAll(async () => {
+  server = await startServer({ port: 0, dataDir: ":memory:" });
+  client = new Client({ apiUrl: server.url });
+  reader = new MillraceClient({ endpoint: server.url });
+});
+
+beforeEach(() => {
+  vi.spyOn(console, "warn").mockImplementation(() => {});
+  vi.spyOn(console, "log").mockImplementation(() => {});
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+afterAll(async () => {
+  await client.millrace.close();
+  await reader.close();
+  await server.close();
+});
+
+test("a value is recorded as it is at the call", async () => {
+  const work = traceable(
+    async (input: { n: number }) => {
+      input.n = 2;
+      return input;
+    },
+    { name: "work", client, project_name: "values", tracingEnabled: true },
+  );
+  await work({ n: 1 });
+  await client.flush();
+  const [run] = await reader.runs.list({ projectNames: ["values"] }).toArray();
+  expect(run).toMatchObject({ inputs: { n: 1 }, outputs: { n: 2 } });
+});
+
+test("LANGSMITH_TRACING=false also holds back runs that are sent by hand", async () => {
+  vi.stubEnv("LANGSMITH_TRACING", "false");
+  const off = new Client({ apiUrl: server.url });
+  onTestFinished(async () => void (await off.millrace.close()));
+  const run = new RunTree({ name: "by hand", client: off, project_name: "off" });
+  await run.postRun();
+  await run.patchRun();
+  await off.flush();
+  expect(off.millrace.stats().accepted).toBe(0);
+});
+
+test("without an address, runs go to the local server", () => {
+  for (const name of ["MILLRACE", "LANGSMITH", "LANGCHAIN"]) {
+    vi.stubEnv(`${name}_ENDPOINT`, "");
+  }
+  const local = new Client({ apiKey: "lsv2_pt_hosted" });
+  onTestFinished(async () => void (await local.millrace.close()));
+  expect(String(local)).toBe('[LangSmithClient apiUrl="http://localhost:1984"]');
+  vi.stubEnv("LANGSMITH_ENDPOINT", server.url);
+  expect(local.getHostUrl()).toBe(server.url);
+});
+
+test("LANGSMITH_RUNS_ENDPOINTS and replicas cause a warning, and TRACING_MODE=otel an error", async () => {
+  vi.stubEnv("LANGSMITH_RUNS_ENDPOINTS", "[]");
+  const other = new Client({ apiUrl: server.url });
+  onTestFinished(async () => void (await other.millrace.close()));
+  const run = new RunTree({ name: "copied", client, replicas: [{ projectName: "copy" }] });
+  expect(run.name).toBe("copied");
+  expect(vi.mocked(console.warn).mock.calls.flat()).toEqual([
+    expect.stringContaining("LANGSMITH_RUNS_ENDPOINTS has no effect"),
+    expect.stringContaining("`replicas` of a run are not supported"),
+  ]);
+  vi.stubEnv("LANGSMITH_TRACING_MODE", "otel");
+  expect(() => new Client()).toThrow("Pass the option `otlp`");
+});
+
+test("the error classes of langsmith recognize Millrace's errors by their status", async () => {
+  const notFound: unknown = await client
+    .readRun(crypto.randomUUID())
+    .catch((error: unknown) => error);
+  expect(notFound).toBeInstanceOf(NotFoundError);
+  expect(notFound).toBeInstanceOf(APIError);
+  expect(notFound).toBeInstanceOf(LangsmithError);
+  expect(notFound).toMatchObject({ status: 404 });
+  await client.createProject({ projectName: "taken" });
+  await expect(client.createProject({ projectName: "taken" })).rejects.toBeInstanceOf(
+    ConflictError,
+  );
+  const classes = {
+    400: BadRequestError,
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    422: UnprocessableEntityError,
+    429: RateLimitError,
+    503: InternalServerError,
+  };
+  const matches = Object.keys(classes).map((status) => {
+    const error: unknown = new HttpError({ action: "try", status: Number(status), body: "" });
+    return Object.values(classes).filter((one) => error instanceof one);
+  });
+  expect(matches).toEqual(Object.values(classes).map((one) => [one]));
+});
+
+test("a row whose target failed is not judged, and a failed evaluator is feedback with an error", async () => {
+  const { id: datasetId } = await client.createDataset("rows");
+  await client.createExamples({ datasetId, inputs: [{ n: 1 }, { n: 2 }], outputs: [{}, {}] });
+  const judged: unknown[] = [];
+  const { results, experimentName } = await evaluate(
+    ({ n }: { n: number }) => {
+      if (n === 2) {
+        throw new Error("too large");
+      }
+      return { n };
+    },
+    {
+      client,
+      data: "rows",
+      evaluators: [
+        function noted({ inputs }: { inputs: Record<string, unknown> }) {
+          judged.push(inputs["n"]);
+          return { key: "noted", score: 1 };
+        },
+        function broken() {
+          throw new Error("judge is away");
+        },
+      ],
+    },
+  );
+  expect(judged).toEqual([1]);
+  expect(
+    results.map(({ run, evaluationResults }) => [run.error, evaluationResults.results]),
+  ).toEqual(
+    expect.arrayContaining([
+      [undefined, [expect.objectContaining({ key: "noted", score: 1 })]],
+      ["Error: too large", []],
+    ]),
+  );
+  const [good] = results.filter(({ run }) => run.error === undefined);
+  const feedback = await reader.feedback.list({ runIds: [good!.run.id] }).toArray();
+  expect(new Map(feedback.map(({ key, score }) => [key, score]))).toEqual(
+    new Map([
+      ["broken", undefined],
+      ["noted", 1],
+    ]),
+  );
+  expect(experimentName).toMatch(/^evaluation-[\da-f]{8}$/);
+});
+
+test("beside the langsmith of LangChain, runs of both packages nest in each other", async () => {
+  vi.stubEnv("LANGSMITH_TRACING", "true");
+  vi.stubEnv("LANGSMITH_ENDPOINT", server.url);
+  vi.stubEnv("LANGSMITH_API_KEY", "none");
+  const options = { client, project_name: "beside" };
+  const inner = traceable(async (text: string) => text.length, { ...options, name: "inner" });
+  const chain = RunnableLambda.from(async (text: string) => inner(text)).withConfig({
+    runName: "chain",
+  });
+  // As a library does that has a langsmith of its own.
+  const middle = realTraceable(async (text: string) => chain.invoke(text), { name: "middle" });
+  const outer = traceable(async (text: string) => middle(text), { ...options, name: "outer" });
+  expect(await outer("mills")).toBe(5);
+  const readNames = async () => {
+    await client.flush();
+    const runs = await reader.runs.list({ projectNames: ["beside"], order: "asc" }).toArray();
+    const names = new Map(runs.map(({ id, name }) => [id, name]));
+    return runs.map(({ name, parentRunId }) => [name, names.get(parentRunId ?? "")]);
+  };
+  await expect.poll(readNames).toEqual([
+    ["outer", undefined],
+    ["middle", "outer"],
+    ["chain", "middle"],
+    ["inner", "chain"],
+  ]);
+});
