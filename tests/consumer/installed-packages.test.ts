@@ -214,4 +214,23 @@ describe("with @millrace/langsmith in place of langsmith", () => {
     expect(await shell.run("node program.mjs")).toEqual(quietly("42 true\n"));
     expect(await shell.run("node program.cjs")).toEqual(quietly("2 true true\n"));
   }, 120_000);
+
+  test("an override puts it in the place of LangChain's own langsmith", async () => {
+    await using shell = await emptyFolder();
+    const manifest = {
+      dependencies: { "@langchain/core": "1.2.13", langsmith: "npm:@millrace/langsmith" },
+      overrides: { langsmith: "$langsmith" },
+    };
+    await writeFile(join(shell.folder, "package.json"), JSON.stringify(manifest));
+    expect((await shell.run("npm install --engine-strict")).code).toBe(0);
+    await writeFile(
+      join(shell.folder, "program.mjs"),
+      `import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
+       import { Client as MillraceClient } from "millrace";
+       console.log(new LangChainTracer().client.millrace instanceof MillraceClient);`,
+    );
+    expect(await shell.run("node program.mjs")).toEqual(quietly("true\n"));
+    const { stdout } = await shell.run("find . -type d -name langsmith");
+    expect(stdout.trim().split("\n")).toHaveLength(1);
+  }, 120_000);
 });
