@@ -1,5 +1,5 @@
-import type { EvaluationResult, EvaluationResults } from "../evaluation/evaluation-result.ts";
-import { toResultList } from "../evaluation/evaluation-result.ts";
+import type { EvaluationResult, EvaluationResults } from "./evaluation-result.ts";
+import { toResultList } from "./evaluation-result.ts";
 import { notThere } from "../not-there.ts";
 import type {
   Feedback,

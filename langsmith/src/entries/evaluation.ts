@@ -7,7 +7,7 @@ export type {
   SummaryEvaluatorT,
   TargetT,
 } from "../evaluation/evaluate.ts";
-export type { EvaluationResult, EvaluationResults } from "../evaluation/evaluation-result.ts";
+export type { EvaluationResult, EvaluationResults } from "../client/evaluation-result.ts";
 export { StringEvaluator } from "../evaluation/evaluator.ts";
 export type {
   EvaluatorT,

@@ -17,7 +17,7 @@ import { toExample } from "../client/to-langsmith.ts";
 import { warnOnce } from "../environment.ts";
 import type { AttachmentInfo, Example, KVMap, Run } from "../schemas.ts";
 import { getCurrentRunTree } from "../tracing/current-run.ts";
-import type { EvaluationResult, EvaluationResults } from "./evaluation-result.ts";
+import type { EvaluationResult, EvaluationResults } from "../client/evaluation-result.ts";
 import { toEvaluationResult, toJudgedRow, toMillraceEvaluators, toScores } from "./evaluator.ts";
 import type { EvaluatorT, JudgedRow } from "./evaluator.ts";
 import { evaluateComparative } from "./comparative.ts";

@@ -4,8 +4,8 @@ import type { Client } from "../client/client.ts";
 import { toExample, toRun } from "../client/to-langsmith.ts";
 import type { Example, KVMap, Run, ScoreType, ValueType } from "../schemas.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
-import type { EvaluationResult, EvaluationResults } from "./evaluation-result.ts";
-import { toResultList } from "./evaluation-result.ts";
+import type { EvaluationResult, EvaluationResults } from "../client/evaluation-result.ts";
+import { toResultList } from "../client/evaluation-result.ts";
 
 type Returned = EvaluationResult | EvaluationResult[] | EvaluationResults;
 

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { score } from "millrace/vitest";
 import type { Any } from "../../any.ts";
 import type { KVMap } from "../../schemas.ts";
-import type { EvaluationResult } from "../evaluation-result.ts";
+import type { EvaluationResult } from "../../client/evaluation-result.ts";
 
 /** The example of the test that runs. */
 export interface CurrentTest {

@@ -16,7 +16,7 @@ import { isEnvTracingEnabled, warnOnce } from "../../environment.ts";
 import type { KVMap } from "../../schemas.ts";
 import { getCurrentRunTree } from "../../tracing/current-run.ts";
 import type { RunTreeConfig } from "../../tracing/run-tree.ts";
-import type { EvaluationResult } from "../evaluation-result.ts";
+import type { EvaluationResult } from "../../client/evaluation-result.ts";
 import { currentTest, readCurrentTest } from "./current-test.ts";
 
 /** Options of the run of a test. */
