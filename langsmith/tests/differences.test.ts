@@ -206,3 +206,41 @@ test("beside the langsmith of LangChain, runs of both packages nest in each othe
     ["inner", "chain"],
   ]);
 });
+
+test("listThreads computes the figures of a conversation from its root runs", async () => {
+  const threads = [
+    { id: "a", start: 1_000, seconds: 1, tokens: 3 },
+    { id: "b", start: 5_000, seconds: 9, tokens: 1 },
+    { id: "a", start: 3_000, seconds: 4, tokens: 5, error: "TypeError: no rain" },
+  ];
+  const begin = Date.now() - 60_000;
+  for (const [index, { id, start, seconds, tokens, error }] of threads.entries()) {
+    await client.createRun({
+      name: "turn",
+      run_type: "llm",
+      project_name: "talks",
+      inputs: { turn: index },
+      outputs: {
+        answer: index,
+        usage_metadata: { input_tokens: 0, output_tokens: tokens, total_tokens: tokens },
+      },
+      start_time: begin + start,
+      end_time: begin + start + seconds * 1_000,
+      extra: { metadata: { thread_id: id } },
+      ...(error === undefined ? {} : { error }),
+    });
+  }
+  const [first, second, ...others] = await client.listThreads({ projectName: "talks" });
+  expect(others).toEqual([]);
+  expect(first).toMatchObject({ thread_id: "b", count: 1, latency_p50: 9, last_error: null });
+  expect(second).toMatchObject({
+    thread_id: "a",
+    count: 2,
+    latency_p50: 1,
+    latency_p99: 4,
+    total_tokens: 8,
+    first_inputs: '{"turn":0}',
+    last_error: "TypeError: no rain",
+  });
+  expect(second?.last_outputs).toContain('"answer":2');
+});

@@ -361,27 +361,34 @@ function requireProject(
   }
 }
 
-function describeThread(threadId: string, runs: Run[]): ListThreadsItem {
-  const times = runs.map(({ start_time: time }) => String(time)).toSorted();
-  const sum = (key: "total_tokens"): number =>
-    runs.reduce((total, run) => total + (run[key] ?? 0), 0);
+function describeThread(threadId: string, unsorted: Run[]): ListThreadsItem {
+  const runs = unsorted.toSorted((left, right) =>
+    String(left.start_time) < String(right.start_time) ? -1 : 1,
+  );
+  const [first] = runs;
+  const last = runs.at(-1);
+  const latencies = runs
+    .map((run) => Date.parse(String(run.end_time)) - Date.parse(String(run.start_time)))
+    .filter((milliseconds) => Number.isFinite(milliseconds))
+    .toSorted((left, right) => left - right);
+  const quantile = (share: number): number =>
+    (latencies[Math.ceil(share * latencies.length) - 1] ?? 0) / 1_000;
+  const costs = runs.flatMap((run) => Number(Reflect.get(run, "total_cost") ?? []) || []);
   return {
     thread_id: threadId,
-    runs: runs.toSorted((left, right) =>
-      String(left.start_time) < String(right.start_time) ? -1 : 1,
-    ),
+    runs,
     count: runs.length,
     filter: `eq(thread_id, ${JSON.stringify(threadId)})`,
-    total_tokens: sum("total_tokens"),
-    total_cost: null,
-    min_start_time: times[0] ?? "",
-    max_start_time: times.at(-1) ?? "",
-    latency_p50: 0,
-    latency_p99: 0,
+    total_tokens: runs.reduce((total, run) => total + (run.total_tokens ?? 0), 0),
+    total_cost: costs.length === 0 ? null : costs.reduce((total, cost) => total + cost, 0),
+    min_start_time: String(first?.start_time),
+    max_start_time: String(last?.start_time),
+    latency_p50: quantile(0.5),
+    latency_p99: quantile(0.99),
     feedback_stats: null,
-    first_inputs: "",
-    last_outputs: "",
-    last_error: null,
+    first_inputs: JSON.stringify(first?.inputs ?? {}),
+    last_outputs: JSON.stringify(last?.outputs ?? {}),
+    last_error: last?.error ?? null,
   };
 }
 
