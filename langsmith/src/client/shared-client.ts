@@ -7,3 +7,8 @@ export function findSharedClient(): Client {
   sharedClient ??= new Client();
   return sharedClient;
 }
+
+/** Sends what the shared client has recorded, if there is one. Waits at most `timeoutMs`. */
+export async function flushSharedClient(timeoutMs: number): Promise<void> {
+  await sharedClient?.millrace.flush({ timeoutMs });
+}

@@ -7,11 +7,12 @@ import {
 } from "millrace/vitest";
 import type { DescribeFunction, TestFunction as MillraceTest } from "millrace/vitest";
 import process from "node:process";
-import { test as vitestTest } from "vitest";
+import { afterAll, test as vitestTest } from "vitest";
 import type { Any } from "../../any.ts";
 import type { Client } from "../../client/client.ts";
 import type { CreateExampleOptions } from "../../client/example-methods.ts";
 import type { CreateProjectParams } from "../../client/project-methods.ts";
+import { flushSharedClient } from "../../client/shared-client.ts";
 import { isEnvTracingEnabled, warnOnce } from "../../environment.ts";
 import type { KVMap } from "../../schemas.ts";
 import { getCurrentRunTree } from "../../tracing/current-run.ts";
@@ -102,6 +103,9 @@ const isTracked = (enableTestTracking: boolean | undefined): boolean =>
   enableTestTracking ??
   (process.env["LANGSMITH_TEST_TRACKING"] !== "false" && isEnvTracingEnabled());
 
+/** Less than the time that vitest allows a hook by default: a server that is away makes no test fail. */
+const flushTimeoutMs = 5_000;
+
 /** Options of `describe` that are taken over. */
 const describeOptions = [
   "client",
@@ -126,7 +130,11 @@ function wrapDescribe(describe: DescribeFunction): LangSmithJestlikeDescribeWrap
         ...(description === undefined || description === null ? {} : { description }),
         ...(metadata === undefined || metadata === null ? {} : { metadata }),
       },
-      fn,
+      async () => {
+        // What traced functions record outside of the runs of tests: vitest ends its processes without waiting for it.
+        afterAll(() => flushSharedClient(flushTimeoutMs));
+        await fn();
+      },
     );
   };
 }
