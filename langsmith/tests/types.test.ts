@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -41,7 +41,8 @@ function findTypes(entry: unknown): string | undefined {
 
 /** Compiles the programs with the types of a package. Returns the compiler's output; an empty text on success. */
 async function compile(packageName: string): Promise<string> {
-  const folder = await mkdtemp(join(root, "langsmith/tests/compiled-"));
+  await mkdir(join(root, "temp"), { recursive: true });
+  const folder = await mkdtemp(join(root, "temp/compiled-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const names = await readdir(programs);
   const config = {

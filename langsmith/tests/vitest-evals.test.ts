@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -24,7 +24,8 @@ interface JsonReport {
 /** Runs the tests with a package in place of langsmith. Returns how they ended and what was stored. */
 async function performTests(packageName: string, variables: Readonly<Record<string, string>> = {}) {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
-  const folder = await mkdtemp(join(root, "langsmith/tests/vitest-"));
+  await mkdir(join(root, "temp"), { recursive: true });
+  const folder = await mkdtemp(join(root, "temp/vitest-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const config = {
     root,
