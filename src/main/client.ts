@@ -28,7 +28,8 @@ import { PromptCounts } from "../model/records/prompt-counts.ts";
 import { watchEnd } from "../delivery/lifecycle.ts";
 import { consoleLogger, logFaults, logThrough } from "../delivery/reporter.ts";
 import { Recording } from "../delivery/recording.ts";
-import { createWorkerEnvironment } from "../delivery/shipping-options.ts";
+import { redactValue } from "../delivery/redact-value.ts";
+import { createRedactionPlan, createWorkerEnvironment } from "../delivery/shipping-options.ts";
 import { SyncClient } from "./sync.ts";
 import type { SyncResources } from "./sync.ts";
 
@@ -185,6 +186,15 @@ export class Client implements TracingClient {
       localUncountedLosses.records += 1;
     }
     return resolvedPromise;
+  }
+
+  /**
+   * Returns a value as the option `redact` would leave it in a run: with its matches masked. Use it for what a program
+   * stores elsewhere, such as a log. Without rules the value itself is returned, otherwise a copy, as JSON holds it.
+   */
+  async redact(value: unknown): Promise<unknown> {
+    const plan = createRedactionPlan(this.#options);
+    return plan === undefined ? value : redactValue(value, plan);
   }
 
   /**
