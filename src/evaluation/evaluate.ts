@@ -3,6 +3,9 @@ import type { KeyValues } from "../main/index.ts";
 import { checkKeys } from "../model/index.ts";
 import type { KeyTable } from "../model/index.ts";
 import { compareWithBaseline, findBaseline, readBaselineOption } from "./baseline.ts";
+import { installCachedFetch } from "./cache/cached-fetch.ts";
+import { readCacheOption } from "./cache/cache-options.ts";
+import { RequestCache } from "./cache/request-cache.ts";
 import { Committer } from "./store/committer.ts";
 import { describeError, throwIfAborted } from "./rows/deadline.ts";
 import { startEvaluation, withClient } from "./evaluation.ts";
@@ -47,6 +50,7 @@ const evaluateOptionKeys: KeyTable<EvaluateOptions> = {
   retries: 1,
   resume: 1,
   baseline: 1,
+  cache: 1,
 };
 
 /** Project of evaluators' runs. Other clients of the platform use the same. */
@@ -114,6 +118,8 @@ function checkOptions(target: UntypedTarget, options: UntypedOptions) {
     baselineOption: readBaselineOption(options.baseline),
     ...checkEvaluatorOptions(options),
     retries: readNumber("retries", options.retries, ranges.retries),
+    cacheSettings:
+      options.cache === undefined ? undefined : readCacheOption(options.cache, "evaluate"),
   };
 }
 
@@ -141,6 +147,13 @@ async function runEvaluation(
 ): Promise<EvaluationResult<unknown, unknown, unknown>> {
   const { client, options, repetitions, target } = request;
   const warnings = new Warnings();
+  const cache =
+    request.cacheSettings &&
+    new RequestCache({
+      ...request.cacheSettings,
+      redact: (value) => client.redact(value),
+      warn: warnings.add,
+    });
   const abort = new AbortController();
   const signal =
     options.signal === undefined ? abort.signal : AbortSignal.any([options.signal, abort.signal]);
@@ -184,6 +197,7 @@ async function runEvaluation(
     await committer.settle(
       (number) => number < journal.resumedRows && !experiment.isAcknowledged(number),
     );
+    const uninstall = cache && installCachedFetch();
     try {
       await evaluateRows({
         ...request,
@@ -194,10 +208,16 @@ async function runEvaluation(
         committer,
         summary,
         warnings,
+        cache,
       });
     } finally {
+      uninstall?.();
+      await cache?.drain();
       // What has finished is stored, also if the evaluation failed.
       await committer.drain();
+    }
+    if (cache !== undefined && summary.progress().rows > summary.progress().resumed) {
+      warnOfCache(cache, warnings);
     }
     const info = await describeExperiment(request, experiment, {
       dataset: source.dataset,
@@ -238,6 +258,20 @@ async function runEvaluation(
   }
 }
 
+function warnOfCache({ counts }: RequestCache, warnings: Warnings): void {
+  const { replayed, recorded, passed, missed } = counts;
+  if (replayed + recorded + passed + missed === 0) {
+    warnings.add(
+      "cache: no request was intercepted, so nothing was recorded or replayed. A client that was created before evaluate() uses the fetch that it found then: pass fetch: cachedFetch() to it, or run the file with `millrace eval`. Requests that are not made with fetch can't be intercepted.",
+    );
+  }
+  if (missed > 0) {
+    warnings.add(
+      `cache: ${missed} requests have no recorded answer. Use the mode "auto" to record them.`,
+    );
+  }
+}
+
 function countAcknowledged({ journal, isAcknowledged }: OpenExperiment): number {
   let count = 0;
   for (let number = 0; number < journal.resumedRows; number += 1) {
@@ -262,6 +296,7 @@ interface RowEvaluation extends Request {
   readonly committer: Committer;
   readonly summary: Summary;
   readonly warnings: Warnings;
+  readonly cache: RequestCache | undefined;
 }
 
 async function evaluateRows(evaluation: RowEvaluation): Promise<void> {
@@ -275,6 +310,7 @@ async function evaluateRows(evaluation: RowEvaluation): Promise<void> {
     timeoutMs: evaluation.timeoutMs,
     retries: evaluation.retries,
     signal,
+    cache: evaluation.cache,
   });
   const store = createRowStore({ ...evaluation, journal, onRow: options.onRow });
   await runPool(listTasks(evaluation), {

@@ -30,7 +30,10 @@ export type {
   ScorerOptions,
 } from "./scorers.ts";
 export { evaluate } from "./evaluate.ts";
-export { currentRow } from "./rows/row-runner.ts";
+export { currentRow } from "./rows/row-context.ts";
+export { cachedFetch } from "./cache/cached-fetch.ts";
+export type { CachedFetchOptions } from "./cache/cached-fetch.ts";
+export type { CacheMode, CacheSettings } from "./cache/cache-options.ts";
 export type {
   DatasetSelection,
   EvaluationData,

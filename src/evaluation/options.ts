@@ -1,4 +1,5 @@
 import type { Client, KeyValues } from "../main/index.ts";
+import type { CacheMode, CacheSettings } from "./cache/cache-options.ts";
 import type { EvaluationData } from "./data.ts";
 import type { Evaluator, EvaluatorResult } from "./evaluator.ts";
 import type { EvaluatedRow, EvaluationProgress, ExperimentInfo } from "./result.ts";
@@ -78,4 +79,11 @@ export interface EvaluateOptions<
   readonly resume?: boolean | "auto" | undefined;
   /** The experiment to compare with: its name, or `true` for the baseline that is pinned on the dataset. */
   readonly baseline?: string | true | Baseline | undefined;
+  /**
+   * Records the answers to the requests that targets and evaluators make with `fetch`, and replays them, so that a
+   * second evaluation makes no request.
+   *
+   * @defaultValue all requests are made
+   */
+  readonly cache?: CacheMode | CacheSettings | undefined;
 }

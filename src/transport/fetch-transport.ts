@@ -10,7 +10,11 @@ interface BunRequestInit extends RequestInit {
   readonly proxy?: string;
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   readonly unix?: string;
+  readonly [ownRequestKey]?: true;
 }
+
+/** Marks the requests of this package, so that what a program records or replaces at `fetch` can leave them out. */
+const ownRequestKey = Symbol.for("millrace.ownRequest");
 
 /** A response whose body exceeds one of these limits is an error. */
 interface ResponseLimits {
@@ -51,6 +55,7 @@ function send(
 ): Promise<Response> {
   const init: BunRequestInit = {
     ...fetchOptions,
+    [ownRequestKey]: true,
     method,
     headers: { ...headers },
     redirect: "manual",

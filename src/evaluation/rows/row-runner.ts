@@ -1,15 +1,15 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { ValidationError, withRun } from "../../main/index.ts";
 import type { Client, Run, RecordedRunTree } from "../../main/index.ts";
 import type { EvaluationExample } from "../data.ts";
 import { callWithLimits, describeError, throwIfAborted } from "./deadline.ts";
 import type { LazySignal } from "./deadline.ts";
-import type { CurrentRow } from "../evaluation.ts";
 import type { Evaluator, EvaluatorArguments, EvaluatorFunction, RowScore } from "../evaluator.ts";
 import { toJsonValue } from "./json-value.ts";
 import { createRunMetadata, toPayload } from "../payload.ts";
 import type { UntypedRow } from "../result.ts";
+import { createRowContext, rowContexts } from "./row-context.ts";
+import type { RowContext } from "./row-context.ts";
 import { unwrap } from "../scorers.ts";
 import { toRowScores } from "./scores.ts";
 import type { Target, TargetContext, TargetFunction } from "../target.ts";
@@ -23,6 +23,8 @@ export interface RowRunnerInit {
   readonly timeoutMs: number;
   readonly retries: number;
   readonly signal: AbortSignal;
+  /** Answers the requests of targets and evaluators. */
+  readonly cache?: RowContext["cache"];
 }
 
 /** An evaluator with the name under which its failures and unnamed scores are stored. */
@@ -47,15 +49,6 @@ export interface NamedTarget {
   readonly call: TargetFunction<unknown, unknown, unknown>;
 }
 
-const rowStorage = new AsyncLocalStorage<CurrentRow>();
-
-/** Calls a function for a row, which {@link currentRow} then returns. */
-export const withRow = <Result>(row: CurrentRow, fn: () => Result): Result =>
-  rowStorage.run(row, fn);
-
-/** Returns the row that is being evaluated, within a target or an evaluator; `undefined` outside of them. */
-export const currentRow = (): CurrentRow | undefined => rowStorage.getStore();
-
 /** Longest wait before a failed call of the target is repeated, in milliseconds. */
 const maxRetryDelayMs = 10_000;
 const firstRetryDelayMs = 250;
@@ -76,10 +69,11 @@ export class RowRunner {
   run(target: NamedTarget, task: RowTask): Promise<UntypedRow> {
     const { example, repetition } = task;
     const row = { experimentId: this.#init.project.id, exampleId: example.id, repetition };
-    return withRow(row, () => this.#run(target, task));
+    const context = createRowContext(row, this.#init.cache);
+    return rowContexts.run(context, () => this.#run(target, task, context));
   }
 
-  async #run(target: NamedTarget, task: RowTask): Promise<UntypedRow> {
+  async #run(target: NamedTarget, task: RowTask, { problems }: RowContext): Promise<UntypedRow> {
     const { client, project } = this.#init;
     const { example, repetition, runId, startMs } = task;
     const run = client.startRun({
@@ -117,7 +111,7 @@ export class RowRunner {
       startTime: toIso(startMs),
       durationMs,
       attempts: outcome.attempts,
-      warnings: [...storedInputs.problems, ...storedOutputs.problems],
+      warnings: [...storedInputs.problems, ...storedOutputs.problems, ...problems],
       isResumed: false,
     };
   }

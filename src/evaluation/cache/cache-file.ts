@@ -1,0 +1,110 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describeError } from "../rows/deadline.ts";
+import { toChunks } from "./stored-body.ts";
+import type { StoredBody } from "./stored-body.ts";
+
+/** Version of the file format. */
+const format = 1;
+
+/** A request and its answer, as a file has them. */
+export interface CachedExchange {
+  readonly request: {
+    readonly method: string;
+    readonly url: string;
+    readonly repetition: number;
+    readonly occurrence: number;
+    /** For readers: it is not needed to find the answer. */
+    readonly body?: StoredBody;
+  };
+  readonly response: {
+    readonly status: number;
+    readonly contentType?: string;
+    readonly body: StoredBody;
+  };
+}
+
+/** What a file contains, or why it can't be used. */
+export type CacheEntry =
+  | { readonly kind: "found"; readonly exchange: CachedExchange; readonly isEdited: boolean }
+  | { readonly kind: "missing" }
+  | { readonly kind: "damaged"; readonly reason: string };
+
+/** The path of the file of a request: by host, so that a folder is easy to read. */
+export const toCachePath = (
+  folder: string,
+  { url, digest }: { readonly url: string; readonly digest: string },
+  { repetition, occurrence }: { readonly repetition: number; readonly occurrence: number },
+): string =>
+  join(
+    folder,
+    new URL(url).host.replace(/[^\w.-]+/g, "-"),
+    `${digest}-${repetition}-${occurrence}.json`,
+  );
+
+/** Reads a file. Only a failure of the file system other than a missing file makes it throw. */
+export async function readCacheFile(path: string): Promise<CacheEntry> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return { kind: "missing" };
+    }
+    throw error;
+  }
+  try {
+    const { format: fileFormat, digest, ...exchange } = JSON.parse(text) as StoredFile;
+    if (fileFormat !== format) {
+      return { kind: "damaged", reason: "it is not a file of this version" };
+    }
+    const { status, contentType } = exchange.response;
+    if (!Number.isInteger(status) || status < 200 || status > 299) {
+      return { kind: "damaged", reason: "its status is not one from 200 to 299" };
+    }
+    if (contentType !== undefined && typeof contentType !== "string") {
+      return { kind: "damaged", reason: "its content type is not a text" };
+    }
+    // Throws if the body has no known form.
+    toChunks(exchange.response.body);
+    return { kind: "found", exchange, isEdited: digest !== computeDigest(exchange) };
+  } catch (error) {
+    return { kind: "damaged", reason: describeError(error) };
+  }
+}
+
+interface StoredFile extends CachedExchange {
+  readonly format: number;
+  /** Tells whether someone has edited the file. */
+  readonly digest: string;
+}
+
+const computeDigest = ({ request, response }: CachedExchange): string =>
+  createHash("sha256")
+    .update(JSON.stringify([request, response]))
+    .digest("hex")
+    .slice(0, 32);
+
+/** Writes a file completely or not at all. */
+export async function writeCacheFile(path: string, exchange: CachedExchange): Promise<void> {
+  // The digest is that of the text that is read again, where numeric keys may have another order.
+  const plain = JSON.parse(JSON.stringify(exchange)) as CachedExchange;
+  const stored: StoredFile = { format, ...plain, digest: computeDigest(plain) };
+  await mkdir(dirname(path), { recursive: true });
+  const temporaryPath = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporaryPath, `${JSON.stringify(stored, null, 2)}\n`);
+    await rename(temporaryPath, path);
+  } catch (error) {
+    await rm(temporaryPath, { force: true });
+    throw error;
+  }
+}
+
+/** Renames a damaged file, so that another one can take its place and nothing is lost. Returns its new path. */
+export async function setAside(path: string): Promise<string> {
+  const newPath = `${path}.damaged`;
+  await rename(path, newPath);
+  return newPath;
+}

@@ -1,0 +1,117 @@
+import { maxBodyBytes } from "./read-limited.ts";
+
+/** How the observation of a body ended: with all of its bytes, or with the reason why they are not complete. */
+export type ObservedBody =
+  | { readonly kind: "complete"; readonly chunks: readonly Uint8Array[] }
+  | { readonly kind: "incomplete"; readonly reason: string };
+
+/**
+ * Returns a stream with the same pieces, and what they were when the body has ended. The body is read ahead of the
+ * program, so that it is observed completely even if the program does not read it. It is not, if the program cancels it.
+ */
+export function observeBody(
+  body: ReadableStream<Uint8Array>,
+  maxBytes = maxBodyBytes,
+): { readonly stream: ReadableStream<Uint8Array>; readonly observed: Promise<ObservedBody> } {
+  const reader = body.getReader();
+  let chunks: Uint8Array[] = [];
+  let size = 0;
+  let cancelReason: string | undefined;
+  let onDemand: (() => void) | undefined;
+  let controller: ReadableByteStreamController | undefined;
+  const stream = new ReadableStream({
+    type: "bytes",
+    start(streamController) {
+      controller = streamController;
+    },
+    pull() {
+      onDemand?.();
+    },
+    async cancel(reason) {
+      cancelReason = "the program stopped reading it";
+      onDemand?.();
+      await reader.cancel(reason);
+    },
+  });
+  const readAll = async (): Promise<ObservedBody> => {
+    try {
+      while (true) {
+        if (size > maxBytes && (controller?.desiredSize ?? 0) <= 0) {
+          // It is too large to be cached, so the program determines how fast it is read.
+          await new Promise<void>((resolve) => {
+            onDemand = resolve;
+          });
+        }
+        const { done, value } = await reader.read();
+        if (cancelReason !== undefined) {
+          return { kind: "incomplete", reason: cancelReason };
+        }
+        if (done) {
+          closeStream(controller);
+          return size > maxBytes
+            ? { kind: "incomplete", reason: `it is larger than ${maxBytes} bytes` }
+            : { kind: "complete", chunks };
+        }
+        size += value.length;
+        if (size > maxBytes) {
+          chunks = [];
+        } else {
+          // A copy, because the stream transfers the memory to its reader.
+          chunks.push(Uint8Array.from(value));
+        }
+        if (value.length > 0) {
+          controller?.enqueue(value);
+        }
+      }
+    } catch (error) {
+      try {
+        controller?.error(error);
+      } catch {
+        // The program has cancelled the stream, and can't receive the error any more.
+      }
+      return { kind: "incomplete", reason: cancelReason ?? "it ended with an error" };
+    }
+  };
+  return { stream, observed: readAll() };
+}
+
+/** Creates a stream that delivers pieces one by one, each in a turn of its own, as a network would. */
+export function replayChunks(
+  storedChunks: readonly Uint8Array[],
+  signal: AbortSignal,
+): ReadableStream<Uint8Array> {
+  // A stream of bytes can't deliver an empty piece.
+  const chunks = storedChunks.filter(({ length }) => length > 0);
+  let index = 0;
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      if (signal.aborted) {
+        controller.error(signal.reason);
+        return;
+      }
+      const chunk = chunks[index];
+      index += 1;
+      if (chunk === undefined) {
+        closeStream(controller);
+      } else {
+        controller.enqueue(Uint8Array.from(chunk));
+      }
+    },
+  });
+}
+
+/** The part of a stream's controller that ends the stream. Node's types lack the request of a reader. */
+interface EndingController {
+  readonly close: () => void;
+  readonly byobRequest?: { readonly respond: (bytes: number) => void } | null | undefined;
+}
+
+function closeStream(controller: EndingController | undefined): void {
+  controller?.close();
+  // A reader with a buffer of its own waits for this after the end.
+  controller?.byobRequest?.respond(0);
+}

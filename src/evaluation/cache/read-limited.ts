@@ -1,0 +1,51 @@
+/** Maximum size of a body that is cached, in bytes. */
+export const maxBodyBytes = 67_108_864;
+
+/** A body that was read; `rest` is the whole body as a stream if it is larger than {@link maxBodyBytes}. */
+export interface LimitedBody {
+  readonly chunks: readonly Uint8Array[];
+  readonly rest?: ReadableStream<Uint8Array>;
+}
+
+/** Reads a body up to the limit. */
+export async function readLimited(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes = maxBodyBytes,
+): Promise<LimitedBody> {
+  const chunks: Uint8Array[] = [];
+  if (body === null) {
+    return { chunks };
+  }
+  const reader = body.getReader();
+  for (let size = 0; ;) {
+    const { done, value } = await reader.read();
+    if (done) {
+      return { chunks };
+    }
+    chunks.push(value);
+    size += value.length;
+    if (size > maxBytes) {
+      return { chunks: [], rest: joinStream(chunks, reader) };
+    }
+  }
+}
+
+function joinStream(
+  chunks: readonly Uint8Array[],
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      chunks.forEach((chunk) => controller.enqueue(chunk));
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) {
+        controller.close();
+      } else {
+        controller.enqueue(value);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}

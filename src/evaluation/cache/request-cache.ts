@@ -1,0 +1,282 @@
+import { ValidationError } from "../../main/index.ts";
+import { Deferred } from "../../model/deferred.ts";
+import { createNamedId, IdCounter } from "../ids.ts";
+import { describeError } from "../rows/deadline.ts";
+import type { RowContext } from "../rows/row-context.ts";
+import { readCacheFile, setAside, toCachePath, writeCacheFile } from "./cache-file.ts";
+import type { CachedExchange } from "./cache-file.ts";
+import type { CacheMode } from "./cache-options.ts";
+import { observeBody, replayChunks } from "./observe-body.ts";
+import type { ObservedBody } from "./observe-body.ts";
+import { readRequest } from "./request.ts";
+import type { CacheableRequest, FetchArguments } from "./request.ts";
+import { isStreamType, redactBody, toChunks, toStoredBody } from "./stored-body.ts";
+import type { Redact } from "./stored-body.ts";
+
+/** What a {@link RequestCache} needs. */
+export interface RequestCacheInit {
+  readonly mode: CacheMode;
+  readonly folder: string;
+  readonly redact: Redact;
+  readonly warn: (message: string) => void;
+}
+
+/** How requests were answered. */
+export interface CacheCounts {
+  readonly replayed: number;
+  readonly recorded: number;
+  /** Requests that were sent, and whose answers could not be recorded. */
+  readonly passed: number;
+  /** Requests that have no recorded answer, in the mode `replay`. */
+  readonly missed: number;
+}
+
+/** A request, and which of the equal requests it is. */
+interface Slot {
+  readonly request: CacheableRequest;
+  readonly repetition: number;
+  readonly occurrence: number;
+  readonly path: string;
+  readonly context: RowContext | undefined;
+}
+
+/** Longest wait for answers that a program has not read to the end, in milliseconds. */
+const drainTimeoutMs = 5_000;
+/** The longest request text that is stored for readers. */
+const maxShownBytes = 262_144;
+/** Namespace of the ids under which recorded answers are remembered. */
+const pathNamespace = "7d5e7f0a-0c0f-4a52-8d6f-3a3c0a4f6f7e";
+/** Statuses of responses that have no body. */
+const emptyStatuses: ReadonlySet<number> = new Set([204, 205]);
+
+/** Answers requests from files, and records those answers that no file has. */
+export class RequestCache {
+  readonly #init: RequestCacheInit;
+  /** Requests in progress, by path. Resolves to whether the answer has become a file. */
+  readonly #inFlight = new Map<string, Promise<boolean>>();
+  /** Answers that this object recorded, which the mode `record` uses for further equal requests. */
+  readonly #recorded = new IdCounter();
+  readonly #counts = { replayed: 0, recorded: 0, passed: 0, missed: 0 };
+
+  constructor(init: RequestCacheInit) {
+    this.#init = init;
+  }
+
+  get counts(): CacheCounts {
+    return this.#counts;
+  }
+
+  /** Waits until the answers that were received have been stored. */
+  async drain(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, drainTimeoutMs);
+    });
+    await Promise.race([Promise.all(this.#inFlight.values()), timeout]);
+    clearTimeout(timer);
+    if (this.#inFlight.size > 0) {
+      this.#init.warn(
+        `cache: ${this.#inFlight.size} responses had not ended when the evaluation did, so they are not recorded.`,
+      );
+    }
+  }
+
+  /**
+   * Answers a request: from a file, or with `fetch`.
+   *
+   * @param context - the row that the request is part of.
+   * @throws {@link ValidationError} in the mode `replay`, if no file has the answer, or if the file is damaged.
+   */
+  async send(
+    fetch: typeof globalThis.fetch,
+    args: FetchArguments,
+    context: RowContext | undefined,
+  ): Promise<Response> {
+    const request = await readRequest(args);
+    if ("tooLarge" in request) {
+      this.#pass("a request has a body that is too large, so its answer is not recorded", context);
+      return fetch(...request.tooLarge);
+    }
+    request.signal.throwIfAborted();
+    const repetition = context?.row.repetition ?? 1;
+    const occurrence = context?.occurrences.take(request.digest) ?? 1;
+    const path = toCachePath(this.#init.folder, request, { repetition, occurrence });
+    const slot = { request, repetition, occurrence, path, context };
+    for (
+      let earlier = this.#inFlight.get(path);
+      earlier !== undefined;
+      earlier = this.#inFlight.get(path)
+    ) {
+      // Another row makes the same request, and both get its answer.
+      await earlier;
+    }
+    const inFlight = new Deferred<boolean>();
+    this.#inFlight.set(path, inFlight.promise);
+    const finish = (isStored: boolean): void => {
+      if (!isStored) {
+        context?.occurrences.release(request.digest, occurrence);
+      }
+      this.#inFlight.delete(path);
+      inFlight.resolve(isStored);
+    };
+    try {
+      const stored = await this.#read(slot);
+      if (stored !== undefined) {
+        finish(true);
+        this.#counts.replayed += 1;
+        return toResponse(stored.response, request);
+      }
+      return this.#record(slot, await fetch(...request.args), finish);
+    } catch (error) {
+      finish(false);
+      throw error;
+    }
+  }
+
+  /** Reads the recorded answer. Returns `undefined` if the request has to be sent. */
+  async #read(slot: Slot): Promise<CachedExchange | undefined> {
+    const { mode } = this.#init;
+    const { path } = slot;
+    if (mode === "record" && !this.#recorded.has(toId(path))) {
+      return undefined;
+    }
+    const entry = await readCacheFile(path);
+    if (entry.kind === "found") {
+      if (entry.isEdited) {
+        this.#init.warn(
+          `cache: ${path} was edited after it was recorded. The edited answer is used; remove the file to record the answer again.`,
+        );
+      }
+      return entry.exchange;
+    }
+    if (mode === "replay") {
+      this.#counts.missed += 1;
+      throw this.#createMissError(slot, entry.kind === "damaged" ? entry.reason : undefined);
+    }
+    if (entry.kind === "damaged") {
+      const newPath = await setAside(path);
+      this.#init.warn(
+        `cache: ${path} can't be read (${entry.reason}). It is now ${newPath}, and the request is made again.`,
+      );
+    }
+    return undefined;
+  }
+
+  #createMissError(
+    { request, repetition, occurrence, path, context }: Slot,
+    damage: string | undefined,
+  ): ValidationError {
+    const message =
+      damage === undefined
+        ? `The cache has no answer to ${request.method} ${request.url} (repetition ${repetition}, occurrence ${occurrence}; ${path}), and the mode "replay" makes no request. Use the mode "auto" to record it`
+        : `The file ${path} of the cache can't be read: ${damage}. Restore it, or use the mode "auto" to record the answer again`;
+    // Clients of APIs hide the message of an error at `fetch` behind one of their own, so the row has it too.
+    context?.problems.add(message);
+    return new ValidationError(message);
+  }
+
+  #record(slot: Slot, response: Response, finish: (isStored: boolean) => void): Response {
+    const { request, context } = slot;
+    if (!response.ok) {
+      // An answer such as "too many requests" must not be replayed. It is the program's to repeat the request.
+      this.#counts.passed += 1;
+      finish(false);
+      return response;
+    }
+    const body = response.body as ReadableStream<Uint8Array> | null;
+    if (body !== null && !(body instanceof ReadableStream)) {
+      this.#pass(
+        `the response to ${request.method} ${request.url} is not one of the Fetch standard, so it is not recorded`,
+        context,
+      );
+      finish(false);
+      return response;
+    }
+    const { stream, observed } =
+      body === null ? { stream: null, observed: completeBody } : observeBody(body);
+    void (async () => {
+      let isStored = false;
+      try {
+        const content = await observed;
+        if (content.kind === "complete") {
+          await this.#store(slot, response, content.chunks);
+          isStored = true;
+        } else {
+          this.#pass(
+            `the response to ${request.method} ${request.url} is not recorded, because ${content.reason}`,
+            context,
+          );
+        }
+      } catch (error) {
+        this.#pass(
+          `the file ${slot.path} can't be written: ${describeError(error)}; the next run makes the request again`,
+          context,
+        );
+      } finally {
+        finish(isStored);
+      }
+    })();
+    return createResponse(stream, response, response.url);
+  }
+
+  async #store(
+    { request, repetition, occurrence, path }: Slot,
+    { status, headers }: Response,
+    chunks: readonly Uint8Array[],
+  ): Promise<void> {
+    const { redact } = this.#init;
+    const contentType = headers.get("content-type") ?? undefined;
+    const { method, url, body } = request;
+    const shownBody =
+      body.length > maxShownBytes
+        ? { text: `[${body.length} bytes, which are too many to be stored]` }
+        : toStoredBody([body], false);
+    await writeCacheFile(path, {
+      request: {
+        method,
+        url: String(await redact(url)),
+        repetition,
+        occurrence,
+        ...(body.length === 0 ? {} : { body: await redactBody(shownBody, redact) }),
+      },
+      response: {
+        status,
+        ...(contentType === undefined ? {} : { contentType }),
+        body: await redactBody(toStoredBody(chunks, isStreamType(contentType)), redact),
+      },
+    });
+    this.#recorded.add(toId(path));
+    this.#counts.recorded += 1;
+  }
+
+  /** Counts a request whose answer is not recorded. */
+  #pass(reason: string, context: RowContext | undefined): void {
+    this.#counts.passed += 1;
+    this.#init.warn(`cache: ${reason}.`);
+    context?.problems.add(`cache: ${reason}`);
+  }
+}
+
+const completeBody: Promise<ObservedBody> = Promise.resolve({ kind: "complete", chunks: [] });
+
+const toId = (path: string): string => createNamedId(pathNamespace, path);
+
+function toResponse(
+  { status, contentType, body }: CachedExchange["response"],
+  { url, signal }: CacheableRequest,
+): Response {
+  const headers = new Headers(contentType === undefined ? {} : { "content-type": contentType });
+  const stream = emptyStatuses.has(status) ? null : replayChunks(toChunks(body), signal);
+  return createResponse(stream, { status, headers, statusText: "" }, url);
+}
+
+function createResponse(
+  body: ReadableStream<Uint8Array> | null,
+  { status, statusText, headers }: Pick<Response, "status" | "statusText" | "headers">,
+  url: string,
+): Response {
+  const response = new Response(body, { status, statusText, headers });
+  // A response that a program creates has no address.
+  Object.defineProperty(response, "url", { value: url, configurable: true });
+  return response;
+}

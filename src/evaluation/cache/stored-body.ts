@@ -1,0 +1,137 @@
+import { isUtf8 } from "node:buffer";
+
+/**
+ * A body as a cache file has it: JSON as a value, if its text follows from the value; the pieces of a stream as they
+ * arrived; any other text; bytes that are not text in base64.
+ */
+export type StoredBody =
+  | { readonly json: unknown; readonly indent?: number }
+  | { readonly text: string }
+  | { readonly chunks: readonly string[] }
+  | { readonly base64: string }
+  | { readonly base64Chunks: readonly string[] };
+
+/** Content types of bodies whose pieces mean something: a replayed stream must arrive in pieces too. */
+const streamType =
+  /^(?:text\/event-stream|application\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-seq|stream\+json)|application\/vnd\.amazon\.eventstream)\b/i;
+
+export const isStreamType = (contentType: string | undefined): boolean =>
+  contentType !== undefined && streamType.test(contentType);
+
+/** Converts the bytes of a body to the form in which they are stored. */
+export function toStoredBody(chunks: readonly Uint8Array[], isStream: boolean): StoredBody {
+  const bytes = Buffer.concat(chunks);
+  if (!isUtf8(bytes)) {
+    return isStream
+      ? { base64Chunks: chunks.map((chunk) => Buffer.from(chunk).toString("base64")) }
+      : { base64: bytes.toString("base64") };
+  }
+  if (isStream) {
+    // A character may be divided between two pieces. It then belongs to the second one.
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
+    return { chunks: texts.filter((text) => text !== "") };
+  }
+  const text = bytes.toString();
+  return toJsonBody(text) ?? { text };
+}
+
+/** Widths of indentation with which a text may have been written. */
+const indents = [0, 2, 4];
+
+function toJsonBody(text: string): StoredBody | undefined {
+  if (!/^[[{]/.test(text)) {
+    return undefined;
+  }
+  try {
+    const json: unknown = JSON.parse(text);
+    const indent = indents.find((width) => JSON.stringify(json, null, width) === text);
+    return indent === undefined ? undefined : { json, ...(indent === 0 ? {} : { indent }) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The pieces of a stored body. @throws TypeError if it has no known form. */
+export function toChunks(body: StoredBody): readonly Uint8Array[] {
+  if ("json" in body) {
+    return [Buffer.from(JSON.stringify(body.json, null, body.indent ?? 0))];
+  }
+  if ("text" in body && typeof body.text === "string") {
+    return body.text === "" ? [] : [Buffer.from(body.text)];
+  }
+  if ("chunks" in body && isTextArray(body.chunks)) {
+    return body.chunks.map((chunk) => Buffer.from(chunk));
+  }
+  if ("base64" in body && typeof body.base64 === "string") {
+    return [Buffer.from(body.base64, "base64")];
+  }
+  if ("base64Chunks" in body && isTextArray(body.base64Chunks)) {
+    return body.base64Chunks.map((chunk) => Buffer.from(chunk, "base64"));
+  }
+  throw new TypeError("it has no body of a known form");
+}
+
+const isTextArray = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+
+/** Masks a value. Without rules it returns the value itself. */
+export type Redact = (value: unknown) => Promise<unknown>;
+
+/** Applies redaction rules to a body: to the values of JSON, to texts, and to the lines of a stream. */
+export async function redactBody(body: StoredBody, redact: Redact): Promise<StoredBody> {
+  if ("json" in body) {
+    return { ...body, json: await redact(body.json) };
+  }
+  if ("text" in body) {
+    return { text: String(await redact(body.text)) };
+  }
+  return "chunks" in body ? { chunks: await redactChunks(body.chunks, redact) } : body;
+}
+
+/** What precedes the data of an event. */
+const eventPrefix = /^data: ?/;
+
+async function redactChunks(chunks: readonly string[], redact: Redact): Promise<readonly string[]> {
+  const lines = chunks.join("").split("\n");
+  const values = lines.map((line) => parseLine(line) ?? line);
+  const redacted = await redact(values);
+  if (redacted === values || !Array.isArray(redacted)) {
+    return chunks;
+  }
+  const text = lines
+    .map((line, index) => {
+      const before = values[index];
+      const after: unknown = redacted[index];
+      if (typeof before === "string") {
+        return String(after);
+      }
+      return JSON.stringify(before) === JSON.stringify(after)
+        ? line
+        : (eventPrefix.exec(line)?.[0] ?? "") + JSON.stringify(after);
+    })
+    .join("\n");
+  return splitAgain(Buffer.from(text), chunks);
+}
+
+function parseLine(line: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line.replace(eventPrefix, ""));
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Divides a redacted stream where the original was divided; after each event if its length has changed. */
+function splitAgain(bytes: Buffer, chunks: readonly string[]): readonly string[] {
+  const lengths = chunks.map((chunk) => Buffer.byteLength(chunk));
+  if (lengths.reduce((sum, length) => sum + length, 0) !== bytes.length) {
+    return bytes.toString().split(/(?<=\n\n)/);
+  }
+  let offset = 0;
+  return lengths.map((length) => {
+    offset += length;
+    return bytes.toString("utf8", offset - length, offset);
+  });
+}

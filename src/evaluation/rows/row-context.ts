@@ -1,0 +1,69 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { CurrentRow } from "../evaluation.ts";
+
+/** Answers requests: from files, or with a `fetch`. */
+interface RequestSender {
+  send(
+    fetch: typeof globalThis.fetch,
+    args: Parameters<typeof globalThis.fetch>,
+    context: RowContext | undefined,
+  ): Promise<Response>;
+}
+
+/** What belongs to the row that is being evaluated, within its target and its evaluators. */
+export interface RowContext {
+  readonly row: CurrentRow;
+  /** Answers the row's requests. */
+  readonly cache: RequestSender | undefined;
+  readonly occurrences: Occurrences;
+  /** What became of the row's requests, for the row's warnings. */
+  readonly problems: Set<string>;
+}
+
+/** Counts equal requests of one row, so that each has an answer of its own. */
+export class Occurrences {
+  readonly #used = new Map<string, Set<number>>();
+
+  /** Returns the lowest number, counted from 1, that no equal request of the row has. */
+  take(digest: string): number {
+    const used = this.#used.get(digest) ?? new Set();
+    this.#used.set(digest, used);
+    let occurrence = 1;
+    while (used.has(occurrence)) {
+      occurrence += 1;
+    }
+    used.add(occurrence);
+    return occurrence;
+  }
+
+  /** Makes a number free again, because its request has no answer: when it is repeated, it is the same request. */
+  release(digest: string, occurrence: number): void {
+    this.#used.get(digest)?.delete(occurrence);
+  }
+}
+
+export const createRowContext = (
+  row: CurrentRow,
+  cache: RequestSender | undefined,
+): RowContext => ({ row, cache, occurrences: new Occurrences(), problems: new Set() });
+
+/** The row that the current code is part of. Copies of this package share it: the command line has one of its own. */
+export const rowContexts = findRowContexts();
+
+function findRowContexts(): AsyncLocalStorage<RowContext> {
+  const key = Symbol.for("millrace.evaluation.rows");
+  const shared: unknown = Reflect.get(globalThis, key);
+  if (shared instanceof AsyncLocalStorage) {
+    return shared as AsyncLocalStorage<RowContext>;
+  }
+  const storage = new AsyncLocalStorage<RowContext>();
+  Reflect.set(globalThis, key, storage);
+  return storage;
+}
+
+/** Calls a function for a row, which {@link currentRow} then returns. */
+export const withRow = <Result>(row: CurrentRow, fn: () => Result): Result =>
+  rowContexts.run(createRowContext(row, undefined), fn);
+
+/** Returns the row that is being evaluated, within a target or an evaluator; `undefined` outside of them. */
+export const currentRow = (): CurrentRow | undefined => rowContexts.getStore()?.row;
