@@ -6,13 +6,14 @@ import type { EvaluationExample } from "./data.ts";
 import { callWithLimits, describeError, throwIfAborted } from "./rows/deadline.ts";
 import type { LazySignal } from "./rows/deadline.ts";
 import { defaultEvaluatorProject } from "./evaluate.ts";
-import { withClient } from "./evaluation.ts";
+import { withClient } from "./start-evaluation.ts";
 import { findProject, readUrl } from "./store/experiment.ts";
 import { createFeedbackId, createNamedId } from "./ids.ts";
 import { checkText, ranges, readNumber } from "./option-checks.ts";
 import { runPool } from "./rows/row-pool.ts";
 import { signTest } from "./significance.ts";
 import { fromOutputs } from "./payload.ts";
+import { rejectEvaluateOptions } from "./runner.ts";
 
 /** What a comparative evaluator gets: the outputs of each experiment for one example, in random order. */
 export interface ComparativeArguments<
@@ -143,6 +144,7 @@ export async function evaluateComparative<
   options: EvaluateComparativeOptions<Inputs, Outputs, Reference>,
 ): Promise<ComparativeResult> {
   const untypedOptions = options as unknown as UntypedOptions;
+  rejectEvaluateOptions("evaluateComparative", untypedOptions);
   checkKeys<UntypedOptions>(untypedOptions, comparativeKeys, {
     subject: "evaluateComparative",
     error: ValidationError,

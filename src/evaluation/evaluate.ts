@@ -8,8 +8,9 @@ import { readCacheOption } from "./cache/cache-options.ts";
 import { RequestCache } from "./cache/request-cache.ts";
 import { Committer } from "./store/committer.ts";
 import { describeError, throwIfAborted } from "./rows/deadline.ts";
-import { startEvaluation, withClient } from "./evaluation.ts";
-import type { Evaluation, EvaluationState } from "./evaluation.ts";
+import { startEvaluation, withClient } from "./start-evaluation.ts";
+import type { EvaluationState } from "./start-evaluation.ts";
+import type { CurrentRow, Evaluation } from "./evaluation.ts";
 import type { RowScore } from "./evaluator.ts";
 import { fingerprintCode, openExperiment, readUrl } from "./store/experiment.ts";
 import type { OpenExperiment } from "./store/experiment.ts";
@@ -22,6 +23,7 @@ import { RowRunner, toNamedEvaluators, toNamedTarget } from "./rows/row-runner.t
 import type { RowTask } from "./rows/row-runner.ts";
 import { openSource } from "./rows/row-source.ts";
 import type { RowSource } from "./rows/row-source.ts";
+import { applyRunnerOptions } from "./runner.ts";
 import { toRowScores } from "./rows/scores.ts";
 import type { Summary } from "./summary.ts";
 import type { Target } from "./target.ts";
@@ -71,8 +73,8 @@ export function evaluate<Inputs = KeyValues, Outputs = unknown, Reference = KeyV
   target: Target<Inputs, Outputs, Reference>,
   options: EvaluateOptions<Inputs, Outputs, Reference>,
 ): Evaluation<Inputs, Outputs, Reference> {
-  return startEvaluation(async (state) => {
-    const untypedOptions = options as unknown as UntypedOptions;
+  return startEvaluation("evaluate", async (state) => {
+    const untypedOptions = applyRunnerOptions(options as unknown as UntypedOptions);
     const checked = checkOptions(target as UntypedTarget, untypedOptions);
     return withClient(
       untypedOptions.client,
@@ -143,9 +145,10 @@ export function checkEvaluatorOptions(options: EvaluatorOptions<unknown, unknown
 
 async function runEvaluation(
   request: Request,
-  { summary, setJournal }: EvaluationState,
+  state: EvaluationState,
 ): Promise<EvaluationResult<unknown, unknown, unknown>> {
   const { client, options, repetitions, target } = request;
+  const { summary, setJournal } = state;
   const warnings = new Warnings();
   const cache =
     request.cacheSettings &&
@@ -197,6 +200,11 @@ async function runEvaluation(
     await committer.settle(
       (number) => number < journal.resumedRows && !experiment.isAcknowledged(number),
     );
+    const info = await describeExperiment(request, experiment, {
+      dataset: source.dataset,
+      baselineId: baseline?.project.id,
+    });
+    state.observer?.onExperiment?.(info, () => readCosts(client, project.id));
     const uninstall = cache && installCachedFetch();
     try {
       await evaluateRows({
@@ -209,6 +217,7 @@ async function runEvaluation(
         summary,
         warnings,
         cache,
+        onRowStart: state.observer?.onRowStart,
       });
     } finally {
       uninstall?.();
@@ -219,10 +228,6 @@ async function runEvaluation(
     if (cache !== undefined && summary.progress().rows > summary.progress().resumed) {
       warnOfCache(cache, warnings);
     }
-    const info = await describeExperiment(request, experiment, {
-      dataset: source.dataset,
-      baselineId: baseline?.project.id,
-    });
     if (summary.progress().rows === 0) {
       warnings.add("The data has no rows, so nothing was evaluated.");
     }
@@ -297,6 +302,7 @@ interface RowEvaluation extends Request {
   readonly summary: Summary;
   readonly warnings: Warnings;
   readonly cache: RequestCache | undefined;
+  readonly onRowStart: ((row: CurrentRow) => void) | undefined;
 }
 
 async function evaluateRows(evaluation: RowEvaluation): Promise<void> {
@@ -320,6 +326,7 @@ async function evaluateRows(evaluation: RowEvaluation): Promise<void> {
       // Whole milliseconds, because a run that is sent again from the journal must have the same start.
       const startMs = openRuns.get(runId) ?? Date.now();
       await stopOnFailure(abort, () => journal.writeStart(runId, startMs));
+      evaluation.onRowStart?.({ experimentId: project.id, exampleId: example.id, repetition });
       const row = await runner.run(target, { example, repetition, runId, startMs });
       await stopOnFailure(abort, () => store(row, openRuns.has(runId)));
     },

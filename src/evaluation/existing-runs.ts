@@ -11,8 +11,9 @@ import {
   evaluatorOptionKeys,
   readWholeJournal,
 } from "./evaluate.ts";
-import { startEvaluation, withClient } from "./evaluation.ts";
-import type { Evaluation, EvaluationState } from "./evaluation.ts";
+import { startEvaluation, withClient } from "./start-evaluation.ts";
+import type { EvaluationState } from "./start-evaluation.ts";
+import type { Evaluation } from "./evaluation.ts";
 import {
   createJournalPath,
   findProject,
@@ -24,6 +25,7 @@ import { createNamedId } from "./ids.ts";
 import { Journal } from "./store/journal.ts";
 import type { EvaluatorOptions } from "./options.ts";
 import { readNumber } from "./option-checks.ts";
+import { applySharedOptions, rejectEvaluateOptions } from "./runner.ts";
 import type { EvaluationResult } from "./result.ts";
 import { runPool } from "./rows/row-pool.ts";
 import { RowRunner } from "./rows/row-runner.ts";
@@ -72,8 +74,9 @@ export function evaluateExperiment<Inputs = KeyValues, Outputs = KeyValues, Refe
   experiment: string,
   options: EvaluateExperimentOptions<Inputs, Outputs, Reference>,
 ): Evaluation<Inputs, Outputs, Reference> {
-  return startEvaluation(async (state) => {
-    const untypedOptions = options as unknown as UntypedOptions;
+  return startEvaluation("evaluateExperiment", async (state) => {
+    rejectEvaluateOptions("evaluateExperiment", options);
+    const untypedOptions = applySharedOptions(options as unknown as UntypedOptions);
     checkKeys(untypedOptions, evaluatorOptionKeys, {
       subject: "evaluateExperiment",
       error: ValidationError,
@@ -96,7 +99,8 @@ export function evaluateExperiment<Inputs = KeyValues, Outputs = KeyValues, Refe
 export function evaluateTraces<Inputs = KeyValues, Outputs = KeyValues>(
   options: EvaluateTracesOptions<Inputs, Outputs>,
 ): Evaluation<Inputs, Outputs, undefined> {
-  return startEvaluation(async (state) => {
+  return startEvaluation("evaluateTraces", async (state) => {
+    rejectEvaluateOptions("evaluateTraces", options);
     checkKeys<EvaluateTracesOptions<Inputs, Outputs>>(options, traceOptionKeys, {
       subject: "evaluateTraces",
       error: ValidationError,
@@ -107,7 +111,7 @@ export function evaluateTraces<Inputs = KeyValues, Outputs = KeyValues>(
     }
     const maxTraces =
       limit === undefined ? Number.POSITIVE_INFINITY : readNumber("limit", limit, limitRange);
-    return evaluateRuns(options as unknown as UntypedOptions, state, {
+    return evaluateRuns(applySharedOptions(options as unknown as UntypedOptions), state, {
       projectName,
       call: "evaluateTraces",
       list: (client, projectId, signal) => {
@@ -235,9 +239,10 @@ interface RunEvaluation extends ReturnType<typeof checkEvaluatorOptions> {
 
 async function evaluateWithClient(
   { options, client, selection, concurrency, ...settings }: RunEvaluation,
-  { summary, setJournal }: EvaluationState,
+  state: EvaluationState,
 ): Promise<EvaluationResult<unknown, unknown, unknown>> {
   const { projectName, call, list } = selection;
+  const { summary, setJournal } = state;
   const signal = options.signal ?? new AbortController().signal;
   throwIfAborted(signal);
   const project = await findProject(client, { projectName, signal });
@@ -256,6 +261,15 @@ async function evaluateWithClient(
       code: "",
     });
     setJournal(journal);
+    const datasetId = project.referenceDatasetId;
+    const info = {
+      id: project.id,
+      name: project.name,
+      ...(await readUrl(client, { projectId: project.id, datasetId })),
+      ...(datasetId === undefined ? {} : { datasetId }),
+    };
+    // The target is not called, so nothing is known of its costs.
+    state.observer?.onExperiment?.(info, async () => ({}));
     try {
       const committer = new Committer({
         client,
@@ -294,18 +308,12 @@ async function evaluateWithClient(
       } finally {
         await committer.drain();
       }
-      const datasetId = project.referenceDatasetId;
       if (summary.progress().rows === 0) {
         warnings.add("No run matches, so nothing was evaluated.");
       }
       return {
         ...summary.progress(),
-        experiment: {
-          id: project.id,
-          name: project.name,
-          ...(await readUrl(client, { projectId: project.id, datasetId })),
-          ...(datasetId === undefined ? {} : { datasetId }),
-        },
+        experiment: info,
         summaryScores: [],
         unacknowledged: committer.unacknowledged,
         journal: journal.path,

@@ -68,4 +68,6 @@ export type {
   ScoreComparison,
   ScoreSummary,
 } from "./result.ts";
+export { setEvaluationRunner } from "./runner.ts";
+export type { EvaluationObserver, EvaluationRunner, RunnerOptions } from "./runner.ts";
 export type { Target, TargetContext, TargetFunction } from "./target.ts";

@@ -1,0 +1,112 @@
+import { ValidationError } from "../main/index.ts";
+import type { CacheMode, CacheSettings } from "./cache/cache-options.ts";
+import type { CurrentRow, Evaluation } from "./evaluation.ts";
+import type { EvaluateOptions, EvaluatorOptions } from "./options.ts";
+import type { EvaluationResult, ExperimentInfo } from "./result.ts";
+
+/** Options of a runner. They replace those with which an evaluation was called. */
+export interface RunnerOptions {
+  /** Name of the experiment to compare with. */
+  readonly baseline?: string | undefined;
+  readonly repetitions?: number | undefined;
+  readonly concurrency?: number | undefined;
+  readonly cache?: CacheMode | CacheSettings | undefined;
+  /** Ends all evaluations, in addition to their own signals. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Follows one evaluation. */
+export interface EvaluationObserver {
+  /** Called before the first row. `readCosts` reads from the server what the target has cost so far. */
+  readonly onExperiment?: (
+    experiment: ExperimentInfo,
+    readCosts: () => Promise<Pick<EvaluationResult, "totalCost" | "totalTokens">>,
+  ) => void;
+  /** Called before the target is called for a row. */
+  readonly onRowStart?: (row: CurrentRow) => void;
+}
+
+/** A program that runs files with evaluations, such as `millrace eval`. */
+export interface EvaluationRunner {
+  readonly options?: RunnerOptions | undefined;
+  /**
+   * Called for each evaluation that starts, with the name of the function that was called. Must attach a handler for the
+   * evaluation's failure.
+   */
+  readonly onStart: (
+    evaluation: Evaluation<unknown, unknown, unknown>,
+    call: string,
+  ) => EvaluationObserver | undefined;
+}
+
+/** Copies of this package share the runner: the command line has one of its own. */
+const runnerKey = Symbol.for("millrace.evaluation.runner");
+
+/**
+ * Makes a runner follow all evaluations that this process starts from now on. For programs that load files which call
+ * `evaluate`, such as `millrace eval`: the files run with any other program too.
+ */
+export function setEvaluationRunner(runner: EvaluationRunner | undefined): void {
+  Reflect.set(globalThis, runnerKey, runner);
+}
+
+export const findEvaluationRunner = (): EvaluationRunner | undefined =>
+  Reflect.get(globalThis, runnerKey) as EvaluationRunner | undefined;
+
+/** The options of an evaluation, with those of the runner in their place. */
+export function applyRunnerOptions<Options extends EvaluateOptions<unknown, unknown, unknown>>(
+  options: Options,
+): Options {
+  const runnerOptions = findEvaluationRunner()?.options;
+  if (runnerOptions === undefined || typeof options !== "object" || options === null) {
+    return options;
+  }
+  const { baseline, repetitions, cache } = runnerOptions;
+  return {
+    ...applySharedOptions(options),
+    ...(baseline === undefined
+      ? {}
+      : {
+          baseline: {
+            ...(typeof options.baseline === "object" ? options.baseline : {}),
+            experiment: baseline,
+          },
+        }),
+    ...(repetitions === undefined ? {} : { repetitions }),
+    ...(cache === undefined ? {} : { cache }),
+  };
+}
+
+/** As {@link applyRunnerOptions}, for those options that all evaluations have. */
+export function applySharedOptions<Options extends EvaluatorOptions<unknown, unknown, unknown>>(
+  options: Options,
+): Options {
+  const runnerOptions = findEvaluationRunner()?.options;
+  if (runnerOptions === undefined || typeof options !== "object" || options === null) {
+    return options;
+  }
+  const { concurrency, signal } = runnerOptions;
+  return {
+    ...options,
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(signal === undefined ? {} : { signal: joinSignals(options.signal, signal) }),
+  };
+}
+
+const joinSignals = (own: unknown, signal: AbortSignal): AbortSignal =>
+  own === undefined ? signal : AbortSignal.any([own as AbortSignal, signal]);
+
+/** Options that only `evaluate` has. */
+const evaluateOnly = ["data", "resume", "retries", "repetitions", "baseline", "cache"];
+
+/** @throws {@link ValidationError} if an option of `evaluate` is passed to another function. */
+export function rejectEvaluateOptions(call: string, options: unknown): void {
+  const name = evaluateOnly.find(
+    (key) => typeof options === "object" && options !== null && key in options,
+  );
+  if (name !== undefined) {
+    throw new ValidationError(
+      `${call}: \`${name}\` is an option of evaluate only. ${call} judges runs that exist, from the first to the last one, each time that it is called`,
+    );
+  }
+}
