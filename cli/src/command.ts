@@ -3,6 +3,7 @@ import { version } from "millrace/model";
 import { addBackup } from "./commands/backup.ts";
 import { addBench } from "./commands/bench.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addEval } from "./commands/eval.ts";
 import { addHelpExamples } from "./examples.ts";
 import { addImport } from "./commands/import.ts";
 import { addKeys } from "./commands/keys.ts";
@@ -22,7 +23,7 @@ const partialSuccessCode = 3;
 
 /**
  * Creates the program with all of its commands. `setExitCode` is called if a command runs to its end but does not
- * fully succeed: it completed only a part of its work, or `doctor` found a failure.
+ * fully succeed: it completed only a part of its work, `doctor` found a failure, or an evaluation is not good enough.
  */
 export function createProgram(
   env: NodeJS.ProcessEnv,
@@ -39,10 +40,12 @@ export function createProgram(
     "millrace serve",
     "millrace doctor",
     "millrace upload questions.csv --dataset questions --create",
+    "millrace eval support.eval.ts",
     "millrace help upload",
   ]);
   addServe(program, env);
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
+  addEval(program, { env, onFailed: () => setExitCode(failureCode) });
   addKeys(program);
   addBackup(program);
   addPrices(program, env);

@@ -1,0 +1,92 @@
+import type { EvaluationView } from "./evaluation-view.ts";
+import { titleOf } from "./evaluation-view.ts";
+import { formatCount, formatScore } from "./format.ts";
+
+/** The lowest average that a score may have. */
+export interface Threshold {
+  readonly key: string;
+  readonly minimum: number;
+}
+
+/** When the command fails. */
+export interface Limits {
+  readonly thresholds: readonly Threshold[];
+  readonly maxErrors: number;
+  readonly maxRegressions: number;
+}
+
+/** Why the command fails. */
+export interface Failure {
+  /** The evaluation, unless the failure is about all of them. */
+  readonly view?: EvaluationView;
+  /** Identifies the check, such as `fail-under right`. */
+  readonly check: string;
+  readonly message: string;
+}
+
+/** Returns why an evaluation that has ended is not good enough. */
+export function checkEvaluation(view: EvaluationView, limits: Limits): readonly Failure[] {
+  const { result, failure } = view;
+  if (result === undefined) {
+    return [{ view, check: "evaluation", message: failure ?? "it did not end" }];
+  }
+  const { failed, evaluatorErrors, rows, scores, comparison, unacknowledged } = result;
+  const failures: Failure[] = [];
+  if (failed + evaluatorErrors > limits.maxErrors) {
+    failures.push({
+      view,
+      check: "errors",
+      message: `the target failed for ${failed} of ${formatCount(rows, "row")}, and evaluators failed ${formatCount(evaluatorErrors, "time")}`,
+    });
+  }
+  const regressions = comparison?.regressionCount ?? 0;
+  if (regressions > limits.maxRegressions) {
+    failures.push({
+      view,
+      check: "regressions",
+      message: `${formatCount(regressions, "regression")} against ${comparison?.baseline.name ?? "the baseline"}`,
+    });
+  }
+  for (const { key, minimum } of limits.thresholds) {
+    const mean = scores[key]?.mean;
+    if (mean !== undefined && mean < minimum) {
+      failures.push({
+        view,
+        check: `fail-under ${key}`,
+        message: `${key} is ${formatScore(mean)}, below ${minimum}`,
+      });
+    }
+  }
+  if (unacknowledged > 0) {
+    failures.push({
+      view,
+      check: "unacknowledged",
+      message: `${formatCount(unacknowledged, "row")} could not be sent to the server; the same command sends them`,
+    });
+  }
+  return failures;
+}
+
+/** Returns the thresholds whose key no evaluation has: probably it is misspelled. */
+export function checkThresholds(
+  views: readonly EvaluationView[],
+  { thresholds }: Limits,
+): readonly Failure[] {
+  const keys = new Set(
+    views.flatMap(({ result }) =>
+      Object.entries(result?.scores ?? {}).flatMap(([key, { mean }]) =>
+        mean === undefined ? [] : [key],
+      ),
+    ),
+  );
+  return thresholds
+    .filter(({ key }) => !keys.has(key))
+    .map(({ key }) => ({
+      check: `fail-under ${key}`,
+      message: `no evaluation has a score ${key}; its scores are ${keys.size === 0 ? "none" : [...keys].join(", ")}`,
+    }));
+}
+
+/** A failure as one line. */
+export const describeFailure = ({ view, message }: Failure): string =>
+  view === undefined ? message : `${titleOf(view)}: ${message}`;

@@ -1,0 +1,147 @@
+import type { EvaluationView } from "./evaluation-view.ts";
+import { titleOf } from "./evaluation-view.ts";
+import { countErrors, formatCost, formatMs, formatRows, formatScore } from "./format.ts";
+
+/** The properties of standard output that a display uses. */
+export interface Screen {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  write(text: string): unknown;
+}
+
+/** Shows lines, and evaluations while they run. */
+export interface Display {
+  readonly print: (line: string) => void;
+  /** Shows the state of the evaluations that are running. */
+  readonly update: (views: readonly EvaluationView[]) => void;
+  /** Removes what is shown of running evaluations. */
+  readonly clear: () => void;
+}
+
+/** Interval between two lines about an evaluation if the output is no terminal, in milliseconds. */
+const lineIntervalMs = 5_000;
+
+/** A table that is written again as rows finish, on a terminal; otherwise a plain line every five seconds. */
+export function createDisplay(screen: Screen, isCi: boolean, now = Date.now): Display {
+  return screen.isTTY === true && !isCi ? new LiveTable(screen) : createPlainDisplay(screen, now);
+}
+
+function createPlainDisplay(screen: Screen, now: () => number): Display {
+  let lastAt = now();
+  return {
+    print: (line) => screen.write(`${line}\n`),
+    update: (views) => {
+      if (now() - lastAt < lineIntervalMs) {
+        return;
+      }
+      lastAt = now();
+      for (const view of views.filter(({ progress }) => progress !== undefined)) {
+        const [title, ...cells] = toCells(view, scoreKeysOf([view]));
+        const headers = headersOf(scoreKeysOf([view])).slice(1);
+        const facts = cells.map((cell, index) => `${headers[index]} ${cell}`);
+        screen.write(`${title}: ${facts.join(", ")}\n`);
+      }
+    },
+    clear: () => undefined,
+  };
+}
+
+class LiveTable implements Display {
+  readonly #screen: Screen;
+  #views: readonly EvaluationView[] = [];
+  /** Number of lines that are on the screen. */
+  #shown = 0;
+
+  constructor(screen: Screen) {
+    this.#screen = screen;
+  }
+
+  readonly print = (line: string): void => {
+    this.#screen.write(`${this.#erasure()}${line}\n`);
+    this.#shown = 0;
+    this.#draw();
+  };
+
+  readonly update = (views: readonly EvaluationView[]): void => {
+    this.#views = views;
+    this.#draw();
+  };
+
+  readonly clear = (): void => {
+    this.#screen.write(this.#erasure());
+    this.#shown = 0;
+    this.#views = [];
+  };
+
+  #draw(): void {
+    const { columns = 80, rows = 24 } = this.#screen;
+    // Leaves the last column and the last line empty: the terminal would scroll, and the table could not be erased.
+    const lines = renderTable(this.#views, columns - 1).slice(0, Math.max(1, rows - 1));
+    this.#screen.write(this.#erasure() + lines.map((line) => `${line}\n`).join(""));
+    this.#shown = lines.length;
+  }
+
+  /** Moves the cursor to the start of the table and removes what follows. */
+  #erasure(): string {
+    return this.#shown === 0 ? "" : `\u001b[${this.#shown}A\u001b[J`;
+  }
+}
+
+/** Renders a table of evaluations that is at most `width` characters wide. No lines if there are none. */
+export function renderTable(views: readonly EvaluationView[], width: number): readonly string[] {
+  const shown = views.filter(({ progress }) => progress !== undefined);
+  if (shown.length === 0) {
+    return [];
+  }
+  const keys = scoreKeysOf(shown);
+  const table = [headersOf(keys), ...shown.map((view) => toCells(view, keys))];
+  const widths = table[0]?.map((_, column) =>
+    Math.max(...table.map((cells) => cells[column]?.length ?? 0)),
+  );
+  return table.map((cells) =>
+    cutLine(
+      cells
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths?.[column] ?? 0) : cell.padStart(widths?.[column] ?? 0),
+        )
+        .join("  "),
+      width,
+    ),
+  );
+}
+
+const scoreKeysOf = (views: readonly EvaluationView[]): readonly string[] => [
+  ...new Set(views.flatMap(({ progress }) => Object.keys(progress?.scores ?? {}))),
+];
+
+const headersOf = (scoreKeys: readonly string[]): readonly string[] => [
+  "experiment",
+  "rows",
+  "p50",
+  "cost",
+  "errors",
+  ...scoreKeys,
+];
+
+function toCells(view: EvaluationView, scoreKeys: readonly string[]): readonly string[] {
+  const { progress, totalCost } = view;
+  if (progress === undefined) {
+    return [titleOf(view)];
+  }
+  const { durationMs, scores } = progress;
+  return [
+    titleOf(view),
+    formatRows(progress),
+    durationMs.count === 0 ? "-" : formatMs(durationMs.p50),
+    formatCost(totalCost),
+    String(countErrors(progress)),
+    ...scoreKeys.map((key) => {
+      const mean = scores[key]?.mean;
+      return mean === undefined ? "-" : formatScore(mean);
+    }),
+  ];
+}
+
+const cutLine = (line: string, width: number): string =>
+  line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;

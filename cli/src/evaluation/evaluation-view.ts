@@ -1,0 +1,77 @@
+import type { EvaluationProgress } from "millrace/evaluation";
+import type { FileMessage, PlainResult } from "./messages.ts";
+
+/** What is known of one evaluation of a file. */
+export interface EvaluationView {
+  readonly file: string;
+  readonly id: number;
+  /** The function that was called, such as `evaluate`. */
+  readonly call: string;
+  /** Name of the experiment, once it is known. */
+  name?: string;
+  url?: string | undefined;
+  progress?: EvaluationProgress;
+  totalCost?: number | undefined;
+  /** Present when the evaluation has ended. */
+  result?: PlainResult;
+  /** Why the evaluation failed as a whole. */
+  failure?: string;
+  /** File with its rows as JSON lines, if a report needs them. */
+  rows?: string | undefined;
+}
+
+/** The evaluations of a file, as its messages describe them. */
+export class FileViews {
+  readonly #file: string;
+  readonly #views = new Map<number, EvaluationView>();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  get list(): readonly EvaluationView[] {
+    return [...this.#views.values()];
+  }
+
+  /** Applies a message. Returns the evaluation that it is about, if it is about one. */
+  apply(message: FileMessage): EvaluationView | undefined {
+    if (message.type === "started") {
+      const { id, call } = message;
+      const view = { file: this.#file, id, call };
+      this.#views.set(id, view);
+      return view;
+    }
+    if (!("id" in message)) {
+      return undefined;
+    }
+    const view = this.#views.get(message.id);
+    if (view === undefined) {
+      return undefined;
+    }
+    switch (message.type) {
+      case "experiment":
+        view.name = message.name;
+        view.url = message.url;
+        break;
+      case "progress":
+        view.progress = message.progress;
+        view.totalCost = message.totalCost;
+        break;
+      case "finished":
+        view.result = message.result;
+        view.progress = message.result;
+        view.totalCost = message.result.totalCost;
+        view.rows = message.rows;
+        break;
+      case "failed":
+        view.failure = message.message;
+        break;
+      case "row":
+        break;
+    }
+    return view;
+  }
+}
+
+/** The name under which an evaluation is shown. */
+export const titleOf = ({ name, call }: EvaluationView): string => name ?? call;

@@ -1,0 +1,123 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import type { CurrentRow } from "millrace/evaluation";
+import { chooseNodeOptions } from "./loader.ts";
+import type { FileMessage, FileSettings } from "./messages.ts";
+
+/** What happens while a file runs. */
+export interface FileEvents {
+  readonly onMessage: (message: FileMessage) => void;
+  /** Called for each line that the file prints. */
+  readonly onLine: (line: string) => void;
+  /** Called once if the file does not react for a while, with the row that was begun last. */
+  readonly onBlocked: (row: CurrentRow) => void;
+}
+
+/** How a file ended. */
+export interface FileEnd {
+  /** Why the file as a whole failed, besides its evaluations. */
+  readonly failure?: string;
+  /** The row that was begun last, if the process had to be killed because its thread was blocked. */
+  readonly blockedRow?: CurrentRow;
+}
+
+/** How long a process may take to end after its evaluations, in milliseconds. */
+const endTimeoutMs = 10_000;
+/** The same after an interrupt. */
+const interruptedEndTimeoutMs = 2_000;
+/** How long an interrupted process may take to react, in milliseconds. */
+const interruptTimeoutMs = 3_000;
+/** How long a process that reports its progress may be silent, in milliseconds. */
+const silenceTimeoutMs = 10_000;
+
+const program = fileURLToPath(new URL("file-program.js", import.meta.url));
+
+/**
+ * Runs a file in a process of its own.
+ *
+ * @param interrupt - ends its evaluations. If the process does not react, because a function blocks its thread, it is
+ * killed.
+ * @throws UsageError if nothing can run the file.
+ */
+export async function runFileProcess(
+  settings: FileSettings,
+  { onMessage, onLine, onBlocked }: FileEvents,
+  { env, interrupt }: { readonly env: NodeJS.ProcessEnv; readonly interrupt: AbortSignal },
+): Promise<FileEnd> {
+  const child = fork(program, [JSON.stringify(settings)], {
+    env,
+    execArgv: [...chooseNodeOptions(settings.file)],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    // Ctrl-C reaches only this process, which passes it on.
+    detached: process.platform !== "win32",
+  });
+  let isDone = false;
+  let failure: string | undefined;
+  let lastRow: CurrentRow | undefined;
+  let blockedRow: CurrentRow | undefined;
+  let hasReacted = false;
+  const timers = new Set<NodeJS.Timeout>();
+  const callLater = (call: () => void, delayMs: number): void => {
+    timers.add(setTimeout(call, delayMs));
+  };
+  /** Ends a process that does not end by itself. */
+  const endProcess = (): void => {
+    child.kill("SIGTERM");
+    callLater(() => child.kill("SIGKILL"), endTimeoutMs);
+  };
+  const silenceTimer = setTimeout(() => {
+    if (lastRow !== undefined && !isDone) {
+      onBlocked(lastRow);
+    }
+  }, silenceTimeoutMs);
+  child.on("message", (message: FileMessage) => {
+    silenceTimer.refresh();
+    if (message.type === "row") {
+      lastRow = message.row;
+    } else if (message.type === "fileFailed") {
+      failure = message.message;
+    } else if (message.type === "done") {
+      isDone = true;
+      // The file may have left something open that keeps its process alive.
+      callLater(endProcess, interrupt.aborted ? interruptedEndTimeoutMs : endTimeoutMs);
+    } else if (interrupt.aborted) {
+      hasReacted = true;
+    }
+    onMessage(message);
+  });
+  const onInterrupt = (): void => {
+    child.kill("SIGINT");
+    callLater(() => {
+      if (!hasReacted && !isDone) {
+        blockedRow = lastRow;
+        child.kill("SIGKILL");
+      } else {
+        callLater(endProcess, endTimeoutMs);
+      }
+    }, interruptTimeoutMs);
+  };
+  interrupt.addEventListener("abort", onInterrupt, { once: true });
+  try {
+    const lines = [child.stdout, child.stderr].map(async (stream) => {
+      for await (const line of createInterface({ input: stream ?? Readable.from([]) })) {
+        onLine(line);
+      }
+    });
+    const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+    await Promise.all(lines);
+    if (blockedRow === undefined && failure === undefined && !isDone && !interrupt.aborted) {
+      failure = `its process ended ${signal === null ? `with exit code ${code}` : `by ${signal}`} before its evaluations`;
+    }
+    return {
+      ...(failure === undefined ? {} : { failure }),
+      ...(blockedRow === undefined ? {} : { blockedRow }),
+    };
+  } finally {
+    timers.forEach(clearTimeout);
+    clearTimeout(silenceTimer);
+    interrupt.removeEventListener("abort", onInterrupt);
+  }
+}

@@ -1,0 +1,207 @@
+// Runs one file with evaluations, in a process of its own: a file that is run again is loaded again, and a function that
+// blocks its thread does not block the command.
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import module, { createRequire } from "node:module";
+import { join } from "node:path";
+import { finished } from "node:stream/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { MessageChannel } from "node:worker_threads";
+import { cachedFetch, setEvaluationRunner } from "millrace/evaluation";
+import type { Evaluation, EvaluationObserver, EvaluationResult } from "millrace/evaluation";
+import type { FileMessage, FileSettings } from "./messages.ts";
+
+/** How often the progress is reported, in milliseconds. */
+const progressIntervalMs = 200;
+/** How often the costs are read from the server, in milliseconds. */
+const costIntervalMs = 2_000;
+
+type UntypedEvaluation = Evaluation<unknown, unknown, unknown>;
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as FileSettings;
+// The file sees the arguments that it would have with plain node.
+process.argv.splice(1, 2, settings.file);
+
+const send = (message: FileMessage): void => {
+  if (process.connected) {
+    process.send?.(message);
+  }
+};
+
+const interrupt = new AbortController();
+const onSignal = (signal: NodeJS.Signals): void =>
+  interrupt.abort(new Error(`interrupted by ${signal}`));
+process.once("SIGINT", onSignal);
+process.once("SIGTERM", onSignal);
+// The command has ended, so nobody follows the evaluations any more.
+process.once("disconnect", () => interrupt.abort(new Error("the command ended")));
+
+/** What evaluations failed with. A file that awaits one fails with the same. */
+const failures = new Set<unknown>();
+/** The evaluations that have not ended, including the reports of their ends. */
+const running = new Set<Promise<void>>();
+let count = 0;
+
+// Clients of APIs take the global fetch when they are created, which is usually when the file is loaded.
+globalThis.fetch = cachedFetch();
+setEvaluationRunner({
+  options: { ...settings.options, signal: interrupt.signal },
+  onStart: (evaluation, call) => {
+    const id = count;
+    count += 1;
+    send({ type: "started", id, call });
+    const follower = new Follower(id, evaluation);
+    const end = follower.end();
+    running.add(end);
+    void end.finally(() => running.delete(end));
+    return follower.observer;
+  },
+});
+
+/** Reports what happens in an evaluation. */
+class Follower {
+  readonly observer: EvaluationObserver;
+  readonly #id: number;
+  readonly #evaluation: UntypedEvaluation;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #totalCost: number | undefined;
+
+  constructor(id: number, evaluation: UntypedEvaluation) {
+    this.#id = id;
+    this.#evaluation = evaluation;
+    this.observer = {
+      onExperiment: ({ name, url }, readCosts) => {
+        send({ type: "experiment", id, name, url });
+        this.#repeat(progressIntervalMs, async () => this.#sendProgress());
+        this.#repeat(costIntervalMs, async () => {
+          ({ totalCost: this.#totalCost } = await readCosts());
+        });
+      },
+      onRowStart: (row) => send({ type: "row", id, row }),
+    };
+  }
+
+  /** Resolves when the end of the evaluation has been reported. */
+  async end(): Promise<void> {
+    const id = this.#id;
+    try {
+      const result = await this.#evaluation;
+      const rows = await writeRows(id, result);
+      send({ type: "finished", id, result, rows });
+    } catch (error) {
+      failures.add(error);
+      this.#sendProgress();
+      send({ type: "failed", id, message: describe(error) });
+    } finally {
+      this.#timers.forEach(clearInterval);
+    }
+  }
+
+  #sendProgress(): void {
+    const progress = this.#evaluation.progress();
+    send({ type: "progress", id: this.#id, progress, totalCost: this.#totalCost });
+  }
+
+  /** Calls a function regularly, but not before its last call has ended. */
+  #repeat(intervalMs: number, call: () => Promise<void>): void {
+    let isCalling = false;
+    const timer = setInterval(() => {
+      if (!isCalling) {
+        isCalling = true;
+        call().then(
+          () => (isCalling = false),
+          // The server is away. The evaluation reports it, if that matters.
+          () => (isCalling = false),
+        );
+      }
+    }, intervalMs);
+    // Unref'd: the evaluation, not its display, keeps the process alive.
+    timer.unref();
+    this.#timers.push(timer);
+  }
+}
+
+/** Writes the rows for reports. Returns the path, or `undefined` if no report needs them. */
+async function writeRows(
+  id: number,
+  result: EvaluationResult<unknown, unknown, unknown>,
+): Promise<string | undefined> {
+  if (settings.rowsFolder === undefined) {
+    return undefined;
+  }
+  const path = join(settings.rowsFolder, `${process.pid}-${id}.jsonl`);
+  const out = createWriteStream(path, { mode: 0o600 });
+  for await (const row of result.readRows()) {
+    if (!out.write(`${JSON.stringify(row)}\n`)) {
+      await once(out, "drain");
+    }
+  }
+  out.end();
+  await finished(out);
+  return path;
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Reports the files that are loaded as modules, from now on. */
+function reportModules(): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.on("message", (url: string) => {
+    send({ type: "modules", paths: [fileURLToPath(url)] });
+  });
+  port1.unref();
+  module.register(new URL("module-hooks.js", import.meta.url), {
+    data: { port: port2 },
+    transferList: [port2],
+  });
+}
+
+/** How long the reports of the last modules may take, in milliseconds. They come from another thread. */
+const lastReportsMs = 100;
+
+/** Reports the files that were loaded with `require`, as tsx does in a package without `"type": "module"`. */
+function reportRequired(): void {
+  const { cache } = createRequire(import.meta.url);
+  const paths = Object.keys(cache)
+    .map((path) => path.replace(/\?.*$/, ""))
+    .filter((path) => !path.includes("node_modules"));
+  send({ type: "modules", paths });
+}
+
+async function runFile(): Promise<void> {
+  if (settings.reportsModules) {
+    reportModules();
+  }
+  try {
+    await import(pathToFileURL(settings.file).href);
+  } catch (error) {
+    // The failure of an evaluation that the file awaits has been reported as that.
+    await nextTurn();
+    if (!failures.has(error)) {
+      send({
+        type: "fileFailed",
+        message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
+      process.exitCode = 1;
+    }
+  }
+  // An evaluation that ends may start another one in its file.
+  while (running.size > 0) {
+    await Promise.all(running);
+    await nextTurn();
+  }
+  if (settings.reportsModules) {
+    reportRequired();
+    await delay(lastReportsMs);
+  }
+  send({ type: "done" });
+  // From here on, a signal ends the process, which waits only for what the file left open.
+  process.off("SIGINT", onSignal);
+  process.off("SIGTERM", onSignal);
+  process.disconnect?.();
+}
+
+await runFile();

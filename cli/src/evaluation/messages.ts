@@ -1,0 +1,47 @@
+import type {
+  CurrentRow,
+  EvaluationProgress,
+  EvaluationResult,
+  RunnerOptions,
+} from "millrace/evaluation";
+
+/** What the process that runs a file needs to know. */
+export interface FileSettings {
+  readonly file: string;
+  readonly options: Omit<RunnerOptions, "signal">;
+  /** Folder for the rows of each evaluation, if a report needs them. */
+  readonly rowsFolder?: string;
+  /** Whether the modules that the file loads are reported. */
+  readonly reportsModules: boolean;
+}
+
+/** A result that another process can receive. */
+export type PlainResult = Omit<EvaluationResult<unknown, unknown, unknown>, "readRows">;
+
+/** What the process that runs a file reports. `id` counts the evaluations of the file. */
+export type FileMessage =
+  | { readonly type: "started"; readonly id: number; readonly call: string }
+  | {
+      readonly type: "experiment";
+      readonly id: number;
+      readonly name: string;
+      readonly url: string | undefined;
+    }
+  | {
+      readonly type: "progress";
+      readonly id: number;
+      readonly progress: EvaluationProgress;
+      readonly totalCost: number | undefined;
+    }
+  | { readonly type: "row"; readonly id: number; readonly row: CurrentRow }
+  | {
+      readonly type: "finished";
+      readonly id: number;
+      readonly result: PlainResult;
+      /** File with the rows, as JSON lines. */
+      readonly rows: string | undefined;
+    }
+  | { readonly type: "failed"; readonly id: number; readonly message: string }
+  | { readonly type: "fileFailed"; readonly message: string }
+  | { readonly type: "modules"; readonly paths: readonly string[] }
+  | { readonly type: "done" };

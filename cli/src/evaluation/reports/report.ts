@@ -1,0 +1,48 @@
+import { createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { UsageError } from "../../usage-error.ts";
+import { renderJson } from "./json.ts";
+import { renderJunit } from "./junit.ts";
+import { renderMarkdown } from "./markdown.ts";
+import { readRows } from "./rows.ts";
+import type { ReadRows, ReportContent } from "./rows.ts";
+
+/** Renders a report piece by piece, so that memory does not grow with the number of rows. */
+type Render = (content: ReportContent, readRows: ReadRows) => AsyncGenerator<string, void>;
+
+const formats: Readonly<Record<string, Render>> = {
+  json: renderJson,
+  junit: renderJunit,
+  markdown: renderMarkdown,
+};
+
+/** A report to write. */
+export interface Report {
+  readonly path: string;
+  readonly render: Render;
+}
+
+/**
+ * Parses the option `--reporter`, such as `junit=report.xml`.
+ *
+ * @throws {@link UsageError} if it has another form.
+ */
+export function parseReporter(text: string): Report {
+  const [, format = "", path = ""] = /^(\w+)=(.+)$/.exec(text) ?? [];
+  const render = formats[format];
+  if (render === undefined) {
+    throw new UsageError(
+      `--reporter ${text}: pass a format and a file, such as junit=report.xml; the formats are ${Object.keys(formats).join(", ")}`,
+    );
+  }
+  return { path, render };
+}
+
+/** Writes a report to its file. */
+export async function writeReport({ path, render }: Report, content: ReportContent): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await pipeline(Readable.from(render(content, readRows)), createWriteStream(path));
+}

@@ -1,0 +1,37 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import type { EvaluatedRow } from "millrace/evaluation";
+import type { Failure } from "../checks.ts";
+import type { EvaluationView } from "../evaluation-view.ts";
+
+/** What a report is about. */
+export interface ReportContent {
+  readonly views: readonly EvaluationView[];
+  readonly failures: readonly Failure[];
+}
+
+/** A row of any types. */
+export type UntypedRow = EvaluatedRow<unknown, unknown, unknown>;
+
+/** Reads the rows of an evaluation. */
+export type ReadRows = (view: EvaluationView) => AsyncIterable<UntypedRow>;
+
+/** Length of the text that is shown of a row's inputs. */
+const maxLength = 80;
+
+/** Names a row: the beginning of its inputs, and which repetition it is. */
+export function describeRow({ inputs, repetition }: UntypedRow): string {
+  const text = JSON.stringify(inputs) ?? "";
+  const shown = text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
+  return repetition === 1 ? shown : `${shown} (repetition ${repetition})`;
+}
+
+/** Reads the rows of an evaluation from its file. */
+export async function* readRows({ rows }: EvaluationView): AsyncGenerator<UntypedRow, void> {
+  if (rows !== undefined) {
+    const input = createReadStream(rows, "utf8");
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      yield JSON.parse(line) as UntypedRow;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { BaselineComparison, ScoreChange } from "millrace/evaluation";
+import type { EvaluationView } from "./evaluation-view.ts";
+import { titleOf } from "./evaluation-view.ts";
+import { formatCost, formatCount, formatMs, formatScore, formatScores } from "./format.ts";
+
+/** Number of regressions that are printed. */
+const shownRegressions = 5;
+
+/** Describes an evaluation that has ended, in a few lines. */
+export function summarizeEvaluation(view: EvaluationView): readonly string[] {
+  const { result, failure, totalCost } = view;
+  if (result === undefined) {
+    return [`${titleOf(view)}: failed: ${failure ?? "it did not end"}`];
+  }
+  const { rows, resumed, failed, evaluatorErrors, durationMs, comparison, warnings } = result;
+  const facts = [
+    `${formatCount(rows, "row")}${resumed > 0 ? ` (${resumed} resumed)` : ""}`,
+    ...formatScores(result),
+    ...(durationMs.count > 0 ? [`p50 ${formatMs(durationMs.p50)}`] : []),
+    ...(totalCost === undefined ? [] : [formatCost(totalCost)]),
+    `${failed} failed`,
+    ...(evaluatorErrors > 0 ? [formatCount(evaluatorErrors, "evaluator error")] : []),
+  ];
+  return [
+    `${titleOf(view)}: ${facts.join(", ")}`,
+    ...(comparison === undefined ? [] : describeComparison(comparison)),
+    ...warnings.map((warning) => `  warning: ${warning}`),
+  ];
+}
+
+function describeComparison({
+  baseline,
+  regressions,
+  regressionCount,
+  improvementCount,
+  scores,
+}: BaselineComparison): readonly string[] {
+  return [
+    `  against ${baseline.name}: ${formatCount(regressionCount, "regression")}, ${formatCount(improvementCount, "improvement")}`,
+    ...regressions.slice(0, shownRegressions).map((change) => `    ${describeChange(change)}`),
+    ...(regressionCount > shownRegressions
+      ? [`    and ${formatCount(regressionCount - shownRegressions, "other")}`]
+      : []),
+    ...Object.entries(scores).map(
+      ([key, { baseline: before, current, improved, regressed, pValue }]) =>
+        `    ${key} ${formatScore(before)} -> ${formatScore(current)}: ${improved} better, ${regressed} worse, p = ${formatScore(pValue)}`,
+    ),
+  ];
+}
+
+/** A regression or an improvement as one line. */
+export const describeChange = ({
+  key,
+  baseline,
+  current,
+  exampleId,
+  pValue,
+}: ScoreChange): string =>
+  `${key} ${formatScore(baseline)} -> ${formatScore(current)} for example ${exampleId}${pValue === undefined ? "" : ` (p = ${formatScore(pValue)})`}`;

@@ -1,0 +1,65 @@
+import { watch } from "node:fs";
+import type { FSWatcher } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/** How long changes are collected, in milliseconds: an editor writes a file in several steps. */
+const settleMs = 100;
+
+/** Finds out which files have to run again, because one of the modules that they loaded has changed. */
+export class ModuleWatch {
+  /** The files that loaded a module, by its path. */
+  readonly #users = new Map<string, Set<string>>();
+  readonly #folders = new Map<string, FSWatcher>();
+  readonly #changed = new Set<string>();
+  #wake: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Adds modules that a file has loaded. */
+  add(file: string, modulePaths: readonly string[]): void {
+    for (const path of [file, ...modulePaths]) {
+      const users = this.#users.get(path) ?? new Set();
+      this.#users.set(path, users.add(file));
+      this.#watchFolder(dirname(path));
+    }
+  }
+
+  /** Resolves to the files that have to run again. Empty if the signal was aborted. */
+  async next(signal: AbortSignal): Promise<readonly string[]> {
+    while (this.#changed.size === 0 && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+    const files = [...this.#changed];
+    this.#changed.clear();
+    return signal.aborted ? [] : files;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#folders.forEach((watcher) => watcher.close());
+  }
+
+  // A folder is watched rather than its files, because many editors replace a file by a new one.
+  #watchFolder(folder: string): void {
+    if (this.#folders.has(folder)) {
+      return;
+    }
+    try {
+      const watcher = watch(folder, (_, name) => {
+        const users = name === null ? undefined : this.#users.get(join(folder, basename(name)));
+        if (users !== undefined) {
+          users.forEach((file) => this.#changed.add(file));
+          clearTimeout(this.#timer);
+          this.#timer = setTimeout(() => this.#wake?.(), settleMs);
+        }
+      });
+      // A folder that is removed can't be watched any more; its files can't change either.
+      watcher.on("error", () => watcher.close());
+      this.#folders.set(folder, watcher);
+    } catch {
+      // The folder does not exist, such as that of a module that only a loader knows.
+    }
+  }
+}
