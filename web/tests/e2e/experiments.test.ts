@@ -205,4 +205,35 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
     expect(await watched.audit()).toEqual([]);
     expect(faults).toEqual([]);
   }, 30_000);
+
+  test("a comparison shows the rows of a running experiment as they come in, until it ends", async () => {
+    const { page, faults } = watched;
+    const name = "running";
+    const { id } = await post("/sessions", { name, reference_dataset_id: datasetId });
+    await page.goto(`${datasetAddress}/compare?experiments=${String(id)}`);
+    await page.getByText("0 examples", { exact: true }).waitFor();
+    await page.getByText("Running", { exact: true }).waitFor();
+    const examples = await client.examples.list({ datasetId, limit: 3 }).toArray();
+    const addRow = async (referenceExampleId: string): Promise<void> => {
+      const run = client.startRun({ name: "answer", projectName: name, referenceExampleId });
+      run.end({ text: "A city." });
+      await client.flush();
+      await post("/feedback", { run_id: run.id, key: "correct", score: 1 });
+    };
+    for (const [index, example] of examples.entries()) {
+      await addRow(example.id);
+      await page.getByText(new RegExp(`^${index + 1} examples?$`)).waitFor();
+    }
+    const summary = page.getByRole("region", { name: "Summary by experiment" });
+    await summary.getByRole("columnheader", { name: "correct" }).waitFor();
+    await watched.picture("experiments-running");
+    expect(await watched.audit()).toEqual([]);
+    await client.projects.update({ projectId: String(id), endTime: new Date().toISOString() });
+    await page.getByText("Running", { exact: true }).waitFor({ state: "detached" });
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    await page.waitForTimeout(2_500);
+    expect(requests.filter((url) => url.includes("/comparison"))).toHaveLength(0);
+    expect(faults).toEqual([]);
+  }, 60_000);
 });

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import { isMissing } from "../../api/failure.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
@@ -12,8 +13,9 @@ import { parseIds, parseKeys } from "./compare-search.ts";
 import { CompareSummary } from "./compare-summary.tsx";
 import type { ComparisonContext } from "./comparison-context.ts";
 import {
+  comparisonRefreshMs,
+  createComparedExperimentsQuery,
   createComparisonQuery,
-  createExperimentNamesQuery,
   createExperimentsQuery,
 } from "./queries.ts";
 import "../datasets/datasets.css";
@@ -29,16 +31,23 @@ export const ExperimentComparison = () => {
   const experimentIds = parseIds(search.experiments);
   const dataset = useQuery(createDatasetQuery(datasetId));
   const listedExperiments = useInfiniteQuery(createExperimentsQuery(datasetId));
-  const names = useQuery(createExperimentNamesQuery(experimentIds));
+  const compared = useQuery(createComparedExperimentsQuery(experimentIds));
+  const isRunning = compared.data?.isRunning === true;
   const pages = useInfiniteQuery({
     ...createComparisonQuery(datasetId, search),
     enabled: experimentIds.length > 0,
+    // Each time, all loaded pages are read again. The more there are, the longer the page waits.
+    refetchInterval: ({ state: { data } }) =>
+      isRunning ? comparisonRefreshMs * Math.ceil((data?.pages.length ?? 1) / 4) : false,
   });
+  useRefreshAtEnd(isRunning, pages.refetch);
   const firstPage = pages.data?.pages[0];
   const context: ComparisonContext = {
     experimentIds,
     baselineId: search.baseline ?? experimentIds[0] ?? "",
-    names: new Map([...(names.data ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
+    names: new Map(
+      [...(compared.data?.names ?? [])].map(([id, name]) => [id, toVisibleText(name)]),
+    ),
     lowerIsBetterKeys: new Set(parseKeys(search.lower)),
     tenantId,
   };
@@ -73,6 +82,7 @@ export const ExperimentComparison = () => {
           </p>
           <h1>{title}</h1>
         </div>
+        {isRunning && <span className="live on">Running</span>}
       </div>
       {experimentIds.length === 0 && (
         <Empty title="No experiments selected">
@@ -125,3 +135,14 @@ export const ExperimentComparison = () => {
     </div>
   );
 };
+
+/** Reads the rows once more when the experiments have ended: the last ones may have arrived since the last time. */
+function useRefreshAtEnd(isRunning: boolean, refetch: () => Promise<unknown>): void {
+  const wasRunning = useRef(isRunning);
+  useEffect(() => {
+    if (wasRunning.current && !isRunning) {
+      void refetch();
+    }
+    wasRunning.current = isRunning;
+  }, [isRunning, refetch]);
+}

@@ -50,6 +50,32 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
     };
   });
 
+/** What a comparison needs to know of its experiments; also of those that the experiment list has not loaded. */
+export interface ComparedExperiments {
+  /** By id. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Whether rows may still be added to one of them. */
+  readonly isRunning: boolean;
+}
+
+/** An experiment that began earlier, and has no end, was probably abandoned. */
+const longestRunMs = 86_400_000;
+
+/** @throws TypeError `value` is not a list, or an item is not an experiment. */
+export function parseComparedExperiments(value: unknown, nowMs: number): ComparedExperiments {
+  const experiments = requireItems(value, "experiments").map(toRecord);
+  return {
+    names: new Map(
+      experiments.map((members) => [requireText(members, "id"), requireText(members, "name")]),
+    ),
+    isRunning: experiments.some(
+      (members) =>
+        toText(members["end_time"]) === undefined &&
+        nowMs - (parseTimeMs(members["start_time"]) ?? 0) < longestRunMs,
+    ),
+  };
+}
+
 /** @throws TypeError `value` is not a list, or an item is not a pairwise comparison. */
 export const parsePairwise = (value: unknown): readonly PairwiseComparison[] =>
   requireItems(value, "comparisons").map((item) => {

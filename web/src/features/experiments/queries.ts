@@ -2,12 +2,11 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import { requireItems, requireText, toItems, toRecord, toText } from "../../api/parse.ts";
-import { parseProjects } from "../projects/project.ts";
 import { parseIds, parseKeys } from "./compare-search.ts";
 import type { CompareSearch } from "./compare-search.ts";
 import { parseComparison } from "./comparison.ts";
 import type { ComparisonPage } from "./comparison.ts";
-import { parseExperiments, parsePairwise } from "./experiment.ts";
+import { parseComparedExperiments, parseExperiments, parsePairwise } from "./experiment.ts";
 import type { Experiment, PairwiseComparison } from "./experiment.ts";
 
 const projectsPath = toEndpointPath("/sessions");
@@ -35,17 +34,24 @@ export const createExperimentsQuery = (datasetId: string) =>
       page.length < experimentPageSize ? undefined : pages.length * experimentPageSize,
   });
 
-/** The names of experiments by id. Also finds experiments on pages of the experiment list that are not loaded. */
-export const createExperimentNamesQuery = (ids: readonly string[]) =>
+/** How often a comparison is read again while one of its experiments is running, in milliseconds. */
+export const comparisonRefreshMs = 2_000;
+
+/** The names of experiments by id, and whether one of them is running. While one is, the query polls. */
+export const createComparedExperimentsQuery = (ids: readonly string[]) =>
   queryOptions({
-    queryKey: ["experiment-names", ids],
+    queryKey: ["compared-experiments", ids],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams(ids.map((id) => ["id", id]));
-      const projects = parseProjects(await getJson(`${projectsPath}?${query}`, signal));
-      return new Map(projects.map(({ id, name }) => [id, name]));
+      return parseComparedExperiments(
+        await getJson(`${projectsPath}?${query}`, signal),
+        Date.now(),
+      );
     },
     enabled: ids.length > 0,
     placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { data } }) =>
+      data?.isRunning === true ? comparisonRefreshMs : false,
   });
 
 /** The pairwise comparisons of a dataset's experiments, newest first, in pages. */

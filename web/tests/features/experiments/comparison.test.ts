@@ -5,6 +5,7 @@ import {
   parseKeys,
 } from "../../../src/features/experiments/compare-search.ts";
 import { parseComparison, toErrorLine } from "../../../src/features/experiments/comparison.ts";
+import { parseComparedExperiments } from "../../../src/features/experiments/experiment.ts";
 import { formatWinRate, toScoreChange } from "../../../src/features/experiments/score-change.ts";
 
 const id = "01a20025-2cae-71af-a91e-cf2295203e3a";
@@ -76,4 +77,27 @@ test("a response with missing members is parsed; one without ids is rejected", (
   expect(toErrorLine(page.rows[0]?.runs[id]?.[0]?.error)).toBe("late");
   expect(toErrorLine(undefined)).toBe("failed");
   expect(() => parseComparison({ rows: [{}] })).toThrow('no text "example_id"');
+});
+
+describe("the compared experiments", () => {
+  const now = Date.parse("2026-01-02T12:00:00Z");
+  const experiment = (fields: object) => ({ id, name: "first", end_time: null, ...fields });
+
+  test("are running until each has an end", () => {
+    const running = experiment({ start_time: "2026-01-02T11:00:00" });
+    const ended = experiment({
+      start_time: "2026-01-02T11:00:00",
+      end_time: "2026-01-02T11:30:00",
+    });
+    expect(parseComparedExperiments([running, ended], now)).toEqual({
+      names: new Map([[id, "first"]]),
+      isRunning: true,
+    });
+    expect(parseComparedExperiments([ended], now).isRunning).toBe(false);
+  });
+
+  test("are not running if they began more than a day ago", () => {
+    const abandoned = experiment({ start_time: "2026-01-01T11:00:00" });
+    expect(parseComparedExperiments([abandoned], now).isRunning).toBe(false);
+  });
 });
