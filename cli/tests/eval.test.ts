@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { script } from "./support/command.ts";
 import { startCountingApi, useEvalFixture } from "./support/eval-fixture.ts";
@@ -22,6 +23,15 @@ evaluate(${target.replace("({ a })", "({ a }: any)")}, {
 const plainSums = (...args: Parameters<typeof sums>): string =>
   sums(...args).replaceAll(": any", "");
 
+/** The names and texts of all journals in a folder. */
+const readJournals = (
+  folder: string,
+): readonly { readonly name: string; readonly text: string }[] =>
+  readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith(".jsonl"))
+    .map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
+
 test("a file of TypeScript runs, and the address of the experiment is printed first", async () => {
   const { runEval } = fixture.createFolder({
     "sums.eval.ts": `import { plus } from "./plus.ts";\n${sums("sums 1", "({ a }) => plus(a)")}`,
@@ -35,7 +45,7 @@ test("a file of TypeScript runs, and the address of the experiment is printed fi
 });
 
 test("without files, those of the folder run, one after the other; a file runs with plain node too", async () => {
-  const { runEval, start } = fixture.createFolder({
+  const { runEval, start, path } = fixture.createFolder({
     "b.eval.js": plainSums("sums b"),
     "deep/a.eval.mjs": plainSums("sums a"),
     "node_modules/c.eval.js": plainSums("sums c"),
@@ -45,6 +55,8 @@ test("without files, those of the folder run, one after the other; a file runs w
   expect(output.match(/^sums \w(?=: 4 rows)/gm)).toEqual(["sums b", "sums a"]);
   expect(code).toBe(0);
   expect(await start(["b.eval.js"]).ended).toEqual({ code: 0, output: "" });
+  const journals = readJournals(path(".millrace/evaluations")).map(({ text }) => text);
+  expect(journals.filter((text) => text.includes('{"end"'))).toHaveLength(3);
 });
 
 test("what a file prints is printed, and its arguments are those of plain node", async () => {
@@ -238,11 +250,9 @@ describe("an interrupt", () => {
       /a\.eval\.js was killed, because its target or an evaluator blocks the thread\. The row that was begun last is example ([\w-]{36}), repetition 1, of experiment ([\w-]{36})\./.exec(
         output,
       ) ?? [];
-    const [journal = ""] = readdirSync(path(".millrace/evaluations"), { recursive: true })
-      .map(String)
-      .filter((name) => name.endsWith(".jsonl"));
-    expect(journal).toContain(experimentId);
-    const lines = readFileSync(path(`.millrace/evaluations/${journal}`), "utf8").split("\n");
+    const [journal] = readJournals(path(".millrace/evaluations"));
+    expect(journal?.name).toContain(experimentId);
+    const lines = journal?.text.split("\n") ?? [];
     const rows = lines.filter((line) => line.startsWith('{"row"'));
     expect(rows).toHaveLength(2);
     expect(rows.join()).not.toContain(exampleId);

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { startServer } from "@millrace/server";
@@ -44,6 +44,9 @@ beforeAll(async () => {
   await writeFile(join(folder, "keys"), "key-of-the-reader\n", { mode: 0o600 });
   await writeFile(join(folder, "mapping.json"), '{ "inputs": "inputs", "outputs": "outputs" }');
   await writeFile(join(folder, "rows.jsonl.gz"), gzipSync('{"inputs":{"question":"Why?"}}\n'));
+  // A loader of TypeScript, as the page about evaluation files assumes.
+  await symlink(join(repositoryRoot, "node_modules/tsx"), join(folder, "node_modules/tsx"));
+  await writeFile(join(folder, "answers.eval.ts"), await evaluationFile());
   await writeFile(join(folder, "projects.mjs"), await listing("docs/api.md"));
   await prepareDataset();
 }, 240_000);
@@ -89,6 +92,12 @@ async function prepareDataset(): Promise<void> {
 async function listing(page: string): Promise<string> {
   const text = await readFile(join(repositoryRoot, page), "utf8");
   return /^```ts\n([^]*?)^```/m.exec(text)?.[1] ?? "";
+}
+
+/** The file of docs/eval.md, with a program that gives the expected answers. */
+async function evaluationFile(): Promise<string> {
+  const answer = `const answer = ({ question }: { question: string }) => ({ answer: question === "Why?" ? "So." : "" });`;
+  return `${answer}\n${await listing("docs/eval.md")}`;
 }
 
 /** Options that would take too long, with the options that replace them. */

@@ -516,6 +516,23 @@ export const settings: readonly Setting[] = [
   },
   {
     page: "docs/evaluation.md",
+    contains: "fetch: cachedFetch()",
+    before: `${assertion} ${client} ${modelApi} ${evaluatedDataset}
+      process.env["OPENAI_BASE_URL"] = address;
+      process.env["OPENAI_API_KEY"] = "key";`,
+    after: `
+      assert.deepEqual(warnings, []);
+      await client.close();
+      api.closeAllConnections();
+      api.close();`,
+  },
+  {
+    page: "docs/eval.md",
+    contains: "// answers.eval.ts",
+    before: `${client} ${evaluatedDataset} await client.close();`,
+  },
+  {
+    page: "docs/evaluation.md",
     contains: "comparison?.regressions",
     before: `${client} ${evaluatedDataset} import { evaluate, exactMatch } from "millrace/evaluation";
       await evaluate(answer, { data: "questions", evaluators: [exactMatch()], experiment: "first version", journalDir: "journals", client });`,
