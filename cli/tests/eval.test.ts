@@ -136,6 +136,7 @@ describe("exit codes", () => {
       "throws.eval.js": "throw new Error('a mistake');",
       "exits.eval.js": "process.exit(0);",
       "empty.eval.js": "export const nothing = 1;",
+      "checks.eval.js": `process.exitCode = 3;${plainSums("checks")}`,
       "awaits.eval.js": plainSums("awaited", "({ a }) => a", "concurrency: 0").replace(
         "\nevaluate(",
         "\nawait evaluate(",
@@ -147,6 +148,7 @@ describe("exit codes", () => {
     expect(output).toContain(
       "failed: exits.eval.js: its process ended with exit code 0 before its evaluations",
     );
+    expect(output).toContain("failed: checks.eval.js: its process ended with exit code 3\n");
     expect(output).toContain("failed: empty.eval.js starts no evaluation; call evaluate");
     expect(output.match(/^failed: .*`concurrency` must be/gm)).toHaveLength(1);
   });

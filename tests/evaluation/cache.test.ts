@@ -463,6 +463,64 @@ describe("what is not cached", () => {
     expect(readFiles(folder)).toEqual([]);
   });
 
+  test("a stream that does not end is ended after the evaluation, with a warning", async () => {
+    let isClosed = false;
+    const api = await startApi((_, response) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write("data: 1\n\n");
+      response.on("close", () => {
+        isClosed = true;
+      });
+    });
+    const { run } = await createRunner();
+    const { warnings } = await run(async (question) => {
+      await fetch(api.url, { method: "POST", body: question });
+      return question;
+    }, "auto");
+    expect(warnings).toEqual([
+      `cache: the response to POST ${api.url}/ is not recorded, because it had not ended when the evaluation did.`,
+    ]);
+    await expect.poll(() => isClosed).toBe(true);
+  });
+
+  test("an aborted request does not wait for the equal request of another row", async () => {
+    const api = await startApi((_, response, count) => {
+      // The first answer never comes.
+      if (count > 1) {
+        response.end("late");
+      }
+    });
+    const { run } = await createRunner();
+    const { outputs } = await run(
+      async (question) => {
+        const signal = AbortSignal.timeout(question === "a" ? 1_000 : 100);
+        return (await fetch(api.url, { method: "POST", body: "same", signal })).text();
+      },
+      "auto",
+      { retries: 0 },
+    );
+    expect(outputs.map((output) => String(output).split(":")[0])).toEqual([
+      "TimeoutError",
+      "TimeoutError",
+    ]);
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("addresses that are no request to a server, and requests of clients, are passed on", async () => {
+    const { run, folder } = await createRunner();
+    const api = await startApi();
+    const own = { method: "POST", [Symbol.for("millrace.ownRequest")]: true };
+    const { outputs } = await run(
+      async () => [
+        await (await fetch("data:text/plain,hello")).text(),
+        (await fetch(api.url, own)).status,
+      ],
+      "auto",
+    );
+    expect(outputs[0]).toEqual(["hello", 200]);
+    expect(readFiles(folder)).toEqual([]);
+  });
+
   test("the global fetch is restored, and wrong options are named", async () => {
     const before = globalThis.fetch;
     const { run } = await createRunner();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createFetchTransport } from "../../src/transport/fetch-transport.ts";
 import { createNodeTransport } from "../../src/transport/node-transport.ts";
 import type { Transport } from "../../src/transport/transport.ts";
@@ -100,6 +100,23 @@ describe.each([
     const [ended] = await Promise.allSettled([hung, transport.destroy()]);
     expect(ended).toMatchObject({ status: "rejected" });
   });
+});
+
+test("a request with fetch is marked, so that a program's own fetch can leave it out", async () => {
+  await using server = await loopbackServer();
+  const marks: unknown[] = [];
+  const { fetch } = globalThis;
+  vi.stubGlobal("fetch", (...[input, init]: Parameters<typeof fetch>) => {
+    marks.push(Reflect.get(init ?? {}, Symbol.for("millrace.ownRequest")));
+    return fetch(input, init);
+  });
+  const connection = createTestConnection(server.endpoint);
+  const requester = new Requester(
+    connection,
+    createFetchTransport(connection, 1_000, () => undefined),
+  );
+  await requester.request({ method: "GET", path: "/info" }, neverAborted());
+  expect(marks).toEqual([true]);
 });
 
 test("options that only Bun's fetch supports are refused elsewhere, not ignored", () => {

@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from "vitest";
-import { evaluate } from "../../src/evaluation/index.ts";
+import { cachedFetch, evaluate } from "../../src/evaluation/index.ts";
 import type { EvaluateOptions } from "../../src/evaluation/index.ts";
 import type { KeyValues } from "../../src/main/index.ts";
 
@@ -89,8 +89,12 @@ test("scorers of autoevals fit every target", () => {
   expectTypeOf(evaluation).toExtend<PromiseLike<object>>();
 });
 
-test("an unknown option does not compile", () => {
+test("unknown options and modes do not compile", () => {
   expectTypeOf<EvaluateOptions>().not.toHaveProperty("evaluator");
   // @ts-expect-error -- the option is `evaluators`
   void evaluate(() => 1, { data: "questions", evaluator: [] });
+  void evaluate(() => 1, { data: "questions", cache: { mode: "replay", folder: "answers" } });
+  // @ts-expect-error -- there is no such mode
+  void evaluate(() => 1, { data: "questions", cache: "always" });
+  expectTypeOf(cachedFetch()).toEqualTypeOf<typeof fetch>();
 });

@@ -30,7 +30,7 @@ const endTimeoutMs = 10_000;
 const interruptedEndTimeoutMs = 2_000;
 /** How long an interrupted process may take to react, in milliseconds. */
 const interruptTimeoutMs = 3_000;
-/** How long a process that reports its progress may be silent, in milliseconds. */
+/** How long a process may be silent, in milliseconds. It reports all the time, unless its thread is blocked. */
 const silenceTimeoutMs = 10_000;
 
 const program = fileURLToPath(new URL("file-program.js", import.meta.url));
@@ -88,18 +88,33 @@ export async function runFileProcess(
     }
     onMessage(message);
   });
+  const killBlocked = (): void => {
+    if (!hasReacted && !isDone) {
+      blockedRow = lastRow;
+    }
+    child.kill("SIGKILL");
+  };
   const onInterrupt = (): void => {
     child.kill("SIGINT");
     callLater(() => {
       if (!hasReacted && !isDone) {
-        blockedRow = lastRow;
-        child.kill("SIGKILL");
+        killBlocked();
       } else {
         callLater(endProcess, endTimeoutMs);
       }
     }, interruptTimeoutMs);
   };
   interrupt.addEventListener("abort", onInterrupt, { once: true });
+  // The second signal does not end the command before the process that it has started.
+  let signalCount = 0;
+  const onSignal = (): void => {
+    signalCount += 1;
+    if (signalCount > 1) {
+      killBlocked();
+    }
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
   try {
     const lines = [child.stdout, child.stderr].map(async (stream) => {
       for await (const line of createInterface({ input: stream ?? Readable.from([]) })) {
@@ -108,8 +123,11 @@ export async function runFileProcess(
     });
     const [code, signal] = (await once(child, "close")) as [number | null, string | null];
     await Promise.all(lines);
-    if (blockedRow === undefined && failure === undefined && !isDone && !interrupt.aborted) {
-      failure = `its process ended ${signal === null ? `with exit code ${code}` : `by ${signal}`} before its evaluations`;
+    if (!interrupt.aborted && !isDone) {
+      failure ??= `its process ended ${signal === null ? `with exit code ${code}` : `by ${signal}`} before its evaluations`;
+    } else if (!interrupt.aborted && signal === null && code !== 0) {
+      // A check of the file's own, or an error outside of its evaluations.
+      failure ??= `its process ended with exit code ${code}`;
     }
     return {
       ...(failure === undefined ? {} : { failure }),
@@ -119,5 +137,7 @@ export async function runFileProcess(
     timers.forEach(clearTimeout);
     clearTimeout(silenceTimer);
     interrupt.removeEventListener("abort", onInterrupt);
+    process.off("SIGINT", onSignal);
+    process.off("SIGTERM", onSignal);
   }
 }

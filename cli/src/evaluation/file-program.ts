@@ -14,6 +14,8 @@ import type { FileMessage, FileSettings } from "./messages.ts";
 
 /** How often the progress is reported, in milliseconds. */
 const progressIntervalMs = 200;
+/** How often the process reports that its thread is not blocked, in milliseconds. */
+const aliveIntervalMs = 500;
 /** How often the costs are read from the server, in milliseconds. */
 const costIntervalMs = 2_000;
 
@@ -36,6 +38,10 @@ process.once("SIGINT", onSignal);
 process.once("SIGTERM", onSignal);
 // The command has ended, so nobody follows the evaluations any more.
 process.once("disconnect", () => interrupt.abort(new Error("the command ended")));
+
+const aliveTimer = setInterval(() => send({ type: "alive" }), aliveIntervalMs);
+// Unref'd: the file, not this report, keeps the process alive.
+aliveTimer.unref();
 
 /** What evaluations failed with. A file that awaits one fails with the same. */
 const failures = new Set<unknown>();
@@ -187,6 +193,9 @@ async function runFile(): Promise<void> {
       });
       process.exitCode = 1;
     }
+  }
+  if (settings.reportsModules) {
+    reportRequired();
   }
   // An evaluation that ends may start another one in its file.
   while (running.size > 0) {

@@ -43,5 +43,7 @@ export type FileMessage =
     }
   | { readonly type: "failed"; readonly id: number; readonly message: string }
   | { readonly type: "fileFailed"; readonly message: string }
+  /** Sent regularly, unless the thread is blocked. */
+  | { readonly type: "alive" }
   | { readonly type: "modules"; readonly paths: readonly string[] }
   | { readonly type: "done" };

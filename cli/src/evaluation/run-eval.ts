@@ -209,13 +209,13 @@ class EvalRun {
         // The first thing that is printed, so that the rows can be followed in the UI.
         display.print(`${message.name}: ${message.url ?? "the server reported no address"}`);
       }
-      if (view !== undefined && (message.type === "finished" || message.type === "failed")) {
-        summarizeEvaluation(view).forEach(display.print);
-      }
       if (message.type !== "row") {
         display.update(
           views.list.filter(({ result, failure }) => result === undefined && failure === undefined),
         );
+      }
+      if (view !== undefined && (message.type === "finished" || message.type === "failed")) {
+        summarizeEvaluation(view).forEach(display.print);
       }
     };
     const { failure, blockedRow } = await runFileProcess(

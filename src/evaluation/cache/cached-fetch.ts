@@ -6,7 +6,6 @@ import { Warnings } from "../warnings.ts";
 import { readCacheOption } from "./cache-options.ts";
 import type { CacheSettings } from "./cache-options.ts";
 import { RequestCache } from "./request-cache.ts";
-import type { FetchArguments } from "./request.ts";
 import type { Redact } from "./stored-body.ts";
 
 /** Options of {@link cachedFetch}. */
@@ -96,8 +95,8 @@ function createEnvironmentRedaction(): Redact {
   };
 }
 
-const isOwnRequest = ([, init]: FetchArguments): boolean =>
-  init !== undefined && ownRequestKey in init;
+const isOwnRequest = ([, init]: readonly unknown[]): boolean =>
+  typeof init === "object" && init !== null && ownRequestKey in init;
 
 /** Set while a cache sends a request. A function of {@link cachedFetch} inside of it leaves the request alone. */
 const calls = findCalls();

@@ -12,7 +12,12 @@ export type ObservedBody =
 export function observeBody(
   body: ReadableStream<Uint8Array>,
   maxBytes = maxBodyBytes,
-): { readonly stream: ReadableStream<Uint8Array>; readonly observed: Promise<ObservedBody> } {
+): {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly observed: Promise<ObservedBody>;
+  /** Ends a body that nobody waits for any more. */
+  readonly stop: () => void;
+} {
   const reader = body.getReader();
   let chunks: Uint8Array[] = [];
   let size = 0;
@@ -44,7 +49,7 @@ export function observeBody(
         }
         const { done, value } = await reader.read();
         if (cancelReason !== undefined) {
-          return { kind: "incomplete", reason: cancelReason };
+          throw new DOMException(`The response was ended: ${cancelReason}`, "AbortError");
         }
         if (done) {
           closeStream(controller);
@@ -72,7 +77,13 @@ export function observeBody(
       return { kind: "incomplete", reason: cancelReason ?? "it ended with an error" };
     }
   };
-  return { stream, observed: readAll() };
+  const stop = (): void => {
+    cancelReason ??= "it had not ended when the evaluation did";
+    onDemand?.();
+    // It may have failed by itself.
+    reader.cancel().catch(() => {});
+  };
+  return { stream, observed: readAll(), stop };
 }
 
 /** Creates a stream that delivers pieces one by one, each in a turn of its own, as a network would. */

@@ -42,6 +42,8 @@ interface Slot {
 
 /** Longest wait for answers that a program has not read to the end, in milliseconds. */
 const drainTimeoutMs = 5_000;
+/** Longest wait for answers that were ended, and for requests that have no answer yet, in milliseconds. */
+const stopTimeoutMs = 1_000;
 /** The longest request text that is stored for readers. */
 const maxShownBytes = 262_144;
 /** Namespace of the ids under which recorded answers are remembered. */
@@ -52,10 +54,12 @@ const emptyStatuses: ReadonlySet<number> = new Set([204, 205]);
 /** Answers requests from files, and records those answers that no file has. */
 export class RequestCache {
   readonly #init: RequestCacheInit;
-  /** Requests in progress, by path. Resolves to whether the answer has become a file. */
-  readonly #inFlight = new Map<string, Promise<boolean>>();
+  /** Requests in progress, by path. Never rejects. */
+  readonly #inFlight = new Map<string, Promise<void>>();
   /** Answers that this object recorded, which the mode `record` uses for further equal requests. */
   readonly #recorded = new IdCounter();
+  /** Ends the bodies that are being read. */
+  readonly #openBodies = new Set<() => void>();
   readonly #counts = { replayed: 0, recorded: 0, passed: 0, missed: 0 };
 
   constructor(init: RequestCacheInit) {
@@ -66,19 +70,20 @@ export class RequestCache {
     return this.#counts;
   }
 
-  /** Waits until the answers that were received have been stored. */
-  async drain(): Promise<void> {
+  /** Waits until the answers that were received have been stored. Those that don't end are ended. */
+  async drain(timeoutMs = drainTimeoutMs): Promise<void> {
+    await this.#waitForAnswers(timeoutMs);
+    this.#openBodies.forEach((stop) => stop());
+    await this.#waitForAnswers(stopTimeoutMs);
+  }
+
+  async #waitForAnswers(timeoutMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, drainTimeoutMs);
+      timer = setTimeout(resolve, timeoutMs);
     });
     await Promise.race([Promise.all(this.#inFlight.values()), timeout]);
     clearTimeout(timer);
-    if (this.#inFlight.size > 0) {
-      this.#init.warn(
-        `cache: ${this.#inFlight.size} responses had not ended when the evaluation did, so they are not recorded.`,
-      );
-    }
   }
 
   /**
@@ -93,6 +98,9 @@ export class RequestCache {
     context: RowContext | undefined,
   ): Promise<Response> {
     const request = await readRequest(args);
+    if (request === undefined) {
+      return fetch(...args);
+    }
     if ("tooLarge" in request) {
       this.#pass("a request has a body that is too large, so its answer is not recorded", context);
       return fetch(...request.tooLarge);
@@ -102,22 +110,27 @@ export class RequestCache {
     const occurrence = context?.occurrences.take(request.digest) ?? 1;
     const path = toCachePath(this.#init.folder, request, { repetition, occurrence });
     const slot = { request, repetition, occurrence, path, context };
-    for (
-      let earlier = this.#inFlight.get(path);
-      earlier !== undefined;
-      earlier = this.#inFlight.get(path)
-    ) {
-      // Another row makes the same request, and both get its answer.
-      await earlier;
+    try {
+      for (
+        let earlier = this.#inFlight.get(path);
+        earlier !== undefined;
+        earlier = this.#inFlight.get(path)
+      ) {
+        // Another row makes the same request, and both get its answer.
+        await waitUnlessAborted(earlier, request.signal);
+      }
+    } catch (error) {
+      context?.occurrences.release(request.digest, occurrence);
+      throw error;
     }
-    const inFlight = new Deferred<boolean>();
+    const inFlight = new Deferred<void>();
     this.#inFlight.set(path, inFlight.promise);
     const finish = (isStored: boolean): void => {
       if (!isStored) {
         context?.occurrences.release(request.digest, occurrence);
       }
       this.#inFlight.delete(path);
-      inFlight.resolve(isStored);
+      inFlight.resolve();
     };
     try {
       const stored = await this.#read(slot);
@@ -192,8 +205,8 @@ export class RequestCache {
       finish(false);
       return response;
     }
-    const { stream, observed } =
-      body === null ? { stream: null, observed: completeBody } : observeBody(body);
+    const { stream, observed, stop } = body === null ? emptyBody : observeBody(body);
+    this.#openBodies.add(stop);
     void (async () => {
       let isStored = false;
       try {
@@ -213,6 +226,7 @@ export class RequestCache {
           context,
         );
       } finally {
+        this.#openBodies.delete(stop);
         finish(isStored);
       }
     })();
@@ -257,17 +271,34 @@ export class RequestCache {
   }
 }
 
-const completeBody: Promise<ObservedBody> = Promise.resolve({ kind: "complete", chunks: [] });
+const emptyBody = {
+  stream: null,
+  observed: Promise.resolve<ObservedBody>({ kind: "complete", chunks: [] }),
+  stop: () => undefined,
+};
+
+/** @throws the signal's reason, if it is aborted first. */
+async function waitUnlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = new Deferred<never>();
+  const onAbort = (): void => aborted.reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort);
+  try {
+    signal.throwIfAborted();
+    await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
 
 const toId = (path: string): string => createNamedId(pathNamespace, path);
 
 function toResponse(
   { status, contentType, body }: CachedExchange["response"],
-  { url, signal }: CacheableRequest,
+  { address, signal }: CacheableRequest,
 ): Response {
   const headers = new Headers(contentType === undefined ? {} : { "content-type": contentType });
   const stream = emptyStatuses.has(status) ? null : replayChunks(toChunks(body), signal);
-  return createResponse(stream, { status, headers, statusText: "" }, url);
+  return createResponse(stream, { status, headers, statusText: "" }, address);
 }
 
 function createResponse(

@@ -6,6 +6,8 @@ export type FetchArguments = Parameters<typeof globalThis.fetch>;
 /** A request whose answer can be cached. */
 export interface CacheableRequest {
   readonly method: string;
+  /** The address as it is sent. */
+  readonly address: string;
   /** The address without query, fragment and credentials: a key may be in them. */
   readonly url: string;
   /** Identifies the request: method, address and body, without its headers. */
@@ -21,16 +23,20 @@ const credentialName =
   /^(?:(?:[\w-]+[-_])?(?:key|token|secret|password|signature)|\w*(?:apikey|accesstoken)|auth|authorization|sig|x-(?:amz|goog)-.*)$/i;
 
 /**
- * Reads a request without sending it. Returns the arguments to send instead if its body is too large to be cached.
+ * Reads a request without sending it. Returns the arguments to send instead if its body is too large to be cached, and
+ * `undefined` if it is no request to a server.
  *
  * @throws what `new Request` throws if the arguments are not valid.
  */
 export async function readRequest([input, init]: FetchArguments): Promise<
-  CacheableRequest | { readonly tooLarge: FetchArguments }
+  CacheableRequest | { readonly tooLarge: FetchArguments } | undefined
 > {
   const isRequest = input instanceof Request;
   // A request that is passed on must keep its body, so a copy of it is read.
   const request = new Request(isRequest ? input.clone() : input, init);
+  if (!/^https?:/.test(request.url)) {
+    return undefined;
+  }
   const body = await readLimited(request.body);
   const isStream = init?.body instanceof ReadableStream || isAsyncIterable(init?.body);
   if (body.rest !== undefined) {
@@ -52,6 +58,7 @@ export async function readRequest([input, init]: FetchArguments): Promise<
     .slice(0, 32);
   return {
     method: request.method,
+    address: request.url,
     url,
     digest,
     body: bytes,

@@ -22,23 +22,24 @@ export interface RowContext {
 
 /** Counts equal requests of one row, so that each has an answer of its own. */
 export class Occurrences {
-  readonly #used = new Map<string, Set<number>>();
+  readonly #counts = new Map<string, { highest: number; readonly free: number[] }>();
 
   /** Returns the lowest number, counted from 1, that no equal request of the row has. */
   take(digest: string): number {
-    const used = this.#used.get(digest) ?? new Set();
-    this.#used.set(digest, used);
-    let occurrence = 1;
-    while (used.has(occurrence)) {
-      occurrence += 1;
+    const count = this.#counts.get(digest) ?? { highest: 0, free: [] };
+    this.#counts.set(digest, count);
+    if (count.free.length === 0) {
+      count.highest += 1;
+      return count.highest;
     }
-    used.add(occurrence);
-    return occurrence;
+    const lowest = Math.min(...count.free);
+    count.free.splice(count.free.indexOf(lowest), 1);
+    return lowest;
   }
 
   /** Makes a number free again, because its request has no answer: when it is repeated, it is the same request. */
   release(digest: string, occurrence: number): void {
-    this.#used.get(digest)?.delete(occurrence);
+    this.#counts.get(digest)?.free.push(occurrence);
   }
 }
 
