@@ -174,6 +174,7 @@ test("with --cache a client that the file creates is cached, and a second run ma
   expect(api.requests).toBe(4);
   const second = await runEval("a.eval.js", "--cache", "replay", "--fail-under", "right=0");
   expect(second.code).toBe(0);
+  expect(second.output).toContain("  answers: 4 replayed, 0 recorded\n");
   expect(api.requests).toBe(4);
   const elsewhere = await runEval("a.eval.js", "--cache", "replay", "--cache-folder", "other");
   expect(elsewhere.code).toBe(1);

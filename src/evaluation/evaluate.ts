@@ -252,6 +252,7 @@ async function runEvaluation(
       summaryScores,
       ...(await readCosts(client, project.id)),
       ...(comparison && { comparison }),
+      ...(cache && { cache: cache.counts }),
       unacknowledged: committer.unacknowledged,
       journal: journal.path,
       warnings: warnings.list,

@@ -60,6 +60,7 @@ export type {
 } from "./options.ts";
 export type {
   BaselineComparison,
+  CacheCounts,
   EvaluatedRow,
   EvaluationProgress,
   EvaluationResult,

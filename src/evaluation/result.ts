@@ -125,6 +125,18 @@ export interface BaselineComparison {
   readonly scores: Readonly<Record<string, ScoreComparison>>;
 }
 
+/** How the requests of an evaluation were answered. */
+export interface CacheCounts {
+  /** Requests that were answered from files. */
+  readonly replayed: number;
+  /** Requests that were made, and whose answers were recorded. */
+  readonly recorded: number;
+  /** Requests that were made, and whose answers could not be recorded, such as errors. */
+  readonly passed: number;
+  /** Requests that have no recorded answer, in the mode `replay`. */
+  readonly missed: number;
+}
+
 /** The result of an evaluation. */
 export interface EvaluationResult<
   Inputs = KeyValues,
@@ -139,6 +151,8 @@ export interface EvaluationResult<
   /** Cost of the target in US dollars, if the server computed it. */
   readonly totalCost?: number | undefined;
   readonly comparison?: BaselineComparison | undefined;
+  /** Present with the option `cache`. */
+  readonly cache?: CacheCounts | undefined;
   /**
    * Rows in the journal that the server has not acknowledged. The same command sends them again.
    */

@@ -91,12 +91,21 @@ describe("record and replay", () => {
     const { folder, run } = await createRunner();
     const ask = (question: string) => post(`${api.url}/ask`, { question });
     const first = await run(ask, "auto");
-    expect(first).toMatchObject({ failed: 0, warnings: [] });
+    expect(first).toMatchObject({
+      failed: 0,
+      warnings: [],
+      cache: { replayed: 0, recorded: 2, passed: 0, missed: 0 },
+    });
     expect(api.requests).toHaveLength(2);
     expect(readFiles(folder)).toHaveLength(2);
     for (const mode of ["auto", "replay"] as const) {
       const second = await run(ask, mode);
-      expect(second).toMatchObject({ outputs: first.outputs, failed: 0, warnings: [] });
+      expect(second).toMatchObject({
+        outputs: first.outputs,
+        failed: 0,
+        warnings: [],
+        cache: { replayed: 2, recorded: 0, passed: 0, missed: 0 },
+      });
     }
     expect(api.requests).toHaveLength(2);
   });

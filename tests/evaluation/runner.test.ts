@@ -42,6 +42,42 @@ describe("a runner", () => {
     expect(events).toEqual(["evaluate", "followed", true, ["string", 1], ["string", 1], "2 rows"]);
   });
 
+  test("can read what the target has cost so far, while it runs", async () => {
+    const { client, journalDir } = await openClient();
+    let readCosts: () => Promise<object> = async () => ({});
+    setEvaluationRunner({
+      onStart: (evaluation) => {
+        evaluation.then(undefined, () => {});
+        return {
+          onExperiment: (_, read) => {
+            readCosts = read;
+          },
+        };
+      },
+    });
+    let costs: object = {};
+    await evaluate(
+      async ({ isLast }: { isLast: boolean }) => {
+        if (isLast) {
+          await client.flush();
+          costs = await readCosts();
+          return "end";
+        }
+        const metadata = { ls_provider: "openai", ls_model_name: "gpt-4o" };
+        const usage = { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100 };
+        client.startRun({ name: "model", runType: "llm", metadata }).end({ usage_metadata: usage });
+        return "answer";
+      },
+      {
+        data: [{ inputs: { isLast: false } }, { inputs: { isLast: true } }],
+        concurrency: 1,
+        client,
+        journalDir,
+      },
+    );
+    expect(costs).toEqual({ totalTokens: 1_100, totalCost: 0.0035 });
+  });
+
   test("replaces options of the call, and keeps the others", async () => {
     const { client, journalDir } = await openClient();
     const data = await createSums(client, 2);

@@ -154,15 +154,40 @@ function describe(error: unknown): string {
 
 /** Reports the files that are loaded as modules, from now on. */
 function reportModules(): void {
+  // Newer releases of Node call hooks in this thread, and deprecate those in a thread of their own.
+  const registerHooks: unknown = Reflect.get(module, "registerHooks");
+  if (typeof registerHooks === "function") {
+    (registerHooks as RegisterHooks)({
+      load: (url, context, nextLoad) => {
+        reportModule(url);
+        return nextLoad(url, context);
+      },
+    });
+    return;
+  }
   const { port1, port2 } = new MessageChannel();
-  port1.on("message", (url: string) => {
-    send({ type: "modules", paths: [fileURLToPath(url)] });
-  });
+  port1.on("message", reportModule);
   port1.unref();
   module.register(new URL("module-hooks.js", import.meta.url), {
     data: { port: port2 },
     transferList: [port2],
   });
+}
+
+/** A function of newer releases of Node. */
+type RegisterHooks = (hooks: {
+  readonly load: (
+    url: string,
+    context: unknown,
+    nextLoad: (url: string, context: unknown) => unknown,
+  ) => unknown;
+}) => void;
+
+/** Reports a module, if it is a file that does not belong to an installed package. */
+function reportModule(url: string): void {
+  if (url.startsWith("file:") && !url.includes("/node_modules/")) {
+    send({ type: "modules", paths: [fileURLToPath(url)] });
+  }
 }
 
 /** How long the reports of the last modules may take, in milliseconds. They come from another thread. */

@@ -9,10 +9,8 @@ export function initialize(data: { readonly port: MessagePort }): void {
   ({ port } = data);
 }
 
-/** Reports each file that is loaded, except those of installed packages. */
+/** Reports each module that is loaded. */
 export const load: LoadHook = async (url, context, nextLoad) => {
-  if (url.startsWith("file:") && !url.includes("/node_modules/")) {
-    port?.postMessage(url);
-  }
+  port?.postMessage(url);
   return nextLoad(url, context);
 };

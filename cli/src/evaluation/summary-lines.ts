@@ -1,4 +1,4 @@
-import type { BaselineComparison, ScoreChange } from "millrace/evaluation";
+import type { BaselineComparison, CacheCounts, ScoreChange } from "millrace/evaluation";
 import type { EvaluationView } from "./evaluation-view.ts";
 import { titleOf } from "./evaluation-view.ts";
 import { formatCost, formatCount, formatMs, formatScore, formatScores } from "./format.ts";
@@ -12,7 +12,8 @@ export function summarizeEvaluation(view: EvaluationView): readonly string[] {
   if (result === undefined) {
     return [`${titleOf(view)}: failed: ${failure ?? "it did not end"}`];
   }
-  const { rows, resumed, failed, evaluatorErrors, durationMs, comparison, warnings } = result;
+  const { rows, resumed, failed, evaluatorErrors, durationMs, comparison, cache, warnings } =
+    result;
   const facts = [
     `${formatCount(rows, "row")}${resumed > 0 ? ` (${resumed} resumed)` : ""}`,
     ...formatScores(result),
@@ -24,8 +25,19 @@ export function summarizeEvaluation(view: EvaluationView): readonly string[] {
   return [
     `${titleOf(view)}: ${facts.join(", ")}`,
     ...(comparison === undefined ? [] : describeComparison(comparison)),
+    ...(cache === undefined ? [] : [describeCache(cache)]),
     ...warnings.map((warning) => `  warning: ${warning}`),
   ];
+}
+
+function describeCache({ replayed, recorded, passed, missed }: CacheCounts): string {
+  const facts = [
+    `${replayed} replayed`,
+    `${recorded} recorded`,
+    ...(passed > 0 ? [`${passed} not recorded`] : []),
+    ...(missed > 0 ? [`${missed} missing`] : []),
+  ];
+  return `  answers: ${facts.join(", ")}`;
 }
 
 function describeComparison({

@@ -2,6 +2,7 @@ import { ValidationError } from "../../main/index.ts";
 import { Deferred } from "../../model/deferred.ts";
 import { createNamedId, IdCounter } from "../ids.ts";
 import { describeError } from "../rows/deadline.ts";
+import type { CacheCounts } from "../result.ts";
 import type { RowContext } from "../rows/row-context.ts";
 import { readCacheFile, setAside, toCachePath, writeCacheFile } from "./cache-file.ts";
 import type { CachedExchange } from "./cache-file.ts";
@@ -19,16 +20,6 @@ export interface RequestCacheInit {
   readonly folder: string;
   readonly redact: Redact;
   readonly warn: (message: string) => void;
-}
-
-/** How requests were answered. */
-export interface CacheCounts {
-  readonly replayed: number;
-  readonly recorded: number;
-  /** Requests that were sent, and whose answers could not be recorded. */
-  readonly passed: number;
-  /** Requests that have no recorded answer, in the mode `replay`. */
-  readonly missed: number;
 }
 
 /** A request, and which of the equal requests it is. */
@@ -67,7 +58,7 @@ export class RequestCache {
   }
 
   get counts(): CacheCounts {
-    return this.#counts;
+    return { ...this.#counts };
   }
 
   /** Waits until the answers that were received have been stored. Those that don't end are ended. */
