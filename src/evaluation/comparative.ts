@@ -3,7 +3,7 @@ import type { Comparison, CreateFeedback, KeyValues, Project, Run } from "../mai
 import { checkKeys } from "../model/index.ts";
 import type { KeyTable } from "../model/index.ts";
 import type { EvaluationExample } from "./data.ts";
-import { callWithLimits, describeError, throwIfAborted } from "./rows/deadline.ts";
+import { callWithLimits, describeError, joinSignals, throwIfAborted } from "./rows/deadline.ts";
 import type { LazySignal } from "./rows/deadline.ts";
 import { defaultEvaluatorProject } from "./evaluate.ts";
 import { withClient } from "./start-evaluation.ts";
@@ -178,7 +178,7 @@ export async function evaluateComparative<
         concurrency,
         timeoutMs,
         name,
-        signal: options.signal ?? new AbortController().signal,
+        signal: joinSignals(options.signal),
       }),
   );
 }

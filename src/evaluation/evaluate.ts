@@ -7,7 +7,7 @@ import { installCachedFetch } from "./cache/cached-fetch.ts";
 import { readCacheOption } from "./cache/cache-options.ts";
 import { RequestCache } from "./cache/request-cache.ts";
 import { Committer } from "./store/committer.ts";
-import { describeError, throwIfAborted } from "./rows/deadline.ts";
+import { describeError, joinSignals, throwIfAborted } from "./rows/deadline.ts";
 import { startEvaluation, withClient } from "./start-evaluation.ts";
 import type { EvaluationState } from "./start-evaluation.ts";
 import type { CurrentRow, Evaluation } from "./evaluation.ts";
@@ -158,8 +158,7 @@ async function runEvaluation(
       warn: warnings.add,
     });
   const abort = new AbortController();
-  const signal =
-    options.signal === undefined ? abort.signal : AbortSignal.any([options.signal, abort.signal]);
+  const signal = joinSignals(options.signal, abort.signal);
   throwIfAborted(signal);
   const source = await openSource(client, options.data, signal);
   const baseline =

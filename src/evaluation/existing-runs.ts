@@ -4,7 +4,7 @@ import { checkKeys } from "../model/index.ts";
 import type { KeyTable } from "../model/index.ts";
 import { Committer } from "./store/committer.ts";
 import type { EvaluationExample } from "./data.ts";
-import { throwIfAborted } from "./rows/deadline.ts";
+import { joinSignals, throwIfAborted } from "./rows/deadline.ts";
 import {
   checkEvaluatorOptions,
   createRowStore,
@@ -243,7 +243,7 @@ async function evaluateWithClient(
 ): Promise<EvaluationResult<unknown, unknown, unknown>> {
   const { projectName, call, list } = selection;
   const { summary, setJournal } = state;
-  const signal = options.signal ?? new AbortController().signal;
+  const signal = joinSignals(options.signal);
   throwIfAborted(signal);
   const project = await findProject(client, { projectName, signal });
   if (project === undefined) {

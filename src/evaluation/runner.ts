@@ -3,6 +3,7 @@ import type { CacheMode, CacheSettings } from "./cache/cache-options.ts";
 import type { CurrentRow, Evaluation } from "./evaluation.ts";
 import type { EvaluateOptions, EvaluatorOptions } from "./options.ts";
 import type { EvaluationResult, ExperimentInfo } from "./result.ts";
+import { joinSignals } from "./rows/deadline.ts";
 
 /** Options of a runner. They replace those with which an evaluation was called. */
 export interface RunnerOptions {
@@ -89,12 +90,15 @@ export function applySharedOptions<Options extends EvaluatorOptions<unknown, unk
   return {
     ...options,
     ...(concurrency === undefined ? {} : { concurrency }),
-    ...(signal === undefined ? {} : { signal: joinSignals(options.signal, signal) }),
+    ...(signal === undefined || !isSignal(options.signal)
+      ? {}
+      : { signal: joinSignals(options.signal, signal) }),
   };
 }
 
-const joinSignals = (own: unknown, signal: AbortSignal): AbortSignal =>
-  own === undefined ? signal : AbortSignal.any([own as AbortSignal, signal]);
+/** Whether the option `signal` is valid. Otherwise the evaluation rejects it. */
+const isSignal = (option: unknown): boolean =>
+  option === undefined || option instanceof AbortSignal;
 
 /** Options that only `evaluate` has. */
 const evaluateOnly = ["data", "resume", "retries", "repetitions", "baseline", "cache"];

@@ -95,6 +95,19 @@ describe("a dataset", () => {
     expect((await evaluate(add, { data: datasetName, client, journalDir })).rows).toBe(5);
   });
 
+  test("many rows at a time cause no warning of Node, with a signal and without", async () => {
+    const { client, journalDir } = await openClient();
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error): void => void warnings.push(message);
+    process.on("warning", onWarning);
+    const data = Array.from({ length: 40 }, (_, a) => ({ inputs: { a } }));
+    for (const signal of [undefined, new AbortController().signal]) {
+      await evaluate(async () => delay(10), { data, concurrency: 40, client, journalDir, signal });
+    }
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   test("attachments can be read by target and evaluators", async () => {
     const { client, journalDir } = await openClient();
     const { id: datasetId } = await client.datasets.create({ name: "with files" });

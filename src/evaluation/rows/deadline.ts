@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { AbortError, TimeoutError } from "../../main/index.ts";
 import { Deferred } from "../../model/deferred.ts";
 
@@ -57,6 +58,16 @@ export async function callWithLimits<Result>(
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+/**
+ * Joins signals to one on which all calls in progress listen. Node warns of more than ten listeners, which for a signal of
+ * the program would be a leak.
+ */
+export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  const joined = AbortSignal.any(signals.filter((signal) => signal !== undefined));
+  setMaxListeners(0, joined);
+  return joined;
 }
 
 /** @throws AbortError if the signal was aborted. */
