@@ -76,11 +76,19 @@ export function evaluate<Inputs = KeyValues, Outputs = unknown, Reference = KeyV
   return startEvaluation("evaluate", async (state) => {
     const untypedOptions = applyRunnerOptions(options as unknown as UntypedOptions);
     const checked = checkOptions(target as UntypedTarget, untypedOptions);
-    return withClient(
-      untypedOptions.client,
-      () => new Client(),
-      (client) => runEvaluation({ ...checked, client, options: untypedOptions }, state),
-    );
+    try {
+      return await withClient(
+        untypedOptions.client,
+        () => new Client(),
+        (client) => runEvaluation({ ...checked, client, options: untypedOptions }, state),
+      );
+    } catch (error) {
+      // A request that was aborted has an error of its own.
+      if (untypedOptions.signal !== undefined) {
+        throwIfAborted(untypedOptions.signal);
+      }
+      throw error;
+    }
   });
 }
 

@@ -336,6 +336,18 @@ describe("options and data", () => {
     expect(new Set(seen)).toEqual(new Set([0, 1]));
   });
 
+  test("an abort before the first row has the same error", async () => {
+    const { client, journalDir } = await openClient();
+    const abort = new AbortController();
+    async function* rows() {
+      // Read while the experiment is being opened.
+      abort.abort();
+      yield { inputs: {} };
+    }
+    const options = { data: rows(), client, journalDir, signal: abort.signal };
+    expect(await failureOf(evaluate(() => 1, options))).toBe("The evaluation was aborted");
+  });
+
   test("an aborted signal ends it at once, also while a target hangs", async () => {
     const { client, journalDir } = await openClient();
     const evaluation = evaluate(() => new Promise<number>(() => {}), {
