@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { startServer } from "@millrace/server";
@@ -44,8 +44,6 @@ beforeAll(async () => {
   await writeFile(join(folder, "keys"), "key-of-the-reader\n", { mode: 0o600 });
   await writeFile(join(folder, "mapping.json"), '{ "inputs": "inputs", "outputs": "outputs" }');
   await writeFile(join(folder, "rows.jsonl.gz"), gzipSync('{"inputs":{"question":"Why?"}}\n'));
-  // A loader of TypeScript, as the page about evaluation files assumes.
-  await symlink(join(repositoryRoot, "node_modules/tsx"), join(folder, "node_modules/tsx"));
   await writeFile(join(folder, "answers.eval.ts"), await evaluationFile());
   await writeFile(join(folder, "projects.mjs"), await listing("docs/api.md"));
   await prepareDataset();
@@ -149,6 +147,9 @@ async function faultOfRunning({ text, exports }: DocumentedCommand): Promise<str
   if (text.includes("millrace serve")) {
     return faultOfServing(text);
   }
+  if (text.includes("millrace eval")) {
+    await provideTsx();
+  }
   const localText = text.replaceAll(exampleServer, server.url);
   const command = shortened.reduce((short, [from, to]) => short.replace(from, to), localText);
   const id = text.includes("KEY_ID") ? await readKeyId() : "";
@@ -156,6 +157,13 @@ async function faultOfRunning({ text, exports }: DocumentedCommand): Promise<str
   const path = `PATH="$PWD/node_modules/.bin:${repositoryRoot}/node_modules/.bin:$PATH"\n`;
   const { code, stderr } = await shell.run(`set -o pipefail\n${environment}${path}${command}`);
   return code === 0 ? "" : `ended with ${code}: ${stderr}`;
+}
+
+/** Installs the loader of TypeScript that the page about evaluation files assumes. Other pages' commands remove it. */
+async function provideTsx(): Promise<void> {
+  const path = join(shell.folder, "node_modules/tsx");
+  await rm(path, { force: true });
+  await symlink(join(repositoryRoot, "node_modules/tsx"), path);
 }
 
 const readKeyId = async (): Promise<string> => {
