@@ -32,6 +32,8 @@ export const uiEndpoints = {
     action: "fetch an export of runs",
   },
   exportRuns: { method: "POST", path: "/ui/runs/export", action: "export runs" },
+  listThreads: { method: "GET", path: "/ui/threads", action: "list threads" },
+  listTurns: { method: "GET", path: "/ui/threads/turns", action: "list the turns of a thread" },
   readLive: { method: "GET", path: "/ui/live", action: "watch arriving runs" },
   reportStats: { method: "POST", path: "/ui/senders", action: "report client statistics" },
   readServerFacts: { method: "GET", path: "/ui/server", action: "read server information" },

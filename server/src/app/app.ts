@@ -40,6 +40,7 @@ import { addUiTraceRoutes } from "../runs/trace-routes.ts";
 import { RunExports } from "../runs/handlers/run-export.ts";
 import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
 import type { Store } from "../store/store.ts";
+import { addUiThreadRoutes } from "../threads/thread-routes.ts";
 import { addViewRoutes } from "../views/view-routes.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
@@ -216,6 +217,7 @@ function addJsonRoutes(app: FastifyInstance, store: Store): void {
   addPromptRoutes(app, store);
   addSettingsRoutes(app, store);
   addUiAnnotationQueueRoutes(app, store);
+  addUiThreadRoutes(app, store);
 }
 
 /**

@@ -110,6 +110,22 @@ const createThreadIdsSql = (metadata: string): string =>
     WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
 
 /**
+ * SQL for the id of the thread that a run belongs to; NULL if it belongs to none. If the metadata has several of the
+ * keys, the first one in the order of `threadKeys` counts.
+ */
+export function createThreadIdSql(runAlias: string): string {
+  const metadata = createMemberSql(runAlias, {
+    member: "extra",
+    inner: ".metadata",
+    type: "object",
+  });
+  const order = threadKeys.map((key, index) => `WHEN '${key}' THEN ${index}`).join(" ");
+  return `(SELECT m.atom FROM json_each(${metadata}) m
+    WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")})
+    ORDER BY CASE m.key ${order} END LIMIT 1)`;
+}
+
+/**
  * SQL for the measures of a run: their columns, or, for rows that were stored before these columns existed, the
  * numbers in the payload.
  */

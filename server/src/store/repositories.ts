@@ -85,6 +85,8 @@ import {
 import type { ArgumentTable } from "./tenant-scope.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import { TraceReader } from "../runs/sqlite/trace-reader.ts";
+import { ThreadReader } from "../threads/sqlite/thread-reader.ts";
+import type { ThreadReads } from "../threads/thread.ts";
 import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import { ViewRepository, viewTables } from "../views/view-repository.ts";
 import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
@@ -119,6 +121,7 @@ export interface Readers {
   readonly shares: ShareReads;
   readonly storage: StorageReads;
   readonly tenants: TenantReads;
+  readonly threads: ThreadReads;
   readonly traces: TraceReads;
   readonly views: ViewReads;
 }
@@ -151,16 +154,18 @@ export function createReaders(db: Connection): Readers {
   const database = new SqliteDatabase(db);
   const keys = new TenantKeys(db);
   const runs = new RunReader(db, keys);
+  const experiments = new ExperimentReader(db);
+  const feedback = new FeedbackReader(database, tokenKeysOf(db), new SqliteFilteredFeedback(db));
   const readers = {
     datasets: new DatasetReader(database, tokenKeysOf(db)),
     examples: new ExampleReader(database, {
       tokenCipher: tokenKeysOf(db),
       search: new SqliteExampleSearch(database),
     }),
-    experiments: new ExperimentReader(db),
+    experiments,
     annotationQueues: new AnnotationQueueReader(database),
     comparatives: new ComparativeReader(database),
-    feedback: new FeedbackReader(database, tokenKeysOf(db), new SqliteFilteredFeedback(db)),
+    feedback,
     feedbackTrend: new FeedbackTrendReader(database),
     prices: new PriceReader(database),
     projects: new ProjectReader(database),
@@ -172,6 +177,7 @@ export function createReaders(db: Connection): Readers {
     shares: new ShareReader(database, tokenKeysOf(db)),
     storage: new StorageReader(db),
     tenants: new TenantReader(database),
+    threads: new ThreadReader(db, { runs, usage: experiments, feedback }),
     traces: new TraceReader(db),
     views: new ViewRepository(database),
   };
@@ -411,6 +417,16 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     findByKey: unchanged,
     hasKeys: unchanged,
     listKeys: unchanged,
+  },
+  threads: {
+    list: ([tenantId, query], { toProjectKey }) => [
+      tenantId,
+      replaceMembers(query, { projectId: toProjectKey }),
+    ],
+    readTurns: ([tenantId, query], { toProjectKey }) => [
+      tenantId,
+      replaceMembers(query, { projectId: toProjectKey }),
+    ],
   },
   traces: {
     readPage: ([tenantId, query], { toRunKey }) => [

@@ -432,6 +432,8 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
       },
     ],
     "GET /ui/runs/counts": one(`/ui/runs/counts?session=${experiment}`),
+    "GET /ui/threads": one(`/ui/threads?session=${experiment}`),
+    "GET /ui/threads/turns": one(`/ui/threads/turns?session=${experiment}&thread=t`),
     "POST /ui/runs/export": one("/ui/runs/export", { session: [experiment], format: "csv" }),
     "DELETE /ui/keys/:id": one(`/ui/keys/${names.keyId}`),
     "PUT /ui/retention": one("/ui/retention", { project_id: experiment, days: 2 }),
