@@ -8,6 +8,7 @@ import { promptsRoutes } from "../features/prompts/routes.ts";
 import { queuesRoutes } from "../features/queues/routes.ts";
 import { settingsRoutes } from "../features/settings/routes.ts";
 import { sharedRoutes } from "../features/shared/routes.ts";
+import { threadsRoutes } from "../features/threads/routes.ts";
 import { traceRoutes } from "../features/trace/routes.ts";
 import { viewsRoutes } from "../features/views/routes.ts";
 import { sharedPageRoutes } from "./pages/routes.ts";
@@ -17,6 +18,7 @@ export const routeTree = rootRoute.addChildren([
   ...overviewRoutes,
   ...projectsRoutes,
   ...sharedPageRoutes,
+  ...threadsRoutes,
   ...viewsRoutes,
   ...traceRoutes,
   ...datasetsRoutes,

@@ -28,6 +28,9 @@ export async function recordScreens(
     run.end({ answer: name });
     experiments.push(id);
   }
+  client
+    .startRun({ name: "chat", inputs: { text: "Hello" }, metadata: { thread_id: "chat-1" } })
+    .end({ answer: "How can I help?" });
   await client.flush();
   const queue = await client.annotationQueues.create({ name: "doubts" });
   await client.annotationQueues.addRuns(queue.id, { runIds: [traceId] });
@@ -54,6 +57,8 @@ export async function recordScreens(
     ["projects", `${tenant}/projects`],
     ["runs", project],
     ["views", `${project}/views`],
+    ["threads", `${project}/threads`],
+    ["thread", `${project}/thread?id=chat-1`],
     ["trace", `${project}?trace=${traceId}`],
     ["datasets", `${tenant}/datasets`],
     ["examples", `${datasetPath}?example=${exampleIds[0]}`],

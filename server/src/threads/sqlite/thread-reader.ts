@@ -180,7 +180,8 @@ export class ThreadReader implements ThreadReads {
     for (const source of sources) {
       const text = previewLastMessage(members.get(source));
       if (text !== undefined) {
-        return { source, text };
+        // The lines after the first one are the stack.
+        return { source, text: source === "error" ? (text.split("\n", 1)[0] ?? "") : text };
       }
     }
     return null;

@@ -124,7 +124,10 @@ test("a thread has the usage of its traces, the feedback on its turns, its error
       usage_metadata: { input_tokens: 3, output_tokens: 4, total_tokens: 7, total_cost: 0.25 },
     },
   });
-  const second = turn("t", 60, { error: "TimeoutError: no answer", inputs: { text: "And now?" } });
+  const second = turn("t", 60, {
+    error: "TimeoutError: no answer\n    at call",
+    inputs: { text: "And now?" },
+  });
   await send(server, { post: [first, model, second] });
   for (const [run, score] of [
     [first, 1],

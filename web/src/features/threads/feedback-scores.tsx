@@ -1,0 +1,20 @@
+import { formatCount } from "../../components/chart/chart-data.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { FeedbackScores as Scores } from "./thread-item.ts";
+
+/** Maximum number of keys that a row shows. */
+const maxKeys = 4;
+
+/** The mean scores of the feedback by key; of feedback without scores, their number. */
+export const FeedbackScores = ({ scores }: { readonly scores: Scores }) => (
+  <>
+    {Object.entries(scores)
+      .slice(0, maxKeys)
+      .map(([key, { count, average }]) => (
+        <span key={key} className="tag">
+          <bdi>{toVisibleText(key)}</bdi>{" "}
+          {average === undefined ? `${count}×` : formatCount(average)}
+        </span>
+      ))}
+  </>
+);

@@ -1,0 +1,85 @@
+import { formatCount } from "../../components/chart/chart-data.ts";
+import type { Column } from "../../components/table/data-table.tsx";
+import { formatDollars } from "../../components/text/cost.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import { FeedbackScores } from "./feedback-scores.tsx";
+import type { LastMessage, ThreadItem } from "./thread-item.ts";
+
+export const threadColumns: readonly Column<ThreadItem>[] = [
+  {
+    id: "id",
+    title: "Thread",
+    renderCell: ({ id }) => <bdi>{toVisibleText(id)}</bdi>,
+    width: 140,
+    grow: 2,
+    isFixed: true,
+    isShownWhenNarrow: true,
+  },
+  {
+    id: "message",
+    title: "Last message",
+    renderCell: ({ lastMessage }) =>
+      lastMessage === undefined ? "" : <MessagePreview message={lastMessage} />,
+    width: 200,
+    grow: 4,
+  },
+  {
+    id: "turns",
+    title: "Turns",
+    renderCell: ({ turnCount, isTruncated }) =>
+      `${turnCount.toLocaleString("en")}${isTruncated ? "+" : ""}`,
+    width: 72,
+    align: "end",
+    isShownWhenNarrow: true,
+  },
+  {
+    id: "errors",
+    title: "Errors",
+    renderCell: ({ errorCount }) =>
+      errorCount === 0 ? "" : <span className="bad">{errorCount.toLocaleString("en")}</span>,
+    width: 72,
+    align: "end",
+  },
+  {
+    id: "tokens",
+    title: "Tokens",
+    renderCell: ({ tokens }) => (tokens === undefined ? "" : formatCount(tokens)),
+    width: 84,
+    align: "end",
+  },
+  {
+    id: "cost",
+    title: "Cost",
+    renderCell: ({ cost }) => (cost === undefined ? "" : formatDollars(cost)),
+    width: 84,
+    align: "end",
+  },
+  {
+    id: "feedback",
+    title: "Feedback",
+    renderCell: ({ feedback }) => <FeedbackScores scores={feedback} />,
+    width: 120,
+    grow: 1,
+  },
+  {
+    id: "last",
+    title: "Last turn",
+    renderCell: ({ lastStartMs }) => <Ago timeMs={lastStartMs} />,
+    width: 104,
+    isShownWhenNarrow: true,
+  },
+];
+
+const sourceLabels: { readonly [Source in LastMessage["source"]]: string } = {
+  inputs: "User",
+  outputs: "Assistant",
+  error: "Error",
+};
+
+const MessagePreview = ({ message: { source, text } }: { readonly message: LastMessage }) => (
+  <>
+    <span className="thread-source">{sourceLabels[source]}</span>{" "}
+    <bdi className={source === "error" ? "bad" : ""}>{toVisibleText(text)}</bdi>
+  </>
+);

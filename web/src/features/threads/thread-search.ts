@@ -1,0 +1,28 @@
+import { toSearchText } from "../../api/parse.ts";
+
+/** Maximum number of characters of a thread's id, as on the server. */
+const maxIdChars = 4_000;
+
+/** Search parameters in the URL of the list of threads. */
+export interface ThreadsSearch {
+  /** Text that the ids of the threads must contain. */
+  readonly q?: string;
+}
+
+export function parseThreadsSearch({ q }: Readonly<Record<string, unknown>>): ThreadsSearch {
+  const text = toSearchText(q)?.slice(0, maxIdChars);
+  return text === undefined ? {} : { q: text };
+}
+
+/**
+ * Search parameters in the URL of one thread. The id is not a part of the path, because a browser would change an id
+ * such as `..` there.
+ */
+export interface ThreadSearch {
+  readonly id?: string;
+}
+
+export function parseThreadSearch({ id }: Readonly<Record<string, unknown>>): ThreadSearch {
+  const text = toSearchText(id)?.slice(0, maxIdChars);
+  return text === undefined ? {} : { id: text };
+}

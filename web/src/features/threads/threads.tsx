@@ -1,0 +1,104 @@
+import { TextInput } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
+import { Empty } from "../../components/page/states.tsx";
+import { DataTable } from "../../components/table/data-table.tsx";
+import type { RowLinkProps } from "../../components/table/data-table.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { createProjectQuery } from "../projects/queries.ts";
+import { createThreadsQuery } from "./queries.ts";
+import { threadColumns } from "./thread-columns.tsx";
+import type { ThreadItem } from "./thread-item.ts";
+import "./threads.css";
+
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId/threads");
+
+/** The page `/o/{tenantId}/projects/p/{projectId}/threads`, which lists the conversations of a project. */
+export const Threads = () => {
+  const { tenantId, projectId } = route.useParams();
+  const { q = "" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: project } = useQuery(createProjectQuery(projectId));
+  const pages = useInfiniteQuery(createThreadsQuery(projectId, q));
+  const threads = useMemo(
+    () => pages.data && withoutRepeated(pages.data.pages.flatMap(({ items }) => items)),
+    [pages.data],
+  );
+  const searchField = useSearchShortcut("Search threads");
+  return (
+    <div className="fill">
+      <title>Threads · Millrace</title>
+      <div className="heading">
+        <div>
+          <p className="crumbs">
+            <Link
+              to="/o/$tenantId/projects/p/$projectId"
+              params={{ tenantId, projectId }}
+              search={{}}
+            >
+              {toVisibleText(project?.name ?? "Project")}
+            </Link>
+          </p>
+          <h1>Threads</h1>
+        </div>
+        <TextInput
+          ref={searchField}
+          size="xs"
+          type="search"
+          aria-label="Search by thread ID"
+          placeholder="Thread ID"
+          value={q}
+          onChange={({ currentTarget: { value } }) =>
+            void navigate({ search: value === "" ? {} : { q: value }, replace: true })
+          }
+        />
+      </div>
+      <DataTable
+        resourceName="threads"
+        rows={threads}
+        getRowId={({ id }) => id}
+        columns={threadColumns}
+        error={pages.error}
+        onRetry={pages.refetch}
+        hasMore={pages.hasNextPage}
+        onLoadMore={() => void (pages.isFetchingNextPage || pages.fetchNextPage())}
+        renderLink={({ id }: ThreadItem, linkProps: RowLinkProps) => (
+          <Link
+            to="/o/$tenantId/projects/p/$projectId/thread"
+            params={{ tenantId, projectId }}
+            search={{ id }}
+            {...linkProps}
+          />
+        )}
+        emptyState={<NoThreads isSearch={q !== ""} />}
+        footer={
+          pages.data?.pages.some(({ isPartial }) => isPartial) === true && (
+            <p className="note thread-note">
+              Some older runs could not be searched. The list may be incomplete.
+            </p>
+          )
+        }
+      />
+    </div>
+  );
+};
+
+const NoThreads = ({ isSearch }: { readonly isSearch: boolean }) =>
+  isSearch ? (
+    <Empty title="No matches" />
+  ) : (
+    <Empty title="No threads yet">
+      <p>
+        Traces with the same <code>thread_id</code>, <code>session_id</code> or{" "}
+        <code>conversation_id</code> in their metadata form a thread.
+      </p>
+    </Empty>
+  );
+
+/** Removes the second row of a thread that moved to another page between two requests. */
+function withoutRepeated(threads: readonly ThreadItem[]): readonly ThreadItem[] {
+  const ids = new Set<string>();
+  return threads.filter(({ id }) => !ids.has(id) && ids.add(id));
+}
