@@ -1,9 +1,8 @@
-import { readlinkSync } from "node:fs";
-import { setPriority } from "node:os";
 import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "./model/errors.ts";
+import { lowerPriority } from "./storage/low-priority.ts";
 import { readDiskUse, computeReserveBytes } from "./storage/sqlite/disk-reserve.ts";
 import type { IndexerMessage, IndexerRequest } from "./runs/sqlite/text-index/text-index-thread.ts";
 import { TextIndexer } from "./runs/sqlite/text-index/text-indexer.ts";
@@ -19,21 +18,6 @@ const idleMs = 1_000;
 if (parentPort !== null) {
   lowerPriority();
   start(parentPort, String(workerData));
-}
-
-/**
- * Lowers the priority of this thread only: Linux gives each thread a priority of its own. On other systems only the
- * pauses limit the load.
- */
-function lowerPriority(): void {
-  try {
-    const [, thread] = /task\/(\d+)$/.exec(readlinkSync("/proc/thread-self")) ?? [];
-    if (thread !== undefined) {
-      setPriority(Number(thread), 19);
-    }
-  } catch {
-    // The system is not Linux, or does not permit the change of priority. Only the pauses limit the load then.
-  }
 }
 
 function start(port: MessagePort, path: string): void {

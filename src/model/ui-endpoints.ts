@@ -32,6 +32,7 @@ export const uiEndpoints = {
     action: "fetch an export of runs",
   },
   exportRuns: { method: "POST", path: "/ui/runs/export", action: "export runs" },
+  readMetrics: { method: "GET", path: "/ui/metrics", action: "read metrics of a project" },
   listThreads: { method: "GET", path: "/ui/threads", action: "list threads" },
   listTurns: { method: "GET", path: "/ui/threads/turns", action: "list the turns of a thread" },
   readLive: { method: "GET", path: "/ui/live", action: "watch arriving runs" },

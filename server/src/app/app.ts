@@ -40,6 +40,7 @@ import { addUiTraceRoutes } from "../runs/trace-routes.ts";
 import { RunExports } from "../runs/handlers/run-export.ts";
 import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
 import type { Store } from "../store/store.ts";
+import { addUiMetricRoutes } from "../metrics/metric-routes.ts";
 import { addUiThreadRoutes } from "../threads/thread-routes.ts";
 import { addViewRoutes } from "../views/view-routes.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
@@ -218,6 +219,7 @@ function addJsonRoutes(app: FastifyInstance, store: Store): void {
   addSettingsRoutes(app, store);
   addUiAnnotationQueueRoutes(app, store);
   addUiThreadRoutes(app, store);
+  addUiMetricRoutes(app, store);
 }
 
 /**

@@ -190,6 +190,10 @@ export const serverLimits = {
   closeMs: 2_000,
   /** Milliseconds after the start of the server at which the thread that fills the text index is started. */
   textIndexDelayMs: 1_000,
+  /** Milliseconds after the start of the server at which the thread that computes metrics is started. */
+  metricDelayMs: 1_500,
+  /** Milliseconds for which a minute must not have changed before its metrics are computed. */
+  metricSettleMs: 2_000,
   /**
    * Milliseconds within which a reader thread, or the thread that fills the text index, must end; otherwise it is
    * terminated.

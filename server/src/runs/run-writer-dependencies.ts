@@ -36,6 +36,14 @@ export interface RunFeedback {
   add(tenantId: string, draft: FeedbackDraft): { readonly isNew: boolean };
 }
 
+/** Records which stored metrics a write makes out of date. */
+export interface RunMetrics {
+  /** Must be called before each batch, because marks of an earlier batch may have been rolled back or deleted. */
+  beginBatch(): void;
+  /** Must be called for each run that is added or changed, with its project and start before and after the change. */
+  mark(projectId: string, startMicros: number): void;
+}
+
 /** Computes the costs of runs. */
 export interface RunPrices {
   /** Adds the cost to the usage of a run. A cost that the run reports is kept. */

@@ -85,6 +85,7 @@ const longQueries: LongQueryRules = {
   runs: { readStatistics: true, query: isFiltered },
   runLists: { search: isFiltered, countRuns: true },
   runPages: { query: isFiltered, search: isFiltered },
+  metrics: { read: true },
   threads: { list: true, readTurns: true },
   storage: { measure: true, listProjects: true },
 };

@@ -87,6 +87,11 @@ import { TenantWriter } from "../tenants/tenant-writer.ts";
 import { TraceReader } from "../runs/sqlite/trace-reader.ts";
 import { ThreadReader } from "../threads/sqlite/thread-reader.ts";
 import type { ThreadReads } from "../threads/thread.ts";
+import { MetricMarker } from "../metrics/sqlite/metric-marker.ts";
+import { MetricReader } from "../metrics/sqlite/metric-reader.ts";
+import { metricTables } from "../metrics/sqlite/metric-tables.ts";
+import { MetricWriter } from "../metrics/sqlite/metric-writer.ts";
+import type { MetricReads } from "../metrics/metrics.ts";
 import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import { ViewRepository, viewTables } from "../views/view-repository.ts";
 import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
@@ -99,13 +104,14 @@ import { UploadWriter } from "../datasets/imports/upload-writer.ts";
  * SQL that creates the tables of resources that are newer than the formats in `schema.ts`. Each entry is one further
  * version of the database format, so entries may only be appended.
  */
-export const addedTables: readonly string[] = [viewTables, priceTables];
+export const addedTables: readonly string[] = [viewTables, priceTables, metricTables];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
   readonly annotationQueues: AnnotationQueueReads;
   readonly comparatives: ComparativeReads;
   readonly feedback: FeedbackReads;
+  readonly metrics: MetricReads;
   readonly feedbackTrend: FeedbackTrendReads;
   readonly datasets: DatasetReads;
   readonly examples: ExampleReads;
@@ -177,6 +183,7 @@ export function createReaders(db: Connection): Readers {
     shares: new ShareReader(database, tokenKeysOf(db)),
     storage: new StorageReader(db),
     tenants: new TenantReader(database),
+    metrics: new MetricReader(db),
     threads: new ThreadReader(db, { runs, usage: experiments, feedback }),
     traces: new TraceReader(db),
     views: new ViewRepository(database),
@@ -200,6 +207,7 @@ export function createWriters(db: Connection) {
   const stepSize = new StepSize();
   const runProjects = new SqliteRunProjects(db, keys, stepSize);
   const prices = new RunPricer(readPriceRows(db));
+  const metrics = new MetricMarker(db);
   const datasetDependencies = createDatasetWriteDependencies(db, keys);
   const largeExamples = new LargeExampleWriter(datasetDependencies);
   const exampleDependencies = {
@@ -213,7 +221,7 @@ export function createWriters(db: Connection) {
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     prices: new PriceWriter(database, {
-      runs: new CostRecomputer(db, prices),
+      runs: new CostRecomputer(db, prices, metrics),
       onChange: () => prices.clearCache(),
     }),
     projects: new ProjectWriter(database, keys, runProjects),
@@ -241,12 +249,14 @@ export function createWriters(db: Connection) {
       feedback: new SqliteRunFeedback(db, keys),
       keys,
       prices,
+      metrics,
     }),
   } satisfies WriteSteps;
   // The members that are added here are internal: no request can call them.
   return {
     ...requestableWriters,
     textIndex: new TextIndexWriter(db),
+    metrics: new MetricWriter(db),
     schemas: datasetDependencies.schemaChecks,
     stepSize,
   };
@@ -417,6 +427,15 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     findByKey: unchanged,
     hasKeys: unchanged,
     listKeys: unchanged,
+  },
+  metrics: {
+    read: ([tenantId, query], keys) => [
+      tenantId,
+      replaceMembers(query, {
+        projectId: keys.toProjectKey,
+        filter: (filter) => toRunFilter(filter, keys),
+      }),
+    ],
   },
   threads: {
     list: ([tenantId, query], { toProjectKey }) => [

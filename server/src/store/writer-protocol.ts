@@ -2,12 +2,16 @@ import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch } from "../runs/run-record.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
 import type { SchemaCheckResult } from "../datasets/examples/schemas/schema-checks.ts";
+import type { MetricWrites } from "../metrics/metrics.ts";
 import type { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
 import type { Writers } from "./repositories.ts";
 
-/** The resources of the writer thread: those of requests, and the text index. */
-export type WriterResources = Writers & { readonly textIndex: TextIndexWriter };
+/** The resources of the writer thread: those of requests, the text index, and the metrics. */
+export type WriterResources = Writers & {
+  readonly textIndex: TextIndexWriter;
+  readonly metrics: MetricWrites;
+};
 
 /** A request to the writer thread. */
 export type WriterRequest =

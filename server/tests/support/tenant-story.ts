@@ -432,6 +432,9 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
       },
     ],
     "GET /ui/runs/counts": one(`/ui/runs/counts?session=${experiment}`),
+    "GET /ui/metrics": one(
+      `/ui/metrics?session=${experiment}&from=2026-11-21T00:00:00Z&to=2026-11-22T00:00:00Z&group=name`,
+    ),
     "GET /ui/threads": one(`/ui/threads?session=${experiment}`),
     "GET /ui/threads/turns": one(`/ui/threads/turns?session=${experiment}&thread=t`),
     "POST /ui/runs/export": one("/ui/runs/export", { session: [experiment], format: "csv" }),

@@ -1,7 +1,7 @@
 import { serverLimits } from "../../model/options.ts";
 import { createModelCallSql } from "../usage/run-cost.ts";
 import type { RecomputeProgress } from "../usage/run-cost.ts";
-import type { RunPrices } from "../run-writer-dependencies.ts";
+import type { RunMetrics, RunPrices } from "../run-writer-dependencies.ts";
 import { MeasureWriter } from "./measure-writer.ts";
 import { costColumns, parseRow, unmeasured, wholeColumns } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
@@ -18,9 +18,11 @@ const otherModels = "(other models)";
 /** Computes the costs of stored runs again, in the order in which the runs were stored. */
 export class CostRecomputer {
   readonly #measures: MeasureWriter;
+  readonly #metrics: RunMetrics;
   readonly #statements;
 
-  constructor(db: Connection, prices: RunPrices) {
+  constructor(db: Connection, prices: RunPrices, metrics: RunMetrics) {
+    this.#metrics = metrics;
     this.#measures = new MeasureWriter(db, prices);
     this.#statements = {
       findLast: db.prepare("SELECT max(rowid) FROM runs").raw(),
@@ -39,6 +41,7 @@ export class CostRecomputer {
   /** Continues after `progress.position`, for as long as a slice of a long write may take. */
   recomputeSome(tenantId: string, progress: RecomputeProgress): RecomputeProgress {
     const endMs = performance.now() + serverLimits.writeSliceMs;
+    this.#metrics.beginBatch();
     const last = Number(parseRows(this.#statements.findLast.all())[0]?.[0] ?? 0);
     const unknownModels = { ...progress.unknownModels };
     let { position, examined, changed, unreadable } = progress;
@@ -51,7 +54,10 @@ export class CostRecomputer {
         const row = parseRow(values);
         const result = this.#measures.recompute(tenantId, row, values.slice(wholeColumns.length));
         examined += 1;
-        changed += result.kind === "changed" ? 1 : 0;
+        if (result.kind === "changed") {
+          changed += 1;
+          this.#metrics.mark(row.projectId, row.startMicros);
+        }
         unreadable += result.kind === "unreadable" ? 1 : 0;
         if (result.unknownModel !== undefined) {
           countModel(unknownModels, result.unknownModel);

@@ -7,7 +7,7 @@ import { postColumns, postIndexes, unpackPost } from "./post-rows.ts";
 import type { PostRows } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
-import type { RunPrices, RunProjects } from "../run-writer-dependencies.ts";
+import type { RunMetrics, RunPrices, RunProjects } from "../run-writer-dependencies.ts";
 import { measuresToValues, valuesToMeasures, unmeasured } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -51,6 +51,7 @@ export class PostWriter {
   readonly #facets: FacetWriter;
   readonly #activity: ActivityCounter;
   readonly #prices: RunPrices;
+  readonly #metrics: RunMetrics;
   readonly #statements: PostStatements;
 
   constructor(
@@ -60,17 +61,20 @@ export class PostWriter {
       facets,
       activity,
       prices,
+      metrics,
     }: {
       readonly projects: RunProjects;
       readonly facets: FacetWriter;
       readonly activity: ActivityCounter;
       readonly prices: RunPrices;
+      readonly metrics: RunMetrics;
     },
   ) {
     this.#projects = projects;
     this.#facets = facets;
     this.#activity = activity;
     this.#prices = prices;
+    this.#metrics = metrics;
     this.#statements = new PostStatements(db);
   }
 
@@ -146,6 +150,7 @@ export class PostWriter {
     }
     for (const [position, index] of group.indexes.entries()) {
       const row = readRow(posts.values, index * valuesPerRow, projectIds[position] ?? "");
+      this.#metrics.mark(row.projectId, row.startMicros);
       this.#facets.add(row, posts.facetLists[posts.facetIndexes[index] ?? -1] ?? []);
       const measures = valuesToMeasures(posts.values, index * valuesPerRow + postIndexes.measures);
       this.#activity.add(dependencies.tenantId, { previous: undefined, row, measures });

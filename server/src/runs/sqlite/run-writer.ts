@@ -14,7 +14,12 @@ import { FacetWriter } from "./facet-writer.ts";
 import { MeasureWriter, toReportedUsage } from "./measure-writer.ts";
 import type { GroupedBatch } from "./post-rows.ts";
 import { PostWriter } from "./post-writer.ts";
-import type { RunFeedback, RunPrices, RunProjects } from "../run-writer-dependencies.ts";
+import type {
+  RunFeedback,
+  RunMetrics,
+  RunPrices,
+  RunProjects,
+} from "../run-writer-dependencies.ts";
 import {
   insertMeasuredRunClause,
   insertRunClause,
@@ -51,6 +56,7 @@ export class RunWriter implements RunWrites {
   readonly #feedback: RunFeedback;
   readonly #spans: SpanWriter;
   readonly #facets: FacetWriter;
+  readonly #metrics: RunMetrics;
   readonly #prices: RunPrices;
   readonly #measures: MeasureWriter;
   readonly #posts: PostWriter;
@@ -68,19 +74,22 @@ export class RunWriter implements RunWrites {
       feedback,
       keys,
       prices,
+      metrics,
     }: {
       readonly projects: RunProjects;
       readonly feedback: RunFeedback;
       readonly keys: TenantKeyWriter;
       readonly prices: RunPrices;
+      readonly metrics: RunMetrics;
     },
   ) {
     this.#keys = keys;
     this.#projects = projects;
     this.#feedback = feedback;
     this.#facets = new FacetWriter(db);
+    this.#metrics = metrics;
     this.#spans = new SpanWriter({
-      rows: new SpanRows(db),
+      rows: new SpanRows(db, metrics),
       projects,
       facets: this.#facets,
       keys,
@@ -92,6 +101,7 @@ export class RunWriter implements RunWrites {
       facets: this.#facets,
       activity: this.activity,
       prices,
+      metrics,
     });
     this.#statements = prepareStatements(db);
     this.#hasUnknownPositions = this.#statements.findUnknownPosition.all().length > 0;
@@ -104,6 +114,7 @@ export class RunWriter implements RunWrites {
   ): IngestResult {
     const scope: BatchScope = { tenantId, bodies };
     this.#facets.beginBatch();
+    this.#metrics.beginBatch();
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
     const applyRecord = (record: RunRecord): void => {
@@ -245,6 +256,10 @@ export class RunWriter implements RunWrites {
     const { insertRun, insertMeasuredRun, updateRun, recordTextChange, insertPayload } =
       this.#statements;
     const usage = toReportedUsage(record);
+    if (previous !== undefined) {
+      this.#metrics.mark(previous.projectId, previous.startMicros);
+    }
+    this.#metrics.mark(row.projectId, row.startMicros);
     let priced = previous === undefined ? this.#price(scope.tenantId, row, usage) : undefined;
     if (previous === undefined) {
       const insertion =

@@ -1,5 +1,6 @@
 import type { SpanRecord } from "millrace/spans";
 import type { RunRow } from "../run-row.ts";
+import type { RunMetrics } from "../run-writer-dependencies.ts";
 import { insertRunClause, parseRow, parsedColumns, rowToValues, tablesWithRunRows } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { changedChecksumSql, computeChecksumChange } from "../../storage/sqlite/checksum.ts";
@@ -17,9 +18,11 @@ export interface SpanRow {
 
 /** Reads and writes the table of spans, and the positions of their runs. */
 export class SpanRows {
+  readonly #metrics: RunMetrics;
   readonly #statements;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, metrics: RunMetrics) {
+    this.#metrics = metrics;
     const columns = parsedColumns.map((name) => `r.${name}`).join(", ");
     const createSelect = (
       index: string,
@@ -125,11 +128,14 @@ export class SpanRows {
   }
 
   insertRun(run: RunRow): void {
+    this.#metrics.mark(run.projectId, run.startMicros);
     this.#statements.insertRun.run(rowToValues(run));
   }
 
   /** Changes the position of a run in its trace, or moves it to another trace. */
   placeRun(previous: RunRow, run: RunRow): void {
+    this.#metrics.mark(previous.projectId, previous.startMicros);
+    this.#metrics.mark(run.projectId, previous.startMicros);
     if (run.traceId !== previous.traceId) {
       this.#statements.updateTraceIds.forEach((updateTraceId) =>
         updateTraceId.run([run.traceId, previous.traceId, run.id]),
@@ -153,6 +159,8 @@ export class SpanRows {
     placeholder: RunRow,
     times: { readonly startMicros: number; readonly endMicros: number },
   ): void {
+    this.#metrics.mark(placeholder.projectId, placeholder.startMicros);
+    this.#metrics.mark(placeholder.projectId, times.startMicros);
     this.#statements.extendTimes.run([times.startMicros, times.endMicros, placeholder.id]);
   }
 

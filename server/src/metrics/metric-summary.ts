@@ -1,0 +1,171 @@
+import { readBody } from "./metric-body.ts";
+import type { CellKey } from "./metric-body.ts";
+import { MetricCell } from "./metric-cell.ts";
+import { classesByScope, dimensions } from "./metrics.ts";
+import type {
+  Dimension,
+  MetricGroup,
+  MetricQuery,
+  MetricValues,
+  Metrics,
+  MicrosRange,
+} from "./metrics.ts";
+
+/** Maximum number of values that are groups of their own. */
+const maxGroups = 8;
+
+/** The dimension from which all runs are counted: each run has exactly one value in it. */
+export const allDimension: Dimension = "status";
+
+/** The counts of one unit of time for one dimension. */
+export interface UnitCounts {
+  readonly startMicros: number;
+  readonly dimensionIndex: number;
+  readonly body: Uint8Array;
+}
+
+interface Units {
+  readonly current: readonly UnitCounts[];
+  /** The units of the period before, which is as long. */
+  readonly previous: readonly UnitCounts[];
+  readonly missing: readonly MicrosRange[];
+}
+
+/** Computes the metrics of a query from the counts of units of time. */
+export function summarizeUnits(query: MetricQuery, { current, previous, missing }: Units): Metrics {
+  const { groupBy } = query;
+  const isInScope = createScopeTest(query);
+  const values = groupBy === undefined ? [] : selectValues(current, groupBy, isInScope);
+  const summary = new Summary(query, values);
+  summary.addAll(current, isInScope, "current");
+  summary.addAll(previous, isInScope, "previous");
+  return summary.toMetrics(missing);
+}
+
+const createScopeTest = ({ scope }: MetricQuery): ((key: CellKey) => boolean) => {
+  const classes = new Set(classesByScope[scope]);
+  return ({ runClass }) => classes.has(runClass);
+};
+
+/** Selects the values with the most runs. */
+function selectValues(
+  units: readonly UnitCounts[],
+  groupBy: Dimension,
+  isInScope: (key: CellKey) => boolean,
+): readonly string[] {
+  const runsByValue = new Map<string, number>();
+  const groupIndex = dimensions.indexOf(groupBy);
+  for (const { body } of units.filter(({ dimensionIndex }) => dimensionIndex === groupIndex)) {
+    readBody(body, ({ key, runs }) => {
+      if (key.kind === "value" && isInScope(key)) {
+        runsByValue.set(key.value, (runsByValue.get(key.value) ?? 0) + runs);
+      }
+    });
+  }
+  return [...runsByValue]
+    .toSorted(([a, runsA], [b, runsB]) => runsB - runsA || (a < b ? -1 : 1))
+    .slice(0, maxGroups)
+    .map(([value]) => value);
+}
+
+/** The cells of one group: the totals of both periods, and the points. */
+class GroupCells {
+  readonly total = new MetricCell();
+  readonly previous = new MetricCell();
+  readonly points = new Map<number, MetricCell>();
+  readonly previousPoints = new Map<number, MetricCell>();
+
+  add(period: Period, point: number, cell: MetricCell): void {
+    (period === "current" ? this.total : this.previous).merge(cell);
+    const points = period === "current" ? this.points : this.previousPoints;
+    const cellOfPoint = points.get(point) ?? new MetricCell();
+    points.set(point, cellOfPoint);
+    cellOfPoint.merge(cell);
+  }
+
+  get isEmpty(): boolean {
+    return this.total.runs === 0 && this.previous.runs === 0;
+  }
+}
+
+type Period = "current" | "previous";
+
+class Summary {
+  readonly #query: MetricQuery;
+  readonly #all = new GroupCells();
+  readonly #values: ReadonlyMap<string, GroupCells>;
+  readonly #none = new GroupCells();
+  readonly #other = new GroupCells();
+
+  constructor(query: MetricQuery, values: readonly string[]) {
+    this.#query = query;
+    this.#values = new Map(values.map((value) => [value, new GroupCells()]));
+  }
+
+  addAll(units: readonly UnitCounts[], isInScope: (key: CellKey) => boolean, period: Period): void {
+    const { fromMicros, toMicros, widthMicros, groupBy } = this.#query;
+    const startMicros = period === "current" ? fromMicros : fromMicros - (toMicros - fromMicros);
+    const groupIndex = groupBy === undefined ? undefined : dimensions.indexOf(groupBy);
+    for (const { dimensionIndex, body, ...unit } of units) {
+      const point = Math.floor((unit.startMicros - startMicros) / widthMicros);
+      readBody(body, ({ key, readCell }) => {
+        if (!isInScope(key)) {
+          return;
+        }
+        const cell = readCell();
+        if (dimensionIndex === allIndex) {
+          this.#all.add(period, point, cell);
+        }
+        if (dimensionIndex === groupIndex) {
+          this.#select(key).add(period, point, cell);
+        }
+      });
+    }
+  }
+
+  #select({ kind, value }: CellKey): GroupCells {
+    if (kind === "none") {
+      return this.#none;
+    }
+    return this.#values.get(value) ?? this.#other;
+  }
+
+  toMetrics(missing: readonly MicrosRange[]): Metrics {
+    const groups = [
+      ...[...this.#values].map(([value, cells]) => this.#toGroup({ kind: "value", value }, cells)),
+      ...(this.#none.isEmpty ? [] : [this.#toGroup({ kind: "none", value: "" }, this.#none)]),
+      ...(this.#other.isEmpty ? [] : [this.#toGroup({ kind: "other", value: "" }, this.#other)]),
+    ];
+    return {
+      all: {
+        total: this.#all.total.toValues(),
+        previous: this.#all.previous.toValues(),
+        points: this.#toPoints(this.#all.points),
+        previousPoints: this.#toPoints(this.#all.previousPoints),
+      },
+      groups,
+      missing,
+    };
+  }
+
+  #toGroup(key: Pick<MetricGroup, "kind" | "value">, cells: GroupCells): MetricGroup {
+    return {
+      ...key,
+      total: cells.total.toValues(),
+      previous: cells.previous.toValues(),
+      points: this.#toPoints(cells.points),
+    };
+  }
+
+  #toPoints(points: ReadonlyMap<number, MetricCell>): readonly MetricValues[] {
+    const { fromMicros, toMicros, widthMicros } = this.#query;
+    const count = Math.round((toMicros - fromMicros) / widthMicros);
+    return Array.from({ length: count }, (_point, index) =>
+      (points.get(index) ?? emptyCell).toValues(),
+    );
+  }
+}
+
+const allIndex = dimensions.indexOf(allDimension);
+
+const emptyCell = new MetricCell();

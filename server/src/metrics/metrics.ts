@@ -1,0 +1,128 @@
+import type { RunFilter } from "../runs/run-query.ts";
+
+/** The properties of runs by which metrics are grouped. The index of each is stored, so new ones must be appended. */
+export const dimensions = ["status", "name", "model", "tag", "user"] as const;
+
+export type Dimension = (typeof dimensions)[number];
+
+/** Which runs are counted: the roots of traces, the calls of models, or all runs. */
+export const scopes = ["traces", "models", "all"] as const;
+
+export type Scope = (typeof scopes)[number];
+
+/**
+ * Runs are counted in four disjoint classes, from which the runs of each scope follow: a run can be the root of its trace
+ * (1), call a model (2), both (3) or neither (0).
+ */
+export const classesByScope: { readonly [Name in Scope]: readonly number[] } = {
+  traces: [1, 3],
+  models: [2, 3],
+  all: [0, 1, 2, 3],
+};
+
+/** Microseconds of the units of time for which metrics are stored. */
+export const minuteMicros = 60_000_000;
+export const hourMicros = 3_600_000_000;
+
+/** A range of start times: from the first one, up to but not including the second one. */
+export interface MicrosRange {
+  readonly fromMicros: number;
+  readonly toMicros: number;
+}
+
+export interface MetricQuery extends MicrosRange {
+  readonly projectId: string;
+  readonly scope: Scope;
+  /** `undefined`: the runs are not grouped. */
+  readonly groupBy: Dimension | undefined;
+  /** Width of one point. The range begins and ends at a multiple of it. */
+  readonly widthMicros: number;
+  /** With a filter, the runs themselves are read. */
+  readonly filter?: Omit<RunFilter, "projectIds">;
+  /** Milliseconds for which runs are read that are not included in the stored metrics. */
+  readonly withinMs: number;
+}
+
+/** What is known about the runs of a group. Durations are in microseconds, and `null` without values. */
+export interface MetricValues {
+  readonly runs: number;
+  readonly errors: number;
+  readonly tokens: number;
+  /** In US dollars. */
+  readonly cost: number;
+  readonly latency: Percentiles;
+  readonly firstToken: Percentiles;
+}
+
+export interface Percentiles {
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+}
+
+/** The runs with one value of the dimension, those without one, or those whose values have few runs. */
+export interface MetricGroup {
+  readonly kind: "value" | "none" | "other";
+  /** Empty unless the group has a value. */
+  readonly value: string;
+  readonly total: MetricValues;
+  /** The total of the period before. */
+  readonly previous: MetricValues;
+  /** The values of each point. */
+  readonly points: readonly MetricValues[];
+}
+
+export interface Metrics {
+  /** All runs, each counted once. */
+  readonly all: Omit<MetricGroup, "kind" | "value"> & {
+    readonly previousPoints: readonly MetricValues[];
+  };
+  /** The groups with the most runs, and at the end those without a value and all others. */
+  readonly groups: readonly MetricGroup[];
+  /** Ranges whose runs could not be read in time, so that they are missing in both periods. */
+  readonly missing: readonly MicrosRange[];
+}
+
+export interface MetricReads {
+  read(tenantId: string, query: MetricQuery): Metrics;
+}
+
+/** The stored metrics of one unit of time, by the index of their dimension. */
+export interface MetricBodies {
+  readonly unit: number;
+  /** Empty for a unit without runs. */
+  readonly bodies: readonly Uint8Array[];
+}
+
+/** Levels of marks: which stored metrics are out of date, and how they are computed again. */
+export const markLevels = {
+  /** A minute, whose runs must be read. */
+  minute: 0,
+  /** An hour, whose minutes are up to date and must be merged. */
+  hour: 1,
+  /** An hour that has no stored metrics at all. Its runs must be read. */
+  unreadHour: 2,
+} as const;
+
+export type MarkLevel = (typeof markLevels)[keyof typeof markLevels];
+
+/** A unit of time whose stored metrics are out of date. */
+export interface Mark {
+  readonly projectId: string;
+  readonly level: MarkLevel;
+  readonly unit: number;
+  /** Changes whenever the unit is marked again. */
+  readonly version: number;
+}
+
+/** Metrics that were computed for a mark. */
+export interface ComputedMetrics {
+  readonly mark: Mark;
+  readonly minutes: readonly MetricBodies[];
+  readonly hour: MetricBodies | undefined;
+}
+
+/** The writes of the thread that computes metrics. No request calls them. */
+export interface MetricWrites {
+  store(computed: readonly ComputedMetrics[]): void;
+}

@@ -1,0 +1,159 @@
+import { setImmediate } from "node:timers/promises";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import { MetricCounts } from "../metric-body.ts";
+import { dimensions, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
+import type { ComputedMetrics, Mark, MarkLevel, MetricBodies } from "../metrics.ts";
+import { MetricScanner } from "./metric-scanner.ts";
+import { countByMinute, createCounts } from "./metric-units.ts";
+
+/** Marks that one step considers. */
+const marksPerStep = 500;
+
+/** Milliseconds after which a step takes no further mark. */
+const stepMs = 50;
+
+const minutesPerHour = hourMicros / minuteMicros;
+
+/** When a unit was seen with its version for the first time. */
+interface SeenMark {
+  readonly version: number;
+  readonly sinceMs: number;
+}
+
+/** Computes the metrics that are out of date, over a read-only connection. */
+export class MetricComputer {
+  readonly #scanner: MetricScanner;
+  readonly #statements;
+  #seen = new Map<string, SeenMark>();
+
+  constructor(db: Connection) {
+    this.#scanner = new MetricScanner(db);
+    this.#statements = {
+      // Minutes first, the latest ones first: they are those that people look at.
+      listMarks: db
+        .prepare(
+          `SELECT project_id, level, unit, version FROM metric_marks ORDER BY level = ${markLevels.unreadHour}, level, unit DESC
+           LIMIT ${marksPerStep}`,
+        )
+        .raw(),
+      listMinutes: db
+        .prepare(
+          `SELECT body FROM metrics WHERE project_id = ? AND level = ${markLevels.minute} AND dimension = ? AND unit >= ? AND unit < ?`,
+        )
+        .raw(),
+      hasMinuteMarks: db
+        .prepare(
+          `SELECT 1 FROM metric_marks WHERE project_id = ? AND level IN (${markLevels.minute}, ${markLevels.unreadHour})
+             AND unit >= CASE level WHEN ${markLevels.minute} THEN ?2 * ${minutesPerHour} ELSE ?2 END
+             AND unit < CASE level WHEN ${markLevels.minute} THEN (?2 + 1) * ${minutesPerHour} ELSE ?2 + 1 END LIMIT 1`,
+        )
+        .raw(),
+    };
+  }
+
+  /**
+   * Computes the metrics of some marks. A unit that is still being written to is left for later: runs are patched soon
+   * after they were posted, and each change would make its metrics out of date again.
+   *
+   * @param settleMs - a unit must not have changed for this long
+   * @param shouldStop - is called between short steps; the marks that are not done then stay
+   */
+  async compute(settleMs: number, shouldStop: () => boolean): Promise<readonly ComputedMetrics[]> {
+    const nowMs = performance.now();
+    const marks = parseRows(this.#statements.listMarks.all()).map(
+      ([projectId, level, unit, version]): Mark => ({
+        projectId: String(projectId),
+        level: Number(level) as MarkLevel,
+        unit: Number(unit),
+        version: Number(version),
+      }),
+    );
+    const settled = this.#selectSettled(marks, nowMs, settleMs);
+    const computed: ComputedMetrics[] = [];
+    for (const mark of settled) {
+      // Sequential: the connection runs one query at a time.
+      const metrics = await this.#computeMark(mark, shouldStop);
+      if (metrics !== undefined) {
+        computed.push(metrics);
+      }
+      if (shouldStop() || performance.now() - nowMs > stepMs) {
+        break;
+      }
+    }
+    return computed;
+  }
+
+  /** Returns the marks that have not changed for a while, and remembers the others. */
+  #selectSettled(marks: readonly Mark[], nowMs: number, settleMs: number): readonly Mark[] {
+    const seen = new Map<string, SeenMark>();
+    const settled = marks.filter((mark) => {
+      const key = `${mark.level} ${mark.unit} ${mark.projectId}`;
+      const before = this.#seen.get(key);
+      const sinceMs = before?.version === mark.version ? before.sinceMs : nowMs;
+      seen.set(key, { version: mark.version, sinceMs });
+      return mark.level === markLevels.unreadHour || nowMs - sinceMs >= settleMs;
+    });
+    this.#seen = seen;
+    return settled;
+  }
+
+  async #computeMark(mark: Mark, shouldStop: () => boolean): Promise<ComputedMetrics | undefined> {
+    const { projectId, level, unit } = mark;
+    if (level === markLevels.hour) {
+      const isOutdated = this.#statements.hasMinuteMarks.all([projectId, unit]).length > 0;
+      return isOutdated ? undefined : { mark, minutes: [], hour: this.#mergeHour(mark) };
+    }
+    const unitMicros = level === markLevels.minute ? minuteMicros : hourMicros;
+    const countsByStart = new Map<number, MetricCounts[]>();
+    const range = { fromMicros: unit * unitMicros, toMicros: (unit + 1) * unitMicros };
+    for (const runs of this.#scanner.scan({ projectId, ...range })) {
+      // The thread handles its messages here, because a unit can have millions of runs.
+      await setImmediate();
+      if (shouldStop()) {
+        return undefined;
+      }
+      countByMinute(countsByStart, runs);
+    }
+    const minutes = [...countsByStart].map(([startMicros, counts]) => ({
+      unit: startMicros / minuteMicros,
+      bodies: counts.map((dimensionCounts) => dimensionCounts.encode()),
+    }));
+    return {
+      mark,
+      minutes,
+      hour: level === markLevels.unreadHour ? mergeBodies(unit, minutes) : undefined,
+    };
+  }
+
+  #mergeHour({ projectId, unit }: Mark): MetricBodies | undefined {
+    const minutes = dimensions.map((_name, dimension) =>
+      parseRows(
+        this.#statements.listMinutes.all([
+          projectId,
+          dimension,
+          unit * minutesPerHour,
+          (unit + 1) * minutesPerHour,
+        ]),
+      ).flatMap(([body]) => (body instanceof Uint8Array ? [body] : [])),
+    );
+    const counts = createCounts();
+    minutes.forEach((bodies, dimension) =>
+      bodies.forEach((body) => counts[dimension]?.merge(body)),
+    );
+    return toBodies(unit, counts);
+  }
+}
+
+function mergeBodies(unit: number, minutes: readonly MetricBodies[]): MetricBodies | undefined {
+  const counts = createCounts();
+  for (const { bodies } of minutes) {
+    bodies.forEach((body, dimension) => counts[dimension]?.merge(body));
+  }
+  return toBodies(unit, counts);
+}
+
+const toBodies = (unit: number, counts: readonly MetricCounts[]): MetricBodies | undefined =>
+  counts.every(({ isEmpty }) => isEmpty)
+    ? undefined
+    : { unit, bodies: counts.map((dimensionCounts) => dimensionCounts.encode()) };

@@ -1,0 +1,325 @@
+import {
+  array,
+  assert,
+  asyncProperty,
+  boolean,
+  constant,
+  constantFrom,
+  integer,
+  nat,
+  oneof,
+  record,
+} from "fast-check";
+import { beforeAll, expect, test } from "vitest";
+import { loadLibraryPrices } from "../../prices/library-prices.ts";
+import { parseBatch } from "../../runs/ingest/parse-batch.ts";
+import { packPosts } from "../../runs/sqlite/post-rows.ts";
+import { createWriters } from "../../store/repositories.ts";
+import { openWriter } from "../../store/schema.ts";
+import { patchOf } from "../../../tests/support/store-fixture.ts";
+import { wireRun } from "../../../tests/support/wire-runs.ts";
+import { dimensions, hourMicros, minuteMicros, scopes } from "../metrics.ts";
+import type { Dimension, Metrics, Scope } from "../metrics.ts";
+import { MetricComputer } from "../sqlite/metric-computer.ts";
+import { MetricReader } from "../sqlite/metric-reader.ts";
+
+const tenantId = "11111111-1111-4111-8111-111111111111";
+const startMicros = Date.parse("2026-03-01T12:00:00Z") * 1_000;
+
+beforeAll(() => loadLibraryPrices());
+
+/** A run as the test knows it. */
+interface KnownRun {
+  readonly wire: ReturnType<typeof wireRun>;
+  readonly startMicros: number;
+  readonly name: string;
+  readonly isRoot: boolean;
+  readonly isModel: boolean;
+  latencyMicros: number | undefined;
+  hasError: boolean;
+  tags: readonly string[];
+  user: string | undefined;
+  model: string | undefined;
+  tokens: number;
+}
+
+type Step =
+  | {
+      readonly kind: "post";
+      readonly second: number;
+      readonly name: string;
+      readonly isModel: boolean;
+      readonly isChild: boolean;
+      readonly tags: readonly string[];
+      readonly user: string | undefined;
+      readonly latencyMs: number | undefined;
+    }
+  | {
+      readonly kind: "patch";
+      readonly run: number;
+      readonly latencyMs: number;
+      readonly hasError: boolean;
+      readonly user: string;
+    }
+  | { readonly kind: "delete"; readonly run: number }
+  | { readonly kind: "repeat"; readonly run: number }
+  | { readonly kind: "compute" };
+
+const stepArbitrary = oneof(
+  record({
+    kind: constant("post" as const),
+    second: integer({ min: 0, max: 3 * 3_600 }),
+    name: constantFrom("ask", "search", "summarize"),
+    isModel: boolean(),
+    isChild: boolean(),
+    tags: constantFrom([], ["eu"], ["eu", "prod"], ["prod", "prod"]),
+    user: constantFrom(undefined, "ann", "bob"),
+    latencyMs: constantFrom(undefined, 3, 250, 4_000, 90_000),
+  }),
+  record({
+    kind: constant("patch" as const),
+    run: nat(),
+    latencyMs: integer({ min: 1, max: 100_000 }),
+    hasError: boolean(),
+    user: constantFrom("ann", "carol"),
+  }),
+  record({ kind: constant("delete" as const), run: nat() }),
+  record({ kind: constant("repeat" as const), run: nat() }),
+  record({ kind: constant("compute" as const) }),
+  record({ kind: constant("compute" as const) }),
+);
+
+const toIso = (micros: number): string => new Date(micros / 1_000).toISOString();
+
+/** A database with its writers and readers on one connection. */
+class Fixture {
+  readonly #db = openWriter(":memory:");
+  readonly #writers = createWriters(this.#db);
+  readonly #reader = new MetricReader(this.#db);
+  readonly #computer = new MetricComputer(this.#db);
+  readonly runs: KnownRun[] = [];
+  projectId = "";
+
+  constructor() {
+    this.#db.exec(
+      `INSERT INTO tenants (id, handle, display_name_json, created_us) VALUES ('${tenantId}', 't', '"t"', 0)`,
+    );
+  }
+
+  async apply(step: Step, index: number): Promise<void> {
+    switch (step.kind) {
+      case "post":
+        return this.#post(step);
+      case "compute":
+        return this.compute();
+      default: {
+        const run = this.runs[step.run % Math.max(1, this.runs.length)];
+        if (run === undefined) {
+          return;
+        }
+        if (step.kind === "patch") {
+          this.#patch(run, step, index);
+        } else if (step.kind === "delete") {
+          this.#db.prepare("DELETE FROM runs WHERE id = ?").run([run.wire.id]);
+          this.runs.splice(this.runs.indexOf(run), 1);
+        } else {
+          this.#send({ post: [run.wire] });
+        }
+      }
+    }
+  }
+
+  #post({ second, name, isModel, isChild, tags, user, latencyMs }: Step & { kind: "post" }): void {
+    const micros = startMicros + second * 1_000_000;
+    const root = this.runs.find(({ isRoot }) => isRoot);
+    const parent = isChild ? root?.wire : undefined;
+    const model = isModel ? "test-model" : undefined;
+    const wire = wireRun({
+      micros,
+      ...(parent === undefined ? {} : { parent }),
+      name,
+      run_type: isModel ? "llm" : "tool",
+      session_name: "p",
+      tags,
+      extra: {
+        metadata: {
+          ...(user === undefined ? {} : { user_id: user }),
+          ...(model === undefined ? {} : { ls_model_name: model }),
+        },
+      },
+      ...(latencyMs === undefined ? {} : { end_time: toIso(micros + latencyMs * 1_000) }),
+      ...(isModel
+        ? { outputs: { usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } } }
+        : {}),
+    });
+    this.#send({ post: [wire] });
+    this.runs.push({
+      wire,
+      startMicros: micros,
+      name,
+      isRoot: parent === undefined,
+      isModel,
+      latencyMicros: latencyMs === undefined ? undefined : latencyMs * 1_000,
+      hasError: false,
+      tags: [...new Set(tags)],
+      user,
+      model,
+      tokens: isModel ? 3 : 0,
+    });
+  }
+
+  #patch(run: KnownRun, step: Step & { kind: "patch" }, index: number): void {
+    const { latencyMs, hasError, user } = step;
+    // A patch replaces `extra` as a whole. Each patch differs, because a repeated one is ignored.
+    const extra = { metadata: { user_id: user, index } };
+    const end = toIso(run.startMicros + latencyMs * 1_000);
+    const fields = { extra, end_time: end, ...(hasError ? { error: "no" } : {}) };
+    this.#send({ patch: [patchOf(run.wire, fields)] });
+    run.latencyMicros = latencyMs * 1_000;
+    run.hasError ||= hasError;
+    run.user = user;
+    run.model = undefined;
+  }
+
+  #send(batch: { post?: readonly unknown[]; patch?: readonly unknown[] }): void {
+    const parsed = parseBatch(Buffer.from(JSON.stringify(batch))).batch;
+    // Posts are written many at a time, or, like patches, one by one.
+    const grouped = this.runs.length % 2 === 0 ? packPosts(parsed) : parsed;
+    const result = this.#writers.runs.apply(tenantId, grouped);
+    expect(result.rejected).toEqual([]);
+    const rows = this.#db.prepare("SELECT id FROM projects").raw().all().flat();
+    this.projectId = String(rows[0]);
+  }
+
+  async compute(): Promise<void> {
+    this.#writers.metrics.store(await this.#computer.compute(0, () => false));
+  }
+
+  /** Computes until no mark is left. */
+  async computeAll(): Promise<void> {
+    const count = (): unknown =>
+      this.#db.prepare("SELECT count(*) FROM metric_marks").raw().all().flat()[0];
+    for (let rounds = 0; count() !== 0; rounds += 1) {
+      expect(rounds).toBeLessThan(50);
+      await this.compute();
+    }
+  }
+
+  read(scope: Scope, groupBy: Dimension | undefined, widthMicros: number): Metrics {
+    return this.#reader.read(tenantId, {
+      projectId: this.projectId,
+      fromMicros: startMicros,
+      toMicros: startMicros + 4 * hourMicros,
+      widthMicros,
+      scope,
+      groupBy,
+      withinMs: 60_000,
+    });
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+const isInScope = ({ isRoot, isModel }: KnownRun, scope: Scope): boolean =>
+  scope === "all" || (scope === "traces" ? isRoot : isModel);
+
+function statusOf({ hasError, latencyMicros }: KnownRun): string {
+  if (hasError) {
+    return "error";
+  }
+  return latencyMicros === undefined ? "pending" : "success";
+}
+
+function valuesOf(run: KnownRun, dimension: Dimension): readonly string[] {
+  const { name, model, tags, user } = run;
+  const values: { readonly [Name in Dimension]: readonly (string | undefined)[] } = {
+    status: [statusOf(run)],
+    name: [name],
+    model: [model],
+    tag: tags,
+    user: [user],
+  };
+  return values[dimension].filter((value) => value !== undefined);
+}
+
+/** The numbers of runs, errors and tokens per point, by value, as a scan of all runs gives them. */
+function scanAll(
+  runs: readonly KnownRun[],
+  { scope, groupBy, widthMicros }: { scope: Scope; groupBy: Dimension; widthMicros: number },
+) {
+  const points: Record<string, number> = {};
+  for (const run of runs.filter((candidate) => isInScope(candidate, scope))) {
+    const point = Math.floor((run.startMicros - startMicros) / widthMicros);
+    const values = valuesOf(run, groupBy);
+    for (const value of values.length === 0 ? ["(none)"] : values) {
+      const add = (name: string, count: number): void => {
+        if (count > 0) {
+          const key = `${value} ${point} ${name}`;
+          points[key] = (points[key] ?? 0) + count;
+        }
+      };
+      add("runs", 1);
+      add("errors", run.hasError ? 1 : 0);
+      add("tokens", run.tokens);
+    }
+  }
+  return points;
+}
+
+function toPoints({ groups }: Metrics) {
+  const points: Record<string, number> = {};
+  for (const { kind, value, points: ofGroup } of groups) {
+    ofGroup.forEach((values, point) => {
+      for (const name of ["runs", "errors", "tokens"] as const) {
+        if (values[name] > 0) {
+          points[`${kind === "value" ? value : `(${kind})`} ${point} ${name}`] = values[name];
+        }
+      }
+    });
+  }
+  return points;
+}
+
+function expectExact(fixture: Fixture): void {
+  const { runs } = fixture;
+  for (const widthMicros of [5 * minuteMicros, hourMicros]) {
+    for (const scope of scopes) {
+      for (const groupBy of dimensions) {
+        const metrics = fixture.read(scope, groupBy, widthMicros);
+        expect(metrics.missing).toEqual([]);
+        expect(toPoints(metrics)).toEqual(scanAll(runs, { scope, groupBy, widthMicros }));
+      }
+      const inScope = runs.filter((run) => isInScope(run, scope));
+      const { total } = fixture.read(scope, "tag", widthMicros).all;
+      expect(total.runs).toBe(inScope.length);
+      const latencies = inScope
+        .flatMap(({ latencyMicros }) => latencyMicros ?? [])
+        .toSorted((a, b) => a - b);
+      const exact = latencies[Math.ceil(latencies.length * 0.95) - 1];
+      if (exact === undefined) {
+        expect(total.latency.p95).toBeNull();
+      } else {
+        expect(Math.abs((total.latency.p95 ?? 0) - exact) / exact).toBeLessThanOrEqual(0.02);
+      }
+    }
+  }
+}
+
+test("whatever was posted, patched, repeated and deleted, metrics are those of a scan of all runs", async () => {
+  await assert(
+    asyncProperty(array(stepArbitrary, { minLength: 5, maxLength: 40 }), async (steps) => {
+      const fixture = new Fixture();
+      for (const [index, step] of steps.entries()) {
+        await fixture.apply(step, index);
+      }
+      // Once while some units are out of date, and once when all metrics are stored.
+      expectExact(fixture);
+      await fixture.computeAll();
+      expectExact(fixture);
+      fixture.close();
+    }),
+    { numRuns: 25 },
+  );
+}, 120_000);
