@@ -1,4 +1,4 @@
-import { Histogram } from "./histogram.ts";
+import type { Histogram } from "./histogram.ts";
 import { MetricCell } from "./metric-cell.ts";
 
 /** The runs that a cell counts: those of a class with one value, without a value, or with any of many rare values. */
@@ -41,7 +41,7 @@ export class MetricCounts {
 
   /** Adds the counts of a stored body. */
   merge(body: Uint8Array): void {
-    readBody(body, ({ key, readCell }) => this.findOrCreate(key).merge(readCell()));
+    readBody(body, ({ key, addTo }) => addTo(this.findOrCreate(key)));
   }
 
   /** Encodes the counts. If there are too many values, those with the fewest runs are merged. */
@@ -55,6 +55,8 @@ export class MetricCounts {
       cellWriter.writeCount(cell.errors);
       cellWriter.writeNumber(cell.tokens);
       cellWriter.writeNumber(cell.cost);
+      cellWriter.writeNumber(cell.traceTokens);
+      cellWriter.writeNumber(cell.traceCost);
       cellWriter.writeHistogram(cell.latency);
       cellWriter.writeHistogram(cell.firstToken);
       writer.writeBytes(cellWriter.toBytes());
@@ -91,11 +93,12 @@ export class MetricCounts {
   }
 }
 
-/** One cell of a body. The cell itself is decoded on demand. */
+/** One cell of a body. Its numbers are decoded on demand, because most queries need only some of the cells. */
 export interface BodyEntry {
   readonly key: CellKey;
   readonly runs: number;
-  readonly readCell: () => MetricCell;
+  /** Adds the numbers of the cell to another one. */
+  readonly addTo: (cell: MetricCell) => void;
 }
 
 /** Reads the cells of an encoded body. */
@@ -113,20 +116,22 @@ export function readBody(body: Uint8Array, onEntry: (entry: BodyEntry) => void):
         value,
       },
       runs,
-      readCell: () => readCell(runs, new ByteReader(bytes)),
+      addTo: (cell) => {
+        cell.runs += runs;
+        addNumbers(cell, new ByteReader(bytes));
+      },
     });
   }
 }
 
-function readCell(runs: number, reader: ByteReader): MetricCell {
-  const cell = new MetricCell();
-  cell.runs = runs;
-  cell.errors = reader.readCount();
-  cell.tokens = reader.readNumber();
-  cell.cost = reader.readNumber();
-  cell.latency.merge(reader.readHistogram());
-  cell.firstToken.merge(reader.readHistogram());
-  return cell;
+function addNumbers(cell: MetricCell, reader: ByteReader): void {
+  cell.errors += reader.readCount();
+  cell.tokens += reader.readNumber();
+  cell.cost += reader.readNumber();
+  cell.traceTokens += reader.readNumber();
+  cell.traceCost += reader.readNumber();
+  reader.addHistogram(cell.latency);
+  reader.addHistogram(cell.firstToken);
 }
 
 /** Writes numbers in few bytes: seven bits of a count per byte, the lowest first. */
@@ -225,13 +230,11 @@ class ByteReader {
     return this.#bytes.subarray(this.#position - length, this.#position);
   }
 
-  readHistogram(): Histogram {
-    const histogram = new Histogram();
+  addHistogram(histogram: Histogram): void {
     let bucket = 0;
     for (let rest = this.readCount(); rest > 0; rest -= 1) {
       bucket += this.readCount();
       histogram.addCount(bucket, this.readCount());
     }
-    return histogram;
   }
 }

@@ -1,6 +1,6 @@
 import { roundCost } from "../runs/usage/run-cost.ts";
 import { Histogram } from "./histogram.ts";
-import type { MetricValues, Percentiles } from "./metrics.ts";
+import type { MetricValues, Percentiles, Scope } from "./metrics.ts";
 
 /** The numbers of one run that metrics count. */
 export interface CountedRun {
@@ -11,6 +11,9 @@ export interface CountedRun {
   /** Usage of a model call; 0 for other runs, which repeat the usage of those below them. */
   readonly tokens: number;
   readonly cost: number;
+  /** Usage of all model calls of the trace whose root the run is; 0 for other runs. */
+  readonly traceTokens: number;
+  readonly traceCost: number;
 }
 
 /** Sums over runs. */
@@ -19,14 +22,18 @@ export class MetricCell {
   errors = 0;
   tokens = 0;
   cost = 0;
+  traceTokens = 0;
+  traceCost = 0;
   readonly latency = new Histogram();
   readonly firstToken = new Histogram();
 
-  add({ hasError, latencyMicros, firstTokenMicros, tokens, cost }: CountedRun): void {
+  add({ hasError, latencyMicros, firstTokenMicros, ...usage }: CountedRun): void {
     this.runs += 1;
     this.errors += hasError ? 1 : 0;
-    this.tokens += tokens;
-    this.cost += cost;
+    this.tokens += usage.tokens;
+    this.cost += usage.cost;
+    this.traceTokens += usage.traceTokens;
+    this.traceCost += usage.traceCost;
     if (latencyMicros !== null) {
       this.latency.add(latencyMicros);
     }
@@ -40,17 +47,21 @@ export class MetricCell {
     this.errors += other.errors;
     this.tokens += other.tokens;
     this.cost += other.cost;
+    this.traceTokens += other.traceTokens;
+    this.traceCost += other.traceCost;
     this.latency.merge(other.latency);
     this.firstToken.merge(other.firstToken);
   }
 
-  toValues(): MetricValues {
-    const { runs, errors, tokens, cost, latency, firstToken } = this;
+  /** @param scope - of traces, the usage is that of all their model calls. */
+  toValues(scope: Scope): MetricValues {
+    const { runs, errors, latency, firstToken } = this;
+    const ofTraces = scope === "traces";
     return {
       runs,
       errors,
-      tokens,
-      cost: roundCost(cost),
+      tokens: ofTraces ? this.traceTokens : this.tokens,
+      cost: roundCost(ofTraces ? this.traceCost : this.cost),
       latency: toPercentiles(latency),
       firstToken: toPercentiles(firstToken),
     };

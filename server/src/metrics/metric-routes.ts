@@ -27,7 +27,7 @@ export interface MetricStore extends RequestScoped<MetricStore> {
 }
 
 /** Widths of a point, from which the first one is used that needs no more than {@link maxPoints}. */
-const pointWidths = [1, 5, 15, 30, 60, 180, 360, 720, 1_440, 10_080].map(
+const pointWidths = [1, 5, 15, 30, 60, 180, 360, 1_440, 10_080].map(
   (minutes) => minutes * minuteMicros,
 );
 

@@ -75,12 +75,18 @@ class GroupCells {
   readonly points = new Map<number, MetricCell>();
   readonly previousPoints = new Map<number, MetricCell>();
 
-  add(period: Period, point: number, cell: MetricCell): void {
-    (period === "current" ? this.total : this.previous).merge(cell);
+  /** Returns the cell of a point. */
+  findOrCreate(period: Period, point: number): MetricCell {
     const points = period === "current" ? this.points : this.previousPoints;
-    const cellOfPoint = points.get(point) ?? new MetricCell();
-    points.set(point, cellOfPoint);
-    cellOfPoint.merge(cell);
+    const cell = points.get(point) ?? new MetricCell();
+    points.set(point, cell);
+    return cell;
+  }
+
+  /** Computes the totals, once all points are complete. */
+  sum(): void {
+    this.points.forEach((cell) => this.total.merge(cell));
+    this.previousPoints.forEach((cell) => this.previous.merge(cell));
   }
 
   get isEmpty(): boolean {
@@ -108,16 +114,15 @@ class Summary {
     const groupIndex = groupBy === undefined ? undefined : dimensions.indexOf(groupBy);
     for (const { dimensionIndex, body, ...unit } of units) {
       const point = Math.floor((unit.startMicros - startMicros) / widthMicros);
-      readBody(body, ({ key, readCell }) => {
+      readBody(body, ({ key, addTo }) => {
         if (!isInScope(key)) {
           return;
         }
-        const cell = readCell();
         if (dimensionIndex === allIndex) {
-          this.#all.add(period, point, cell);
+          addTo(this.#all.findOrCreate(period, point));
         }
         if (dimensionIndex === groupIndex) {
-          this.#select(key).add(period, point, cell);
+          addTo(this.#select(key).findOrCreate(period, point));
         }
       });
     }
@@ -131,6 +136,7 @@ class Summary {
   }
 
   toMetrics(missing: readonly MicrosRange[]): Metrics {
+    [this.#all, ...this.#values.values(), this.#none, this.#other].forEach((cells) => cells.sum());
     const groups = [
       ...[...this.#values].map(([value, cells]) => this.#toGroup({ kind: "value", value }, cells)),
       ...(this.#none.isEmpty ? [] : [this.#toGroup({ kind: "none", value: "" }, this.#none)]),
@@ -138,8 +144,8 @@ class Summary {
     ];
     return {
       all: {
-        total: this.#all.total.toValues(),
-        previous: this.#all.previous.toValues(),
+        total: this.#all.total.toValues(this.#query.scope),
+        previous: this.#all.previous.toValues(this.#query.scope),
         points: this.#toPoints(this.#all.points),
         previousPoints: this.#toPoints(this.#all.previousPoints),
       },
@@ -151,8 +157,8 @@ class Summary {
   #toGroup(key: Pick<MetricGroup, "kind" | "value">, cells: GroupCells): MetricGroup {
     return {
       ...key,
-      total: cells.total.toValues(),
-      previous: cells.previous.toValues(),
+      total: cells.total.toValues(this.#query.scope),
+      previous: cells.previous.toValues(this.#query.scope),
       points: this.#toPoints(cells.points),
     };
   }
@@ -161,7 +167,7 @@ class Summary {
     const { fromMicros, toMicros, widthMicros } = this.#query;
     const count = Math.round((toMicros - fromMicros) / widthMicros);
     return Array.from({ length: count }, (_point, index) =>
-      (points.get(index) ?? emptyCell).toValues(),
+      (points.get(index) ?? emptyCell).toValues(this.#query.scope),
     );
   }
 }

@@ -23,6 +23,7 @@ export const classesByScope: { readonly [Name in Scope]: readonly number[] } = {
 /** Microseconds of the units of time for which metrics are stored. */
 export const minuteMicros = 60_000_000;
 export const hourMicros = 3_600_000_000;
+export const dayMicros = 86_400_000_000;
 
 /** A range of start times: from the first one, up to but not including the second one. */
 export interface MicrosRange {
@@ -98,11 +99,18 @@ export interface MetricBodies {
 export const markLevels = {
   /** A minute, whose runs must be read. */
   minute: 0,
-  /** An hour, whose minutes are up to date and must be merged. */
+  /** An hour, whose minutes must be merged. */
   hour: 1,
+  /** A day, whose hours must be merged. */
+  day: 2,
   /** An hour that has no stored metrics at all. Its runs must be read. */
-  unreadHour: 2,
+  unreadHour: 3,
 } as const;
+
+/** The levels of stored metrics, and the width of their units. */
+export const unitMicros = { minute: minuteMicros, hour: hourMicros, day: dayMicros } as const;
+
+export type UnitLevel = keyof typeof unitMicros;
 
 export type MarkLevel = (typeof markLevels)[keyof typeof markLevels];
 
@@ -118,8 +126,10 @@ export interface Mark {
 /** Metrics that were computed for a mark. */
 export interface ComputedMetrics {
   readonly mark: Mark;
+  /** The metrics of the minutes of the unit, if its runs were read. */
   readonly minutes: readonly MetricBodies[];
-  readonly hour: MetricBodies | undefined;
+  /** The metrics of the hour or day itself; absent without runs. */
+  readonly merged: MetricBodies | undefined;
 }
 
 /** The writes of the thread that computes metrics. No request calls them. */

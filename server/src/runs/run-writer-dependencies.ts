@@ -42,6 +42,8 @@ export interface RunMetrics {
   beginBatch(): void;
   /** Must be called for each run that is added or changed, with its project and start before and after the change. */
   mark(projectId: string, startMicros: number): void;
+  /** Must be called for each model call whose usage may change, with its trace before and after the change. */
+  markTrace(traceId: string): void;
 }
 
 /** Computes the costs of runs. */

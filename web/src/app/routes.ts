@@ -1,4 +1,5 @@
 import { rootRoute } from "../components/page/root-route.ts";
+import { dashboardRoutes } from "../features/dashboard/routes.ts";
 import { datasetsRoutes } from "../features/datasets/routes.ts";
 import { experimentsRoutes } from "../features/experiments/routes.ts";
 import { feedbackRoutes } from "../features/feedback/routes.ts";
@@ -18,6 +19,7 @@ export const routeTree = rootRoute.addChildren([
   ...overviewRoutes,
   ...projectsRoutes,
   ...sharedPageRoutes,
+  ...dashboardRoutes,
   ...threadsRoutes,
   ...viewsRoutes,
   ...traceRoutes,

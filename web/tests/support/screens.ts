@@ -57,6 +57,7 @@ export async function recordScreens(
     ["projects", `${tenant}/projects`],
     ["runs", project],
     ["views", `${project}/views`],
+    ["dashboard", `${project}/dashboard?group=name&scope=all`],
     ["threads", `${project}/threads`],
     ["thread", `${project}/thread?id=chat-1`],
     ["trace", `${project}?trace=${traceId}`],

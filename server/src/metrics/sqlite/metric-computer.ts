@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { MetricCounts } from "../metric-body.ts";
-import { dimensions, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
+import { dayMicros, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
 import type { ComputedMetrics, Mark, MarkLevel, MetricBodies } from "../metrics.ts";
 import { MetricScanner } from "./metric-scanner.ts";
 import { countByMinute, createCounts } from "./metric-units.ts";
@@ -14,6 +14,7 @@ const marksPerStep = 500;
 const stepMs = 50;
 
 const minutesPerHour = hourMicros / minuteMicros;
+const hoursPerDay = dayMicros / hourMicros;
 
 /** When a unit was seen with its version for the first time. */
 interface SeenMark {
@@ -37,16 +38,14 @@ export class MetricComputer {
            LIMIT ${marksPerStep}`,
         )
         .raw(),
-      listMinutes: db
+      listUnits: db
         .prepare(
-          `SELECT body FROM metrics WHERE project_id = ? AND level = ${markLevels.minute} AND dimension = ? AND unit >= ? AND unit < ?`,
+          "SELECT body FROM metrics WHERE project_id = ? AND level = ? AND dimension = ? AND unit >= ? AND unit < ?",
         )
         .raw(),
-      hasMinuteMarks: db
+      findMark: db
         .prepare(
-          `SELECT 1 FROM metric_marks WHERE project_id = ? AND level IN (${markLevels.minute}, ${markLevels.unreadHour})
-             AND unit >= CASE level WHEN ${markLevels.minute} THEN ?2 * ${minutesPerHour} ELSE ?2 END
-             AND unit < CASE level WHEN ${markLevels.minute} THEN (?2 + 1) * ${minutesPerHour} ELSE ?2 + 1 END LIMIT 1`,
+          "SELECT 1 FROM metric_marks WHERE project_id = ? AND level = ? AND unit >= ? AND unit < ? LIMIT 1",
         )
         .raw(),
     };
@@ -100,13 +99,14 @@ export class MetricComputer {
 
   async #computeMark(mark: Mark, shouldStop: () => boolean): Promise<ComputedMetrics | undefined> {
     const { projectId, level, unit } = mark;
-    if (level === markLevels.hour) {
-      const isOutdated = this.#statements.hasMinuteMarks.all([projectId, unit]).length > 0;
-      return isOutdated ? undefined : { mark, minutes: [], hour: this.#mergeHour(mark) };
+    if (level === markLevels.hour || level === markLevels.day) {
+      return this.#hasInnerMarks(mark)
+        ? undefined
+        : { mark, minutes: [], merged: this.#merge(mark) };
     }
-    const unitMicros = level === markLevels.minute ? minuteMicros : hourMicros;
+    const micros = level === markLevels.minute ? minuteMicros : hourMicros;
     const countsByStart = new Map<number, MetricCounts[]>();
-    const range = { fromMicros: unit * unitMicros, toMicros: (unit + 1) * unitMicros };
+    const range = { fromMicros: unit * micros, toMicros: (unit + 1) * micros };
     for (const runs of this.#scanner.scan({ projectId, ...range })) {
       // The thread handles its messages here, because a unit can have millions of runs.
       await setImmediate();
@@ -122,25 +122,39 @@ export class MetricComputer {
     return {
       mark,
       minutes,
-      hour: level === markLevels.unreadHour ? mergeBodies(unit, minutes) : undefined,
+      merged: level === markLevels.unreadHour ? mergeBodies(unit, minutes) : undefined,
     };
   }
 
-  #mergeHour({ projectId, unit }: Mark): MetricBodies | undefined {
-    const minutes = dimensions.map((_name, dimension) =>
-      parseRows(
-        this.#statements.listMinutes.all([
-          projectId,
-          dimension,
-          unit * minutesPerHour,
-          (unit + 1) * minutesPerHour,
-        ]),
-      ).flatMap(([body]) => (body instanceof Uint8Array ? [body] : [])),
+  /** Whether smaller units are marked: the unit would have to be merged again. */
+  #hasInnerMarks({ projectId, level, unit }: Mark): boolean {
+    const from = unit * (level === markLevels.day ? dayMicros : hourMicros);
+    const to = from + (level === markLevels.day ? dayMicros : hourMicros);
+    const isMarked = (innerLevel: MarkLevel, micros: number): boolean =>
+      this.#statements.findMark.all([projectId, innerLevel, from / micros, to / micros]).length > 0;
+    return (
+      isMarked(markLevels.minute, minuteMicros) ||
+      isMarked(markLevels.unreadHour, hourMicros) ||
+      (level === markLevels.day && isMarked(markLevels.hour, hourMicros))
     );
+  }
+
+  /** Merges the minutes of an hour, or the hours of a day. */
+  #merge({ projectId, level, unit }: Mark): MetricBodies | undefined {
+    const isDay = level === markLevels.day;
+    const innerLevel = isDay ? markLevels.hour : markLevels.minute;
+    const innerCount = isDay ? hoursPerDay : minutesPerHour;
     const counts = createCounts();
-    minutes.forEach((bodies, dimension) =>
-      bodies.forEach((body) => counts[dimension]?.merge(body)),
-    );
+    for (const [dimension, dimensionCounts] of counts.entries()) {
+      const range = [unit * innerCount, (unit + 1) * innerCount];
+      for (const [body] of parseRows(
+        this.#statements.listUnits.all([projectId, innerLevel, dimension, ...range]),
+      )) {
+        if (body instanceof Uint8Array) {
+          dimensionCounts.merge(body);
+        }
+      }
+    }
     return toBodies(unit, counts);
   }
 }

@@ -1,7 +1,7 @@
 import type { RunMetrics } from "../../runs/run-writer-dependencies.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { markLevels, minuteMicros } from "../metrics.ts";
-import { newVersionSql, raiseVersionSql } from "./metric-tables.ts";
+import { createRootCondition, newVersionSql, raiseVersionSql, unitSql } from "./metric-tables.ts";
 
 /** Marks the minutes whose metrics a write changes, in the transaction of the write. */
 export class MetricMarker implements RunMetrics {
@@ -9,15 +9,22 @@ export class MetricMarker implements RunMetrics {
   /** The units that are marked in this batch already: most runs of a batch start in the same minute. */
   readonly #marked = new Set<string>();
   #lastKey: string | undefined;
+  readonly #markRoot;
+  readonly #markedTraces = new Set<string>();
 
   constructor(db: Connection) {
     this.#mark = db.prepare(
       `INSERT INTO metric_marks VALUES (?, ${markLevels.minute}, ?, ${newVersionSql}) ${raiseVersionSql}`,
     );
+    this.#markRoot = db.prepare(
+      `INSERT INTO metric_marks SELECT r.project_id, ${markLevels.minute}, ${unitSql("r", minuteMicros)}, ${newVersionSql}
+       FROM runs r WHERE ${createRootCondition("r", "?1")} ${raiseVersionSql}`,
+    );
   }
 
   beginBatch(): void {
     this.#marked.clear();
+    this.#markedTraces.clear();
     this.#lastKey = undefined;
   }
 
@@ -30,5 +37,13 @@ export class MetricMarker implements RunMetrics {
     this.#lastKey = key;
     this.#marked.add(key);
     this.#mark.run([projectId, unit]);
+  }
+
+  /** A root that is stored later in the batch is marked then. */
+  markTrace(traceId: string): void {
+    if (!this.#markedTraces.has(traceId)) {
+      this.#markedTraces.add(traceId);
+      this.#markRoot.run([traceId]);
+    }
   }
 }

@@ -1,9 +1,10 @@
 import { readMeasures } from "../../runs/usage/run-measures.ts";
-import { isModelCall } from "../../runs/usage/run-cost.ts";
+import { createModelCallSql, isModelCall } from "../../runs/usage/run-cost.ts";
 import { mergePayloads } from "../../runs/payload.ts";
 import { PayloadReader } from "../../runs/sqlite/payload-reader.ts";
 import type { Conditions } from "../../runs/sqlite/run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
+import { idOf } from "../../storage/row-keys.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { MetricCounts } from "../metric-body.ts";
 import type { CountedRun } from "../metric-cell.ts";
@@ -59,9 +60,18 @@ export interface ScanQuery extends MicrosRange {
 export class MetricScanner {
   readonly #db: Connection;
   readonly #payloads: PayloadReader;
+  readonly #sumUsage;
 
   constructor(db: Connection) {
     this.#db = db;
+    this.#sumUsage = db
+      .prepare(
+        `SELECT r.trace_id, total(r.total_tokens), total(r.total_cost)
+         FROM json_each(?2) t CROSS JOIN runs r ON r.trace_id = t.value
+         WHERE ${createModelCallSql("r.run_type")} AND +r.project_id IN
+           (SELECT id FROM projects WHERE tenant_id = (SELECT tenant_id FROM projects WHERE id = ?1)) GROUP BY 1`,
+      )
+      .raw();
     this.#payloads = new PayloadReader(db);
   }
 
@@ -81,12 +91,28 @@ export class MetricScanner {
       if (last === undefined) {
         return;
       }
-      yield payloads.map((bodies, index) => toScannedRun(rows[index] ?? last, bodies));
+      const usage = this.#readUsage(query.projectId, rows);
+      yield payloads.map((bodies, index) => toScannedRun(rows[index] ?? last, bodies, usage));
       if (payloads.length === rows.length && rows.length < runsPerStep) {
         return;
       }
       before = [last[2], last[1]];
     }
+  }
+
+  /** Returns the usage of the traces of all roots among the rows. */
+  #readUsage(projectId: string, rows: readonly RunValues[]): UsageByTrace {
+    const traceIds = rows.flatMap((row) => (isRoot(row) ? [row[12]] : []));
+    return traceIds.length === 0
+      ? new Map()
+      : new Map(
+          parseRows(this.#sumUsage.all([projectId, JSON.stringify(traceIds)])).map(
+            ([traceId, tokens, cost]) => [
+              String(traceId),
+              { tokens: Number(tokens), cost: Number(cost) },
+            ],
+          ),
+        );
   }
 
   #listRows(
@@ -129,6 +155,7 @@ const columns = [
   "total_tokens",
   "total_cost",
   "first_token_us",
+  "trace_id",
 ] as const;
 
 type RunValues = readonly [
@@ -144,14 +171,25 @@ type RunValues = readonly [
   tokens: number | null,
   cost: number | null,
   firstTokenMicros: number | null,
+  traceId: string,
 ];
 
-function toScannedRun(row: RunValues, bodies: readonly Uint8Array[]): ScannedRun {
+type UsageByTrace = ReadonlyMap<string, { readonly tokens: number; readonly cost: number }>;
+
+/** Whether a run is the root of the trace that is named after it. */
+const isRoot = (row: RunValues): boolean => row[7] === null && idOf(row[1]) === row[12];
+
+function toScannedRun(
+  row: RunValues,
+  bodies: readonly Uint8Array[],
+  usageByTrace: UsageByTrace,
+): ScannedRun {
   const [, , startMicros, name, runType, endMicros, errors, parentRunId, measured] = row;
   const isModel = isModelCall(runType);
   const members = mergePayloads(bodies, measured === 0 ? oldMembers : newMembers);
   const metadata = readMetadata(members.get("extra"));
   const measures = measured === 0 ? readMeasures(members) : undefined;
+  const usage = isRoot(row) ? usageByTrace.get(row[12]) : undefined;
   const firstToken = measures?.first_token_us ?? row[11];
   return {
     startMicros,
@@ -161,6 +199,8 @@ function toScannedRun(row: RunValues, bodies: readonly Uint8Array[]): ScannedRun
     firstTokenMicros: firstToken === null ? null : firstToken - startMicros,
     tokens: isModel ? (measures?.total_tokens ?? row[9] ?? 0) : 0,
     cost: isModel ? (measures?.total_cost ?? row[10] ?? 0) : 0,
+    traceTokens: usage?.tokens ?? 0,
+    traceCost: usage?.cost ?? 0,
     values: {
       status: [toStatus(errors === 1, endMicros)],
       name: [name],

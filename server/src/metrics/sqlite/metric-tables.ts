@@ -1,10 +1,10 @@
-import { dimensions, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
+import { dimensions, markLevels, minuteMicros, unitMicros } from "../metrics.ts";
 
 /** Milliseconds of the start of runs, as intervals of ten seconds in the table `run_counts`, that make an hour. */
 const countIntervalsPerHour = 360;
 
 /** SQL for the unit of time of a row. SQLite's division rounds towards zero, which would be wrong before 1970. */
-const unitSql = (row: string, micros: number): string =>
+export const unitSql = (row: string, micros: number): string =>
   `((${row}.start_us - (${row}.start_us < 0) * ${micros - 1}) / ${micros})`;
 
 /** A new version of a mark. It is random, so that a mark that was deleted and set again never has its old version. */
@@ -14,10 +14,27 @@ export const newVersionSql = "abs(random() >> 11)";
 export const raiseVersionSql =
   "ON CONFLICT (project_id, level, unit) DO UPDATE SET version = version + 1";
 
+/**
+ * SQL for the condition that a run is the root of a trace. Its key is the id of the trace, or begins with it and a slash,
+ * which comes before the digit 0.
+ */
+export const createRootCondition = (row: string, traceId: string): string =>
+  `${row}.trace_id = ${traceId} AND ${row}.id >= ${traceId} AND ${row}.id < ${traceId} || '0' AND ${row}.parent_run_id IS NULL`;
+
 const allDimensions = dimensions.map((_name, index) => index).join(", ");
 
+/** SQL that deletes the metrics of the minute, hour and day of a deleted run. */
+const deleteMetricsSql = (["minute", "hour", "day"] as const)
+  .map(
+    (
+      level,
+    ) => `DELETE FROM metrics WHERE project_id = OLD.project_id AND level = ${markLevels[level]}
+        AND dimension IN (${allDimensions}) AND unit = ${unitSql("OLD", unitMicros[level])};`,
+  )
+  .join(" ");
+
 /**
- * SQL that creates the tables of metrics: counts of runs by minute and by hour, and marks of those that are out of date.
+ * SQL that creates the tables of metrics: counts of runs by minute, hour and day, and marks of those that are out of date.
  * All hours of existing runs are marked, so that a thread computes their metrics in the background. The metrics of a deleted run
  * are deleted with it, because they contain its name, tags and user.
  */
@@ -34,12 +51,11 @@ export const metricTables = `
     SELECT DISTINCT project_id, ${markLevels.unreadHour}, block / ${countIntervalsPerHour}, 1 FROM run_counts WHERE runs > 0;
   CREATE TRIGGER metric_marks_deleted AFTER DELETE ON runs
     BEGIN
-      DELETE FROM metrics WHERE project_id = OLD.project_id AND level = ${markLevels.minute} AND dimension IN (${allDimensions})
-        AND unit = ${unitSql("OLD", minuteMicros)};
-      DELETE FROM metrics WHERE project_id = OLD.project_id AND level = ${markLevels.hour} AND dimension IN (${allDimensions})
-        AND unit = ${unitSql("OLD", hourMicros)};
+      ${deleteMetricsSql}
       INSERT INTO metric_marks VALUES (OLD.project_id, ${markLevels.minute}, ${unitSql("OLD", minuteMicros)}, ${newVersionSql})
         ${raiseVersionSql};
+      INSERT INTO metric_marks SELECT r.project_id, ${markLevels.minute}, ${unitSql("r", minuteMicros)}, ${newVersionSql}
+        FROM runs r WHERE ${createRootCondition("r", "OLD.trace_id")} ${raiseVersionSql};
     END;
   CREATE TRIGGER metrics_gone AFTER DELETE ON projects
     BEGIN

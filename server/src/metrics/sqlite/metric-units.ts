@@ -2,8 +2,15 @@ import type { Conditions } from "../../runs/sqlite/run-conditions.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { MetricCounts } from "../metric-body.ts";
-import { dimensions, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
-import type { MicrosRange } from "../metrics.ts";
+import {
+  dayMicros,
+  dimensions,
+  hourMicros,
+  markLevels,
+  minuteMicros,
+  unitMicros,
+} from "../metrics.ts";
+import type { MicrosRange, UnitLevel } from "../metrics.ts";
 import { countRun, MetricScanner } from "./metric-scanner.ts";
 import type { ScannedRun } from "./metric-scanner.ts";
 
@@ -20,8 +27,6 @@ interface CollectQuery extends MicrosRange {
   /** Indexes of the dimensions. */
   readonly dimensionIndexes: readonly number[];
 }
-
-const minutesPerHour = hourMicros / minuteMicros;
 
 /** Collects the counts of ranges: stored ones, and for units that are out of date, those of the runs themselves. */
 export class MetricUnits {
@@ -45,44 +50,47 @@ export class MetricUnits {
   }
 
   /**
-   * Collects the counts of whole minutes or whole hours.
+   * Collects the counts of whole units. A unit that is out of date is replaced by the smaller units in it, and a minute
+   * that is out of date by its runs.
    *
-   * @param level - minutes can be read of any range; hours of a range that begins and ends at a full hour
+   * @param level - the largest units to use; the range must begin and end with one
    */
-  collect(query: CollectQuery, level: "minute" | "hour", deadlineMs: number): CollectedUnits {
-    const { unreadHours, minutes } = this.#listOutdated(query);
-    const hoursWithMinutes = new Set(minutes.map((unit) => Math.floor(unit / minutesPerHour)));
-    const outdatedHours = new Set([
-      ...unreadHours,
-      ...hoursWithMinutes,
-      ...this.#listMarks(query, "hour"),
-    ]);
-    const isUnread = (unit: number): boolean =>
-      unreadHours.has(Math.floor((unit * minuteMicros) / hourMicros));
-    const outdatedMinutes = new Set(minutes);
-    const readMinutes = (range: MicrosRange): readonly UnitCounts[] =>
-      this.#list(
-        { ...query, ...range },
-        "minute",
-        (unit) => outdatedMinutes.has(unit) || isUnread(unit),
-      );
-    const stored =
-      level === "minute"
-        ? readMinutes(query)
-        : [
-            ...this.#list(query, "hour", (unit) => outdatedHours.has(unit)),
-            ...[...outdatedHours]
-              .filter((unit) => !unreadHours.has(unit))
-              .flatMap((unit) =>
-                readMinutes({ fromMicros: unit * hourMicros, toMicros: (unit + 1) * hourMicros }),
-              ),
-          ];
+  collect(query: CollectQuery, level: UnitLevel, deadlineMs: number): CollectedUnits {
+    const outdated = this.#findOutdated(query);
+    const stored = this.#collectStored(query, level, outdated);
     const outdatedRanges = [
-      ...minutes.filter((unit) => !isUnread(unit)).map((unit) => toRange(unit, minuteMicros)),
-      ...[...unreadHours].map((unit) => toRange(unit, hourMicros)),
+      ...[...outdated.minute]
+        .filter((unit) => !isUnread(outdated, unit))
+        .map((unit) => toRange(unit, minuteMicros)),
+      ...[...outdated.unreadHour].map((unit) => toRange(unit, hourMicros)),
     ].map((range) => clip(range, query));
     const { units, missing } = this.#scanRanges(query, outdatedRanges, deadlineMs);
     return { units: [...stored, ...units], missing };
+  }
+
+  #collectStored(
+    query: CollectQuery,
+    level: UnitLevel,
+    outdated: OutdatedUnits,
+  ): readonly UnitCounts[] {
+    if (level === "minute") {
+      return this.#list(
+        query,
+        level,
+        (unit) => outdated.minute.has(unit) || isUnread(outdated, unit),
+      );
+    }
+    const smallerLevel = level === "day" ? "hour" : "minute";
+    return [
+      ...this.#list(query, level, (unit) => outdated[level].has(unit)),
+      ...[...outdated[level]].flatMap((unit) =>
+        this.#collectStored(
+          { ...query, ...clip(toRange(unit, unitMicros[level]), query) },
+          smallerLevel,
+          outdated,
+        ),
+      ),
+    ];
   }
 
   /**
@@ -150,54 +158,70 @@ export class MetricUnits {
     return countsByStart;
   }
 
-  #listOutdated(query: CollectQuery): {
-    readonly unreadHours: ReadonlySet<number>;
-    readonly minutes: readonly number[];
-  } {
-    return {
-      unreadHours: new Set(this.#listMarks(query, "unreadHour")),
-      minutes: this.#listMarks(query, "minute"),
-    };
+  /** Finds the units that are out of date, because they or smaller units in them are marked. */
+  #findOutdated(query: CollectQuery): OutdatedUnits {
+    const minute = new Set(this.#listMarks(query, "minute"));
+    const unreadHour = new Set(this.#listMarks(query, "unreadHour"));
+    const hour = new Set([
+      ...this.#listMarks(query, "hour"),
+      ...unreadHour,
+      ...toLarger(minute, hourMicros / minuteMicros),
+    ]);
+    const day = new Set([
+      ...this.#listMarks(query, "day"),
+      ...toLarger(hour, dayMicros / hourMicros),
+    ]);
+    return { minute, hour, day, unreadHour };
   }
 
   #listMarks(
     { projectId, fromMicros, toMicros }: CollectQuery,
     level: keyof typeof markLevels,
   ): readonly number[] {
-    const unitMicros = level === "minute" ? minuteMicros : hourMicros;
+    const micros = level === "unreadHour" ? hourMicros : unitMicros[level];
     return parseRows(
       this.#statements.listMarks.all([
         projectId,
         markLevels[level],
-        Math.floor(fromMicros / unitMicros),
-        Math.ceil(toMicros / unitMicros),
+        Math.floor(fromMicros / micros),
+        Math.ceil(toMicros / micros),
       ]),
     ).map(([unit]) => Number(unit));
   }
 
   #list(
     { projectId, dimensionIndexes, fromMicros, toMicros }: CollectQuery,
-    level: "minute" | "hour",
+    level: UnitLevel,
     isOutdated: (unit: number) => boolean,
   ): readonly UnitCounts[] {
-    const unitMicros = level === "minute" ? minuteMicros : hourMicros;
+    const micros = unitMicros[level];
     return dimensionIndexes.flatMap((dimensionIndex) =>
       parseRows(
         this.#statements.list.all([
           projectId,
           markLevels[level],
           dimensionIndex,
-          Math.floor(fromMicros / unitMicros),
-          Math.ceil(toMicros / unitMicros),
+          Math.floor(fromMicros / micros),
+          Math.ceil(toMicros / micros),
         ]),
       ).flatMap(([unit, body]) =>
         body instanceof Uint8Array && !isOutdated(Number(unit))
-          ? [{ startMicros: Number(unit) * unitMicros, dimensionIndex, body }]
+          ? [{ startMicros: Number(unit) * micros, dimensionIndex, body }]
           : [],
       ),
     );
   }
 }
+
+/** The numbers of the units that are out of date, by their level. */
+type OutdatedUnits = Readonly<Record<UnitLevel | "unreadHour", ReadonlySet<number>>>;
+
+/** Whether a minute is part of an hour without stored metrics. */
+const isUnread = ({ unreadHour }: OutdatedUnits, minute: number): boolean =>
+  unreadHour.has(Math.floor((minute * minuteMicros) / hourMicros));
+
+const toLarger = (units: ReadonlySet<number>, count: number): readonly number[] =>
+  [...units].map((unit) => Math.floor(unit / count));
 
 const toUnits = (
   { dimensionIndexes }: CollectQuery,
@@ -225,9 +249,9 @@ export function countByMinute(
   }
 }
 
-const toRange = (unit: number, unitMicros: number): MicrosRange => ({
-  fromMicros: unit * unitMicros,
-  toMicros: (unit + 1) * unitMicros,
+const toRange = (unit: number, micros: number): MicrosRange => ({
+  fromMicros: unit * micros,
+  toMicros: (unit + 1) * micros,
 });
 
 const clip = (range: MicrosRange, { fromMicros, toMicros }: MicrosRange): MicrosRange => ({

@@ -1,9 +1,10 @@
 import type { Connection } from "../../storage/sqlite/connection.ts";
-import { dimensions, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
+import { dayMicros, dimensions, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
 import type { ComputedMetrics, Mark, MetricBodies, MetricWrites } from "../metrics.ts";
 import { newVersionSql, raiseVersionSql } from "./metric-tables.ts";
 
 const minutesPerHour = hourMicros / minuteMicros;
+const hoursPerDay = dayMicros / hourMicros;
 
 /** Stores computed metrics, on the only connection that writes. */
 export class MetricWriter implements MetricWrites {
@@ -14,14 +15,9 @@ export class MetricWriter implements MetricWrites {
       deleteMark: db.prepare(
         "DELETE FROM metric_marks WHERE project_id = ? AND level = ? AND unit = ? AND version = ?",
       ),
-      markHour: db.prepare(
-        `INSERT INTO metric_marks VALUES (?, ${markLevels.hour}, ?, ${newVersionSql}) ${raiseVersionSql}`,
+      mark: db.prepare(
+        `INSERT INTO metric_marks VALUES (?, ?, ?, ${newVersionSql}) ${raiseVersionSql}`,
       ),
-      listMinuteMarks: db
-        .prepare(
-          `SELECT 1 FROM metric_marks WHERE project_id = ? AND level = ${markLevels.minute} AND unit >= ? AND unit < ? LIMIT 1`,
-        )
-        .raw(),
       delete: db.prepare(
         "DELETE FROM metrics WHERE project_id = ? AND level = ? AND dimension = ? AND unit >= ? AND unit < ?",
       ),
@@ -31,39 +27,41 @@ export class MetricWriter implements MetricWrites {
 
   /**
    * Stores metrics and deletes their marks. Metrics whose unit was marked again while they were computed are dropped: they
-   * may lack the change.
+   * may lack the change. The larger unit that contains a stored unit is marked, because it must be merged again.
    */
   store(computed: readonly ComputedMetrics[]): void {
     computed.forEach((metrics) => this.#store(metrics));
   }
 
-  #store({ mark, minutes, hour }: ComputedMetrics): void {
+  #store({ mark, minutes, merged }: ComputedMetrics): void {
     const { projectId, level, unit, version } = mark;
-    if (level === markLevels.hour && this.#hasMinuteMarks(mark)) {
-      return;
-    }
     if (this.#statements.deleteMark.run([projectId, level, unit, version]).changes === 0) {
       return;
     }
-    if (level === markLevels.minute) {
-      this.#replace(mark, { level: markLevels.minute, from: unit, to: unit + 1 }, minutes);
-      this.#statements.markHour.run([projectId, Math.floor(unit / minutesPerHour)]);
-      return;
+    const mergedUnits = merged === undefined ? [] : [merged];
+    const markOuter = (outerLevel: number, outerUnit: number): void => {
+      this.#statements.mark.run([projectId, outerLevel, outerUnit]);
+    };
+    switch (level) {
+      case markLevels.minute:
+        this.#replace(mark, { level: markLevels.minute, from: unit, to: unit + 1 }, minutes);
+        markOuter(markLevels.hour, Math.floor(unit / minutesPerHour));
+        return;
+      case markLevels.unreadHour: {
+        const from = unit * minutesPerHour;
+        const range = { level: markLevels.minute, from, to: from + minutesPerHour };
+        this.#replace(mark, range, minutes);
+        this.#replace(mark, { level: markLevels.hour, from: unit, to: unit + 1 }, mergedUnits);
+        markOuter(markLevels.day, Math.floor(unit / hoursPerDay));
+        return;
+      }
+      case markLevels.hour:
+        this.#replace(mark, { level: markLevels.hour, from: unit, to: unit + 1 }, mergedUnits);
+        markOuter(markLevels.day, Math.floor(unit / hoursPerDay));
+        return;
+      case markLevels.day:
+        this.#replace(mark, { level: markLevels.day, from: unit, to: unit + 1 }, mergedUnits);
     }
-    if (level === markLevels.unreadHour) {
-      const from = unit * minutesPerHour;
-      const range = { level: markLevels.minute, from, to: from + minutesPerHour };
-      this.#replace(mark, range, minutes);
-    }
-    const hours = hour === undefined ? [] : [hour];
-    this.#replace(mark, { level: markLevels.hour, from: unit, to: unit + 1 }, hours);
-  }
-
-  #hasMinuteMarks({ projectId, unit }: Mark): boolean {
-    const from = unit * minutesPerHour;
-    return (
-      this.#statements.listMinuteMarks.all([projectId, from, from + minutesPerHour]).length > 0
-    );
   }
 
   #replace(

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { maxValues, MetricCounts, readBody } from "../metric-body.ts";
+import { MetricCell } from "../metric-cell.ts";
 import type { CellKey } from "../metric-body.ts";
 
 const run = {
@@ -8,6 +9,8 @@ const run = {
   firstTokenMicros: null,
   tokens: 3_000_000_000,
   cost: 0.1,
+  traceTokens: 5,
+  traceCost: 0.3,
 };
 
 /** The numbers of runs by value; the rare values are named "(other)". */
@@ -29,8 +32,10 @@ test("counts are the same after they were encoded and merged", () => {
   merged.merge(counts.encode());
   merged.merge(counts.encode());
   const entries: unknown[] = [];
-  readBody(merged.encode(), ({ key, readCell }) => {
-    entries.push([key, readCell().toValues()]);
+  readBody(merged.encode(), ({ key, addTo }) => {
+    const cell = new MetricCell();
+    addTo(cell);
+    entries.push([key, cell.toValues("all")]);
   });
   const latency = { p50: expect.closeTo(1_500_000, -5) as unknown };
   const values = {

@@ -18,13 +18,15 @@ import { createWriters } from "../../store/repositories.ts";
 import { openWriter } from "../../store/schema.ts";
 import { patchOf } from "../../../tests/support/store-fixture.ts";
 import { wireRun } from "../../../tests/support/wire-runs.ts";
-import { dimensions, hourMicros, minuteMicros, scopes } from "../metrics.ts";
+import { dayMicros, dimensions, hourMicros, minuteMicros, scopes } from "../metrics.ts";
 import type { Dimension, Metrics, Scope } from "../metrics.ts";
 import { MetricComputer } from "../sqlite/metric-computer.ts";
 import { MetricReader } from "../sqlite/metric-reader.ts";
 
 const tenantId = "11111111-1111-4111-8111-111111111111";
-const startMicros = Date.parse("2026-03-01T12:00:00Z") * 1_000;
+/** The runs start in the last hour of a day and in the first ones of the next. */
+const startMicros = Date.parse("2026-03-01T23:00:00Z") * 1_000;
+const dayStartMicros = Date.parse("2026-03-01T00:00:00Z") * 1_000;
 
 beforeAll(() => loadLibraryPrices());
 
@@ -208,8 +210,7 @@ class Fixture {
   read(scope: Scope, groupBy: Dimension | undefined, widthMicros: number): Metrics {
     return this.#reader.read(tenantId, {
       projectId: this.projectId,
-      fromMicros: startMicros,
-      toMicros: startMicros + 4 * hourMicros,
+      ...rangeOf(widthMicros),
       widthMicros,
       scope,
       groupBy,
@@ -221,6 +222,12 @@ class Fixture {
     this.#db.close();
   }
 }
+
+/** A range of whole points that contains all runs. */
+const rangeOf = (widthMicros: number) =>
+  widthMicros === dayMicros
+    ? { fromMicros: dayStartMicros, toMicros: dayStartMicros + 2 * dayMicros }
+    : { fromMicros: startMicros, toMicros: startMicros + 4 * hourMicros };
 
 const isInScope = ({ isRoot, isModel }: KnownRun, scope: Scope): boolean =>
   scope === "all" || (scope === "traces" ? isRoot : isModel);
@@ -244,6 +251,10 @@ function valuesOf(run: KnownRun, dimension: Dimension): readonly string[] {
   return values[dimension].filter((value) => value !== undefined);
 }
 
+/** The tokens of all model calls of the trace of a root. */
+const sumOfTrace = (runs: readonly KnownRun[], { wire }: KnownRun): number =>
+  runs.filter((run) => run.wire.trace_id === wire.id).reduce((sum, { tokens }) => sum + tokens, 0);
+
 /** The numbers of runs, errors and tokens per point, by value, as a scan of all runs gives them. */
 function scanAll(
   runs: readonly KnownRun[],
@@ -251,7 +262,7 @@ function scanAll(
 ) {
   const points: Record<string, number> = {};
   for (const run of runs.filter((candidate) => isInScope(candidate, scope))) {
-    const point = Math.floor((run.startMicros - startMicros) / widthMicros);
+    const point = Math.floor((run.startMicros - rangeOf(widthMicros).fromMicros) / widthMicros);
     const values = valuesOf(run, groupBy);
     for (const value of values.length === 0 ? ["(none)"] : values) {
       const add = (name: string, count: number): void => {
@@ -262,7 +273,7 @@ function scanAll(
       };
       add("runs", 1);
       add("errors", run.hasError ? 1 : 0);
-      add("tokens", run.tokens);
+      add("tokens", scope === "traces" ? sumOfTrace(runs, run) : run.tokens);
     }
   }
   return points;
@@ -284,7 +295,7 @@ function toPoints({ groups }: Metrics) {
 
 function expectExact(fixture: Fixture): void {
   const { runs } = fixture;
-  for (const widthMicros of [5 * minuteMicros, hourMicros]) {
+  for (const widthMicros of [5 * minuteMicros, hourMicros, dayMicros]) {
     for (const scope of scopes) {
       for (const groupBy of dimensions) {
         const metrics = fixture.read(scope, groupBy, widthMicros);

@@ -57,6 +57,7 @@ export class CostRecomputer {
         if (result.kind === "changed") {
           changed += 1;
           this.#metrics.mark(row.projectId, row.startMicros);
+          this.#metrics.markTrace(row.traceId);
         }
         unreadable += result.kind === "unreadable" ? 1 : 0;
         if (result.unknownModel !== undefined) {

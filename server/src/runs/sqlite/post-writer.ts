@@ -8,6 +8,7 @@ import type { PostRows } from "./post-rows.ts";
 import { postForms, PostStatements } from "./post-statements.ts";
 import type { PostForm } from "./post-statements.ts";
 import type { RunMetrics, RunPrices, RunProjects } from "../run-writer-dependencies.ts";
+import { isModelCall } from "../usage/run-cost.ts";
 import { measuresToValues, valuesToMeasures, unmeasured } from "./row.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -153,6 +154,9 @@ export class PostWriter {
       this.#metrics.mark(row.projectId, row.startMicros);
       this.#facets.add(row, posts.facetLists[posts.facetIndexes[index] ?? -1] ?? []);
       const measures = valuesToMeasures(posts.values, index * valuesPerRow + postIndexes.measures);
+      if (measures !== undefined && row.parentRunId !== null && isModelCall(row.runType)) {
+        this.#metrics.markTrace(String(posts.values[index * valuesPerRow + postIndexes.traceId]));
+      }
       this.#activity.add(dependencies.tenantId, { previous: undefined, row, measures });
     }
     let acceptedCount = 0;

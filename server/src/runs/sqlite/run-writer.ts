@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { RequestError } from "../../model/errors.ts";
 import { mergeRecord, resolvePosition } from "../merge.ts";
 import type { TracePosition } from "../merge.ts";
+import { isModelCall } from "../usage/run-cost.ts";
 import type { PricedUsage, ReportedUsage } from "../usage/run-cost.ts";
 import type { AttachmentRecord, IngestResult, Rejection, RunRecord } from "../run-record.ts";
 import type { FeedbackDraft } from "../run-feedback.ts";
@@ -260,6 +261,11 @@ export class RunWriter implements RunWrites {
       this.#metrics.mark(previous.projectId, previous.startMicros);
     }
     this.#metrics.mark(row.projectId, row.startMicros);
+    for (const { runType, traceId } of previous === undefined ? [row] : [previous, row]) {
+      if (isModelCall(runType)) {
+        this.#metrics.markTrace(traceId);
+      }
+    }
     let priced = previous === undefined ? this.#price(scope.tenantId, row, usage) : undefined;
     if (previous === undefined) {
       const insertion =

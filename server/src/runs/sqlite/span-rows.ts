@@ -137,15 +137,19 @@ export class SpanRows {
     this.#metrics.mark(previous.projectId, previous.startMicros);
     this.#metrics.mark(run.projectId, previous.startMicros);
     if (run.traceId !== previous.traceId) {
+      this.#metrics.markTrace(previous.traceId);
       this.#statements.updateTraceIds.forEach((updateTraceId) =>
         updateTraceId.run([run.traceId, previous.traceId, run.id]),
       );
     }
     this.#statements.placeRun.run([run.dottedOrder, run.parentRunId, run.projectId, run.id]);
+    this.#metrics.markTrace(run.traceId);
   }
 
   /** Changes the id of a run in all tables. */
-  changeRunId({ traceId, id }: RunRow, newId: string): void {
+  changeRunId({ traceId, id, projectId, startMicros }: RunRow, newId: string): void {
+    // The run may become the root of its trace, or no longer be it.
+    this.#metrics.mark(projectId, startMicros);
     this.#statements.updateIds.forEach((statement) => statement.run([newId, traceId, id]));
     const checksumChange = computeChecksumChange([id], [newId]);
     this.#statements.updateIdsAndChecksums.forEach((statement) =>

@@ -39,6 +39,32 @@ export function stackSeries(
   return drawnValues.toReversed();
 }
 
+/**
+ * Finds the series whose mark is at a value: the stacked series or bar that covers it, or else the nearest line. Returns
+ * `undefined` if no series has a value at the position.
+ */
+export function findSeriesAt(
+  series: readonly ChartSeries[],
+  index: number,
+  value: number,
+): number | undefined {
+  const drawnValues = stackSeries(series).map((values) => values[index] ?? null);
+  const isBar = (seriesIndex: number): boolean =>
+    series[seriesIndex]?.kind === "stack" || series[seriesIndex]?.kind === "bars";
+  const candidates = [...drawnValues.entries()].flatMap(([seriesIndex, drawn]) =>
+    drawn === null || (isBar(seriesIndex) && series[seriesIndex]?.values[index] === 0)
+      ? []
+      : [{ seriesIndex, drawn }],
+  );
+  const covering = candidates
+    .filter(({ seriesIndex, drawn }) => isBar(seriesIndex) && drawn >= value)
+    .toSorted((a, b) => a.drawn - b.drawn);
+  const nearest = candidates.toSorted(
+    (a, b) => Math.abs(a.drawn - value) - Math.abs(b.drawn - value),
+  );
+  return (covering[0] ?? nearest[0])?.seriesIndex;
+}
+
 /** Describes a chart for screen readers: the last, the lowest and the highest value of each series. */
 export function describeSeries(
   series: readonly ChartSeries[],

@@ -11,6 +11,8 @@ export interface PlotOptions {
   readonly onPoint: (index: number | undefined) => void;
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect: ((from: number, to: number) => void) | undefined;
+  /** Called with the index of the position and the value at which the user clicked. */
+  readonly onClick: ((index: number, value: number) => void) | undefined;
 }
 
 /** A plot on a canvas. It follows the width and the colors of its container. */
@@ -70,7 +72,7 @@ function toOptions(
   options: PlotOptions,
   getRange: () => readonly [from: number, to: number] | undefined,
 ): uPlot.Options {
-  const { seriesOptions, scale, height, format, onPoint, onSelect } = options;
+  const { seriesOptions, scale, height, format, onPoint, onSelect, onClick } = options;
   const readColor = (name: string): string =>
     getComputedStyle(container).getPropertyValue(name) || "currentcolor";
   const axis: uPlot.Axis = {
@@ -104,6 +106,21 @@ function toOptions(
     ],
     series: [{}, ...seriesOptions.map((seriesOption) => toSeries(seriesOption, readColor))],
     hooks: {
+      ready: [
+        (plot) =>
+          plot.over.addEventListener("click", () => {
+            const { idx, top = -1 } = plot.cursor;
+            // The end of a drag is not a click on a mark.
+            if (
+              idx !== undefined &&
+              idx !== null &&
+              top >= 0 &&
+              plot.select.width < minDragPixels
+            ) {
+              onClick?.(idx, plot.posToVal(top, "y"));
+            }
+          }),
+      ],
       setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)],
       setSelect: [
         (plot) => {

@@ -1,6 +1,7 @@
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
+import type { HTMLAttributes } from "react";
 import { formatTime } from "../time/time.ts";
-import { describeSeries, formatCount, stackSeries } from "./chart-data.ts";
+import { describeSeries, findSeriesAt, formatCount, stackSeries } from "./chart-data.ts";
 import type { ChartSeries } from "./chart-data.ts";
 import { drawChart } from "./chart-plot.ts";
 import type { ChartPlot } from "./chart-plot.ts";
@@ -22,11 +23,16 @@ export interface ChartProps {
   readonly height?: number;
   /** Called with the range on the horizontal scale that the user dragged across. */
   readonly onSelect?: (from: number, to: number) => void;
+  /**
+   * Called with the index of a position and of a series when the user clicks on a mark. With the keyboard, the arrows move
+   * between the positions, and Enter picks the last series.
+   */
+  readonly onPick?: (index: number, seriesIndex: number) => void;
 }
 
 /** A chart of series over time or over numbers. It shows the values under the pointer, and a text for screen readers. */
 export const Chart = (props: ChartProps) => {
-  const { label, positions, series, format = formatCount, scale = "time" } = props;
+  const { label, positions, series, format = formatCount, scale = "time", onPick } = props;
   const [index, setIndex] = useState<number>();
   const container = usePlot(props, setIndex);
   const position = index === undefined ? undefined : positions[index];
@@ -46,11 +52,75 @@ export const Chart = (props: ChartProps) => {
           ))}
         </ul>
       </figcaption>
-      <div className="chart-plot" ref={container} />
+      <div
+        className="chart-plot"
+        ref={container}
+        {...(onPick === undefined
+          ? {}
+          : toSliderProps({
+              label,
+              index,
+              count: positions.length,
+              text: describePosition(props, index),
+              onIndex: setIndex,
+              onEnter: (picked) => onPick(picked, series.length - 1),
+            }))}
+      />
       <p className="unseen">{describeSeries(series, format)}</p>
     </figure>
   );
 };
+
+/** Describes a position and the values there, for screen readers. */
+function describePosition(
+  { positions, series, scale = "time", format = formatCount }: ChartProps,
+  index: number | undefined,
+): string {
+  const position = index === undefined ? undefined : positions[index];
+  if (index === undefined || position === undefined) {
+    return "No position";
+  }
+  const place = scale === "time" ? formatTime(position).slice(0, 16) : format(position);
+  return [
+    place,
+    ...series.map(({ label, values }) => `${label} ${formatValueAt(values, index, format)}`),
+  ].join(", ");
+}
+
+/** The attributes of a plot whose positions can be selected with the keyboard. */
+const toSliderProps = ({
+  label,
+  index,
+  count,
+  text,
+  onIndex,
+  onEnter,
+}: {
+  readonly label: string;
+  readonly index: number | undefined;
+  readonly count: number;
+  readonly text: string;
+  readonly onIndex: (index: number) => void;
+  readonly onEnter: (index: number) => void;
+}): HTMLAttributes<HTMLDivElement> => ({
+  role: "slider",
+  tabIndex: 0,
+  "aria-label": label,
+  "aria-valuemin": 0,
+  "aria-valuemax": Math.max(0, count - 1),
+  "aria-valuenow": index ?? 0,
+  "aria-valuetext": text,
+  onKeyDown: (event) => {
+    const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
+    const step = steps[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      onIndex(Math.max(0, Math.min(count - 1, (index ?? -1) + step)));
+    } else if (event.key === "Enter" && index !== undefined) {
+      onEnter(index);
+    }
+  },
+});
 
 /** Formats the value under the pointer; if there is none, the last value. */
 function formatValueAt(
@@ -71,6 +141,7 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
     range,
     height = 160,
     onSelect,
+    onPick,
     format = formatCount,
   } = props;
   const container = useRef<HTMLDivElement>(null);
@@ -80,8 +151,15 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
     series.map(({ label, color, kind }) => ({ label, color, kind })),
   );
   const canSelect = onSelect !== undefined;
+  const canPick = onPick !== undefined;
   const formatValue = useEffectEvent(format);
   const reportSelection = useEffectEvent((from: number, to: number) => onSelect?.(from, to));
+  const pick = useEffectEvent((index: number, value: number) => {
+    const seriesIndex = findSeriesAt(series, index, value);
+    if (seriesIndex !== undefined) {
+      onPick?.(index, seriesIndex);
+    }
+  });
   // The plot is created again only if the set of series changes; new values are drawn into the same plot.
   useEffect(() => {
     if (container.current === null) {
@@ -94,10 +172,11 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
       format: (value) => formatValue(value),
       onPoint,
       onSelect: canSelect ? (from, to) => reportSelection(from, to) : undefined,
+      onClick: canPick ? (index, value) => pick(index, value) : undefined,
     });
     setPlot(newPlot);
     return () => newPlot?.destroy();
-  }, [seriesKey, scale, height, canSelect, onPoint]);
+  }, [seriesKey, scale, height, canSelect, canPick, onPoint]);
   useEffect(() => plot?.show(data, range), [plot, data, range]);
   return container;
 }

@@ -1,0 +1,80 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { Chart } from "../../components/chart/chart.tsx";
+import { toCharts } from "./dashboard-charts.ts";
+import type { DashboardChart } from "./dashboard-charts.ts";
+import type { DashboardSearch } from "./dashboard-search.ts";
+import type { Metrics } from "./metrics.ts";
+import { toRunListSearch } from "./run-links.ts";
+
+/** The charts of the dashboard. A click on a mark, or Enter, opens the runs behind it; dragging selects a range. */
+export const ChartGrid = ({
+  metrics,
+  search,
+  address,
+}: {
+  readonly metrics: Metrics;
+  readonly search: DashboardSearch;
+  readonly address: { readonly tenantId: string; readonly projectId: string };
+}) => {
+  const navigate = useNavigate();
+  const charts = useMemo(() => toCharts(metrics), [metrics]);
+  const openRuns = ({ groups, isError }: DashboardChart, index: number, series: number): void => {
+    const start = metrics.starts[index];
+    if (start === undefined) {
+      return;
+    }
+    void navigate({
+      to: "/o/$tenantId/projects/p/$projectId",
+      params: address,
+      search: toRunListSearch({
+        scope: search.scope ?? "traces",
+        filter: search.filter,
+        fromMs: start,
+        toMs: start + metrics.widthMs,
+        grouping: search.group,
+        group: groups[series],
+        values: valuesOf(metrics),
+        isError,
+      }),
+    });
+  };
+  return (
+    <div className="metric-charts">
+      {charts.map((chart) => (
+        <Chart
+          key={chart.label}
+          label={chart.label}
+          positions={metrics.starts}
+          series={chart.series}
+          format={chart.format}
+          onPick={(index, series) => openRuns(chart, index, series)}
+          onSelect={(from, to) =>
+            void navigate({
+              to: "/o/$tenantId/projects/p/$projectId/dashboard",
+              params: address,
+              search: toSelectedSearch(search, { from, to: to + metrics.widthMs }),
+            })
+          }
+        />
+      ))}
+    </div>
+  );
+};
+
+/** The values that have groups of their own. */
+export const valuesOf = ({ groups }: Metrics): readonly string[] =>
+  groups.filter(({ kind }) => kind === "value").map(({ value }) => value);
+
+/** Replaces the range by the selected one, in whole minutes. */
+function toSelectedSearch(
+  { last: _last, ...search }: DashboardSearch,
+  { from, to }: { readonly from: number; readonly to: number },
+): DashboardSearch {
+  const minuteMs = 60_000;
+  return {
+    ...search,
+    from: new Date(Math.floor(from / minuteMs) * minuteMs).toISOString(),
+    to: new Date(Math.ceil(to / minuteMs) * minuteMs).toISOString(),
+  };
+}

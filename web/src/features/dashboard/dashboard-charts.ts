@@ -1,0 +1,154 @@
+import { formatCount } from "../../components/chart/chart-data.ts";
+import type { ChartSeries } from "../../components/chart/chart-data.ts";
+import { formatDollars } from "../../components/text/cost.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import { formatShare } from "../../api/live-report.ts";
+import { errorRateOf } from "./metrics.ts";
+import type { MetricGroup, MetricPoints, Metrics } from "./metrics.ts";
+
+/** A chart of the dashboard. */
+export interface DashboardChart {
+  readonly label: string;
+  readonly format: (value: number) => string;
+  readonly series: readonly ChartSeries[];
+  /** The group of each series; `undefined` for a series of all runs. */
+  readonly groups: readonly (MetricGroup | undefined)[];
+  /** Whether the chart counts only runs with an error. */
+  readonly isError: boolean;
+}
+
+const groupColors = [
+  "--type-retriever",
+  "--type-llm",
+  "--type-tool",
+  "--type-embedding",
+  "--type-prompt",
+  "--type-parser",
+  "--busy",
+  "--good",
+];
+
+export const toGroupColor = ({ kind }: Pick<MetricGroup, "kind">, index: number): string => {
+  if (kind === "value") {
+    return groupColors[index] ?? "--ink-2";
+  }
+  return kind === "none" ? "--type-chain" : "--ink-2";
+};
+
+export const toGroupLabel = ({ kind, value }: Pick<MetricGroup, "kind" | "value">): string => {
+  if (kind === "value") {
+    return toVisibleText(value.slice(0, 60));
+  }
+  return kind === "none" ? "None" : "Other";
+};
+
+type ReadPoints = (points: MetricPoints) => readonly (number | null)[];
+
+/** Creates the charts: of all runs with the period before, or stacked and compared by group. */
+export function toCharts(metrics: Metrics): readonly DashboardChart[] {
+  const isGrouped = metrics.groups.length > 0;
+  const createChart = (options: ChartOptions): DashboardChart =>
+    isGrouped ? createGroupChart(metrics, options) : createAllChart(metrics, options);
+  const createDurationChart = (label: string, read: ReadDurations): DashboardChart =>
+    isGrouped
+      ? createGroupChart(metrics, {
+          label: `p95 ${label.toLowerCase()}`,
+          format: formatDuration,
+          read: (points) => read(points).p95,
+          kind: "line",
+        })
+      : createPercentileChart(metrics, label, read);
+  return [
+    createChart({ label: "Runs", format: formatCount, read: ({ runs }) => runs, kind: "stack" }),
+    createChart({
+      label: "Error rate",
+      format: formatShare,
+      read: readErrorRates,
+      kind: "line",
+      isError: true,
+    }),
+    createDurationChart("Latency", ({ latency }) => latency),
+    createDurationChart("First token", ({ firstToken }) => firstToken),
+    createChart({
+      label: "Tokens",
+      format: formatCount,
+      read: ({ tokens }) => tokens,
+      kind: "stack",
+    }),
+    createChart({ label: "Cost", format: formatDollars, read: ({ cost }) => cost, kind: "stack" }),
+  ];
+}
+
+type ReadDurations = (points: MetricPoints) => MetricPoints["latency"];
+
+const readErrorRates: ReadPoints = ({ runs, errors }) =>
+  runs.map((count, index) => errorRateOf({ runs: count, errors: errors[index] ?? 0 }) ?? null);
+
+interface ChartOptions {
+  readonly label: string;
+  readonly format: (value: number) => string;
+  readonly read: ReadPoints;
+  readonly kind: "stack" | "line";
+  readonly isError?: boolean;
+}
+
+const createGroupChart = (
+  { groups }: Metrics,
+  { label, format, read, kind, isError = false }: ChartOptions,
+): DashboardChart => ({
+  label,
+  format,
+  isError,
+  series: groups.map((group, index) => ({
+    label: toGroupLabel(group),
+    color: toGroupColor(group, index),
+    kind,
+    values: read(group.points),
+  })),
+  groups,
+});
+
+const createAllChart = (
+  { points, previousPoints }: Metrics,
+  { label, format, read, kind, isError = false }: ChartOptions,
+): DashboardChart => ({
+  label,
+  format,
+  isError,
+  series: [
+    {
+      label: "Previous",
+      color: "--ink-2",
+      values: read(previousPoints),
+    },
+    {
+      label: "Current",
+      color: isError ? "--bad" : "--accent",
+      kind: kind === "stack" ? "bars" : "line",
+      values: read(points),
+    },
+  ],
+  groups: [undefined, undefined],
+});
+
+const percentileColors = { p50: "--accent", p95: "--type-llm", p99: "--busy" } as const;
+
+const createPercentileChart = (
+  { points, previousPoints }: Metrics,
+  label: string,
+  read: ReadDurations,
+): DashboardChart => ({
+  label,
+  format: formatDuration,
+  isError: false,
+  series: [
+    { label: "Previous p50", color: "--ink-2", values: read(previousPoints).p50 },
+    ...(["p50", "p95", "p99"] as const).map((name): ChartSeries => ({
+      label: name,
+      color: percentileColors[name],
+      values: read(points)[name],
+    })),
+  ],
+  groups: [undefined, undefined, undefined, undefined],
+});

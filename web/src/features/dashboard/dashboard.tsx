@@ -1,0 +1,198 @@
+import { NativeSelect } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { FilterBar } from "../../components/filter/filter-bar.tsx";
+import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatTime } from "../../components/time/time.ts";
+import { createProjectQuery } from "../projects/queries.ts";
+import { readRunValues } from "../runs/queries.ts";
+import { ChartGrid } from "./chart-grid.tsx";
+import { dashboardRanges, groupings, rangeNames, scopes } from "./dashboard-search.ts";
+import type { DashboardSearch, Grouping, Scope } from "./dashboard-search.ts";
+import { GroupTable } from "./group-table.tsx";
+import { MetricTiles } from "./metric-tiles.tsx";
+import type { Metrics } from "./metrics.ts";
+import { createMetricsQuery } from "./queries.ts";
+import "./dashboard.css";
+
+const route = getRouteApi("/o/$tenantId/projects/p/$projectId/dashboard");
+
+/** The page `/o/{tenantId}/projects/p/{projectId}/dashboard`: metrics of a project's runs over time. */
+export const Dashboard = () => {
+  const { tenantId, projectId } = route.useParams();
+  const search = route.useSearch();
+  const { data: project } = useQuery(createProjectQuery(projectId));
+  const { data: metrics, error, refetch } = useQuery(createMetricsQuery(projectId, search));
+  return (
+    <div className="page">
+      <title>Dashboard · Millrace</title>
+      <div className="page-head">
+        <div>
+          <p className="crumbs">
+            <Link
+              to="/o/$tenantId/projects/p/$projectId"
+              params={{ tenantId, projectId }}
+              search={{}}
+            >
+              {toVisibleText(project?.name ?? "Project")}
+            </Link>
+          </p>
+          <h1>Dashboard</h1>
+        </div>
+        <DashboardControls search={search} />
+      </div>
+      <DashboardFilter projectId={projectId} filter={search.filter ?? ""} />
+      {error !== null && <Failure resourceName="the metrics" error={error} onRetry={refetch} />}
+      {metrics === undefined
+        ? error === null && <Loading resourceName="the metrics" />
+        : error === null && (
+            <MetricsView metrics={metrics} search={search} address={{ tenantId, projectId }} />
+          )}
+    </div>
+  );
+};
+
+const MetricsView = ({
+  metrics,
+  search,
+  address,
+}: {
+  readonly metrics: Metrics;
+  readonly search: DashboardSearch;
+  readonly address: { readonly tenantId: string; readonly projectId: string };
+}) => (
+  <>
+    <MissingNote metrics={metrics} />
+    <MetricTiles metrics={metrics} />
+    {metrics.total.runs + metrics.previous.runs === 0 ? (
+      <Empty title="No runs in this range" />
+    ) : (
+      <>
+        <ChartGrid metrics={metrics} search={search} address={address} />
+        {metrics.groups.length > 0 && (
+          <GroupTable metrics={metrics} search={search} address={address} />
+        )}
+      </>
+    )}
+    <p className="note">
+      Changes compare with the period before. Percentiles are accurate to 2 %. Days begin at 00:00
+      UTC.
+    </p>
+  </>
+);
+
+/** Says which ranges are not counted, because their runs could not be read in time. */
+const MissingNote = ({ metrics: { missing } }: { readonly metrics: Metrics }) => {
+  const texts = useMemo(
+    () =>
+      missing.map(
+        ({ fromMs, toMs }) =>
+          `${formatTime(fromMs).slice(0, 16)} – ${formatTime(toMs).slice(0, 16)}`,
+      ),
+    [missing],
+  );
+  return texts.length === 0 ? null : (
+    <output className="dashboard-missing">
+      Incomplete. Not counted: {texts.slice(0, maxMissing).join(", ")}
+      {texts.length > maxMissing && ` and ${texts.length - maxMissing} more`}
+    </output>
+  );
+};
+
+const maxMissing = 3;
+
+const groupingLabels: { readonly [Name in Grouping]: string } = {
+  model: "Model",
+  name: "Name",
+  tag: "Tag",
+  user: "User",
+  status: "Status",
+};
+
+const scopeLabels: { readonly [Name in Scope]: string } = {
+  traces: "Traces",
+  models: "Model calls",
+  all: "All runs",
+};
+
+/** Selects the range, the runs that are counted, and the property by which they are grouped. */
+const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => {
+  const navigate = route.useNavigate();
+  const { last, from, to, ...others } = search;
+  const isCustom = from !== undefined;
+  const set = (next: DashboardSearch): void => void navigate({ search: next });
+  return (
+    <div className="dashboard-controls">
+      <fieldset className="segments" aria-label="Time range">
+        {rangeNames.map((name) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={!isCustom && name === (last ?? "1d")}
+            onClick={() => set({ ...others, last: name })}
+          >
+            {dashboardRanges[name].label}
+          </button>
+        ))}
+      </fieldset>
+      {from !== undefined && to !== undefined && (
+        <span className="dashboard-range">
+          {formatTime(Date.parse(from)).slice(0, 16)} – {formatTime(Date.parse(to)).slice(0, 16)}
+        </span>
+      )}
+      <NativeSelect
+        size="xs"
+        aria-label="Runs"
+        value={search.scope ?? "traces"}
+        data={scopes.map((value) => ({ value, label: scopeLabels[value] }))}
+        onChange={({ currentTarget: { value } }) => {
+          const scope = scopes.find((name) => name === value);
+          set({ ...search, ...(scope === undefined ? {} : { scope }) });
+        }}
+      />
+      <NativeSelect
+        size="xs"
+        aria-label="Group by"
+        value={search.group ?? ""}
+        data={[
+          { value: "", label: "Not grouped" },
+          ...groupings.map((value) => ({
+            value,
+            label: `By ${groupingLabels[value].toLowerCase()}`,
+          })),
+        ]}
+        onChange={({ currentTarget: { value } }) => {
+          const { group: _group, ...rest } = search;
+          const group = groupings.find((name) => name === value);
+          set(group === undefined ? rest : { ...rest, group });
+        }}
+      />
+    </div>
+  );
+};
+
+const DashboardFilter = ({
+  projectId,
+  filter,
+}: {
+  readonly projectId: string;
+  readonly filter: string;
+}) => {
+  const navigate = route.useNavigate();
+  return (
+    <FilterBar
+      resource="runs"
+      value={filter}
+      valuesKey={projectId}
+      readValues={(request, signal) => readRunValues(projectId, request, signal)}
+      onApply={(next) =>
+        void navigate({
+          search: ({ filter: _filter, ...rest }) =>
+            next === "" ? rest : { ...rest, filter: next },
+        })
+      }
+    />
+  );
+};

@@ -1,0 +1,107 @@
+import { Link } from "@tanstack/react-router";
+import { formatShare } from "../../api/live-report.ts";
+import { formatCount } from "../../components/chart/chart-data.ts";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { formatDollars } from "../../components/text/cost.ts";
+import { formatDuration } from "../../components/time/time.ts";
+import { valuesOf } from "./chart-grid.tsx";
+import { toGroupColor, toGroupLabel } from "./dashboard-charts.ts";
+import type { DashboardSearch } from "./dashboard-search.ts";
+import { errorRateOf, formatChange } from "./metrics.ts";
+import type { MetricGroup, MetricValues, Metrics } from "./metrics.ts";
+import { toRunListSearch } from "./run-links.ts";
+
+interface Column {
+  readonly title: string;
+  readonly read: (values: MetricValues) => number | undefined;
+  readonly format: (value: number) => string;
+}
+
+const columns: readonly Column[] = [
+  { title: "Runs", read: ({ runs }) => runs, format: formatCount },
+  { title: "Error rate", read: errorRateOf, format: formatShare },
+  { title: "p50", read: ({ latency }) => latency.p50, format: formatDuration },
+  { title: "p95", read: ({ latency }) => latency.p95, format: formatDuration },
+  { title: "p99", read: ({ latency }) => latency.p99, format: formatDuration },
+  { title: "First token", read: ({ firstToken }) => firstToken.p50, format: formatDuration },
+  { title: "Tokens", read: ({ tokens }) => tokens, format: formatCount },
+  { title: "Cost", read: ({ cost }) => cost, format: formatDollars },
+];
+
+/** The totals of each group, with their changes since the period before. Each row links to the runs of its group. */
+export const GroupTable = ({
+  metrics,
+  search,
+  address,
+}: {
+  readonly metrics: Metrics;
+  readonly search: DashboardSearch;
+  readonly address: { readonly tenantId: string; readonly projectId: string };
+}) => (
+  <section className="table-section">
+    <h2>Groups</h2>
+    <ScrollX label="Groups">
+      <table className="projects">
+        <thead>
+          <tr>
+            <th scope="col">Group</th>
+            {columns.map(({ title }) => (
+              <th key={title} scope="col" className="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {metrics.groups.map((group, index) => (
+            <tr key={`${group.kind} ${group.value}`}>
+              <td
+                className="cell-project group-cell"
+                style={{ borderColor: `var(${toGroupColor(group, index)})` }}
+              >
+                <Link
+                  to="/o/$tenantId/projects/p/$projectId"
+                  params={address}
+                  search={toRunListSearch({
+                    scope: search.scope ?? "traces",
+                    filter: search.filter,
+                    fromMs: metrics.fromMs,
+                    toMs: metrics.toMs,
+                    grouping: search.group,
+                    group,
+                    values: valuesOf(metrics),
+                  })}
+                >
+                  {toGroupLabel(group)}
+                </Link>
+              </td>
+              {columns.map((column) => (
+                <NumberCell key={column.title} column={column} group={group} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollX>
+    {search.group === "tag" && (
+      <p className="note">A run with several tags is counted for each of them.</p>
+    )}
+  </section>
+);
+
+const NumberCell = ({
+  column: { read, format },
+  group: { total, previous },
+}: {
+  readonly column: Column;
+  readonly group: MetricGroup;
+}) => {
+  const value = read(total);
+  const change = value === 0 ? undefined : formatChange(value, read(previous));
+  return (
+    <td className="number">
+      {value === undefined ? "–" : format(value)}
+      {change !== undefined && <small className="metric-change">{change}</small>}
+    </td>
+  );
+};

@@ -1,0 +1,152 @@
+import {
+  parseChoice,
+  requireItems,
+  requireText,
+  toItems,
+  toNumber,
+  toRecord,
+  toText,
+} from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
+
+const percentiles = ["p50", "p95", "p99"] as const;
+type Percentile = (typeof percentiles)[number];
+
+const counts = ["runs", "errors", "tokens", "cost"] as const;
+type Count = (typeof counts)[number];
+
+/** What is known about some runs. Durations are in milliseconds, and `undefined` if there are none. */
+export interface MetricValues extends Readonly<Record<Count, number>> {
+  readonly latency: Readonly<Record<Percentile, number | undefined>>;
+  readonly firstToken: Readonly<Record<Percentile, number | undefined>>;
+}
+
+/** The same for each point in time: a list per number, with `null` for a missing duration. */
+export interface MetricPoints extends Readonly<Record<Count, readonly number[]>> {
+  readonly latency: Readonly<Record<Percentile, readonly (number | null)[]>>;
+  readonly firstToken: Readonly<Record<Percentile, readonly (number | null)[]>>;
+}
+
+/** The runs with one value of the property, those without one, or those with any of the other values. */
+export interface MetricGroup {
+  readonly kind: "value" | "none" | "other";
+  readonly value: string;
+  readonly total: MetricValues;
+  readonly previous: MetricValues;
+  readonly points: MetricPoints;
+}
+
+export interface Metrics {
+  /** The starts of the points, in milliseconds since the Unix epoch. */
+  readonly starts: readonly number[];
+  readonly widthMs: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly total: MetricValues;
+  readonly previous: MetricValues;
+  readonly points: MetricPoints;
+  readonly previousPoints: MetricPoints;
+  readonly groups: readonly MetricGroup[];
+  /** Ranges whose runs are not counted. */
+  readonly missing: readonly { readonly fromMs: number; readonly toMs: number }[];
+}
+
+/** @throws TypeError the response does not contain metrics. */
+export function parseMetrics(value: unknown): Metrics {
+  const response = toRecord(value);
+  const fromMs = requireTime(response, "from");
+  const toMs = requireTime(response, "to");
+  const widthMs = toNumber(response["width_ms"]) ?? 0;
+  if (widthMs <= 0) {
+    throw new TypeError("The response contains no width of its points.");
+  }
+  const all = toRecord(response["all"]);
+  const count = Math.round((toMs - fromMs) / widthMs);
+  return {
+    starts: Array.from({ length: count }, (_, index) => fromMs + index * widthMs),
+    widthMs,
+    fromMs,
+    toMs,
+    total: parseValues(all["total"]),
+    previous: parseValues(all["previous"]),
+    points: parsePoints(all["points"], count),
+    previousPoints: parsePoints(all["previous_points"], count),
+    groups: requireItems(response["groups"], "groups").map((group) => parseGroup(group, count)),
+    missing: toItems(response["missing"]).map((range) => {
+      const members = toRecord(range);
+      return { fromMs: requireTime(members, "from"), toMs: requireTime(members, "to") };
+    }),
+  };
+}
+
+function parseGroup(value: unknown, count: number): MetricGroup {
+  const group = toRecord(value);
+  return {
+    kind: parseChoice(group["kind"], ["value", "none"] as const) ?? "other",
+    value: toText(group["value"]) ?? "",
+    total: parseValues(group["total"]),
+    previous: parseValues(group["previous"]),
+    points: parsePoints(group["points"], count),
+  };
+}
+
+function parseValues(value: unknown): MetricValues {
+  const values = toRecord(value);
+  const parsePercentiles = (name: string) =>
+    createRecord(percentiles, (percentile) => toNumber(toRecord(values[name])[percentile]));
+  return {
+    ...createRecord(counts, (name) => toNumber(values[name]) ?? 0),
+    latency: parsePercentiles("latency_ms"),
+    firstToken: parsePercentiles("first_token_ms"),
+  };
+}
+
+function parsePoints(value: unknown, count: number): MetricPoints {
+  const points = toRecord(value);
+  const indexes = Array.from({ length: count }, (_, index) => index);
+  const parsePercentiles = (name: string) =>
+    createRecord(percentiles, (percentile) => {
+      const list = toItems(toRecord(points[name])[percentile]);
+      return indexes.map((index) => toNumber(list[index]) ?? null);
+    });
+  return {
+    ...createRecord(counts, (name) => {
+      const list = toItems(points[name]);
+      return indexes.map((index) => toNumber(list[index]) ?? 0);
+    }),
+    latency: parsePercentiles("latency_ms"),
+    firstToken: parsePercentiles("first_token_ms"),
+  };
+}
+
+const createRecord = <Name extends string, Value>(
+  names: readonly Name[],
+  create: (name: Name) => Value,
+): Readonly<Record<Name, Value>> =>
+  Object.fromEntries(names.map((name) => [name, create(name)])) as Readonly<Record<Name, Value>>;
+
+function requireTime(members: JsonMembers, name: string): number {
+  const timeMs = parseTimeMs(requireText(members, name));
+  if (timeMs === undefined) {
+    throw new TypeError(`The response contains no time "${name}".`);
+  }
+  return timeMs;
+}
+
+/** The share of runs with an error; `undefined` without runs. */
+export const errorRateOf = ({ runs, errors }: Pick<MetricValues, "runs" | "errors">) =>
+  runs === 0 ? undefined : errors / runs;
+
+/** Formats how much a number changed: `+12 %`, `−3 %`; `undefined` if there is nothing to compare with. */
+export function formatChange(
+  current: number | undefined,
+  previous: number | undefined,
+): string | undefined {
+  if (current === undefined || previous === undefined || previous === 0) {
+    return undefined;
+  }
+  const percent = Math.round(((current - previous) / previous) * 100);
+  const signs = ["−", "±", "+"];
+  return `${signs[Math.sign(percent) + 1]}${Math.abs(percent).toLocaleString("en")} %`;
+}

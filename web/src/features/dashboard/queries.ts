@@ -1,0 +1,27 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
+import { getJson } from "../../api/http.ts";
+import { toDashboardTimes } from "./dashboard-search.ts";
+import type { DashboardSearch } from "./dashboard-search.ts";
+import { parseMetrics } from "./metrics.ts";
+
+const refetchIntervalMs = 30_000;
+
+/** The metrics that the dashboard shows for its search parameters. */
+export const createMetricsQuery = (projectId: string, search: DashboardSearch) =>
+  queryOptions({
+    queryKey: ["metrics", projectId, search],
+    queryFn: async ({ signal }) => {
+      const query = new URLSearchParams({
+        session: projectId,
+        ...toDashboardTimes(search, Date.now()),
+        scope: search.scope ?? "traces",
+        ...(search.group === undefined ? {} : { group: search.group }),
+        ...(search.filter === undefined ? {} : { filter: search.filter }),
+      });
+      const path = toEndpointPath("/ui/metrics");
+      return parseMetrics(await getJson(`${path}?${query.toString()}`, signal));
+    },
+    refetchInterval: refetchIntervalMs,
+    placeholderData: keepPreviousData,
+  });

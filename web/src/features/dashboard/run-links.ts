@@ -1,0 +1,77 @@
+import type { RunListSearch } from "../runs/run-list-search.ts";
+import type { Grouping, Scope } from "./dashboard-search.ts";
+import type { MetricGroup } from "./metrics.ts";
+
+/** The runs that a number of the dashboard counts. */
+export interface CountedRuns {
+  readonly scope: Scope;
+  /** The filter of the dashboard. */
+  readonly filter: string | undefined;
+  readonly fromMs: number;
+  /** The runs start before this time. */
+  readonly toMs: number;
+  /** The property and the group of the runs, if they are only those of one group. */
+  readonly grouping?: Grouping | undefined;
+  readonly group?: Pick<MetricGroup, "kind" | "value"> | undefined;
+  /** The values that have groups of their own, which the group of all others excludes. */
+  readonly values?: readonly string[] | undefined;
+  /** Whether only runs with an error are counted. */
+  readonly isError?: boolean;
+}
+
+/** Returns the search parameters of the run list that shows exactly the counted runs. */
+export function toRunListSearch(counted: CountedRuns): RunListSearch {
+  const { scope, filter, fromMs, toMs, isError = false } = counted;
+  const conditions = [
+    ...(scope === "models" ? ['in(run_type, ["llm", "embedding"])'] : []),
+    ...toGroupConditions(counted),
+    ...(isError ? ['eq(status, "error")'] : []),
+    ...(filter === undefined ? [] : [filter]),
+  ];
+  const joined = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];
+  return {
+    ...(scope === "traces" ? {} : { all: true }),
+    from: new Date(fromMs).toISOString(),
+    // The end of the list's range is included, and the start of the next point is not counted.
+    to: new Date(toMs - 1).toISOString(),
+    ...(joined === undefined ? {} : { filter: joined }),
+  };
+}
+
+function toGroupConditions({ grouping, group, values = [] }: CountedRuns): readonly string[] {
+  if (grouping === undefined || group === undefined) {
+    return [];
+  }
+  const { equals, exists } = conditionsByGrouping[grouping];
+  switch (group.kind) {
+    case "value":
+      return [equals(group.value)];
+    case "none":
+      return exists === undefined ? values.map(equals).map(negate) : [negate(exists)];
+    case "other":
+      return [...(exists === undefined ? [] : [exists]), ...values.map(equals).map(negate)];
+  }
+}
+
+const quote = (text: string): string => JSON.stringify(text);
+const negate = (condition: string): string => `not(${condition})`;
+
+interface Conditions {
+  readonly equals: (value: string) => string;
+  /** The condition that a run has any value. Absent for a property that each run has, or that has no such condition. */
+  readonly exists?: string;
+}
+
+const conditionsByGrouping: { readonly [Name in Grouping]: Conditions } = {
+  model: {
+    equals: (value) => `eq(metadata.ls_model_name, ${quote(value)})`,
+    exists: 'exists(metadata, "ls_model_name")',
+  },
+  name: { equals: (value) => `eq(name, ${quote(value)})` },
+  tag: { equals: (value) => `has(tags, ${quote(value)})` },
+  user: {
+    equals: (value) => `eq(metadata.user_id, ${quote(value)})`,
+    exists: 'exists(metadata, "user_id")',
+  },
+  status: { equals: (value) => `eq(status, ${quote(value)})` },
+};

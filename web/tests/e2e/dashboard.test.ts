@@ -1,0 +1,179 @@
+import type { Client } from "millrace";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findFaults } from "../support/axe.ts";
+import { startBrowser } from "../support/browser.ts";
+import { press } from "../support/key-effects.ts";
+import { openPage } from "../support/opened-page.ts";
+import type { OpenedPage } from "../support/opened-page.ts";
+import { showScreen } from "../support/screenshots.ts";
+
+const browser = await startBrowser();
+const hostileModel = "gpt\u202Egnp<script>alert(1)</script>";
+
+describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium", () => {
+  let opened: OpenedPage;
+  let client: Client;
+  let page: Page;
+  let address: string;
+
+  beforeAll(async () => {
+    opened = await openPage(browser!, "support");
+    ({ client, page } = opened);
+    const now = Date.now();
+    // 24 traces of the last two hours, each with a model call; six failed. One trace is older than a day.
+    for (let index = 0; index <= 24; index += 1) {
+      const at = index === 24 ? now - 30 * 3_600_000 : now - index * 300_000 - 60_000;
+      const metadata = { user_id: index % 3 === 0 ? "ann" : "bob" };
+      const root = client.startRun({ name: "ask", metadata, startTime: at });
+      const model = root.startChild({
+        name: "model",
+        runType: "llm",
+        startTime: at + 10,
+        metadata: { ls_model_name: index % 2 === 0 ? "m-large" : hostileModel },
+      });
+      const usage = { input_tokens: 8, output_tokens: 2, total_tokens: 10, total_cost: 0.01 };
+      model.end({ usage_metadata: usage }, { endTime: at + 1_900 });
+      if (index % 4 === 0) {
+        root.fail(new Error("no answer"), { endTime: at + 2_000 });
+      } else {
+        root.end({ answer: "yes" }, { endTime: at + 2_000 });
+      }
+    }
+    await client.flush();
+    address = await opened.projectAddress();
+  }, 60_000);
+
+  beforeEach(() => {
+    opened.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await opened?.close();
+    await browser?.close();
+  });
+
+  const tile = (name: string) =>
+    page
+      .locator(".metric-tile")
+      .filter({ has: page.getByText(name, { exact: true }) })
+      .locator("dd");
+  const chart = (name: string) => page.getByRole("slider", { name, exact: true });
+
+  /** The number of runs that the server's list of runs has for the filter of the shown list. */
+  async function countListed(): Promise<number> {
+    await page.waitForURL((url) => !url.pathname.endsWith("/dashboard"));
+    const search = new URL(page.url()).searchParams;
+    const unquote = (name: string): string | undefined =>
+      search.get(name)?.replaceAll(/^"|"$/g, "") ?? undefined;
+    const body = {
+      session: [new URL(page.url()).pathname.split("/").at(-1)],
+      start_time: unquote("from"),
+      end_time: unquote("to"),
+      filter: search.get("filter") ?? undefined,
+      ...(search.get("all") === null ? { is_root: true } : {}),
+      limit: 100,
+    };
+    const response = await fetch(`${opened.server.url}/runs/query`, {
+      method: "POST",
+      body: JSON.stringify(body),
+    });
+    expect(response.status).toBe(200);
+    const { runs } = (await response.json()) as { readonly runs: readonly unknown[] };
+    await page.locator("tbody tr").first().waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(runs.length);
+    return runs.length;
+  }
+
+  test("the page shows the totals of 24 hours, compared with the day before", async () => {
+    await page.goto(address);
+    await page.getByRole("link", { name: "Dashboard" }).click();
+    await expect.poll(async () => tile("Runs").textContent()).toBe("24+2,300 %");
+    expect(await tile("Error rate").textContent()).toBe("25 %−75 %");
+    expect(await tile("p50 latency").textContent()).toMatch(/^(?:1\.9[6-9]|2\.0[0-4]) s/);
+    expect(await tile("Tokens").textContent()).toBe("240+2,300 %");
+    expect(await tile("Cost").textContent()).toBe("$0.24+2,300 %");
+    await showScreen(page, "dashboard");
+    expect(await findFaults(page)).toEqual([]);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("runs are grouped by a property; each row leads to the runs that it counts", async () => {
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.goto(`${address}/dashboard`);
+    await page.getByLabel("Group by").selectOption("user");
+    const rows = page.locator("table tbody tr");
+    await expect.poll(async () => rows.count()).toBe(2);
+    expect(await rows.allTextContents()).toEqual([
+      expect.stringMatching(/^bob16/),
+      expect.stringMatching(/^ann8/),
+    ]);
+    await showScreen(page, "dashboard-grouped");
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole("link", { name: "ann" }).click();
+    expect(await countListed()).toBe(8);
+    await page.emulateMedia({ colorScheme: "light" });
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("model calls are grouped by model; a hostile name is shown as a text", async () => {
+    await page.goto(`${address}/dashboard?scope=models&group=model`);
+    const link = page.getByRole("link", { name: "gpt\\u202egnp<script>" });
+    await link.waitFor();
+    expect(await tile("Tokens").textContent()).toContain("240");
+    await link.click();
+    expect(await countListed()).toBe(12);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("a click on a mark, and Enter, open the runs behind it", async () => {
+    await page.goto(`${address}/dashboard?last=6h&group=status`);
+    await chart("Runs").waitFor();
+    const canvas = chart("Runs").locator(".u-over");
+    await canvas.waitFor();
+    const box = (await canvas.boundingBox())!;
+    // The last bar is that of the last five minutes. Its lowest part is of the last series: the failed trace.
+    await canvas.click({ position: { x: box.width - 3, y: box.height - 4 } });
+    const clicked = await countListed();
+    expect(clicked).toBeGreaterThan(0);
+    expect(new URL(page.url()).searchParams.get("filter")).toContain("eq(status");
+    await page.goto(`${address}/dashboard?last=6h`);
+    await chart("Error rate").focus();
+    await press(page, "ArrowRight", "ArrowLeft");
+    for (let step = 0; step < 71; step += 1) {
+      await page.keyboard.press("ArrowRight");
+    }
+    expect(await chart("Error rate").getAttribute("aria-valuetext")).toMatch(/Current 100 %/);
+    await page.keyboard.press("Enter");
+    expect(await countListed()).toBe(1);
+    expect(new URL(page.url()).searchParams.get("filter")).toBe('eq(status, "error")');
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("a filter narrows all numbers; an invalid one says why", async () => {
+    const filter = encodeURIComponent('eq(metadata.user_id, "ann")');
+    await page.goto(`${address}/dashboard?filter=${filter}`);
+    await expect.poll(async () => tile("Runs").textContent()).toContain("8");
+    await page.goto(`${address}/dashboard?filter=${encodeURIComponent("eq(name")}`);
+    const failure = page.getByRole("alert", { name: "Could not load the metrics" });
+    await failure.filter({ hasText: "expected , after the field" }).waitFor();
+    opened.faults.length = 0;
+  });
+
+  test("every range of one hour to ninety days can be selected; the numbers are those of the server", async () => {
+    await page.goto(`${address}/dashboard`);
+    for (const [label, runs] of [
+      ["1 h", 12],
+      ["6 h", 24],
+      ["7 d", 25],
+      ["30 d", 25],
+      ["90 d", 25],
+    ] as const) {
+      await page.getByRole("button", { name: label, exact: true }).click();
+      await expect
+        .poll(async () => tile("Runs").textContent(), { timeout: 10_000 })
+        .toMatch(new RegExp(`^${runs}(?:\\D|$)`));
+    }
+    expect(opened.faults).toEqual([]);
+  });
+});

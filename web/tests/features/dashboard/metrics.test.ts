@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { toCharts, toGroupLabel } from "../../../src/features/dashboard/dashboard-charts.ts";
+import {
+  parseDashboardSearch,
+  toDashboardTimes,
+} from "../../../src/features/dashboard/dashboard-search.ts";
+import { formatChange, parseMetrics } from "../../../src/features/dashboard/metrics.ts";
+
+const durations = { p50: 10, p95: null, p99: null };
+const values = { runs: 4, errors: 1, tokens: 7, cost: 0.5, latency_ms: durations };
+const points = {
+  runs: [4, 0],
+  errors: [1, 0],
+  tokens: [7, 0],
+  cost: [0.5, 0],
+  latency_ms: { p50: [10, null] },
+};
+const response = {
+  from: "2026-03-01T12:00:00.000000Z",
+  to: "2026-03-01T12:02:00.000000Z",
+  width_ms: 60_000,
+  all: { total: values, previous: { ...values, runs: 2 }, points, previous_points: points },
+  groups: [],
+  missing: [{ from: "2026-03-01T12:01:00.000000Z", to: "2026-03-01T12:02:00.000000Z" }],
+};
+const group = { kind: "value", value: "m", total: values, previous: values, points };
+
+test("a response is parsed; missing durations are no numbers, and each point has a start", () => {
+  const metrics = parseMetrics(response);
+  const fromMs = Date.parse("2026-03-01T12:00:00Z");
+  expect(metrics.starts).toEqual([fromMs, fromMs + 60_000]);
+  expect(metrics.total).toMatchObject({ runs: 4, cost: 0.5, latency: { p50: 10, p95: undefined } });
+  expect(metrics.points.latency).toEqual({ p50: [10, null], p95: [null, null], p99: [null, null] });
+  expect(metrics.missing).toEqual([{ fromMs: fromMs + 60_000, toMs: fromMs + 120_000 }]);
+});
+
+test("a response without times or groups is an error that says what is missing", () => {
+  expect(() => parseMetrics({})).toThrow('no text "from"');
+  expect(() => parseMetrics({ ...response, width_ms: 0 })).toThrow("no width");
+  expect(() => parseMetrics({ ...response, groups: {} })).toThrow("no list of groups");
+});
+
+test("without groups, charts compare with the period before; with groups, they stack them", () => {
+  const [runs, errorRate, latency] = toCharts(parseMetrics(response));
+  expect(runs?.series.map(({ label, values: shown }) => [label, shown])).toEqual([
+    ["Previous", [4, 0]],
+    ["Current", [4, 0]],
+  ]);
+  expect(errorRate?.series[1]?.values).toEqual([0.25, null]);
+  expect(latency?.series.map(({ label }) => label)).toEqual(["Previous p50", "p50", "p95", "p99"]);
+  const other = { ...group, kind: "other", value: "" };
+  const charts = toCharts(parseMetrics({ ...response, groups: [group, other] }));
+  expect(charts.map(({ label }) => label)).toEqual([
+    "Runs",
+    "Error rate",
+    "p95 latency",
+    "p95 first token",
+    "Tokens",
+    "Cost",
+  ]);
+  expect(charts[0]?.series.map(({ label, kind }) => [label, kind])).toEqual([
+    ["m", "stack"],
+    ["Other", "stack"],
+  ]);
+});
+
+test("a hostile value is shown with escapes, and cut", () => {
+  const label = toGroupLabel({ kind: "value", value: `\u202E${"x".repeat(1_000_000)}` });
+  expect(label).toBe(`\\u202e${"x".repeat(59)}`);
+});
+
+test("changes are rounded percentages; nothing is compared with zero", () => {
+  expect(formatChange(112, 100)).toBe("+12 %");
+  expect(formatChange(97, 100)).toBe("−3 %");
+  expect(formatChange(100, 100)).toBe("±0 %");
+  expect(formatChange(5, 0)).toBeUndefined();
+  expect(formatChange(undefined, 3)).toBeUndefined();
+});
+
+test("the URL keeps valid parameters; the default range is the last 24 hours", () => {
+  const search = { last: "90d", group: "model", scope: "models", filter: 12, color: "red" };
+  expect(parseDashboardSearch(search)).toEqual({
+    last: "90d",
+    group: "model",
+    scope: "models",
+    filter: "12",
+  });
+  expect(parseDashboardSearch({ last: "2w", group: "x", from: "b", to: "a" })).toEqual({});
+  const nowMs = Date.parse("2026-03-02T12:00:30Z");
+  expect(toDashboardTimes({}, nowMs)).toEqual({
+    from: "2026-03-01T12:01:00.000Z",
+    to: "2026-03-02T12:01:00.000Z",
+  });
+});
