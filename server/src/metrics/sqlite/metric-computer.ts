@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
-import { MetricCounts } from "../metric-body.ts";
+import type { MetricCounts } from "../metric-body.ts";
 import { dayMicros, hourMicros, markLevels, minuteMicros } from "../metrics.ts";
 import type { ComputedMetrics, Mark, MarkLevel, MetricBodies } from "../metrics.ts";
 import { MetricScanner } from "./metric-scanner.ts";

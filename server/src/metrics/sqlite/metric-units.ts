@@ -260,7 +260,7 @@ const clip = (range: MicrosRange, { fromMicros, toMicros }: MicrosRange): Micros
 });
 
 /** Joins ranges that touch each other. They must be sorted, the latest first. */
-export function joinRanges(ranges: readonly MicrosRange[]): readonly MicrosRange[] {
+function joinRanges(ranges: readonly MicrosRange[]): readonly MicrosRange[] {
   const joined: MicrosRange[] = [];
   for (const range of ranges) {
     const later = joined.at(-1);
