@@ -193,7 +193,7 @@ export const serverLimits = {
   /** Milliseconds after the start of the server at which the thread that computes metrics is started. */
   metricDelayMs: 1_500,
   /** Milliseconds for which a minute must not have changed before its metrics are computed. */
-  metricSettleMs: 2_000,
+  metricSettleMs: 5_000,
   /**
    * Milliseconds within which a reader thread, or the thread that fills the text index, must end; otherwise it is
    * terminated.

@@ -9,6 +9,7 @@ import type { OpenedPage } from "../support/opened-page.ts";
 import { showScreen } from "../support/screenshots.ts";
 
 const browser = await startBrowser();
+const patience = { timeout: 20_000 };
 const hostileId = "user\u202Egnp/../<b>?&#";
 
 interface Message {
@@ -189,7 +190,7 @@ describe.skipIf(browser === undefined)("the threads of a project, in Chromium", 
   test("threads are searched by a part of their id, and an unknown thread says so", async () => {
     await page.goto(`${address}/threads`);
     await page.getByRole("searchbox", { name: "Search by thread ID" }).fill("order");
-    await expect.poll(async () => rows().count()).toBe(1);
+    await expect.poll(async () => rows().count(), patience).toBe(1);
     await page.getByRole("searchbox", { name: "Search by thread ID" }).fill("nothing like it");
     await page.getByText("No matches").waitFor();
     await page.goto(`${address}/thread?id=unknown`);
@@ -242,8 +243,8 @@ describe.skipIf(browser === undefined)("the threads of a project, in Chromium", 
       .poll(async () => {
         await page.locator(".thread-turns").evaluate((list) => list.scrollTo(0, list.scrollHeight));
         return page.getByText("answer 299").count();
-      })
+      }, patience)
       .toBe(1);
     expect(opened.faults).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 });

@@ -13,6 +13,13 @@ const marksPerStep = 500;
 /** Milliseconds after which a step takes no further mark. */
 const stepMs = 50;
 
+/** Runs per second, and new runs since the step before, from which on nothing is computed: the writer needs the time. */
+const busyRunsPerSecond = 2_000;
+const minBusyRuns = 1_000;
+
+/** Milliseconds after which metrics are computed even while many runs arrive. */
+const maxBusyMs = 60_000;
+
 const minutesPerHour = hourMicros / minuteMicros;
 const hoursPerDay = dayMicros / hourMicros;
 
@@ -27,6 +34,10 @@ export class MetricComputer {
   readonly #scanner: MetricScanner;
   readonly #statements;
   #seen = new Map<string, SeenMark>();
+  /** The number of the last row of the table of runs at the step before, and the time of that step. */
+  #lastStep: { readonly row: number; readonly atMs: number } | undefined;
+  /** Since when runs have been arriving too fast. */
+  #busySinceMs: number | undefined;
 
   constructor(db: Connection) {
     this.#scanner = new MetricScanner(db);
@@ -38,6 +49,7 @@ export class MetricComputer {
            LIMIT ${marksPerStep}`,
         )
         .raw(),
+      findLastRow: db.prepare("SELECT max(rowid) FROM runs").raw(),
       listUnits: db
         .prepare(
           "SELECT body FROM metrics WHERE project_id = ? AND level = ? AND dimension = ? AND unit >= ? AND unit < ?",
@@ -55,11 +67,14 @@ export class MetricComputer {
    * Computes the metrics of some marks. A unit that is still being written to is left for later: runs are patched soon
    * after they were posted, and each change would make its metrics out of date again.
    *
-   * @param settleMs - a unit must not have changed for this long
+   * @param settleMs - a minute must not have changed for this long. Hours and days wait until no minute in them is marked
    * @param shouldStop - is called between short steps; the marks that are not done then stay
    */
   async compute(settleMs: number, shouldStop: () => boolean): Promise<readonly ComputedMetrics[]> {
     const nowMs = performance.now();
+    if (this.#isBusy(nowMs)) {
+      return [];
+    }
     const marks = parseRows(this.#statements.listMarks.all()).map(
       ([projectId, level, unit, version]): Mark => ({
         projectId: String(projectId),
@@ -83,6 +98,19 @@ export class MetricComputer {
     return computed;
   }
 
+  /** Whether so many runs have arrived since the step before that computing would slow down the writer. */
+  #isBusy(nowMs: number): boolean {
+    const [[lastRow] = []] = parseRows(this.#statements.findLastRow.all());
+    const row = Number(lastRow ?? 0);
+    const last = this.#lastStep ?? { row, atMs: nowMs };
+    this.#lastStep = { row, atMs: nowMs };
+    const newRuns = row - last.row;
+    const isFast =
+      newRuns >= minBusyRuns && (newRuns / (nowMs - last.atMs)) * 1_000 > busyRunsPerSecond;
+    this.#busySinceMs = isFast ? (this.#busySinceMs ?? nowMs) : undefined;
+    return isFast && nowMs - (this.#busySinceMs ?? nowMs) < maxBusyMs;
+  }
+
   /** Returns the marks that have not changed for a while, and remembers the others. */
   #selectSettled(marks: readonly Mark[], nowMs: number, settleMs: number): readonly Mark[] {
     const seen = new Map<string, SeenMark>();
@@ -91,7 +119,7 @@ export class MetricComputer {
       const before = this.#seen.get(key);
       const sinceMs = before?.version === mark.version ? before.sinceMs : nowMs;
       seen.set(key, { version: mark.version, sinceMs });
-      return mark.level === markLevels.unreadHour || nowMs - sinceMs >= settleMs;
+      return mark.level !== markLevels.minute || nowMs - sinceMs >= settleMs;
     });
     this.#seen = seen;
     return settled;

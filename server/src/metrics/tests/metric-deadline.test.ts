@@ -103,6 +103,14 @@ test("costs that are computed again with other prices change the metrics", async
   expect(read({ withinMs: 0 }).all.total.cost).toBe(0.002);
 });
 
+test("while runs arrive at full speed, nothing is computed", async () => {
+  const { send, compute } = createStore();
+  expect(await compute()).toEqual([]);
+  send(manyRuns());
+  expect(await compute()).toEqual([]);
+  expect((await compute()).length).toBeGreaterThan(0);
+});
+
 test("metrics are dropped if their minute has changed while they were computed", async () => {
   const { writers, send, read, compute, computeAll } = createStore();
   const [first, second] = [manyRuns().slice(0, 1), manyRuns().slice(0, 1)];

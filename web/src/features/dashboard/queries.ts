@@ -6,6 +6,8 @@ import type { DashboardSearch } from "./dashboard-search.ts";
 import { parseMetrics } from "./metrics.ts";
 
 const refetchIntervalMs = 30_000;
+/** How often incomplete metrics are queried again: the server computes those that are missing. */
+const incompleteRefetchMs = 3_000;
 
 /** The metrics that the dashboard shows for its search parameters. */
 export const createMetricsQuery = (projectId: string, search: DashboardSearch) =>
@@ -22,6 +24,7 @@ export const createMetricsQuery = (projectId: string, search: DashboardSearch) =
       const path = toEndpointPath("/ui/metrics");
       return parseMetrics(await getJson(`${path}?${query.toString()}`, signal));
     },
-    refetchInterval: refetchIntervalMs,
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && data.missing.length > 0 ? incompleteRefetchMs : refetchIntervalMs,
     placeholderData: keepPreviousData,
   });
