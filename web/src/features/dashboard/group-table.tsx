@@ -57,7 +57,7 @@ export const GroupTable = ({
             <tr key={`${group.kind} ${group.value}`}>
               <td
                 className="cell-project group-cell"
-                style={{ borderColor: `var(${toGroupColor(group, index)})` }}
+                style={{ borderLeftColor: `var(${toGroupColor(group, index)})` }}
               >
                 <Link
                   to="/o/$tenantId/projects/p/$projectId"
