@@ -8,7 +8,9 @@ export class MetricMarker implements RunMetrics {
   readonly #mark;
   /** The units that are marked in this batch already: most runs of a batch start in the same minute. */
   readonly #marked = new Set<string>();
-  #lastKey: string | undefined;
+  /** The unit that was marked last; the next run is mostly in the same one. */
+  #lastUnit: number | undefined;
+  #lastProjectId = "";
   readonly #markRoot;
   readonly #markedTraces = new Set<string>();
 
@@ -25,18 +27,21 @@ export class MetricMarker implements RunMetrics {
   beginBatch(): void {
     this.#marked.clear();
     this.#markedTraces.clear();
-    this.#lastKey = undefined;
+    this.#lastUnit = undefined;
   }
 
   mark(projectId: string, startMicros: number): void {
     const unit = Math.floor(startMicros / minuteMicros);
-    const key = `${unit} ${projectId}`;
-    if (key === this.#lastKey || this.#marked.has(key)) {
+    if (unit === this.#lastUnit && projectId === this.#lastProjectId) {
       return;
     }
-    this.#lastKey = key;
-    this.#marked.add(key);
-    this.#mark.run([projectId, unit]);
+    this.#lastUnit = unit;
+    this.#lastProjectId = projectId;
+    const key = `${unit} ${projectId}`;
+    if (!this.#marked.has(key)) {
+      this.#marked.add(key);
+      this.#mark.run([projectId, unit]);
+    }
   }
 
   /** A root that is stored later in the batch is marked then. */
