@@ -104,11 +104,9 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     await page.goto(`${address}/dashboard`);
     await page.getByLabel("Group by").selectOption("user");
     const rows = page.locator("table tbody tr");
-    await expect.poll(async () => rows.count(), patience).toBe(2);
-    expect(await rows.allTextContents()).toEqual([
-      expect.stringMatching(/^bob16/),
-      expect.stringMatching(/^ann8/),
-    ]);
+    await expect
+      .poll(async () => rows.allTextContents(), patience)
+      .toEqual([expect.stringMatching(/^bob16/), expect.stringMatching(/^ann8/)]);
     await showScreen(page, "dashboard-grouped");
     expect(await findFaults(page)).toEqual([]);
     await page.getByRole("link", { name: "ann" }).click();
