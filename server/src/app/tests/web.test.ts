@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import fastify from "fastify";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -146,7 +147,7 @@ test("an unknown path returns a page to browsers, and JSON to programs", async (
   expect(opened.statusCode).toBe(404);
   expect(opened.headers).toMatchObject({
     "content-type": "text/html; charset=utf-8",
-    vary: "accept",
+    vary: "accept, accept-encoding",
   });
   expect(opened.body).toContain("<title>page</title>");
   const again = await app.inject({
@@ -173,4 +174,46 @@ test("without a build of the UI the API responds, to browsers as well", async ()
   const alone = withApi(join(folder, "missing"));
   expect((await get("/", html, alone)).json()).toEqual({ name: "millrace" });
   await alone.close();
+});
+
+describe("a file", () => {
+  const script = `console.log(${JSON.stringify("text ".repeat(1_000))})`;
+  const getScript = async (headers: Readonly<Record<string, string>>) =>
+    app.inject({ url: "/assets/long-abc.js", headers });
+
+  beforeAll(async () => {
+    writeFileSync(join(folder, "assets", "long-abc.js"), script);
+    await app.close();
+    app = withApi(folder);
+  });
+
+  test.each([
+    ["gzip, deflate, br", "br", brotliDecompressSync],
+    ["gzip;q=0.8, br;q=0", "gzip", gunzipSync],
+  ])("is compressed for a client that accepts %s", async (accepted, encoding, decompress) => {
+    for (let times = 0; times < 2; times += 1) {
+      const { headers, rawPayload } = await getScript({ "accept-encoding": accepted });
+      expect(headers).toMatchObject({
+        "content-encoding": encoding,
+        "content-type": "text/javascript; charset=utf-8",
+        "cache-control": "public, max-age=31536000, immutable",
+        vary: "accept, accept-encoding",
+      });
+      expect(rawPayload.length).toBeLessThan(script.length / 10);
+      expect(decompress(rawPayload).toString("utf8")).toBe(script);
+    }
+  });
+
+  test("is sent as it is to a client that accepts no encoding, and has an etag per encoding", async () => {
+    const plain = await getScript({});
+    expect(plain.headers["content-encoding"]).toBeUndefined();
+    expect(plain.body).toBe(script);
+    const compressed = await getScript({ "accept-encoding": "br" });
+    expect(compressed.headers.etag).not.toBe(plain.headers.etag);
+    const again = await getScript({
+      "accept-encoding": "br",
+      "if-none-match": String(compressed.headers.etag),
+    });
+    expect([again.statusCode, again.body]).toEqual([304, ""]);
+  });
 });
