@@ -1,5 +1,11 @@
 import { isModelCall, roundCost } from "../runs/usage/run-cost.ts";
-import type { CostBasis, PricedUsage, ReportedUsage, RunBilling } from "../runs/usage/run-cost.ts";
+import type {
+  CostBasis,
+  PricedUsage,
+  ReportedUsage,
+  RunBilling,
+  UnknownCost,
+} from "../runs/usage/run-cost.ts";
 import type { RunMeasures } from "../runs/usage/measures.ts";
 import type { RunPrices } from "../runs/run-writer-dependencies.ts";
 import { usageCosts } from "../runs/usage/usage-sources.ts";
@@ -56,16 +62,19 @@ export class RunPricer implements RunPrices {
     // An embedding has no output.
     const outputTokens = measures.completion_tokens ?? (run.runType === "embedding" ? 0 : null);
     if (inputTokens === null || outputTokens === null) {
-      return withoutCost(measures, "The run does not report both its input and its output tokens.");
+      const reason = "The run does not report both its input and its output tokens.";
+      return withoutCost(measures, { reason });
     }
     const found = this.#findPrice(tenantId, run, billing);
     if ("reason" in found) {
-      return { ...withoutCost(measures, found.reason), unknownModel: found.unknownModel };
+      const { reason, unknownModel } = found;
+      const [model] = billing.models;
+      return { ...withoutCost(measures, { reason, ...(model && { model }) }), unknownModel };
     }
     const { details, serviceTier = null } = billing;
     const cost = computeCost({ inputTokens, outputTokens, details }, found.prices, found.factor);
     return "reason" in cost
-      ? withoutCost(measures, cost.reason)
+      ? withoutCost(measures, { reason: cost.reason })
       : withCost(measures, cost, { ...found, serviceTier });
   }
 
@@ -163,9 +172,9 @@ function addReportedTotal(measures: RunMeasures): RunMeasures {
     : { ...measures, total_cost: roundCost(prompt + completion) };
 }
 
-const withoutCost = (measures: RunMeasures, reason: string): PricedUsage => ({
+const withoutCost = (measures: RunMeasures, basis: UnknownCost): PricedUsage => ({
   measures,
-  basisJson: JSON.stringify({ reason } satisfies CostBasis),
+  basisJson: JSON.stringify(basis),
 });
 
 function withCost(

@@ -52,6 +52,13 @@ export interface CountQuery {
   readonly widthMicros: number;
 }
 
+/** Counts of the runs that one search step found, and the position that it reached. */
+export interface CountSlice {
+  readonly counts: readonly RunCount[];
+  /** Where the next step continues; absent at the end of the list. */
+  readonly nextPosition?: ListPosition;
+}
+
 /** A query for filter suggestions: names, types, tags, metadata or feedback keys of a project's runs. */
 export interface SuggestionQuery {
   readonly projectId: string;
@@ -73,6 +80,8 @@ export interface RunListReads {
   ): { readonly fromMicros: number; readonly toMicros: number } | undefined;
   /** Counts runs by intervals of their start times. Intervals without runs are omitted. */
   countRuns(tenantId: string, query: CountQuery): readonly RunCount[];
+  /** Like {@link RunListReads.search}, but counts the found runs by intervals of their start times. */
+  countMatches(tenantId: string, search: RunSearch, widthMicros: number): CountSlice;
   /** Lists suggestions for a filter, sorted and distinct. */
   listSuggestions(tenantId: string, query: SuggestionQuery): readonly string[];
 }

@@ -36,6 +36,21 @@ export interface TracePage {
   readonly mark: number;
 }
 
+/** What the runs of a trace used, summed over its model calls. */
+export interface TraceUsage {
+  /** `null` if no model call reports the number; the same holds for the cost. */
+  readonly tokens: number | null;
+  readonly cost: number | null;
+  /** The names of the models whose calls have usage, in the order of their first calls; a few of them. */
+  readonly models: readonly string[];
+  /** The earliest first token of a model call. */
+  readonly firstTokenMicros: number | null;
+  /** Whether the trace has more runs than were read, so that the sums are lower bounds. */
+  readonly isPartial: boolean;
+}
+
 export interface TraceReads {
   readPage(tenantId: string, query: TraceQuery): TracePage;
+  /** Reads the usage of traces, each over a limited number of its runs. Traces without usage have no entry. */
+  readUsage(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage>;
 }

@@ -83,7 +83,7 @@ const longQueries: LongQueryRules = {
   feedback: { readStatsOfFilter: true, statsOfProjectRuns: true },
   feedbackTrend: { read: true },
   runs: { readStatistics: true, query: isFiltered },
-  runLists: { search: isFiltered, countRuns: true },
+  runLists: { search: isFiltered, countRuns: true, countMatches: true },
   runPages: { query: isFiltered, search: isFiltered },
   metrics: { read: true },
   threads: { list: true, readTurns: true },

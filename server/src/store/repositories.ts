@@ -409,6 +409,15 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
       tenantId,
       replaceMembers(query, { projectId: toProjectKey }),
     ],
+    countMatches: ([tenantId, search, widthMicros], keys) => [
+      tenantId,
+      replaceMembers(search, {
+        projectId: keys.toProjectKey,
+        filter: (filter) => toRunFilter(filter, keys),
+        after: (after) => replaceMembers(after, { id: keys.toRunKey }),
+      }),
+      widthMicros,
+    ],
     listSuggestions: ([tenantId, query], { toProjectKey }) => [
       tenantId,
       replaceMembers(query, { projectId: toProjectKey }),
@@ -452,6 +461,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
       tenantId,
       replaceMembers(query, { afterId: toRunKey }),
     ],
+    readUsage: unchanged,
   },
   views: {
     list: withProjectKey,

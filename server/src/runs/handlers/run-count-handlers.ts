@@ -2,18 +2,29 @@ import type { FastifyRequest } from "fastify";
 import type { ValueKind } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
 import { parseTimeBound } from "../../model/parse-time.ts";
+import { readFilter } from "../../filter/filter-parameter.ts";
+import { runFields } from "../../filter/fields.ts";
+import type { CheckedFilter } from "../../filter/checker.ts";
 import { countIntervalMicros } from "../run-list.ts";
+import type { CountQuery, RunCount } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
 import { firstValue, parseCount, parseId, parseBoolean } from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
+import { initialScanLimit, searchWithin } from "./run-search-handlers.ts";
 
 const bucketsDefault = 80;
 const bucketsMax = 240;
 
+/** The number of runs that one step counts at most. */
+const runsPerCountStep = 20_000;
+/** Milliseconds that counting the runs of a filter may take. The response then says how far it got. */
+const countMs = 400;
+
 /**
  * `GET /ui/runs/counts`: counts the runs of a project by intervals of their start times. If the query does not
- * contain `from` and `to`, they are the start times of the first and the last run.
+ * contain `from` and `to`, they are the start times of the first and the last run. With a `filter`, the matching runs
+ * are counted for a limited time, the newest first; `counted_to` is then the start time that was reached.
  */
 export async function countRuns(store: RunStore, request: FastifyRequest): Promise<unknown> {
   const { tenantId } = request;
@@ -34,22 +45,76 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
     1,
     Math.ceil((toMicros - fromMicros) / bucketCount / countIntervalMicros),
   );
-  const counts = await store.read.runLists.countRuns(tenantId, {
-    projectId,
-    isRoot: parseBoolean(query, "is_root"),
-    fromMicros,
-    toMicros,
-    widthMicros: widthInIntervals * countIntervalMicros,
-  });
+  const widthMicros = widthInIntervals * countIntervalMicros;
+  const isRoot = parseBoolean(query, "is_root");
+  const countQuery = { projectId, isRoot, fromMicros, toMicros, widthMicros };
+  const filter = readFilter(runFields, "filter", firstValue(query, "filter"));
+  const { counts, countedToMicros } =
+    filter === undefined
+      ? { counts: await store.read.runLists.countRuns(tenantId, countQuery) }
+      : await countMatches(store, tenantId, { ...countQuery, filter });
   return {
     from: toIso(fromMicros),
     to: toIso(toMicros),
-    width_ms: (widthInIntervals * countIntervalMicros) / 1_000,
+    width_ms: widthMicros / 1_000,
+    counted_to: countedToMicros === undefined ? null : toIso(countedToMicros),
     buckets: counts.map(({ startMicros, runs, errors }) => ({
       start: toIso(startMicros),
       runs,
       errors,
     })),
+  };
+}
+
+/** Counts the runs that match a filter, in steps, until the list ends or the time is over. */
+async function countMatches(
+  store: RunStore,
+  tenantId: string,
+  {
+    projectId,
+    isRoot,
+    fromMicros,
+    toMicros,
+    widthMicros,
+    filter,
+  }: CountQuery & { readonly filter: CheckedFilter },
+): Promise<{ readonly counts: readonly RunCount[]; readonly countedToMicros?: number }> {
+  const totals = new Map<number, RunCount>();
+  const { nextPosition } = await searchWithin(
+    {
+      projectId,
+      filter: {
+        runFilters: [filter],
+        earliestStartMicros: fromMicros,
+        latestStartMicros: toMicros,
+        ...(isRoot === undefined ? {} : { isRoot }),
+      },
+      sort: "start",
+      order: "desc",
+      limit: Number.MAX_SAFE_INTEGER,
+      scanLimit: initialScanLimit,
+    },
+    countMs,
+    async (step) => {
+      const { counts, ...position } = await store.read.runLists.countMatches(
+        tenantId,
+        { ...step, limit: runsPerCountStep },
+        widthMicros,
+      );
+      for (const { startMicros, runs, errors } of counts) {
+        const total = totals.get(startMicros);
+        totals.set(startMicros, {
+          startMicros,
+          runs: runs + (total?.runs ?? 0),
+          errors: errors + (total?.errors ?? 0),
+        });
+      }
+      return { runs: [], ...position };
+    },
+  );
+  return {
+    counts: [...totals.values()].toSorted((left, right) => left.startMicros - right.startMicros),
+    ...(nextPosition === undefined ? {} : { countedToMicros: nextPosition.micros }),
   };
 }
 

@@ -16,7 +16,7 @@ const maxPageRuns = 200;
  * Number of runs that the first search step scans. It is low, because matching a run may require reading its payload.
  * After each quick step, the number grows, up to `maxScanLimit`.
  */
-const initialScanLimit = 1_000;
+export const initialScanLimit = 1_000;
 const maxScanLimit = 128_000;
 
 /** Milliseconds that the search of one request may take. The response then contains the position that was reached. */

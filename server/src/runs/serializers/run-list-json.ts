@@ -1,6 +1,8 @@
 import type { NameCache } from "../../bodies/json-cursor.ts";
 import type { FeedbackStats } from "../run-feedback.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
+import type { TraceUsage } from "../trace.ts";
+import { toIso } from "../../http/wire-text.ts";
 import { createMembers, findRequiredParts } from "./run-json.ts";
 
 /** Maximum number of characters that a list shows of a value. */
@@ -35,24 +37,30 @@ export interface ListView {
  * Creates the view for a selection. Metadata is a member of `extra`, so `extra` is needed if metadata is selected.
  */
 export function createListView(select: ReadonlySet<string>): ListView {
-  const needed = select.has("metadata") ? new Set([...select, "extra"]) : select;
+  const needed = new Set([
+    ...select,
+    ...(select.has("metadata") ? ["extra"] : []),
+    ...(select.has("trace_usage") ? ["parent_run_id", "trace_id"] : []),
+  ]);
   return { select, neededNames: needed, parts: findRequiredParts(needed), names: [] };
 }
 
 /**
  * Serializes a run for a list, in limited size: the beginning of `inputs`, `outputs` and `error`, and the values of
- * `metadata` as short strings.
+ * `metadata` as short strings. `trace_usage` is the usage of a root run's whole trace.
  */
 export function toListItem(
   run: StoredRun,
   { select, neededNames, names }: ListView,
-  feedbackStats: FeedbackStats | undefined,
+  { feedbackStats, usage }: ItemDetails,
 ): object {
   const members = createMembers(run, { select: neededNames, feedbackStats, names });
   const item: Record<string, unknown> = { id: run.row.id };
   for (const name of select) {
     const json = members.get(name);
-    if (name === "metadata") {
+    if (name === "trace_usage") {
+      item[name] = usage === undefined ? null : toUsageJson(usage);
+    } else if (name === "metadata") {
       item[name] = readMetadata(members.get("extra"));
     } else if (json !== undefined) {
       const shorten = shorteners[name];
@@ -61,6 +69,20 @@ export function toListItem(
   }
   return item;
 }
+
+/** What a list shows of a run that is not part of the run itself. */
+interface ItemDetails {
+  readonly feedbackStats: FeedbackStats | undefined;
+  readonly usage: TraceUsage | undefined;
+}
+
+const toUsageJson = ({ tokens, cost, models, firstTokenMicros, isPartial }: TraceUsage) => ({
+  total_tokens: tokens,
+  total_cost: cost,
+  models: models.map(toShortText),
+  first_token_time: firstTokenMicros === null ? null : toIso(firstTokenMicros),
+  is_partial: isPartial,
+});
 
 /** The characters and the complete escapes at the beginning of the content of a JSON string. */
 const wholeCharacters = /^(?:[^"\\]|\\(?:u[\da-f]{4}|[^u]))*/i;

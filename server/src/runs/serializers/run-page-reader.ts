@@ -3,7 +3,7 @@ import type { PageView, RunPageReads } from "../run-pages.ts";
 import type { RunQuery } from "../run-query.ts";
 import type { RunFile } from "../run-row.ts";
 import type { RunReaders } from "../run-store.ts";
-import type { TraceQuery } from "../trace.ts";
+import type { TraceQuery, TraceUsage } from "../trace.ts";
 import { toCursor } from "../run-cursor.ts";
 import type { FeedbackStats } from "../run-feedback.ts";
 import { createLink } from "../../http/signed-links.ts";
@@ -64,9 +64,20 @@ export class RunPageReader implements RunPageReads {
     const feedbackStatsByRun = select.has("feedback_stats")
       ? await this.#readFeedbackStats(tenantId, runs)
       : noStats;
+    const usageByTrace = select.has("trace_usage")
+      ? this.#readers.traces.readUsage(
+          tenantId,
+          runs.flatMap(({ row }) => (row.parentRunId === null ? [row.traceId] : [])),
+        )
+      : noUsage;
     const serializedRuns = runs.map((run) => {
       this.#checkLimit();
-      return JSON.stringify(toListItem(run, view, feedbackStatsByRun.get(run.row.id)));
+      return JSON.stringify(
+        toListItem(run, view, {
+          feedbackStats: feedbackStatsByRun.get(run.row.id),
+          usage: run.row.parentRunId === null ? usageByTrace.get(run.row.traceId) : undefined,
+        }),
+      );
     });
     return { runs: serializedRuns, ...position };
   }
@@ -86,4 +97,5 @@ export class RunPageReader implements RunPageReads {
   }
 }
 
+const noUsage: ReadonlyMap<string, TraceUsage> = new Map();
 const noStats: ReadonlyMap<string, FeedbackStats> = new Map();

@@ -1,5 +1,6 @@
 import type {
   CountQuery,
+  CountSlice,
   RunCount,
   RunListReads,
   RunSearch,
@@ -8,7 +9,7 @@ import type {
 } from "../run-list.ts";
 import { countIntervalMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
-import type { StoredRun } from "../run-row.ts";
+import type { RunPart, StoredRun } from "../run-row.ts";
 import { narrowByIndex } from "./index-lookups/narrow.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import { toConditions } from "./run-conditions.ts";
@@ -162,6 +163,21 @@ export class RunListReader implements RunListReads {
     }));
   }
 
+  countMatches(tenantId: string, search: RunSearch, widthMicros: number): CountSlice {
+    const { runs, ...position } = this.search(tenantId, { ...search, parts: countedParts });
+    const counts = new Map<number, RunCount>();
+    for (const { row } of runs) {
+      const startMicros = Math.floor(row.startMicros / widthMicros) * widthMicros;
+      const count = counts.get(startMicros);
+      counts.set(startMicros, {
+        startMicros,
+        runs: (count?.runs ?? 0) + 1,
+        errors: (count?.errors ?? 0) + Number(row.hasError),
+      });
+    }
+    return { counts: [...counts.values()], ...position };
+  }
+
   listSuggestions(tenantId: string, query: SuggestionQuery): readonly string[] {
     return readSuggestions(this.#db, tenantId, query);
   }
@@ -208,6 +224,8 @@ export class RunListReader implements RunListReads {
     );
   }
 }
+
+const countedParts: ReadonlySet<RunPart> = new Set(["startMicros", "hasError"]);
 
 /** A list of runs, and the index by which it is read. */
 interface List {

@@ -1,4 +1,6 @@
-import type { TracePage, TraceQuery, TraceReads, TraceRun } from "../trace.ts";
+import type { TracePage, TraceQuery, TraceReads, TraceRun, TraceUsage } from "../trace.ts";
+import { isModelCall, roundCost } from "../usage/run-cost.ts";
+import type { CostBasis } from "../usage/run-cost.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
@@ -11,6 +13,14 @@ const columns =
  */
 const tenantCondition = "+project_id IN (SELECT id FROM projects WHERE tenant_id = ?)";
 const orderAndLimit = "ORDER BY id LIMIT ?";
+
+/** The number of runs from which the usage of a trace is summed. A list shows the usage of many traces. */
+const maxUsageRuns = 1_000;
+/** The number of runs that are read for all traces of a list. Traces for which none are left are read with a few. */
+const maxUsageRunsOfList = 20_000;
+const minUsageRuns = 20;
+/** The number of models that are named of a trace. */
+const maxModels = 3;
 
 /** Reads traces without payloads. */
 export class TraceReader implements TraceReads {
@@ -31,6 +41,12 @@ export class TraceReader implements TraceReads {
         )
         .raw(),
       mark: db.prepare("SELECT max(rowid) FROM payloads").raw(),
+      listUsage: db
+        .prepare(
+          `SELECT run_type, start_us, total_tokens, total_cost, first_token_us, cost_json FROM runs
+             WHERE trace_id = ? AND ${tenantCondition} LIMIT ?`,
+        )
+        .raw(),
     };
   }
 
@@ -51,7 +67,51 @@ export class TraceReader implements TraceReads {
     const next = rows.length > limit ? runs.at(-1)?.id : undefined;
     return { runs, mark, ...(next === undefined ? {} : { next }) };
   }
+
+  readUsage(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage> {
+    const usageByTrace = new Map<string, TraceUsage>();
+    let remainingRuns = maxUsageRunsOfList;
+    for (const traceId of new Set(traceIds)) {
+      const limit = Math.max(minUsageRuns, Math.min(maxUsageRuns, remainingRuns));
+      const rows = parseRows(this.#statements.listUsage.all([traceId, tenantId, limit + 1]));
+      remainingRuns -= rows.length;
+      const calls = rows.slice(0, limit).filter(([runType]) => isModelCall(String(runType)));
+      if (calls.length > 0) {
+        usageByTrace.set(traceId, { ...sumUsage(calls), isPartial: rows.length > limit });
+      }
+    }
+    return usageByTrace;
+  }
 }
+
+/** Sums the usage of model calls. Each has a type, start, tokens, cost, first token and the basis of its cost. */
+function sumUsage(calls: readonly (readonly unknown[])[]): Omit<TraceUsage, "isPartial"> {
+  const models = new Set<string>();
+  let firstTokenMicros: number | null = null;
+  let [tokens, cost]: [number | null, number | null] = [null, null];
+  for (const call of calls.toSorted((left, right) => Number(left[1]) - Number(right[1]))) {
+    const [callTokens, callCost, callFirstToken] = call.slice(2, 5).map(numberOrNull);
+    tokens = callTokens === null ? tokens : (tokens ?? 0) + (callTokens ?? 0);
+    cost = callCost === null ? cost : (cost ?? 0) + (callCost ?? 0);
+    if (typeof callFirstToken === "number") {
+      firstTokenMicros = Math.min(firstTokenMicros ?? Infinity, callFirstToken);
+    }
+    const model = typeof call[5] === "string" ? readModel(call[5]) : undefined;
+    if (model !== undefined && models.size < maxModels) {
+      models.add(model);
+    }
+  }
+  return {
+    tokens,
+    cost: cost === null ? null : roundCost(cost),
+    models: [...models],
+    firstTokenMicros,
+  };
+}
+
+/** The model from which the cost of a run was computed, or for which no price is known. */
+const readModel = (basisJson: string): string | undefined =>
+  (JSON.parse(basisJson) as CostBasis).model;
 
 const toTraceRun = (values: readonly unknown[]): TraceRun => ({
   id: String(values[0]),

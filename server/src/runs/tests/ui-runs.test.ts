@@ -220,3 +220,80 @@ test("the preview of a text ends with a whole character, wherever its JSON is cu
   ]);
   expect(previews.every((preview) => preview.length > 390)).toBe(true);
 });
+
+test("runs that match a filter are counted over time, within a range as well", async () => {
+  const { server, session } = await fill(40);
+  const counts = async (filter: string, range = ""): Promise<unknown> => {
+    const path = `GET /ui/runs/counts?session=${session}&filter=${encodeURIComponent(filter)}${range}`;
+    const { status, json } = await call(server, path);
+    expect(status).toBe(200);
+    expect(json["counted_to"]).toBeNull();
+    return (json["buckets"] as unknown as readonly { runs: number; errors: number }[]).map(
+      ({ runs, errors }) => [runs, errors] as const,
+    );
+  };
+  expect(await counts('eq(run_type, "llm")')).toEqual([
+    [5, 1],
+    [5, 1],
+    [5, 1],
+    [5, 1],
+  ]);
+  expect(await counts('eq(status, "error")')).toEqual([
+    [1, 1],
+    [1, 1],
+    [1, 1],
+    [1, 1],
+  ]);
+  expect(await counts('search("needle")')).toEqual([[1, 0]]);
+  const from = new Date(startMicros / 1_000 + 20_000).toISOString();
+  expect(await counts('has(tags, "all")', `&from=${from}`)).toEqual([
+    [10, 1],
+    [10, 1],
+  ]);
+  const path = `GET /ui/runs/counts?session=${session}&filter=${encodeURIComponent("eq(nam, 1)")}`;
+  expect((await call(server, path)).status).toBe(422);
+});
+
+test("a list has the usage of each root's whole trace, and none for other runs", async () => {
+  const server = await runServer();
+  const root = wireRun({ micros: startMicros, name: "root", session_name: "used", outputs: used(9) });
+  const callModel = (index: number, tokens: number, model: string): Json =>
+    wireRun({
+      parent: root,
+      micros: startMicros + index * 1_000,
+      name: `call ${index}`,
+      run_type: "llm",
+      session_name: "used",
+      extra: { metadata: { ls_model_name: model } },
+      outputs: used(tokens),
+      events: [{ name: "new_token", time: "2026-03-01T12:00:01.500Z" }],
+    });
+  const post = [
+    root,
+    callModel(1, 1_000, "gpt-4o"),
+    callModel(2, 30, "no-such-model"),
+    callModel(3, 500, "gpt-4o"),
+    wireRun({ micros: startMicros - 9_000, name: "unused", session_name: "used" }),
+  ];
+  await call(server, "POST /runs/batch", { body: { post } });
+  const { json } = await call(server, "GET /sessions?name=used");
+  const page = await search(server, {
+    session: [textOf(json[0]?.["id"])],
+    order: "asc",
+    select: ["name", "trace_usage"],
+  });
+  const [unused, first, ...calls] = page["runs"] as unknown as readonly Json[];
+  expect(unused).toMatchObject({ name: "unused", trace_usage: null });
+  expect(first?.["trace_usage"]).toEqual({
+    total_tokens: 1_530,
+    total_cost: 0.00375,
+    models: ["gpt-4o", "no-such-model"],
+    first_token_time: "2026-03-01T12:00:01.500000Z",
+    is_partial: false,
+  });
+  expect(calls.map((run) => run["trace_usage"])).toEqual([null, null, null]);
+});
+
+const used = (tokens: number) => ({
+  usage_metadata: { input_tokens: tokens, output_tokens: 0, total_tokens: tokens },
+});

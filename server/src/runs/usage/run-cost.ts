@@ -60,6 +60,8 @@ export interface ComputedCost {
 export interface UnknownCost {
   /** A sentence that says why the cost of the run is unknown. */
   readonly reason: string;
+  /** The model for which no price is known; absent if the run names none, and if it has a price. */
+  readonly model?: string;
 }
 
 /** The measures of a run including its cost. */
