@@ -5,7 +5,7 @@ import type { EntryField, Field, FieldTable, Group } from "./fields.ts";
 import { FilterError, quoteName, suggestName } from "./filter-error.ts";
 import { toOperand } from "./operands.ts";
 import type { Operand } from "./operands.ts";
-import { parseFilter } from "./parser.ts";
+import { parseFilter } from "./infix-parser.ts";
 
 /** A filter whose fields, comparators and values are compatible, so that compiling it can't fail. */
 export type CheckedFilter =
@@ -55,7 +55,8 @@ function checkComparison(
   if (filter.field === undefined) {
     return { kind: "search", text: requireText(filter.operand, context) };
   }
-  const { name } = filter.field;
+  const { name: writtenName } = filter.field;
+  const name = context.fields.get(writtenName)?.alias ?? writtenName;
   const entry = findEntryField(name, context.fields);
   if (entry !== undefined) {
     return checkEntry(filter, { ...context, ...entry });

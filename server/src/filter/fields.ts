@@ -41,6 +41,8 @@ export interface Field {
   readonly group?: Group;
   /** The allowed values of a field whose type is `choice`. */
   readonly choices?: readonly string[];
+  /** The entry that the field is another name of, such as `metadata.user`. */
+  readonly alias?: string;
   /** Which suggestions for values the UI shows. */
   readonly words?: ValueKind;
   /** Description for the documentation and the UI. */
@@ -94,7 +96,9 @@ type FieldRow = readonly [
   name: string,
   type: FieldType,
   doc: string,
-  extra?: Partial<Pick<Field, "group" | "choices" | "words">> & { readonly nullable?: true },
+  extra?: Partial<Pick<Field, "group" | "choices" | "words" | "alias">> & {
+    readonly nullable?: true;
+  },
 ];
 
 const toTable = (rows: readonly FieldRow[]): FieldTable =>
@@ -153,6 +157,12 @@ export const runFields: FieldTable = toTable([
   ["reference_example_id", "uuid", "ID of the example that the run processed.", { nullable: true }],
   ["name", "text", "Name of the run.", { words: "name" }],
   ["run_type", "text", "`llm`, `chain`, `tool`, `retriever`, …", { words: "run_type" }],
+  [
+    "model",
+    "entry",
+    "Model that the run calls: `metadata.ls_model_name`.",
+    { group: "metadata", alias: "metadata.ls_model_name" },
+  ],
   [
     "status",
     "choice",

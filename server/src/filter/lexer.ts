@@ -89,7 +89,7 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /** Reads a text in single or double quotes. The text can contain the escapes of JSON, and `\'`. */
-function readText(text: string, offset: number): Token {
+export function readText(text: string, offset: number): Token & { readonly kind: "text" } {
   const quote = text.charAt(offset);
   const parts: string[] = [];
   let from = offset + 1;

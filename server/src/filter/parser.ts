@@ -33,11 +33,11 @@ const isComparator = (name: string): name is Comparator =>
   (comparators as readonly string[]).includes(name);
 
 /**
- * Parses a filter without checking its fields; see `checkFilter`.
+ * Parses a filter that consists of functions, without checking its fields; see `parseFilter` for the other forms.
  *
  * @throws FilterError the filter is malformed or too large. The message contains the position.
  */
-export function parseFilter(text: string): Filter {
+export function parseFunctions(text: string): Filter {
   if (text.length > filterLimits.length) {
     throw new FilterError(text, {
       reason: `the filter has ${text.length} characters; up to ${filterLimits.length} are allowed`,

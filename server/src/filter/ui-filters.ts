@@ -1,10 +1,12 @@
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { printFilter } from "./ast.ts";
 import { checkFilter } from "./checker.ts";
 import { exampleFields, runFields } from "./fields.ts";
 import { FilterError } from "./filter-error.ts";
 import { describeFilterLanguage } from "./filter-language.ts";
+import { parseFilter } from "./infix-parser.ts";
 
 const fieldTables = { runs: runFields, examples: exampleFields } as const;
 
@@ -22,20 +24,24 @@ export const filterCheckBody = Type.Object({
   filter: Type.String(),
 });
 
-/** Checks a filter. Returns its error with the position, or `null` if there is none. */
+/**
+ * Checks a filter in any of its forms. Returns its error with the position, or `null` if there is none; and the filter
+ * as functions, which is the form in which the UI shows its conditions.
+ */
 export function checkFilterText({
   body: { of, filter },
 }: FastifyRequest<{ Body: Static<typeof filterCheckBody> }>) {
   try {
-    if (filter.trim() !== "") {
-      checkFilter(filter, fieldTables[of]);
+    if (filter.trim() === "") {
+      return { fault: null, functions: "" };
     }
-    return { fault: null };
+    checkFilter(filter, fieldTables[of]);
+    return { fault: null, functions: printFilter(parseFilter(filter)) };
   } catch (cause) {
     if (!(cause instanceof FilterError)) {
       throw cause;
     }
     const { reason, offset, length } = cause;
-    return { fault: { reason, offset, length } };
+    return { fault: { reason, offset, length }, functions: null };
   }
 }

@@ -49,7 +49,7 @@ describe("a fault", () => {
 
   test.each<[string, string, number]>([
     ["", "expected a function, found the end of the filter; ", 0],
-    ["name", "unknown function `name`; ", 0],
+    ["name()", "unknown function `name`; ", 0],
     ["And(eq(name, 'a'))", "unknown function `And`, did you mean `and`? ", 0],
     ["and()", "expected a function, found ); ", 4],
   ])("in %j lists the functions", (text, reason, offset) => {
@@ -69,8 +69,35 @@ describe("a fault", () => {
     ['eq(name, "a", "b")', "expected ) after the value of eq, found ,", 12],
     ['eq(name, "a"))', "expected the end of the filter, found )", 13],
     [
-      'eq(name, "a") and eq(name, "b")',
-      "the filter has ended here; write and(…, …) around both parts",
+      'eq(name, "a") and',
+      "expected a word or a condition such as latency > 5s, found the end of the filter",
+      17,
+    ],
+    ["latency >", "expected a value, found the end of the filter", 9],
+    ["latency > 5 or or", "expected a word or a condition such as latency > 5s, found `or`", 15],
+    ["> 5", "expected a word or a condition such as latency > 5s, found an operator", 0],
+    ["5x = 5", "expected a field before the operator, found `5x`", 0],
+    [
+      "(latency > 5",
+      "expected ) after the conditions in parentheses, found the end of the filter",
+      12,
+    ],
+    ["latency > 5)", "expected the end of the filter, found )", 11],
+    ["name in [a, b", "expected ] after the values of in, found the end of the filter", 13],
+    ["one, two", "unexpected ,; put a text with it in quotes", 3],
+    [
+      "latncy > 5",
+      `unknown field \`latncy\`, did you mean \`latency\`? fields are ${[...runFields.keys()].join(", ")}`,
+      0,
+    ],
+    [
+      "refund and latency > soon",
+      '`latency` takes seconds as a number, or a text such as "1.5s", "200ms", "2m", "1h", or null',
+      21,
+    ],
+    [
+      "refund and eq(nam, 'a')",
+      `unknown field \`nam\`, did you mean \`name\`? fields are ${[...runFields.keys()].join(", ")}`,
       14,
     ],
     [
@@ -246,8 +273,8 @@ describe("a fault", () => {
   });
 
   test("omits control characters and NUL from the excerpt", () => {
-    expect(faultOf('eq(name, "\0\u0007") x').message.split("\n").slice(1)).toEqual([
-      '  eq(name, "  ") x',
+    expect(faultOf('eq(name, "\0\u0007") = >').message.split("\n").slice(1)).toEqual([
+      '  eq(name, "  ") = >',
       "                 ^",
     ]);
   });

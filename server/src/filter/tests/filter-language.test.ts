@@ -5,7 +5,7 @@ import type { Filter, Literal } from "../ast.ts";
 import { checkFilter } from "../checker.ts";
 import { runFields } from "../fields.ts";
 import { FilterError } from "../filter-error.ts";
-import { parseFilter } from "../parser.ts";
+import { parseFilter } from "../infix-parser.ts";
 import { anyFilter } from "../../../tests/support/any-filter.ts";
 
 /** The same filter without source positions. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { printFilter } from "../ast.ts";
-import { parseFilter } from "../parser.ts";
+import { parseFilter } from "../infix-parser.ts";
 import { toConditions } from "../../runs/sqlite/run-conditions.ts";
 import { anyFilter } from "../../../tests/support/any-filter.ts";
 import { exampleId, fillFixture } from "../../../tests/support/filter-corpus.ts";

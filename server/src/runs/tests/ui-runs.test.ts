@@ -256,8 +256,13 @@ test("runs that match a filter are counted over time, within a range as well", a
 
 test("a list has the usage of each root's whole trace, and none for other runs", async () => {
   const server = await runServer();
-  const root = wireRun({ micros: startMicros, name: "root", session_name: "used", outputs: used(9) });
-  const callModel = (index: number, tokens: number, model: string): Json =>
+  const root = wireRun({
+    micros: startMicros,
+    name: "root",
+    session_name: "used",
+    outputs: used(9),
+  });
+  const callModel = (index: number, tokens: number, model: string) =>
     wireRun({
       parent: root,
       micros: startMicros + index * 1_000,

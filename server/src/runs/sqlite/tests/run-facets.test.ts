@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
-import { parseFilter } from "../../../filter/parser.ts";
+import { parseFilter } from "../../../filter/infix-parser.ts";
 import { findRequiredFacets } from "../index-lookups/required-facets.ts";
 import { anyFacet, blockMicros, readPayloadFacets } from "../../facets.ts";
 import { narrowByIndex } from "../index-lookups/narrow.ts";

@@ -1,0 +1,396 @@
+import { comparators } from "./ast.ts";
+import type { Comparator, Filter, Literal } from "./ast.ts";
+import { FilterError, quoteName } from "./filter-error.ts";
+import type { Span } from "./filter-error.ts";
+import { readText } from "./lexer.ts";
+import { filterLimits, parseFunctions } from "./parser.ts";
+
+/**
+ * Parses a filter, without checking its fields, in any of its forms: functions such as `gt(latency, "5s")`, comparisons
+ * with operators such as `latency > 5s`, and words, which are searched for. Forms can be combined with `and`, `or`,
+ * `not` and parentheses; without one of these, all parts must match.
+ *
+ * @throws FilterError the filter is malformed or too large. The message contains the position.
+ */
+export function parseFilter(text: string): Filter {
+  if (text.length > filterLimits.length || !canBeInfix.test(text)) {
+    return parseFunctions(text);
+  }
+  if (!startsWithFunction.test(text)) {
+    return parseInfix(text);
+  }
+  try {
+    return parseFunctions(text);
+  } catch (functionError) {
+    try {
+      return parseInfix(text);
+    } catch (infixError) {
+      // The error that is further right is the one in the part that the user is writing.
+      throw toOffset(infixError) > toOffset(functionError) ? infixError : functionError;
+    }
+  }
+}
+
+const canBeInfix = /\S/;
+const startsWithFunction = /^\s*[A-Za-z_][\w-]*\s*\(/;
+
+const toOffset = (cause: unknown): number => (cause instanceof FilterError ? cause.offset : -1);
+
+const parseInfix = (text: string): Filter => new InfixParser(text).parse();
+
+type Mark = "(" | ")" | "[" | "]" | ",";
+
+/** The smallest unit of a filter with operators. A word is everything that is not one of the others. */
+type InfixToken = Span &
+  (
+    | { readonly kind: "word"; readonly word: string }
+    | { readonly kind: "text"; readonly text: string }
+    | { readonly kind: "operator"; readonly comparator: Comparator }
+    | { readonly kind: "mark"; readonly mark: Mark }
+    | { readonly kind: "end" }
+  );
+
+const operators: Readonly<Record<string, Comparator>> = {
+  "=": "eq",
+  "==": "eq",
+  "!=": "neq",
+  "<>": "neq",
+  ">": "gt",
+  ">=": "gte",
+  "<": "lt",
+  "<=": "lte",
+};
+
+/** Words that compare a field with the quoted text after them. */
+const wordOperators: Readonly<Record<string, Comparator>> = {
+  contains: "search",
+  search: "search",
+  like: "like",
+  has: "has",
+};
+
+/** Longer words are not words that somebody wrote to search for them. A text in quotes may be longer. */
+const maxWordChars = 1_000;
+const functionNames: ReadonlySet<string> = new Set(["and", "or", "not", ...comparators]);
+const tokenPattern =
+  /\s*(?:(?<mark>[()[\],])|(?<operator>[<>!=]=|<>|[<>=])|(?<word>[^\s()[\],"<>=]+))/y;
+const fieldPattern = /^[A-Za-z_][\w-]*(?:\.[\w-]+)*$/;
+const numberPattern = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** Parses words, comparisons with operators, and functions between them, from left to right. */
+class InfixParser {
+  readonly #text: string;
+  readonly #tokens: readonly InfixToken[];
+  #next = 0;
+  #nodes = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#tokens = tokenize(text);
+  }
+
+  parse(): Filter {
+    const filter = this.#parseAlternatives(1);
+    const token = this.#peek();
+    if (token.kind !== "end") {
+      throw this.#createError(token, `expected the end of the filter, found ${describe(token)}`);
+    }
+    return filter;
+  }
+
+  #parseAlternatives(depth: number): Filter {
+    const parts = [this.#parseConjunction(depth)];
+    while (this.#isWord("or")) {
+      this.#next += 1;
+      parts.push(this.#parseConjunction(depth));
+    }
+    return this.#combine("or", parts);
+  }
+
+  /** Parses parts that must all match, whether or not `and` is between them. */
+  #parseConjunction(depth: number): Filter {
+    const parts = [this.#parsePart(depth)];
+    for (;;) {
+      if (this.#isWord("and") && !this.#isFunctionCall()) {
+        this.#next += 1;
+      } else if (this.#isEndOfPart()) {
+        return this.#combine("and", parts);
+      }
+      parts.push(this.#parsePart(depth));
+    }
+  }
+
+  #isEndOfPart(): boolean {
+    const token = this.#peek();
+    return (
+      token.kind === "end" || (token.kind === "mark" && token.mark === ")") || this.#isWord("or")
+    );
+  }
+
+  #combine(kind: "and" | "or", parts: readonly Filter[]): Filter {
+    const [first, ...others] = parts;
+    const last = others.at(-1);
+    if (first === undefined || last === undefined) {
+      return first ?? this.#parsePart(1);
+    }
+    this.#count(first);
+    const { offset } = first;
+    return { kind, parts, offset, length: last.offset + last.length - offset };
+  }
+
+  #parsePart(depth: number): Filter {
+    const token = this.#peek();
+    if (depth > filterLimits.depth) {
+      throw this.#createError(
+        token,
+        `conditions are nested more than ${filterLimits.depth} levels deep`,
+      );
+    }
+    if (this.#isWord("not") && this.#peek(1).kind !== "operator") {
+      this.#next += 1;
+      this.#count(token);
+      const part = this.#parsePart(depth + 1);
+      return { kind: "not", part, ...createSpan(token, part) };
+    }
+    if (token.kind === "mark" && token.mark === "(") {
+      this.#next += 1;
+      const filter = this.#parseAlternatives(depth + 1);
+      this.#expectMark(")", "after the conditions in parentheses");
+      return filter;
+    }
+    this.#count(token);
+    if (token.kind === "text") {
+      this.#next += 1;
+      return createSearch(token.text, token);
+    }
+    const isConnective = this.#isWord("and") || this.#isWord("or");
+    if (token.kind !== "word" || (isConnective && !this.#isFunctionCall())) {
+      throw this.#createError(
+        token,
+        `expected a word or a condition such as latency > 5s, found ${describe(token)}`,
+      );
+    }
+    if (this.#isFunctionCall()) {
+      return this.#parseFunction(token);
+    }
+    return this.#parseComparison(token) ?? this.#parseWord(token);
+  }
+
+  /** Whether a function and its arguments follow: a known name before a parenthesis, or any name right before one. */
+  #isFunctionCall(): boolean {
+    const [name, open] = [this.#peek(), this.#peek(1)];
+    return (
+      name.kind === "word" &&
+      open.kind === "mark" &&
+      open.mark === "(" &&
+      (functionNames.has(name.word) ||
+        (fieldPattern.test(name.word) && open.offset === name.offset + name.length))
+    );
+  }
+
+  /** Lets the parser of functions read a function with its arguments. */
+  #parseFunction({ offset }: Span): Filter {
+    let depth = 0;
+    do {
+      const token = this.#peek();
+      if (token.kind === "end") {
+        break;
+      }
+      if (token.kind === "mark" && (token.mark === "(" || token.mark === ")")) {
+        depth += token.mark === "(" ? 1 : -1;
+      }
+      this.#next += 1;
+    } while (depth > 0 || this.#peek(-1).kind === "word");
+    const last = this.#peek(-1);
+    const source = this.#text.slice(offset, last.offset + last.length);
+    try {
+      // Spaces in place of the text before keep the positions of errors.
+      return parseFunctions(" ".repeat(offset) + source);
+    } catch (cause) {
+      throw cause instanceof FilterError ? this.#createError(cause, cause.reason) : cause;
+    }
+  }
+
+  /** Parses a field, an operator and a value; `undefined` if the word is not followed by an operator. */
+  #parseComparison(field: InfixToken & { readonly kind: "word" }): Filter | undefined {
+    const comparator = this.#readComparator();
+    if (comparator === undefined) {
+      return undefined;
+    }
+    if (!fieldPattern.test(field.word)) {
+      throw this.#createError(
+        field,
+        `expected a field before the operator, found ${describe(field)}`,
+      );
+    }
+    this.#next += 2;
+    const operand = comparator === "in" ? this.#parseList() : this.#parseValue();
+    const { word: name, offset, length } = field;
+    return {
+      kind: "comparison",
+      comparator,
+      field: { name, offset, length },
+      operand,
+      ...createSpan(field, operand),
+    };
+  }
+
+  /** The comparator that the token after the next one stands for. */
+  #readComparator(): Comparator | undefined {
+    const [token, value] = [this.#peek(1), this.#peek(2)];
+    if (token.kind === "operator") {
+      return token.comparator;
+    }
+    if (token.kind !== "word") {
+      return undefined;
+    }
+    const word = token.word.toLowerCase();
+    if (word === "in") {
+      return value.kind === "mark" && value.mark === "[" ? "in" : undefined;
+    }
+    return value.kind === "text" && Object.hasOwn(wordOperators, word)
+      ? wordOperators[word]
+      : undefined;
+  }
+
+  #parseList(): Literal {
+    const { offset } = this.#peek();
+    this.#expectMark("[", "before the values of in");
+    const items = [this.#parseValue()];
+    while (this.#isMark(",")) {
+      this.#next += 1;
+      items.push(this.#parseValue());
+    }
+    const close = this.#peek();
+    this.#expectMark("]", "after the values of in");
+    return { kind: "list", items, offset, length: close.offset + close.length - offset };
+  }
+
+  #parseValue(): Literal {
+    const token = this.#peek();
+    const { offset, length } = token;
+    if (token.kind === "text") {
+      this.#next += 1;
+      return { kind: "text", text: token.text, offset, length };
+    }
+    if (token.kind !== "word") {
+      throw this.#createError(token, `expected a value, found ${describe(token)}`);
+    }
+    this.#next += 1;
+    const { word } = token;
+    if (word === "null") {
+      return { kind: "null", offset, length };
+    }
+    if (word === "true" || word === "false") {
+      return { kind: "boolean", boolean: word === "true", offset, length };
+    }
+    const isNumber = numberPattern.test(word) && Number.isFinite(Number(word));
+    return isNumber
+      ? { kind: "number", number: Number(word), offset, length }
+      : { kind: "text", text: word, offset, length };
+  }
+
+  #parseWord(token: InfixToken & { readonly kind: "word" }): Filter {
+    const next = this.#peek(1);
+    if (next.kind === "mark" && next.mark !== "(" && next.mark !== ")") {
+      throw this.#createError(next, `unexpected ${next.mark}; put a text with it in quotes`);
+    }
+    if (token.length > maxWordChars) {
+      throw this.#createError(token, `a word has more than ${maxWordChars} characters`);
+    }
+    this.#next += 1;
+    return createSearch(token.word, token);
+  }
+
+  #count(span: Span): void {
+    this.#nodes += 1;
+    if (this.#nodes > filterLimits.nodes) {
+      throw this.#createError(span, `more than ${filterLimits.nodes} conditions`);
+    }
+  }
+
+  #isWord(word: string): boolean {
+    const token = this.#peek();
+    return token.kind === "word" && token.word.toLowerCase() === word;
+  }
+
+  #isMark(mark: Mark): boolean {
+    const token = this.#peek();
+    return token.kind === "mark" && token.mark === mark;
+  }
+
+  #expectMark(mark: Mark, location: string): void {
+    if (!this.#isMark(mark)) {
+      const token = this.#peek();
+      throw this.#createError(token, `expected ${mark} ${location}, found ${describe(token)}`);
+    }
+    this.#next += 1;
+  }
+
+  #peek(ahead = 0): InfixToken {
+    return (
+      this.#tokens[this.#next + ahead] ?? { kind: "end", offset: this.#text.length, length: 1 }
+    );
+  }
+
+  #createError({ offset, length }: Span, reason: string): FilterError {
+    return new FilterError(this.#text, { reason, offset, length });
+  }
+}
+
+const createSpan = ({ offset }: Span, last: Span): Span => ({
+  offset,
+  length: last.offset + last.length - offset,
+});
+
+const createSearch = (text: string, { offset, length }: Span): Filter => ({
+  kind: "comparison",
+  comparator: "search",
+  operand: { kind: "text", text, offset, length },
+  offset,
+  length,
+});
+
+/** @throws FilterError a text has no closing quote, or contains an unknown escape. */
+function tokenize(text: string): readonly InfixToken[] {
+  const tokens: InfixToken[] = [];
+  const end = text.trimEnd().length;
+  for (let position = 0; position < end;) {
+    const start = position + (/^\s*/.exec(text.slice(position, end))?.[0].length ?? 0);
+    const token: InfixToken = isQuote(text.charAt(start))
+      ? readText(text, start)
+      : readToken(text, start);
+    tokens.push(token);
+    position = token.offset + token.length;
+  }
+  return tokens;
+}
+
+const isQuote = (character: string): boolean => character === '"' || character === "'";
+
+function readToken(text: string, offset: number): InfixToken {
+  tokenPattern.lastIndex = offset;
+  const { mark, operator, word = "" } = tokenPattern.exec(text)?.groups ?? {};
+  if (mark !== undefined) {
+    return { kind: "mark", mark: mark as Mark, offset, length: 1 };
+  }
+  const comparator = operator === undefined ? undefined : operators[operator];
+  return operator !== undefined && comparator !== undefined
+    ? { kind: "operator", comparator, offset, length: operator.length }
+    : { kind: "word", word, offset, length: word.length };
+}
+
+function describe(token: InfixToken): string {
+  switch (token.kind) {
+    case "word":
+      return quoteName(token.word);
+    case "text":
+      return "a quoted text";
+    case "operator":
+      return "an operator";
+    case "mark":
+      return token.mark;
+    case "end":
+      return "the end of the filter";
+  }
+}

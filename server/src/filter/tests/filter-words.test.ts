@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { printFilter } from "../ast.ts";
+import { checkFilter } from "../checker.ts";
+import { exampleFields, runFields } from "../fields.ts";
+import { FilterError } from "../filter-error.ts";
+import { parseFilter } from "../infix-parser.ts";
+
+const print = (text: string): string => printFilter(parseFilter(text));
+
+describe("words and operators are other forms of functions", () => {
+  test.each([
+    ["refund", 'search("refund")'],
+    ["refund timeout", 'and(search("refund"), search("timeout"))'],
+    ['"my order" 117', 'and(search("my order"), search("117"))'],
+    [
+      "user@host.test it's 50% #3 https://a.test/b?c",
+      'and(search("user@host.test"), search("it\'s"), search("50%"), search("#3"), search("https://a.test/b?c"))',
+    ],
+    ["latency > 5s", 'gt(latency, "5s")'],
+    ["latency>=1.5", "gte(latency, 1.5)"],
+    ["latency < 200ms", 'lt(latency, "200ms")'],
+    ["start_time <= 2026-01-31", 'lte(start_time, "2026-01-31")'],
+    ["status = error", 'eq(status, "error")'],
+    ["status == 'error'", 'eq(status, "error")'],
+    ["name != ask", 'neq(name, "ask")'],
+    ["error <> null", "neq(error, null)"],
+    ["is_root = true", "eq(is_root, true)"],
+    ["metadata.user = u1", 'eq(metadata.user, "u1")'],
+    ['name in ["a", b]', 'in(name, ["a", "b"])'],
+    ["total_tokens in [1, 20]", "in(total_tokens, [1, 20])"],
+    ['name like "a%"', 'like(name, "a%")'],
+    ['tags has "prod"', 'has(tags, "prod")'],
+    ['error contains "429"', 'search(error, "429")'],
+    ['latency > 5s and model = "gpt-5"', 'and(gt(latency, "5s"), eq(model, "gpt-5"))'],
+    ["a or b and c", 'or(search("a"), and(search("b"), search("c")))'],
+    ["(a or b) AND c", 'and(or(search("a"), search("b")), search("c"))'],
+    ["not a b", 'and(not(search("a")), search("b"))'],
+    ["not (a b)", 'not(and(search("a"), search("b")))'],
+    ['eq(status, "error") and latency > 5s', 'and(eq(status, "error"), gt(latency, "5s"))'],
+    ['refund eq(name, "(")', 'and(search("refund"), eq(name, "("))'],
+    [
+      'and(eq(name, "a"), eq(name, "b")) or c',
+      'or(and(eq(name, "a"), eq(name, "b")), search("c"))',
+    ],
+    ['not(eq(name, "a")) and b', 'and(not(eq(name, "a")), search("b"))'],
+    [
+      "search for the word in it",
+      'and(search("search"), search("for"), search("the"), search("word"), search("in"), search("it"))',
+    ],
+  ])("%s is %s", (text, functions) => {
+    expect(print(text)).toBe(functions);
+    expect(print(print(text))).toBe(functions);
+    expect(() => checkFilter(text, runFields)).not.toThrow();
+  });
+
+  test("a model is compared with the metadata that names it", () => {
+    expect(checkFilter('model = "gpt-5"', runFields)).toEqual(
+      checkFilter('eq(metadata.ls_model_name, "gpt-5")', runFields),
+    );
+    expect(() => checkFilter('model = "gpt-5"', exampleFields)).toThrow(FilterError);
+  });
+
+  test("words search examples, too", () => {
+    expect(checkFilter("refund", exampleFields)).toEqual({ kind: "search", text: "refund" });
+  });
+
+  test("positions are those of the whole text", () => {
+    expect(parseFilter("refund and  latency > 5s")).toMatchObject({
+      offset: 0,
+      length: 24,
+      parts: [
+        { offset: 0, length: 6 },
+        { offset: 12, length: 12, operand: { offset: 22 } },
+      ],
+    });
+    expect(parseFilter('x eq(name, "a")')).toMatchObject({
+      parts: [{}, { field: { offset: 5, length: 4 } }],
+    });
+  });
+
+  test.each([
+    ["( ".repeat(5_000), "levels deep"],
+    ["not ".repeat(2_500), "levels deep"],
+    ["a ".repeat(5_000), "more than 256 conditions"],
+    ["a or ".repeat(2_000), "more than 256 conditions"],
+    ["a".repeat(10_000), "more than 1000 characters"],
+  ])("%s is too large", (text, reason) => {
+    expect(() => parseFilter(text.slice(0, 10_000))).toThrow(reason);
+  });
+});
