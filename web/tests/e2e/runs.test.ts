@@ -124,8 +124,8 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
 
   test("full-text search, the switch between traces and all runs, and sorting by latency work", async () => {
     await page.goto(address);
-    await page.getByRole("searchbox").fill("my order 117");
-    await page.getByRole("searchbox").press("Enter");
+    await filter().fill('"my order 117"');
+    await filter().press("Enter");
     await row("Question 117").waitFor();
     await expect.poll(rowCount).toBe(1);
     await page.getByRole("button", { name: "Remove contains “my order 117”" }).click();
@@ -238,14 +238,16 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     const [found] = (await call("/sessions?name=short-lived")) as readonly { id: string }[];
     await page.goto(address.replace(/[^/]+$/, found?.id ?? ""));
     await page.getByText("No traces yet").waitFor();
-    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("button", { name: "Project actions" }).click();
+    await page.getByRole("menuitem", { name: "Edit project" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("renamed");
     await page.getByRole("textbox", { name: "Description" }).fill("what it is for");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "renamed" }).waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByText("what it is for").waitFor();
-    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Project actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete project" }).click();
     await page.getByRole("textbox", { name: /Type renamed/ }).fill("renamed");
     await page.getByRole("button", { name: "Delete project and runs" }).click();
     await expect.poll(async () => call("/sessions?name=renamed")).toEqual([]);

@@ -162,7 +162,7 @@ const listEffects = {
   "Search examples": focuses(field),
   "Search queues by name": focuses(field),
   "Search prompts by name or description": focuses(field),
-  "Search all text": focuses("[data-search-input]"),
+  "Search runs": focuses("[data-filter-input]"),
   "Filter runs": focuses("[data-filter-input]"),
 } satisfies Readonly<Record<string, Effect>>;
 

@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useRef } from "react";
 import { isMissing } from "../../api/failure.ts";
 import { AbsentView, PageLoading } from "../../components/page/absent-view.tsx";
 import { loadChunk } from "../../components/page/load-chunk.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createProjectQuery } from "../../features/projects/queries.ts";
+import type { TablePlace } from "../../components/table/table-place.ts";
 import { Runs } from "../../features/runs/runs.tsx";
 
 const Trace = lazy(async () =>
@@ -21,6 +22,7 @@ export const ProjectPage = () => {
   const { data: project, error, refetch } = useQuery(createProjectQuery(projectId));
   const name = toVisibleText(project?.name ?? "Project");
   const address = { tenantId, projectId };
+  const place = useRef<TablePlace>(undefined);
   if (project === undefined && isMissing(error)) {
     return (
       <AbsentView title="Project" resourceName="the project" error={error} onRetry={refetch}>
@@ -34,7 +36,7 @@ export const ProjectPage = () => {
     <div className="fill">
       <title>{`${name} · Millrace`}</title>
       {search.trace === undefined ? (
-        <Runs key={projectId} address={address} />
+        <Runs key={projectId} address={address} place={place} />
       ) : (
         <Suspense fallback={<PageLoading />}>
           <Trace

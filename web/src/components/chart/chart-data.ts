@@ -96,3 +96,24 @@ export function formatCount(value: number): string {
     value,
   );
 }
+
+const dayMs = 86_400_000;
+
+/**
+ * The labels of a time axis, in the browser's time zone: clock times, with the date at midnight instead of 00:00; dates
+ * only if the ticks are days apart.
+ */
+export function toTimeLabels(ticks: readonly number[], stepMs: number): string[] {
+  const dateFormat = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+  const timeFormat = new Intl.DateTimeFormat("en", {
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+    ...(stepMs < 60_000 ? { second: "2-digit" } : {}),
+  });
+  return ticks.map((tick) => {
+    const moment = new Date(tick);
+    const isMidnight = moment.getHours() + moment.getMinutes() + moment.getSeconds() === 0;
+    return (stepMs >= dayMs || isMidnight ? dateFormat : timeFormat).format(moment);
+  });
+}

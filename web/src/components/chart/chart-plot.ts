@@ -1,4 +1,5 @@
 import uPlot from "uplot";
+import { toTimeLabels } from "./chart-data.ts";
 import type { ChartSeries } from "./chart-data.ts";
 
 export interface PlotOptions {
@@ -169,23 +170,10 @@ function findIsolatedIndexes(plot: uPlot, seriesIndex: number): number[] {
 const widenRange = (from: number, to: number): readonly [number, number] =>
   from === to ? [from - 1, to + 1] : [from, to];
 
-/** Formats the labels of the time axis: clock times, or dates if the ticks are days apart. */
-function formatTimeLabels(
+const formatTimeLabels = (
   _: uPlot,
   ticks: readonly number[],
   ...others: readonly number[]
-): string[] {
+): string[] =>
   // uPlot passes the distance of two ticks as the last argument.
-  const stepMs = others.at(-1) ?? 0;
-  const format: Intl.DateTimeFormatOptions =
-    stepMs >= 86_400_000
-      ? { month: "short", day: "numeric" }
-      : {
-          hour: "2-digit",
-          minute: "2-digit",
-          hourCycle: "h23",
-          ...(stepMs < 60_000 ? { second: "2-digit" } : {}),
-        };
-  const formatter = new Intl.DateTimeFormat("en", format);
-  return ticks.map((tick) => formatter.format(tick));
-}
+  toTimeLabels(ticks, others.at(-1) ?? 0);

@@ -19,6 +19,8 @@ export interface ChartProps {
   readonly format?: (value: number) => string;
   /** The range of the horizontal scale. @defaultValue from the first to the last position */
   readonly range?: readonly [from: number, to: number] | undefined;
+  /** The value that the legend shows while the pointer is elsewhere: the last one, or the sum of all. @defaultValue "last" */
+  readonly restingValue?: "last" | "total";
   /** In pixels. @defaultValue 160 */
   readonly height?: number;
   /** Called with the range on the horizontal scale that the user dragged across. */
@@ -33,6 +35,7 @@ export interface ChartProps {
 /** A chart of series over time or over numbers. It shows the values under the pointer, and a text for screen readers. */
 export const Chart = (props: ChartProps) => {
   const { label, positions, series, format = formatCount, scale = "time", onPick } = props;
+  const { restingValue = "last" } = props;
   const [index, setIndex] = useState<number>();
   const container = usePlot(props, setIndex);
   const position = index === undefined ? undefined : positions[index];
@@ -47,7 +50,13 @@ export const Chart = (props: ChartProps) => {
         <ul className="chart-legend" aria-hidden="true">
           {series.map(({ label: name, color, values }) => (
             <li key={name} style={{ borderColor: `var(${color})` }}>
-              {name} <b>{formatValueAt(values, index, format)}</b>
+              {name}{" "}
+              <b>
+                {formatValue(
+                  index === undefined ? readResting(values, restingValue) : values[index],
+                  format,
+                )}
+              </b>
             </li>
           ))}
         </ul>
@@ -83,7 +92,7 @@ function describePosition(
   const place = scale === "time" ? formatTime(position).slice(0, 16) : format(position);
   return [
     place,
-    ...series.map(({ label, values }) => `${label} ${formatValueAt(values, index, format)}`),
+    ...series.map(({ label, values }) => `${label} ${formatValue(values[index], format)}`),
   ].join(", ");
 }
 
@@ -122,16 +131,16 @@ const toSliderProps = ({
   },
 });
 
-/** Formats the value under the pointer; if there is none, the last value. */
-function formatValueAt(
+const readResting = (
   values: readonly (number | null)[],
-  index: number | undefined,
-  format: (value: number) => string,
-): string {
-  const value =
-    index === undefined ? values.findLast((candidate) => candidate !== null) : values[index];
-  return value === undefined || value === null ? "–" : format(value);
-}
+  restingValue: "last" | "total",
+): number | null | undefined =>
+  restingValue === "last"
+    ? values.findLast((candidate) => candidate !== null)
+    : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+
+const formatValue = (value: number | null | undefined, format: (value: number) => string): string =>
+  value === undefined || value === null ? "–" : format(value);
 
 function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void) {
   const {
@@ -152,7 +161,7 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
   );
   const canSelect = onSelect !== undefined;
   const canPick = onPick !== undefined;
-  const formatValue = useEffectEvent(format);
+  const formatTick = useEffectEvent(format);
   const reportSelection = useEffectEvent((from: number, to: number) => onSelect?.(from, to));
   const pick = useEffectEvent((index: number, value: number) => {
     const seriesIndex = findSeriesAt(series, index, value);
@@ -169,7 +178,7 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
       seriesOptions: JSON.parse(seriesKey) as readonly Omit<ChartSeries, "values">[],
       scale,
       height,
-      format: (value) => formatValue(value),
+      format: (value) => formatTick(value),
       onPoint,
       onSelect: canSelect ? (from, to) => reportSelection(from, to) : undefined,
       onClick: canPick ? (index, value) => pick(index, value) : undefined,

@@ -1,13 +1,19 @@
 import { useDebouncedValue } from "@mantine/hooks";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useRef, useState } from "react";
 import type { KeyboardEvent, ReactNode } from "react";
 import { toVisibleText } from "../text/visible-text.ts";
 import { applySuggestion } from "./filter-completion.ts";
 import type { Suggestion, ValueRequest } from "./filter-completion.ts";
-import { describeCondition, splitConditions, removeConditions } from "./filter-conditions.ts";
+import {
+  describeCondition,
+  joinConditions,
+  removeConditions,
+  replaceCondition,
+  splitConditions,
+} from "./filter-conditions.ts";
 import { Suggestions, useSuggestions } from "./filter-suggestions.tsx";
-import { createFilterFaultQuery, filterLanguageQuery } from "./queries.ts";
+import { createFilterCheckQuery, filterLanguageQuery } from "./queries.ts";
 import type { FilterFault } from "./queries.ts";
 import "./filter-bar.css";
 
@@ -25,57 +31,93 @@ export interface FilterBarProps {
   readonly children?: ReactNode;
 }
 
-/** The filter is checked this long after the last keystroke. */
+/** What is being typed is checked this long after the last keystroke. */
 const checkDelayMs = 250;
 
+/** What is being typed: new conditions, or an existing one that is being edited. */
+interface Draft {
+  readonly text: string;
+  /** The condition that the draft replaces; absent for new conditions. */
+  readonly edited?: string;
+}
+
+const emptyDraft: Draft = { text: "" };
+
 /**
- * An input for a filter in the filter language. It suggests completions, marks an error under the invalid
- * characters, and shows the conditions as removable chips. Enter applies the filter.
+ * An input for a filter. It takes words, which are searched for, comparisons such as `latency > 5s`, and functions. The
+ * conditions that apply are chips in the same row: a click edits one, and its button removes it. Enter applies what was
+ * typed, if it is valid; otherwise the error is marked under the invalid characters, and the list stays as it is.
  */
 export const FilterBar = (props: FilterBarProps) => {
   const { resource, value, onApply, children } = props;
-  // The draft is an edited copy of the applied filter. It is discarded when another filter is applied.
-  const [edit, setEdit] = useState({ base: value, draft: value });
-  const draft = edit.base === value ? edit.draft : value;
-  const setDraft = (next: string): void => setEdit({ base: value, draft: next });
+  const queryClient = useQueryClient();
+  // The draft is discarded when another filter is applied, for example by a quick filter or by going back.
+  const [edit, setEdit] = useState({ base: value, draft: emptyDraft });
+  const draft = edit.base === value ? edit.draft : emptyDraft;
+  const setDraft = (next: Draft): void => setEdit({ base: value, draft: next });
   const [cursor, setCursor] = useState<number>();
   const [activeIndex, setActiveIndex] = useState(-1);
   const [scrollLeft, setScrollLeft] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const listId = useId();
   const { data: languages } = useQuery(filterLanguageQuery);
-  const [debouncedDraft] = useDebouncedValue(draft, checkDelayMs);
-  const { data: fault } = useQuery({
-    ...createFilterFaultQuery(resource, debouncedDraft),
-    enabled: debouncedDraft.trim() !== "",
-  });
+  const fault = useFault(resource, draft.text === "" ? value : draft.text);
   const isOpen = cursor !== undefined;
   const { completion, suggestions } = useSuggestions(props, {
     language: languages?.[resource],
-    draft,
+    draft: draft.text,
     cursor,
   });
+  const close = (): void => {
+    setCursor(undefined);
+    setActiveIndex(-1);
+  };
   const acceptSuggestion = (suggestion: Suggestion): void => {
     if (completion === undefined) {
       return;
     }
-    const newFilter = applySuggestion(draft, completion, suggestion);
-    setDraft(newFilter.filter);
+    const newFilter = applySuggestion(draft.text, completion, suggestion);
+    setDraft({ ...draft, text: newFilter.filter });
     setActiveIndex(-1);
     setCursor(newFilter.cursor);
     requestAnimationFrame(() =>
       input.current?.setSelectionRange(newFilter.cursor, newFilter.cursor),
     );
   };
-  const apply = (filter: string): void => {
-    setCursor(undefined);
-    setActiveIndex(-1);
-    setEdit({ base: filter.trim(), draft: filter.trim() });
-    onApply(filter.trim());
+  const applyFilter = (filter: string): void => {
+    close();
+    setEdit({ base: filter, draft: emptyDraft });
+    onApply(filter);
+  };
+  const applyDraft = async (): Promise<void> => {
+    close();
+    const text = draft.text.trim();
+    const check = createFilterCheckQuery(resource, text);
+    const { functions } =
+      text === ""
+        ? { functions: "" }
+        : // A failed request is reported by the query of the same check, which marks errors.
+          await queryClient.fetchQuery(check).catch(() => ({ functions: undefined }));
+    if (functions !== undefined) {
+      // An "and" that was typed as a function stays one condition: its parts may concern the same feedback.
+      const added =
+        text.startsWith("and(") && value !== "" ? [functions] : splitConditions(functions);
+      applyFilter(
+        draft.edited === undefined
+          ? joinConditions([...new Set([...splitConditions(value), ...added])])
+          : replaceCondition(value, draft.edited, functions),
+      );
+    }
+  };
+  const editCondition = (condition: string): void => {
+    setDraft({ text: condition, edited: condition });
+    close();
+    input.current?.focus();
   };
   const handleKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
     const suggestionCount = isOpen ? suggestions.length : 0;
     const activeSuggestion = suggestions[activeIndex];
+    const lastCondition = splitConditions(value).at(-1);
     const keyHandlers: Readonly<Record<string, (() => void) | undefined>> = {
       ArrowDown:
         suggestionCount > 0 ? () => setActiveIndex((activeIndex + 1) % suggestionCount) : undefined,
@@ -90,8 +132,12 @@ export const FilterBar = (props: FilterBarProps) => {
       Enter: () =>
         isOpen && activeSuggestion !== undefined
           ? acceptSuggestion(activeSuggestion)
-          : apply(draft),
-      Escape: isOpen ? () => setCursor(undefined) : () => setDraft(value),
+          : void applyDraft(),
+      Escape: isOpen ? close : () => setDraft(emptyDraft),
+      Backspace:
+        draft.text === "" && draft.edited === undefined && lastCondition !== undefined
+          ? () => editCondition(lastCondition)
+          : undefined,
     };
     const handleKey = keyHandlers[event.key];
     if (handleKey !== undefined) {
@@ -104,64 +150,71 @@ export const FilterBar = (props: FilterBarProps) => {
     setCursor(input.current?.selectionStart ?? 0);
     setScrollLeft(input.current?.scrollLeft ?? 0);
   };
-  const hasFault = fault !== undefined && fault !== null && debouncedDraft === draft;
   return (
     <search className="filter-bar" aria-label={`Filter ${resource}`}>
-      <div className="filter-line" data-fault={hasFault || undefined}>
-        <input
-          ref={input}
-          type="text"
-          className="filter-input"
-          role="combobox"
-          aria-label="Filter"
-          aria-autocomplete="list"
-          aria-expanded={isOpen && suggestions.length > 0}
-          aria-controls={listId}
-          aria-activedescendant={activeIndex >= 0 ? `${listId}-${activeIndex}` : undefined}
-          aria-invalid={hasFault}
-          aria-describedby={hasFault ? `${listId}-fault` : undefined}
-          placeholder={'Filter, for example eq(status, "error")'}
-          spellCheck={false}
-          autoComplete="off"
-          data-filter-input
-          value={draft}
-          onChange={({ target }) => {
-            setDraft(target.value);
-            setActiveIndex(-1);
-            updateCursor();
-          }}
-          onKeyDown={handleKeyDown}
-          onKeyUp={({ key }) => {
-            if (key.startsWith("Arrow") && key !== "ArrowDown" && key !== "ArrowUp" && isOpen) {
-              updateCursor();
-            }
-          }}
-          onClick={updateCursor}
-          onScroll={({ currentTarget }) => setScrollLeft(currentTarget.scrollLeft)}
-          onBlur={() => setCursor(undefined)}
+      <div className="filter-line" data-fault={fault !== undefined || undefined}>
+        <FilterChips
+          filter={value}
+          edited={draft.edited}
+          onEdit={editCondition}
+          onApply={applyFilter}
         />
-        {draft !== value && (
-          <button type="button" className="filter-apply" onClick={() => apply(draft)}>
+        <span className="filter-field">
+          <input
+            ref={input}
+            type="text"
+            className="filter-input"
+            role="combobox"
+            aria-label="Filter"
+            aria-autocomplete="list"
+            aria-expanded={isOpen && suggestions.length > 0}
+            aria-controls={listId}
+            aria-activedescendant={activeIndex >= 0 ? `${listId}-${activeIndex}` : undefined}
+            aria-invalid={fault !== undefined}
+            aria-describedby={fault === undefined ? undefined : `${listId}-fault`}
+            placeholder={value === "" ? "Search, or filter: latency > 5s, status = error" : ""}
+            spellCheck={false}
+            autoComplete="off"
+            data-filter-input
+            value={draft.text}
+            onChange={({ target }) => {
+              setDraft({ ...draft, text: target.value });
+              setActiveIndex(-1);
+              updateCursor();
+            }}
+            onKeyDown={handleKeyDown}
+            onKeyUp={({ key }) => {
+              if (key.startsWith("Arrow") && key !== "ArrowDown" && key !== "ArrowUp" && isOpen) {
+                updateCursor();
+              }
+            }}
+            onClick={updateCursor}
+            onScroll={({ currentTarget }) => setScrollLeft(currentTarget.scrollLeft)}
+            onBlur={() => setCursor(undefined)}
+          />
+          {fault !== undefined && draft.text !== "" && (
+            <FaultMirror filter={draft.text} fault={fault} scrollLeft={scrollLeft} />
+          )}
+        </span>
+        {draft.text !== (draft.edited ?? "") && (
+          <button type="button" className="filter-apply" onClick={() => void applyDraft()}>
             Apply filter ⏎
           </button>
         )}
-        {draft !== "" && (
+        {(draft.text !== "" || value !== "") && (
           <button
             type="button"
             className="filter-clear"
             aria-label="Clear filter"
-            onClick={() => apply("")}
+            onClick={() => applyFilter("")}
           >
             ✕
           </button>
         )}
-        {hasFault && (
-          <FilterFaultMark
-            id={`${listId}-fault`}
-            filter={draft}
-            fault={fault}
-            scrollLeft={scrollLeft}
-          />
+        {fault !== undefined && (
+          <p id={`${listId}-fault`} className="filter-fault" role="alert">
+            {fault.reason}
+          </p>
         )}
         <Suggestions
           id={listId}
@@ -170,28 +223,49 @@ export const FilterBar = (props: FilterBarProps) => {
           onSelect={acceptSuggestion}
         />
       </div>
-      <div className="filter-quick">
-        {children}
-        <FilterChips filter={value} onApply={apply} />
-      </div>
+      <div className="filter-quick">{children}</div>
     </search>
   );
 };
 
-/** The conditions of a filter as chips with a button to remove each. */
+/** The error in a text, once the server has checked it after a pause in typing. */
+function useFault(resource: "runs" | "examples", text: string): FilterFault | undefined {
+  const [checkedText] = useDebouncedValue(text, checkDelayMs);
+  const { data } = useQuery({
+    ...createFilterCheckQuery(resource, checkedText),
+    enabled: checkedText.trim() !== "",
+  });
+  return checkedText === text && text.trim() !== "" ? data?.fault : undefined;
+}
+
+/** The conditions of a filter as chips: a button to edit each, and one to remove it. */
 const FilterChips = ({
   filter,
+  edited,
+  onEdit,
   onApply,
 }: {
   readonly filter: string;
+  /** The condition that is being edited. */
+  readonly edited: string | undefined;
+  readonly onEdit: (condition: string) => void;
   readonly onApply: (filter: string) => void;
 }) => (
   <ul className="filter-chips" aria-label="Filter conditions">
     {splitConditions(filter).map((condition) => (
-      <li key={condition} className="filter-chip" title={toVisibleText(condition)}>
-        <span>{toVisibleText(describeCondition(condition))}</span>
+      <li key={condition} className="filter-chip" data-edited={condition === edited || undefined}>
         <button
           type="button"
+          className="filter-chip-text"
+          title={toVisibleText(condition)}
+          aria-label={`Edit ${toVisibleText(describeCondition(condition))}`}
+          onClick={() => onEdit(condition)}
+        >
+          {toVisibleText(describeCondition(condition))}
+        </button>
+        <button
+          type="button"
+          className="filter-chip-remove"
           aria-label={`Remove ${toVisibleText(describeCondition(condition))}`}
           onClick={() => onApply(removeConditions(filter, (other) => other === condition))}
         >
@@ -202,43 +276,21 @@ const FilterChips = ({
   </ul>
 );
 
-/** The error of a filter: a line under the invalid characters, and the reason below it. */
-const FilterFaultMark = ({
-  id,
+/** An invisible copy of the input's text, in which the invalid characters are underlined. */
+const FaultMirror = ({
   filter,
-  fault,
+  fault: { offset, length },
   scrollLeft,
 }: {
-  readonly id: string;
   readonly filter: string;
   readonly fault: FilterFault;
   /** How far the input is scrolled sideways, in pixels. */
   readonly scrollLeft: number;
-}) => {
-  const mark = useRef<HTMLElement>(null);
-  const { offset, length, reason } = fault;
-  return (
-    <>
-      <span className="filter-mirror" aria-hidden="true">
-        <span className="filter-mirror-text" style={{ transform: `translateX(${-scrollLeft}px)` }}>
-          {filter.slice(0, offset)}
-          <mark ref={mark}>{filter.slice(offset, offset + length) || " "}</mark>
-        </span>
-      </span>
-      <p id={id} className="filter-fault" role="alert">
-        <span
-          className="filter-caret"
-          aria-hidden="true"
-          // The browser has already laid out the `mark` element above, so its offset can be read here.
-          ref={(caret) => {
-            const left = Math.max(0, (mark.current?.offsetLeft ?? 0) - scrollLeft);
-            caret?.style.setProperty("transform", `translateX(${left}px)`);
-          }}
-        >
-          ▲
-        </span>
-        {reason}
-      </p>
-    </>
-  );
-};
+}) => (
+  <span className="filter-mirror" aria-hidden="true">
+    <span className="filter-mirror-text" style={{ transform: `translateX(${-scrollLeft}px)` }}>
+      {filter.slice(0, offset)}
+      <mark>{filter.slice(offset, offset + length) || " "}</mark>
+    </span>
+  </span>
+);

@@ -63,11 +63,10 @@ export function completeFilter(
   const openCall = findOpenCall(tokensBefore);
   const from = current?.from ?? cursor;
   const range = { from, to: current?.to ?? cursor, typed: filter.slice(from, cursor) };
-  if (openCall === undefined && tokensBefore.length > 0) {
-    // The filter is complete. A further condition could be added only inside of an enclosing `and`.
-    return { from, to: range.to, suggestions: [] };
+  if (openCall === undefined) {
+    return completeCondition(range, tokensBefore, language);
   }
-  if (openCall === undefined || isCombination(language, openCall.name)) {
+  if (isCombination(language, openCall.name)) {
     return completeFunction(range, language);
   }
   if (openCall.argumentIndex === 0) {
@@ -119,6 +118,35 @@ interface TokenRange {
 
 const startsWithIgnoringCase = (text: string, typed: string): boolean =>
   text.toLowerCase().startsWith(typed.toLowerCase());
+
+/** The operators for the comparators that a condition begins with. Fields without one are compared with functions. */
+const operators: Readonly<Record<string, string>> = { eq: "=", gt: ">", gte: ">=" };
+
+/**
+ * Suggests how a condition outside of functions begins. After a word nothing is suggested without a typed text: the
+ * next word may be one to search for.
+ */
+function completeCondition(
+  range: TokenRange,
+  tokensBefore: readonly FilterToken[],
+  language: FilterLanguage,
+): Completion {
+  const { from, to, typed } = range;
+  if (tokensBefore.length > 0 && typed === "") {
+    return { from, to, suggestions: [] };
+  }
+  const comparisons = language.fields
+    .filter(({ name }) => typed !== "" && startsWithIgnoringCase(name, typed))
+    .flatMap(({ name, type, comparators, doc }) => {
+      const comparator = type === "duration" || type === "number" ? "gt" : (comparators[0] ?? "");
+      const operator = operators[comparator];
+      return operator === undefined || name.endsWith(pathPlaceholder)
+        ? []
+        : [{ label: `${name} ${operator} …`, detail: doc, insertedText: `${name} ${operator} ` }];
+    });
+  const { suggestions } = completeFunction(range, language);
+  return { from, to, suggestions: [...comparisons, ...suggestions] };
+}
 
 /** Suggests functions, and fields that are inserted together with their most common function. */
 function completeFunction({ from, to, typed }: TokenRange, language: FilterLanguage): Completion {

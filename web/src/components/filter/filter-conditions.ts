@@ -54,6 +54,16 @@ export const removeConditions = (
   isRemoved: (condition: string) => boolean,
 ): string => joinConditions(splitConditions(filter).filter((part) => !isRemoved(part)));
 
+/** Replaces one of a filter's conditions by those of another filter, in its place; removes it if that filter is empty. */
+export const replaceCondition = (filter: string, condition: string, replacement: string): string =>
+  joinConditions([
+    ...new Set(
+      splitConditions(filter).flatMap((part) =>
+        part === condition ? splitConditions(replacement) : [part],
+      ),
+    ),
+  ]);
+
 /** The field of a simple condition such as `eq(field, value)`; `undefined` for any other condition. */
 export function readConditionField(condition: string): string | undefined {
   const [name, open, field, comma] = toFilterTokens(condition);

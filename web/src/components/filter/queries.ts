@@ -13,15 +13,21 @@ export const filterLanguageQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** Lets the server check a filter. The result is its first error, or `null` for a valid filter. */
-export const createFilterFaultQuery = (resource: "runs" | "examples", filter: string) =>
+/** Lets the server check a filter in any of its forms. */
+export const createFilterCheckQuery = (resource: "runs" | "examples", filter: string) =>
   queryOptions({
-    queryKey: ["filter-fault", resource, filter],
+    queryKey: ["filter-check", resource, filter],
     queryFn: async ({ signal }) =>
-      parseFilterFault(await postJson(checkPath, { of: resource, filter }, signal)) ?? null,
+      parseFilterCheck(await postJson(checkPath, { of: resource, filter }, signal)),
     staleTime: Infinity,
     gcTime: 60_000,
   });
+
+/** A filter has either an error, or a form that consists of functions. */
+export interface FilterCheck {
+  readonly fault: FilterFault | undefined;
+  readonly functions: string | undefined;
+}
 
 /** A syntax error or unknown name in a filter. */
 export interface FilterFault {
@@ -42,10 +48,16 @@ function parseFilterLanguage(
   return { runs, examples };
 }
 
-/** Returns `undefined` for a valid filter. */
-function parseFilterFault(value: unknown): FilterFault | undefined {
-  const { fault } = value as { readonly fault?: Partial<FilterFault> | null };
-  return typeof fault?.reason === "string"
-    ? { reason: fault.reason, offset: fault.offset ?? 0, length: fault.length ?? 1 }
-    : undefined;
+function parseFilterCheck(value: unknown): FilterCheck {
+  const { fault, functions } = value as {
+    readonly fault?: Partial<FilterFault> | null;
+    readonly functions?: unknown;
+  };
+  return {
+    fault:
+      typeof fault?.reason === "string"
+        ? { reason: fault.reason, offset: fault.offset ?? 0, length: fault.length ?? 1 }
+        : undefined,
+    functions: typeof functions === "string" ? functions : undefined,
+  };
 }

@@ -18,9 +18,12 @@ import { toTracks } from "./data-table-columns.ts";
 import type { Column, Sort } from "./data-table-columns.ts";
 import { DataTableHead } from "./data-table-head.tsx";
 import { handleTableKey, focusRow, useTableKeys } from "./data-table-keys.ts";
+import { useRowClicks } from "./row-clicks.ts";
 import { DataTableRow } from "./data-table-row.tsx";
 import type { RowLinkProps } from "./data-table-row.tsx";
 import { useRowSelection } from "./row-selection.ts";
+import { readTablePlace, useTablePlace } from "./table-place.ts";
+import type { TablePlaceKeeper } from "./table-place.ts";
 import "./data-table.css";
 
 export type { Column, Sort } from "./data-table-columns.ts";
@@ -37,8 +40,8 @@ export interface DataTableProps<Row> {
   readonly layout?: ColumnLayout;
   readonly onLayout?: (layout: ColumnLayout) => void;
   /**
-   * Renders the row's link, which contains the first column: `(row, part) => <Link to=… {...part} />`. The
-   * link covers the whole row, so that a click, a middle click or Enter anywhere in the row opens it.
+   * Renders the row's link, which contains the first column: `(row, part) => <Link to=… {...part} />`. A click or a
+   * middle click anywhere in the row, and Enter, open it.
    */
   readonly renderLink?: (row: Row, part: RowLinkProps) => ReactNode;
   /** The id of the row whose details are open next to the table. */
@@ -59,6 +62,8 @@ export interface DataTableProps<Row> {
   readonly emptyState?: ReactNode;
   /** Shown after the last row. */
   readonly footer?: ReactNode;
+  /** Keeps the scroll position and the focused row while another view takes the table's place. */
+  readonly place?: TablePlaceKeeper;
 }
 
 const enabledFeatures = tableFeatures({
@@ -135,6 +140,7 @@ const FilledTable = <Row extends object>(
   const visibleColumns = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
   const [currentIndex, setCurrentIndex] = useState<number>();
   const scroller = useRef<HTMLDivElement>(null);
+  const [initialOffset] = useState(() => readTablePlace(props.place)?.scrollTop ?? 0);
   // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -146,6 +152,13 @@ const FilledTable = <Row extends object>(
     },
     overscan: 12,
     scrollPaddingStart: rowHeight,
+    initialOffset,
+  });
+  const currentRow = currentIndex === undefined ? undefined : rows[currentIndex];
+  useTablePlace(props.place, scroller, {
+    scrollTop: virtualizer.scrollOffset ?? 0,
+    rowId: currentRow && getRowId(currentRow),
+    findIndex: (rowId) => rows.findIndex((row) => getRowId(row) === rowId),
   });
   useTableKeys(scroller, (event) => {
     const action = handleTableKey(event, { current: currentIndex, count: rows.length, rowHeight });
@@ -156,6 +169,7 @@ const FilledTable = <Row extends object>(
     }
     selection.onKey(action, { current: currentIndex, ids: () => rows.map(getRowId) });
   });
+  useRowClicks(scroller);
   const virtualItems = virtualizer.getVirtualItems();
   useScrollEnds({
     // After an error the table does not repeat the request by itself: the user clicks "Try again".

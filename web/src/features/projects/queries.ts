@@ -9,7 +9,7 @@ const projectsPath = toEndpointPath("/sessions");
 const statsPath = toEndpointPath("/runs/stats");
 
 const refetchIntervalMs = 5_000;
-const statsRefetchIntervalMs = 30_000;
+const statsRefetchIntervalMs = 10_000;
 const hourMs = 3_600_000;
 
 export const projectsQuery = queryOptions({

@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { ActionIcon, Button, Menu } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -28,9 +28,7 @@ export const ProjectHeader = ({
   const [openDialog, setOpenDialog] = useState<"edit" | "delete">();
   const close = (): void => setOpenDialog(undefined);
   const statisticTexts = [
-    stats === undefined
-      ? undefined
-      : `${stats.traceCount.toLocaleString()} traces in the last hour`,
+    stats === undefined ? undefined : `Last hour: ${pluralize(stats.traceCount, "trace")}`,
     stats?.errorRate === undefined ? undefined : `${(stats.errorRate * 100).toFixed(1)} % errors`,
     stats?.latencyP50Ms === undefined ? undefined : `p50 ${formatDuration(stats.latencyP50Ms)}`,
     stats?.latencyP99Ms === undefined ? undefined : `p99 ${formatDuration(stats.latencyP99Ms)}`,
@@ -49,12 +47,19 @@ export const ProjectHeader = ({
       {project !== undefined && (
         <span className="tools">
           <ProjectPages />
-          <Button size="compact-sm" variant="default" onClick={() => setOpenDialog("edit")}>
-            Edit
-          </Button>
-          <Button size="compact-sm" variant="default" onClick={() => setOpenDialog("delete")}>
-            Delete
-          </Button>
+          <Menu position="bottom-end" withinPortal={false} transitionProps={{ duration: 0 }}>
+            <Menu.Target>
+              <ActionIcon variant="subtle" color="gray" aria-label="Project actions">
+                ⋯
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => setOpenDialog("edit")}>Edit project</Menu.Item>
+              <Menu.Item className="bad" onClick={() => setOpenDialog("delete")}>
+                Delete project
+              </Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
         </span>
       )}
       {project !== undefined && project.description !== "" && (

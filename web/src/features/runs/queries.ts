@@ -1,4 +1,9 @@
-import { infiniteQueryOptions, queryOptions, useQuery } from "@tanstack/react-query";
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  queryOptions,
+  useQuery,
+} from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import type { ValueRequest } from "../../components/filter/filter-completion.ts";
@@ -83,21 +88,31 @@ export const createNewestRunsQuery = (query: RunListQuery, sinceMs: number | und
     refetchInterval: pollIntervalMs,
   });
 
+/** The runs that a histogram counts. */
+export interface RunCountsQuery {
+  readonly projectId: string;
+  readonly isRootOnly: boolean;
+  readonly filter: string;
+  readonly range: TimeRange;
+}
+
 /** The number of runs by start time. */
-export const createRunCountsQuery = (projectId: string, isRootOnly: boolean, range: TimeRange) =>
+export const createRunCountsQuery = ({ projectId, isRootOnly, filter, range }: RunCountsQuery) =>
   queryOptions({
-    queryKey: ["run-counts", projectId, isRootOnly, range],
+    queryKey: ["run-counts", projectId, isRootOnly, filter, range],
     queryFn: async ({ signal }) => {
       const parameters = new URLSearchParams({
         session: projectId,
         buckets: String(bucketCount),
         ...(isRootOnly ? { is_root: "true" } : {}),
+        ...(filter === "" ? {} : { filter }),
         ...(range.fromMs === undefined ? {} : { from: new Date(range.fromMs).toISOString() }),
         ...(range.toMs === undefined ? {} : { to: new Date(range.toMs).toISOString() }),
       });
       return parseRunCounts(await getJson(`${countsPath}?${parameters.toString()}`, signal));
     },
     refetchInterval: countsIntervalMs,
+    placeholderData: keepPreviousData,
   });
 
 /** Reads values that occur in a project's runs, such as tags, run types or metadata keys. */
@@ -141,6 +156,8 @@ interface RunCounts {
   readonly total: number;
   /** The start of the first bucket and the end of the last; `undefined` without runs. */
   readonly range: readonly [from: number, to: number] | undefined;
+  /** The start time down to which runs were counted, if counting all would have taken too long. */
+  readonly countedToMs: number | undefined;
 }
 
 const maxBuckets = 1_000;
@@ -155,7 +172,14 @@ export function parseRunCounts(value: unknown): RunCounts {
   const from = parseTimeMs(response["from"]);
   const to = parseTimeMs(response["to"]);
   if (from === undefined || to === undefined) {
-    return { bucketStarts: [], succeeded: [], failed: [], total: 0, range: undefined };
+    return {
+      bucketStarts: [],
+      succeeded: [],
+      failed: [],
+      total: 0,
+      range: undefined,
+      countedToMs: undefined,
+    };
   }
   const countsByStart = new Map(
     buckets.map((bucket: unknown) => {
@@ -175,6 +199,7 @@ export function parseRunCounts(value: unknown): RunCounts {
     ),
     total: [...countsByStart.values()].reduce((sum, { runs }) => sum + runs, 0),
     range: [firstStart, firstStart + count * widthMs],
+    countedToMs: parseTimeMs(response["counted_to"]),
   };
 }
 

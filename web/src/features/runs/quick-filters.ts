@@ -34,32 +34,6 @@ export const setQuickFilter = (
         createFieldTest(field),
       );
 
-const isSearchCondition = (condition: string): boolean => {
-  const [name, open, text] = toFilterTokens(condition);
-  return name?.text === "search" && open?.text === "(" && text?.kind === "text";
-};
-
-/** The text of the filter's full-text search, unquoted; empty if the filter has none. */
-export function findSearchText(filter: string): string {
-  const condition = splitConditions(filter).find(isSearchCondition);
-  const text = condition === undefined ? undefined : toFilterTokens(condition)[2]?.text;
-  return text === undefined ? "" : unescapeText(text);
-}
-
-/** Replaces the filter's full-text search, or removes it if the text is empty. */
-export const setSearchText = (filter: string, text: string): string =>
-  text.trim() === ""
-    ? removeConditions(filter, isSearchCondition)
-    : addCondition(filter, `search(${toFilterText(text.trim())})`, isSearchCondition);
-
-function unescapeText(text: string): string {
-  try {
-    return String(JSON.parse(`"${text}"`));
-  } catch {
-    return text; // A single-quoted text may not be valid JSON; show it as written.
-  }
-}
-
 /** Creates a condition on a metadata entry. A key that can't be written as a path needs two conditions: key and value. */
 export const createMetadataCondition = (key: string, value: string): string =>
   /^[\w-]+(?:\.[\w-]+)*$/.test(key)

@@ -14,6 +14,7 @@ const statusLabels: { readonly [Status in RunStatus]: string } = {
   pending: "Running",
 };
 
+/** A run's status: a dot, and the word in color for runs that failed or have not ended. */
 export const StatusBadge = ({ status }: { readonly status: RunStatus }) => (
   <span className="status" data-status={status}>
     {statusLabels[status]}

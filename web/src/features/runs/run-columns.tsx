@@ -2,32 +2,35 @@ import { formatDollars } from "../../components/text/cost.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import type { Column } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { formatDuration, formatTime } from "../../components/time/time.ts";
+import { Ago } from "../../components/time/ago.tsx";
+import { formatDuration } from "../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
 import type { RunItem } from "./run-item.ts";
+import { toPreviewText } from "./run-preview.ts";
 
 const notSortableTooltip = "Can't sort by this column. Use a filter to narrow the list.";
 
-/** The columns of the list, with one for each metadata key and feedback key that occurs in the rows. */
-export const toRunColumns = (
-  metadataKeys: readonly string[],
-  feedbackKeys: readonly string[],
-): readonly Column<RunItem>[] => [
+/**
+ * The columns of the list, with one for each metadata key and feedback key that occurs in the rows. The types of traces,
+ * which are mostly the same, are hidden by default.
+ */
+export const toRunColumns = ({
+  isRootOnly,
+  metadataKeys,
+  feedbackKeys,
+}: {
+  readonly isRootOnly: boolean;
+  readonly metadataKeys: readonly string[];
+  readonly feedbackKeys: readonly string[];
+}): readonly Column<RunItem>[] => [
   {
     id: "name",
     title: "Name",
     renderCell: ({ name }) => toVisibleText(name),
-    width: 180,
+    width: 150,
     grow: 2,
     isFixed: true,
     isShownWhenNarrow: true,
-    tooltip: notSortableTooltip,
-  },
-  {
-    id: "type",
-    title: "Type",
-    renderCell: ({ runType }) => <RunTypeBadge type={runType} />,
-    width: 104,
     tooltip: notSortableTooltip,
   },
   {
@@ -39,18 +42,34 @@ export const toRunColumns = (
     tooltip: notSortableTooltip,
   },
   {
-    id: "start",
-    title: "Start",
-    renderCell: ({ startMs }) => <span className="quiet">{formatTime(startMs)}</span>,
-    width: 204,
-    sort: "desc",
+    id: "preview",
+    title: "Input → output",
+    renderCell: (run) => <RunPreview run={run} />,
+    width: 240,
+    grow: 5,
+    tooltip: `What the run was about: the beginning of its input, and of its output or error. ${notSortableTooltip}`,
+  },
+  {
+    id: "type",
+    title: "Type",
+    renderCell: ({ runType }) => <RunTypeBadge type={runType} />,
+    width: 104,
+    isShown: !isRootOnly,
+    tooltip: notSortableTooltip,
+  },
+  {
+    id: "model",
+    title: "Model",
+    renderCell: ({ models }) => <Models models={models} />,
+    width: 120,
+    tooltip: `Models that were called. ${notSortableTooltip}`,
   },
   {
     id: "latency",
     title: "Latency",
     renderCell: ({ startMs, endMs }) =>
       endMs === undefined ? "" : formatDuration(endMs - startMs),
-    width: 84,
+    width: 96,
     align: "end",
     isShownWhenNarrow: true,
     sort: "desc",
@@ -60,43 +79,54 @@ export const toRunColumns = (
     id: "first_token",
     title: "First token",
     renderCell: ({ startMs, firstTokenMs }) =>
-      firstTokenMs === undefined ? "" : formatDuration(firstTokenMs - startMs),
+      firstTokenMs === undefined ? "" : formatDuration(Math.max(0, firstTokenMs - startMs)),
     width: 92,
     align: "end",
-    isShown: false,
-    tooltip: notSortableTooltip,
+    tooltip: `Time from the start to the first token. ${notSortableTooltip}`,
   },
   {
     id: "tokens",
     title: "Tokens",
-    renderCell: ({ tokens }) => (tokens === undefined ? "" : formatCount(tokens)),
+    renderCell: ({ tokens, isUsagePartial }) =>
+      tokens === undefined ? "" : `${isUsagePartial ? "≥ " : ""}${formatCount(tokens)}`,
     width: 76,
     align: "end",
-    tooltip: notSortableTooltip,
+    tooltip: `Tokens of the run; of a trace, of all of its model calls. ${notSortableTooltip}`,
   },
   {
     id: "cost",
     title: "Cost",
-    renderCell: ({ cost }) => (cost === undefined ? "" : formatDollars(cost)),
-    width: 76,
+    renderCell: ({ cost, isUsagePartial }) =>
+      cost === undefined ? "" : `${isUsagePartial ? "≥ " : ""}${formatDollars(cost)}`,
+    width: 104,
     align: "end",
-    isShown: false,
-    tooltip: notSortableTooltip,
+    tooltip: `Cost in US dollars of the run; of a trace, of all of its model calls. ${notSortableTooltip}`,
   },
   {
     id: "tags",
     title: "Tags",
     renderCell: ({ tags }) => <TagList tags={tags} />,
-    width: 120,
+    width: 100,
     grow: 1,
+  },
+  {
+    id: "start",
+    title: "Start",
+    renderCell: ({ startMs }) => (
+      <span className="quiet">
+        <Ago timeMs={startMs} />
+      </span>
+    ),
+    width: 100,
+    align: "end",
+    sort: "desc",
   },
   createTextColumn({
     id: "error",
     title: "Error",
     read: ({ error }) => error?.split("\n", 1)[0],
-    isShown: true,
   }),
-  createTextColumn({ id: "inputs", title: "Inputs", read: ({ inputs }) => inputs, isShown: true }),
+  createTextColumn({ id: "inputs", title: "Inputs", read: ({ inputs }) => inputs }),
   createTextColumn({ id: "outputs", title: "Outputs", read: ({ outputs }) => outputs }),
   createTextColumn({ id: "id", title: "Run ID", read: ({ id }) => id }),
   createTextColumn({ id: "trace", title: "Trace ID", read: ({ traceId }) => traceId }),
@@ -119,12 +149,35 @@ export const toRunColumns = (
   })),
 ];
 
+/** The beginning of a run's input and of its output. Of a failed run the error takes the place of the output. */
+const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem }) => {
+  const [input, output] = [toPreviewText(inputs), toPreviewText(outputs)];
+  const errorLine = error?.split("\n", 1)[0] ?? "";
+  return (
+    <>
+      {toVisibleText(input)}
+      {(output !== "" || errorLine !== "") && <span className="quiet"> → </span>}
+      {errorLine === "" ? (
+        <span className="quiet">{toVisibleText(output)}</span>
+      ) : (
+        <span className="bad">{toVisibleText(errorLine)}</span>
+      )}
+    </>
+  );
+};
+
+const Models = ({ models }: { readonly models: readonly string[] }) => (
+  <span className="quiet" title={models.length > 1 ? models.join(", ") : undefined}>
+    {toVisibleText(models[0] ?? "")}
+    {models.length > 1 && ` +${models.length - 1}`}
+  </span>
+);
+
 function createTextColumn({
   id,
   title,
   read,
-  isShown = false,
-}: Pick<Column<RunItem>, "id" | "title" | "isShown"> & {
+}: Pick<Column<RunItem>, "id" | "title"> & {
   readonly read: (run: RunItem) => string | undefined;
 }): Column<RunItem> {
   return {
@@ -135,7 +188,7 @@ function createTextColumn({
     ),
     width: 160,
     grow: 2,
-    isShown,
+    isShown: false,
     tooltip: notSortableTooltip,
   };
 }
@@ -170,6 +223,7 @@ export const runFields = [
   "reference_example_id",
   "total_tokens",
   "total_cost",
+  "trace_usage",
   "tags",
   "metadata",
   "feedback_stats",

@@ -13,8 +13,13 @@ export interface RunItem {
   /** Absent while the run has not ended. */
   readonly endMs: number | undefined;
   readonly firstTokenMs: number | undefined;
+  /** What the run reports or, of a root run, what the model calls of its whole trace used. */
   readonly tokens: number | undefined;
   readonly cost: number | undefined;
+  /** Whether tokens and cost are lower bounds, because the trace has more runs than the server added up. */
+  readonly isUsagePartial: boolean;
+  /** The names of the models that were called. */
+  readonly models: readonly string[];
   readonly tags: readonly string[];
   /** Shortened texts of the metadata's values. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -69,8 +74,9 @@ function parseRunItem(value: unknown): RunItem {
     throw new TypeError("The response contains a run without an id or a start time.");
   }
   const status = run["status"];
-  const tokens = run["total_tokens"];
-  const cost = Number(run["total_cost"] ?? Number.NaN);
+  const usage = toRecord(run["trace_usage"]);
+  const metadata = toRecord(run["metadata"]) as RunItem["metadata"];
+  const ownModel = metadata["ls_model_name"];
   return {
     id,
     startMs,
@@ -80,11 +86,15 @@ function parseRunItem(value: unknown): RunItem {
     runType: toText(run["run_type"]) ?? "chain",
     status: status === "success" || status === "error" ? status : "pending",
     endMs: parseTimeMs(run["end_time"]),
-    firstTokenMs: parseTimeMs(run["first_token_time"]),
-    tokens: typeof tokens === "number" && tokens > 0 ? tokens : undefined,
-    cost: Number.isFinite(cost) ? cost : undefined,
+    firstTokenMs: parseTimeMs(usage["first_token_time"]) ?? parseTimeMs(run["first_token_time"]),
+    tokens: toAmount(usage["total_tokens"] ?? run["total_tokens"]),
+    cost: toNumber(usage["total_cost"] ?? run["total_cost"]),
+    isUsagePartial: usage["is_partial"] === true,
+    models: Array.isArray(usage["models"])
+      ? usage["models"].map(String)
+      : [ownModel].filter((model) => model !== undefined),
     tags: Array.isArray(run["tags"]) ? run["tags"].map(String) : [],
-    metadata: toRecord(run["metadata"]) as RunItem["metadata"],
+    metadata,
     feedback: Object.fromEntries(
       Object.entries(toRecord(run["feedback_stats"])).map(([key, summary]) => [
         key,
@@ -96,6 +106,17 @@ function parseRunItem(value: unknown): RunItem {
     outputs: toText(run["outputs"]),
     exampleId: toText(run["reference_example_id"]),
   };
+}
+
+/** A cost is a number, or its decimal text. */
+function toNumber(value: unknown): number | undefined {
+  const number = Number(value ?? Number.NaN);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** A number of tokens. Runs without usage report zero. */
+function toAmount(value: unknown): number | undefined {
+  return typeof value === "number" && value > 0 ? value : undefined;
 }
 
 function toSummary(value: unknown): FeedbackSummary {

@@ -1,14 +1,18 @@
 import { Button } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
-import type { ReactNode } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useEffectEvent, useMemo, useState } from "react";
+import type { ReactNode, RefObject } from "react";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
+import { createFilterCheckQuery } from "../../components/filter/queries.ts";
+import type { FilterFault } from "../../components/filter/queries.ts";
 import { useCommands } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { useColumnLayout } from "../../components/table/column-layout.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../components/table/data-table.tsx";
+import type { TablePlace } from "../../components/table/table-place.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
 import { ProjectHeader } from "./project-header.tsx";
@@ -29,7 +33,14 @@ import "./runs.css";
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 
 /** The runs of a project. The URL stores the list's state; the list is live while its top is in view. */
-export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
+export const Runs = ({
+  address,
+  place,
+}: {
+  readonly address: ProjectAddress;
+  /** Where the list was left, for the way back from a trace. */
+  readonly place: RefObject<TablePlace | undefined>;
+}) => {
   const search = route.useSearch();
   const {
     query,
@@ -40,14 +51,16 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
   const [isAtTop, setIsAtTop] = useState(true);
   const [layout, setLayout] = useColumnLayout("runs");
   const isPaused = !isAtTop || selectedIds.size > 0;
+  const fault = useFilterFault(query.filter, (filter) => change({ filter }));
   const list = useRunList(query, isPaused);
   const columns = useMemo(
     () =>
-      toRunColumns(
-        collectKeys(list.rows?.map(({ metadata }) => metadata) ?? []),
-        collectKeys(list.rows?.map(({ feedback }) => feedback) ?? []),
-      ),
-    [list.rows],
+      toRunColumns({
+        isRootOnly: query.isRoot,
+        metadataKeys: collectKeys(list.rows?.map(({ metadata }) => metadata) ?? []),
+        feedbackKeys: collectKeys(list.rows?.map(({ feedback }) => feedback) ?? []),
+      }),
+    [list.rows, query.isRoot],
   );
   const renderLink = useMemo(() => createLinkRenderer(address), [address]);
   useRunKeys();
@@ -90,41 +103,54 @@ export const Runs = ({ address }: { readonly address: ProjectAddress }) => {
             />
           </RunToolbar>
         </FilterBar>
-        <RunHistogram
-          projectId={address.projectId}
-          isRootOnly={query.isRoot}
-          range={query.range}
-          onTimes={(times) => change({ ...removedTimeRange, ...times })}
-        />
+        {fault === undefined && (
+          <RunHistogram
+            projectId={address.projectId}
+            isRootOnly={query.isRoot}
+            filter={query.filter}
+            range={query.range}
+            onTimes={(times) => change({ ...removedTimeRange, ...times })}
+          />
+        )}
       </div>
-      <DataTable
-        resourceName={query.isRoot ? "traces" : "runs"}
-        rows={list.rows}
-        getRowId={({ id }) => id}
-        columns={columns}
-        layout={layout}
-        onLayout={setLayout}
-        renderLink={renderLink}
-        sort={{ column: sortColumn, order: query.order }}
-        onSort={({ column, order }) => change({ sort: toSort(column, order) })}
-        selection={selectedIds}
-        onSelection={changeSelection}
-        hasMore={list.hasMore}
-        onLoadMore={list.loadMore}
-        onTopChange={setIsAtTop}
-        error={list.error}
-        onRetry={list.retry}
-        emptyState={
-          <Empty title={query.filter === "" ? "No traces yet" : "No matching runs"}>
-            <p>
-              {query.filter === ""
-                ? "New traces appear here as soon as they arrive."
-                : "Remove a condition or select a longer time range."}
-            </p>
-          </Empty>
-        }
-        footer={<RunListFooter list={list} />}
-      />
+      {fault === undefined ? (
+        <DataTable
+          resourceName={query.isRoot ? "traces" : "runs"}
+          rows={list.rows}
+          getRowId={({ id }) => id}
+          columns={columns}
+          layout={layout}
+          onLayout={setLayout}
+          renderLink={renderLink}
+          sort={{ column: sortColumn, order: query.order }}
+          onSort={({ column, order }) => change({ sort: toSort(column, order) })}
+          selection={selectedIds}
+          onSelection={changeSelection}
+          hasMore={list.hasMore}
+          onLoadMore={list.loadMore}
+          onTopChange={setIsAtTop}
+          error={list.error}
+          onRetry={list.retry}
+          emptyState={
+            <Empty title={query.filter === "" ? "No traces yet" : "No matching runs"}>
+              <p>
+                {query.filter === ""
+                  ? "New traces appear here as soon as they arrive."
+                  : "Remove a condition or select a longer time range."}
+              </p>
+            </Empty>
+          }
+          footer={<RunListFooter list={list} />}
+          place={{
+            ref: place,
+            key: JSON.stringify([query.filter, query.isRoot, query.sort, query.order, search.last]),
+          }}
+        />
+      ) : (
+        <Empty title="The filter of this address is not valid">
+          <p>Change or remove the condition that is marked above.</p>
+        </Empty>
+      )}
       <SelectionBar
         address={address}
         query={query}
@@ -152,6 +178,26 @@ const createLinkRenderer =
     />
   );
 
+/**
+ * The error in the filter of the URL, which a link may contain. A valid filter that consists of words or operators is
+ * replaced by its functions, which are the conditions that the filter bar shows.
+ */
+function useFilterFault(
+  filter: string,
+  onFunctions: (functions: string) => void,
+): FilterFault | undefined {
+  const { data } = useQuery({ ...createFilterCheckQuery("runs", filter), enabled: filter !== "" });
+  const replace = useEffectEvent(onFunctions);
+  const isOtherForm = data?.functions !== undefined && !/^\s*[a-z]+\s*\(/.test(filter);
+  const functions = isOtherForm ? data.functions : undefined;
+  useEffect(() => {
+    if (functions !== undefined) {
+      replace(functions);
+    }
+  }, [functions]);
+  return filter === "" ? undefined : data?.fault;
+}
+
 const createFocusAction = (selector: string) => (): void =>
   document.querySelector<HTMLElement>(selector)?.focus();
 
@@ -159,9 +205,9 @@ const fieldCommands: readonly Command[] = [
   {
     id: "runs-search",
     group: "This page",
-    label: "Search all text",
+    label: "Search runs",
     keys: "/",
-    run: createFocusAction("[data-search-input]"),
+    run: createFocusAction("[data-filter-input]"),
   },
   {
     id: "runs-filter",

@@ -1,10 +1,11 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Chart } from "../../components/chart/chart.tsx";
+import { formatTime } from "../../components/time/time.ts";
 import { createRunCountsQuery } from "./queries.ts";
+import type { RunCountsQuery } from "./queries.ts";
 import type { RunListSearch } from "./run-list-search.ts";
 import { isPreset, timePresets, toUrlRange, toDateTimeInputValue } from "./time-range.ts";
-import type { TimeRange } from "./time-range.ts";
 
 type TimeRangeSearch = Pick<RunListSearch, "last" | "from" | "to">;
 
@@ -71,19 +72,12 @@ export const TimeRangePicker = ({ times, onTimes }: TimeRangePickerProps) => {
   );
 };
 
-/** The number of runs over time, regardless of the filter. Dragging across it selects the time range. */
+/** The number of matching runs over time. Dragging across it selects the time range. */
 export const RunHistogram = ({
-  projectId,
-  isRootOnly,
-  range,
   onTimes,
-}: {
-  readonly projectId: string;
-  readonly isRootOnly: boolean;
-  readonly range: TimeRange;
-  readonly onTimes: (times: TimeRangeSearch) => void;
-}) => {
-  const { data, error } = useQuery(createRunCountsQuery(projectId, isRootOnly, range));
+  ...query
+}: RunCountsQuery & { readonly onTimes: (times: TimeRangeSearch) => void }) => {
+  const { data, error } = useQuery(createRunCountsQuery(query));
   if (error !== null) {
     return <p className="histogram-note bad">{error.message}</p>;
   }
@@ -94,7 +88,7 @@ export const RunHistogram = ({
   }
   return (
     <Chart
-      label={isRootOnly ? "Traces over time (unfiltered)" : "Runs over time (unfiltered)"}
+      label={toHistogramLabel(query, data.countedToMs)}
       positions={data.bucketStarts}
       series={[
         { label: "Failed", values: data.failed, color: "--bad", kind: "stack" },
@@ -102,7 +96,20 @@ export const RunHistogram = ({
       ]}
       range={data.range}
       height={84}
+      restingValue="total"
       onSelect={(from, to) => onTimes(toUrlRange(from, to))}
     />
   );
 };
+
+/** Names what is counted. If counting all runs took too long, says how far back the counts go. */
+function toHistogramLabel(
+  { isRootOnly, filter }: RunCountsQuery,
+  countedToMs: number | undefined,
+): string {
+  const label = `${filter === "" ? "" : "Matching "}${isRootOnly ? "traces" : "runs"} over time`;
+  const capitalized = label.charAt(0).toUpperCase() + label.slice(1);
+  return countedToMs === undefined
+    ? capitalized
+    : `${capitalized}, counted back to ${formatTime(countedToMs).slice(0, 16)}`;
+}

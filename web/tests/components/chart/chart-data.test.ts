@@ -3,6 +3,7 @@ import {
   describeSeries,
   formatCount,
   stackSeries,
+  toTimeLabels,
 } from "../../../src/components/chart/chart-data.ts";
 
 const stack = (label: string, values: readonly (number | null)[]) =>
@@ -33,4 +34,18 @@ test.each([
   [1_230_000, "1.23M"],
 ])("%d is shown as %s", (value, text) => {
   expect(formatCount(value)).toBe(text);
+});
+
+test("a time axis names the day at midnight, and only days if its ticks are days apart", () => {
+  const at = (day: number, hour: number, minute = 0): number =>
+    new Date(2026, 2, day, hour, minute).getTime();
+  const hourMs = 3_600_000;
+  expect(toTimeLabels([at(1, 12), at(2, 0), at(2, 12), at(3, 0)], 12 * hourMs)).toEqual([
+    "12:00",
+    "Mar 2",
+    "12:00",
+    "Mar 3",
+  ]);
+  expect(toTimeLabels([at(1, 0), at(2, 0)], 24 * hourMs)).toEqual(["Mar 1", "Mar 2"]);
+  expect(toTimeLabels([at(1, 9, 30)], 60_000)).toEqual(["09:30"]);
 });

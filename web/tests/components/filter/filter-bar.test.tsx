@@ -7,13 +7,21 @@ import { filterWords } from "../../support/filter-words.ts";
 
 const fault = { reason: "unknown field `nam`, did you mean `name`?", offset: 3, length: 3 };
 
+/** Stands for the server, which returns each filter as functions. */
+function toFunctions(body: string): string {
+  const { filter } = JSON.parse(body) as { filter: string };
+  return filter.includes("(") ? filter : `search(${JSON.stringify(filter)})`;
+}
+
 beforeEach(() => {
   vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
     const isFaulty = typeof init.body === "string" && init.body.includes("nam,");
     return Response.json(
       path.endsWith("/words")
         ? { runs: filterWords, examples: filterWords }
-        : { fault: isFaulty ? fault : null },
+        : isFaulty
+          ? { fault, functions: null }
+          : { fault: null, functions: toFunctions(String(init.body)) },
     );
   });
 });
@@ -59,7 +67,56 @@ test("the arrows move through the suggestions; Enter accepts one, and then appli
   expect(input().value).toBe('eq(status, "error")');
   expect(onApply).not.toHaveBeenCalled();
   fireEvent.keyDown(input(), { key: "Enter" });
-  expect(onApply).toHaveBeenCalledWith('eq(status, "error")');
+  await waitFor(() => expect(onApply).toHaveBeenCalledWith('eq(status, "error")'));
+  expect(input().value).toBe("");
+  expect(screen.getByRole("button", { name: "Edit status = error" })).toBeTruthy();
+});
+
+test("a word is added to the conditions as a search", async () => {
+  const onApply = vi.fn<(filter: string) => void>();
+  render(<Bar first="gt(latency, 5)" onApply={onApply} />);
+  type("refund");
+  fireEvent.keyDown(input(), { key: "Enter" });
+  await waitFor(() =>
+    expect(onApply).toHaveBeenCalledWith('and(gt(latency, 5), search("refund"))'),
+  );
+  screen.getByRole("button", { name: "Remove contains “refund”" });
+});
+
+test("what is invalid is not applied, however often Enter is pressed", async () => {
+  const onApply = vi.fn<(filter: string) => void>();
+  render(<Bar first="gt(latency, 5)" onApply={onApply} />);
+  type('eq(nam, "a")');
+  fireEvent.keyDown(input(), { key: "Enter" });
+  fireEvent.keyDown(input(), { key: "Enter" });
+  await screen.findByRole("alert");
+  expect(screen.getAllByRole("alert")).toHaveLength(1);
+  expect(onApply).not.toHaveBeenCalled();
+  expect(input().value).toBe('eq(nam, "a")');
+});
+
+test("a chip can be edited in place, by a click or with Backspace", async () => {
+  const onApply = vi.fn<(filter: string) => void>();
+  render(<Bar first={'and(eq(status, "error"), gt(latency, 5))'} onApply={onApply} />);
+  fireEvent.click(screen.getByRole("button", { name: "Edit status = error" }));
+  expect(input().value).toBe('eq(status, "error")');
+  type('eq(status, "pending")');
+  fireEvent.keyDown(input(), { key: "Enter" });
+  await waitFor(() =>
+    expect(onApply).toHaveBeenCalledWith('and(eq(status, "pending"), gt(latency, 5))'),
+  );
+  fireEvent.keyDown(input(), { key: "Backspace" });
+  expect(input().value).toBe("gt(latency, 5)");
+  type("");
+  fireEvent.keyDown(input(), { key: "Enter" });
+  await waitFor(() => expect(onApply).toHaveBeenCalledWith('eq(status, "pending")'));
+});
+
+test("the fields are suggested for what is typed first, with an operator", async () => {
+  render(<Bar />);
+  type("late");
+  fireEvent.pointerDown(await screen.findByRole("option", { name: /^latency > …/ }));
+  expect(input().value).toBe("latency > ");
 });
 
 test("values that occur in runs are requested for the typed text", async () => {
@@ -85,7 +142,7 @@ test("each condition is a chip, and removing it keeps the others", () => {
   render(<Bar first={'and(eq(status, "error"), gt(latency, 5))'} onApply={onApply} />);
   fireEvent.click(screen.getByRole("button", { name: "Remove status = error" }));
   expect(onApply).toHaveBeenCalledWith("gt(latency, 5)");
-  expect(input().value).toBe("gt(latency, 5)");
+  expect(screen.queryByRole("button", { name: "Edit status = error" })).toBeNull();
 });
 
 test("Escape closes the suggestions, and then discards the edit", async () => {
@@ -94,5 +151,6 @@ test("Escape closes the suggestions, and then discards the edit", async () => {
   expect(screen.queryAllByRole("option")).toEqual([]);
   fireEvent.keyDown(input(), { key: "Escape" });
   fireEvent.keyDown(input(), { key: "Escape" });
-  expect(input().value).toBe("gt(latency, 5)");
+  expect(input().value).toBe("");
+  screen.getByRole("button", { name: "Edit latency > 5" });
 });

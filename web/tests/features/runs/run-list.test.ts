@@ -4,9 +4,7 @@ import {
   createFeedbackCondition,
   createMetadataCondition,
   findQuickValue,
-  findSearchText,
   setQuickFilter,
-  setSearchText,
 } from "../../../src/features/runs/quick-filters.ts";
 import { parseRunCounts } from "../../../src/features/runs/queries.ts";
 import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
@@ -66,13 +64,6 @@ describe("quick filters", () => {
     expect(setQuickFilter(status, { field: "status", comparator: "eq", value: "" })).toBe(
       "gt(tokens, 5)",
     );
-  });
-
-  test("search for any text, with quotes and parentheses", () => {
-    const text = String.raw`say "hi", \ and )`;
-    const filter = setSearchText('eq(name, "a")', text);
-    expect(findSearchText(filter)).toBe(text);
-    expect(setSearchText(filter, "")).toBe('eq(name, "a")');
   });
 
   test("match a key that can't be a path by conditions on key and value", () => {

@@ -1,0 +1,71 @@
+/** Members whose texts say nothing about a run: who wrote a message, and what kind of value follows. */
+const noiseKeys: ReadonlySet<string> = new Set([
+  "role",
+  "type",
+  "id",
+  "model",
+  "tool_call_id",
+  "finish_reason",
+  "object",
+  "index",
+  "lc",
+]);
+/** Members whose value says what a run is about even without their name. */
+const speakingKeys: ReadonlySet<string> = new Set([
+  "input",
+  "inputs",
+  "output",
+  "outputs",
+  "question",
+  "query",
+  "prompt",
+  "text",
+  "content",
+  "message",
+  "messages",
+  "answer",
+  "result",
+]);
+/** Roles whose messages are the same in every call. */
+const constantRoles: ReadonlySet<string> = new Set(["system", "developer"]);
+const maxChars = 300;
+
+/** A text, a number, a literal or the name of a member, in JSON that may be cut off at its end. */
+const tokenPattern = /"((?:[^"\\]|\\.)*)(?:"(\s*:)?|\\?$)|(-?\d[\d.eE+-]*|true|false)/g;
+
+/**
+ * Shortens the JSON of inputs or outputs to what a person reads first: of messages their texts, without the system
+ * prompt; of an object its values, with the names of those that don't speak for themselves. The JSON may be cut off.
+ */
+export function toPreviewText(json: string | undefined): string {
+  if (json === undefined) {
+    return "";
+  }
+  const parts: string[] = [];
+  let key = "";
+  let role = "";
+  for (const [, text, colon, literal] of json.matchAll(tokenPattern)) {
+    const value = literal ?? unescapeText(text ?? "");
+    if (colon !== undefined) {
+      key = value;
+    } else if (key === "role") {
+      role = value;
+    } else if (!noiseKeys.has(key) && !constantRoles.has(role) && value.trim() !== "") {
+      parts.push(key === "" || speakingKeys.has(key) ? value : `${key}: ${value}`);
+    }
+    if (parts.length > 8) {
+      break;
+    }
+  }
+  const preview = parts.join(" · ").replaceAll(/\s+/g, " ").trim().slice(0, maxChars);
+  // A text that is no JSON, or JSON without values, is shown as it is.
+  return preview === "" && json !== "{}" && json !== "[]" ? json.slice(0, maxChars) : preview;
+}
+
+function unescapeText(text: string): string {
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return text; // An escape was cut off.
+  }
+}
