@@ -12,6 +12,8 @@ export interface TraceRun {
   readonly promptCost: number | null;
   readonly completionCost: number | null;
   readonly firstTokenMicros: number | null;
+  /** The model from whose price the cost was computed, or whose price is unknown. */
+  readonly model: string | null;
 }
 
 /**

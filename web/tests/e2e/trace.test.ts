@@ -92,9 +92,17 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
   });
 
   test("the wheel, the ruler and the minimap set the visible time", async () => {
-    const { page } = opened;
-    await page.goto(address);
-    await heading("travel-assistant");
+    const { page, client } = opened;
+    const startTime = Date.now() - 4_200;
+    // Only a trace of ten runs or more has a minimap.
+    const root = client.startRun({ name: "many-steps", startTime });
+    for (let step = 1; step < 10; step += 1) {
+      root.startChild({ name: "step", startTime }).end({}, { endTime: startTime + step * 400 });
+    }
+    root.end({}, { endTime: startTime + 4_200 });
+    await client.flush();
+    await page.goto(`${await opened.projectAddress()}?trace=${root.id}`);
+    await heading("many-steps");
     const bars = await tree().locator(".tree-bar").first().boundingBox();
     await page.mouse.move(bars!.x + bars!.width / 2, bars!.y + 5);
     await page.keyboard.down("Control");

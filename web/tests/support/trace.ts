@@ -42,6 +42,8 @@ export function toColumns(items: readonly Item[], baseMicros = 0): TraceColumns 
     start: items.map(({ start }) => start ?? 0),
     end: items.map(({ start, end }) => (end === undefined ? (start ?? 0) + 10 : end)),
     errors: items.flatMap(({ failed }, index) => (failed === true ? [index] : [])),
+    model: {},
+    models: [],
     tokens: toSparse(items, ({ tokens }) => tokens),
     cost: toSparse(items, ({ promptCost, completionCost }) =>
       promptCost === undefined ? undefined : promptCost + (completionCost ?? 0),

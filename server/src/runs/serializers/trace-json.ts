@@ -17,6 +17,7 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
   const baseMicros = runs.length === 0 ? 0 : earliestMicros;
   const nameTable = new TextTable();
   const typeTable = new TextTable();
+  const modelTable = new TextTable();
   const indexById = new Map(runs.map(({ id }, index) => [id, index]));
   const distantParents = new TextTable();
   const parents = runs.map(({ parentRunId }) =>
@@ -46,6 +47,10 @@ export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<st
     start: runs.map(({ startMicros }) => startMicros - baseMicros),
     end: runs.map(({ endMicros }) => (endMicros === null ? null : endMicros - baseMicros)),
     errors: runs.flatMap(({ hasError }, index) => (hasError ? [index] : [])),
+    model: toSparseColumn(({ model }) =>
+      model === null ? null : modelTable.findOrAddIndex(model.slice(0, maxNameChars)),
+    ),
+    models: modelTable.texts,
     tokens: toSparseColumn(({ totalTokens }) => totalTokens),
     cost: toSparseColumn(({ totalCost }) => totalCost),
     prompt_cost: toSparseColumn(({ promptCost }) => promptCost),

@@ -5,7 +5,7 @@ import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 
 const columns =
-  "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, prompt_cost, completion_cost, first_token_us";
+  "id, parent_run_id, name, run_type, start_us, end_us, has_error, total_tokens, total_cost, prompt_cost, completion_cost, first_token_us, cost_json";
 
 /**
  * The unary plus prevents SQLite from using the index on projects: it must search by trace id, with which the primary
@@ -126,6 +126,7 @@ const toTraceRun = (values: readonly unknown[]): TraceRun => ({
   promptCost: numberOrNull(values[9]),
   completionCost: numberOrNull(values[10]),
   firstTokenMicros: numberOrNull(values[11]),
+  model: typeof values[12] === "string" ? (readModel(values[12]) ?? null) : null,
 });
 
 const numberOrNull = (value: unknown): number | null => (typeof value === "number" ? value : null);

@@ -1,8 +1,11 @@
 import { Button } from "@mantine/core";
-import { useClipboard } from "@mantine/hooks";
-import { useState } from "react";
+import { useClipboard, useDebouncedValue } from "@mantine/hooks";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
 import type { KeyboardEvent, RefObject } from "react";
 import type { PayloadSource } from "./payload-source.ts";
+
+/** The value is searched this long after the last keystroke. */
+const typingDelayMs = 150;
 
 /** The toolbar of a JSON value: search, expand, collapse and copy. */
 export const JsonTools = ({
@@ -34,10 +37,10 @@ export const JsonTools = ({
     onChange();
     onFound(index);
   };
-  const onSearch = async (query: string): Promise<void> => {
-    onQuery(query);
-    const count = await source.search(query);
-    setMatches(query === "" ? undefined : { query, count, currentMatchIndex: 0 });
+  const onSearch = async (searchText: string): Promise<void> => {
+    onQuery(searchText);
+    const count = await source.search(searchText);
+    setMatches(searchText === "" ? undefined : { query: searchText, count, currentMatchIndex: 0 });
     if (count > 0) {
       await goToMatch(0);
     }
@@ -49,18 +52,22 @@ export const JsonTools = ({
       void goToMatch(at);
     }
   };
+  const search = useEffectEvent((query: string) => void onSearch(query));
+  const [typedQuery, setTypedQuery] = useState("");
+  const [query] = useDebouncedValue(typedQuery, typingDelayMs);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) {
+      search(query);
+    }
+    isFirst.current = false;
+  }, [query]);
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
     event.stopPropagation();
-    if (event.key === "Enter") {
-      const { value } = event.currentTarget;
-      if (value === matches?.query) {
-        moveToMatch(event.shiftKey ? -1 : 1);
-      } else {
-        void onSearch(value);
-      }
+    if (event.key === "Enter" && typedQuery === matches?.query) {
+      moveToMatch(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
-      event.currentTarget.value = "";
-      void onSearch("");
+      setTypedQuery("");
     }
   };
   const foldAll = async (fold: "expandAll" | "collapseAll"): Promise<void> => {
@@ -75,6 +82,8 @@ export const JsonTools = ({
         className="control"
         placeholder="Search keys and values"
         aria-label="Search this value"
+        value={typedQuery}
+        onChange={({ target }) => setTypedQuery(target.value)}
         onKeyDown={onKeyDown}
       />
       {matches !== undefined && (

@@ -12,6 +12,8 @@ import "./json-view.css";
 
 const estimatedLineHeight = 21;
 const rowsPerPage = 15;
+/** A value with no more lines shows its tools only while the pointer or the focus is in it. */
+const maxShortRows = 15;
 
 /**
  * A JSON value of any size as a collapsible tree that renders only the lines in view. Keys: the arrows move,
@@ -101,7 +103,7 @@ const SourceView = ({
     }
   };
   return (
-    <div className="json-view">
+    <div className="json-view" data-short={rows.count <= maxShortRows || undefined}>
       <JsonTools
         source={source}
         currentIndex={currentIndex}

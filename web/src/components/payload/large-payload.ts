@@ -5,6 +5,7 @@ import type {
   PayloadMethod,
   PayloadMode,
   PayloadSource,
+  Prose,
 } from "./payload-source.ts";
 
 /** The worker parses documents with more bytes than this, so that parsing does not block the UI. */
@@ -51,8 +52,8 @@ class LargePayload implements PayloadSource {
     return this.#call("readMessages") as Promise<readonly ChatMessage[]>;
   }
 
-  async readProse(): Promise<string> {
-    return this.#call("readProse") as Promise<string>;
+  async readProse(): Promise<Prose> {
+    return this.#call("readProse") as Promise<Prose>;
   }
 
   async readJson(): Promise<string> {

@@ -17,8 +17,8 @@ export interface PayloadSource {
   listModes(): MaybePromise<readonly PayloadMode[]>;
   /** The value as chat messages; empty if it contains none. */
   readMessages(): MaybePromise<readonly ChatMessage[]>;
-  /** The text of a value that is or contains only one text; empty for any other value. See {@link toProse}. */
-  readProse(): MaybePromise<string>;
+  /** The text of a value that is or contains only one text; without a text for any other value. See {@link toProse}. */
+  readProse(): MaybePromise<Prose>;
   /** The value as indented JSON. */
   readJson(): MaybePromise<string>;
   /** The number of visible rows of the JSON tree. The methods below are those of {@link JsonTree}. */
@@ -61,8 +61,8 @@ export class LocalPayload implements PayloadSource {
     return this.#messages;
   }
 
-  readProse(): string {
-    return toProse(this.value) ?? "";
+  readProse(): Prose {
+    return toProse(this.value) ?? { text: "" };
   }
 
   readJson(): string {
@@ -111,16 +111,25 @@ export class LocalPayload implements PayloadSource {
   }
 }
 
+/** The text of a value that consists of one text. */
+export interface Prose {
+  readonly text: string;
+  /** The name of the member that contains the text; absent if the value is the text itself. */
+  readonly key?: string;
+}
+
 /** Returns the text of a value that is a text or whose only member is one: `"..."` or `{ "answer": "..." }`. */
-export function toProse(value: unknown): string | undefined {
+export function toProse(value: unknown): Prose | undefined {
   if (typeof value === "string") {
-    return value;
+    return { text: value };
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return undefined;
   }
-  const [first, ...others] = Object.values(value) as readonly unknown[];
-  return others.length === 0 && typeof first === "string" ? first : undefined;
+  const [[key, text] = [], ...others] = Object.entries(value) as [string, unknown][];
+  return others.length === 0 && key !== undefined && typeof text === "string"
+    ? { key, text }
+    : undefined;
 }
 
 /** A large member of a document, which stays in the worker's memory. */

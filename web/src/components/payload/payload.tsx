@@ -4,11 +4,14 @@ import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { LongText } from "../text/long-text.tsx";
 import { Markdown } from "../text/markdown.tsx";
+import { toVisibleText } from "../text/visible-text.ts";
 import { Chat } from "./chat.tsx";
 import { JsonView, toSource } from "./json-view.tsx";
 import type { PayloadMode, PayloadSource } from "./payload-source.ts";
 import { useAsyncValue } from "./use-async-value.ts";
 import "./payload.css";
+
+const maxKeyChars = 200;
 
 const modeLabels: { readonly [Mode in PayloadMode]: string } = {
   chat: "Chat",
@@ -108,8 +111,13 @@ const PayloadBody = ({
     case "markdown":
       return (
         <AsyncContent label={label} read={() => source.readProse()} source={source}>
-          {(text) => (
+          {({ key, text }) => (
             <div className="payload-text">
+              {key !== undefined && (
+                <p className="payload-key">
+                  <bdi>{toVisibleText(key.slice(0, maxKeyChars))}</bdi>
+                </p>
+              )}
               <Markdown text={text} />
             </div>
           )}

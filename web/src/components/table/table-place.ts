@@ -39,18 +39,25 @@ export function useTablePlace(
     const place = readTablePlace(latest.current.keeper);
     const element = scroller.current;
     if (place !== undefined && element !== null) {
-      element.scrollTop = place.scrollTop;
+      element.scrollTo({ top: place.scrollTop });
       const index = place.rowId === undefined ? -1 : latest.current.current.findIndex(place.rowId);
       if (index >= 0) {
         focusRow(element, index);
       }
     }
-    return () => {
-      const { keeper: lastKeeper, current: last } = latest.current;
-      if (lastKeeper !== undefined) {
-        const { scrollTop, rowId } = last;
-        lastKeeper.ref.current = { key: lastKeeper.key, scrollTop, rowId };
-      }
-    };
+    const latestAtEnd = latest;
+    return () => keepPlace(latestAtEnd.current);
   }, [scroller]);
+}
+
+function keepPlace({
+  keeper,
+  current: { scrollTop, rowId },
+}: {
+  readonly keeper: TablePlaceKeeper | undefined;
+  readonly current: Omit<TablePlace, "key">;
+}): void {
+  if (keeper !== undefined) {
+    keeper.ref.current = { key: keeper.key, scrollTop, rowId };
+  }
 }

@@ -1,4 +1,6 @@
 import { useCallback, useMemo, useRef, useState } from "react";
+import { SplitView } from "../../components/page/split-view.tsx";
+import type { ProjectAddress } from "../runs/run-list-search.ts";
 import { Minimap } from "./minimap.tsx";
 import type { LoadedTrace } from "./queries.ts";
 import { RunPanel } from "./run-panel/run-panel.tsx";
@@ -10,12 +12,17 @@ import { useTraceKeys } from "./use-trace-keys.ts";
 import { formatZoom, useTraceView } from "./use-trace-view.ts";
 import { findCollapsedAncestors, findNextRun } from "./visible-runs.ts";
 
+/** A trace of fewer runs is seen whole in its tree: a minimap would only repeat it. */
+const minMinimapRuns = 10;
+
 /** The body of a trace that has at least one run: toolbar, minimap, tree and run panel. */
 export const TraceBody = ({
+  address,
   trace,
   traceId,
   runId,
 }: {
+  readonly address: ProjectAddress;
   readonly trace: LoadedTrace;
   readonly traceId: string;
   readonly runId: string;
@@ -82,8 +89,8 @@ export const TraceBody = ({
         onStep={onStep}
         onResetZoom={() => onWindow(fullRange)}
       />
-      <Minimap view={view} onWindow={onWindow} />
-      <div className="trace">
+      {model.count >= minMinimapRuns && <Minimap view={view} onWindow={onWindow} />}
+      <SplitView name="trace" label="Width of the tree" className="trace">
         <TraceList
           view={view}
           selectedRun={selectedRun}
@@ -100,8 +107,9 @@ export const TraceBody = ({
           runIndex={selectedRun}
           search={search}
           change={change}
+          address={address}
         />
-      </div>
+      </SplitView>
     </div>
   );
 };

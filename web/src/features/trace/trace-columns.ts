@@ -26,6 +26,9 @@ export interface TraceColumns {
   readonly end: readonly (number | null)[];
   /** Indexes of the failed runs. */
   readonly errors: readonly number[];
+  /** The index in `models` of the model that a run called, by the run's index in this page. */
+  readonly model: Readonly<Record<number, number>>;
+  readonly models: readonly string[];
   /** Tokens by the run's index in this page. The costs and `firstToken` have the same keys. */
   readonly tokens: Readonly<Record<number, number>>;
   readonly cost: Readonly<Record<number, number>>;

@@ -1,16 +1,7 @@
 import { formatDollars } from "../../components/text/cost.ts";
 import { pluralize } from "../../components/text/quantity.ts";
 import type { TraceModel } from "./trace-model.ts";
-
-/** The types of runs that call a model. Other runs often repeat the usage of their children. */
-const modelCallTypes: ReadonlySet<string> = new Set(["llm", "embedding"]);
-
-/** Sums tokens or costs over the model calls of a trace. */
-export const sumModelCalls = (model: TraceModel, values: ReadonlyMap<number, number>): number =>
-  [...values].reduce((sum, [run, value]) => sum + (isModelCall(model, run) ? value : 0), 0);
-
-const isModelCall = (model: TraceModel, run: number): boolean =>
-  modelCallTypes.has(model.types[run] ?? "");
+import { isModelCall, sumModelCalls } from "./trace-usage.ts";
 
 /**
  * The cost of a trace with its parts in a tooltip. If no price is known for some of its model calls, the tooltip says

@@ -84,7 +84,7 @@ export const TraceList = (props: TraceListProps) => {
     }
   };
   return (
-    <div className="tree-side">
+    <div className="tree-side" data-usage={model.tokens.size + model.costs.size > 0 || undefined}>
       <TimeRuler window={window} fullRange={fullRange} onWindow={onWindow} />
       <div
         className="scroller tree"
@@ -141,6 +141,8 @@ const TraceRows = ({
             isExpanded={isExpanded(run)}
             slowRank={slowIndex < 0 ? undefined : slowIndex + 1}
             criticalIntervals={path.get(run)}
+            tokens={facts?.usage.tokens[run] ?? 0}
+            cost={facts?.usage.costs[run] ?? 0}
             isMatch={matchingRuns.has(run)}
             searchText={searchText}
           />

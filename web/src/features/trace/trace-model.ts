@@ -20,6 +20,8 @@ export interface TraceModel {
   /** NaN while the run has not ended. */
   readonly ends: Float64Array;
   readonly statuses: Uint8Array;
+  /** The models that runs called, by run index. */
+  readonly models: ReadonlyMap<number, string>;
   /** Tokens by run index; the costs and `firstTokens` have the same keys. */
   readonly tokens: ReadonlyMap<number, number>;
   readonly costs: ReadonlyMap<number, number>;
@@ -48,6 +50,7 @@ interface TraceDraft {
   readonly starts: number[];
   readonly ends: number[];
   readonly statuses: number[];
+  readonly models: Map<number, string>;
   readonly tokens: Map<number, number>;
   readonly costs: Map<number, number>;
   readonly promptCosts: Map<number, number>;
@@ -108,6 +111,7 @@ const createDraft = (): TraceDraft => ({
   starts: [],
   ends: [],
   statuses: [],
+  models: new Map(),
   tokens: new Map(),
   costs: new Map(),
   promptCosts: new Map(),
@@ -125,6 +129,7 @@ const copyDraft = (draft: TraceDraft): TraceDraft => ({
   starts: draft.starts.slice(),
   ends: draft.ends.slice(),
   statuses: draft.statuses.slice(),
+  models: new Map(draft.models),
   tokens: new Map(draft.tokens),
   costs: new Map(draft.costs),
   promptCosts: new Map(draft.promptCosts),
@@ -155,6 +160,7 @@ function addPage(draft: TraceDraft, page: TraceColumns): void {
     draft.ends[runIndex] = end === null ? Number.NaN : end + shiftMicros;
     const statusWithoutError = end === null ? statusCodes.pending : statusCodes.success;
     draft.statuses[runIndex] = failedIndexes.has(index) ? statusCodes.error : statusWithoutError;
+    setOrDelete(draft.models, runIndex, page.models[page.model[index] ?? -1]);
     setOrDelete(draft.tokens, runIndex, page.tokens[index]);
     setOrDelete(draft.costs, runIndex, page.cost[index]);
     setOrDelete(draft.promptCosts, runIndex, page.promptCost[index]);
@@ -168,7 +174,11 @@ function addPage(draft: TraceDraft, page: TraceColumns): void {
   }
 }
 
-function setOrDelete(map: Map<number, number>, runIndex: number, value: number | undefined): void {
+function setOrDelete<Value>(
+  map: Map<number, Value>,
+  runIndex: number,
+  value: Value | undefined,
+): void {
   if (value === undefined) {
     map.delete(runIndex);
   } else {

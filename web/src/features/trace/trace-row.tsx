@@ -1,4 +1,6 @@
 import { memo } from "react";
+import { formatCount } from "../../components/chart/chart-data.ts";
+import { formatDollars } from "../../components/text/cost.ts";
 import { splitMatches } from "../../components/text/split-matches.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
@@ -27,6 +29,9 @@ export interface TraceRowProps {
   /** Rank among the slowest runs, from 1; `undefined` if it is not one of them. */
   readonly slowRank: number | undefined;
   readonly criticalIntervals: readonly Interval[] | undefined;
+  /** Tokens and cost of the model calls in the run's subtree; 0 for none. */
+  readonly tokens: number;
+  readonly cost: number;
   readonly isMatch: boolean;
   readonly searchText: string;
 }
@@ -56,6 +61,7 @@ export const TraceRow = memo((props: TraceRowProps) => {
         <span className="tree-fold" data-fold data-open={isExpanded} aria-hidden="true" />
         <RunTypeBadge type={model.types[runIndex] ?? ""} />
         <RunName {...props} />
+        {isMatch && !hasNameMatch(props) && <span className="tag">in content</span>}
         {status === "error" && <span className="error-mark">Error</span>}
         {props.slowRank !== undefined && (
           <span className="slow-mark" title={`#${props.slowRank} slowest by self time`}>
@@ -68,9 +74,24 @@ export const TraceRow = memo((props: TraceRowProps) => {
       <span className="tree-time">
         {status === "pending" ? "running" : formatDuration(durationMicros / 1_000)}
       </span>
+      <span className="tree-usage">
+        {props.tokens > 0 && (
+          <>
+            {formatCount(props.tokens)}
+            <span className="unseen"> tokens</span>
+          </>
+        )}
+      </span>
+      <span className="tree-usage">{props.cost > 0 && formatDollars(props.cost)}</span>
     </div>
   );
 });
+
+/** Whether the search text is in what the row shows of the run. Otherwise it is in the run's content. */
+const hasNameMatch = ({ model, runIndex, searchText }: TraceRowProps): boolean => {
+  const shown = `${model.names[runIndex]} ${model.types[runIndex]} ${model.ids[runIndex]}`;
+  return shown.toLowerCase().includes(searchText.trim().toLowerCase());
+};
 
 const RunName = ({ model, runIndex, searchText, isMatch }: TraceRowProps) => {
   const name = toVisibleText(model.names[runIndex] ?? "");

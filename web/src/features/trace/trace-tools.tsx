@@ -73,7 +73,7 @@ const SearchField = ({ view, search, selectedRun, searchRef, change, onStep }: T
         ref={searchRef}
         type="search"
         className="control trace-search"
-        placeholder="Search names and content (press /)"
+        placeholder="Search this trace"
         aria-label="Search this trace"
         value={search.find ?? ""}
         onChange={({ target: { value } }) => change({ find: value === "" ? undefined : value })}

@@ -9,6 +9,8 @@ import type { TimeWindow } from "./time-scale.ts";
 import { findCriticalPath, findFailedRuns, computeSelfTimes, findSlowest } from "./trace-facts.ts";
 import type { Interval } from "./trace-facts.ts";
 import type { TraceModel } from "./trace-model.ts";
+import { sumSubtrees } from "./trace-usage.ts";
+import type { SubtreeUsage } from "./trace-usage.ts";
 import { splitList } from "./trace-search.ts";
 import type { TraceSearch } from "./trace-search.ts";
 import { toVisibleRuns } from "./visible-runs.ts";
@@ -27,6 +29,8 @@ export interface TraceFacts {
   readonly slowest: readonly number[];
   /** Indexes of the failed runs, in tree order. */
   readonly errors: readonly number[];
+  /** Tokens and costs of the model calls in each run's subtree, by run index. */
+  readonly usage: SubtreeUsage;
 }
 
 /** The data that the trace page shows, derived from the loaded trace and the URL. */
@@ -110,6 +114,7 @@ function computeFacts(model: TraceModel, now: number): TraceFacts {
     selfTimes,
     slowest: findSlowest(selfTimes, countSlowestRuns(model.count)),
     errors: findFailedRuns(model),
+    usage: sumSubtrees(model),
   };
 }
 

@@ -15,13 +15,14 @@ function toFunctions(body: string): string {
 
 beforeEach(() => {
   vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
-    const isFaulty = typeof init.body === "string" && init.body.includes("nam,");
+    if (path.endsWith("/words")) {
+      return Response.json({ runs: filterWords, examples: filterWords });
+    }
+    const body = typeof init.body === "string" ? init.body : "{}";
     return Response.json(
-      path.endsWith("/words")
-        ? { runs: filterWords, examples: filterWords }
-        : isFaulty
-          ? { fault, functions: null }
-          : { fault: null, functions: toFunctions(String(init.body)) },
+      body.includes("nam,")
+        ? { fault, functions: null }
+        : { fault: null, functions: toFunctions(body) },
     );
   });
 });

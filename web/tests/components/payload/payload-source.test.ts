@@ -25,6 +25,7 @@ describe("values of a run", () => {
     ]);
     expect(new LocalPayload([1]).listModes()).toEqual(["json", "raw"]);
     expect(toProse({ a: "x", b: "y" })).toBeUndefined();
+    expect(toProse({ a: "x" })).toEqual({ key: "a", text: "x" });
   });
 
   test("the worker keeps the large members of a document and serves requests for them", () => {
@@ -34,7 +35,7 @@ describe("values of a run", () => {
     expect(opened.value).toEqual({ id: "1", tags: ["a"] });
     const { document = 0, sizeChars } = opened.storedMembers["inputs"] ?? {};
     expect(sizeChars).toBe(JSON.stringify(inputs).length);
-    expect(store.call(document, "readProse", [])).toBe(inputs.text);
+    expect(store.call(document, "readProse", [])).toEqual({ key: "text", text: inputs.text });
     expect(store.call(document, "countRows", [])).toBe(1);
     store.close(document);
     expect(() => store.call(document, "countRows", [])).toThrow("no longer loaded");

@@ -1,10 +1,12 @@
 import { Tabs } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useRef } from "react";
 import { loadChunk } from "../../../components/page/load-chunk.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { Attachments } from "../../../components/payload/attachments.tsx";
+import { useTextHighlight } from "../../../components/text/use-text-highlight.ts";
+import type { ProjectAddress } from "../../runs/run-list-search.ts";
 import { createTraceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
 import { traceTabs } from "../trace-search.ts";
@@ -15,6 +17,7 @@ import { EventsTab } from "./events-tab.tsx";
 import { createRunFeedbackQuery } from "./feedback-queries.ts";
 import { FeedbackTab } from "./feedback-tab.tsx";
 import { MetadataTab } from "./metadata-tab.tsx";
+import { RunActions } from "./run-actions.tsx";
 import { RunData } from "./run-data.tsx";
 import { RunHead } from "./run-head.tsx";
 import { TimingTab } from "./timing-tab.tsx";
@@ -36,14 +39,17 @@ interface RunPanelProps {
   readonly runIndex: number;
   readonly search: TraceSearch;
   readonly change: (change: TraceChange) => void;
+  readonly address: ProjectAddress;
 }
 
 /** The panel with the details of the selected run. */
 export const RunPanel = (props: RunPanelProps) => {
   const [runId] = useDebouncedValue(props.runId, selectionDelayMs, { leading: true });
   const { data: details, error, refetch } = useQuery(createTraceRunQuery(runId));
+  const panel = useRef<HTMLElement>(null);
+  useTextHighlight(panel, props.search.find ?? "");
   return (
-    <section className="panel" aria-label="Selected run">
+    <section className="panel" aria-label="Selected run" ref={panel}>
       {details === undefined && <h1>Run</h1>}
       {details === undefined && error === null && <Loading resourceName="the run" />}
       {details === undefined && error !== null && (
@@ -80,6 +86,7 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
   return (
     <>
       <RunHead details={details} />
+      <RunActions address={props.address} details={details} />
       <Tabs value={search.panel ?? "data"} onChange={onTab} keepMounted={false}>
         <Tabs.List className="panel-tabs">
           {traceTabs.map((tab) => (
