@@ -224,6 +224,15 @@ export const datasetQueries = {
       .orderBy("at_us", "desc")
       .limit(sql.lit(1)),
   ),
+  countVersions: new Query(
+    ({ tenantId, id, micros }: Parameters<{ tenantId: string; id: string; micros: number }>) =>
+      builder
+        .selectFrom("dataset_versions")
+        .select(({ fn }) => fn.countAll<number | string>().as("count"))
+        .where("tenant_id", "=", tenantId)
+        .where("dataset_id", "=", id)
+        .where("at_us", "<=", micros),
+  ),
   findTagged: new Query(({ id, tagJson }: Parameters<{ id: string; tagJson: string }>) =>
     builder
       .selectFrom("dataset_tags")

@@ -98,6 +98,12 @@ export class DatasetReader implements DatasetReads {
     return versions;
   }
 
+  async countVersions(tenantId: string, id: string, upToMicros: VersionTime): Promise<number> {
+    const micros = upToMicros ?? Number.MAX_SAFE_INTEGER;
+    const row = await this.#db.first(datasetQueries.countVersions, { tenantId, id, micros });
+    return Number(row?.count ?? 0);
+  }
+
   async diff(
     tenantId: string,
     id: string,

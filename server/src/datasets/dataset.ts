@@ -143,6 +143,8 @@ export interface DatasetReads {
     id: string,
     query: VersionQuery,
   ): Promise<readonly DatasetVersion[]>;
+  /** Counts the versions of a dataset up to a time: the number of the version that has this time. */
+  countVersions(tenantId: string, id: string, upToMicros: VersionTime): Promise<number>;
   /** Compares two versions of a dataset. */
   diff(
     tenantId: string,

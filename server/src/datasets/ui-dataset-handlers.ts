@@ -15,7 +15,7 @@ import { findVersionTime, readAsOf } from "./as-of.ts";
 import { readDatasetId, findDataset } from "./dataset-handlers.ts";
 import { parseOneOf, parsePage } from "./dataset-query.ts";
 import { parseExampleQuery } from "./examples/example-query.ts";
-import { firstValue } from "../http/query-string.ts";
+import { firstValue, parseBoolean } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /**
@@ -42,7 +42,8 @@ export async function previewExamples(
 
 /**
  * `GET /ui/datasets/{id}/diff`: returns the number of differences of each kind, and one page of the examples that
- * differ. Each example has the beginnings of its payloads in both versions.
+ * differ. Each example has the beginnings of its payloads in both versions. With `from_empty`, the later version is
+ * compared with a dataset without examples. `number` is the number of the later version, counted from the first.
  */
 export async function previewDatasetDiff(
   store: DatasetStore,
@@ -50,7 +51,10 @@ export async function previewDatasetDiff(
 ): Promise<unknown> {
   const query = request.query as QueryString;
   const dataset = await findDataset(store, request);
-  const from = await findVersionTime(store, dataset, readAsOf(query, "from"));
+  const from =
+    parseBoolean(query, "from_empty") === true
+      ? 0
+      : await findVersionTime(store, dataset, readAsOf(query, "from"));
   const to = await findVersionTime(store, dataset, readAsOf(query, "to"));
   const kind = firstValue(query, "kind") ?? "";
   const { countByKind, changes } = await store.read.datasets.diffPage(
@@ -67,6 +71,7 @@ export async function previewDatasetDiff(
   const before = await readPreviews(store, request, { ids, versionTime: from });
   const after = await readPreviews(store, request, { ids, versionTime: to });
   return {
+    number: await store.read.datasets.countVersions(request.tenantId, dataset.id, to),
     counts: countByKind,
     changes: changes.map((change) => ({
       id: change.id,

@@ -138,12 +138,18 @@ export async function addStats(
   ]);
   return Promise.all(
     projects.map(async (project) => {
-      const statistics = await store.read.runs.readStatistics(tenantId, {
-        projectIds: [project.id],
-      });
+      const projectIds = [project.id];
+      const statistics = await store.read.runs.readStatistics(tenantId, { projectIds });
+      // The results of an experiment are its root runs, as in a comparison of experiments. Usage is that of all runs.
+      const results =
+        project.referenceDatasetId === null
+          ? statistics
+          : await store.read.runs.readStatistics(tenantId, { projectIds, isRoot: true });
+      const { runCount, errorCount, latency, lastStartMicros } = results;
+      const merged = { ...statistics, runCount, errorCount, latency, lastStartMicros };
       return {
         ...toProjectJson(project),
-        ...toProjectStatsJson(statistics, statsOfRuns.get(project.id)),
+        ...toProjectStatsJson(merged, statsOfRuns.get(project.id)),
         session_feedback_stats: statsOfProjects.get(project.id) ?? {},
       };
     }),

@@ -318,6 +318,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     findShared: scopedByToken,
     findVersion: withDatasetKey,
     listVersions: withDatasetKey,
+    countVersions: withDatasetKey,
     diff: withDatasetKey,
     diffPage: withDatasetKey,
   },

@@ -171,9 +171,18 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Add tag" }).click();
     await page.locator(".tag", { hasText: "start" }).waitFor();
     await watched.picture("datasets-versions");
+    const cells = (column: string) =>
+      page.locator(`tbody td[data-column="${column}"]`).allInnerTexts();
+    await expect.poll(() => cells("at")).toEqual(["#3", "#2", "#1"]);
+    await expect
+      .poll(async () => (await cells("changes")).map((text) => text.replaceAll(/\s+/g, " ")))
+      .toEqual(["+0 ~0 −1", "+0 ~1 −0", "+40 ~0 −0"]);
     await page.getByRole("link", { name: "Compare with latest" }).nth(2).click();
     await page.getByRole("button", { name: "~ changed 1" }).waitFor();
     await page.getByRole("button", { name: "− removed 1" }).waitFor();
+    const changed = page.getByRole("row", { name: /~ changed/ });
+    expect(await changed.locator('td[data-column="fields"]').innerText()).toBe("inputs.question");
+    expect(await changed.locator('td[data-column="after"]').innerText()).toBe("Another question?");
     await page.getByRole("link", { name: /~ changed$/ }).click();
     await page.getByRole("heading", { name: "inputs.question" }).waitFor();
     await page.locator(".diff-host .cm-changedLine").waitFor();

@@ -48,6 +48,7 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
     const runIds = results.map(({ text, fails, referenceExampleId, index }) => {
       const startTime = startMs + index;
       const inputs = { question: index };
+      const isFirst = index === 0;
       const run = client.startRun({
         name: "answer",
         projectName: name,
@@ -55,6 +56,10 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
         inputs,
         startTime,
       });
+      if (isFirst) {
+        // A failed run below a result is not a failed result.
+        run.startChild({ name: "step", startTime }).fail(new Error("tried again"));
+      }
       if (fails === true) {
         run.fail(new Error("the model did not answer"));
       } else {
@@ -172,6 +177,72 @@ describe.skipIf(browser === undefined)("the experiments, in Chromium", () => {
     expect(await rows.nth(0).textContent()).toContain("▲ +1");
     await page.reload();
     await page.getByText("1 of 60 examples").waitFor();
+    expect(faults).toEqual([]);
+  }, 30_000);
+
+  test("the oldest experiment is the baseline unless one is pinned, whatever the order of the link", async () => {
+    const { page, faults } = watched;
+    const newestFirst = experiments.toReversed().join(",");
+    await page.goto(`${datasetAddress}?tab=experiments`);
+    await page.getByLabel("Baseline").selectOption({ label: "No baseline" });
+    await page.goto(`${datasetAddress}/compare?experiments=${newestFirst}`);
+    const baseline = page.getByLabel("Baseline");
+    await expect.poll(() => baseline.inputValue()).toBe(experiments[0]);
+    await page.goto(`${datasetAddress}?tab=experiments`);
+    await page.getByLabel("Baseline").selectOption({ label: "Baseline: second" });
+    await page.goto(`${datasetAddress}/compare?experiments=${newestFirst}`);
+    await expect.poll(() => baseline.inputValue()).toBe(experiments[1]);
+    await page.goto(`${datasetAddress}?tab=experiments`);
+    await page.getByLabel("Baseline").selectOption({ label: "No baseline" });
+    expect(faults).toEqual([]);
+  }, 30_000);
+
+  test("all scores of a row are visible, with the panel open and on a phone", async () => {
+    const { page, faults } = watched;
+    const listed = client.runs.list({ projectNames: ["second"], isRoot: true, order: "asc" });
+    for await (const run of listed) {
+      for (const key of ["conciseness", "faithfulness", "helpfulness", "tone of voice"]) {
+        await client.feedback.create({ runId: run.id, key, score: 0.25 });
+      }
+      break;
+    }
+    await client.flush();
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.goto(`${datasetAddress}/compare?experiments=${experiments.join(",")}&order=run`);
+      const row = page.locator(".compare-rows tr", { hasText: "tone of voice" });
+      await row.waitFor();
+      if (width > 1_000) {
+        await row.getByRole("button").click();
+        await page.getByRole("complementary", { name: "Example" }).waitFor();
+      }
+      const isClipped = await row.evaluate((element) => {
+        const bottom = element.getBoundingClientRect().bottom;
+        return [...element.querySelectorAll(".score, .compare-facts")].some(
+          (part) =>
+            part.getBoundingClientRect().bottom > bottom ||
+            part.parentElement!.scrollHeight > part.parentElement!.clientHeight + 1,
+        );
+      });
+      expect([width, isClipped]).toEqual([width, false]);
+      await watched.picture("experiments-scores");
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(faults).toEqual([]);
+  }, 30_000);
+
+  test("the error rate of the list counts results, like the comparison, not the runs below them", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${datasetAddress}?tab=experiments`);
+    const cell = page
+      .getByRole("row", { name: /second/ })
+      .locator('td[data-column="errors"], td[data-column="runs"]');
+    await expect.poll(() => cell.allInnerTexts()).toEqual(["2 %", "61"]);
+    await page.goto(`${datasetAddress}/compare?experiments=${experiments.join(",")}`);
+    const totals = page.locator(".compare-totals tbody tr").nth(1).locator("td");
+    await expect
+      .poll(async () => (await totals.allInnerTexts()).slice(-3))
+      .toEqual(["1", expect.any(String), "61"]);
     expect(faults).toEqual([]);
   }, 30_000);
 

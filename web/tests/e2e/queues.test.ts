@@ -54,8 +54,8 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
           "Compare the answer with **the documents**.\n\n- Is it right?\n- Is it short?",
         rubric_items: [
           {
+            // Without a configuration and without is_assertion: a question with yes and no.
             feedback_key: "correct",
-            is_assertion: true,
             is_required: true,
             description: "Is the answer right?",
           },
@@ -88,8 +88,10 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
 
   async function beginAs(page: Page, name: string, address: string): Promise<void> {
     await page.goto(address);
-    await page.getByLabel("Your name").fill(name);
-    await page.getByRole("button", { name: "Review" }).click();
+    // The field has the focus: no Tab is needed to reach it.
+    await page.waitForFunction(() => document.activeElement?.matches("input") === true);
+    await page.keyboard.type(name);
+    await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Done d" }).waitFor();
   }
   /** Opens a URL as Ann, whose name is already stored in the browser. */

@@ -177,6 +177,59 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("a comparison begins with the differences of latency, tokens and cost, then those of the texts", async () => {
+    const startTime = Date.now() - 5_000;
+    const ids = [1_000, 3_000].map((tokens) => {
+      const root = client.startRun({
+        name: "compared",
+        projectName: "compared runs",
+        inputs: { tokens },
+        startTime,
+      });
+      const usage_metadata = { input_tokens: tokens, output_tokens: 0, total_tokens: tokens };
+      root
+        .startChild({
+          name: "model",
+          runType: "llm",
+          metadata: { ls_model_name: "gpt-4o" },
+          startTime,
+        })
+        .end({ usage_metadata }, { endTime: startTime + tokens });
+      if (tokens === 1_000) {
+        root.end({ answer: "short" }, { endTime: startTime + tokens });
+      } else {
+        root.fail(new Error("outer", { cause: new TypeError("inner") }), undefined, {
+          endTime: startTime + tokens,
+        });
+      }
+      return root.id;
+    });
+    await client.flush();
+    const selected = encodeURIComponent(JSON.stringify(ids));
+    const [found] = (await call("/sessions?name=compared%20runs")) as readonly { id: string }[];
+    const list = address.replace(/[^/]+$/, found?.id ?? "");
+    await page.goto(`${list}?selected=${selected}&compare=true`);
+    await page.locator(".compare-facts-table").waitFor();
+    const cells = (label: string) =>
+      page
+        .locator(".compare-facts-table tr")
+        .filter({ has: page.getByRole("rowheader", { name: label, exact: true }) })
+        .locator("td")
+        .allInnerTexts();
+    await expect.poll(() => cells("Latency")).toEqual(["1.00 s", "3.00 s", "+2.00 s (200 %)"]);
+    await expect.poll(() => cells("Tokens")).toEqual(["1,000", "3,000", "+2,000 (200 %)"]);
+    expect(await cells("Cost")).toEqual(["$0.0025", "$0.0075", "+$0.005 (200 %)"]);
+    await page.locator(".cm-deletedChunk").first().waitFor();
+    const diff = await page.locator(".compare-body .text-diff").first().boundingBox();
+    const copies = await page.locator(".compare-pair").boundingBox();
+    expect(diff!.y).toBeLessThan(copies!.y);
+    await page.locator(".compare-pair").getByText("Caused by").waitFor();
+    expect(await page.locator(".compare-pair details").count()).toBeGreaterThan(0);
+    expect(await findFaults(page)).toEqual([]);
+    await shot("compare-facts");
+    expect(faults).toEqual([]);
+  }, 40_000);
+
   test("selected runs can be added to a dataset and to a queue", async () => {
     await page.goto(`${address}?filter=${encodeURIComponent('eq(name, "Refund request")')}`);
     await row("Refund request").first().waitFor();

@@ -108,6 +108,16 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
   test("the overview shows live activity and the record counts of SDK clients", async () => {
     await page.goto(server.url);
     await page.getByText("No runs yet").waitFor();
+    for (const [tab, text] of [
+      ["LangSmith SDK", `export LANGSMITH_ENDPOINT=${server.url}`],
+      ["OpenTelemetry", `export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${server.url}/otel/v1/traces`],
+      ["LangChain", `export LANGCHAIN_ENDPOINT=${server.url}`],
+      ["Millrace for Node.js", "npm install millrace"],
+    ] as const) {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByRole("tabpanel").getByText(text).waitFor();
+    }
+    await shoot("first-run");
     await record(20);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const tiles = page.locator(".tiles");
@@ -137,6 +147,10 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
     await page.keyboard.type("ask g h ?");
     expect(new URL(page.url()).searchParams.get("name")).toBe("ask g h ?");
     await page.keyboard.press("Control+k");
+    // Pages come before what the current page offers.
+    expect(await page.getByRole("option").first().locator(".palette-group").innerText()).toBe(
+      "Pages",
+    );
     await page.keyboard.type("ask-the");
     await page.getByRole("option", { name: /ask-the-docs/ }).waitFor();
     await page.screenshot({ path: `${screenshots}/palette.png` });
@@ -176,6 +190,20 @@ describe.skipIf(browser === undefined)("home, feedback and settings, in Chromium
         await fetch(`${server.url}/feedback`, { method: "POST", body: JSON.stringify(body) });
       }
     }
+    await fetch(`${server.url}/feedback`, {
+      method: "POST",
+      body: JSON.stringify({
+        run_id: runs.runs[0]!.id,
+        key: "quality",
+        score: 1,
+        feedback_source: { type: "app", metadata: { reviewer: "Ada" } },
+      }),
+    });
+    // A project without feedback whose name is the first one.
+    await fetch(`${server.url}/sessions`, { method: "POST", body: '{"name":"a first name"}' });
+    await page.goto(`${server.url}/o/${tenantId}/feedback`);
+    await expect.poll(() => page.getByLabel("Project").inputValue()).toBe(project!.id);
+    await page.getByRole("cell", { name: "Ada", exact: true }).waitFor();
     await page.goto(`${server.url}/o/${tenantId}/feedback?key=quality`);
     await page.getByRole("button", { name: /^quality/ }).waitFor();
     await page.getByText("Score distribution").waitFor();

@@ -279,6 +279,9 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
       removed: ["added"],
     });
     expect(await createReader().diff(otherId, id, versionTimes)).toMatchObject({ added: [] });
+    expect(await createReader().countVersions(tenantId, id, 10)).toBe(1);
+    expect(await createReader().countVersions(tenantId, id, null)).toBe(2);
+    expect(await createReader().countVersions(otherId, id, null)).toBe(0);
     const page = { ...versionTimes, limit: 2, offset: 1 };
     expect(await createReader().diffPage(tenantId, id, page)).toEqual({
       countByKind: { removed: 1, modified: 1, added: 1 },

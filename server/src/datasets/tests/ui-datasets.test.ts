@@ -78,6 +78,22 @@ test("a diff counts all differences and returns a page of them, before and after
   expect((await fixture.call(`GET ${path}&kind=moved`)).status).toBe(422);
 });
 
+test("a diff has the number of its later version; the first version is compared with an empty dataset", async () => {
+  const fixture = await DatasetFixture.open();
+  await fixture.addMany([{ inputs: { n: 1 } }, { inputs: { n: 2 } }]);
+  await fixture.add({ inputs: { n: 3 } });
+  const [first = "", second = ""] = await fixture.versions();
+  const path = `/ui/datasets/${fixture.id}/diff`;
+  expect((await fixture.call(`GET ${path}?from_empty=true&to=${first}`)).json).toMatchObject({
+    number: 1,
+    counts: { added: 2, modified: 0, removed: 0 },
+  });
+  expect((await fixture.call(`GET ${path}?from=${first}&to=${second}`)).json).toMatchObject({
+    number: 2,
+    counts: { added: 1, modified: 0, removed: 0 },
+  });
+});
+
 test("an import stores valid rows as one version, and returns why the others were rejected", async () => {
   const schema = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
   const fixture = await DatasetFixture.open({ inputs_schema_definition: schema });

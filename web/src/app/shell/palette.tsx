@@ -28,7 +28,7 @@ export const Palette = ({
   const [selectedIndex, setSelectedIndex] = useState(0);
   const searchResults = useSearchResults(text);
   const results = useMemo(
-    () => [...findCommands(commands, text), ...searchResults],
+    () => [...findCommands(sortByGroup(commands), text), ...searchResults],
     [commands, text, searchResults],
   );
   const currentIndex = Math.min(selectedIndex, results.length - 1);
@@ -98,6 +98,15 @@ export const Palette = ({
     </Dialog>
   );
 };
+
+/** Pages come first: most people open the palette to go somewhere. */
+const groupOrder = ["Pages", "This page"];
+
+const rankGroup = ({ group }: Command): number =>
+  groupOrder.includes(group) ? groupOrder.indexOf(group) : groupOrder.length;
+
+const sortByGroup = (commands: readonly Command[]): readonly Command[] =>
+  commands.toSorted((left, right) => rankGroup(left) - rankGroup(right));
 
 const kindLabels: { readonly [Kind in SearchResult["kind"]]: string } = {
   project: "Project",

@@ -27,6 +27,10 @@ const diffTheme = EditorView.theme({
   "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText, .cm-deletedText": {
     background: "color-mix(in srgb, var(--bad) 30%, transparent)",
   },
+  // The colors of the syntax would have too little contrast on the colors of changed lines.
+  ".cm-changedLine *, .cm-insertedLine *, .cm-deletedLine *, .cm-deletedChunk *": {
+    color: "var(--ink) !important",
+  },
   // The marks in the gutter show changed lines to users who can't distinguish the colors.
   ".cm-changedLineGutter, &.cm-merge-b .cm-changedLineGutter": { backgroundColor: "var(--good)" },
   ".cm-deletedLineGutter, &.cm-merge-a .cm-changedLineGutter": { backgroundColor: "var(--bad)" },

@@ -7,7 +7,8 @@ import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedRow } from "./comparison.ts";
 
-const rowHeight = 132;
+/** The height of a row whose scores fit into one line. A row with more lines is taller. */
+const estimatedRowHeight = 132;
 /** The next page is requested when this many rows remain below the visible ones. */
 const prefetchRows = 5;
 
@@ -32,7 +33,8 @@ export const CompareRows = ({
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
+    estimateSize: () => estimatedRowHeight,
+    measureElement: (element: HTMLElement) => Math.max(estimatedRowHeight, element.offsetHeight),
     overscan: 4,
   });
   const virtualItems = virtualizer.getVirtualItems();
@@ -80,8 +82,10 @@ export const CompareRows = ({
                 key={row.exampleId}
                 className="compare-row"
                 aria-rowindex={index + 2}
+                data-index={index}
                 data-open={row.exampleId === openId || undefined}
-                style={{ height: rowHeight, transform: `translateY(${start}px)` }}
+                ref={virtualizer.measureElement}
+                style={{ minHeight: estimatedRowHeight, transform: `translateY(${start}px)` }}
               >
                 <td>
                   <button

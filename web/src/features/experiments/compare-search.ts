@@ -9,7 +9,7 @@ export const diffBases = ["baseline", "reference"] as const;
 export interface CompareSearch {
   /** Experiment ids, separated by commas, in the order of the columns. */
   readonly experiments?: string;
-  /** Id of the baseline experiment. @defaultValue the first experiment */
+  /** Id of the baseline experiment. @defaultValue the pinned or the oldest experiment */
   readonly baseline?: string;
   /** The feedback key whose scores determine the order and the subset of the examples. @defaultValue all keys */
   readonly key?: string;

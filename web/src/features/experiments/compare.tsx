@@ -6,6 +6,7 @@ import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createDatasetQuery } from "../datasets/queries.ts";
+import { chooseBaseline, usePinnedBaseline } from "./baseline.ts";
 import { CompareFilters } from "./compare-filters.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
 import { CompareRows } from "./compare-rows.tsx";
@@ -33,9 +34,13 @@ export const ExperimentComparison = () => {
   const listedExperiments = useInfiniteQuery(createExperimentsQuery(datasetId));
   const compared = useQuery(createComparedExperimentsQuery(experimentIds));
   const isRunning = compared.data?.isRunning === true;
+  const [pinnedId] = usePinnedBaseline(datasetId);
+  const baselineId =
+    search.baseline ?? chooseBaseline(experimentIds, pinnedId, compared.data?.starts ?? new Map());
   const pages = useInfiniteQuery({
-    ...createComparisonQuery(datasetId, search),
-    enabled: experimentIds.length > 0,
+    ...createComparisonQuery(datasetId, { ...search, baseline: baselineId }),
+    // The starts of the experiments decide which one is the baseline.
+    enabled: experimentIds.length > 0 && compared.isFetched,
     // Each time, all loaded pages are read again. The more there are, the longer the page waits.
     refetchInterval: ({ state: { data } }) =>
       isRunning ? comparisonRefreshMs * Math.ceil((data?.pages.length ?? 1) / 4) : false,
@@ -44,7 +49,7 @@ export const ExperimentComparison = () => {
   const firstPage = pages.data?.pages[0];
   const context: ComparisonContext = {
     experimentIds,
-    baselineId: search.baseline ?? experimentIds[0] ?? "",
+    baselineId,
     names: new Map(
       [...(compared.data?.names ?? [])].map(([id, name]) => [id, toVisibleText(name)]),
     ),

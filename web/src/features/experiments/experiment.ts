@@ -54,6 +54,8 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
 export interface ComparedExperiments {
   /** By id. */
   readonly names: ReadonlyMap<string, string>;
+  /** In epoch milliseconds, by id. */
+  readonly starts: ReadonlyMap<string, number>;
   /** Whether rows may still be added to one of them. */
   readonly isRunning: boolean;
 }
@@ -67,6 +69,12 @@ export function parseComparedExperiments(value: unknown, nowMs: number): Compare
   return {
     names: new Map(
       experiments.map((members) => [requireText(members, "id"), requireText(members, "name")]),
+    ),
+    starts: new Map(
+      experiments.map((members) => [
+        requireText(members, "id"),
+        parseTimeMs(members["start_time"]) ?? 0,
+      ]),
     ),
     isRunning: experiments.some(
       (members) =>

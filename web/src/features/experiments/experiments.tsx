@@ -7,6 +7,7 @@ import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { usePinnedBaseline } from "./baseline.ts";
 import { toExperimentColumns } from "./experiment-columns.tsx";
 import type { Experiment } from "./experiment.ts";
 import { NewComparison } from "./new-comparison.tsx";
@@ -27,14 +28,18 @@ export const Experiments = ({
   const experiments = useMemo(() => pages.data?.pages.flat(), [pages.data]);
   const [isDialogOpen, setIsDialogOpen] = useState(false);
   const [selection, setSelection] = useState(noSelection);
-  const [baselineId, setBaselineId] = useState("");
+  const [baselineId, setBaselineId] = usePinnedBaseline(datasetId);
   const baseline = experiments?.find(({ id }) => id === baselineId);
   const columns = useMemo(
     () => toExperimentColumns(experiments ?? [], baseline),
     [experiments, baseline],
   );
-  // The comparison uses the first experiment as its baseline.
-  const comparedIds = [...selection].toSorted((id) => (id === baselineId ? -1 : 0));
+  // The baseline is the first column, and the others follow in the order in which they were run.
+  const startOf = (id: string): number =>
+    id === baselineId
+      ? -Infinity
+      : (experiments?.find((experiment) => experiment.id === id)?.startMs ?? 0);
+  const comparedIds = [...selection].toSorted((left, right) => startOf(left) - startOf(right));
   return (
     <div className="dataset-list">
       <div className="example-filters">

@@ -37,7 +37,7 @@ export const createExperimentsQuery = (datasetId: string) =>
 /** How often a comparison is read again while one of its experiments is running, in milliseconds. */
 export const comparisonRefreshMs = 2_000;
 
-/** The names of experiments by id, and whether one of them is running. While one is, the query polls. */
+/** The names and starts of experiments by id, and whether one of them is running. While one is, the query polls. */
 export const createComparedExperimentsQuery = (ids: readonly string[]) =>
   queryOptions({
     queryKey: ["compared-experiments", ids],

@@ -9,7 +9,7 @@ import { createProjectSearchQuery, createProjectQuery } from "../projects/querie
 import { feedbackDays } from "./feedback-search.ts";
 import type { FeedbackSearch } from "./feedback-search.ts";
 import type { FeedbackTrend } from "./feedback.ts";
-import { createTrendQuery } from "./queries.ts";
+import { createTrendQuery, latestFeedbackProjectQuery } from "./queries.ts";
 import { RecentFeedback } from "./recent-feedback.tsx";
 import { TrendCharts } from "./trend-charts.tsx";
 import "./feedback.css";
@@ -21,7 +21,10 @@ export const FeedbackPage = () => {
   const { data: projects, error, refetch } = useQuery(createProjectSearchQuery(""));
   const { tenantId } = route.useParams();
   const search = route.useSearch();
-  const projectId = search.project ?? projects?.[0]?.id;
+  // Without a project in the URL, the page shows the one that people are judging.
+  const latest = useQuery({ ...latestFeedbackProjectQuery, enabled: search.project === undefined });
+  const defaultProjectId = latest.isPending ? undefined : (latest.data ?? projects?.[0]?.id);
+  const projectId = search.project ?? defaultProjectId;
   // The list of projects is limited, so the project in the URL may exist without being in the list.
   const isListed =
     projectId === undefined || (projects?.some(({ id }) => id === projectId) ?? true);
@@ -55,7 +58,7 @@ export const FeedbackPage = () => {
       {projects === undefined && error !== null && (
         <Failure resourceName="the projects" error={error} onRetry={refetch} />
       )}
-      {projects !== undefined && projectId === undefined && (
+      {projects !== undefined && projectId === undefined && !latest.isPending && (
         <Empty title="No projects yet">
           <p>
             Record runs, then add feedback in the UI, with the SDK, or through a feedback link for

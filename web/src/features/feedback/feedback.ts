@@ -1,4 +1,5 @@
 import { parseTimeMs } from "../../components/time/time.ts";
+import { describeSource } from "./feedback-source.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -12,7 +13,7 @@ export interface FeedbackEntry {
   /** Score and value as text; empty if there is neither. */
   readonly scoreText: string;
   readonly comment: string;
-  /** Type of the source, such as `api` or `app`. */
+  /** The person who gave it, or the type of its source, such as `api` or `app`. */
   readonly source: string;
   readonly atMs: number;
 }
@@ -73,7 +74,7 @@ export function parseFeedbackList(value: unknown): readonly FeedbackEntry[] {
     projectId: toText(entry["session_id"]),
     scoreText: [entry["score"], entry["value"]].map(formatValue).filter(Boolean).join(" · "),
     comment: toText(entry["comment"]) ?? "",
-    source: toText((entry["feedback_source"] as JsonObject | null)?.["type"]) ?? "",
+    source: describeSource(entry["feedback_source"]),
     atMs: parseTimeMs(entry["created_at"]) ?? 0,
   }));
 }

@@ -47,6 +47,17 @@ export const createRecentFeedbackQuery = (projectId: string, key: string | undef
     refetchInterval: refetchIntervalMs,
   });
 
+/** The project that got the latest feedback; `null` if none did, or only unknown runs. */
+export const latestFeedbackProjectQuery = queryOptions({
+  queryKey: ["feedback", "latest-project"],
+  queryFn: async ({ signal }): Promise<string | null> => {
+    const latest = parseFeedbackList(
+      await getJson(`${toEndpointPath("/feedback")}?limit=20`, signal),
+    );
+    return latest.find(({ projectId }) => projectId !== undefined)?.projectId ?? null;
+  },
+});
+
 export const createFeedbackFormQuery = (token: string) =>
   queryOptions({
     queryKey: ["feedback-form", token],

@@ -35,7 +35,7 @@ export const RecentFeedback = ({
               <th scope="col">Key</th>
               <th scope="col">Score</th>
               <th scope="col">Comment</th>
-              <th scope="col">Source</th>
+              <th scope="col">By</th>
               <th scope="col">Run</th>
             </tr>
           </thead>

@@ -12,10 +12,10 @@ import type { LiveReport } from "../../api/live-report.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { Chart } from "../../components/chart/chart.tsx";
 import { AbsentView } from "../../components/page/absent-view.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
 import { formatDuration } from "../../components/time/time.ts";
 import { ProjectTable } from "../projects/project-table.tsx";
 import { projectsQuery } from "../projects/queries.ts";
+import { FirstRun } from "./first-run.tsx";
 import { SdkClients } from "./sdk-clients.tsx";
 import "./overview.css";
 
@@ -144,30 +144,3 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
     </div>
   );
 };
-
-const installCommand = "npm install millrace";
-
-const createExampleProgram = (
-  endpoint: string,
-): string => `import { Client, traceable } from "millrace";
-
-const client = new Client({ endpoint: "${endpoint}", projectName: "first-steps" });
-
-const greet = traceable(async (name) => ({ greeting: \`Hello, \${name}!\` }), {
-  name: "greet",
-  client,
-});
-console.log(await greet("world"));
-await client.close();
-`;
-
-/** Shown while the server has no projects: a program that records a first trace. */
-const FirstRun = () => (
-  <section className="first-run">
-    <h1>No runs yet</h1>
-    <p>Record a run. It appears here as soon as it arrives.</p>
-    <CopyText label="Install the SDK" text={installCommand} />
-    <CopyText label="Save as first.mjs" text={createExampleProgram(location.origin)} />
-    <CopyText label="Run the program" text="node first.mjs" />
-  </section>
-);

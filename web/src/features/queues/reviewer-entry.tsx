@@ -1,6 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useLocalStorage } from "@mantine/hooks";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { FormError } from "../../components/dialog/form.tsx";
 
 /** A form for the reviewer's name, which this browser stores and other reviewers see. */
@@ -13,6 +13,12 @@ export const ReviewerEntry = ({
 }) => {
   const [text, setText] = useState(currentName);
   const [error, setError] = useState<string>();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // The form is all that the view shows. Wait a frame: after a navigation the view gets the focus first.
+    const frame = requestAnimationFrame(() => field.current?.focus());
+    return () => cancelAnimationFrame(frame);
+  }, []);
   return (
     <form
       className="form queues-name"
@@ -30,6 +36,7 @@ export const ReviewerEntry = ({
         description="Shown to other reviewers and saved with your feedback. This browser remembers it."
         autoComplete="nickname"
         data-autofocus
+        ref={field}
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />

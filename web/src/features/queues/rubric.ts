@@ -35,9 +35,9 @@ export interface Answer {
 
 /**
  * Converts a rubric item to a question. The item's `feedback_config` determines the kind of question. If it is missing
- * or invalid, an item with descriptions of scores or values becomes a question with these as choices, an assertion
- * becomes a yes/no question, and any other item asks for a number from 0 to 1. Returns `undefined` if the item has no
- * feedback key.
+ * or invalid, an item with descriptions of scores or values becomes a question with these as choices, an item that says
+ * that it is no assertion asks for a number from 0 to 1, and any other item is a yes/no question. Returns `undefined` if
+ * the item has no feedback key.
  */
 export function toRubricQuestion(item: JsonMembers): RubricQuestion | undefined {
   const key = toText(item["feedback_key"]);
@@ -57,9 +57,9 @@ export function toRubricQuestion(item: JsonMembers): RubricQuestion | undefined 
   if (choices.length > 0) {
     return { ...base, kind: "categorical", choices };
   }
-  return item["is_assertion"] === true
-    ? { ...base, kind: "categorical", choices: yesNoChoices }
-    : { ...base, kind: "continuous", min: 0, max: 1 };
+  return item["is_assertion"] === false
+    ? { ...base, kind: "continuous", min: 0, max: 1 }
+    : { ...base, kind: "categorical", choices: yesNoChoices };
 }
 
 /** The choices of a yes/no question. */
@@ -100,7 +100,7 @@ function parseFeedbackConfig(config: JsonMembers, item: JsonMembers): FeedbackCo
     case "continuous": {
       const min = typeof config["min"] === "number" ? config["min"] : 0;
       const max = typeof config["max"] === "number" ? config["max"] : Math.max(1, min + 1);
-      return max > min ? { kind: "continuous", min, max } : undefined;
+      return max > min ? { kind: "continuous", min, max } : { kind: "continuous", min: 0, max: 1 };
     }
     default:
       return undefined;

@@ -1,18 +1,23 @@
 import { Button } from "@mantine/core";
-import { useQueries } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { formatCount } from "../../components/chart/chart-data.ts";
 import { TextDiff } from "../../components/code/text-diff.tsx";
+import { ScrollX } from "../../components/page/scroll-x.tsx";
+import { ErrorChain } from "../../components/payload/error-chain.tsx";
+import { formatDollars } from "../../components/text/cost.ts";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { Payload } from "../../components/payload/payload.tsx";
 import { formatJson } from "../../components/text/json-text.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration, formatTime } from "../../components/time/time.ts";
-import { createComparedRunQuery } from "./queries.ts";
+import { createComparedItemsQuery, createComparedRunQuery } from "./queries.ts";
 import { RunTypeBadge, StatusBadge } from "./run-badges.tsx";
+import type { RunItem } from "./run-item.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 import type { RunDetails } from "./run.ts";
 
-/** Two runs side by side, and the differences of their inputs, outputs and metadata. */
+/** Two runs: what they used, the differences of their inputs, outputs, errors and metadata, and both side by side. */
 export const CompareRuns = ({
   address,
   runIds,
@@ -45,11 +50,7 @@ export const CompareRuns = ({
         failedResult === undefined && <Loading resourceName="the runs" />
       ) : (
         <div className="compare-body">
-          <div className="compare-pair">
-            {[before, after].map((run) => (
-              <RunColumn key={run.id} run={run} address={address} />
-            ))}
-          </div>
+          <CompareFacts runs={[before, after]} address={address} />
           {comparedFields.map(({ label, read }) => (
             <TextDiff
               key={label}
@@ -59,6 +60,12 @@ export const CompareRuns = ({
               after={formatJson(read(after))}
             />
           ))}
+          <h2>Inputs and outputs</h2>
+          <div className="compare-pair">
+            {[before, after].map((run) => (
+              <RunColumn key={run.id} run={run} />
+            ))}
+          </div>
         </div>
       )}
     </section>
@@ -71,33 +78,119 @@ const comparedFields: readonly {
 }[] = [
   { label: "Inputs", read: ({ inputs }) => inputs ?? null },
   { label: "Outputs", read: ({ outputs }) => outputs ?? null },
+  { label: "Error", read: ({ error }) => error ?? null },
   { label: "Metadata", read: ({ metadata }) => metadata },
 ];
 
-const RunColumn = ({
-  run,
+/** A table of what the two runs are and used, with the differences. */
+const CompareFacts = ({
+  runs,
   address,
 }: {
-  readonly run: RunDetails;
+  readonly runs: readonly [RunDetails, RunDetails];
   readonly address: ProjectAddress;
-}) => (
+}) => {
+  const { data: items = [] } = useQuery(
+    createComparedItemsQuery(
+      address.projectId,
+      runs.map(({ id }) => id),
+    ),
+  );
+  const itemOf = ({ id }: RunDetails): RunItem | undefined => items.find((item) => item.id === id);
+  return (
+    <ScrollX label="Facts of the runs">
+      <table className="projects compare-facts-table">
+        <thead>
+          <tr>
+            <th scope="col">Run</th>
+            {runs.map((run) => (
+              <th key={run.id} scope="col">
+                <Link
+                  to="/o/$tenantId/projects/p/$projectId"
+                  params={{ ...address }}
+                  search={{ trace: run.traceId, run: run.id }}
+                >
+                  {toVisibleText(run.name)}
+                </Link>
+              </th>
+            ))}
+            <th scope="col" className="number">
+              Difference
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <tr>
+            <th scope="row">Status</th>
+            {runs.map((run) => (
+              <td key={run.id}>
+                <StatusBadge status={run.status} /> <RunTypeBadge type={run.runType} />
+              </td>
+            ))}
+            <td>–</td>
+          </tr>
+          <tr>
+            <th scope="row">Start</th>
+            {runs.map((run) => (
+              <td key={run.id}>{formatTime(run.startMs)}</td>
+            ))}
+            <td>–</td>
+          </tr>
+          {comparedFigures.map(({ label, read, format }) => {
+            const [first, second] = runs.map((run) => read(run, itemOf(run)));
+            return (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {[first, second].map((figure, index) => (
+                  <td key={runs[index]?.id} className="tabular">
+                    {figure === undefined ? "–" : format(figure)}
+                  </td>
+                ))}
+                <td className="number">{formatDifference(first, second, format)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </ScrollX>
+  );
+};
+
+const comparedFigures: readonly {
+  readonly label: string;
+  readonly read: (run: RunDetails, item: RunItem | undefined) => number | undefined;
+  readonly format: (figure: number) => string;
+}[] = [
+  {
+    label: "Latency",
+    read: ({ startMs, endMs }) => (endMs === undefined ? undefined : endMs - startMs),
+    format: formatDuration,
+  },
+  { label: "Tokens", read: (_, item) => item?.tokens, format: formatCount },
+  { label: "Cost", read: (_, item) => item?.cost, format: formatDollars },
+];
+
+/** The difference of two figures with its sign, and as a percentage of the first one. */
+function formatDifference(
+  first: number | undefined,
+  second: number | undefined,
+  format: (figure: number) => string,
+): string {
+  if (first === undefined || second === undefined) {
+    return "";
+  }
+  const difference = second - first;
+  if (difference === 0) {
+    return "=";
+  }
+  const share = first === 0 ? "" : ` (${Math.round((Math.abs(difference) / first) * 100)} %)`;
+  return `${difference > 0 ? "+" : "−"}${format(Math.abs(difference))}${share}`;
+}
+
+const RunColumn = ({ run }: { readonly run: RunDetails }) => (
   <article>
-    <h2>
-      <Link
-        to="/o/$tenantId/projects/p/$projectId"
-        params={{ ...address }}
-        search={{ trace: run.traceId, run: run.id }}
-      >
-        {toVisibleText(run.name)}
-      </Link>
-    </h2>
-    <p className="summary">
-      <RunTypeBadge type={run.runType} />
-      <StatusBadge status={run.status} />
-      <span>{formatTime(run.startMs)}</span>
-      <span>{run.endMs === undefined ? "Running" : formatDuration(run.endMs - run.startMs)}</span>
-    </p>
-    {run.error !== undefined && <p className="bad">{toVisibleText(run.error.slice(0, 2_000))}</p>}
+    <h3>{toVisibleText(run.name)}</h3>
+    {run.error !== undefined && <ErrorChain error={run.error} />}
     <Payload label="Inputs" value={run.inputs} />
     <Payload label="Outputs" value={run.outputs} />
   </article>

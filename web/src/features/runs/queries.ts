@@ -136,6 +136,17 @@ export const createComparedRunQuery = (id: string) =>
       parseRunDetails(await getJson(toEndpointPath("/runs/:id", { id }), signal)),
   });
 
+/** What two runs used; of root runs, in their whole traces. */
+export const createComparedItemsQuery = (projectId: string, ids: readonly string[]) =>
+  queryOptions({
+    queryKey: ["compared-items", projectId, ids],
+    queryFn: async ({ signal }) => {
+      const select = ["total_tokens", "total_cost", "trace_usage", "start_time"];
+      const body = { session: [projectId], id: ids, select, limit: ids.length };
+      return parseRunItemPage(await postJson(searchPath, body, signal)).items;
+    },
+  });
+
 /** Starts an export and returns the path of its file, which can be fetched once. */
 export async function startExport(query: object, format: "jsonl" | "csv"): Promise<string> {
   const { path } = (await postJson(exportPath, { ...query, format })) as {

@@ -91,6 +91,7 @@ describe("the compared experiments", () => {
     });
     expect(parseComparedExperiments([running, ended], now)).toEqual({
       names: new Map([[id, "first"]]),
+      starts: new Map([[id, Date.parse("2026-01-02T11:00:00Z")]]),
       isRunning: true,
     });
     expect(parseComparedExperiments([ended], now).isRunning).toBe(false);

@@ -41,7 +41,7 @@ test("a choice is pressed when selected, and a second click deselects it", () =>
 });
 
 test("a slider sets a number, and is marked as unanswered until then", () => {
-  render(<Question item={{}} />);
+  render(<Question item={{ is_assertion: false }} />);
   const slider = screen.getByRole("slider");
   expect(slider.getAttribute("aria-valuetext")).toBe("not answered");
   fireEvent.change(slider, { target: { value: "0.4" } });

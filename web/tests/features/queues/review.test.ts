@@ -54,7 +54,9 @@ function createStorage(limitChars = 10_000): DraftStorage {
 
 describe("questions", () => {
   test("a rubric item's input follows its configuration, or else its descriptions", () => {
-    expect(input({})).toMatchObject({ kind: "continuous", min: 0, max: 1 });
+    expect(input({ is_assertion: false })).toMatchObject({ kind: "continuous", min: 0, max: 1 });
+    // A client may leave the member out; most rubric items are assertions.
+    expect(input({})).toEqual(input({ is_assertion: true }));
     expect(input({ is_assertion: true })).toMatchObject({
       choices: [{ label: "Yes", score: 1 }, { score: 0 }],
     });
@@ -92,7 +94,7 @@ describe("questions", () => {
       undefined,
       undefined,
     ]);
-    const share = input({});
+    const share = input({ is_assertion: false });
     expect([1, 7, 0].map((digit) => toDigitAnswer(share, digit)?.score)).toEqual([0.1, 0.7, 1]);
     expect(toDigitAnswer(input({ feedback_config: { type: "freeform" } }), 1)).toBeUndefined();
   });

@@ -76,6 +76,8 @@ export interface ExampleDifference {
 }
 
 export interface DiffPage {
+  /** The number of the later version, counted from the first. */
+  readonly number: number | undefined;
   readonly counts: Readonly<Record<DiffKind, number>>;
   readonly changes: readonly ExampleDifference[];
 }
@@ -104,10 +106,32 @@ export const createDiffQuery = (
     placeholderData: keepPreviousData,
   });
 
+/** What a version changed, compared with the one before it; the first one with a dataset without examples. */
+export const createVersionChangesQuery = (
+  datasetId: string,
+  version: string,
+  previous: string | undefined,
+) =>
+  queryOptions({
+    queryKey: ["datasets", datasetId, "version-changes", version],
+    queryFn: async ({ signal }) => {
+      const parameters = new URLSearchParams({
+        ...(previous === undefined ? { from_empty: "true" } : { from: previous }),
+        to: version,
+        limit: "1",
+      });
+      const url = `${toEndpointPath("/ui/datasets/:id/diff", { id: datasetId })}?${parameters.toString()}`;
+      return parseDiff(await getJson(url, signal));
+    },
+    // A version never changes.
+    staleTime: Infinity,
+  });
+
 function parseDiff(value: unknown): DiffPage {
-  const { counts, changes } = toRecord(value);
+  const { counts, changes, number } = toRecord(value);
   const { added, modified, removed } = toRecord(counts);
   return {
+    number: toNumber(number),
     counts: {
       added: toNumber(added) ?? 0,
       modified: toNumber(modified) ?? 0,

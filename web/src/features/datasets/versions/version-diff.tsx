@@ -13,9 +13,13 @@ import { PayloadText } from "../examples/example-columns.tsx";
 import { createDiffQuery } from "../examples/queries.ts";
 import type { ExampleDifference } from "../examples/queries.ts";
 import { createVersionsQuery } from "../queries.ts";
+import { findChangedFields } from "./changed-fields.ts";
+import type { ChangedFields } from "./changed-fields.ts";
 import { DiffPanel } from "./diff-panel.tsx";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId");
+
+const maxValueChars = 240;
 
 const kindLabels = { added: "+ added", removed: "− removed", modified: "~ changed" } as const;
 
@@ -131,21 +135,61 @@ const columns: readonly Column<ExampleDifference>[] = [
     ),
   },
   {
-    id: "before",
-    title: "Inputs before",
+    id: "inputs",
+    title: "Inputs",
     width: 160,
+    grow: 2,
+    isShownWhenNarrow: true,
+    renderCell: ({ before, after }) => <PayloadText preview={(after ?? before)?.inputs} />,
+  },
+  {
+    id: "fields",
+    title: "Changed",
+    width: 140,
     grow: 1,
-    renderCell: ({ before }) => <PayloadText preview={before?.inputs} />,
+    isShownWhenNarrow: true,
+    renderCell: ({ kind, before, after }) =>
+      kind === "modified" ? <ChangedPaths {...findChangedFields(before, after)} /> : "",
+  },
+  {
+    id: "before",
+    title: "Before",
+    width: 140,
+    grow: 2,
+    renderCell: (change) => <FieldValue change={change} side="before" />,
   },
   {
     id: "after",
-    title: "Inputs after",
-    width: 160,
-    grow: 1,
-    isShownWhenNarrow: true,
-    renderCell: ({ after }) => <PayloadText preview={after?.inputs} />,
+    title: "After",
+    width: 140,
+    grow: 2,
+    renderCell: (change) => <FieldValue change={change} side="after" />,
   },
 ];
+
+/** The paths of the fields that changed, such as `outputs.answer`. */
+const ChangedPaths = ({ fields, isPartial }: ChangedFields) => {
+  const paths = fields.map(({ path }) => toVisibleText(path)).join(", ");
+  return (
+    <span title={paths === "" ? undefined : paths}>
+      {paths === "" && isPartial ? "Beyond the preview" : paths}
+    </span>
+  );
+};
+
+/** The first of the changed fields in one of the two versions. */
+const FieldValue = ({
+  change: { kind, before, after },
+  side,
+}: {
+  readonly change: ExampleDifference;
+  readonly side: "before" | "after";
+}) => {
+  const [field] = kind === "modified" ? findChangedFields(before, after).fields : [];
+  const value = field?.[side];
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return <span className="example-text">{toVisibleText(text.slice(0, maxValueChars))}</span>;
+};
 
 /** Two select boxes for the versions to compare. */
 const VersionSelects = ({

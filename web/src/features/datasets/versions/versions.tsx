@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Empty } from "../../../components/page/states.tsx";
@@ -7,8 +7,8 @@ import { DataTable } from "../../../components/table/data-table.tsx";
 import type { Column } from "../../../components/table/data-table.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Ago } from "../../../components/time/ago.tsx";
-import { formatTime } from "../../../components/time/time.ts";
 import type { DatasetVersion } from "../dataset.ts";
+import { createVersionChangesQuery } from "../examples/queries.ts";
 import { createVersionsQuery } from "../queries.ts";
 import { TagDialog } from "./tag-dialog.tsx";
 import { VersionDiff } from "./version-diff.tsx";
@@ -34,7 +34,13 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
         resourceName="versions"
         rows={rows}
         getRowId={({ asOf }) => asOf}
-        columns={toColumns({ params, rows: rows ?? [], onTag: setVersionToTag })}
+        columns={toColumns({
+          datasetId,
+          hasMore: versions.hasNextPage,
+          params,
+          rows: rows ?? [],
+          onTag: setVersionToTag,
+        })}
         hasMore={versions.hasNextPage}
         onLoadMore={() => void (versions.isFetching ? undefined : versions.fetchNextPage())}
         error={versions.error}
@@ -56,73 +62,132 @@ export const Versions = ({ datasetId }: { readonly datasetId: string }) => {
   );
 };
 
+/** The number of a version, counted from the first, and how many examples it added, changed and removed. */
+const VersionChanges = ({
+  datasetId,
+  version,
+  previous,
+}: {
+  readonly datasetId: string;
+  readonly version: DatasetVersion;
+  /** The version before it; `undefined` for the first one. */
+  readonly previous: DatasetVersion | undefined;
+}) => {
+  const { data } = useQuery(createVersionChangesQuery(datasetId, version.asOf, previous?.asOf));
+  return data === undefined ? null : (
+    <span className="version-changes">
+      {(["added", "modified", "removed"] as const).map((kind) => (
+        <span key={kind} className="diff-kind" data-kind={kind} title={kindTitles[kind]}>
+          {kindSigns[kind]}
+          {data.counts[kind].toLocaleString("en")}
+        </span>
+      ))}
+    </span>
+  );
+};
+
+const VersionNumber = ({ datasetId, version, previous }: Parameters<typeof VersionChanges>[0]) => {
+  const { data } = useQuery(createVersionChangesQuery(datasetId, version.asOf, previous?.asOf));
+  return <b>{data?.number === undefined ? "" : `#${data.number.toLocaleString("en")}`}</b>;
+};
+
+const kindSigns = { added: "+", modified: "~", removed: "−" } as const;
+const kindTitles = { added: "Added", modified: "Changed", removed: "Removed" } as const;
+
 const toColumns = ({
+  datasetId,
+  hasMore,
   params,
   rows,
   onTag,
 }: {
+  readonly datasetId: string;
+  /** Whether there are older versions than the loaded ones. */
+  readonly hasMore: boolean;
   readonly params: { readonly tenantId: string; readonly datasetId: string };
   readonly rows: readonly DatasetVersion[];
   readonly onTag: (version: DatasetVersion) => void;
-}): readonly Column<DatasetVersion>[] => [
-  {
-    id: "at",
-    title: "Version",
-    width: 190,
-    isFixed: true,
-    isShownWhenNarrow: true,
-    renderCell: ({ atMs }) => formatTime(atMs),
-  },
-  { id: "age", title: "Age", width: 100, renderCell: ({ atMs }) => <Ago timeMs={atMs} /> },
-  {
-    id: "tags",
-    title: "Tags",
-    width: 120,
-    grow: 1,
-    renderCell: ({ tags }) =>
-      tags.map((tag) => (
-        <span key={tag} className="tag">
-          {toVisibleText(tag)}
-        </span>
-      )),
-  },
-  {
-    id: "actions",
-    title: "Actions",
-    width: 320,
-    isShownWhenNarrow: true,
-    renderCell: (version) => {
-      const previous = rows[rows.indexOf(version) + 1];
-      return (
-        <span className="tools">
-          <Link
-            to="/o/$tenantId/datasets/$datasetId"
-            params={params}
-            search={{ asOf: version.asOf }}
-          >
-            View examples
-          </Link>
-          {previous !== undefined && (
+}): readonly Column<DatasetVersion>[] => {
+  const toNeighbors = (version: DatasetVersion) => ({
+    datasetId,
+    version,
+    previous: rows[rows.indexOf(version) + 1],
+  });
+  // Until the version before the last loaded one is loaded, too, its changes are unknown.
+  const isKnown = (version: DatasetVersion): boolean => !hasMore || rows.at(-1) !== version;
+  return [
+    {
+      id: "at",
+      title: "Version",
+      width: 76,
+      isFixed: true,
+      isShownWhenNarrow: true,
+      renderCell: (version) => isKnown(version) && <VersionNumber {...toNeighbors(version)} />,
+    },
+    {
+      id: "age",
+      title: "Created",
+      width: 110,
+      isShownWhenNarrow: true,
+      renderCell: ({ atMs }) => <Ago timeMs={atMs} />,
+    },
+    {
+      id: "changes",
+      title: "Changes",
+      width: 150,
+      tooltip: "Examples that the version added, changed and removed",
+      renderCell: (version) => isKnown(version) && <VersionChanges {...toNeighbors(version)} />,
+    },
+    {
+      id: "tags",
+      title: "Tags",
+      width: 120,
+      grow: 1,
+      renderCell: ({ tags }) =>
+        tags.map((tag) => (
+          <span key={tag} className="tag">
+            {toVisibleText(tag)}
+          </span>
+        )),
+    },
+    {
+      id: "actions",
+      title: "Actions",
+      width: 320,
+      isShownWhenNarrow: true,
+      renderCell: (version) => {
+        const previous = rows[rows.indexOf(version) + 1];
+        return (
+          <span className="tools">
             <Link
               to="/o/$tenantId/datasets/$datasetId"
               params={params}
-              search={{ tab: "versions", from: previous.asOf, to: version.asOf }}
+              search={{ asOf: version.asOf }}
             >
-              View changes
+              View examples
             </Link>
-          )}
-          <Link
-            to="/o/$tenantId/datasets/$datasetId"
-            params={params}
-            search={{ tab: "versions", from: version.asOf, to: "latest" }}
-          >
-            Compare with latest
-          </Link>
-          <Button size="compact-xs" variant="subtle" onClick={() => onTag(version)}>
-            Add tag
-          </Button>
-        </span>
-      );
+            {previous !== undefined && (
+              <Link
+                to="/o/$tenantId/datasets/$datasetId"
+                params={params}
+                search={{ tab: "versions", from: previous.asOf, to: version.asOf }}
+              >
+                View changes
+              </Link>
+            )}
+            <Link
+              to="/o/$tenantId/datasets/$datasetId"
+              params={params}
+              search={{ tab: "versions", from: version.asOf, to: "latest" }}
+            >
+              Compare with latest
+            </Link>
+            <Button size="compact-xs" variant="subtle" onClick={() => onTag(version)}>
+              Add tag
+            </Button>
+          </span>
+        );
+      },
     },
-  },
-];
+  ];
+};

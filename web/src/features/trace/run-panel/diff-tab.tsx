@@ -6,6 +6,8 @@ import { TextDiff } from "../../../components/code/text-diff.tsx";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { toSource } from "../../../components/payload/json-view.tsx";
 import { useAsyncValue } from "../../../components/payload/use-async-value.ts";
+import { formatDollars } from "../../../components/text/cost.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
 import { createPreviousRunQuery, createTraceRunQuery } from "../queries.ts";
@@ -117,6 +119,17 @@ const Comparison = ({
         <span>{formatTime(other.startMs)}</span>
         <span>{formatRunDuration(other)}</span>
         <span>compared to {formatRunDuration(details)}</span>
+        {other.tokens.total + details.tokens.total > 0 && (
+          <span>
+            {pluralize(other.tokens.total, "token")} compared to{" "}
+            {details.tokens.total.toLocaleString("en")}
+          </span>
+        )}
+        {other.cost.total !== undefined && details.cost.total !== undefined && (
+          <span>
+            {formatDollars(other.cost.total)} compared to {formatDollars(details.cost.total)}
+          </span>
+        )}
       </p>
       <Difference label="Inputs" before={other.inputs} after={details.inputs} />
       <Difference label="Outputs" before={other.outputs} after={details.outputs} />

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
+import { describeSource } from "../../feedback/feedback-source.ts";
 
 const listPath = toEndpointPath("/feedback");
 const creationPath = toEndpointPath("/feedback");
@@ -13,7 +14,10 @@ export interface RunFeedback {
   readonly score: number | boolean | undefined;
   readonly value: unknown;
   readonly comment: string | undefined;
+  /** The type of the source, such as `app`. */
   readonly source: string | undefined;
+  /** The person who gave the feedback, or the type of its source. */
+  readonly author: string;
   readonly createdMs: number | undefined;
 }
 
@@ -83,6 +87,7 @@ function parseFeedback(item: unknown): RunFeedback {
     value: value ?? undefined,
     comment: typeof comment === "string" ? comment : undefined,
     source: typeof type === "string" ? type : undefined,
+    author: describeSource(source),
     createdMs: parseTimeMs(createdAt),
   };
 }

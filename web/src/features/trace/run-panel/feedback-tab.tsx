@@ -89,7 +89,7 @@ const FeedbackRow = ({
   readonly feedback: RunFeedback;
   readonly onOpen: (dialog: OpenDialog) => void;
 }) => {
-  const { key, score, value, comment, source, createdMs } = feedback;
+  const { key, score, value, comment, author, createdMs } = feedback;
   return (
     <>
       <p className="feedback-line">
@@ -97,7 +97,7 @@ const FeedbackRow = ({
         {score !== undefined && <b>{String(score)}</b>}
         {value !== undefined && <bdi>{toVisibleText(toText(value))}</bdi>}
         <span className="feedback-end">
-          {source !== undefined && <span className="tag">{toVisibleText(source)}</span>}
+          {author !== "" && <span className="tag">{toVisibleText(author)}</span>}
           {createdMs !== undefined && <Ago timeMs={createdMs} />}
           <Button
             size="compact-xs"

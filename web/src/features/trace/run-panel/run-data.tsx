@@ -1,7 +1,7 @@
 import type { PayloadMode } from "../../../components/payload/payload-source.ts";
 import { Payload } from "../../../components/payload/payload.tsx";
 import type { TraceRunDetails } from "../queries.ts";
-import { ErrorChain } from "./error-chain.tsx";
+import { ErrorChain } from "../../../components/payload/error-chain.tsx";
 
 /** The error, inputs and outputs of a run. */
 export const RunData = ({

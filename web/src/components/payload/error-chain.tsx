@@ -1,7 +1,7 @@
 import { useMemo } from "react";
-import { CopyText } from "../../../components/text/copy-text.tsx";
-import { LongText } from "../../../components/text/long-text.tsx";
-import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { CopyText } from "../text/copy-text.tsx";
+import { LongText } from "../text/long-text.tsx";
+import { toVisibleText } from "../text/visible-text.ts";
 
 /** The maximum number of characters of a message that are shown. The copy button copies the whole error. */
 const maxMessageChars = 20_000;

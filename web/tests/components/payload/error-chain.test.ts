@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toErrorChain } from "../../../src/features/trace/run-panel/error-chain.tsx";
+import { toErrorChain } from "../../../src/components/payload/error-chain.tsx";
 import { toReplayCode } from "../../../src/features/trace/run-panel/code-tab.tsx";
 import { parseTraceSearch } from "../../../src/features/trace/trace-search.ts";
 

@@ -1,0 +1,25 @@
+import { useLocalStorage } from "@mantine/hooks";
+import { isId } from "../../api/parse.ts";
+
+/** The experiment that the user pinned as the baseline of a dataset; empty if none is. The browser stores it. */
+export function usePinnedBaseline(datasetId: string): readonly [string, (id: string) => void] {
+  const [id, setId] = useLocalStorage({
+    key: `millrace.baseline.${datasetId}`,
+    defaultValue: "",
+    getInitialValueInEffect: false,
+  });
+  return [isId(id) ? id : "", setId];
+}
+
+/** The baseline of a comparison if its URL names none: the pinned experiment, or else the one that started first. */
+export function chooseBaseline(
+  experimentIds: readonly string[],
+  pinnedId: string,
+  startById: ReadonlyMap<string, number>,
+): string {
+  if (experimentIds.includes(pinnedId)) {
+    return pinnedId;
+  }
+  const startOf = (id: string): number => startById.get(id) ?? Infinity;
+  return experimentIds.toSorted((left, right) => startOf(left) - startOf(right))[0] ?? "";
+}

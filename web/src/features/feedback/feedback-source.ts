@@ -1,0 +1,17 @@
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Entries of a source's metadata that name the person who gave the feedback, the most specific first. */
+const personKeys = ["reviewer", "user_name", "user", "user_id"] as const;
+
+/** Says who gave feedback: the person, if the source names one, or else the type of the source, such as `api`. */
+export function describeSource(source: unknown): string {
+  const { type, metadata, user_name: userName } = toObject(source);
+  const members = toObject(metadata);
+  const person = [userName, ...personKeys.map((key) => members[key])].find(
+    (name): name is string => typeof name === "string" && name.trim() !== "",
+  );
+  return person ?? (typeof type === "string" ? type : "");
+}
+
+const toObject = (value: unknown): JsonObject =>
+  typeof value === "object" && value !== null ? (value as JsonObject) : {};
