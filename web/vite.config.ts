@@ -1,5 +1,9 @@
+import { appendFileSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import type { Plugin } from "vite";
 
 /** The paths of the server's API. Vite's development server proxies them to a server started with `millrace serve`. */
 const apiPaths = [
@@ -21,17 +25,34 @@ const apiPaths = [
 ];
 const apiTarget = "http://127.0.0.1:1984";
 
+const outDir = "../server/dist/web";
+const licenseFile = "THIRD-PARTY-LICENSES.md";
+
+/** Adds the license of the font, which only a style sheet imports: Vite lists the packages of scripts. */
+const fontLicense: Plugin = {
+  name: "font-license",
+  apply: "build",
+  closeBundle() {
+    const font = "@fontsource-variable/inter";
+    const license = readFileSync(createRequire(import.meta.url).resolve(`${font}/LICENSE`), "utf8");
+    appendFileSync(
+      fileURLToPath(new URL(`${outDir}/${licenseFile}`, import.meta.url)),
+      `\n## ${font}\n\n${license}`,
+    );
+  },
+};
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), fontLicense],
   build: {
     // The server serves the files in this folder.
-    outDir: "../server/dist/web",
+    outDir,
     emptyOutDir: true,
     // The Content-Security-Policy allows only files: no inline code and no `data:` URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // The licences of the bundled packages must be distributed with their code. The server does not serve this file.
-    license: { fileName: "THIRD-PARTY-LICENSES.md" },
+    license: { fileName: licenseFile },
   },
   server: { proxy: Object.fromEntries(apiPaths.map((path) => [path, apiTarget])) },
 });

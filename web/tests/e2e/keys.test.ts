@@ -166,9 +166,9 @@ describe.skipIf(browser === undefined)("the keyboard shortcuts, in Chromium", ()
     await press(page, "f", "Control+k", "Escape");
     await isFocused(page, "[data-filter-input]");
     await press(page, "Control+k");
-    await page.keyboard.type("search all");
+    await page.keyboard.type("search runs");
     await press(page, "Enter");
-    await isFocused(page, "[data-search-input]");
+    await isFocused(page, "[data-filter-input]");
     await press(page, "Control+k");
     await page.keyboard.type("settings");
     await press(page, "Enter");

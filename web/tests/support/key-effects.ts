@@ -194,6 +194,12 @@ const search: Effect["start"] = async (page) => {
 };
 const runCount = (page: Page) => until(() => page.getByRole("treeitem").count());
 
+const toPreviousTrace = async (page: Page): Promise<void> => {
+  await page.getByRole("link", { name: "Previous trace" }).waitFor();
+  await pressFor(page, "k", "trace");
+  await page.getByRole("link", { name: "Next trace" }).waitFor();
+};
+
 const traceEffects = {
   "Collapse or expand the run": {
     presses: ["ArrowLeft"],
@@ -203,6 +209,13 @@ const traceEffects = {
       await runCount(page).toBeGreaterThan(1);
     },
     undo: noUndo,
+  },
+  // The trace of this test is the last one of the list.
+  "Next trace of the list": { ...changes("trace"), start: toPreviousTrace, undo: noUndo },
+  "Previous trace of the list": {
+    ...changes("trace"),
+    start: (page) => page.getByRole("link", { name: "Previous trace" }).waitFor(),
+    undo: (page) => pressFor(page, "j", "trace"),
   },
   "Search this trace": focuses(".trace-search"),
   "Next match": selects(search),

@@ -39,6 +39,23 @@ test("a project is created, updated, read with statistics, and deleted", async (
   expect(await call(server, `DELETE ${path}`)).toMatchObject({ status: 404 });
 });
 
+test("the statistics of an experiment are those of its results, with the usage of all runs", async () => {
+  const server = await runServer();
+  const dataset = await call(server, "POST /datasets", { body: { name: "asked" } });
+  const reference_dataset_id = textOf(dataset.json["id"]);
+  await call(server, "POST /sessions", { body: { name: "tried", reference_dataset_id } });
+  const root = wireRun({ session_name: "tried" });
+  const usage_metadata = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
+  const post = [
+    root,
+    wireRun({ parent: root, session_name: "tried", run_type: "llm", outputs: { usage_metadata } }),
+    wireRun({ parent: root, session_name: "tried", error: "tried again" }),
+  ];
+  await call(server, "POST /runs/batch", { body: { post } });
+  const { json } = await call(server, "GET /sessions?name=tried&include_stats=true");
+  expect(json[0]).toMatchObject({ run_count: 1, error_rate: 0, total_tokens: 7 });
+});
+
 test("the settings are those of the tenant of the projects", async () => {
   const server = await runOwnServer();
   const { json } = await call(server, "POST /sessions", { body: { name: "p" } });

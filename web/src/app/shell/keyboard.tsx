@@ -1,12 +1,28 @@
 import { useMantineColorScheme } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useEffectEvent, useRef, useState, useSyncExternalStore, useMemo } from "react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { readCommands, subscribeToCommands } from "../../components/keyboard/commands.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
 import { KeySequence, acceptsText, toStroke } from "../../components/keyboard/shortcut.ts";
 import { usePages } from "../../components/page/pages.ts";
-import { Palette } from "./palette.tsx";
-import { ShortcutList, paletteKeys } from "./shortcut-list.tsx";
+import { loadChunk } from "../../components/page/load-chunk.ts";
+import { paletteKeys } from "./palette-keys.ts";
+
+const loadPalette = async () =>
+  loadChunk(async () => ({ default: (await import("./palette.tsx")).Palette }));
+const loadShortcutList = async () =>
+  loadChunk(async () => ({ default: (await import("./shortcut-list.tsx")).ShortcutList }));
+const Palette = lazy(loadPalette);
+const ShortcutList = lazy(loadShortcutList);
 
 /** Handles all keyboard shortcuts, and shows the command palette and the list of shortcuts. */
 export const Keyboard = () => {
@@ -40,6 +56,12 @@ export const Keyboard = () => {
     }
   });
   useEffect(() => {
+    // Load both after the page, so that the first keys that are typed into them are not lost. A failure is reported
+    // when one of them is opened.
+    loadPalette().catch(() => undefined);
+    loadShortcutList().catch(() => undefined);
+  }, []);
+  useEffect(() => {
     const listener = (event: KeyboardEvent): void => handleKey(event);
     document.addEventListener("keydown", listener);
     return () => document.removeEventListener("keydown", listener);
@@ -58,8 +80,10 @@ export const Keyboard = () => {
         <span className="palette-hint">Search pages and commands</span>{" "}
         <kbd className="palette-hint">{paletteKeys}</kbd>
       </button>
-      {openDialog === "palette" && <Palette commands={commands} onClose={close} />}
-      {openDialog === "keys" && <ShortcutList commands={commands} onClose={close} />}
+      <Suspense>
+        {openDialog === "palette" && <Palette commands={commands} onClose={close} />}
+        {openDialog === "keys" && <ShortcutList commands={commands} onClose={close} />}
+      </Suspense>
     </>
   );
 };

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useTenantId } from "../../api/tenant.ts";
 import { usePages } from "../../components/page/pages.ts";
 
-/** The links to the pages of the UI. On narrow screens a button shows and hides them. */
+/** The links to the pages of the UI, at the side. On narrow screens a button shows and hides them. */
 export const Navigation = () => {
   const { pathname } = useLocation();
   // The path at which the menu was opened: following a link changes the path and so closes the menu.
@@ -25,6 +25,9 @@ export const Navigation = () => {
   );
 };
 
+/** The icon of a page that declares none. */
+const defaultIcon = "M3 3h10v10H3Z";
+
 const PageLinks = () => {
   const hasTenant = useTenantId() !== undefined;
   // Before the tenant is known, only the home page is listed: otherwise the links would appear in two steps.
@@ -33,13 +36,16 @@ const PageLinks = () => {
   );
   return (
     <ul className="nav-screens" id="screens">
-      {pages.map(({ path, params, label }) => (
+      {pages.map(({ path, params, label, icon = defaultIcon }) => (
         <li key={path}>
           <Link
             to={path}
             params={params}
             activeOptions={{ exact: path === "/", includeSearch: false }}
           >
+            <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+              <path d={icon} />
+            </svg>
             {label}
           </Link>
         </li>

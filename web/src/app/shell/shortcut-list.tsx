@@ -1,11 +1,9 @@
 import { useState } from "react";
 import { Dialog } from "../../components/dialog/dialog.tsx";
+import { paletteKeys } from "./palette-keys.ts";
 import type { Command } from "../../components/keyboard/commands.ts";
 
 type Shortcut = readonly [keys: string, description: string];
-
-/** The shortcut of the palette, as written on the keyboards of this operating system. */
-export const paletteKeys = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
 
 const globalShortcuts: readonly Shortcut[] = [
   [paletteKeys, "Go to a page, project, dataset, queue or prompt"],

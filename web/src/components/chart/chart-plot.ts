@@ -32,7 +32,7 @@ export interface ChartPlot {
   destroy(): void;
 }
 
-const axisFont = "11px system-ui, sans-serif";
+const axisFont = '11px "Inter Variable", system-ui, sans-serif';
 /** A drag of fewer pixels counts as a click. */
 const minDragPixels = 4;
 

@@ -14,6 +14,8 @@ export interface PageEntry {
   readonly title: string;
   /** The name in the navigation bar. @defaultValue the page is not in the bar */
   readonly label?: string;
+  /** The path of its icon in the navigation bar, in a box of 16 by 16. */
+  readonly icon?: string;
   /** The shortcut, such as `g p`. */
   readonly keys?: string;
 }

@@ -9,7 +9,14 @@ export const datasetsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/datasets",
-    staticData: { page: { title: "Datasets", label: "Datasets", keys: "g d" } },
+    staticData: {
+      page: {
+        title: "Datasets",
+        label: "Datasets",
+        keys: "g d",
+        icon: "M3 4c0-2.7 10-2.7 10 0s-10 2.7-10 0v8c0 2.7 10 2.7 10 0V4M3 8c0 2.7 10 2.7 10 0",
+      },
+    },
     validateSearch: parseDatasetsSearch,
     component: createLazyView(async () => import("./datasets.tsx"), "Datasets"),
   }),

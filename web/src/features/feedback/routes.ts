@@ -9,7 +9,14 @@ export const feedbackRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/feedback",
-    staticData: { page: { title: "Feedback", label: "Feedback", keys: "g f" } },
+    staticData: {
+      page: {
+        title: "Feedback",
+        label: "Feedback",
+        keys: "g f",
+        icon: "M8 2.5l1.7 3.5 3.8.5-2.8 2.7.7 3.8L8 11.2 4.6 13l.7-3.8L2.5 6.5 6.3 6Z",
+      },
+    },
     validateSearch: parseFeedbackSearch,
     component: createLazyView(async () => import("./feedback-page.tsx"), "FeedbackPage"),
   }),

@@ -39,6 +39,7 @@ export const Overview = () => {
             <h1>Overview</h1>
             <LiveStatus isLive={liveReport !== undefined} error={liveError} />
           </div>
+          <h2 className="tiles-title">Last minute</h2>
           <LiveTiles live={liveReport ?? emptyReport} />
           <LiveCharts live={liveReport ?? emptyReport} />
           <ProjectTable title="Projects" projects={projects} live={liveReport} />
@@ -134,9 +135,14 @@ export const LiveCharts = ({ live }: { readonly live: LiveReport }) => {
   }, [live]);
   return (
     <div className="overview-charts">
-      <Chart label="Throughput" positions={stepStarts} series={rate} format={formatCount} />
       <Chart
-        label="Trace latency"
+        label="Throughput, last 5 min"
+        positions={stepStarts}
+        series={rate}
+        format={formatCount}
+      />
+      <Chart
+        label="Trace latency, last 5 min"
         positions={stepStarts}
         series={latency}
         format={formatDuration}

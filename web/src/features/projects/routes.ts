@@ -8,7 +8,14 @@ export const projectsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/projects",
-    staticData: { page: { title: "Projects", label: "Projects", keys: "g p" } },
+    staticData: {
+      page: {
+        title: "Projects",
+        label: "Projects",
+        keys: "g p",
+        icon: "M2 4h4l1.5 2H14v7H2ZM4.5 9.5h7",
+      },
+    },
     validateSearch: parseProjectsSearch,
     component: createLazyView(async () => import("./projects.tsx"), "Projects"),
   }),

@@ -13,7 +13,14 @@ export const promptsRoutes = [
   createRoute({
     ...listOptions,
     path: "/prompts",
-    staticData: { page: { title: "Prompts", label: "Prompts", keys: "g m" } },
+    staticData: {
+      page: {
+        title: "Prompts",
+        label: "Prompts",
+        keys: "g m",
+        icon: "M2.5 3h11v8H7l-3 2.5V11H2.5ZM5 6h6M5 8.5h4",
+      },
+    },
   }),
   createRoute({ ...pageOptions, path: "/prompts/$repo" }),
   createRoute({ ...pageOptions, path: "/prompts/$repo/$commit" }),

@@ -9,7 +9,14 @@ export const queuesRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/annotation-queues",
-    staticData: { page: { title: "Annotation queues", label: "Queues", keys: "g q" } },
+    staticData: {
+      page: {
+        title: "Annotation queues",
+        label: "Queues",
+        keys: "g q",
+        icon: "M6.5 4H14M6.5 8H14M6.5 12H14M2 4l1 1 1.5-2M2 8l1 1 1.5-2M2 12l1 1 1.5-2",
+      },
+    },
     validateSearch: parseQueuesSearch,
     component: createLazyView(async () => import("./queues.tsx"), "Queues"),
   }),

@@ -8,7 +8,14 @@ export const settingsRoutes = [
   createRoute({
     getParentRoute,
     path: "/o/$tenantId/settings",
-    staticData: { page: { title: "Settings", label: "Settings", keys: "g s" } },
+    staticData: {
+      page: {
+        title: "Settings",
+        label: "Settings",
+        keys: "g s",
+        icon: "M2 4.5h6M12 4.5h2M10 2.5v4M2 11.5h2M8 11.5h6M6 9.5v4",
+      },
+    },
     component: createLazyView(async () => import("./settings.tsx"), "Settings"),
   }),
 ] as const;

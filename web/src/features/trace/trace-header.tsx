@@ -135,25 +135,22 @@ const NeighborLinks = ({
       }
     };
   });
-  const hasNeighbors = previous !== undefined || next !== undefined;
   useCommands(
     useMemo(
       () =>
-        hasNeighbors
-          ? (
-              [
-                ["next", "Next trace of the list", "j"],
-                ["previous", "Previous trace of the list", "k"],
-              ] as const
-            ).map(([by, label, keys]) => ({
-              id: `trace ${by}`,
-              group: "This page",
-              label,
-              keys,
-              run: () => open.current?.(by),
-            }))
-          : [],
-      [hasNeighbors],
+        (
+          [
+            ["next", "Next trace of the list", "j"],
+            ["previous", "Previous trace of the list", "k"],
+          ] as const
+        ).map(([by, label, keys]) => ({
+          id: `trace ${by}`,
+          group: "This page",
+          label,
+          keys,
+          run: () => open.current?.(by),
+        })),
+      [],
     ),
   );
   return (
