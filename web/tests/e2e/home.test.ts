@@ -1,0 +1,126 @@
+import type { Client } from "millrace";
+import type { Page, Response } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findFaults } from "../support/axe.ts";
+import { startBrowser } from "../support/browser.ts";
+import { openPage } from "../support/opened-page.ts";
+import type { OpenedPage } from "../support/opened-page.ts";
+import { showScreen } from "../support/screenshots.ts";
+
+const browser = await startBrowser();
+const hourMs = 3_600_000;
+
+describe.skipIf(browser === undefined)("the home page, in Chromium", () => {
+  let opened: OpenedPage;
+  let client: Client;
+  let page: Page;
+  let faults: string[];
+  let url: string;
+
+  beforeAll(async () => {
+    opened = await openPage(browser!, "quiet");
+    ({ client, page, faults } = opened);
+    ({ url } = opened.server);
+    // The live view covers five minutes: nothing of this is in it.
+    for (const hoursAgo of [2, 3, 3, 100]) {
+      const startTime = Date.now() - hoursAgo * hourMs;
+      const run = client.startRun({ name: "ask", startTime });
+      if (hoursAgo === 2) {
+        run.fail(new Error("no"), undefined, { endTime: startTime + 10 });
+      } else {
+        run.end({}, { endTime: startTime + 10 });
+      }
+    }
+    await client.flush();
+  }, 60_000);
+
+  beforeEach(() => {
+    faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await opened?.close();
+    await browser?.close();
+  });
+
+  test("a project that is quiet now shows its last day, its last activity and a sparkline", async () => {
+    await page.goto(url);
+    const row = page.getByRole("row", { name: /quiet/ });
+    await row.locator(".sparkline").waitFor();
+    const cells = async (): Promise<readonly string[]> =>
+      (await row.getByRole("cell").allInnerTexts()).slice(1, 5);
+    expect(await cells()).toEqual(["2 h ago", "3", "", "33 %"]);
+    const range = page.getByRole("radiogroup", { name: "Time range of the projects" });
+    await range.getByText("7 d").click();
+    await expect.poll(async () => (await cells())[1], { timeout: 10_000 }).toBe("4");
+    await range.getByText("1 h", { exact: true }).click();
+    await expect.poll(cells, { timeout: 10_000 }).toEqual(["2 h ago", "0", "", ""]);
+    await page.reload();
+    await page.getByRole("columnheader", { name: "Last 1 h" }).waitFor();
+    await range.getByText("24 h").click();
+    // Each part names the time that it covers.
+    for (const text of ["Last minute", "Throughput, last 5 min", "Trace latency, last 5 min"]) {
+      await page.getByText(text, { exact: true }).waitFor();
+    }
+    await page.getByRole("columnheader", { name: "Last 5 min" }).waitFor();
+    expect(faults).toEqual([]);
+  }, 40_000);
+
+  test("the navigation is at the side, with an icon for each page, and behind a button on a phone", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.goto(url);
+      const nav = page.getByRole("navigation", { name: "Pages" });
+      await nav.getByRole("link", { name: "Settings" }).waitFor();
+      const links = await nav.getByRole("link").count();
+      expect(await nav.locator("a svg").count()).toBe(links);
+      const [rail, main] = [await nav.boundingBox(), await page.locator("main").boundingBox()];
+      expect([rail!.x, rail!.width]).toEqual([0, main!.x]);
+      expect(await findFaults(page)).toEqual([]);
+      await showScreen(page, `home-days-${colorScheme}`);
+      await page.setViewportSize({ width: 390, height: 844 });
+      expect(await nav.getByRole("link", { name: "Settings" }).isVisible()).toBe(false);
+      await nav.getByRole("button", { name: "Menu" }).click();
+      await nav.getByRole("link", { name: "Settings" }).waitFor();
+      expect(await findFaults(page)).toEqual([]);
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  test("scripts and styles are sent compressed, the font is our own, and all of them are cached", async () => {
+    const responses: Response[] = [];
+    const onResponse = (response: Response): unknown => responses.push(response);
+    page.on("response", onResponse);
+    await page.goto(url);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    page.off("response", onResponse);
+    const sent = responses.filter((response) => /\/assets\/.*\.(?:js|css)$/.test(response.url()));
+    expect(sent.length).toBeGreaterThan(5);
+    const large = await Promise.all(
+      sent.map(async (response) => {
+        const headers = await response.allHeaders();
+        return [headers["content-encoding"], headers["cache-control"]] as const;
+      }),
+    );
+    expect(large.filter(([encoding]) => encoding === "br").length).toBeGreaterThan(3);
+    expect(large.every(([, caching]) => caching?.includes("immutable"))).toBe(true);
+    await page.evaluate(async () => document.fonts.ready);
+    const fonts = await page.evaluate(() =>
+      [...document.fonts].filter(({ status }) => status === "loaded").map(({ family }) => family),
+    );
+    expect(fonts).toContain("Inter Variable");
+    await page.reload();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const transferred = await page.evaluate(() =>
+      performance
+        .getEntriesByType("resource")
+        .filter(({ name }) => name.includes("/assets/"))
+        .reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).transferSize, 0),
+    );
+    expect(transferred).toBe(0);
+    expect(faults).toEqual([]);
+  }, 40_000);
+});
