@@ -250,11 +250,13 @@ describe.skipIf(browser === undefined)("annotation queues, in Chromium", () => {
     await ann.getByRole("button", { name: "Remove" }).click();
     await dialog.getByRole("button", { name: "Remove 1 run" }).click();
     await ann.getByText("No runs in this queue yet").waitFor();
-    await ann.getByRole("button", { name: "Edit" }).click();
+    await ann.getByRole("button", { name: "Queue actions" }).click();
+    await ann.getByRole("menuitem", { name: "Edit queue" }).click();
     await dialog.getByLabel("Name").fill("renamed");
     await dialog.getByRole("button", { name: "Save" }).click();
     await ann.getByRole("heading", { name: "renamed" }).waitFor();
-    await ann.getByRole("button", { name: "Delete" }).click();
+    await ann.getByRole("button", { name: "Queue actions" }).click();
+    await ann.getByRole("menuitem", { name: "Delete queue" }).click();
     await dialog.getByRole("button", { name: "Delete queue" }).click();
     await ann.getByRole("heading", { name: "Annotation queues" }).waitFor();
     expect(await ann.getByRole("link", { name: "renamed" }).count()).toBe(0);

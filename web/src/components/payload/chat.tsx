@@ -10,6 +10,15 @@ import "./chat.css";
 /** The number of messages shown at first, and added by each click on "Show more". */
 const pageSize = 50;
 
+/** The paths of the icons of the usual roles, in a box of 16 by 16. */
+const roleIcons: Readonly<Record<string, string>> = {
+  system: "M2 4.5h6M12 4.5h2M10 2.5v4M2 11.5h2M8 11.5h6M6 9.5v4",
+  user: "M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8ZM3 13.5c.6-5 9.4-5 10 0",
+  assistant: "M8 2v2.5M3.5 4.5h9v8h-9ZM6 8v1M10 8v1M1.5 8v2M14.5 8v2",
+  tool: "M10 2.5a3.5 3.5 0 0 0-3 5L2.5 12l1.5 1.5L8.5 9a3.5 3.5 0 0 0 4.6-4.6L11 6.5 9.5 5l2-2.2A3.5 3.5 0 0 0 10 2.5Z",
+};
+const defaultRoleIcon = "M2.5 3h11v8H7l-3 2.5V11H2.5Z";
+
 /** Shows the messages between a user, a model and its tools. */
 export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }) => {
   const [shownCount, setShownCount] = useState(pageSize);
@@ -20,6 +29,9 @@ export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }
         // The index is a stable React key, because the order of messages does not change.
         <li key={index} className="chat-message" data-role={message.role}>
           <p className="chat-role">
+            <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+              <path d={roleIcons[message.role] ?? defaultRoleIcon} />
+            </svg>
             <bdi>{toVisibleText(message.role)}</bdi>
             {message.name !== undefined && <bdi>{toVisibleText(message.name)}</bdi>}
           </p>

@@ -4,6 +4,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
+import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { ProgressBar } from "./progress-bar.tsx";
 import { deleteQueue, createProgressQuery } from "./queries.ts";
@@ -68,12 +69,13 @@ export const QueueHeading = ({
             {toVisibleText(reviewer)}
           </Button>
         )}
-        <Button size="xs" variant="default" onClick={() => setDialog("edit")}>
-          Edit
-        </Button>
-        <Button size="xs" variant="default" color="red" onClick={() => setDialog("delete")}>
-          Delete
-        </Button>
+        <ActionMenu
+          label="Queue actions"
+          actions={[
+            { label: "Edit queue", onClick: () => setDialog("edit") },
+            { label: "Delete queue", onClick: () => setDialog("delete"), isDestructive: true },
+          ]}
+        />
       </div>
       {dialog === "edit" && <QueueForm queue={queue} onClose={close} />}
       {dialog === "name" && (

@@ -1,7 +1,8 @@
-import { ActionIcon, Button, Menu } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { usePages } from "../../components/page/pages.ts";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -47,19 +48,17 @@ export const ProjectHeader = ({
       {project !== undefined && (
         <span className="tools">
           <ProjectPages />
-          <Menu position="bottom-end" withinPortal={false} transitionProps={{ duration: 0 }}>
-            <Menu.Target>
-              <ActionIcon variant="subtle" color="gray" aria-label="Project actions">
-                ⋯
-              </ActionIcon>
-            </Menu.Target>
-            <Menu.Dropdown>
-              <Menu.Item onClick={() => setOpenDialog("edit")}>Edit project</Menu.Item>
-              <Menu.Item className="bad" onClick={() => setOpenDialog("delete")}>
-                Delete project
-              </Menu.Item>
-            </Menu.Dropdown>
-          </Menu>
+          <ActionMenu
+            label="Project actions"
+            actions={[
+              { label: "Edit project", onClick: () => setOpenDialog("edit") },
+              {
+                label: "Delete project",
+                onClick: () => setOpenDialog("delete"),
+                isDestructive: true,
+              },
+            ]}
+          />
         </span>
       )}
       {project !== undefined && project.description !== "" && (

@@ -1,5 +1,5 @@
 import { MantineProvider } from "@mantine/core";
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LocalPayload } from "../../../src/components/payload/payload-source.ts";
@@ -25,13 +25,14 @@ const lines = () => screen.getAllByRole("treeitem").map(({ textContent }) => tex
 test("a list of 100,000 items renders few lines, and the search reaches any of them", async () => {
   show({ list: Array.from({ length: 100_000 }, (_, index) => `item ${index}`) });
   expect(lines()).toEqual(["list: [100,000]"]);
-  await userEvent.type(screen.getByRole("searchbox"), "item 77777{Enter}");
-  await screen.findByText("1 of 1", undefined, { timeout: 5_000 });
+  // In one step, because every text in between would be searched for, too.
+  fireEvent.change(screen.getByRole("searchbox"), { target: { value: "item 77777" } });
+  await screen.findByText("1 of 1", undefined, { timeout: 20_000 });
   await userEvent.click(screen.getByText("[100,000]"));
   await userEvent.click(screen.getByText("[100,000]"));
   expect(lines().length).toBeLessThan(200);
   expect(lines()[1]).toContain("item 0");
-});
+}, 30_000);
 
 test("the arrow keys move, collapse and expand", async () => {
   show({ a: { b: 1 }, c: 2 });
