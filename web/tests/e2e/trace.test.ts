@@ -167,7 +167,7 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     await page.getByRole("tab", { name: "Compare" }).click();
     await page.getByLabel("ID of the run to compare with").fill(traceId);
     await page.getByRole("button", { name: "Compare", exact: true }).click();
-    await page.getByText("compared to").waitFor();
+    await page.getByText("compared to 1.70 s").waitFor();
     expect(param("vs")).toBe(traceId);
     await page.screenshot({ path: `${screenshots}/trace-compare.png` });
     expect(faults).toEqual([]);
