@@ -160,7 +160,7 @@ test("a query filters, orders, selects, and pages by cursor", async () => {
 
 test.each([
   [{ filter: "eq(nam, 'a')" }, "filter: unknown field `nam`, did you mean `name`?"],
-  [{ trace_filter: "x" }, "trace_filter: unknown function `x`"],
+  [{ trace_filter: "x(name)" }, "trace_filter: unknown function `x`"],
   [{ tree_filter: "eq(name)" }, "tree_filter: expected , after the field of eq, found )"],
   [{ search_filter: "search('')" }, "search_filter: search takes a text that is not empty"],
   [
