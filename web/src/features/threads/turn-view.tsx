@@ -157,7 +157,7 @@ async function readMessages(
   if (messages.length > 0) {
     return messages;
   }
-  const text = await source.readProse();
+  const { text } = await source.readProse();
   return text === "" ? undefined : [{ role, name: undefined, parts: [{ kind: "text", text }] }];
 }
 
