@@ -1,12 +1,7 @@
 import type { ChatMessage } from "./chat-messages.ts";
 import type { JsonRow } from "./json-tree.ts";
-import type {
-  OpenedDocument,
-  PayloadMethod,
-  PayloadMode,
-  PayloadSource,
-  Prose,
-} from "./payload-source.ts";
+import type { PayloadMode } from "./payload-mode.ts";
+import type { OpenedDocument, PayloadMethod, PayloadSource, Prose } from "./payload-source.ts";
 
 /** The worker parses documents with more bytes than this, so that parsing does not block the UI. */
 const maxInlineBytes = 50_000;

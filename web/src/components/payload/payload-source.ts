@@ -3,11 +3,7 @@ import { toChatMessages } from "./chat-messages.ts";
 import type { ChatMessage } from "./chat-messages.ts";
 import { JsonTree } from "./json-tree.ts";
 import type { JsonRow } from "./json-tree.ts";
-
-export const payloadModes = ["chat", "markdown", "json", "raw"] as const;
-
-/** How a value is displayed. */
-export type PayloadMode = (typeof payloadModes)[number];
+import type { PayloadMode } from "./payload-mode.ts";
 
 type MaybePromise<Value> = Value | Promise<Value>;
 

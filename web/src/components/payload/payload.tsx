@@ -7,7 +7,8 @@ import { Markdown } from "../text/markdown.tsx";
 import { toVisibleText } from "../text/visible-text.ts";
 import { Chat } from "./chat.tsx";
 import { JsonView, toSource } from "./json-view.tsx";
-import type { PayloadMode, PayloadSource } from "./payload-source.ts";
+import type { PayloadMode } from "./payload-mode.ts";
+import type { PayloadSource } from "./payload-source.ts";
 import { useAsyncValue } from "./use-async-value.ts";
 import "./payload.css";
 

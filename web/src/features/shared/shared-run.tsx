@@ -4,7 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Attachments } from "../../components/payload/attachments.tsx";
-import type { PayloadMode } from "../../components/payload/payload-source.ts";
+import type { PayloadMode } from "../../components/payload/payload-mode.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { createSharedRunQuery } from "../trace/queries.ts";

@@ -1,6 +1,6 @@
 import { isId } from "../../api/parse.ts";
-import { payloadModes } from "../../components/payload/payload-source.ts";
-import type { PayloadMode } from "../../components/payload/payload-source.ts";
+import { payloadModes } from "../../components/payload/payload-mode.ts";
+import type { PayloadMode } from "../../components/payload/payload-mode.ts";
 
 export const traceTabs = [
   "data",

@@ -1,4 +1,4 @@
-import type { PayloadMode } from "../../../components/payload/payload-source.ts";
+import type { PayloadMode } from "../../../components/payload/payload-mode.ts";
 import { Payload } from "../../../components/payload/payload.tsx";
 import type { TraceRunDetails } from "../queries.ts";
 import { ErrorChain } from "../../../components/payload/error-chain.tsx";
