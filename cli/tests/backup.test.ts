@@ -49,7 +49,7 @@ test("a backup of a running server is restored into another folder, and served",
   ).toMatchObject({
     code: 0,
     errors: expect.stringMatching(
-      /^the earlier database is .*millrace\.replaced-\w+\.db now\n$/,
+      /^the earlier database is .*millrace\.replaced-[\w-]+\.db now\n$/,
     ) as unknown,
   });
   const copy = start(["serve", "--port", "0", "--data", restored]);

@@ -184,8 +184,7 @@ function replaceDatabase(
 
 /** Gives a database a second name, under which it stays, and makes sure that it has no log that another would inherit. */
 function setAside(database: string): string {
-  const stamp = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  const name = join(dirname(database), `millrace.replaced-${stamp}.db`);
+  const name = chooseFreeName(dirname(database));
   try {
     // Closing the last connection writes the log back and removes it.
     const db = openDatabase(database);
@@ -201,6 +200,17 @@ function setAside(database: string): string {
     }
   }
   return name;
+}
+
+/** A name with the time, and a number where another database was replaced in the same second. */
+function chooseFreeName(folder: string): string {
+  const stamp = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  for (let number = 1; ; number += 1) {
+    const name = `millrace.replaced-${stamp}${number === 1 ? "" : `-${number}`}.db`;
+    if (!existsSync(join(folder, name))) {
+      return join(folder, name);
+    }
+  }
 }
 
 function assertBackup(file: string): void {
