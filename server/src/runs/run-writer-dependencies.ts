@@ -36,12 +36,18 @@ export interface RunFeedback {
   add(tenantId: string, draft: FeedbackDraft): { readonly isNew: boolean };
 }
 
+/** A run's place in its trace. */
+export type TraceMember = Pick<RunRow, "id" | "traceId" | "parentRunId">;
+
 /** Records which stored metrics a write makes out of date. */
 export interface RunMetrics {
   /** Must be called before each batch, because marks of an earlier batch may have been rolled back or deleted. */
   beginBatch(): void;
-  /** Must be called for each run that is added or changed, with its project and start before and after the change. */
-  mark(projectId: string, startMicros: number): void;
+  /**
+   * Must be called for each run that is added or changed, with its project and start before and after the change. The root of a
+   * trace that is passed as `run` need not be looked up for its model calls.
+   */
+  mark(projectId: string, startMicros: number, run?: TraceMember): void;
   /** Must be called for each model call whose usage may change, with its trace before and after the change. */
   markTrace(traceId: string): void;
 }

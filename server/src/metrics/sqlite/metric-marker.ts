@@ -1,4 +1,4 @@
-import type { RunMetrics } from "../../runs/run-writer-dependencies.ts";
+import type { RunMetrics, TraceMember } from "../../runs/run-writer-dependencies.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
 import { markLevels, minuteMicros } from "../metrics.ts";
 import { createRootCondition, newVersionSql, raiseVersionSql, unitSql } from "./metric-tables.ts";
@@ -30,7 +30,11 @@ export class MetricMarker implements RunMetrics {
     this.#lastUnit = undefined;
   }
 
-  mark(projectId: string, startMicros: number): void {
+  mark(projectId: string, startMicros: number, run?: TraceMember): void {
+    if (run !== undefined && run.parentRunId === null && run.id.startsWith(run.traceId)) {
+      // The mark of the root is set by this call, whatever its minute is.
+      this.#markedTraces.add(run.traceId);
+    }
     const unit = Math.floor(startMicros / minuteMicros);
     if (unit === this.#lastUnit && projectId === this.#lastProjectId) {
       return;
@@ -44,7 +48,7 @@ export class MetricMarker implements RunMetrics {
     }
   }
 
-  /** A root that is stored later in the batch is marked then. */
+  /** A root that is stored in this batch, before or after this call, is marked by its own call of `mark`. */
   markTrace(traceId: string): void {
     if (!this.#markedTraces.has(traceId)) {
       this.#markedTraces.add(traceId);

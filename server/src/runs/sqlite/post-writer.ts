@@ -151,11 +151,11 @@ export class PostWriter {
     }
     for (const [position, index] of group.indexes.entries()) {
       const row = readRow(posts.values, index * valuesPerRow, projectIds[position] ?? "");
-      this.#metrics.mark(row.projectId, row.startMicros);
+      this.#metrics.mark(row.projectId, row.startMicros, row);
       this.#facets.add(row, posts.facetLists[posts.facetIndexes[index] ?? -1] ?? []);
       const measures = valuesToMeasures(posts.values, index * valuesPerRow + postIndexes.measures);
       if (measures !== undefined && row.parentRunId !== null && isModelCall(row.runType)) {
-        this.#metrics.markTrace(String(posts.values[index * valuesPerRow + postIndexes.traceId]));
+        this.#metrics.markTrace(row.traceId);
       }
       this.#activity.add(dependencies.tenantId, { previous: undefined, row, measures });
     }
@@ -283,8 +283,10 @@ function* splitByLengths(
   }
 }
 
-/** The values of a row that facets and activity counts need. */
+/** The values of a row that facets, metrics and activity counts need. */
 const readRow = (values: PostRows["values"], rowStart: number, projectId: string) => ({
+  traceId: String(values[rowStart + postIndexes.traceId]),
+  id: String(values[rowStart + postIndexes.id]),
   projectId,
   name: String(values[rowStart + postIndexes.name]),
   runType: String(values[rowStart + postIndexes.runType]),

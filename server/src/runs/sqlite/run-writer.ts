@@ -260,7 +260,7 @@ export class RunWriter implements RunWrites {
     if (previous !== undefined) {
       this.#metrics.mark(previous.projectId, previous.startMicros);
     }
-    this.#metrics.mark(row.projectId, row.startMicros);
+    this.#metrics.mark(row.projectId, row.startMicros, row);
     for (const { runType, traceId } of previous === undefined ? [row] : [previous, row]) {
       if (isModelCall(runType)) {
         this.#metrics.markTrace(traceId);
