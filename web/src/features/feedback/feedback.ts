@@ -1,5 +1,5 @@
 import { parseTimeMs } from "../../components/time/time.ts";
-import { describeSource } from "./feedback-source.ts";
+import { describeSource } from "../../api/feedback-source.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -6,7 +6,7 @@ import { parseListSearch } from "../runs/run-list-search.ts";
 import type { ProjectAddress } from "../runs/run-list-search.ts";
 import { createTraceQuery } from "./queries.ts";
 import { TraceBody } from "./trace-body.tsx";
-import { TraceHeader } from "./trace-header.tsx";
+import { TraceHeader } from "./header/trace-header.tsx";
 import "./trace.css";
 
 interface TraceProps {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { formatDollars } from "../../../src/components/text/cost.ts";
 import { CostText } from "../../../src/features/trace/run-panel/cost-text.tsx";
 import { formatSide, parseRunCost } from "../../../src/features/trace/run-panel/run-cost.ts";
-import { TraceCost } from "../../../src/features/trace/trace-cost.tsx";
+import { TraceCost } from "../../../src/features/trace/header/trace-cost.tsx";
 import { modelOf } from "../../support/trace.ts";
 import type { Item } from "../../support/trace.ts";
 

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { deleteJson, getJson, patchJson, postJson } from "../../../api/http.ts";
 import { parseTimeMs } from "../../../components/time/time.ts";
-import { describeSource } from "../../feedback/feedback-source.ts";
+import { describeSource } from "../../../api/feedback-source.ts";
 
 const listPath = toEndpointPath("/feedback");
 const creationPath = toEndpointPath("/feedback");

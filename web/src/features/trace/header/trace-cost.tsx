@@ -1,7 +1,7 @@
-import { formatDollars } from "../../components/text/cost.ts";
-import { pluralize } from "../../components/text/quantity.ts";
-import type { TraceModel } from "./trace-model.ts";
-import { isModelCall, sumModelCalls } from "./trace-usage.ts";
+import { formatDollars } from "../../../components/text/cost.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
+import type { TraceModel } from "../trace-model.ts";
+import { isModelCall, sumModelCalls } from "../trace-usage.ts";
 
 /**
  * The cost of a trace with its parts in a tooltip. If no price is known for some of its model calls, the tooltip says

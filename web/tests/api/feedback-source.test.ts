@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeSource } from "../../../src/features/feedback/feedback-source.ts";
+import { describeSource } from "../../src/api/feedback-source.ts";
 
 test.each([
   [{ type: "app", metadata: { reviewer: "Ada" } }, "Ada"],

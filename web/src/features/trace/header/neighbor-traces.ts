@@ -1,8 +1,8 @@
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import { toLiveRows } from "../runs/live-rows.ts";
-import { createNewestRunsQuery, createRunPagesQuery } from "../runs/queries.ts";
-import { useListAddress } from "../runs/use-list-address.ts";
+import { toLiveRows } from "../../runs/live-rows.ts";
+import { createNewestRunsQuery, createRunPagesQuery } from "../../runs/queries.ts";
+import { useListAddress } from "../../runs/use-list-address.ts";
 
 /** A row of the list from which the trace was opened. */
 export interface NeighborTrace {
