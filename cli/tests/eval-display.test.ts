@@ -11,6 +11,7 @@ const progress = (rows: number, mean: number): EvaluationProgress => ({
   resumed: 0,
   failed: 1,
   evaluatorErrors: 2,
+  failureReasons: [],
   scores: { right: { count: rows, mean, errors: 0 } },
   durationMs: { count: rows, p50: 1_234, p90: 2_000, p99: 3_000, max: 3_000 },
   acknowledged: 0,

@@ -69,6 +69,34 @@ test("what a file prints is printed, and its arguments are those of plain node",
 });
 
 describe("exit codes", () => {
+  test("data without rows is a failure: a mistyped split must not pass", async () => {
+    const { runEval } = fixture.createFolder({
+      "a.eval.js": plainSums("no rows").replace(/const data = .*;/, "const data = [];"),
+    });
+    const { code, output } = await runEval("a.eval.js", "--max-errors", "9");
+    expect(output).toContain(
+      "failed: no rows: its data has no rows; check dataset, splits and filter",
+    );
+    expect(code).toBe(1);
+  });
+
+  test("why a target and an evaluator failed is printed, each reason once", async () => {
+    const { runEval } = fixture.createFolder({
+      "a.eval.js": plainSums(
+        "boom",
+        '({ a }) => { if (a === 0) return 1; throw new Error("no \\u001b key"); }',
+      ).replace(
+        "evaluators: [right]",
+        'evaluators: [function judge() { throw new Error("judge key missing"); }]',
+      ),
+    });
+    const { code, output } = await runEval("a.eval.js");
+    expect(output).toMatch(/^ {2}the target failed 3 times: Error: no +key$/m);
+    expect(output).toMatch(/^ {2}judge failed: Error: judge key missing$/m);
+    expect(output).not.toContain("\u001b");
+    expect(code).toBe(1);
+  });
+
   test("a score below its minimum is a failure, and so is one that no evaluation has", async () => {
     const { runEval } = fixture.createFolder({
       "a.eval.js": plainSums("half right", "({ a }) => (a < 2 ? a + 1 : 0)"),

@@ -1,4 +1,4 @@
-import { Client, NotFoundError, ValidationError } from "../main/index.ts";
+import { Client, NotFoundError, SdkError, ValidationError } from "../main/index.ts";
 import type { KeyValues } from "../main/index.ts";
 import { checkKeys } from "../model/index.ts";
 import type { KeyTable } from "../model/index.ts";
@@ -240,24 +240,30 @@ async function runEvaluation(
     }
     const readRows = (): AsyncIterable<UntypedRow> => readWholeJournal(journal);
     const summaryScores = await callSummaryEvaluators(options.summaryEvaluators ?? [], {
-      client,
       info,
       summary,
       readRows,
     });
+    const outage = new Outage(warnings);
+    await outage.unlessAway(() => storeSummaryScores(client, info, summaryScores));
     const endTime = new Date().toISOString();
-    await client.projects.update({ projectId: project.id, endTime, signal });
-    if (committer.unacknowledged === 0) {
+    await outage.unlessAway(() =>
+      client.projects.update({ projectId: project.id, endTime, signal }),
+    );
+    if (committer.unacknowledged === 0 && !outage.isAway) {
       await journal.writeEnd(endTime);
     }
     const comparison =
       baseline &&
-      (await compareWithBaseline({ client, baseline, info, readRows, warn: warnings.add }));
+      (await outage.unlessAway(() =>
+        compareWithBaseline({ client, baseline, info, readRows, warn: warnings.add }),
+      ));
+    const costs = await outage.unlessAway(() => readCosts(client, project.id));
     return {
       ...summary.progress(),
       experiment: info,
       summaryScores,
-      ...(await readCosts(client, project.id)),
+      ...costs,
       ...(comparison && { comparison }),
       ...(cache && { cache: cache.counts }),
       unacknowledged: committer.unacknowledged,
@@ -442,9 +448,44 @@ async function readCosts(
   };
 }
 
+/**
+ * What happens if the server goes away before the end: the rows are in the journal, so the evaluation has a result, and says
+ * what to do. The first call that fails takes as long as its attempts; no further one is made.
+ */
+class Outage {
+  readonly #warnings: Warnings;
+  #isAway = false;
+
+  constructor(warnings: Warnings) {
+    this.#warnings = warnings;
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Calls `action`. Returns `undefined` if the server does not answer, or did not answer an earlier call. */
+  async unlessAway<Result>(action: () => Promise<Result>): Promise<Result | undefined> {
+    if (this.#isAway) {
+      return undefined;
+    }
+    try {
+      return await action();
+    } catch (error) {
+      if (!(error instanceof SdkError && error.retryable)) {
+        throw error;
+      }
+      this.#isAway = true;
+      this.#warnings.add(
+        `The end of the experiment could not be stored (${describeError(error)}). All rows are in the journal: run the same evaluation again when the server answers. It sends what is missing, and calls the target for no finished row.`,
+      );
+      return undefined;
+    }
+  }
+}
+
 /** What summary evaluators are called with. */
 interface SummaryCall {
-  readonly client: Client;
   readonly info: ExperimentInfo;
   readonly summary: Summary;
   readonly readRows: () => AsyncIterable<UntypedRow>;
@@ -452,7 +493,7 @@ interface SummaryCall {
 
 async function callSummaryEvaluators(
   evaluators: readonly SummaryEvaluator<unknown, unknown, unknown>[],
-  { client, info, summary, readRows }: SummaryCall,
+  { info, summary, readRows }: SummaryCall,
 ): Promise<readonly RowScore[]> {
   const scores: RowScore[] = [];
   for (const [index, evaluator] of evaluators.entries()) {
@@ -468,6 +509,14 @@ async function callSummaryEvaluators(
       scores.push({ key: name, error: describeError(error) });
     }
   }
+  return scores;
+}
+
+async function storeSummaryScores(
+  client: Client,
+  info: ExperimentInfo,
+  scores: readonly RowScore[],
+): Promise<void> {
   for (const [index, { key, error, comment, metadata, ...judgement }] of scores.entries()) {
     const id = createFeedbackId(info.id, key, index);
     const fields = { ...judgement, comment: error ?? comment };
@@ -485,7 +534,6 @@ async function callSummaryEvaluators(
       });
     }
   }
-  return scores;
 }
 
 /** Whether an earlier evaluation of the experiment created the feedback. */

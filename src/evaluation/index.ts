@@ -65,6 +65,7 @@ export type {
   EvaluationProgress,
   EvaluationResult,
   ExperimentInfo,
+  FailureReason,
   ScoreChange,
   ScoreComparison,
   ScoreSummary,

@@ -43,6 +43,16 @@ export interface ScoreSummary {
   readonly errors: number;
 }
 
+/** Why the target or an evaluator failed. */
+export interface FailureReason {
+  /** `target`, or the key of the evaluator. */
+  readonly source: string;
+  /** The first line of the error's message, at most 200 characters. */
+  readonly message: string;
+  /** How often it failed with this message. */
+  readonly count: number;
+}
+
 /** The state of an evaluation at one moment. */
 export interface EvaluationProgress {
   /** Finished rows, including resumed and failed ones. */
@@ -55,6 +65,8 @@ export interface EvaluationProgress {
   readonly failed: number;
   /** Failures of evaluators. */
   readonly evaluatorErrors: number;
+  /** The first five different messages with which the target and evaluators failed. */
+  readonly failureReasons: readonly FailureReason[];
   readonly scores: Readonly<Record<string, ScoreSummary>>;
   /** How long the target took, for each row that did not fail. */
   readonly durationMs: Quantiles;

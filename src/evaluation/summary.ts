@@ -1,6 +1,6 @@
 import type { Quantiles } from "../main/index.ts";
 import type { RowScore } from "./evaluator.ts";
-import type { UntypedRow, EvaluationProgress, ScoreSummary } from "./result.ts";
+import type { EvaluationProgress, FailureReason, ScoreSummary, UntypedRow } from "./result.ts";
 import { DifferenceStatistics } from "./significance.ts";
 
 /** The part of a row that counts in a summary. */
@@ -16,6 +16,7 @@ export class Summary {
   #acknowledged = 0;
   readonly #scores = new Map<string, ScoreStatistics>();
   readonly #durations = new DurationHistogram();
+  readonly #reasons = new FailureReasons();
 
   addRow({ error, scores, durationMs, isResumed }: SummarizedRow): void {
     this.#rows += 1;
@@ -24,11 +25,15 @@ export class Summary {
       this.#durations.add(durationMs);
     } else {
       this.#failed += 1;
+      this.#reasons.add("target", error);
     }
     for (const score of scores) {
       const statistics = this.#scores.get(score.key) ?? new ScoreStatistics();
       this.#scores.set(score.key, statistics);
       statistics.add(score);
+      if (score.error !== undefined) {
+        this.#reasons.add(score.key, score.error);
+      }
     }
   }
 
@@ -47,9 +52,36 @@ export class Summary {
       failed: this.#failed,
       evaluatorErrors: Object.values(scores).reduce((sum, { errors }) => sum + errors, 0),
       scores,
+      failureReasons: this.#reasons.list,
       durationMs: this.#durations.quantiles(),
       acknowledged: this.#acknowledged,
     };
+  }
+}
+
+/** How many different reasons are kept. Errors may differ in each row. */
+const maxReasons = 5;
+const maxReasonChars = 200;
+
+/** Counts the messages with which the target and evaluators failed. */
+class FailureReasons {
+  readonly #counts = new Map<string, { source: string; message: string; count: number }>();
+
+  add(source: string, text: string): void {
+    const [firstLine = ""] = text.split("\n", 1);
+    const message =
+      firstLine.length > maxReasonChars ? `${firstLine.slice(0, maxReasonChars - 1)}…` : firstLine;
+    const key = `${source}\n${message}`;
+    const reason = this.#counts.get(key);
+    if (reason !== undefined) {
+      reason.count += 1;
+    } else if (this.#counts.size < maxReasons) {
+      this.#counts.set(key, { source, message, count: 1 });
+    }
+  }
+
+  get list(): readonly FailureReason[] {
+    return [...this.#counts.values()].map((reason) => ({ ...reason }));
   }
 }
 

@@ -1,9 +1,63 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { currentRow, evaluate } from "../../src/evaluation/index.ts";
 import type { EvaluatedRow, EvaluationProgress } from "../../src/evaluation/index.ts";
-import { currentRun } from "../../src/main/index.ts";
+import { currentRun, NetworkError } from "../../src/main/index.ts";
 import { add, createSums, isRight, openClient, toArray } from "./evaluation-setup.ts";
+
+test("a server that goes away before the end leaves a result that says what to do", async () => {
+  const { client, journalDir } = await openClient();
+  const options = {
+    data: [{ inputs: { a: 1 } }, { inputs: { a: 2 } }],
+    evaluators: [() => true],
+    experiment: "away at the end",
+    client,
+    journalDir,
+  };
+  const update = vi
+    .spyOn(client.projects, "update")
+    .mockRejectedValue(new NetworkError("Failed to update project: connect ECONNREFUSED"));
+  let calls = 0;
+  const target = ({ a }: { readonly a: number }): number => {
+    calls += 1;
+    return a;
+  };
+  const result = await evaluate(target, options);
+  update.mockRestore();
+  expect(result).toMatchObject({
+    rows: 2,
+    acknowledged: 2,
+    warnings: [expect.stringMatching(/ECONNREFUSED.*run the same evaluation again/)],
+  });
+  expect(result.totalCost).toBeUndefined();
+  // The experiment has not ended, so the same evaluation ends it.
+  const resumed = await evaluate(target, options);
+  expect([calls, resumed.resumed, resumed.warnings]).toEqual([2, 2, []]);
+  const project = await client.projects.read({ projectId: result.experiment.id });
+  expect(project.endTime).toBeDefined();
+});
+
+test("the reasons of failures are counted, at most five", async () => {
+  const { client, journalDir } = await openClient();
+  const { failureReasons } = await evaluate(
+    ({ a }) => {
+      throw new Error(`failed ${a % 2 === 0 ? "even" : a}\nsecond line ${"x".repeat(300)}`);
+    },
+    {
+      data: Array.from({ length: 20 }, (_, a) => ({ inputs: { a } })),
+      evaluators: [],
+      client,
+      journalDir,
+      concurrency: 1,
+    },
+  );
+  expect(failureReasons).toHaveLength(5);
+  expect(failureReasons[0]).toEqual({
+    source: "target",
+    message: expect.stringMatching(/failed even$/) as unknown,
+    count: 10,
+  });
+});
 
 describe("a dataset", () => {
   test("each example becomes a run of the experiment, with the scores as feedback", async () => {

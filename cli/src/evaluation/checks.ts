@@ -32,6 +32,14 @@ export function checkEvaluation(view: EvaluationView, limits: Limits): readonly 
   }
   const { failed, evaluatorErrors, rows, scores, comparison, unacknowledged } = result;
   const failures: Failure[] = [];
+  if (rows === 0) {
+    // A mistyped split or filter must not pass.
+    failures.push({
+      view,
+      check: "rows",
+      message: "its data has no rows; check dataset, splits and filter",
+    });
+  }
   if (failed + evaluatorErrors > limits.maxErrors) {
     failures.push({
       view,

@@ -149,7 +149,10 @@ async function writeRows(
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return error instanceof Error && error.name === "NetworkError"
+    ? `${message}. Start a server with "npx millrace serve", or set --endpoint or MILLRACE_ENDPOINT; run "millrace doctor" for details`
+    : message;
 }
 
 /** Reports the files that are loaded as modules, from now on. */

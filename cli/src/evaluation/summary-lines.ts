@@ -1,5 +1,11 @@
-import type { BaselineComparison, CacheCounts, ScoreChange } from "millrace/evaluation";
+import type {
+  BaselineComparison,
+  CacheCounts,
+  FailureReason,
+  ScoreChange,
+} from "millrace/evaluation";
 import type { EvaluationView } from "./evaluation-view.ts";
+import { toPrintable } from "../doctor/check.ts";
 import { titleOf } from "./evaluation-view.ts";
 import { formatCost, formatCount, formatMs, formatScore, formatScores } from "./format.ts";
 
@@ -24,11 +30,15 @@ export function summarizeEvaluation(view: EvaluationView): readonly string[] {
   ];
   return [
     `${titleOf(view)}: ${facts.join(", ")}`,
+    ...result.failureReasons.map(describeReason),
     ...(comparison === undefined ? [] : describeComparison(comparison)),
     ...(cache === undefined ? [] : [describeCache(cache)]),
     ...warnings.map((warning) => `  warning: ${warning}`),
   ];
 }
+
+const describeReason = ({ source, message, count }: FailureReason): string =>
+  `  ${source === "target" ? "the target" : source} failed${count === 1 ? "" : ` ${count} times`}: ${toPrintable(message)}`;
 
 function describeCache({ replayed, recorded, passed, missed }: CacheCounts): string {
   const facts = [
