@@ -178,7 +178,8 @@ function usePlot(props: ChartProps, onPoint: (index: number | undefined) => void
       seriesOptions: JSON.parse(seriesKey) as readonly Omit<ChartSeries, "values">[],
       scale,
       height,
-      format: (value) => formatTick(value),
+      // At zero, units say nothing, and the smallest duration is not zero.
+      format: (value) => (value === 0 ? "0" : formatTick(value)),
       onPoint,
       onSelect: canSelect ? (from, to) => reportSelection(from, to) : undefined,
       onClick: canPick ? (index, value) => pick(index, value) : undefined,
