@@ -214,7 +214,8 @@ class EvalRun {
           views.list.filter(({ result, failure }) => result === undefined && failure === undefined),
         );
       }
-      if (view !== undefined && (message.type === "finished" || message.type === "failed")) {
+      // Why an evaluation failed is printed at the end, with the other reasons to fail.
+      if (view !== undefined && message.type === "finished") {
         summarizeEvaluation(view).forEach(display.print);
       }
     };
