@@ -199,6 +199,32 @@ test("projects, experiments, datasets and feedback keep their ids, times and rel
   });
 });
 
+test("the baseline of a dataset is pinned once its experiment is there, and reported until then", async () => {
+  const content = createContent();
+  const datasets = content.datasets.map((dataset) => ({
+    ...dataset,
+    baseline_experiment_id: ids.experiment,
+  }));
+  const source = await startFakeLangsmith({ ...content, datasets });
+  const target = await servers.start();
+  const readBaseline = async () =>
+    (await target.client.datasets.read({ datasetId: ids.dataset })).baselineExperimentId;
+  const partial = await runImport(source, target, "--only", "datasets");
+  expect(partial.code).toBe(3);
+  expect(partial.output).toContain(
+    '1 left out, such as "questions": its baseline experiment is not on the server',
+  );
+  expect(await readBaseline()).toBeUndefined();
+  const complete = await runImport(source, target, "--only", "datasets,projects");
+  expect(complete.output).not.toContain("baseline");
+  expect(await readBaseline()).toBe(ids.experiment);
+  // Another choice on the target stays.
+  const { id } = await target.client.projects.create({ name: "another" });
+  await target.client.datasets.update({ datasetId: ids.dataset, baselineExperimentId: id });
+  await runImport(source, target, "--only", "datasets");
+  expect(await readBaseline()).toBe(id);
+});
+
 test("prompts keep all commits in their order, tags and whether they are archived", async () => {
   const source = await startFakeLangsmith(createContent());
   const target = await servers.start();

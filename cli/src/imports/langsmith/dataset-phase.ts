@@ -24,29 +24,32 @@ export const createDatasetPhase = (settings: ImportSettings): Phase => ({
   name: "datasets",
   listItems: async () => {
     const items: Item[] = [];
-    const datasets = readAllByOffset(pageRows, async (page) =>
-      toObjects(
-        await settings.client.get("/datasets", {
-          ...page,
-          sort_by: "created_at",
-          sort_by_desc: "false",
-        }),
-      ),
-    );
-    for await (const json of datasets) {
-      const [id, name] = [toText(json["id"]), toText(json["name"])];
-      if (id === undefined || name === undefined) {
-        throw new SourceError("a dataset in the response has no id or no name");
-      }
+    for await (const dataset of listDatasets(settings)) {
       items.push({
-        key: id,
-        label: `dataset ${JSON.stringify(name)}`,
-        importPage: (cursor) => importPage(settings, { id, name, json }, cursor),
+        key: dataset.id,
+        label: `dataset ${JSON.stringify(dataset.name)}`,
+        importPage: (cursor) => importPage(settings, dataset, cursor),
       });
     }
     return items;
   },
 });
+
+/** Lists the datasets of the source. */
+export async function* listDatasets({ client }: ImportSettings): AsyncGenerator<SourceDataset> {
+  const datasets = readAllByOffset(pageRows, async (page) =>
+    toObjects(
+      await client.get("/datasets", { ...page, sort_by: "created_at", sort_by_desc: "false" }),
+    ),
+  );
+  for await (const json of datasets) {
+    const [id, name] = [toText(json["id"]), toText(json["name"])];
+    if (id === undefined || name === undefined) {
+      throw new SourceError("a dataset in the response has no id or no name");
+    }
+    yield { id, name, json };
+  }
+}
 
 interface SourceDataset {
   readonly id: string;

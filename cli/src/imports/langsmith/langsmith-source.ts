@@ -4,6 +4,7 @@ import { toObject, toText } from "../model/json-values.ts";
 import { SourceError } from "../source/source-client.ts";
 import type { SourceClient } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
+import { createBaselinePhase } from "./baseline-phase.ts";
 import { createDatasetPhase } from "./dataset-phase.ts";
 import { createFeedbackPhase } from "./feedback-phase.ts";
 import { listProjects } from "./list-projects.ts";
@@ -26,6 +27,7 @@ export function createLangsmithSource(settings: ImportSettings): ImportSource {
     phases: [
       ...(kinds.has("datasets") ? [createDatasetPhase(settings)] : []),
       ...(needsProjects ? [createRunPhase(settings, listOnce)] : []),
+      ...(kinds.has("datasets") ? [createBaselinePhase(settings)] : []),
       ...(kinds.has("feedback") ? [createFeedbackPhase(settings, listOnce)] : []),
       ...(kinds.has("prompts") ? [createPromptPhase(settings)] : []),
     ],

@@ -143,6 +143,30 @@ export class ImportTarget {
     return findOrUndefined(() => client.datasets.read({ datasetId, signal }));
   }
 
+  /**
+   * Pins the baseline of an imported dataset, unless it has one. A dataset that was left out itself has none to pin. An
+   * experiment that is not here can't be a baseline, which is reported.
+   */
+  async addBaseline(
+    { id, name }: { readonly id: string; readonly name: string },
+    baselineExperimentId: string,
+  ): Promise<void> {
+    const { client, signal, tally, isDryRun } = this.#init;
+    const dataset = isDryRun ? undefined : await this.findDataset(id);
+    if (dataset === undefined || dataset.baselineExperimentId !== undefined) {
+      return;
+    }
+    if ((await this.#findProjectById(baselineExperimentId)) === undefined) {
+      tally.leaveOut(
+        "datasets",
+        "its baseline experiment is not on the server, so the dataset has no baseline: import that experiment too, with --only projects,datasets or without --only and --project",
+        name,
+      );
+      return;
+    }
+    await client.datasets.update({ datasetId: id, baselineExperimentId, signal });
+  }
+
   /** Uploads examples of a dataset. */
   addExamples(datasetId: string, examples: Rows<NewExample>): Promise<void> {
     const { client } = this.#init;

@@ -1,0 +1,26 @@
+import { toText } from "../model/json-values.ts";
+import type { Item, Phase } from "../model/import-source.ts";
+import type { ImportSettings } from "../target/import-settings.ts";
+import { listDatasets } from "./dataset-phase.ts";
+
+/** Pins the baseline experiments of datasets. It follows the projects, because an experiment is one of them. */
+export const createBaselinePhase = (settings: ImportSettings): Phase => ({
+  name: "baselines",
+  listItems: async () => {
+    const items: Item[] = [];
+    for await (const { id, name, json } of listDatasets(settings)) {
+      const baselineId = toText(json["baseline_experiment_id"]);
+      if (baselineId !== undefined) {
+        items.push({
+          key: id,
+          label: `baseline of the dataset ${JSON.stringify(name)}`,
+          importPage: async () => {
+            await settings.target.addBaseline({ id, name }, baselineId);
+            return undefined;
+          },
+        });
+      }
+    }
+    return items;
+  },
+});
