@@ -122,7 +122,7 @@ describe("exit codes", () => {
   });
 
   test("regressions against the baseline are failures, unless they are accepted", async () => {
-    const { runEval } = fixture.createFolder({
+    const { runEval, path } = fixture.createFolder({
       "old.eval.js": plainSums("old sums"),
       "new.eval.js": plainSums("new sums", "({ a }) => (a === 3 ? 0 : a + 1)"),
     });
@@ -130,7 +130,7 @@ describe("exit codes", () => {
     const failed = await runEval("new.eval.js", "--baseline", "old sums");
     expect(failed.code).toBe(1);
     expect(failed.output).toContain("  against old sums: 1 regression, 0 improvements\n");
-    expect(failed.output).toMatch(/^ {4}right 1 -> 0 for example [\w-]{36}$/m);
+    expect(failed.output).toMatch(/^ {4}right 1 -> 0 for example [\w-]{36}: \{"a":3\}$/m);
     expect(failed.output).toContain("    right 1 -> 0.75: 0 better, 1 worse, p = 1\n");
     expect(failed.output).toContain("failed: new sums: 1 regression against old sums\n");
     const accepted = await runEval(
@@ -139,8 +139,18 @@ describe("exit codes", () => {
       "old sums",
       "--max-regressions",
       "1",
+      "--reporter",
+      "junit=report.xml",
+      "--reporter",
+      "markdown=report.md",
     );
     expect(accepted.code).toBe(0);
+    expect(readFileSync(path("report.md"), "utf8")).toMatch(
+      /^- right 1 -> 0 for example [\w-]{36}: \{"a":3\}$/m,
+    );
+    expect(readFileSync(path("report.xml"), "utf8")).toMatch(
+      /<failure message="right 1 -&gt; 0 for example [\w-]{36}: \{&quot;a&quot;:3\}"\/>/,
+    );
   });
 
   test.each([
@@ -238,7 +248,13 @@ test("reports are written as JSON, Markdown and JUnit", async () => {
   expect(markdown).toMatch(/\| \[reported\]\(http:.*\) \| 4 \| 0\.333 \| .* ms \| - \| 1 \|/);
   expect(markdown).toContain('- {"a":1}: Error: \\<no\\> &');
   const xml = read("report.xml");
-  expect(xml).toContain('tests="6" failures="2" errors="1"');
+  expect(xml).toContain('tests="4" failures="0" errors="1"');
+  expect(xml).toContain('<testsuite name="a.eval.js checks" tests="2" failures="2" errors="0">');
+  expect(xml).toContain('<property name="experiment" value="reported"/>');
+  // The experiment's name has a number that grows with each run.
+  expect(new Set(xml.match(/classname="[^"]*"/g))).toEqual(
+    new Set(['classname="a.eval.js"', 'classname="a.eval.js checks"']),
+  );
   expect(xml).toContain('name="{&quot;a&quot;:1}"');
   expect(xml).toContain('<error message="Error: &lt;no&gt; &amp; \ufffdone"/>');
   expect(xml).toContain('name="fail-under right"><failure message="right is 0.333, below 0.9"/>');

@@ -18,6 +18,8 @@ export interface EvaluationView {
   failure?: string;
   /** File with its rows as JSON lines, if a report needs them. */
   rows?: string | undefined;
+  /** The beginnings of the inputs of examples with regressions, by the examples' ids. */
+  regressedInputs?: Readonly<Record<string, string>>;
 }
 
 /** The evaluations of a file, as its messages describe them. */
@@ -62,6 +64,7 @@ export class FileViews {
         view.progress = message.result;
         view.totalCost = message.result.totalCost;
         view.rows = message.rows;
+        view.regressedInputs = message.regressedInputs;
         break;
       case "failed":
         view.failure = message.message;

@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { MessageChannel } from "node:worker_threads";
 import { cachedFetch, setEvaluationRunner } from "millrace/evaluation";
 import type { Evaluation, EvaluationObserver, EvaluationResult } from "millrace/evaluation";
+import { describeInputs } from "./describe-inputs.ts";
 import type { FileMessage, FileSettings } from "./messages.ts";
 
 /** How often the progress is reported, in milliseconds. */
@@ -94,7 +95,8 @@ class Follower {
     try {
       const result = await this.#evaluation;
       const rows = await writeRows(id, result);
-      send({ type: "finished", id, result, rows });
+      const regressedInputs = await readRegressedInputs(result);
+      send({ type: "finished", id, result, rows, regressedInputs });
     } catch (error) {
       failures.add(error);
       this.#sendProgress();
@@ -146,6 +148,22 @@ async function writeRows(
   out.end();
   await finished(out);
   return path;
+}
+
+/** Reads the inputs of examples with regressions, because people don't know examples by their ids. */
+async function readRegressedInputs(
+  result: EvaluationResult<unknown, unknown, unknown>,
+): Promise<Readonly<Record<string, string>>> {
+  const ids = new Set(result.comparison?.regressions.map(({ exampleId }) => exampleId));
+  const shown: Record<string, string> = {};
+  if (ids.size > 0) {
+    for await (const { exampleId, inputs } of result.readRows()) {
+      if (ids.delete(exampleId)) {
+        shown[exampleId] = describeInputs(inputs);
+      }
+    }
+  }
+  return shown;
 }
 
 function describe(error: unknown): string {

@@ -40,6 +40,8 @@ export type FileMessage =
       readonly result: PlainResult;
       /** File with the rows, as JSON lines. */
       readonly rows: string | undefined;
+      /** The beginnings of the inputs of examples with regressions, by the examples' ids. */
+      readonly regressedInputs: Readonly<Record<string, string>>;
     }
   | { readonly type: "failed"; readonly id: number; readonly message: string }
   | { readonly type: "fileFailed"; readonly message: string }

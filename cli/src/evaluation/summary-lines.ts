@@ -31,7 +31,7 @@ export function summarizeEvaluation(view: EvaluationView): readonly string[] {
   return [
     `${titleOf(view)}: ${facts.join(", ")}`,
     ...result.failureReasons.map(describeReason),
-    ...(comparison === undefined ? [] : describeComparison(comparison)),
+    ...(comparison === undefined ? [] : describeComparison(comparison, view)),
     ...(cache === undefined ? [] : [describeCache(cache)]),
     ...warnings.map((warning) => `  warning: ${warning}`),
   ];
@@ -50,16 +50,15 @@ function describeCache({ replayed, recorded, passed, missed }: CacheCounts): str
   return `  answers: ${facts.join(", ")}`;
 }
 
-function describeComparison({
-  baseline,
-  regressions,
-  regressionCount,
-  improvementCount,
-  scores,
-}: BaselineComparison): readonly string[] {
+function describeComparison(
+  { baseline, regressions, regressionCount, improvementCount, scores }: BaselineComparison,
+  view: EvaluationView,
+): readonly string[] {
   return [
     `  against ${baseline.name}: ${formatCount(regressionCount, "regression")}, ${formatCount(improvementCount, "improvement")}`,
-    ...regressions.slice(0, shownRegressions).map((change) => `    ${describeChange(change)}`),
+    ...regressions
+      .slice(0, shownRegressions)
+      .map((change) => `    ${describeRegression(change, view)}`),
     ...(regressionCount > shownRegressions
       ? [`    and ${formatCount(regressionCount - shownRegressions, "other")}`]
       : []),
@@ -70,12 +69,15 @@ function describeComparison({
   ];
 }
 
+/** A regression as one line, with the beginning of the example's inputs. */
+export function describeRegression(
+  change: ScoreChange,
+  { regressedInputs }: Pick<EvaluationView, "regressedInputs">,
+): string {
+  const inputs = regressedInputs?.[change.exampleId];
+  return describeChange(change) + (inputs === undefined ? "" : `: ${inputs}`);
+}
+
 /** A regression or an improvement as one line. */
-export const describeChange = ({
-  key,
-  baseline,
-  current,
-  exampleId,
-  pValue,
-}: ScoreChange): string =>
+const describeChange = ({ key, baseline, current, exampleId, pValue }: ScoreChange): string =>
   `${key} ${formatScore(baseline)} -> ${formatScore(current)} for example ${exampleId}${pValue === undefined ? "" : ` (p = ${formatScore(pValue)})`}`;

@@ -1,15 +1,15 @@
-import { relative } from "node:path";
+import { relative, sep } from "node:path";
 import type { ScoreChange } from "millrace/evaluation";
 import type { EvaluationView } from "../evaluation-view.ts";
 import { titleOf } from "../evaluation-view.ts";
-import { describeChange } from "../summary-lines.ts";
+import { describeRegression } from "../summary-lines.ts";
 import { describeRow } from "./rows.ts";
 import type { ReadRows, ReportContent, UntypedRow } from "./rows.ts";
 
 /**
  * A report that CI systems show. An evaluation is a suite, and a row is a test: it has an error if the target or an
  * evaluator failed, and a failure if one of its scores is worse than that of the baseline. Checks of the command that
- * failed are tests too.
+ * failed are tests too, in suites of their own: the totals of an evaluation are those of its rows.
  */
 export async function* renderJunit(
   { views, failures }: ReportContent,
@@ -17,30 +17,49 @@ export async function* renderJunit(
 ): AsyncGenerator<string, void> {
   yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="millrace eval">\n';
   for (const view of views) {
-    yield* renderSuite(view, failures, readRows);
+    yield* renderSuite(view, readRows);
+    yield* renderChecks(
+      `${nameSuite(view)} checks`,
+      failures.filter((failure) => failure.view === view),
+    );
   }
-  const others = failures.filter((failure) => failure.view === undefined);
-  if (others.length > 0) {
-    yield `<testsuite name="millrace eval" tests="${others.length}" failures="${others.length}" errors="0">\n`;
-    yield* others.map((failure) => renderCheck(failure, "millrace eval"));
+  yield* renderChecks(
+    "millrace eval",
+    failures.filter((failure) => failure.view === undefined),
+  );
+  yield "</testsuites>\n";
+}
+
+/**
+ * The same name in each run, so that CI systems find the history of a test: the file, with a number from its second
+ * evaluation on. The name of an experiment does not fit, because each run gets one with a new number.
+ */
+function nameSuite({ file, id }: EvaluationView): string {
+  const path = toReportPath(file);
+  return id === 0 ? path : `${path} #${id + 1}`;
+}
+
+const toReportPath = (file: string): string => relative(process.cwd(), file).replaceAll(sep, "/");
+
+function* renderChecks(name: string, failures: ReportContent["failures"]): Generator<string, void> {
+  if (failures.length > 0) {
+    yield `<testsuite name="${escapeXml(name)}" tests="${failures.length}" failures="${failures.length}" errors="0">\n`;
+    yield* failures.map((failure) => renderCheck(failure, name));
     yield "</testsuite>\n";
   }
-  yield "</testsuites>\n";
 }
 
 async function* renderSuite(
   view: EvaluationView,
-  allFailures: ReportContent["failures"],
   readRows: ReadRows,
 ): AsyncGenerator<string, void> {
-  const title = titleOf(view);
-  const failures = allFailures.filter((failure) => failure.view === view);
+  const name = nameSuite(view);
   const regressions = new Map<string, ScoreChange[]>();
   for (const change of view.result?.comparison?.regressions ?? []) {
     regressions.set(change.exampleId, [...(regressions.get(change.exampleId) ?? []), change]);
   }
   // The counts precede the tests, so the rows are read twice.
-  const counts = { tests: failures.length, failures: failures.length, errors: 0, ms: 0 };
+  const counts = { tests: 0, failures: 0, errors: 0, ms: 0 };
   for await (const row of readRows(view)) {
     const hasError = findError(row) !== undefined;
     counts.tests += 1;
@@ -49,20 +68,23 @@ async function* renderSuite(
     counts.ms += row.durationMs;
   }
   const attributes = [
-    `name="${escapeXml(title)}"`,
-    `file="${escapeXml(relative(process.cwd(), view.file))}"`,
+    `name="${escapeXml(name)}"`,
+    `file="${escapeXml(toReportPath(view.file))}"`,
     `tests="${counts.tests}"`,
     `failures="${counts.failures}"`,
     `errors="${counts.errors}"`,
     `time="${toSeconds(counts.ms)}"`,
   ];
   yield `<testsuite ${attributes.join(" ")}>\n`;
-  if (view.url !== undefined) {
-    yield `<properties><property name="url" value="${escapeXml(view.url)}"/></properties>\n`;
-  }
-  yield* failures.map((failure) => renderCheck(failure, title));
+  const properties = {
+    experiment: titleOf(view),
+    ...(view.url !== undefined && { url: view.url }),
+  };
+  yield `<properties>${Object.entries(properties)
+    .map(([key, value]) => `<property name="${key}" value="${escapeXml(value)}"/>`)
+    .join("")}</properties>\n`;
   for await (const row of readRows(view)) {
-    yield renderRow(row, title, regressions.get(row.exampleId));
+    yield renderRow(row, name, describeAll(regressions.get(row.exampleId), view));
   }
   yield "</testsuite>\n";
 }
@@ -73,20 +95,21 @@ const renderCheck = (
 ): string =>
   `<testcase classname="${escapeXml(className)}" name="${escapeXml(check)}"><failure message="${escapeXml(message)}"/></testcase>\n`;
 
-function renderRow(
-  row: UntypedRow,
-  className: string,
-  regressions: readonly ScoreChange[] | undefined,
-): string {
+function renderRow(row: UntypedRow, className: string, regression: string | undefined): string {
   const start = `<testcase classname="${escapeXml(className)}" name="${escapeXml(describeRow(row))}" time="${toSeconds(row.durationMs)}"`;
   const error = findError(row);
   if (error !== undefined) {
     return `${start}><error message="${escapeXml(error)}"/></testcase>\n`;
   }
-  return regressions === undefined
+  return regression === undefined
     ? `${start}/>\n`
-    : `${start}><failure message="${escapeXml(regressions.map(describeChange).join("; "))}"/></testcase>\n`;
+    : `${start}><failure message="${escapeXml(regression)}"/></testcase>\n`;
 }
+
+const describeAll = (
+  regressions: readonly ScoreChange[] | undefined,
+  view: EvaluationView,
+): string | undefined => regressions?.map((change) => describeRegression(change, view)).join("; ");
 
 /** What failed in a row. */
 function findError({ error, scores }: UntypedRow): string | undefined {

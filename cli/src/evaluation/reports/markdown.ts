@@ -2,7 +2,7 @@ import { describeFailure } from "../checks.ts";
 import type { EvaluationView } from "../evaluation-view.ts";
 import { titleOf } from "../evaluation-view.ts";
 import { countErrors, formatCost, formatMs, formatScore } from "../format.ts";
-import { describeChange } from "../summary-lines.ts";
+import { describeRegression } from "../summary-lines.ts";
 import { describeRow } from "./rows.ts";
 import type { ReadRows, ReportContent } from "./rows.ts";
 
@@ -69,7 +69,7 @@ async function* renderDetails(
   if (comparison !== undefined && comparison.regressionCount > 0) {
     yield `\n## ${title}: regressions against ${escapeMarkdown(comparison.baseline.name)}\n\n`;
     for (const change of comparison.regressions.slice(0, maxItems)) {
-      yield `- ${escapeMarkdown(describeChange(change))}\n`;
+      yield `- ${escapeMarkdown(describeRegression(change, view))}\n`;
     }
     yield describeOthers(comparison.regressionCount);
   }
@@ -93,6 +93,6 @@ async function* renderDetails(
 const describeOthers = (count: number): string =>
   count > maxItems ? `- and ${count - maxItems} others\n` : "";
 
-/** Escapes characters with a meaning, and puts the text on one line. */
+/** Escapes characters with a meaning, and puts the text on one line. The `>` of an arrow has none. */
 const escapeMarkdown = (text: string): string =>
-  text.replaceAll(/\s+/g, " ").replaceAll(/[\\`*_[\]<>|#]/g, "\\$&");
+  text.replaceAll(/\s+/g, " ").replaceAll(/[\\`*_[\]<|#]|(?<!-)>/g, "\\$&");

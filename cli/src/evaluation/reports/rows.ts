@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { EvaluatedRow } from "millrace/evaluation";
 import type { Failure } from "../checks.ts";
+import { describeInputs } from "../describe-inputs.ts";
 import type { EvaluationView } from "../evaluation-view.ts";
 
 /** What a report is about. */
@@ -16,13 +17,9 @@ export type UntypedRow = EvaluatedRow<unknown, unknown, unknown>;
 /** Reads the rows of an evaluation. */
 export type ReadRows = (view: EvaluationView) => AsyncIterable<UntypedRow>;
 
-/** Length of the text that is shown of a row's inputs. */
-const maxLength = 80;
-
 /** Names a row: the beginning of its inputs, and which repetition it is. */
 export function describeRow({ inputs, repetition }: UntypedRow): string {
-  const text = JSON.stringify(inputs) ?? "";
-  const shown = text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
+  const shown = describeInputs(inputs);
   return repetition === 1 ? shown : `${shown} (repetition ${repetition})`;
 }
 
