@@ -65,6 +65,29 @@ describe("a failure that may pass", () => {
     );
   });
 
+  test("ends the import soon if the server never responded, and later if it did", async () => {
+    const limits = { firstPatienceMs: 20, patienceMs: 60_000 };
+    const absent = createClient({ url: "http://127.0.0.1:9" }, { limits }).client;
+    await expect(absent.get("/x")).rejects.toThrow(
+      /^no response from http:\/\/127\.0\.0\.1:9: ECONNREFUSED .*\. Check that --from-url is the address/,
+    );
+    const hanging = createClient(await startRawServer(() => undefined), { limits }).client;
+    await expect(hanging.get("/x")).rejects.toThrow("no response within 0.02 s. Check that");
+    let count = 0;
+    const server = await startRawServer((_request, response) => {
+      count += 1;
+      if (count > 1 && count < 20) {
+        response.destroy();
+      } else {
+        response.end("{}");
+      }
+    });
+    const { client } = createClient(server, { limits });
+    await client.get("/x");
+    expect(await client.get("/x")).toEqual({});
+    expect(count).toBe(20);
+  });
+
   test("a wait and a request that hangs end when the import is interrupted or too slow", async () => {
     const hanging = await startRawServer(() => undefined);
     const controller = new AbortController();

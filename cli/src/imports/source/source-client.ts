@@ -29,6 +29,8 @@ export interface SourceLimits {
   readonly maxBytes: number;
   /** How long requests may fail in a row before the import ends, in milliseconds. */
   readonly patienceMs: number;
+  /** The same until the server has responded once, because the address may be wrong; also the longest wait for a response. */
+  readonly firstPatienceMs: number;
   /** Wait before the first repetition, in milliseconds. It doubles each time. */
   readonly firstWaitMs: number;
   /** Longest wait before a repetition, unless the server asks for a longer one, in milliseconds. */
@@ -41,6 +43,7 @@ const defaultSourceLimits: SourceLimits = {
   timeoutMs: 120_000,
   maxBytes: 67_108_864,
   patienceMs: 300_000,
+  firstPatienceMs: 10_000,
   firstWaitMs: 500,
   maxWaitMs: 30_000,
   maxRetryAfterMs: 900_000,
@@ -89,6 +92,8 @@ export class SourceClient {
   readonly #init: SourceClientInit;
   readonly #limits: SourceLimits;
   readonly #agent: http.Agent;
+  /** Whether there was a response, of any status. */
+  #hasResponded = false;
 
   constructor(init: SourceClientInit) {
     this.#init = init;
@@ -240,6 +245,12 @@ export class SourceClient {
     }
   }
 
+  /** Longest wait for a response at the moment. */
+  get #timeoutMs(): number {
+    const { timeoutMs, firstPatienceMs } = this.#limits;
+    return this.#hasResponded ? timeoutMs : Math.min(timeoutMs, firstPatienceMs);
+  }
+
   #send(
     url: URL,
     request: {
@@ -256,7 +267,7 @@ export class SourceClient {
       ...init,
       ...(url.origin === base.origin ? { agent: this.#agent } : {}),
       signal,
-      timeoutMs: this.#limits.timeoutMs,
+      timeoutMs: this.#timeoutMs,
       maxBodyBytes: maxBytes,
     });
   }
@@ -264,7 +275,7 @@ export class SourceClient {
   /** Repeats a request while it fails in a way that may pass. Returns the first other response. */
   async #repeat(what: string, send: () => Promise<ServerResponse>): Promise<ServerResponse> {
     const { signal, onWait } = this.#init;
-    const { patienceMs, firstWaitMs, maxWaitMs, maxRetryAfterMs } = this.#limits;
+    const { patienceMs, firstPatienceMs, firstWaitMs, maxWaitMs, maxRetryAfterMs } = this.#limits;
     // The time for which the server itself asks does not count: it is reachable.
     let failingMs = 0;
     for (let attempt = 0; ; attempt += 1) {
@@ -273,6 +284,7 @@ export class SourceClient {
       let retryAfterMs: number | undefined;
       try {
         const response = await send();
+        this.#hasResponded = true;
         if (!passingStatuses.has(response.status)) {
           return response;
         }
@@ -288,6 +300,11 @@ export class SourceClient {
       failingMs += performance.now() - startedAt;
       const waitMs = retryAfterMs ?? Math.min(maxWaitMs, firstWaitMs * 2 ** attempt);
       failingMs += retryAfterMs === undefined ? waitMs : 0;
+      if (!this.#hasResponded && failingMs > Math.min(patienceMs, firstPatienceMs)) {
+        throw new SourceError(
+          `no response from ${this.address}: ${reason}. Check that --from-url is the address of the server, that the server runs there, and the network`,
+        );
+      }
       if (failingMs > patienceMs || waitMs > maxRetryAfterMs) {
         throw new SourceError(
           `no usable response from ${this.address} to ${what}: ${reason}${waitMs > maxRetryAfterMs ? ` and asks to wait for ${Math.round(waitMs / 1_000)} s` : ""}. Check --from-url and the network`,
@@ -321,7 +338,7 @@ export class SourceClient {
   #describe(cause: unknown): string {
     const { name, message, code } = cause as Partial<Record<"name" | "message" | "code", unknown>>;
     if (name === "AbortError" || name === "TimeoutError") {
-      return `no response within ${this.#limits.timeoutMs / 1_000} s`;
+      return `no response within ${this.#timeoutMs / 1_000} s`;
     }
     const texts = [code, message].filter((text) => typeof text === "string" && text !== "");
     return this.#hideSecrets(texts.join(" ")).slice(0, maxQuotedLength);
