@@ -1,5 +1,6 @@
 import type { EvaluationProgress } from "millrace/evaluation";
 import { describe, expect, test } from "vitest";
+import { describeInputs } from "../src/evaluation/describe-inputs.ts";
 import { createDisplay, renderTable } from "../src/evaluation/display.ts";
 import type { EvaluationView } from "../src/evaluation/evaluation-view.ts";
 import { formatCost, formatMs, formatScore } from "../src/evaluation/format.ts";
@@ -127,4 +128,12 @@ describe("a file is run", () => {
       'a.eval.ts is TypeScript, which Node v20.20.2 does not run by itself; install tsx with "npm install --save-dev tsx", or use Node 22.18 or newer',
     );
   });
+});
+
+test("inputs are shown on one line, without control characters, and no character is halved", () => {
+  expect(describeInputs({ a: "x\n\u001b[2J\u009b2J\u202e" })).toBe(
+    String.raw`{"a":"x\n\u001b[2J\u009b2J\u202e"}`,
+  );
+  expect(describeInputs("\u{1f600}".repeat(50))).toBe(`"${"\u{1f600}".repeat(39)}…`);
+  expect(describeInputs(`x${"\u{1f600}".repeat(50)}`)).toBe(`"x${"\u{1f600}".repeat(38)}…`);
 });

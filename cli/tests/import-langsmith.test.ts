@@ -388,6 +388,29 @@ test("variables of LangSmith name the source, and never the server to import to"
   });
 });
 
+test("a server on this machine needs no key, unless it asks for one", async () => {
+  const [source, target] = [await servers.start(), await servers.start()];
+  await source.client.datasets.create({ name: "local" });
+  const importFrom = (url: string) =>
+    ended(
+      start(
+        ["import", "--from", "langsmith", "--from-url", url, "--endpoint", target.url],
+        { LANGSMITH_API_KEY: "" },
+        target.folder,
+      ),
+    );
+  const imported = await importFrom(source.url);
+  expect({ code: imported.code, faults: withoutProgress(imported.errors) }).toEqual({
+    code: 0,
+    faults: "",
+  });
+  expect(await target.client.datasets.has({ datasetName: "local" })).toBe(true);
+  expect(await importFrom((await startFakeLangsmith(createContent())).url)).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining("asks for a key (401). Set LANGSMITH_API_KEY") as unknown,
+  });
+});
+
 test("invalid arguments are reported, with the exit code for wrong usage", async () => {
   const { folder } = await servers.start();
   writeFileSync(join(folder, "rows.json"), '{"rows":1}');
@@ -398,7 +421,11 @@ test("invalid arguments are reported, with the exit code for wrong usage", async
     [["--only", "runs,cats"], {}, 'there is no "cats"'],
     [["--since", "yesterday"], {}, "--since must be a date such as 2026-01-31"],
     [["--since", "2026-02-01", "--until", "2026-01-01"], {}, "--since must be before --until"],
-    [[], { LANGSMITH_API_KEY: "" }, "the environment variable LANGSMITH_API_KEY is not set"],
+    [
+      ["--from-url", "https://api.example"],
+      { LANGSMITH_API_KEY: "" },
+      "the environment variable LANGSMITH_API_KEY is not set",
+    ],
     [[], { LANGSMITH_API_KEY: "a\nb" }, "contains characters that no key has"],
     [["--checkpoint", join(folder, "rows.json")], {}, "is not the checkpoint of an import"],
   ];

@@ -1,3 +1,4 @@
+import { isLoopback } from "millrace/model";
 import { UsageError } from "../../usage-error.ts";
 import type { ServerFlags } from "../../local-server/server-flags.ts";
 import { isHttp } from "../source/source-client.ts";
@@ -56,7 +57,7 @@ export function parseImportOptions(flags: ImportFlags, env: NodeJS.ProcessEnv): 
   return {
     product,
     url,
-    ...readKey(product, env),
+    ...readKey(product, url, env),
     projectNames: flags.project,
     since,
     until,
@@ -118,7 +119,7 @@ function parseKinds(text: string | undefined): ReadonlySet<ImportKind> {
 
 type Key = Pick<ImportOptions, "headers" | "secrets" | "keyVariables">;
 
-function readKey(product: Product, env: NodeJS.ProcessEnv): Key {
+function readKey(product: Product, url: URL, env: NodeJS.ProcessEnv): Key {
   const readVariable = (name: string): string => {
     const value = (env[name] ?? "").trim();
     if (value === "") {
@@ -135,14 +136,16 @@ function readKey(product: Product, env: NodeJS.ProcessEnv): Key {
     return value;
   };
   if (product === "langsmith") {
-    const key = readVariable("LANGSMITH_API_KEY");
+    // A Millrace server on this machine may have no keys. One that has some refuses a request without.
+    const isKeyNeeded = !isLoopback(url.hostname) || (env["LANGSMITH_API_KEY"] ?? "").trim() !== "";
+    const key = isKeyNeeded ? readVariable("LANGSMITH_API_KEY") : undefined;
     const workspace = (env["LANGSMITH_WORKSPACE_ID"] ?? "").trim();
     return {
       headers: {
-        "x-api-key": key,
+        ...(key === undefined ? {} : { "x-api-key": key }),
         ...(workspace === "" ? {} : { "x-tenant-id": workspace }),
       },
-      secrets: [key],
+      secrets: key === undefined ? [] : [key],
       keyVariables: "LANGSMITH_API_KEY",
     };
   }

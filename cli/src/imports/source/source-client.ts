@@ -320,10 +320,10 @@ export class SourceClient {
 
   #explainStatus(what: string, response: ServerResponse): SourceError {
     const { status } = response;
-    const { product, keyVariables } = this.#init;
+    const { product, keyVariables, secrets } = this.#init;
     if (status === 401 || status === 403) {
       return new SourceError(
-        `${this.address} refused the key (${status}). Set ${keyVariables} to a key of this ${product} server that may read`,
+        `${this.address} ${secrets.length === 0 ? "asks for a key" : "refused the key"} (${status}). Set ${keyVariables} to a key of this ${product} server that may read`,
         { status },
       );
     }
