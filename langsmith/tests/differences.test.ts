@@ -14,6 +14,7 @@ import {
   UnprocessableEntityError,
 } from "@millrace/langsmith";
 import { evaluate } from "@millrace/langsmith/evaluation";
+import type { Example } from "@millrace/langsmith/schemas";
 import { traceable } from "@millrace/langsmith/traceable";
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
@@ -106,6 +107,26 @@ test("LANGSMITH_RUNS_ENDPOINTS and replicas cause a warning, and TRACING_MODE=ot
   ]);
   vi.stubEnv("LANGSMITH_TRACING_MODE", "otel");
   expect(() => new Client()).toThrow("Pass the option `otlp`");
+});
+
+test("an option that evaluate does not have causes a warning that lists those it has", async () => {
+  const examples = [{ id: crypto.randomUUID(), inputs: { n: 1 } }] as unknown as Example[];
+  const misspelled = { evalutors: [], data: examples, client, experiment: "mine" };
+  const { experimentName } = await evaluate(({ n }: { n: number }) => ({ n }), misspelled);
+  await evaluate(({ n }: { n: number }) => ({ n }), misspelled);
+  const known =
+    "data, evaluators, summaryEvaluators, experimentPrefix, description, metadata, numRepetitions, maxConcurrency, targetConcurrency, evaluationConcurrency, includeAttachments, disableEvaluatorTracing, client";
+  expect(vi.mocked(console.warn).mock.calls.flat()).toEqual([
+    `[@millrace/langsmith] The option evalutors of evaluate has no effect: there is no such option. Known: ${known}.`,
+    expect.stringContaining("The option experiment of evaluate has no effect"),
+  ]);
+  vi.mocked(console.warn).mockClear();
+  const comparison = { evaluators: [], maxConcurency: 2, numRepetitions: 2, client };
+  await expect(evaluate([experimentName], comparison)).rejects.toThrow("experiments");
+  expect(vi.mocked(console.warn).mock.calls.flat()).toEqual([
+    expect.stringContaining("The option maxConcurency of evaluateComparative has no effect"),
+    expect.stringContaining("The option numRepetitions of evaluateComparative has no effect"),
+  ]);
 });
 
 test("the error classes of langsmith recognize Millrace's errors by their status", async () => {

@@ -11,6 +11,9 @@ import type {
   Example,
   Run,
 } from "../schemas.ts";
+import { warnOnce } from "../environment.ts";
+import { warnOfUnknownOptions } from "../unknown-options.ts";
+import type { OptionTable } from "../unknown-options.ts";
 
 /** What an evaluator of two experiments gets. */
 interface ComparativeInput {
@@ -40,6 +43,17 @@ export interface EvaluateComparativeOptions {
   maxConcurrency?: number;
 }
 
+const comparativeOptions: OptionTable<EvaluateComparativeOptions> = {
+  evaluators: true,
+  experimentPrefix: true,
+  description: true,
+  metadata: true,
+  maxConcurrency: true,
+  randomizeOrder: true,
+  loadNested: true,
+  client: true,
+};
+
 /** The result of a comparison. */
 export interface ComparisonEvaluationResults {
   experimentName: string;
@@ -61,6 +75,15 @@ export async function evaluateComparative(
   options: EvaluateComparativeOptions,
 ): Promise<ComparisonEvaluationResults> {
   const client = options.client ?? findSharedClient();
+  // `evaluate` has the option for a target, and its type also allows it for experiments.
+  const { numRepetitions, ...known }: EvaluateComparativeOptions & { numRepetitions?: number } =
+    options;
+  warnOfUnknownOptions("evaluateComparative", known, comparativeOptions);
+  if (numRepetitions !== undefined) {
+    warnOnce(
+      "The option numRepetitions of evaluateComparative has no effect: each pair of runs is compared once.",
+    );
+  }
   const names = await Promise.all(
     experiments.map(async (experiment) =>
       typeof experiment === "string" ? experiment : (await experiment).experimentName,

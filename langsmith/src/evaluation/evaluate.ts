@@ -15,6 +15,8 @@ import type { Client } from "../client/client.ts";
 import { findSharedClient } from "../client/shared-client.ts";
 import { toExample } from "../client/to-langsmith.ts";
 import { warnOnce } from "../environment.ts";
+import { warnOfUnknownOptions } from "../unknown-options.ts";
+import type { OptionTable } from "../unknown-options.ts";
 import type { AttachmentInfo, Example, KVMap, Run } from "../schemas.ts";
 import { getCurrentRunTree } from "../tracing/current-run.ts";
 import type { EvaluationResult, EvaluationResults } from "../client/evaluation-result.ts";
@@ -90,6 +92,22 @@ export interface ComparativeEvaluateOptions extends BaseEvaluateOptions {
   loadNested?: boolean;
   randomizeOrder?: boolean;
 }
+
+const evaluateOptions: OptionTable<EvaluateOptions> = {
+  data: true,
+  evaluators: true,
+  summaryEvaluators: true,
+  experimentPrefix: true,
+  description: true,
+  metadata: true,
+  numRepetitions: true,
+  maxConcurrency: true,
+  targetConcurrency: true,
+  evaluationConcurrency: true,
+  includeAttachments: true,
+  disableEvaluatorTracing: true,
+  client: true,
+};
 
 /** One example, evaluated once. */
 export interface ExperimentResultRow {
@@ -172,6 +190,7 @@ class ExperimentRun {
     this.#target = target;
     this.#options = options;
     this.#client = options.client ?? findSharedClient();
+    warnOfUnknownOptions("evaluate", options, evaluateOptions);
     if (options.disableEvaluatorTracing === true) {
       warnOnce(
         "The option disableEvaluatorTracing of evaluate has no effect: the runs of evaluators are recorded.",

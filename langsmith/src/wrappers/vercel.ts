@@ -119,7 +119,9 @@ const supported = new Set(["name", "metadata", "tags", "client", "tracingEnabled
 function warnOfIgnored(name: string, config: object): void {
   for (const option of Object.keys(config)) {
     if (!supported.has(option)) {
-      warnOnce(`The option ${option} of ${name} has no effect.`);
+      warnOnce(
+        `The option ${option} of ${name} has no effect. Known: ${[...supported].join(", ")}.`,
+      );
     }
   }
 }

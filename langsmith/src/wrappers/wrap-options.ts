@@ -29,7 +29,7 @@ export function toWrapOptions(
   for (const name of Object.keys(options)) {
     if (!supported.has(name)) {
       warnOnce(
-        `The option ${name} of ${wrapperName} has no effect; it is that of the current run.`,
+        `The option ${name} of ${wrapperName} has no effect. Known: ${[...supported].join(", ")}; the current run decides everything else.`,
       );
     }
   }

@@ -268,7 +268,9 @@ export { logOutputs };
 function warnOfOthers(name: string, config: object, known: readonly string[]): void {
   for (const option of Object.keys(config)) {
     if (!known.includes(option)) {
-      warnOnce(`The option ${option} of ${name} in langsmith/vitest has no effect.`);
+      warnOnce(
+        `The option ${option} of ${name} in langsmith/vitest has no effect. Known: ${known.join(", ")}.`,
+      );
     }
   }
 }
