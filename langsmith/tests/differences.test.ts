@@ -129,6 +129,25 @@ test("an option that evaluate does not have causes a warning that lists those it
   ]);
 });
 
+test("errors name the calls of langsmith's client", async () => {
+  const createDataset = 'Create it with client.createDataset("no \\"pe"), or check';
+  const readError = await client.readDataset({ datasetName: 'no "pe' }).catch(String);
+  expect(readError).toContain(createDataset);
+  const examples = client.listExamples({ datasetName: 'no "pe' })[Symbol.asyncIterator]();
+  await expect(examples.next()).rejects.toThrow(createDataset);
+  const evaluated = evaluate(() => ({}), { data: 'no "pe', client });
+  const error: unknown = await evaluated.catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    message: expect.stringContaining(createDataset) as string,
+    stack: expect.stringContaining(createDataset) as string,
+  });
+  await expect(client.readProject({ projectName: "none" })).rejects.toThrow(
+    'client.createProject({ projectName: "none" })',
+  );
+  await expect(client.likePrompt("none")).rejects.toThrow("Create it with client.createPrompt,");
+  await expect(client.readDataset({ datasetName: "" })).rejects.toThrow("non-empty");
+});
+
 test("the error classes of langsmith recognize Millrace's errors by their status", async () => {
   const notFound: unknown = await client
     .readRun(crypto.randomUUID())

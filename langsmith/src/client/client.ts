@@ -1,5 +1,6 @@
 import { notThere } from "../not-there.ts";
 import type { RunUpdate } from "../schemas.ts";
+import { translateMethods } from "./advice.ts";
 import { QueueMethods } from "./queue-methods.ts";
 import type { CreateRunParams } from "./run-methods.ts";
 
@@ -63,3 +64,5 @@ export class Client extends QueueMethods implements LangSmithTracingClientInterf
     throw notThere("Client.public", "Use readSharedDataset and listSharedRuns.");
   }
 }
+
+translateMethods(Client);

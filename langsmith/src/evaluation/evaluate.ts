@@ -11,6 +11,7 @@ import type {
 } from "millrace/evaluation";
 import type { Example as MillraceExample } from "millrace";
 import type { Any } from "../any.ts";
+import { translateAdvice } from "../client/advice.ts";
 import type { Client } from "../client/client.ts";
 import { findSharedClient } from "../client/shared-client.ts";
 import { toExample } from "../client/to-langsmith.ts";
@@ -229,6 +230,8 @@ class ExperimentRun {
         `Evaluated ${result.rows} rows as the experiment ${result.experiment.name}: ${result.experiment.url ?? ""}`,
       );
       return await this.#toResults(result);
+    } catch (error) {
+      throw translateAdvice(error);
     } finally {
       await rm(journalDir, { recursive: true, force: true });
     }

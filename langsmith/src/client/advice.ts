@@ -1,0 +1,89 @@
+const quoted = String.raw`("(?:[^"\\]|\\.)*")`;
+
+/** What Millrace's errors advise to call, and the call of langsmith for the same. */
+const calls: readonly (readonly [RegExp, string])[] = [
+  [
+    new RegExp(String.raw`\bclient\.datasets\.create\(\{ name: ${quoted} \}\)`, "g"),
+    "client.createDataset($1)",
+  ],
+  [
+    new RegExp(String.raw`\bclient\.projects\.create\(\{ name: ${quoted} \}\)`, "g"),
+    "client.createProject({ projectName: $1 })",
+  ],
+  [/\bclient\.projects\.create\(\{ name \}\)/g, "client.createProject({ projectName })"],
+  [
+    new RegExp(String.raw`\bclient\.prompts\.push\(${quoted}, \{ manifest\b`, "g"),
+    "client.pushPrompt($1, { object",
+  ],
+  [/\bclient\.prompts\.create\b/g, "client.createPrompt"],
+  [/\bclient\.prompts\.listCommits\b/g, "client.listCommits"],
+  [/\bclient\.annotationQueues\.list\b/g, "client.listAnnotationQueues"],
+  // Everything else is there in the client of Millrace underneath.
+  [
+    /\bclient\.(annotationQueues|datasets|feedback|projects|prompts|runs|tenant|views)\./g,
+    "client.millrace.$1.",
+  ],
+];
+
+const translate = (text: string): string => {
+  let translated = text;
+  for (const [call, replacement] of calls) {
+    translated = translated.replace(call, replacement);
+  }
+  return translated;
+};
+
+/** Makes an error of Millrace name the calls of this package: a program has its client, and not Millrace's. */
+export function translateAdvice(error: unknown): unknown {
+  if (error instanceof Error) {
+    const message = translate(error.message);
+    if (message !== error.message) {
+      // The stack has the message too, and is what Node prints.
+      const stack = error.stack?.replace(error.message, () => message);
+      Object.defineProperty(error, "message", { value: message });
+      Object.defineProperty(error, "stack", { value: stack });
+    }
+  }
+  return error;
+}
+
+const fail = (error: unknown): never => {
+  throw translateAdvice(error);
+};
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+/** Makes the errors of all methods of a class, also of those it inherits, name the calls of this package. */
+export function translateMethods(constructor: { readonly prototype: object }): void {
+  for (
+    let prototype = constructor.prototype;
+    prototype !== Object.prototype;
+    prototype = Object.getPrototypeOf(prototype) as object
+  ) {
+    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (name !== "constructor" && typeof descriptor.value === "function") {
+        const value = translateErrors(descriptor.value as Method);
+        Object.defineProperty(prototype, name, { ...descriptor, value });
+      }
+    }
+  }
+}
+
+function translateErrors(method: Method): Method {
+  const translated = function (this: unknown, ...args: unknown[]): unknown {
+    const result = Reflect.apply(method, this, args);
+    if (result instanceof Promise) {
+      return result.catch(fail);
+    }
+    if (isGenerator(result)) {
+      const next = result.next.bind(result);
+      result.next = (...values) => next(...values).catch(fail);
+    }
+    return result;
+  };
+  Object.defineProperty(translated, "name", { value: method.name });
+  return Object.defineProperty(translated, "length", { value: method.length });
+}
+
+const isGenerator = (value: unknown): value is AsyncGenerator =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
