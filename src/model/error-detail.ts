@@ -12,7 +12,7 @@ const excerptLimit = 200;
  * the body is ignored, because it can contain the data of the request: servers may repeat that data in validation
  * errors.
  */
-export const extractDetail = (body: string): string => toPrintable(extractReasons(body));
+export const extractDetail = (body: string): string => toPrintable(toOneLine(extractReasons(body)));
 
 function extractReasons(body: string): string {
   const response = parseJson(body);
@@ -29,9 +29,19 @@ function extractReasons(body: string): string {
 export function extractDetailLines(body: string): readonly string[] {
   const response = parseJson(body);
   return typeof response === "object" && response !== null
-    ? readTexts(Reflect.get(response, "detail")).map((line) => toPrintable(line, detailLimit))
+    ? readTexts(Reflect.get(response, "detail")).map((line) =>
+        toPrintable(toOneLine(line), detailLimit),
+      )
     : [];
 }
+
+/** Joins the lines of a text. Lines of carets are left out: they point at something in the line above. */
+const toOneLine = (text: string): string =>
+  text
+    .split(/[\r\n]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !/^\^+$/.test(line))
+    .join(" ");
 
 /** Returns the texts of a string, or of an array of strings and objects `{ loc, msg }`. */
 function readTexts(detail: unknown): readonly string[] {

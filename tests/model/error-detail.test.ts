@@ -8,6 +8,7 @@ test.each([
   ['{"detail":[{"loc":["body","id"],"msg":"no UUID","type":"t"}]}', "body.id: no UUID"],
   ['{"detail":[{"msg":"a"},{"msg":"b"}]}', "a; b"],
   ["<html>Bad gateway</html>", "<html>Bad gateway</html>"],
+  ['{"detail":"unexpected end (offset 3)\\n  eq(\\n     ^"}', "unexpected end (offset 3) eq("],
   ["", ""],
   ["[1]", ""],
 ])("%s says %s", (body, detail) => {
