@@ -9,7 +9,7 @@ import { defaultEvaluatorProject } from "./evaluate.ts";
 import { withClient } from "./start-evaluation.ts";
 import { findProject, readUrl } from "./store/experiment.ts";
 import { createFeedbackId, createNamedId } from "./ids.ts";
-import { checkText, ranges, readNumber } from "./option-checks.ts";
+import { checkStoredOptions, checkText, ranges, readNumber } from "./option-checks.ts";
 import { runPool } from "./rows/row-pool.ts";
 import { signTest } from "./significance.ts";
 import { fromOutputs } from "./payload.ts";
@@ -163,6 +163,7 @@ export async function evaluateComparative<
   if (seed !== false && !Number.isSafeInteger(seed)) {
     throw new ValidationError("`seed` must be a whole number, or false for no random order");
   }
+  checkStoredOptions(options);
   const concurrency = readNumber("concurrency", options.concurrency, ranges.concurrency);
   const timeoutMs = readNumber("timeoutMs", options.timeoutMs, ranges.timeoutMs);
   const name = checkText("name", options.name) ?? experiments.join(" vs. ");

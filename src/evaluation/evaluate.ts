@@ -15,7 +15,7 @@ import type { RowScore } from "./evaluator.ts";
 import { fingerprintCode, openExperiment, readUrl } from "./store/experiment.ts";
 import type { OpenExperiment } from "./store/experiment.ts";
 import { createFeedbackId, createRunId, IdCounter } from "./ids.ts";
-import { checkText, ranges, readNumber } from "./option-checks.ts";
+import { checkClient, checkStoredOptions, checkText, ranges, readNumber } from "./option-checks.ts";
 import type { EvaluateOptions, EvaluatorOptions, SummaryEvaluator } from "./options.ts";
 import type { UntypedRow, EvaluationResult, ExperimentInfo } from "./result.ts";
 import { runPool } from "./rows/row-pool.ts";
@@ -111,11 +111,18 @@ function checkOptions(target: UntypedTarget, options: UntypedOptions) {
   if (resume !== "auto" && typeof resume !== "boolean") {
     throw new ValidationError('`resume` must be "auto", true or false');
   }
-  if (summaryEvaluators.some((evaluator: unknown) => typeof evaluator !== "function")) {
+  if (
+    !Array.isArray(summaryEvaluators) ||
+    summaryEvaluators.some((evaluator: unknown) => typeof evaluator !== "function")
+  ) {
     throw new ValidationError("`summaryEvaluators` must be an array of functions");
   }
+  checkStoredOptions(options);
+  const namedTarget = toNamedTarget(target);
+  // It also checks the evaluators, which are read below.
+  const evaluatorOptions = checkEvaluatorOptions(options);
   return {
-    target: toNamedTarget(target),
+    target: namedTarget,
     code: fingerprintCode([
       "invoke" in target ? target.invoke : target,
       ...(options.evaluators ?? []).map((evaluator) =>
@@ -126,7 +133,7 @@ function checkOptions(target: UntypedTarget, options: UntypedOptions) {
     repetitions: readNumber("repetitions", options.repetitions, ranges.repetitions),
     resume,
     baselineOption: readBaselineOption(options.baseline),
-    ...checkEvaluatorOptions(options),
+    ...evaluatorOptions,
     retries: readNumber("retries", options.retries, ranges.retries),
     cacheSettings:
       options.cache === undefined ? undefined : readCacheOption(options.cache, "evaluate"),
@@ -142,6 +149,7 @@ export function checkEvaluatorOptions(options: EvaluatorOptions<unknown, unknown
   if (onRow !== undefined && typeof onRow !== "function") {
     throw new ValidationError("`onRow` must be a function");
   }
+  checkClient(options.client);
   return {
     evaluators: toNamedEvaluators(options.evaluators ?? []),
     concurrency: readNumber("concurrency", options.concurrency, ranges.concurrency),

@@ -1,4 +1,6 @@
 import { ValidationError } from "../main/index.ts";
+import type { Client, KeyValues } from "../main/index.ts";
+import { formatValue } from "../model/index.ts";
 
 /** The range and the default of an option. */
 interface NumberRange {
@@ -16,7 +18,7 @@ export function readNumber(
   const number: unknown = value ?? fallback;
   if (typeof number !== "number" || !Number.isInteger(number) || number < min || number > max) {
     throw new ValidationError(
-      `\`${name}\` must be a whole number from ${min} to ${max}, not ${String(value)}`,
+      `\`${name}\` must be a whole number from ${min} to ${max}, not ${formatValue(value)}`,
     );
   }
   return number;
@@ -29,6 +31,43 @@ export function checkText(name: string, value: string | undefined): string | und
   }
   return value;
 }
+
+/** The options that say what is stored with an experiment, and with which client. */
+interface StoredOptions {
+  readonly description?: string | undefined;
+  readonly metadata?: KeyValues | undefined;
+  readonly client?: Client | undefined;
+}
+
+/** @throws {@link ValidationError} if an option is given and has a value of another type. */
+export function checkStoredOptions({ description, metadata, client }: StoredOptions): void {
+  const text: unknown = description;
+  if (text !== undefined && typeof text !== "string") {
+    throw new ValidationError(`\`description\` must be a text, not ${formatValue(text)}`);
+  }
+  if (metadata !== undefined && !isKeyValues(metadata)) {
+    throw new ValidationError(
+      `\`metadata\` must be an object such as { model: "gpt-5" }, not ${formatValue(metadata)}`,
+    );
+  }
+  checkClient(client);
+}
+
+/** @throws {@link ValidationError} if the option is given and is no client. */
+export function checkClient(client: Client | undefined): void {
+  // Not `instanceof`, because a program can have two copies of the package.
+  if (
+    client !== undefined &&
+    !(isKeyValues(client) && "projects" in client && "redact" in client)
+  ) {
+    throw new ValidationError(
+      "`client` must be a Client of millrace, such as new Client({ endpoint }). Leave it out to use one that the environment configures",
+    );
+  }
+}
+
+const isKeyValues = (value: unknown): value is KeyValues =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const ranges = {
   concurrency: { fallback: 10, min: 1, max: 10_000 },

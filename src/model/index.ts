@@ -40,6 +40,7 @@ export {
   looksLikeHash,
   ownOwner,
 } from "./resources/prompt-identifier.ts";
+export { formatValue } from "./options/option-problems.ts";
 export { chooseProxy, parseProxy } from "./options/proxy.ts";
 export type { Proxy, ProxyChoice } from "./options/proxy.ts";
 export {

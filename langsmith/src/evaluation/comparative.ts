@@ -96,8 +96,9 @@ export async function evaluateComparative(
   const comparison = await compareWithMillrace(names, {
     client: client.millrace,
     name: `${prefix}-${suffix}`,
-    ...(description === undefined ? {} : { description }),
-    ...(metadata === undefined ? {} : { metadata }),
+    // Programs in JavaScript also pass null.
+    description: description ?? undefined,
+    metadata: metadata ?? undefined,
     concurrency: Math.max(1, maxConcurrency ?? 1),
     seed: options.randomizeOrder === true ? Math.trunc(Math.random() * 2 ** 32) : false,
     evaluators: options.evaluators.map((evaluator, index) => {

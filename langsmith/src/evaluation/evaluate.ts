@@ -212,9 +212,10 @@ class ExperimentRun {
         resume: false,
         journalDir,
         concurrency: toConcurrency(this.#options),
-        ...(description === undefined ? {} : { description }),
+        description: description ?? undefined,
         ...(numRepetitions === undefined ? {} : { repetitions: Math.max(1, numRepetitions) }),
-        ...(this.#options.metadata === undefined ? {} : { metadata: this.#options.metadata }),
+        // Programs in JavaScript also pass null.
+        metadata: this.#options.metadata ?? undefined,
         evaluators: toMillraceEvaluators(evaluators, {
           client: this.#client,
           toRow: (args) => {

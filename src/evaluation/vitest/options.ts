@@ -3,7 +3,7 @@ import type { Client, KeyValues } from "../../main/index.ts";
 import { checkKeys } from "../../model/index.ts";
 import type { KeyTable } from "../../model/index.ts";
 import type { Evaluator } from "../evaluator.ts";
-import { checkText, ranges, readNumber } from "../option-checks.ts";
+import { checkStoredOptions, checkText, ranges, readNumber } from "../option-checks.ts";
 import { toJsonValue } from "../rows/json-value.ts";
 import { toNamedEvaluators } from "../rows/row-runner.ts";
 import type { ExampleDraft, SuiteOptions } from "./dataset-suite.ts";
@@ -103,6 +103,7 @@ export function readDescribeOptions(
   if (typeof enabled !== "boolean") {
     throw new ValidationError("describe: `enabled` must be true or false");
   }
+  checkStoredOptions(options);
   return {
     datasetName,
     experimentName: checkText("experiment", options.experiment) ?? `vitest on ${datasetName}`,
