@@ -50,6 +50,34 @@ describe("commits", () => {
     },
   );
 
+  test.each([
+    [
+      "r:prod",
+      'The tag "prod" of the prompt "r" was requested: client.prompts.listTags("r") lists those that exist, client.prompts.tag("r", { tag: "prod" }) adds it to the latest commit, and client.prompts.push("r", { manifest, commitTags: ["prod"] }) to a new one',
+    ],
+    [
+      "you/r:0123abcd",
+      'The commit 0123abcd of the prompt "you/r" was requested: client.prompts.listCommits("you/r") lists those that exist',
+    ],
+    [
+      "r",
+      'The latest commit of the prompt "r" was requested: client.prompts.push("r", { manifest }) creates one',
+    ],
+  ])("a 404 for %s names the prompt and the version", async (name, advice) => {
+    const missing = () => json({ detail: "Commit not found" }, 404);
+    const server = await mswServer(
+      info("0.5.23"),
+      on.get("*/commits/:owner/:repo/:commit", missing),
+    );
+    const error = {
+      code: "NOT_FOUND",
+      detail: "Commit not found",
+      message: `Failed to pull prompt commit: 404 Commit not found. ${advice}. If the prompt itself is missing, check its name, the endpoint and the tenant of the key`,
+    };
+    await expect(promptsAt(server.endpoint).pull(name)).rejects.toMatchObject(error);
+    await expect(promptsAt(server.endpoint).get(name)).rejects.toMatchObject(error);
+  });
+
   test("a failed look-up has the message of the product specification and the status; a prompt without commits is reported", async () => {
     const answers = [json({ detail: "stay out" }, 403), json({}, 404), json({ commits: [] })];
     const server = await mswServer(

@@ -13,7 +13,7 @@ import {
   parsePulledPrompt,
 } from "../../model/resources/prompt.ts";
 import type { PromptCommit, PromptTag, PulledPrompt } from "../../model/resources/prompt.ts";
-import { isCommitHash, looksLikeHash } from "../../model/resources/prompt-identifier.ts";
+import { isCommitHash, looksLikeHash, ownOwner } from "../../model/resources/prompt-identifier.ts";
 import type { PromptPath, PromptReference } from "../../model/resources/prompt-identifier.ts";
 import type { KeyValues } from "../../model/run.ts";
 import type { Call, CallOptions } from "../http/http.ts";
@@ -106,7 +106,11 @@ export class PromptCommits {
     const commit = reference.commit ?? (await this.#resolveLatest(reference, { signal, attempts }));
     const query = { include_model: includeModel === true ? true : undefined };
     const init = { path: { owner, repo, commit }, query, signal, attempts };
-    return parsePulledPrompt(await this.#call("readCommit", init), reference);
+    try {
+      return parsePulledPrompt(await this.#call("readCommit", init), reference);
+    } catch (error) {
+      throw error instanceof NotFoundError ? explainNotFound(error, reference) : error;
+    }
   }
 
   async readTag(
@@ -312,6 +316,32 @@ function explainConflict(
     cause,
     requestId,
   });
+}
+
+/**
+ * Adds to the server's message which prompt and which version is missing, and how to create it. The server's words are
+ * kept, because only they can tell a missing prompt from a missing version.
+ */
+function explainNotFound(
+  cause: NotFoundError,
+  { owner, repo, commit }: PromptReference,
+): NotFoundError {
+  const { status, detail, requestId } = cause;
+  const name = owner === ownOwner ? repo : `${owner}/${repo}`;
+  const action = "pull prompt commit";
+  const problem = `Failed to ${action}: ${status} ${detail}`.trimEnd();
+  const message = `${problem}. ${createMissingText(name, commit)}. If the prompt itself is missing, check its name, the endpoint and the tenant of the key`;
+  return new NotFoundError({ action, status, body: detail, message, cause, requestId });
+}
+
+function createMissingText(name: string, commit: string | undefined): string {
+  if (commit === undefined) {
+    return `The latest commit of the prompt "${name}" was requested: client.prompts.push("${name}", { manifest }) creates one`;
+  }
+  if (looksLikeHash(commit)) {
+    return `The commit ${commit} of the prompt "${name}" was requested: client.prompts.listCommits("${name}") lists those that exist`;
+  }
+  return `The tag "${commit}" of the prompt "${name}" was requested: client.prompts.listTags("${name}") lists those that exist, client.prompts.tag("${name}", { tag: "${commit}" }) adds it to the latest commit, and client.prompts.push("${name}", { manifest, commitTags: ["${commit}"] }) to a new one`;
 }
 
 const createNoCommitsError = ({ owner, repo }: PromptPath): NotFoundError =>
