@@ -151,7 +151,8 @@ test("an evaluator has a run of its own, its failure is recorded, and its scores
             const [failed] = await score(function broken() { throw new Error("no model"); });
             plainExpect(failed.error).toBe("Error: no model");
             await plainExpect(async () => score("pass", 1)).rejects.toThrow('the key "pass"');
-            await plainExpect(async () => score("nan", NaN)).rejects.toThrow("a score is a finite number");
+            await plainExpect(async () => score("nan", NaN)).rejects.toThrow('"nan" can\\'t be stored: it has a score that is NaN; a score is a finite number');
+            await plainExpect(async () => score("list", [1])).rejects.toThrow("it is an array in which");
           });
         });`,
   });

@@ -19,12 +19,28 @@ const scoreKeys = [
   "feedbackConfig",
 ];
 
+/** How an error speaks of a value that is no score: of the value itself, of a member, and of what to do. */
+export interface ScoreWords {
+  readonly is: string;
+  readonly has: string;
+  readonly advice: string;
+}
+
+const wordsOfReturned: ScoreWords = { is: "it returned", has: "it returned", advice: "return" };
+
+/** For a value that was passed to a function. */
+export const wordsOfPassed: ScoreWords = { is: "it is", has: "it has", advice: "pass" };
+
 /**
  * Converts what an evaluator returned to scores.
  *
  * @throws Error if it is not an {@link EvaluatorResult}; the message says what is wrong.
  */
-export function toRowScores(result: EvaluatorResult, evaluatorName: string): readonly RowScore[] {
+export function toRowScores(
+  result: EvaluatorResult,
+  evaluatorName: string,
+  words = wordsOfReturned,
+): readonly RowScore[] {
   if (result === undefined || result === null) {
     return [];
   }
@@ -32,39 +48,39 @@ export function toRowScores(result: EvaluatorResult, evaluatorName: string): rea
     return [{ key: evaluatorName, value: result }];
   }
   if (typeof result === "number" || typeof result === "boolean") {
-    return [{ key: evaluatorName, score: checkScore(result) }];
+    return [{ key: evaluatorName, score: checkScore(result, words) }];
   }
   if (typeof result !== "object") {
     throw new TypeError(
-      `it returned a ${typeof result}; return a number, a boolean, a text, or an object such as { key, score, comment }`,
+      `${words.is} a ${typeof result}; ${words.advice} a number, a boolean, a text, or an object such as { key, score, comment }`,
     );
   }
   if (Array.isArray(result)) {
-    return result.map((score: unknown) => toRowScore(score, evaluatorName));
+    return result.map((score: unknown) => toRowScore(score, evaluatorName, words));
   }
   if ("results" in result) {
     const { results }: { results: unknown } = result;
     if (!Array.isArray(results)) {
-      throw new TypeError("it returned an object whose `results` is not an array");
+      throw new TypeError(`${words.is} an object whose \`results\` is not an array`);
     }
-    return results.map((score: unknown) => toRowScore(score, evaluatorName));
+    return results.map((score: unknown) => toRowScore(score, evaluatorName, words));
   }
-  return [toRowScore(result, evaluatorName)];
+  return [toRowScore(result, evaluatorName, words)];
 }
 
-function toRowScore(candidate: unknown, evaluatorName: string): RowScore {
+function toRowScore(candidate: unknown, evaluatorName: string, words: ScoreWords): RowScore {
   if (typeof candidate !== "object" || candidate === null) {
-    throw new TypeError("it returned an array in which an item is not an object");
+    throw new TypeError(`${words.is} an array in which an item is not an object`);
   }
   const [unknownKey] = unknownKeysOf(candidate, scoreKeys);
   if (unknownKey !== undefined) {
-    throw new TypeError(`it returned an object with an ${unknownKeyText("member", unknownKey)}`);
+    throw new TypeError(`${words.is} an object with an ${unknownKeyText("member", unknownKey)}`);
   }
   // The members are checked below.
   const result = candidate as Score;
   const key = result.key ?? result.name ?? evaluatorName;
   if (typeof key !== "string" || key === "" || key.length > maxKeyLength) {
-    throw new TypeError(`it returned a key that is not a text of 1 to ${maxKeyLength} characters`);
+    throw new TypeError(`${words.has} a key that is not a text of 1 to ${maxKeyLength} characters`);
   }
   const metadata = isPresent(result.metadata)
     ? (toJsonValue(result.metadata, "metadata").json as RowScore["metadata"])
@@ -74,11 +90,11 @@ function toRowScore(candidate: unknown, evaluatorName: string): RowScore {
   }
   const { comment, correction } = result;
   if (isPresent(comment) && typeof comment !== "string") {
-    throw new TypeError("it returned a comment that is not a text");
+    throw new TypeError(`${words.has} a comment that is not a text`);
   }
   return {
     key,
-    ...(isPresent(result.score) && { score: checkScore(result.score) }),
+    ...(isPresent(result.score) && { score: checkScore(result.score, words) }),
     ...(isPresent(result.value) && { value: toJsonValue(result.value, "value").json }),
     ...(isPresent(comment) && { comment }),
     ...(metadata && { metadata }),
@@ -91,13 +107,13 @@ function toRowScore(candidate: unknown, evaluatorName: string): RowScore {
 /** Longest feedback key that servers accept. */
 export const maxKeyLength = 180;
 
-function checkScore(score: unknown): number | boolean {
+function checkScore(score: unknown, words: ScoreWords): number | boolean {
   if (typeof score === "boolean" || (typeof score === "number" && Number.isFinite(score))) {
     return score;
   }
   const shown = typeof score === "number" ? String(score) : `of type ${typeof score}`;
   throw new TypeError(
-    `it returned a score that is ${shown}; a score is a finite number or a boolean`,
+    `${words.has} a score that is ${shown}; a score is a finite number or a boolean`,
   );
 }
 

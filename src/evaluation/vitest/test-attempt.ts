@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { ExpectStatic, TestContext } from "vitest";
 import { ValidationError } from "../../main/index.ts";
 import type { NamedEvaluator } from "../rows/row-runner.ts";
-import { maxKeyLength, toRowScores } from "../rows/scores.ts";
+import { maxKeyLength, toRowScores, wordsOfPassed } from "../rows/scores.ts";
 import type { EvaluatorResult, RowScore } from "../evaluator.ts";
 import { readMessage } from "./read-message.ts";
 import { now } from "./real-time.ts";
@@ -170,7 +170,7 @@ export class TestAttempt {
       throw new ValidationError(`score: the key must be a text of 1 to ${maxKeyLength} characters`);
     }
     try {
-      this.addScores(toRowScores(value, key));
+      this.addScores(toRowScores(value, key, wordsOfPassed));
     } catch (error) {
       throw new ValidationError(
         `score: the value for ${JSON.stringify(key)} can't be stored: ${readMessage(error)}`,
