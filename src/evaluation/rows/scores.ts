@@ -20,7 +20,7 @@ const scoreKeys = [
 ];
 
 /** How an error speaks of a value that is no score: of the value itself, of a member, and of what to do. */
-export interface ScoreWords {
+interface ScoreWords {
   readonly is: string;
   readonly has: string;
   readonly advice: string;
