@@ -295,7 +295,16 @@ test("without a server that answers, rows stay in the journal and the next evalu
     { ...common, client: away },
   );
   // The end of the experiment can't be stored either.
-  await expect(settle(interrupted)).rejects.toMatchObject({ retryable: true });
+  const { rows, acknowledged, unacknowledged, warnings } = await interrupted;
+  expect({ rows, acknowledged, unacknowledged }).toEqual({
+    rows: 5,
+    acknowledged: 0,
+    unacknowledged: 5,
+  });
+  expect(warnings).toEqual([
+    expect.stringMatching(/^5 rows are in the journal but not on the server/),
+    expect.stringContaining("run the same evaluation again when the server answers"),
+  ]);
   isAway = false;
   const result = await evaluate(add, { ...common, client, resume: true });
   expect(result).toMatchObject({ rows: 5, resumed: 5, acknowledged: 5, unacknowledged: 0 });
