@@ -3,7 +3,10 @@ import type { Comparator, Filter, Literal } from "./ast.ts";
 import { FilterError, quoteName } from "./filter-error.ts";
 import type { Span } from "./filter-error.ts";
 import { readText } from "./lexer.ts";
+import type { PunctuationMark } from "./lexer.ts";
 import { filterLimits, parseFunctions } from "./parser.ts";
+import { TokenReader } from "./token-reader.ts";
+import type { CommonToken } from "./token-reader.ts";
 
 /**
  * Parses a filter, without checking its fields, in any of its forms: functions such as `gt(latency, "5s")`, comparisons
@@ -38,17 +41,14 @@ const toOffset = (cause: unknown): number => (cause instanceof FilterError ? cau
 
 const parseInfix = (text: string): Filter => new InfixParser(text).parse();
 
-type Mark = "(" | ")" | "[" | "]" | ",";
-
 /** The smallest unit of a filter with operators. A word is everything that is not one of the others. */
-type InfixToken = Span &
-  (
-    | { readonly kind: "word"; readonly word: string }
-    | { readonly kind: "text"; readonly text: string }
-    | { readonly kind: "operator"; readonly comparator: Comparator }
-    | { readonly kind: "mark"; readonly mark: Mark }
-    | { readonly kind: "end" }
-  );
+type InfixToken =
+  | CommonToken
+  | (Span &
+      (
+        | { readonly kind: "word"; readonly word: string }
+        | { readonly kind: "operator"; readonly comparator: Comparator }
+      ));
 
 const operators: Readonly<Record<string, Comparator>> = {
   "=": "eq",
@@ -78,30 +78,47 @@ const fieldPattern = /^[A-Za-z_][\w-]*(?:\.[\w-]+)*$/;
 const numberPattern = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Parses words, comparisons with operators, and functions between them, from left to right. */
-class InfixParser {
-  readonly #text: string;
-  readonly #tokens: readonly InfixToken[];
-  #next = 0;
-  #nodes = 0;
-
+class InfixParser extends TokenReader<InfixToken> {
   constructor(text: string) {
-    this.#text = text;
-    this.#tokens = tokenize(text);
+    super(text, tokenize(text));
   }
+
+  protected readonly describe = describe;
 
   parse(): Filter {
     const filter = this.#parseAlternatives(1);
-    const token = this.#peek();
-    if (token.kind !== "end") {
-      throw this.#createError(token, `expected the end of the filter, found ${describe(token)}`);
-    }
+    this.expectEnd();
+    this.#checkSize(filter);
     return filter;
+  }
+
+  /** The limits hold for the whole filter, in whichever forms its parts are written. */
+  #checkSize(filter: Filter): void {
+    let nodes = 0;
+    const visit = (node: Filter, depth: number): void => {
+      nodes += 1;
+      if (nodes > filterLimits.nodes) {
+        throw this.createError(node, `more than ${filterLimits.nodes} conditions`);
+      }
+      this.#checkDepth(node, depth);
+      listParts(node).forEach((part) => visit(part, depth + 1));
+    };
+    visit(filter, 1);
+  }
+
+  #checkDepth(span: Span, depth: number): void {
+    if (depth > filterLimits.depth) {
+      throw this.createError(
+        span,
+        `conditions are nested more than ${filterLimits.depth} levels deep`,
+      );
+    }
   }
 
   #parseAlternatives(depth: number): Filter {
     const parts = [this.#parseConjunction(depth)];
     while (this.#isWord("or")) {
-      this.#next += 1;
+      this.next += 1;
       parts.push(this.#parseConjunction(depth));
     }
     return this.#combine("or", parts);
@@ -112,7 +129,7 @@ class InfixParser {
     const parts = [this.#parsePart(depth)];
     for (;;) {
       if (this.#isWord("and") && !this.#isFunctionCall()) {
-        this.#next += 1;
+        this.next += 1;
       } else if (this.#isEndOfPart()) {
         return this.#combine("and", parts);
       }
@@ -121,7 +138,7 @@ class InfixParser {
   }
 
   #isEndOfPart(): boolean {
-    const token = this.#peek();
+    const token = this.peek();
     return (
       token.kind === "end" || (token.kind === "mark" && token.mark === ")") || this.#isWord("or")
     );
@@ -133,39 +150,32 @@ class InfixParser {
     if (first === undefined || last === undefined) {
       return first ?? this.#parsePart(1);
     }
-    this.#count(first);
     const { offset } = first;
     return { kind, parts, offset, length: last.offset + last.length - offset };
   }
 
   #parsePart(depth: number): Filter {
-    const token = this.#peek();
-    if (depth > filterLimits.depth) {
-      throw this.#createError(
-        token,
-        `conditions are nested more than ${filterLimits.depth} levels deep`,
-      );
-    }
-    if (this.#isWord("not") && this.#peek(1).kind !== "operator") {
-      this.#next += 1;
-      this.#count(token);
+    const token = this.peek();
+    // So that the recursion ends, also where parentheses contain only one part.
+    this.#checkDepth(token, depth);
+    if (this.#isWord("not") && this.peek(1).kind !== "operator") {
+      this.next += 1;
       const part = this.#parsePart(depth + 1);
       return { kind: "not", part, ...createSpan(token, part) };
     }
     if (token.kind === "mark" && token.mark === "(") {
-      this.#next += 1;
+      this.next += 1;
       const filter = this.#parseAlternatives(depth + 1);
-      this.#expectMark(")", "after the conditions in parentheses");
+      this.expectMark(")", "after the conditions in parentheses");
       return filter;
     }
-    this.#count(token);
     if (token.kind === "text") {
-      this.#next += 1;
+      this.next += 1;
       return createSearch(token.text, token);
     }
     const isConnective = this.#isWord("and") || this.#isWord("or");
     if (token.kind !== "word" || (isConnective && !this.#isFunctionCall())) {
-      throw this.#createError(
+      throw this.createError(
         token,
         `expected a word or a condition such as latency > 5s, found ${describe(token)}`,
       );
@@ -178,7 +188,7 @@ class InfixParser {
 
   /** Whether a function and its arguments follow: a known name before a parenthesis, or any name right before one. */
   #isFunctionCall(): boolean {
-    const [name, open] = [this.#peek(), this.#peek(1)];
+    const [name, open] = [this.peek(), this.peek(1)];
     return (
       name.kind === "word" &&
       open.kind === "mark" &&
@@ -192,22 +202,22 @@ class InfixParser {
   #parseFunction({ offset }: Span): Filter {
     let depth = 0;
     do {
-      const token = this.#peek();
+      const token = this.peek();
       if (token.kind === "end") {
         break;
       }
       if (token.kind === "mark" && (token.mark === "(" || token.mark === ")")) {
         depth += token.mark === "(" ? 1 : -1;
       }
-      this.#next += 1;
-    } while (depth > 0 || this.#peek(-1).kind === "word");
-    const last = this.#peek(-1);
-    const source = this.#text.slice(offset, last.offset + last.length);
+      this.next += 1;
+    } while (depth > 0 || this.peek(-1).kind === "word");
+    const last = this.peek(-1);
+    const source = this.text.slice(offset, last.offset + last.length);
     try {
       // Spaces in place of the text before keep the positions of errors.
       return parseFunctions(" ".repeat(offset) + source);
     } catch (cause) {
-      throw cause instanceof FilterError ? this.#createError(cause, cause.reason) : cause;
+      throw cause instanceof FilterError ? this.createError(cause, cause.reason) : cause;
     }
   }
 
@@ -218,12 +228,12 @@ class InfixParser {
       return undefined;
     }
     if (!fieldPattern.test(field.word)) {
-      throw this.#createError(
+      throw this.createError(
         field,
         `expected a field before the operator, found ${describe(field)}`,
       );
     }
-    this.#next += 2;
+    this.next += 2;
     const operand = comparator === "in" ? this.#parseList() : this.#parseValue();
     const { word: name, offset, length } = field;
     return {
@@ -237,7 +247,7 @@ class InfixParser {
 
   /** The comparator that the token after the next one stands for. */
   #readComparator(): Comparator | undefined {
-    const [token, value] = [this.#peek(1), this.#peek(2)];
+    const [token, value] = [this.peek(1), this.peek(2)];
     if (token.kind === "operator") {
       return token.comparator;
     }
@@ -254,29 +264,29 @@ class InfixParser {
   }
 
   #parseList(): Literal {
-    const { offset } = this.#peek();
-    this.#expectMark("[", "before the values of in");
+    const { offset } = this.peek();
+    this.expectMark("[", "before the values of in");
     const items = [this.#parseValue()];
-    while (this.#isMark(",")) {
-      this.#next += 1;
+    while (this.isMark(",")) {
+      this.next += 1;
       items.push(this.#parseValue());
     }
-    const close = this.#peek();
-    this.#expectMark("]", "after the values of in");
+    const close = this.peek();
+    this.expectMark("]", "after the values of in");
     return { kind: "list", items, offset, length: close.offset + close.length - offset };
   }
 
   #parseValue(): Literal {
-    const token = this.#peek();
+    const token = this.peek();
     const { offset, length } = token;
     if (token.kind === "text") {
-      this.#next += 1;
+      this.next += 1;
       return { kind: "text", text: token.text, offset, length };
     }
     if (token.kind !== "word") {
-      throw this.#createError(token, `expected a value, found ${describe(token)}`);
+      throw this.createError(token, `expected a value, found ${describe(token)}`);
     }
-    this.#next += 1;
+    this.next += 1;
     const { word } = token;
     if (word === "null") {
       return { kind: "null", offset, length };
@@ -291,51 +301,28 @@ class InfixParser {
   }
 
   #parseWord(token: InfixToken & { readonly kind: "word" }): Filter {
-    const next = this.#peek(1);
+    const next = this.peek(1);
     if (next.kind === "mark" && next.mark !== "(" && next.mark !== ")") {
-      throw this.#createError(next, `unexpected ${next.mark}; put a text with it in quotes`);
+      throw this.createError(next, `unexpected ${next.mark}; put a text with it in quotes`);
     }
     if (token.length > maxWordChars) {
-      throw this.#createError(token, `a word has more than ${maxWordChars} characters`);
+      throw this.createError(token, `a word has more than ${maxWordChars} characters`);
     }
-    this.#next += 1;
+    this.next += 1;
     return createSearch(token.word, token);
   }
 
-  #count(span: Span): void {
-    this.#nodes += 1;
-    if (this.#nodes > filterLimits.nodes) {
-      throw this.#createError(span, `more than ${filterLimits.nodes} conditions`);
-    }
-  }
-
   #isWord(word: string): boolean {
-    const token = this.#peek();
+    const token = this.peek();
     return token.kind === "word" && token.word.toLowerCase() === word;
   }
+}
 
-  #isMark(mark: Mark): boolean {
-    const token = this.#peek();
-    return token.kind === "mark" && token.mark === mark;
+function listParts(node: Filter): readonly Filter[] {
+  if (node.kind === "comparison") {
+    return [];
   }
-
-  #expectMark(mark: Mark, location: string): void {
-    if (!this.#isMark(mark)) {
-      const token = this.#peek();
-      throw this.#createError(token, `expected ${mark} ${location}, found ${describe(token)}`);
-    }
-    this.#next += 1;
-  }
-
-  #peek(ahead = 0): InfixToken {
-    return (
-      this.#tokens[this.#next + ahead] ?? { kind: "end", offset: this.#text.length, length: 1 }
-    );
-  }
-
-  #createError({ offset, length }: Span, reason: string): FilterError {
-    return new FilterError(this.#text, { reason, offset, length });
-  }
+  return node.kind === "not" ? [node.part] : node.parts;
 }
 
 const createSpan = ({ offset }: Span, last: Span): Span => ({
@@ -372,7 +359,7 @@ function readToken(text: string, offset: number): InfixToken {
   tokenPattern.lastIndex = offset;
   const { mark, operator, word = "" } = tokenPattern.exec(text)?.groups ?? {};
   if (mark !== undefined) {
-    return { kind: "mark", mark: mark as Mark, offset, length: 1 };
+    return { kind: "mark", mark: mark as PunctuationMark, offset, length: 1 };
   }
   const comparator = operator === undefined ? undefined : operators[operator];
   return operator !== undefined && comparator !== undefined

@@ -4,6 +4,7 @@ import { FilterError, quoteName, suggestName } from "./filter-error.ts";
 import type { Span } from "./filter-error.ts";
 import { tokenize } from "./lexer.ts";
 import type { PunctuationMark, Token } from "./lexer.ts";
+import { TokenReader } from "./token-reader.ts";
 
 /**
  * Limits of one filter. With them, the time for parsing and compiling a filter is proportional to its length, and
@@ -49,60 +50,53 @@ export function parseFunctions(text: string): Filter {
 }
 
 /** Parses the tokens in one pass, from left to right. */
-class Parser {
-  readonly #text: string;
-  readonly #tokens: readonly Token[];
-  #next = 0;
+class Parser extends TokenReader<Token> {
   #nodes = 0;
 
   constructor(text: string) {
-    this.#text = text;
-    this.#tokens = tokenize(text);
+    super(text, tokenize(text));
   }
+
+  protected readonly describe = describeToken;
 
   parse(): Filter {
     const filter = this.#parseFilter(1);
-    const token = this.#peek();
+    const token = this.peek();
     if (token.kind === "name" && (token.name === "and" || token.name === "or")) {
-      throw this.#createError(
+      throw this.createError(
         token,
         `the filter has ended here; write ${token.name}(…, …) around both parts`,
       );
     }
-    if (token.kind !== "end") {
-      throw this.#createError(
-        token,
-        `expected the end of the filter, found ${describeToken(token)}`,
-      );
-    }
+    this.expectEnd();
     return filter;
   }
 
   #parseFilter(depth: number): Filter {
-    const token = this.#peek();
+    const token = this.peek();
     if (token.kind !== "name") {
-      throw this.#createError(
+      throw this.createError(
         token,
         `expected a function, found ${describeToken(token)}; ${allFunctions}`,
       );
     }
     this.#countFunction(token, depth);
-    this.#next += 1;
+    this.next += 1;
     const { name, offset } = token;
     if (name === "and" || name === "or") {
-      this.#expectMark("(", `after ${name}`);
+      this.expectMark("(", `after ${name}`);
       const parts = this.#parseList(")", () => this.#parseFilter(depth + 1));
       return { kind: name, parts, ...this.#createSpan(offset) };
     }
     if (name === "not") {
-      this.#expectMark("(", "after not");
+      this.expectMark("(", "after not");
       const part = this.#parseFilter(depth + 1);
-      this.#expectMark(")", "after the argument of not");
+      this.expectMark(")", "after the argument of not");
       return { kind: "not", part, ...this.#createSpan(offset) };
     }
     if (!isComparator(name)) {
       const hint = suggestName(name, functionNames);
-      throw this.#createError(
+      throw this.createError(
         token,
         `unknown function ${quoteName(name)}${hint || ";"} ${allFunctions}`,
       );
@@ -111,11 +105,11 @@ class Parser {
   }
 
   #parseComparison(comparator: Comparator, offset: number): Filter {
-    this.#expectMark("(", `after ${comparator}`);
+    this.expectMark("(", `after ${comparator}`);
     const { field, operand } =
       (comparator === "exists" ? this.#parsePathArgument() : undefined) ??
       ({ field: this.#parseField(comparator), operand: this.#parseLiteral() } as const);
-    this.#expectMark(")", `after the value of ${comparator}`);
+    this.expectMark(")", `after the value of ${comparator}`);
     return {
       kind: "comparison",
       comparator,
@@ -127,9 +121,9 @@ class Parser {
 
   /** Parses a path as the only argument of `exists`: `metadata.a.b` is short for `metadata, "a.b"`. */
   #parsePathArgument(): { readonly field: FieldName; readonly operand: Literal } | undefined {
-    const [token, end] = this.#tokens.slice(this.#next, this.#next + 2);
-    const dotPosition = token?.kind === "name" ? token.name.indexOf(".") : -1;
-    if (token?.kind !== "name" || dotPosition === -1 || end?.kind !== "mark" || end.mark !== ")") {
+    const [token, isOnlyArgument] = [this.peek(), this.isMark(")", 1)];
+    const dotPosition = token.kind === "name" ? token.name.indexOf(".") : -1;
+    if (token.kind !== "name" || dotPosition === -1 || !isOnlyArgument) {
       return undefined;
     }
     this.#consumeFieldName(token);
@@ -142,19 +136,19 @@ class Parser {
   }
 
   #parseField(comparator: Comparator): FieldName | undefined {
-    const token = this.#peek();
+    const token = this.peek();
     if (comparator === "search" && token.kind === "text") {
       return undefined;
     }
     if (token.kind !== "name" || isKeyword(token.name)) {
       const form = comparator === "search" ? ' or a quoted text, as in search("text")' : "";
-      throw this.#createError(
+      throw this.createError(
         token,
         `expected a field, found ${describeToken(token)}; ${comparator} takes a field and a value${form}`,
       );
     }
     this.#consumeFieldName(token);
-    this.#expectMark(",", `after the field of ${comparator}`);
+    this.expectMark(",", `after the field of ${comparator}`);
     return { name: token.name, offset: token.offset, length: token.length };
   }
 
@@ -162,19 +156,19 @@ class Parser {
   #consumeFieldName(token: Token & { readonly kind: "name" }): void {
     const maxSegments = filterLimits.entryDepth;
     if (token.name.split(".").length - 1 > maxSegments) {
-      throw this.#createError(
+      throw this.createError(
         token,
         `${quoteName(token.name)} has more than ${maxSegments} segments`,
       );
     }
-    this.#next += 1;
+    this.next += 1;
   }
 
   #parseLiteral(): Literal {
-    const token = this.#peek();
+    const token = this.peek();
     const { offset, length } = token;
     if (token.kind === "mark" && token.mark === "[") {
-      this.#next += 1;
+      this.next += 1;
       const items = this.#parseList("]", () => this.#parseScalar());
       return { kind: "list", items, ...this.#createSpan(offset) };
     }
@@ -182,19 +176,19 @@ class Parser {
   }
 
   #parseScalar(): Literal {
-    const token = this.#peek();
+    const token = this.peek();
     const { offset, length } = token;
     if (token.kind === "text" || token.kind === "number") {
-      this.#next += 1;
+      this.next += 1;
       return token;
     }
     if (token.kind === "name" && isKeyword(token.name)) {
-      this.#next += 1;
+      this.next += 1;
       return token.name === "null"
         ? { kind: "null", offset, length }
         : { kind: "boolean", boolean: token.name === "true", offset, length };
     }
-    throw this.#createError(
+    throw this.createError(
       token,
       `expected a value, found ${describeToken(token)}; ${createValueHint(token)}`,
     );
@@ -204,52 +198,36 @@ class Parser {
   #parseList<Item>(close: PunctuationMark, parseItem: () => Item): Item[] {
     const items = [parseItem()];
     for (;;) {
-      const token = this.#peek();
+      const token = this.peek();
       if (token.kind === "mark" && token.mark === close) {
-        this.#next += 1;
+        this.next += 1;
         return items;
       }
       if (token.kind !== "mark" || token.mark !== ",") {
-        throw this.#createError(token, `expected , or ${close}, found ${describeToken(token)}`);
+        throw this.createError(token, `expected , or ${close}, found ${describeToken(token)}`);
       }
-      this.#next += 1;
+      this.next += 1;
       items.push(parseItem());
     }
-  }
-
-  #expectMark(mark: PunctuationMark, location: string): void {
-    const token = this.#peek();
-    if (token.kind !== "mark" || token.mark !== mark) {
-      throw this.#createError(token, `expected ${mark} ${location}, found ${describeToken(token)}`);
-    }
-    this.#next += 1;
   }
 
   #countFunction(token: Token, depth: number): void {
     this.#nodes += 1;
     if (this.#nodes > filterLimits.nodes) {
-      throw this.#createError(token, `more than ${filterLimits.nodes} functions`);
+      throw this.createError(token, `more than ${filterLimits.nodes} functions`);
     }
     if (depth > filterLimits.depth) {
-      throw this.#createError(
+      throw this.createError(
         token,
         `functions are nested more than ${filterLimits.depth} levels deep`,
       );
     }
   }
 
-  #peek(): Token {
-    return this.#tokens[this.#next] ?? { kind: "end", offset: this.#text.length, length: 1 };
-  }
-
   /** Returns the span from an offset to the end of the last consumed token. */
   #createSpan(offset: number): Span {
-    const last = this.#tokens[this.#next - 1];
-    return { offset, length: last === undefined ? 0 : last.offset + last.length - offset };
-  }
-
-  #createError({ offset, length }: Span, reason: string): FilterError {
-    return new FilterError(this.#text, { reason, offset, length });
+    const last = this.peek(-1);
+    return { offset, length: last.offset + last.length - offset };
   }
 }
 

@@ -78,13 +78,21 @@ describe("words and operators are other forms of functions", () => {
     });
   });
 
+  // The limits hold for the whole filter, not for each of its functions or parentheses.
   test.each([
-    ["( ".repeat(5_000), "levels deep"],
-    ["not ".repeat(2_500), "levels deep"],
-    ["a ".repeat(5_000), "more than 256 conditions"],
-    ["a or ".repeat(2_000), "more than 256 conditions"],
-    ["a".repeat(10_000), "more than 1000 characters"],
-  ])("%s is too large", (text, reason) => {
+    ["parentheses", "( ".repeat(5_000), "levels deep"],
+    ["nots", "not ".repeat(2_500), "levels deep"],
+    ["words", "a ".repeat(5_000), "more than 256 conditions"],
+    ["alternatives", `${"a or ".repeat(1_900)}a`, "more than 256 conditions"],
+    ["characters of a word", "a".repeat(10_000), "more than 1000 characters"],
+    ["functions side by side", 'eq(name, "a") '.repeat(300), "more than 256 conditions"],
+    ["and within or, nested", `${"( a or b ".repeat(7)}c${")".repeat(7)}`, "levels deep"],
+    [
+      "functions within parentheses",
+      `${"( a or ".repeat(6)}${"not(".repeat(8)}eq(name, "a")${")".repeat(14)}`,
+      "levels deep",
+    ],
+  ])("too many %s are refused", (_name, text, reason) => {
     expect(() => parseFilter(text.slice(0, 10_000))).toThrow(reason);
   });
 });

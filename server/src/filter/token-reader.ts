@@ -1,0 +1,62 @@
+import { FilterError } from "./filter-error.ts";
+import type { Span } from "./filter-error.ts";
+import type { PunctuationMark } from "./lexer.ts";
+
+/** The tokens that both forms of filters have. */
+export type CommonToken = Span &
+  (
+    | { readonly kind: "mark"; readonly mark: PunctuationMark }
+    /** A text in quotes. */
+    | { readonly kind: "text"; readonly text: string }
+    | { readonly kind: "end" }
+  );
+
+/** Reads the tokens of a filter from left to right. A parser of each form of filters extends it. */
+export abstract class TokenReader<Token extends Span & { readonly kind: string }> {
+  protected readonly text: string;
+  /** Position of the next token. */
+  protected next = 0;
+  readonly #tokens: readonly (Token | CommonToken)[];
+
+  constructor(text: string, tokens: readonly (Token | CommonToken)[]) {
+    this.text = text;
+    this.#tokens = tokens;
+  }
+
+  /** Describes a token in an error. */
+  protected abstract describe(token: Token | CommonToken): string;
+
+  /** The next token, or another one before or after it. Beyond the last token there is the end. */
+  protected peek(ahead = 0): Token | CommonToken {
+    return this.#tokens[this.next + ahead] ?? { kind: "end", offset: this.text.length, length: 1 };
+  }
+
+  protected isMark(mark: PunctuationMark, ahead = 0): boolean {
+    const token = this.peek(ahead);
+    return token.kind === "mark" && "mark" in token && token.mark === mark;
+  }
+
+  /** @throws FilterError the next token is another one. */
+  protected expectMark(mark: PunctuationMark, location: string): void {
+    if (!this.isMark(mark)) {
+      const token = this.peek();
+      throw this.createError(token, `expected ${mark} ${location}, found ${this.describe(token)}`);
+    }
+    this.next += 1;
+  }
+
+  /** @throws FilterError something follows. */
+  protected expectEnd(): void {
+    const token = this.peek();
+    if (token.kind !== "end") {
+      throw this.createError(
+        token,
+        `expected the end of the filter, found ${this.describe(token)}`,
+      );
+    }
+  }
+
+  protected createError({ offset, length }: Span, reason: string): FilterError {
+    return new FilterError(this.text, { reason, offset, length });
+  }
+}
