@@ -1,10 +1,9 @@
 import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
 import { toTrend } from "./feedback-trend.ts";
 import type { FeedbackStore } from "./feedback-store.ts";
 import { toIso } from "../http/wire-text.ts";
-import { firstValue, parseCount, parseId } from "../http/query-string.ts";
+import { firstValue, parseCount, parseId, parseRequiredTime } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 
 /**
@@ -52,12 +51,4 @@ export async function readFeedbackForm(
     expires_at: toIso(expiresMicros),
     is_expired: expiresMicros <= Date.now() * 1_000,
   };
-}
-
-function parseRequiredTime(query: QueryString, name: "from" | "to"): number {
-  const micros = parseOptionalTime(firstValue(query, name), name, parseTimeBound);
-  if (micros === null || micros === undefined) {
-    throw new RequestError(422, `${name} must be a time`);
-  }
-  return micros;
 }

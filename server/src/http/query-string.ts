@@ -1,5 +1,6 @@
 import { isUuid } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
+import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
 import { describeExcess } from "../filter/json-bounds.ts";
 
 /** The parsed query string. A parameter that occurs several times has a list of values. */
@@ -33,6 +34,31 @@ export function parseBoolean(query: QueryString, name: string): boolean | undefi
     throw new RequestError(422, `${name} must be true or false, not ${JSON.stringify(text)}`);
   }
   return text === "true";
+}
+
+/**
+ * Parses a time that others are compared with, in microseconds since the Unix epoch; `undefined` if it is absent.
+ *
+ * @throws RequestError 422: it is not a time.
+ */
+export function parseTimeParameter(query: QueryString, name: string): number | undefined {
+  const text = firstValue(query, name);
+  return text === undefined || text === ""
+    ? undefined
+    : (parseOptionalTime(text, name, parseTimeBound) ?? undefined);
+}
+
+/**
+ * Like {@link parseTimeParameter}, for a parameter that must be present.
+ *
+ * @throws RequestError 422: it is absent, or not a time.
+ */
+export function parseRequiredTime(query: QueryString, name: string): number {
+  const micros = parseTimeParameter(query, name);
+  if (micros === undefined) {
+    throw new RequestError(422, `${name} must be a time`);
+  }
+  return micros;
 }
 
 /**

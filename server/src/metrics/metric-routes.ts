@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
-import { parseTimeBound } from "../model/parse-time.ts";
 import { runFields } from "../filter/fields.ts";
 import { readFilter } from "../filter/filter-parameter.ts";
-import { firstValue, parseId } from "../http/query-string.ts";
+import { firstValue, parseId, parseRequiredTime } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import type { RequestScoped } from "../http/request-scope.ts";
 import { route } from "../http/route.ts";
@@ -65,8 +64,8 @@ async function readMetrics(store: MetricStore, request: FastifyRequest): Promise
 }
 
 function parseMetricQuery(query: QueryString): MetricQuery {
-  const fromMicros = parseTime(query, "from");
-  const toMicros = parseTime(query, "to");
+  const fromMicros = parseRequiredTime(query, "from");
+  const toMicros = parseRequiredTime(query, "to");
   if (toMicros <= fromMicros || toMicros - fromMicros > maxRangeMicros) {
     throw new RequestError(422, "to must be after from, by at most 366 days");
   }
@@ -101,18 +100,6 @@ function parseChoice<Choice extends string>(
     throw new RequestError(422, `${name} must be one of ${choices.join(", ")}`);
   }
   return found;
-}
-
-function parseTime(query: QueryString, name: string): number {
-  const text = firstValue(query, name) ?? "";
-  const micros = parseTimeBound(text);
-  if (micros === undefined) {
-    throw new RequestError(
-      422,
-      `${name} is not an ISO 8601 time: ${JSON.stringify(text.slice(0, 64))}`,
-    );
-  }
-  return micros;
 }
 
 const toJson = (query: MetricQuery, { all, groups, missing }: Metrics) => ({

@@ -1,5 +1,5 @@
 import { isUuid } from "millrace/model";
-import { RequestError } from "../model/errors.ts";
+import { createCursorError, readListCursor, toListCursor } from "../http/list-cursor.ts";
 import type { RunPosition } from "./run-query.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { RunPosition } from "./run-query.ts";
  * a position is valid only for one order.
  */
 export const toCursor = ({ startMicros, id }: RunPosition, order: "asc" | "desc"): string =>
-  Buffer.from(JSON.stringify([order, startMicros, id])).toString("base64url");
+  toListCursor([order, startMicros, id]);
 
 /**
  * Decodes a cursor that {@link toCursor} has created.
@@ -15,23 +15,9 @@ export const toCursor = ({ startMicros, id }: RunPosition, order: "asc" | "desc"
  * @throws RequestError 422: the cursor was not returned by a query with this sort order.
  */
 export function parseCursor(cursor: string, order: "asc" | "desc"): RunPosition {
-  const [cursorOrder, startMicros, id] = parseList(
-    Buffer.from(cursor, "base64url").toString("utf8"),
-  );
+  const [cursorOrder, startMicros, id] = readListCursor(cursor);
   if (cursorOrder !== order || !Number.isSafeInteger(startMicros) || !isUuid(id)) {
-    throw new RequestError(
-      422,
-      `cursor was not returned by this query: ${JSON.stringify(cursor)}; start again without a cursor`,
-    );
+    throw createCursorError(cursor);
   }
   return { startMicros: Number(startMicros), id };
-}
-
-function parseList(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return []; // Not JSON: the caller rejects the cursor.
-  }
 }

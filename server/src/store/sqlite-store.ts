@@ -28,8 +28,8 @@ import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { invokeMethod } from "../storage/thread-reply.ts";
 import type { ResourceCall } from "../storage/thread-reply.ts";
 import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
-import { MetricThread } from "../metrics/metric-thread.ts";
-import { TextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
+import { startMetricThread } from "../metrics/metric-thread.ts";
+import { startTextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
 import { hasHiddenTokens, tokenKeyFileName } from "../storage/sqlite/token-keys.ts";
 import { writeChecked } from "../datasets/examples/schemas/schema-guard.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
@@ -70,18 +70,19 @@ async function openStore(
     warnOfUnknownKey(connection, folderPath);
     const warnOnce = createDamageLog();
     const pool = new ReadPool(() => new ReaderThread(databasePath, warnOnce), queryTimeoutMs);
-    const textIndex = new TextIndexThread(databasePath, (method, value) =>
-      writer.write({ resource: "textIndex", method, args: [value] }),
-    );
-    const metrics = new MetricThread(databasePath, (computed) =>
-      writer.write({ resource: "metrics", method: "store", args: [computed] }),
-    );
+    const backgroundThreads = [
+      startTextIndexThread(databasePath, (method, value) =>
+        writer.write({ resource: "textIndex", method, args: [value] }),
+      ),
+      startMetricThread(databasePath, (computed) =>
+        writer.write({ resource: "metrics", method: "store", args: [computed] }),
+      ),
+    ];
     return new SqliteStore({
       writer,
       connection,
       pool,
-      textIndex,
-      metrics,
+      backgroundThreads,
       lock,
       ...(onClosed && { onClosed }),
     });
@@ -146,8 +147,7 @@ interface StoreComponents {
   readonly writer: WriterThread;
   readonly connection: Connection;
   readonly pool: ReadPool;
-  readonly textIndex: TextIndexThread;
-  readonly metrics: MetricThread;
+  readonly backgroundThreads: readonly { close(): Promise<void> }[];
   readonly lock: FolderLock;
   /** Called when the store is closed. */
   readonly onClosed?: () => void;
@@ -214,11 +214,11 @@ class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    const { connection, writer, pool, textIndex, metrics, lock, onClosed } = this.#parts;
+    const { connection, writer, pool, backgroundThreads, lock, onClosed } = this.#parts;
     // Close the readers before the writer. As its last step, the writer copies the write-ahead log back into the
     // database, for which no other connection may be open.
     connection.close();
-    await Promise.all([pool.close(), textIndex.close(), metrics.close(), this.#work.close()]);
+    await Promise.all([pool, ...backgroundThreads, this.#work].map((part) => part.close()));
     await writer.close();
     lock.release();
     onClosed?.();

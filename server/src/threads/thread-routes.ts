@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
+import { createCursorError, readListCursor, toListCursor } from "../http/list-cursor.ts";
 import { firstValue, parseCount, parseId } from "../http/query-string.ts";
 import type { QueryString } from "../http/query-string.ts";
 import type { RequestScoped } from "../http/request-scope.ts";
@@ -129,25 +130,12 @@ function parseShortText(query: QueryString, name: string): string {
   return text;
 }
 
-const toCursor = ({ block, id }: ThreadPosition): string =>
-  Buffer.from(JSON.stringify([block, id])).toString("base64url");
+const toCursor = ({ block, id }: ThreadPosition): string => toListCursor([block, id]);
 
 function parseCursor(cursor: string): ThreadPosition {
-  const [block, id] = parseList(Buffer.from(cursor, "base64url").toString("utf8"));
+  const [block, id] = readListCursor(cursor);
   if (!Number.isSafeInteger(block) || typeof id !== "string") {
-    throw new RequestError(
-      422,
-      "cursor was not returned by this list; start again without a cursor",
-    );
+    throw createCursorError(cursor);
   }
   return { block: Number(block), id };
-}
-
-function parseList(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return []; // Not JSON: the caller rejects the cursor.
-  }
 }

@@ -145,7 +145,7 @@ test("a filter counts only the runs that match it", async () => {
 });
 
 test.each([
-  [{ from: "soon" }, "from is not an ISO 8601 time"],
+  [{ from: "soon" }, "from is neither an ISO 8601 time"],
   [{ from: "2026-04-01T00:00:00Z" }, "to must be after from"],
   [{ from: "2020-01-01T00:00:00Z" }, "by at most 366 days"],
   [{ group: "color" }, "group must be one of status, name, model, tag, user"],

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { ValueKind } from "millrace/model";
 import { RequestError } from "../../model/errors.ts";
-import { parseTimeBound } from "../../model/parse-time.ts";
 import { readFilter } from "../../filter/filter-parameter.ts";
 import { runFields } from "../../filter/fields.ts";
 import type { CheckedFilter } from "../../filter/checker.ts";
@@ -9,7 +8,13 @@ import { countIntervalMicros } from "../run-list.ts";
 import type { CountQuery, RunCount } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
 import { toIso } from "../../http/wire-text.ts";
-import { firstValue, parseCount, parseId, parseBoolean } from "../../http/query-string.ts";
+import {
+  firstValue,
+  parseBoolean,
+  parseCount,
+  parseId,
+  parseTimeParameter,
+} from "../../http/query-string.ts";
 import type { QueryString } from "../../http/query-string.ts";
 import { initialScanLimit, searchWithin } from "./run-search-handlers.ts";
 
@@ -36,8 +41,8 @@ export async function countRuns(store: RunStore, request: FastifyRequest): Promi
     max: bucketsMax,
   });
   const range = await store.read.runLists.readStartTimeRange(tenantId, projectId);
-  const fromMicros = parseMicros(query, "from") ?? range?.fromMicros;
-  const toMicros = parseMicros(query, "to") ?? range?.toMicros;
+  const fromMicros = parseTimeParameter(query, "from") ?? range?.fromMicros;
+  const toMicros = parseTimeParameter(query, "to") ?? range?.toMicros;
   if (fromMicros === undefined || toMicros === undefined || toMicros < fromMicros) {
     return { from: null, to: null, width_ms: countIntervalMicros / 1_000, buckets: [] };
   }
@@ -116,21 +121,6 @@ async function countMatches(
     counts: [...totals.values()].toSorted((left, right) => left.startMicros - right.startMicros),
     ...(nextPosition === undefined ? {} : { countedToMicros: nextPosition.micros }),
   };
-}
-
-function parseMicros(query: QueryString, name: string): number | undefined {
-  const text = firstValue(query, name);
-  if (text === undefined || text === "") {
-    return undefined;
-  }
-  const micros = parseTimeBound(text);
-  if (micros === undefined) {
-    throw new RequestError(
-      422,
-      `${name} is not an ISO 8601 time: ${JSON.stringify(text.slice(0, 64))}`,
-    );
-  }
-  return micros;
 }
 
 const valueKinds: readonly ValueKind[] = [

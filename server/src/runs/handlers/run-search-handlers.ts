@@ -3,6 +3,7 @@ import { isUuid } from "millrace/model";
 import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { createCursorError, readListCursor, toListCursor } from "../../http/list-cursor.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { ListPosition, RunSearch, SearchSlice } from "../run-list.ts";
 import type { RunStore } from "../run-store.ts";
@@ -129,31 +130,17 @@ export function parseSearch({ cursor, sort = "start", ...body }: RunSearchBody):
 type SortOrder = Pick<RunSearch, "sort" | "order">;
 
 const toCursor = ({ sort, order }: SortOrder, { micros, id }: ListPosition): string =>
-  Buffer.from(JSON.stringify([sort, order, micros, id])).toString("base64url");
+  toListCursor([sort, order, micros, id]);
 
 function parseCursor(cursor: string, { sort, order }: SortOrder): ListPosition {
-  const [cursorSort, cursorOrder, micros, id] = parseList(
-    Buffer.from(cursor, "base64url").toString("utf8"),
-  );
+  const [cursorSort, cursorOrder, micros, id] = readListCursor(cursor);
   if (
     cursorSort !== sort ||
     cursorOrder !== order ||
     !Number.isSafeInteger(micros) ||
     !isUuid(id)
   ) {
-    throw new RequestError(
-      422,
-      "cursor was not returned by this list; start again without a cursor",
-    );
+    throw createCursorError(cursor);
   }
   return { micros: Number(micros), id };
-}
-
-function parseList(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return []; // Not JSON: the caller rejects the cursor.
-  }
 }

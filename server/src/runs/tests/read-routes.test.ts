@@ -165,7 +165,7 @@ test.each([
   [{ search_filter: "search('')" }, "search_filter: search takes a text that is not empty"],
   [
     { cursor: "wibble" },
-    'cursor was not returned by this query: "wibble"; start again without a cursor',
+    'cursor was not returned by this list: "wibble"; start again without a cursor',
   ],
   [{ session: ["p"] }, 'session is not a UUID: "p"'],
   [{ trace: "t" }, 'trace is not a UUID: "t"'],
