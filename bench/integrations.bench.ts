@@ -96,7 +96,7 @@ interface Participant {
   readonly latencies: number[];
 }
 
-/** Measures the wrappers by turns, in short blocks, so that all of them meet the same neighbours on the machine. */
+/** Measures the wrappers by turns, in short blocks, so that other programs on the machine slow all of them alike. */
 async function measureRound(round: number, size: string, baseURL: string): Promise<void> {
   const answer = answers[size];
   if (answer === undefined) {

@@ -1,4 +1,4 @@
-import { Client, NotFoundError, SdkError, ValidationError } from "../main/index.ts";
+import { Client, ValidationError } from "../main/index.ts";
 import type { KeyValues } from "../main/index.ts";
 import { checkKeys } from "../model/index.ts";
 import type { KeyTable } from "../model/index.ts";
@@ -11,12 +11,12 @@ import { describeError, joinSignals, throwIfAborted } from "./rows/deadline.ts";
 import { startEvaluation, withClient } from "./start-evaluation.ts";
 import type { EvaluationState } from "./start-evaluation.ts";
 import type { CurrentRow, Evaluation } from "./evaluation.ts";
-import type { RowScore } from "./evaluator.ts";
+import { FinalCalls } from "./final-calls.ts";
 import { fingerprintCode, openExperiment, readUrl } from "./store/experiment.ts";
 import type { OpenExperiment } from "./store/experiment.ts";
-import { createFeedbackId, createRunId, IdCounter } from "./ids.ts";
+import { createRunId, IdCounter } from "./ids.ts";
 import { checkClient, checkStoredOptions, checkText, ranges, readNumber } from "./option-checks.ts";
-import type { EvaluateOptions, EvaluatorOptions, SummaryEvaluator } from "./options.ts";
+import type { EvaluateOptions, EvaluatorOptions } from "./options.ts";
 import type { UntypedRow, EvaluationResult, ExperimentInfo } from "./result.ts";
 import { runPool } from "./rows/row-pool.ts";
 import { RowRunner, toNamedEvaluators, toNamedTarget } from "./rows/row-runner.ts";
@@ -24,7 +24,7 @@ import type { RowTask } from "./rows/row-runner.ts";
 import { openSource } from "./rows/row-source.ts";
 import type { RowSource } from "./rows/row-source.ts";
 import { applyRunnerOptions } from "./runner.ts";
-import { toRowScores } from "./rows/scores.ts";
+import { callSummaryEvaluators, storeSummaryScores } from "./summary-evaluators.ts";
 import type { Summary } from "./summary.ts";
 import type { Target } from "./target.ts";
 import { Warnings } from "./warnings.ts";
@@ -252,21 +252,21 @@ async function runEvaluation(
       summary,
       readRows,
     });
-    const outage = new Outage(warnings);
-    await outage.unlessAway(() => storeSummaryScores(client, info, summaryScores));
+    const finalCalls = new FinalCalls(warnings);
+    await finalCalls.unlessAway(() => storeSummaryScores(client, info, summaryScores));
     const endTime = new Date().toISOString();
-    await outage.unlessAway(() =>
+    await finalCalls.unlessAway(() =>
       client.projects.update({ projectId: project.id, endTime, signal }),
     );
-    if (committer.unacknowledged === 0 && !outage.isAway) {
+    if (committer.unacknowledged === 0 && !finalCalls.isAway) {
       await journal.writeEnd(endTime);
     }
     const comparison =
       baseline &&
-      (await outage.unlessAway(() =>
+      (await finalCalls.unlessAway(() =>
         compareWithBaseline({ client, baseline, info, readRows, warn: warnings.add }),
       ));
-    const costs = await outage.unlessAway(() => readCosts(client, project.id));
+    const costs = await finalCalls.unlessAway(() => readCosts(client, project.id));
     return {
       ...summary.progress(),
       experiment: info,
@@ -454,105 +454,4 @@ async function readCosts(
     ...(stats?.totalTokens === undefined ? {} : { totalTokens: stats.totalTokens }),
     ...(stats?.totalCost === undefined || !Number.isFinite(totalCost) ? {} : { totalCost }),
   };
-}
-
-/**
- * What happens if the server goes away before the end: the rows are in the journal, so the evaluation has a result, and says
- * what to do. The first call that fails takes as long as its attempts; no further one is made.
- */
-class Outage {
-  readonly #warnings: Warnings;
-  #isAway = false;
-
-  constructor(warnings: Warnings) {
-    this.#warnings = warnings;
-  }
-
-  get isAway(): boolean {
-    return this.#isAway;
-  }
-
-  /** Calls `action`. Returns `undefined` if the server does not answer, or did not answer an earlier call. */
-  async unlessAway<Result>(action: () => Promise<Result>): Promise<Result | undefined> {
-    if (this.#isAway) {
-      return undefined;
-    }
-    try {
-      return await action();
-    } catch (error) {
-      if (!(error instanceof SdkError && error.retryable)) {
-        throw error;
-      }
-      this.#isAway = true;
-      this.#warnings.add(
-        `The end of the experiment could not be stored (${describeError(error)}). All rows are in the journal: run the same evaluation again when the server answers. It sends what is missing, and calls the target for no finished row.`,
-      );
-      return undefined;
-    }
-  }
-}
-
-/** What summary evaluators are called with. */
-interface SummaryCall {
-  readonly info: ExperimentInfo;
-  readonly summary: Summary;
-  readonly readRows: () => AsyncIterable<UntypedRow>;
-}
-
-async function callSummaryEvaluators(
-  evaluators: readonly SummaryEvaluator<unknown, unknown, unknown>[],
-  { info, summary, readRows }: SummaryCall,
-): Promise<readonly RowScore[]> {
-  const scores: RowScore[] = [];
-  for (const [index, evaluator] of evaluators.entries()) {
-    const name = evaluator.name || `summary evaluator ${index + 1}`;
-    try {
-      const result = await evaluator({
-        experiment: info,
-        summary: summary.progress(),
-        readRows,
-      });
-      scores.push(...toRowScores(result, name));
-    } catch (error) {
-      scores.push({ key: name, error: describeError(error) });
-    }
-  }
-  return scores;
-}
-
-async function storeSummaryScores(
-  client: Client,
-  info: ExperimentInfo,
-  scores: readonly RowScore[],
-): Promise<void> {
-  for (const [index, { key, error, comment, metadata, ...judgement }] of scores.entries()) {
-    const id = createFeedbackId(info.id, key, index);
-    const fields = { ...judgement, comment: error ?? comment };
-    if (await hasFeedback(client, id)) {
-      await client.feedback.update(id, fields);
-    } else {
-      await client.feedback.create({
-        id,
-        projectId: info.id,
-        key,
-        ...fields,
-        ...(error === undefined ? {} : { error: true }),
-        sourceType: "model",
-        ...(metadata && { sourceMetadata: metadata }),
-      });
-    }
-  }
-}
-
-/** Whether an earlier evaluation of the experiment created the feedback. */
-async function hasFeedback(client: Client, id: string): Promise<boolean> {
-  try {
-    await client.feedback.read(id);
-    return true;
-  } catch (error) {
-    if (error instanceof NotFoundError) {
-      return false;
-    }
-    throw error;
-  }
 }

@@ -171,7 +171,7 @@ function replaceDatabase(
   if (tokenKeyFile !== undefined) {
     addTokenKeys(folder, tokenKeyFile);
   }
-  const replacedFile = hasDatabase ? setAside(target) : undefined;
+  const replacedFile = hasDatabase ? keepUnderOtherName(target) : undefined;
   removeTextIndex(target);
   // The rename replaces the database in one step, so the folder has a database at every moment.
   renameSync(partial, target);
@@ -182,8 +182,8 @@ function replaceDatabase(
   };
 }
 
-/** Gives a database a second name, under which it stays, and makes sure that it has no log that another would inherit. */
-function setAside(database: string): string {
+/** Keeps a database under another name. Its log is closed or renamed with it, so that SQLite does not apply it to the backup. */
+function keepUnderOtherName(database: string): string {
   const name = chooseFreeName(dirname(database));
   try {
     // Closing the last connection writes the log back and removes it.
