@@ -160,6 +160,7 @@ describe("exit codes", () => {
     [["a.mjs", "--reporter", "junit"], "--reporter junit: pass a format and a file"],
     [["a.mjs", "--reporter", "html=a"], "the formats are json, junit, markdown"],
     [["a.mjs", "--cache", "always"], "--cache must be auto, record, replay, not always"],
+    [["a.mjs", "--endpoint", "foo"], "Option endpoint must be a URL"],
     [["a.mjs", "--repetitions", "0"], "--repetitions must be a whole number from 1 to 1000, not 0"],
     [["a.mjs", "--nothing"], "unknown option '--nothing'"],
   ])("%j is a usage error", async (args, message) => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { CacheMode, CurrentRow } from "millrace/evaluation";
 import type { ServerFlags } from "../local-server/server-flags.ts";
-import { createInterruptSignal } from "../local-server/server-flags.ts";
+import { checkServerFlags, createInterruptSignal } from "../local-server/server-flags.ts";
 import { UsageError } from "../usage-error.ts";
 import { checkEvaluation, checkThresholds, describeFailure } from "./checks.ts";
 import type { Failure, Limits, Threshold } from "./checks.ts";
@@ -52,6 +52,7 @@ export async function runEval(
   { env, screen }: { readonly env: NodeJS.ProcessEnv; readonly screen: Screen },
 ): Promise<boolean> {
   const settings = readSettings(flags, env);
+  await checkServerFlags(flags);
   const files = await findEvalFiles(fileArguments);
   const interrupt = createInterruptSignal();
   const display = createDisplay(screen, isCi(env));

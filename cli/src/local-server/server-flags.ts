@@ -72,6 +72,17 @@ async function createClient(options: ClientOptions): Promise<Client> {
   }
 }
 
+/**
+ * Checks the flags of a command that passes them to a process of its own.
+ *
+ * @throws {@link UsageError} if a flag is invalid.
+ */
+export async function checkServerFlags({ endpoint, apiKey }: ServerFlags): Promise<void> {
+  if (endpoint !== undefined || apiKey !== undefined) {
+    await (await createClient({ endpoint, apiKey, enabled: false })).close({ timeoutMs: 0 });
+  }
+}
+
 /** Whether a text is an id. Commands accept the id or the name of a dataset. */
 export const isId = (text: string): boolean =>
   /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i.test(text);
