@@ -11,6 +11,8 @@ export interface ChildInit {
    * Major version of Node for the process: `24` or `26`, which are dependencies of the benches, or the running version.
    */
   readonly node?: string | undefined;
+  /** Largest heap of the process, in megabytes. @defaultValue that of Node */
+  readonly heapMb?: number | undefined;
   /** The only core that all threads of the process may use. Linux only. */
   readonly cpu?: number | undefined;
 }
@@ -89,9 +91,10 @@ export async function withChild<Result>(
 async function startChild(
   name: ChildName,
   args: readonly string[],
-  { node, cpu }: ChildInit,
+  { node, cpu, heapMb }: ChildInit,
 ): Promise<ChildProcess> {
-  const command = [nodePath(node), await bundleChild(name), ...args];
+  const heap = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
+  const command = [nodePath(node), ...heap, await bundleChild(name), ...args];
   const pinned = cpu === undefined ? command : ["taskset", "-c", String(cpu), ...command];
   const [file = "", ...commandArgs] = pinned;
   return spawn(file, commandArgs, {
