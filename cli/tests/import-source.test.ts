@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { readOffsetPage } from "../src/imports/source/offset-pages.ts";
+import { readOffsetPage } from "../src/imports/source/pages.ts";
 import { ResponseTooLarge, SourceClient } from "../src/imports/source/source-client.ts";
 import type { SourceClientInit } from "../src/imports/source/source-client.ts";
 import { startRawServer } from "./support/raw-server.ts";
@@ -210,24 +210,20 @@ describe("a page of a list", () => {
 
   test("that is too large is read in halves", async () => {
     const limits: number[] = [];
-    const page = await readOffsetPage(0, 8, read(2, limits));
+    const page = await readOffsetPage(undefined, read(2, limits), 8);
     expect({ page, limits }).toEqual({
-      page: { rows: [0, 1], nextOffset: 2, isLast: false },
+      page: { rows: [0, 1], next: "2" },
       limits: [8, 4, 2],
     });
-    // A number of pages of this size are before it.
-    expect(await readOffsetPage(2, 8, read(8, limits))).toEqual({
-      rows: [2, 3],
-      nextOffset: 4,
-      isLast: false,
-    });
-    expect(await readOffsetPage(8, 8, read(8, limits))).toMatchObject({
+    // The offset is a multiple of the size, so that the page has a number.
+    expect(await readOffsetPage("2", read(8, limits), 8)).toEqual({ rows: [2, 3], next: "4" });
+    expect(await readOffsetPage("8", read(8, limits), 8)).toEqual({
       rows: [8, 9],
-      isLast: true,
+      next: undefined,
     });
   });
 
   test("of which one row is too large is an error", async () => {
-    await expect(readOffsetPage(0, 8, read(0, []))).rejects.toThrow(ResponseTooLarge);
+    await expect(readOffsetPage(undefined, read(0, []), 8)).rejects.toThrow(ResponseTooLarge);
   });
 });

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import tls from "node:tls";
 import { isLoopback } from "millrace/model";
 import { toTlsOptions, resolveProxy } from "../local-server/send-request.ts";
-import { toPrintable } from "./check.ts";
+import { toPrintable } from "../to-printable.ts";
 import type { Check } from "./check.ts";
 import type { Settings } from "../local-server/settings.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, NotFoundError } from "millrace";
-import { toPrintable } from "./check.ts";
+import { toPrintable } from "../to-printable.ts";
 import type { Check } from "./check.ts";
 import { readErrorMessage } from "./network-checks.ts";
 import type { Settings } from "../local-server/settings.ts";

@@ -1,7 +1,7 @@
 import { isLoopback, parseServerInfo, version } from "millrace/model";
 import { sendRequest } from "../local-server/send-request.ts";
 import type { ServerResponse } from "../local-server/send-request.ts";
-import { toPrintable } from "./check.ts";
+import { toPrintable } from "../to-printable.ts";
 import type { Check } from "./check.ts";
 import { toPrintableUrl, readErrorCode, readErrorMessage } from "./network-checks.ts";
 import type { Settings } from "../local-server/settings.ts";

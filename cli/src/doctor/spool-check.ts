@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { inspectSpool } from "millrace/spool";
 import type { SpoolFile } from "millrace/spool";
 import { isFileMissing } from "../transfers/find-files.ts";
-import { toPrintable } from "./check.ts";
+import { toPrintable } from "../to-printable.ts";
 import type { Check } from "./check.ts";
 import { readErrorMessage } from "./network-checks.ts";
 import type { Settings } from "../local-server/settings.ts";

@@ -5,7 +5,7 @@ import type {
   ScoreChange,
 } from "millrace/evaluation";
 import type { EvaluationView } from "./evaluation-view.ts";
-import { toPrintable } from "../doctor/check.ts";
+import { toPrintable } from "../to-printable.ts";
 import { titleOf } from "./evaluation-view.ts";
 import { formatCost, formatCount, formatMs, formatScore, formatScores } from "./format.ts";
 

@@ -1,10 +1,12 @@
 import type { Screen } from "../transfers/show-progress.ts";
+import { toPrintable } from "../to-printable.ts";
 import type { RowKind } from "./model/tally.ts";
 
 /** Interval between two progress lines if the output is not a terminal, in milliseconds. */
 const lineIntervalMs = 5_000;
 /** Interval between two updates of the line on a terminal, in milliseconds. */
 const updateIntervalMs = 250;
+const maxReasonLength = 500;
 
 /** Shows what is being imported: one line that is updated on a terminal, elsewhere a line every five seconds. */
 export class ImportProgress {
@@ -34,7 +36,7 @@ export class ImportProgress {
   /** Reports why the import waits. */
   showWaiting(reason: string): void {
     this.#clear();
-    this.#screen.write(`${toPrintable(reason)}\n`);
+    this.#screen.write(`${toPrintable(reason, maxReasonLength)}\n`);
   }
 
   stop(): void {
@@ -68,8 +70,3 @@ export class ImportProgress {
     }
   }
 }
-
-/** Replaces control characters, which names of projects can contain and which could move the terminal's cursor. */
-const toPrintable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- control characters are what is replaced
-  text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");

@@ -1,4 +1,5 @@
-import { rowKinds } from "./model/tally.ts";
+import { toPrintable } from "../to-printable.ts";
+import { maxReasonLength, rowKinds } from "./model/tally.ts";
 import type { Tally } from "./model/tally.ts";
 
 const formatCount = (count: number): string => count.toLocaleString("en");
@@ -21,15 +22,10 @@ export function formatReport(
     const reasons = [...tally.readReasons(kind)].map(([reason, { count, example }]) => {
       // As JSON, texts of the source can't move the terminal's cursor.
       const row = example === undefined ? "" : `, such as ${JSON.stringify(example)}`;
-      return `  ${formatCount(count)} left out${row}: ${toPrintable(reason)}`;
+      return `  ${formatCount(count)} left out${row}: ${toPrintable(reason, maxReasonLength)}`;
     });
     return [`${kind}: ${counts.join(", ")}`, ...reasons];
   });
   const end = lines.length === 0 ? "there was nothing to import" : `in ${seconds.toFixed(1)} s`;
   return [...lines, end].map((line) => `${line}\n`).join("");
 }
-
-/** Replaces control characters, which could move the terminal's cursor. */
-const toPrintable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- control characters are what is replaced
-  text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");

@@ -1,7 +1,7 @@
 import { ValidationError } from "millrace";
 import type { CreateFeedback, NewExample } from "millrace";
 import { UsageError } from "../usage-error.ts";
-import { omitUndefined } from "./omit-undefined.ts";
+import { omitUndefined } from "../omit-undefined.ts";
 import type { CsvType } from "./csv-types.ts";
 import type { SourceRow } from "./source-row.ts";
 

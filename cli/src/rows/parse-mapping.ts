@@ -3,7 +3,7 @@ import { UsageError } from "../usage-error.ts";
 import { readErrorMessage } from "./byte-source.ts";
 import { csvTypes } from "./csv-types.ts";
 import type { CsvType } from "./csv-types.ts";
-import { omitUndefined } from "./omit-undefined.ts";
+import { omitUndefined } from "../omit-undefined.ts";
 import type { ObjectColumns, Mapping } from "./mapping.ts";
 
 /** The flags that map columns. */

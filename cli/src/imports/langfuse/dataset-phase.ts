@@ -1,23 +1,16 @@
 import type { NewExample } from "millrace";
 import type { KeyValues } from "millrace/model";
 import type { Item, Phase } from "../model/import-source.ts";
-import {
-  isObject,
-  omitUndefined,
-  toObject,
-  toObjects,
-  toText,
-  toTime,
-} from "../model/json-values.ts";
-import { readAllByOffset, readOffsetPage } from "../source/offset-pages.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
+import { isObject, toText, toTime } from "../model/json-values.ts";
+import { createThenImport } from "../model/import-source.ts";
+import { readAllByOffset, readOffsetPage } from "../source/pages.ts";
 import { SourceError } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { LangfuseProject } from "./langfuse-project.ts";
+import { readDataPage } from "./data-page.ts";
 import { downloadMedia } from "./media.ts";
 import { toInputs, toMetadata, toOutputs } from "./payloads.ts";
-import { toPageQuery } from "./trace-reader.ts";
-
-const pageRows = 64;
 
 /** Imports datasets with their active items. */
 export const createDatasetPhase = (
@@ -28,21 +21,22 @@ export const createDatasetPhase = (
   listItems: async () => {
     const project = await readProject();
     const items: Item[] = [];
-    const datasets = readAllByOffset(pageRows, async (page) =>
-      toObjects(
-        toObject(await settings.client.get("/api/public/v2/datasets", toPageQuery(page)))["data"],
-      ),
+    const datasets = readAllByOffset((range) =>
+      readDataPage(settings.client, "/api/public/v2/datasets", range),
     );
     for await (const json of datasets) {
       const [id, name] = [toText(json["id"]), toText(json["name"])];
       if (id === undefined || name === undefined) {
         throw new SourceError("a dataset in the response has no id or no name");
       }
-      const importer = { settings, project, json, id, name };
+      const dataset = { settings, project, json, id, name };
       items.push({
         key: id,
         label: `dataset ${JSON.stringify(name)}`,
-        importPage: (cursor) => importPage(importer, cursor),
+        importPage: createThenImport(
+          async () => (await settings.target.addDataset(toNewDataset(dataset))) !== undefined,
+          (cursor) => importItems(dataset, cursor),
+        ),
       });
     }
     return items;
@@ -57,30 +51,17 @@ interface SourceDataset {
   readonly name: string;
 }
 
-async function importPage(
+async function importItems(
   dataset: SourceDataset,
   cursor: string | undefined,
 ): Promise<string | undefined> {
   const { settings, project, name, id } = dataset;
   const { client, target } = settings;
-  if (cursor === undefined) {
-    return (await target.addDataset(toNewDataset(dataset))) === undefined ? undefined : "0";
-  }
-  const { rows, nextOffset, isLast } = await readOffsetPage(
-    Number(cursor),
-    pageRows,
-    async (page) =>
-      toObjects(
-        toObject(
-          await client.get("/api/public/dataset-items", {
-            ...toPageQuery(page),
-            datasetName: name,
-          }),
-        )["data"],
-      ),
+  const { rows, next } = await readOffsetPage(cursor, (range) =>
+    readDataPage(client, "/api/public/dataset-items", { ...range, datasetName: name }),
   );
   await target.addExamples(project.ids.dataset(id), toExamples(dataset, rows));
-  return isLast ? undefined : String(nextOffset);
+  return next;
 }
 
 function toNewDataset({ json, id, name, project }: SourceDataset) {
@@ -123,7 +104,6 @@ async function* toExamples(
       toText(row["sourceTraceId"]),
       toText(row["sourceObservationId"]),
     ];
-    const attachments = await downloadMedia(row, settings);
     yield omitUndefined({
       id: ids.item(id),
       inputs: toInputs(row["input"]),
@@ -136,12 +116,7 @@ async function* toExamples(
       }),
       createdAt: toTime(row["createdAt"]),
       sourceRunId: toSourceRun(ids, traceId, observationId),
-      attachments:
-        attachments.length === 0
-          ? undefined
-          : Object.fromEntries(
-              attachments.map(({ name, mimeType, bytes }) => [name, { mimeType, data: bytes }]),
-            ),
+      attachments: await downloadMedia(row, settings),
     });
   }
 }

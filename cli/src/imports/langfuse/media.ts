@@ -1,19 +1,22 @@
 import type { KeyValues } from "millrace/model";
 import { downloadAttachments } from "../source/download-attachments.ts";
-import type { DownloadedAttachment } from "../source/download-attachments.ts";
+import type { DownloadedAttachments } from "../source/download-attachments.ts";
 import { toObject, toText } from "../model/json-values.ts";
 import type { SourceClient } from "../source/source-client.ts";
 import type { ImportTarget } from "../target/import-target.ts";
 import { findMediaIds } from "./observation-row.ts";
 
-/** Downloads the media to which a row refers. The references in its texts stay, with the names of the attachments. */
+/**
+ * Downloads the media files to which a row refers, as attachments that are named by their ids. The references in the
+ * texts of the row contain the same ids, and stay.
+ */
 export async function downloadMedia(
   row: KeyValues,
   {
     client,
     target: { tally, isDryRun },
   }: { readonly client: SourceClient; readonly target: ImportTarget },
-): Promise<readonly DownloadedAttachment[]> {
+): Promise<DownloadedAttachments | undefined> {
   const id = toText(row["id"]) ?? "";
   const links = [];
   for (const mediaId of findMediaIds(row)) {

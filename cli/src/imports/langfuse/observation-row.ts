@@ -1,13 +1,7 @@
 import type { WirePost } from "millrace";
 import type { KeyValues, RunType } from "millrace/model";
-import {
-  isObject,
-  omitUndefined,
-  toObject,
-  toText,
-  toTexts,
-  toTime,
-} from "../model/json-values.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
+import { isObject, toObject, toText, toTexts, toTime } from "../model/json-values.ts";
 import { toInputs, toMetadata, toOutputs } from "./payloads.ts";
 import { toUsageMetadata } from "./usage-metadata.ts";
 

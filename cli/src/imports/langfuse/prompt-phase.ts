@@ -3,9 +3,9 @@ import type { KeyValues } from "millrace/model";
 import { chatPrompt, listVariables } from "millrace/prompts";
 import type { ChatPromptMessage } from "millrace/prompts";
 import type { Item, Phase } from "../model/import-source.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
 import {
   isObject,
-  omitUndefined,
   toList,
   toNumber,
   toObject,
@@ -14,13 +14,11 @@ import {
   toTexts,
   toTime,
 } from "../model/json-values.ts";
-import { readAllByOffset } from "../source/offset-pages.ts";
+import { readAllByOffset } from "../source/pages.ts";
 import { addPrompt, chooseHandles } from "../target/add-prompt.ts";
 import type { LeftOutVersion, SourceVersion, VersionContent } from "../target/add-prompt.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
-import { toPageQuery } from "./trace-reader.ts";
-
-const pageRows = 64;
+import { readDataPage } from "./data-page.ts";
 
 /** Imports prompts: each version is a commit, each label a tag. */
 export const createPromptPhase = (settings: ImportSettings): Phase => ({
@@ -58,9 +56,7 @@ interface ListedPrompt {
 
 async function listPrompts({ client }: ImportSettings): Promise<readonly ListedPrompt[]> {
   const prompts: ListedPrompt[] = [];
-  const rows = readAllByOffset(pageRows, async (page) =>
-    toObjects(toObject(await client.get("/api/public/v2/prompts", toPageQuery(page)))["data"]),
-  );
+  const rows = readAllByOffset((range) => readDataPage(client, "/api/public/v2/prompts", range));
   for await (const row of rows) {
     const name = toText(row["name"]);
     if (name !== undefined) {

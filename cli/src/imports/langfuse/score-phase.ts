@@ -1,22 +1,14 @@
 import type { CreateFeedback, FeedbackSourceType } from "millrace";
 import type { KeyValues } from "millrace/model";
 import type { Phase } from "../model/import-source.ts";
-import {
-  isObject,
-  omitUndefined,
-  toNumber,
-  toObject,
-  toObjects,
-  toText,
-  toTime,
-} from "../model/json-values.ts";
-import { readOffsetPage } from "../source/offset-pages.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
+import { isObject, toNumber, toObject, toObjects, toText, toTime } from "../model/json-values.ts";
+import { pageRows, readOffsetPage } from "../source/pages.ts";
+import type { Page } from "../source/pages.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
+import { readDataPage } from "./data-page.ts";
 import type { LangfuseProject } from "./langfuse-project.ts";
 import { toMetadata } from "./payloads.ts";
-import { toPageQuery } from "./trace-reader.ts";
-
-const pageRows = 64;
 
 /** Imports the scores of traces and observations as feedback. */
 export function createScorePhase(
@@ -44,14 +36,9 @@ export function createScorePhase(
   };
 }
 
-interface ScorePage {
-  readonly rows: readonly KeyValues[];
-  readonly next: string | undefined;
-}
+type ReadScores = (cursor: string | undefined) => Promise<Page<KeyValues>>;
 
-type ReadScores = (cursor: string | undefined) => Promise<ScorePage>;
-
-/** The newest calls come first: in version 4 of Langfuse the older ones may exist but return nothing. */
+/** Tries the newest version of the API first: Langfuse 4 may have the older ones, too, but they return nothing there. */
 async function chooseReader({ client, since, until }: ImportSettings): Promise<ReadScores> {
   const span = { fromTimestamp: since, toTimestamp: until };
   const newPath = "/api/public/v3/scores";
@@ -68,17 +55,10 @@ async function chooseReader({ client, since, until }: ImportSettings): Promise<R
       return { rows: toObjects(data), next: toText(toObject(meta)["cursor"]) };
     };
   }
-  const hasSecond = (await client.find("/api/public/v2/scores", { limit: 1 })) !== undefined;
-  const path = hasSecond ? "/api/public/v2/scores" : "/api/public/scores";
-  return async (cursor) => {
-    const { rows, nextOffset, isLast } = await readOffsetPage(
-      Number(cursor ?? 0),
-      pageRows,
-      async (page) =>
-        toObjects(toObject(await client.get(path, { ...span, ...toPageQuery(page) }))["data"]),
-    );
-    return { rows, next: isLast ? undefined : String(nextOffset) };
-  };
+  const hasVersion2 = (await client.find("/api/public/v2/scores", { limit: 1 })) !== undefined;
+  const path = hasVersion2 ? "/api/public/v2/scores" : "/api/public/scores";
+  return (cursor) =>
+    readOffsetPage(cursor, (range) => readDataPage(client, path, { ...span, ...range }));
 }
 
 function* toFeedbackRows(
@@ -187,7 +167,7 @@ const toBoolean = (value: number | undefined): boolean | undefined =>
 const toNumericScore = (value: unknown): number | undefined =>
   typeof value === "number" ? value : undefined;
 
-/** A correction is the output that would have been right, which is often JSON. */
+/** A correction is the output that would have been right. It is often JSON. */
 function toCorrection(text: string | undefined): KeyValues | string | undefined {
   try {
     const json: unknown = JSON.parse(text ?? "");

@@ -1,8 +1,11 @@
 import type { WirePost } from "millrace";
 import { microsToStamp } from "millrace/model";
 import type { KeyValues } from "millrace/model";
+import { createThenImport } from "../model/import-source.ts";
 import type { Phase } from "../model/import-source.ts";
-import { omitUndefined, toNumber, toText, toTime } from "../model/json-values.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
+import { toNumber, toText, toTime } from "../model/json-values.ts";
+import type { DownloadedAttachments } from "../source/download-attachments.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { LangfuseProject } from "./langfuse-project.ts";
 import { downloadMedia } from "./media.ts";
@@ -32,27 +35,25 @@ export function createTracePhase(
         {
           key: project.id,
           label: `project ${JSON.stringify(project.name)}`,
-          importPage: async (cursor) => {
-            if (cursor === undefined) {
+          importPage: createThenImport(
+            async () => {
               await addProject(settings, project);
-              return settings.kinds.has("runs") ? firstPage : undefined;
-            }
-            reader ??= chooseReader(settings);
-            const { readPage } = await reader;
-            const { traces, next } = await readPage(cursor === firstPage ? undefined : cursor);
-            const importer = new TraceImport(settings, project, await reader);
-            await settings.target.addRuns(project.name, importer.toRows(traces));
-            await settings.target.endRuns(importer.ends);
-            return next;
-          },
+              return settings.kinds.has("runs");
+            },
+            async (cursor) => {
+              reader ??= chooseReader(settings);
+              const { rows: traces, next } = await (await reader).readPage(cursor);
+              const importer = new TraceImport(settings, project, await reader);
+              await settings.target.addRuns(project.name, importer.toRows(traces));
+              await settings.target.endRuns(importer.ends);
+              return next;
+            },
+          ),
         },
       ];
     },
   };
 }
-
-/** The cursor of the first page. The server's own cursors never have this form. */
-const firstPage = "first page";
 
 const addProject = ({ target }: ImportSettings, { id, name, ids }: LangfuseProject) =>
   target.addProject({
@@ -61,7 +62,7 @@ const addProject = ({ target }: ImportSettings, { id, name, ids }: LangfuseProje
     metadata: { imported_from: "langfuse", langfuse_project_id: id },
   });
 
-/** Version 4 of Langfuse may have no `/traces` any more. */
+/** Version 4 of Langfuse may lack `/traces`. */
 async function chooseReader({ client, since, until }: ImportSettings): Promise<TraceReader> {
   const hasTraces = (await client.find("/api/public/traces", { limit: 1 })) !== undefined;
   const span = { since, until };
@@ -89,7 +90,7 @@ class TraceImport {
     }
   }
 
-  /** Reads the observations of a trace for the first time, to know where each is in the tree. */
+  /** Reads the observations of a trace for the first time, to find where each is in the tree. */
   async #load(listed: KeyValues): Promise<LoadedTrace> {
     const outline = new TraceOutline();
     let buffered: KeyValues[] | undefined = [];
@@ -134,8 +135,8 @@ class TraceImport {
           context,
           endTime: findEnd(trace, outline),
         }),
-        // Otherwise the trace has the values of an observation.
-        hasOnlyIds ? [] : await downloadMedia(trace, this.#settings),
+        // A trace that has only an id has the values of an observation, which gets the attachments.
+        hasOnlyIds ? undefined : await downloadMedia(trace, this.#settings),
       );
     const candidates = async function* list(): AsyncGenerator<KeyValues | undefined> {
       yield undefined;
@@ -224,15 +225,8 @@ class TraceImport {
   }
 }
 
-const attach = (row: WirePost, attachments: Awaited<ReturnType<typeof downloadMedia>>): WirePost =>
-  attachments.length === 0
-    ? row
-    : {
-        ...row,
-        attachments: Object.fromEntries(
-          attachments.map(({ name, mimeType, bytes }) => [name, { mimeType, data: bytes }]),
-        ),
-      };
+const attach = (row: WirePost, attachments: DownloadedAttachments | undefined): WirePost =>
+  attachments === undefined ? row : { ...row, attachments };
 
 /** A trace whose observations were read. */
 interface LoadedTrace {
@@ -247,7 +241,10 @@ interface TraceRoot {
   readonly micros: number;
 }
 
-/** Creates a trace from its observations, as Langfuse's own UI does: the first one at the top has its inputs and outputs. */
+/**
+ * Creates a trace from its observations, as Langfuse's own UI does: its inputs and outputs are those of the first
+ * observation that has no parent.
+ */
 function toTrace(id: string, outline: TraceOutline): KeyValues {
   const { firstMicros, root } = outline;
   return omitUndefined({
@@ -259,7 +256,7 @@ function toTrace(id: string, outline: TraceOutline): KeyValues {
   });
 }
 
-/** The end of a trace: its latency says it, or its last observation. */
+/** The end of a trace: that of its last observation, or computed from its latency if it has no observations. */
 function findEnd(trace: KeyValues, outline: TraceOutline): string | undefined {
   const [start, latencySeconds] = [toTime(trace["timestamp"]), toNumber(trace["latency"])];
   return (

@@ -1,5 +1,6 @@
 import type { KeyValues } from "millrace/model";
-import { omitUndefined, toNumber, toObject } from "../model/json-values.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
+import { toNumber, toObject } from "../model/json-values.ts";
 
 /** Names under which Langfuse's clients report parts of the input or the output, and what they are here. */
 const details: readonly {

@@ -2,22 +2,12 @@ import type { DataType, NewExample } from "millrace";
 import type { KeyValues } from "millrace/model";
 import type { Item, Phase } from "../model/import-source.ts";
 import { downloadAttachments } from "../source/download-attachments.ts";
-import {
-  isObject,
-  omitUndefined,
-  toNumber,
-  toObject,
-  toObjects,
-  toText,
-  toTexts,
-  toTime,
-} from "../model/json-values.ts";
-import { readAllByOffset, readOffsetPage } from "../source/offset-pages.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
+import { isObject, toObject, toObjects, toText, toTexts, toTime } from "../model/json-values.ts";
+import { readAllByOffset, readOffsetPage } from "../source/pages.ts";
 import { SourceError } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import { readLinks } from "./run-phase.ts";
-
-const pageRows = 64;
 
 /** Imports datasets with the examples of their latest version. */
 export const createDatasetPhase = (settings: ImportSettings): Phase => ({
@@ -37,7 +27,7 @@ export const createDatasetPhase = (settings: ImportSettings): Phase => ({
 
 /** Lists the datasets of the source. */
 export async function* listDatasets({ client }: ImportSettings): AsyncGenerator<SourceDataset> {
-  const datasets = readAllByOffset(pageRows, async (page) =>
+  const datasets = readAllByOffset(async (page) =>
     toObjects(
       await client.get("/datasets", { ...page, sort_by: "created_at", sort_by_desc: "false" }),
     ),
@@ -57,10 +47,10 @@ interface SourceDataset {
   readonly json: KeyValues;
 }
 
-/** The version that is imported and the offset of the next example. The examples of a version don't change. */
+/** The version that is imported, and the offset of the next example. The examples of a version don't change. */
 interface Cursor {
   readonly asOf?: string | undefined;
-  readonly offset: number;
+  readonly offset?: string | undefined;
 }
 
 async function importPage(
@@ -72,10 +62,10 @@ async function importPage(
   if (cursorText === undefined) {
     const id = await target.addDataset(toNewDataset(dataset));
     const asOf = id === undefined ? undefined : await readLatestVersion(settings, dataset);
-    return id === undefined ? undefined : formatCursor({ asOf, offset: 0 });
+    return id === undefined ? undefined : formatCursor({ asOf });
   }
   const cursor = parseCursor(cursorText);
-  const { rows, nextOffset, isLast } = await readOffsetPage(cursor.offset, pageRows, async (page) =>
+  const { rows, next } = await readOffsetPage(cursor.offset, async (page) =>
     toObjects(
       await settings.client.get("/examples", {
         dataset: dataset.id,
@@ -86,8 +76,8 @@ async function importPage(
     ),
   );
   await target.addExamples(dataset.id, toExamples(settings, rows));
-  if (!isLast) {
-    return formatCursor({ ...cursor, offset: nextOffset });
+  if (next !== undefined) {
+    return formatCursor({ ...cursor, offset: next });
   }
   await copyTags(settings, dataset, cursor.asOf);
   return undefined;
@@ -107,7 +97,7 @@ const formatCursor = (cursor: Cursor): string => JSON.stringify(omitUndefined(cu
 
 function parseCursor(text: string): Cursor {
   const { asOf, offset } = toObject(JSON.parse(text));
-  return { asOf: toText(asOf), offset: toNumber(offset) ?? 0 };
+  return { asOf: toText(asOf), offset: toText(offset) };
 }
 
 const dataTypes: readonly DataType[] = ["kv", "llm", "chat"];
@@ -197,12 +187,7 @@ async function* toExamples(
       split: Array.isArray(split) ? toTexts(split) : toText(split),
       createdAt: toTime(row["created_at"]),
       sourceRunId: toText(row["source_run_id"]),
-      attachments:
-        attachments.length === 0
-          ? undefined
-          : Object.fromEntries(
-              attachments.map(({ name, mimeType, bytes }) => [name, { mimeType, data: bytes }]),
-            ),
+      attachments,
     });
   }
 }

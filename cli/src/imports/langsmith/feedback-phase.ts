@@ -1,19 +1,11 @@
 import type { CreateFeedback, FeedbackSourceType } from "millrace";
 import type { KeyValues } from "millrace/model";
 import type { Item, Phase } from "../model/import-source.ts";
-import {
-  isObject,
-  omitUndefined,
-  toObject,
-  toObjects,
-  toText,
-  toTime,
-} from "../model/json-values.ts";
-import { readOffsetPage } from "../source/offset-pages.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
+import { isObject, toObject, toObjects, toText, toTime } from "../model/json-values.ts";
+import { readOffsetPage } from "../source/pages.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { SourceProject } from "./list-projects.ts";
-
-const pageRows = 64;
 
 /** Imports the feedback on projects and their runs. */
 export const createFeedbackPhase = (
@@ -25,22 +17,22 @@ export const createFeedbackPhase = (
     (await listProjects()).map((project): Item => ({
       key: project.id,
       label: `feedback of project ${JSON.stringify(project.name)}`,
-      importPage: (cursor) => importPage(settings, project, Number(cursor ?? 0)),
+      importPage: (cursor) => importPage(settings, project, cursor),
     })),
 });
 
 async function importPage(
   { client, target, since, until }: ImportSettings,
   project: SourceProject,
-  offset: number,
+  cursor: string | undefined,
 ): Promise<string | undefined> {
-  const { rows, nextOffset, isLast } = await readOffsetPage(offset, pageRows, async (page) =>
+  const { rows, next } = await readOffsetPage(cursor, async (page) =>
     toObjects(
       await client.get("/feedback", {
         session: project.id,
         ...page,
         min_created_at: since,
-        // Feedback that is given during the import would otherwise shift the pages.
+        // Feedback that is created during the import would otherwise shift the pages.
         max_created_at: until,
       }),
     ),
@@ -52,22 +44,18 @@ async function importPage(
   for (const row of rows) {
     const converted = toFeedback(row, targetProject?.id ?? project.id);
     if (converted === undefined) {
-      target.tally.leaveOut(
-        "feedback",
-        "it has no key, or an id that is no UUID",
-        toText(row["id"]),
-      );
+      target.tally.leaveOut("feedback", "it has no id or no key", toText(row["id"]));
     } else {
       feedback.push(converted);
     }
   }
   await target.addFeedback(feedback);
-  return isLast ? undefined : String(nextOffset);
+  return next;
 }
 
 const sourceTypes: readonly FeedbackSourceType[] = ["api", "model", "app", "auto_eval"];
 
-/** Converts feedback. Returns `undefined` if it lacks what all feedback has. */
+/** Converts feedback. Returns `undefined` if it has no id or no key. */
 function toFeedback(row: KeyValues, projectId: string): CreateFeedback | undefined {
   const [id, key, runId] = [toText(row["id"]), toText(row["key"]), toText(row["run_id"])];
   if (id === undefined || key === undefined) {

@@ -1,6 +1,6 @@
 import type { KeyValues } from "millrace/model";
 import { toObjects, toText } from "../model/json-values.ts";
-import { readAllByOffset } from "../source/offset-pages.ts";
+import { readAllByOffset } from "../source/pages.ts";
 import { SourceError } from "../source/source-client.ts";
 import type { SourceClient } from "../source/source-client.ts";
 
@@ -10,8 +10,6 @@ export interface SourceProject {
   readonly name: string;
   readonly json: KeyValues;
 }
-
-const pageRows = 64;
 
 /**
  * Lists projects, experiments included.
@@ -24,7 +22,7 @@ export async function listProjects(
 ): Promise<readonly SourceProject[]> {
   if (names === undefined) {
     const projects: SourceProject[] = [];
-    for await (const project of listPage(client, {})) {
+    for await (const project of listMatching(client, {})) {
       projects.push(project);
     }
     return projects;
@@ -43,7 +41,7 @@ export async function listProjects(
 }
 
 async function findByName(client: SourceClient, name: string): Promise<SourceProject | undefined> {
-  for await (const project of listPage(client, { name })) {
+  for await (const project of listMatching(client, { name })) {
     if (project.name === name) {
       return project;
     }
@@ -51,13 +49,13 @@ async function findByName(client: SourceClient, name: string): Promise<SourcePro
   return undefined;
 }
 
-const listPage = (
+const listMatching = (
   client: SourceClient,
   query: Readonly<Record<string, string>>,
 ): AsyncGenerator<SourceProject> =>
-  readAllByOffset(pageRows, async (page) =>
+  readAllByOffset(async (page) =>
     toObjects(
-      // By name, because projects that begin during the import would otherwise shift the pages.
+      // Sorted by name: by time, projects that begin during the import would shift the pages.
       await client.get("/sessions", { ...query, ...page, sort_by: "name", sort_by_desc: "false" }),
     ).map(parseProject),
   );
@@ -67,7 +65,7 @@ function parseProject(json: KeyValues): SourceProject {
   if (id === undefined || name === undefined) {
     throw new SourceError("a project in the response has no id or no name");
   }
-  // The members other than these are statistics, which would take memory for nothing.
+  // The other members are statistics, which are not imported and would take memory.
   const { description, extra, start_time, end_time, reference_dataset_id } = json;
   return {
     id,

@@ -1,13 +1,11 @@
 import type { KeyValues } from "millrace/model";
 import type { Item, Phase } from "../model/import-source.ts";
 import { isObject, toObject, toObjects, toText, toTexts, toTime } from "../model/json-values.ts";
-import { readAllByOffset } from "../source/offset-pages.ts";
+import { readAllByOffset } from "../source/pages.ts";
 import { SourceError } from "../source/source-client.ts";
 import { addPrompt, chooseHandles } from "../target/add-prompt.ts";
 import type { SourceVersion } from "../target/add-prompt.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
-
-const pageRows = 64;
 
 /** Imports the prompts of the workspace with all of their commits. */
 export const createPromptPhase = (settings: ImportSettings): Phase => ({
@@ -45,7 +43,7 @@ async function listRepos({ client }: ImportSettings): Promise<readonly SourceRep
   const tenantId = toText(toObject(await client.get("/settings"))["id"]);
   const repos: SourceRepo[] = [];
   for (const isArchived of ["false", "true"]) {
-    const rows = readAllByOffset(pageRows, async (page) =>
+    const rows = readAllByOffset(async (page) =>
       toObjects(
         toObject(
           await client.get("/repos", {
@@ -82,7 +80,7 @@ async function listVersions(
     }
   }
   const versions: SourceVersion[] = [];
-  const commits = readAllByOffset(pageRows, async (page) =>
+  const commits = readAllByOffset(async (page) =>
     toObjects(toObject(await client.get(`/commits/-/${path}/`, page))["commits"]),
   );
   for await (const row of commits) {

@@ -1,16 +1,13 @@
 import type { WirePost } from "millrace";
 import type { KeyValues } from "millrace/model";
+import { createThenImport } from "../model/import-source.ts";
 import type { Item, Phase } from "../model/import-source.ts";
 import { downloadAttachments } from "../source/download-attachments.ts";
 import type { AttachmentLink } from "../source/download-attachments.ts";
-import {
-  isObject,
-  omitUndefined,
-  toObject,
-  toObjects,
-  toText,
-  toTime,
-} from "../model/json-values.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
+import { isObject, toObject, toObjects, toText, toTime } from "../model/json-values.ts";
+import { readUntilItFits } from "../source/pages.ts";
+import type { Page } from "../source/pages.ts";
 import { ResponseTooLarge, SourceError } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { SourceProject } from "./list-projects.ts";
@@ -19,7 +16,7 @@ import type { DetachedPayloads } from "./run-row.ts";
 
 /** Maximum number of runs in a response; the platform allows 100. */
 const pageRuns = 100;
-/** Largest payload at an address of its own, in bytes. */
+/** Largest inputs or outputs that are downloaded from an address of their own, in bytes. */
 const maxPayloadBytes = 67_108_864;
 
 /** Creates projects, and imports their runs in the order of their start. */
@@ -34,7 +31,10 @@ export const createRunPhase = (
       return {
         key: project.id,
         label: `project ${JSON.stringify(project.name)}`,
-        importPage: (cursor) => importer.importPage(cursor),
+        importPage: createThenImport(
+          () => importer.create(),
+          (cursor) => importer.importRuns(cursor),
+        ),
       };
     }),
 });
@@ -50,14 +50,15 @@ class ProjectImport {
     this.#project = project;
   }
 
-  async importPage(cursor: string | undefined): Promise<string | undefined> {
-    const { kinds } = this.#settings;
-    if (cursor === undefined) {
-      this.#targetName = await this.#addProject();
-      return kinds.has("runs") ? firstPage : undefined;
-    }
+  /** Creates the project. Returns whether its runs are imported, too. */
+  async create(): Promise<boolean> {
+    this.#targetName = await this.#addProject();
+    return this.#settings.kinds.has("runs");
+  }
+
+  async importRuns(cursor: string | undefined): Promise<string | undefined> {
     this.#targetName ??= await this.#findTargetName();
-    const { runs, next } = await this.#readRuns(cursor === firstPage ? undefined : cursor);
+    const { rows: runs, next } = await this.#readRuns(cursor);
     const { target } = this.#settings;
     const known = await target.findRuns(runs.map(({ id }) => toText(id) ?? ""));
     const stateOf = ({ id }: KeyValues) => known.get(toText(id) ?? "");
@@ -99,32 +100,30 @@ class ProjectImport {
       : this.#addProject();
   }
 
-  /** Reads a page of runs. If the response is too large, fewer runs are requested, down to one. */
-  async #readRuns(
-    cursor: string | undefined,
-  ): Promise<{ readonly runs: readonly KeyValues[]; readonly next: string | undefined }> {
-    for (let limit = pageRuns; limit >= 1; limit = Math.floor(limit / 4)) {
-      try {
-        return await this.#query(cursor, limit, selectedFields);
-      } catch (error) {
-        if (!(error instanceof ResponseTooLarge)) {
-          throw error;
-        }
+  /** Reads a page of runs. A run that is too large on its own is left out. */
+  async #readRuns(cursor: string | undefined): Promise<Page<KeyValues>> {
+    try {
+      return await readUntilItFits({ maxRows: pageRuns }, (limit) =>
+        this.#query(cursor, limit, selectedFields),
+      );
+    } catch (error) {
+      if (!(error instanceof ResponseTooLarge)) {
+        throw error;
       }
     }
-    const { runs, next } = await this.#query(cursor, 1, ["id"]);
+    const { rows, next } = await this.#query(cursor, 1, ["id"]);
     const { tally } = this.#settings.target;
-    runs.forEach((run) =>
+    rows.forEach((run) =>
       tally.leaveOut("runs", "it is larger than a response may be", toText(run["id"])),
     );
-    return { runs: [], next };
+    return { rows: [], next };
   }
 
   async #query(
     cursor: string | undefined,
     limit: number,
     select: readonly string[],
-  ): Promise<{ readonly runs: readonly KeyValues[]; readonly next: string | undefined }> {
+  ): Promise<Page<KeyValues>> {
     const { client, since, until } = this.#settings;
     const response = toObject(
       await client.post(
@@ -144,7 +143,7 @@ class ProjectImport {
       throw new SourceError(`the response of ${client.address} to POST /runs/query has no runs`);
     }
     return {
-      runs: toObjects(response["runs"]),
+      rows: toObjects(response["runs"]),
       next: toText(toObject(response["cursors"])["next"]),
     };
   }
@@ -162,13 +161,7 @@ class ProjectImport {
       });
       yield {
         ...toRunRow(run, projectName, await this.#readAllDetached(run)),
-        ...(attachments.length === 0
-          ? {}
-          : {
-              attachments: Object.fromEntries(
-                attachments.map(({ name, mimeType, bytes }) => [name, { mimeType, data: bytes }]),
-              ),
-            }),
+        ...(attachments === undefined ? {} : { attachments }),
       };
     }
   }
@@ -202,9 +195,6 @@ class ProjectImport {
     }
   }
 }
-
-/** The cursor of the first page of runs. The server's own cursors never have this form. */
-const firstPage = "first page";
 
 /** Reads the addresses of attachments, which are listed under `attachment.<name>`. */
 export function readLinks(urls: unknown): readonly AttachmentLink[] {

@@ -1,8 +1,8 @@
 import type { WirePost } from "millrace";
 import type { KeyValues, RunExtra } from "millrace/model";
+import { omitUndefined } from "../../omit-undefined.ts";
 import {
   isObject,
-  omitUndefined,
   toList,
   toNumber,
   toObject,

@@ -35,3 +35,24 @@ export interface Item {
    */
   readonly importPage: (cursor: string | undefined) => Promise<string | undefined>;
 }
+
+/**
+ * The cursor between the creation of an item and its first page of rows. Servers' own cursors never have this form, so
+ * that the two can't be confused.
+ */
+const firstPage = "first page";
+
+/**
+ * Returns the `importPage` of an item that must exist on the target before its rows are imported, such as a project.
+ *
+ * @param create creates the item; returns whether its rows are imported.
+ * @param importRows imports a page of rows; its cursor is `undefined` for the first one.
+ */
+export const createThenImport =
+  (create: () => Promise<boolean>, importRows: Item["importPage"]): Item["importPage"] =>
+  async (cursor) => {
+    if (cursor === undefined) {
+      return (await create()) ? firstPage : undefined;
+    }
+    return importRows(cursor === firstPage ? undefined : cursor);
+  };

@@ -32,11 +32,3 @@ export function toTime(value: unknown): string | undefined {
   }
   return /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) || !text.includes("T") ? text : `${text}Z`;
 }
-
-/** Leaves out the members that are `undefined`, so that they don't become empty fields. */
-export const omitUndefined = <Value extends object>(
-  value: Value,
-): { [Key in keyof Value]: Exclude<Value[Key], undefined> } =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
-    [Key in keyof Value]: Exclude<Value[Key], undefined>;
-  };

@@ -31,7 +31,8 @@ export interface LeftOut {
 
 /** Maximum number of different reasons that are kept for one kind. */
 const maxReasons = 20;
-const maxReasonLength = 300;
+/** Longer reasons are cut, in characters. */
+export const maxReasonLength = 300;
 const otherReasons = "other reasons";
 
 /** Counts rows by kind and outcome, with the reasons for which rows were left out. */

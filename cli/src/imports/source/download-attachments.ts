@@ -9,16 +9,19 @@ export interface AttachmentLink {
   readonly mimeType: string | undefined;
 }
 
-export interface DownloadedAttachment {
-  readonly name: string;
-  readonly mimeType: string;
-  readonly bytes: Buffer;
-}
+/** The attachments of a row by name, as runs and examples contain them. */
+export type DownloadedAttachments = Readonly<
+  Record<string, { readonly mimeType: string; readonly data: Buffer }>
+>;
 
 /** Maximum size of all attachments of one row in bytes. An upload refuses a run with larger ones. */
 const maxRowBytes = 33_554_432;
 
-/** Downloads the attachments of a row. Those that can't be read are counted; the row itself is imported. */
+/**
+ * Downloads the attachments of a row. Those that can't be read are reported, and the row is imported without them.
+ *
+ * @returns `undefined` if the row has no attachments.
+ */
 export async function downloadAttachments(
   links: readonly AttachmentLink[],
   {
@@ -33,8 +36,8 @@ export async function downloadAttachments(
     /** The id of the row, for the report. */
     readonly row: string;
   },
-): Promise<readonly DownloadedAttachment[]> {
-  const attachments: DownloadedAttachment[] = [];
+): Promise<DownloadedAttachments | undefined> {
+  const attachments = new Map<string, { readonly mimeType: string; readonly data: Buffer }>();
   let remainingBytes = maxRowBytes;
   for (const { name, url, mimeType = "application/octet-stream" } of links) {
     if (isDryRun) {
@@ -46,9 +49,9 @@ export async function downloadAttachments(
       continue;
     }
     try {
-      const bytes = await client.download(url, remainingBytes);
-      remainingBytes -= bytes.length;
-      attachments.push({ name, mimeType, bytes });
+      const data = await client.download(url, remainingBytes);
+      remainingBytes -= data.length;
+      attachments.set(name, { mimeType, data });
       tally.add("attachments", "imported");
     } catch (error) {
       if (!(error instanceof SourceError)) {
@@ -57,7 +60,7 @@ export async function downloadAttachments(
       tally.leaveOut("attachments", error.message, row);
     }
   }
-  return attachments;
+  return attachments.size === 0 ? undefined : Object.fromEntries(attachments);
 }
 
 /** Names become part of a header, in which a dot separates them from the id. */

@@ -1,7 +1,7 @@
 import { ConflictError } from "millrace";
 import { handleLimit, isPromptTag, looksLikeHash } from "millrace/model";
 import type { KeyValues } from "millrace/model";
-import { omitUndefined } from "../model/json-values.ts";
+import { omitUndefined } from "../../omit-undefined.ts";
 import { createStableId } from "./stable-id.ts";
 import type { ImportTarget } from "./import-target.ts";
 

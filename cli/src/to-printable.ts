@@ -1,0 +1,8 @@
+/**
+ * Makes text from another source safe to print: removes control characters, which could move the cursor, and
+ * shortens it to `maxLength`.
+ */
+export function toPrintable(text: string, maxLength = 200): string {
+  const plain = text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ").trim();
+  return plain.length > maxLength ? `${plain.slice(0, maxLength)}…` : plain;
+}
