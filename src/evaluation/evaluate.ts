@@ -294,7 +294,7 @@ function warnOfCache({ counts }: RequestCache, warnings: Warnings): void {
   }
   if (missed > 0) {
     warnings.add(
-      `cache: ${missed} requests have no recorded answer. Use the mode "auto" to record them.`,
+      `cache: ${missed} requests have no recorded response. Use the mode "auto" to record them.`,
     );
   }
 }

@@ -80,7 +80,7 @@ export interface EvaluateOptions<
   /** The experiment to compare with: its name, or `true` for the baseline that is pinned on the dataset. */
   readonly baseline?: string | true | Baseline | undefined;
   /**
-   * Records the answers to the requests that targets and evaluators make with `fetch`, and replays them, so that a
+   * Records the responses to the requests that targets and evaluators make with `fetch`, and replays them, so that a
    * second evaluation makes no request.
    *
    * @defaultValue all requests are made

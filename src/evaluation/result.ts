@@ -137,15 +137,15 @@ export interface BaselineComparison {
   readonly scores: Readonly<Record<string, ScoreComparison>>;
 }
 
-/** How the requests of an evaluation were answered. */
+/** How many requests of an evaluation were replayed, recorded and sent. */
 export interface CacheCounts {
-  /** Requests that were answered from files. */
+  /** Requests whose responses came from files. */
   readonly replayed: number;
-  /** Requests that were made, and whose answers were recorded. */
+  /** Requests that were sent, and whose responses were recorded. */
   readonly recorded: number;
-  /** Requests that were made, and whose answers could not be recorded, such as errors. */
+  /** Requests that were sent, and whose responses were not recorded, such as errors. */
   readonly passed: number;
-  /** Requests that have no recorded answer, in the mode `replay`. */
+  /** Requests without a recorded response, in the mode `replay`. */
   readonly missed: number;
 }
 

@@ -382,7 +382,9 @@ describe("files", () => {
     const repaired = await run(ask, "auto");
     expect(repaired.failed).toBe(0);
     expect(repaired.warnings).toEqual([
-      expect.stringMatching(/^cache: .* can't be read .* It is now .*\.damaged, and the request/),
+      expect.stringMatching(
+        /^cache: .* can't be read .* It was renamed to .*\.damaged, and the request/,
+      ),
     ]);
     expect(api.requests).toHaveLength(3);
     expect(readFiles(folder).map(({ path }) => path)).toContain(`${file?.path}.damaged`);
@@ -405,7 +407,7 @@ describe("files", () => {
     expect(await run(ask, "auto")).toMatchObject({
       outputs: [{ answer: 77 }, { answer: 77 }],
       warnings: [
-        `cache: ${file?.path} was edited after it was recorded. The edited answer is used; remove the file to record the answer again.`,
+        `cache: ${file?.path} was edited after it was recorded. The edited response is used; remove the file to record the response again.`,
       ],
     });
     expect(api.requests).toHaveLength(1);
@@ -428,9 +430,9 @@ describe("what is not cached", () => {
       "replay",
     );
     expect(outputs[0]).toContain("Connection error");
-    expect(list[0]?.warnings[0]).toMatch(/The cache has no answer to POST .*chat\/completions/);
+    expect(list[0]?.warnings[0]).toMatch(/The cache has no response to POST .*chat\/completions/);
     expect(warnings).toEqual([
-      'cache: 2 requests have no recorded answer. Use the mode "auto" to record them.',
+      'cache: 2 requests have no recorded response. Use the mode "auto" to record them.',
     ]);
     expect(api.requests).toHaveLength(0);
   });

@@ -63,7 +63,7 @@ describe("nothing stored", () => {
       MILLRACE_ENDPOINT: `http://127.0.0.1:${port}`,
     });
     expect({ code, output }).toMatchObject({ code: 0 });
-    expect(output).toContain("no server has answered within 5000 ms");
+    expect(output).toContain("no server has responded within 5000 ms");
   });
 
   test("results that the client does not record are counted", async () => {

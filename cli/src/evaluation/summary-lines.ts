@@ -47,7 +47,7 @@ function describeCache({ replayed, recorded, passed, missed }: CacheCounts): str
     ...(passed > 0 ? [`${passed} not recorded`] : []),
     ...(missed > 0 ? [`${missed} missing`] : []),
   ];
-  return `  answers: ${facts.join(", ")}`;
+  return `  cache: ${facts.join(", ")}`;
 }
 
 function describeComparison(

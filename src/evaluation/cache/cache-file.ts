@@ -8,14 +8,14 @@ import type { StoredBody } from "./stored-body.ts";
 /** Version of the file format. */
 const format = 1;
 
-/** A request and its answer, as a file has them. */
+/** A request and its response, as a file contains them. */
 export interface CachedExchange {
   readonly request: {
     readonly method: string;
     readonly url: string;
     readonly repetition: number;
     readonly occurrence: number;
-    /** For readers: it is not needed to find the answer. */
+    /** For people who read the file: it is not needed to find the response. */
     readonly body?: StoredBody;
   };
   readonly response: {
@@ -25,13 +25,13 @@ export interface CachedExchange {
   };
 }
 
-/** What a file contains, or why it can't be used. */
+/** The content of a file, or the reason why it can't be used. */
 export type CacheEntry =
   | { readonly kind: "found"; readonly exchange: CachedExchange; readonly isEdited: boolean }
   | { readonly kind: "missing" }
   | { readonly kind: "damaged"; readonly reason: string };
 
-/** The path of the file of a request: by host, so that a folder is easy to read. */
+/** The path of the file of a request. Each host has a folder, so that people find the file. */
 export const toCachePath = (
   folder: string,
   { url, digest }: { readonly url: string; readonly digest: string },
@@ -43,7 +43,11 @@ export const toCachePath = (
     `${digest}-${repetition}-${occurrence}.json`,
   );
 
-/** Reads a file. Only a failure of the file system other than a missing file makes it throw. */
+/**
+ * Reads a file.
+ *
+ * @throws the error of the file system, unless the file is missing.
+ */
 export async function readCacheFile(path: string): Promise<CacheEntry> {
   let text: string;
   try {
@@ -76,7 +80,7 @@ export async function readCacheFile(path: string): Promise<CacheEntry> {
 
 interface StoredFile extends CachedExchange {
   readonly format: number;
-  /** Tells whether someone has edited the file. */
+  /** Differs from the digest of the content if someone has edited the file. */
   readonly digest: string;
 }
 
@@ -88,7 +92,7 @@ const computeDigest = ({ request, response }: CachedExchange): string =>
 
 /** Writes a file completely or not at all. */
 export async function writeCacheFile(path: string, exchange: CachedExchange): Promise<void> {
-  // The digest is that of the text that is read again, where numeric keys may have another order.
+  // The digest is computed after a round trip through JSON, as `readCacheFile` does: numeric keys may change their order.
   const plain = JSON.parse(JSON.stringify(exchange)) as CachedExchange;
   const stored: StoredFile = { format, ...plain, digest: computeDigest(plain) };
   await mkdir(dirname(path), { recursive: true });
@@ -102,8 +106,8 @@ export async function writeCacheFile(path: string, exchange: CachedExchange): Pr
   }
 }
 
-/** Renames a damaged file, so that another one can take its place and nothing is lost. Returns its new path. */
-export async function setAside(path: string): Promise<string> {
+/** Renames a damaged file, so that its content is kept and another file can take its place. Returns its new path. */
+export async function renameDamaged(path: string): Promise<string> {
   const newPath = `${path}.damaged`;
   await rename(path, newPath);
   return newPath;

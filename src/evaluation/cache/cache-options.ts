@@ -3,9 +3,9 @@ import { ValidationError } from "../../main/index.ts";
 import { checkKeys } from "../../model/index.ts";
 
 /**
- * What happens to requests. `"auto"`: a recorded answer is used, and an answer that is not recorded is requested and
- * recorded. `"record"`: each answer is requested and recorded again. `"replay"`: no request is made, and one without a
- * recorded answer fails.
+ * What happens to requests. `"auto"`: a recorded response is used; other requests are sent, and their responses are
+ * recorded. `"record"`: each request is sent, and its response is recorded again. `"replay"`: no request is sent, and a
+ * request without a recorded response fails.
  */
 export type CacheMode = "auto" | "record" | "replay";
 

@@ -18,17 +18,17 @@ export interface CachedFetchOptions extends CacheSettings {
   readonly client?: Client | undefined;
 }
 
-/** Marks functions that {@link cachedFetch} returned, also those of another copy of this package. */
+/** Marks functions that {@link cachedFetch} returned, including those of another copy of this package. */
 const cachedKey = Symbol.for("millrace.cachedFetch");
-/** Marks requests that a client of this package sends, where it has no other way than `fetch`. */
+/** Marks requests of Millrace's own client, which sends them with `fetch` where it can't use worker threads. */
 const ownRequestKey = Symbol.for("millrace.ownRequest");
 
 /**
- * Returns a `fetch` that records the answers to requests as files, and replays them. Without `mode` and `folder` it does
+ * Returns a `fetch` that records the responses to requests as files, and replays them. Without `mode` and `folder` it does
  * so only within the rows of an evaluation with the option `cache`, and passes all other requests on.
  *
- * `evaluate` makes such a function the global `fetch` while it runs, and `millrace eval` does before it loads a file.
- * Pass one to a client that was created before, and so has found another `fetch`.
+ * `evaluate` replaces the global `fetch` by such a function while it runs, and `millrace eval` before it loads a file. Pass
+ * one to the client of a model that was created earlier, because it keeps the `fetch` of that time.
  *
  * @param fetch - By default `globalThis.fetch`, as it is when a request is sent.
  * @throws `ValidationError`: an argument is not valid.
@@ -85,7 +85,7 @@ function createCache(
   return new RequestCache({ ...readCacheOption(settings, "cachedFetch"), redact, warn });
 }
 
-/** Applies the rules that the environment configures. The client is only needed for them, so it is closed at once. */
+/** Applies the redaction rules that the environment configures. The client is closed at once: it only reads the rules. */
 function createEnvironmentRedaction(): Redact {
   const client = new Client();
   const closed = client.close();
@@ -98,7 +98,7 @@ function createEnvironmentRedaction(): Redact {
 const isOwnRequest = ([, init]: readonly unknown[]): boolean =>
   typeof init === "object" && init !== null && ownRequestKey in init;
 
-/** Set while a cache sends a request. A function of {@link cachedFetch} inside of it leaves the request alone. */
+/** Set while a cache sends a request, so that a nested function of {@link cachedFetch} does not cache it a second time. */
 const calls = findCalls();
 
 function findCalls(): AsyncLocalStorage<boolean> {
@@ -124,7 +124,7 @@ export function installCachedFetch(): () => void {
     const cached = cachedFetch();
     globalThis.fetch = cached;
     restore = () => {
-      // Something else may have replaced it meanwhile, and calls it. Outside of a row it passes everything on.
+      // Another function may have replaced it meanwhile and call it. It stays then: outside of a row it passes requests on.
       if (globalThis.fetch === cached) {
         globalThis.fetch = original;
       }

@@ -1,13 +1,14 @@
 import { maxBodyBytes } from "./read-limited.ts";
 
-/** How the observation of a body ended: with all of its bytes, or with the reason why they are not complete. */
+/** The result of observing a body: all of its bytes, or the reason why they are not complete. */
 export type ObservedBody =
   | { readonly kind: "complete"; readonly chunks: readonly Uint8Array[] }
   | { readonly kind: "incomplete"; readonly reason: string };
 
 /**
- * Returns a stream with the same pieces, and what they were when the body has ended. The body is read ahead of the
- * program, so that it is observed completely even if the program does not read it. It is not, if the program cancels it.
+ * Returns a stream with the chunks of a body, and a promise of these chunks that resolves when the body has ended. The body
+ * is read ahead of the program, so that it is observed completely even if the program does not read the stream. If the
+ * program cancels the stream, the observation is incomplete.
  */
 export function observeBody(
   body: ReadableStream<Uint8Array>,
@@ -15,7 +16,7 @@ export function observeBody(
 ): {
   readonly stream: ReadableStream<Uint8Array>;
   readonly observed: Promise<ObservedBody>;
-  /** Ends a body that nobody waits for any more. */
+  /** Cancels the body, because the evaluation has ended. */
   readonly stop: () => void;
 } {
   const reader = body.getReader();
@@ -42,7 +43,7 @@ export function observeBody(
     try {
       while (true) {
         if (size > maxBytes && (controller?.desiredSize ?? 0) <= 0) {
-          // It is too large to be cached, so the program determines how fast it is read.
+          // A body that is too large to be cached is not read ahead of the program.
           await new Promise<void>((resolve) => {
             onDemand = resolve;
           });
@@ -80,18 +81,18 @@ export function observeBody(
   const stop = (): void => {
     cancelReason ??= "it had not ended when the evaluation did";
     onDemand?.();
-    // It may have failed by itself.
+    // The body may have failed already.
     reader.cancel().catch(() => {});
   };
   return { stream, observed: readAll(), stop };
 }
 
-/** Creates a stream that delivers pieces one by one, each in a turn of its own, as a network would. */
+/** Creates a stream that delivers chunks one by one, each in its own turn of the event loop, as a network would. */
 export function replayChunks(
   storedChunks: readonly Uint8Array[],
   signal: AbortSignal,
 ): ReadableStream<Uint8Array> {
-  // A stream of bytes can't deliver an empty piece.
+  // A stream of bytes can't deliver an empty chunk.
   const chunks = storedChunks.filter(({ length }) => length > 0);
   let index = 0;
   return new ReadableStream({
@@ -115,7 +116,7 @@ export function replayChunks(
   });
 }
 
-/** The part of a stream's controller that ends the stream. Node's types lack the request of a reader. */
+/** The members of a controller that end a stream. Node's types lack `byobRequest`. */
 interface EndingController {
   readonly close: () => void;
   readonly byobRequest?: { readonly respond: (bytes: number) => void } | null | undefined;
@@ -123,6 +124,6 @@ interface EndingController {
 
 function closeStream(controller: EndingController | undefined): void {
   controller?.close();
-  // A reader with a buffer of its own waits for this after the end.
+  // A read into the reader's own buffer resolves only after this response.
   controller?.byobRequest?.respond(0);
 }

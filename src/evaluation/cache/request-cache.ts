@@ -4,7 +4,7 @@ import { createNamedId, IdCounter } from "../ids.ts";
 import { describeError } from "../rows/deadline.ts";
 import type { CacheCounts } from "../result.ts";
 import type { RowContext } from "../rows/row-context.ts";
-import { readCacheFile, setAside, toCachePath, writeCacheFile } from "./cache-file.ts";
+import { readCacheFile, renameDamaged, toCachePath, writeCacheFile } from "./cache-file.ts";
 import type { CachedExchange } from "./cache-file.ts";
 import type { CacheMode } from "./cache-options.ts";
 import { observeBody, replayChunks } from "./observe-body.ts";
@@ -22,7 +22,7 @@ export interface RequestCacheInit {
   readonly warn: (message: string) => void;
 }
 
-/** A request, and which of the equal requests it is. */
+/** A request, and the repetition and occurrence that distinguish it from equal requests. */
 interface Slot {
   readonly request: CacheableRequest;
   readonly repetition: number;
@@ -31,23 +31,23 @@ interface Slot {
   readonly context: RowContext | undefined;
 }
 
-/** Longest wait for answers that a program has not read to the end, in milliseconds. */
+/** Longest wait for responses whose bodies have not ended, in milliseconds. */
 const drainTimeoutMs = 5_000;
-/** Longest wait for answers that were ended, and for requests that have no answer yet, in milliseconds. */
+/** Longest wait for responses that were cancelled, and for requests without a response, in milliseconds. */
 const stopTimeoutMs = 1_000;
-/** The longest request text that is stored for readers. */
+/** Largest request body that is stored, in bytes. It is stored for people who read the file. */
 const maxShownBytes = 262_144;
-/** Namespace of the ids under which recorded answers are remembered. */
+/** Namespace of the ids of recorded responses. */
 const pathNamespace = "7d5e7f0a-0c0f-4a52-8d6f-3a3c0a4f6f7e";
 /** Statuses of responses that have no body. */
 const emptyStatuses: ReadonlySet<number> = new Set([204, 205]);
 
-/** Answers requests from files, and records those answers that no file has. */
+/** Returns the responses to requests from files, and records the responses that no file contains. */
 export class RequestCache {
   readonly #init: RequestCacheInit;
   /** Requests in progress, by path. Never rejects. */
   readonly #inFlight = new Map<string, Promise<void>>();
-  /** Answers that this object recorded, which the mode `record` uses for further equal requests. */
+  /** The responses that this object recorded. The mode `record` replays them for further equal requests. */
   readonly #recorded = new IdCounter();
   /** Ends the bodies that are being read. */
   readonly #openBodies = new Set<() => void>();
@@ -61,14 +61,14 @@ export class RequestCache {
     return { ...this.#counts };
   }
 
-  /** Waits until the answers that were received have been stored. Those that don't end are ended. */
+  /** Waits until the received responses have been stored. Bodies that don't end in time are cancelled. */
   async drain(timeoutMs = drainTimeoutMs): Promise<void> {
-    await this.#waitForAnswers(timeoutMs);
+    await this.#waitForResponses(timeoutMs);
     this.#openBodies.forEach((stop) => stop());
-    await this.#waitForAnswers(stopTimeoutMs);
+    await this.#waitForResponses(stopTimeoutMs);
   }
 
-  async #waitForAnswers(timeoutMs: number): Promise<void> {
+  async #waitForResponses(timeoutMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, timeoutMs);
@@ -78,10 +78,10 @@ export class RequestCache {
   }
 
   /**
-   * Answers a request: from a file, or with `fetch`.
+   * Returns the response to a request: from a file, or from `fetch`.
    *
    * @param context - the row that the request is part of.
-   * @throws {@link ValidationError} in the mode `replay`, if no file has the answer, or if the file is damaged.
+   * @throws {@link ValidationError} in the mode `replay`, if no file contains the response, or if the file is damaged.
    */
   async send(
     fetch: typeof globalThis.fetch,
@@ -93,7 +93,10 @@ export class RequestCache {
       return fetch(...args);
     }
     if ("tooLarge" in request) {
-      this.#pass("a request has a body that is too large, so its answer is not recorded", context);
+      this.#countUnrecorded(
+        "a request has a body that is too large, so its response is not recorded",
+        context,
+      );
       return fetch(...request.tooLarge);
     }
     request.signal.throwIfAborted();
@@ -107,7 +110,7 @@ export class RequestCache {
         earlier !== undefined;
         earlier = this.#inFlight.get(path)
       ) {
-        // Another row makes the same request, and both get its answer.
+        // Another row sends the same request, and both get its response.
         await waitUnlessAborted(earlier, request.signal);
       }
     } catch (error) {
@@ -137,7 +140,7 @@ export class RequestCache {
     }
   }
 
-  /** Reads the recorded answer. Returns `undefined` if the request has to be sent. */
+  /** Reads the recorded response. Returns `undefined` if the request has to be sent. */
   async #read(slot: Slot): Promise<CachedExchange | undefined> {
     const { mode } = this.#init;
     const { path } = slot;
@@ -148,7 +151,7 @@ export class RequestCache {
     if (entry.kind === "found") {
       if (entry.isEdited) {
         this.#init.warn(
-          `cache: ${path} was edited after it was recorded. The edited answer is used; remove the file to record the answer again.`,
+          `cache: ${path} was edited after it was recorded. The edited response is used; remove the file to record the response again.`,
         );
       }
       return entry.exchange;
@@ -158,9 +161,9 @@ export class RequestCache {
       throw this.#createMissError(slot, entry.kind === "damaged" ? entry.reason : undefined);
     }
     if (entry.kind === "damaged") {
-      const newPath = await setAside(path);
+      const newPath = await renameDamaged(path);
       this.#init.warn(
-        `cache: ${path} can't be read (${entry.reason}). It is now ${newPath}, and the request is made again.`,
+        `cache: ${path} can't be read (${entry.reason}). It was renamed to ${newPath}, and the request is sent again.`,
       );
     }
     return undefined;
@@ -172,9 +175,9 @@ export class RequestCache {
   ): ValidationError {
     const message =
       damage === undefined
-        ? `The cache has no answer to ${request.method} ${request.url} (repetition ${repetition}, occurrence ${occurrence}; ${path}), and the mode "replay" makes no request. Use the mode "auto" to record it`
-        : `The file ${path} of the cache can't be read: ${damage}. Restore it, or use the mode "auto" to record the answer again`;
-    // Clients of APIs hide the message of an error at `fetch` behind one of their own, so the row has it too.
+        ? `The cache has no response to ${request.method} ${request.url} (repetition ${repetition}, occurrence ${occurrence}; ${path}), and the mode "replay" sends no request. Use the mode "auto" to record it`
+        : `The file ${path} of the cache can't be read: ${damage}. Restore it, or use the mode "auto" to record the response again`;
+    // Clients of APIs replace the message of an error in `fetch` by one of their own, so the row gets the message, too.
     context?.problems.add(message);
     return new ValidationError(message);
   }
@@ -182,14 +185,14 @@ export class RequestCache {
   #record(slot: Slot, response: Response, finish: (isStored: boolean) => void): Response {
     const { request, context } = slot;
     if (!response.ok) {
-      // An answer such as "too many requests" must not be replayed. It is the program's to repeat the request.
+      // A response such as "too many requests" must not be replayed. The program decides whether it repeats the request.
       this.#counts.passed += 1;
       finish(false);
       return response;
     }
     const body = response.body as ReadableStream<Uint8Array> | null;
     if (body !== null && !(body instanceof ReadableStream)) {
-      this.#pass(
+      this.#countUnrecorded(
         `the response to ${request.method} ${request.url} is not one of the Fetch standard, so it is not recorded`,
         context,
       );
@@ -206,14 +209,14 @@ export class RequestCache {
           await this.#store(slot, response, content.chunks);
           isStored = true;
         } else {
-          this.#pass(
+          this.#countUnrecorded(
             `the response to ${request.method} ${request.url} is not recorded, because ${content.reason}`,
             context,
           );
         }
       } catch (error) {
-        this.#pass(
-          `the file ${slot.path} can't be written: ${describeError(error)}; the next run makes the request again`,
+        this.#countUnrecorded(
+          `the file ${slot.path} can't be written: ${describeError(error)}; the next run sends the request again`,
           context,
         );
       } finally {
@@ -254,8 +257,8 @@ export class RequestCache {
     this.#counts.recorded += 1;
   }
 
-  /** Counts a request whose answer is not recorded. */
-  #pass(reason: string, context: RowContext | undefined): void {
+  /** Counts a request whose response is not recorded. */
+  #countUnrecorded(reason: string, context: RowContext | undefined): void {
     this.#counts.passed += 1;
     this.#init.warn(`cache: ${reason}.`);
     context?.problems.add(`cache: ${reason}`);
@@ -298,7 +301,7 @@ function createResponse(
   url: string,
 ): Response {
   const response = new Response(body, { status, statusText, headers });
-  // A response that a program creates has no address.
+  // `new Response` can't set the URL.
   Object.defineProperty(response, "url", { value: url, configurable: true });
   return response;
 }

@@ -3,28 +3,28 @@ import { readLimited } from "./read-limited.ts";
 
 export type FetchArguments = Parameters<typeof globalThis.fetch>;
 
-/** A request whose answer can be cached. */
+/** A request whose response can be cached. */
 export interface CacheableRequest {
   readonly method: string;
   /** The address as it is sent. */
   readonly address: string;
-  /** The address without query, fragment and credentials: a key may be in them. */
+  /** The address without query, fragment and credentials, because they may contain a key. */
   readonly url: string;
   /** Identifies the request: method, address and body, without its headers. */
   readonly digest: string;
   readonly body: Uint8Array;
   readonly signal: AbortSignal;
-  /** The arguments with which the request can be sent: a body that could be read once only is replaced. */
+  /** The arguments to send the request with. A body that can be read only once is replaced by its bytes. */
   readonly args: FetchArguments;
 }
 
-/** Names of parameters of an address that contain credentials, or what is computed from them. */
+/** Names of query parameters that contain credentials or values that are computed from them. */
 const credentialName =
   /^(?:(?:[\w-]+[-_])?(?:key|token|secret|password|signature)|\w*(?:apikey|accesstoken)|auth|authorization|sig|x-(?:amz|goog)-.*)$/i;
 
 /**
- * Reads a request without sending it. Returns the arguments to send instead if its body is too large to be cached, and
- * `undefined` if it is no request to a server.
+ * Reads a request without sending it. If its body is too large to be cached, returns only the arguments to send it with.
+ * Returns `undefined` if the address is not one of HTTP.
  *
  * @throws what `new Request` throws if the arguments are not valid.
  */
@@ -70,7 +70,7 @@ export async function readRequest([input, init]: FetchArguments): Promise<
 const isAsyncIterable = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
-/** The boundary between the parts of a form is random, so a constant takes its place. */
+/** Replaces the boundary between the parts of a form, which is random, by a constant, so that equal forms are equal. */
 function replaceBoundary(body: Buffer, contentType: string): Buffer {
   const boundary = /^multipart\/.*boundary="?([^";]+)/i.exec(contentType)?.[1];
   return boundary === undefined

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * A body as a cache file has it: JSON as a value, if its text follows from the value; the pieces of a stream as they
- * arrived; any other text; bytes that are not text in base64.
+ * A body in a cache file: JSON as a value, if the same text can be computed from the value; the chunks of a stream as they
+ * arrived; other text as it is; other bytes in base64.
  */
 export type StoredBody =
   | { readonly json: unknown; readonly indent?: number }
@@ -11,7 +11,7 @@ export type StoredBody =
   | { readonly base64: string }
   | { readonly base64Chunks: readonly string[] };
 
-/** Content types of bodies whose pieces mean something: a replayed stream must arrive in pieces too. */
+/** Content types of streams. Their chunks are stored, so that a replayed stream arrives in the same chunks. */
 const streamType =
   /^(?:text\/event-stream|application\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-seq|stream\+json)|application\/vnd\.amazon\.eventstream)\b/i;
 
@@ -27,7 +27,7 @@ export function toStoredBody(chunks: readonly Uint8Array[], isStream: boolean): 
       : { base64: bytes.toString("base64") };
   }
   if (isStream) {
-    // A character may be divided between two pieces. It then belongs to the second one.
+    // A character that is divided between two chunks is stored with the second one.
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
     return { chunks: texts.filter((text) => text !== "") };
@@ -36,7 +36,7 @@ export function toStoredBody(chunks: readonly Uint8Array[], isStream: boolean): 
   return toJsonBody(text) ?? { text };
 }
 
-/** Widths of indentation with which a text may have been written. */
+/** Widths of indentation that are tried to find out how a JSON text was written. */
 const indents = [0, 2, 4];
 
 function toJsonBody(text: string): StoredBody | undefined {
@@ -52,7 +52,11 @@ function toJsonBody(text: string): StoredBody | undefined {
   }
 }
 
-/** The pieces of a stored body. @throws TypeError if it has no known form. */
+/**
+ * Returns the chunks of a stored body.
+ *
+ * @throws TypeError if the body has no known form.
+ */
 export function toChunks(body: StoredBody): readonly Uint8Array[] {
   if ("json" in body) {
     return [Buffer.from(JSON.stringify(body.json, null, body.indent ?? 0))];
@@ -89,7 +93,7 @@ export async function redactBody(body: StoredBody, redact: Redact): Promise<Stor
   return "chunks" in body ? { chunks: await redactChunks(body.chunks, redact) } : body;
 }
 
-/** What precedes the data of an event. */
+/** The field name before the data of a server-sent event. */
 const eventPrefix = /^data: ?/;
 
 async function redactChunks(chunks: readonly string[], redact: Redact): Promise<readonly string[]> {
@@ -123,7 +127,7 @@ function parseLine(line: string): object | undefined {
   }
 }
 
-/** Divides a redacted stream where the original was divided; after each event if its length has changed. */
+/** Divides a redacted stream at the offsets of the original chunks, or after each event if its length has changed. */
 function splitAgain(bytes: Buffer, chunks: readonly string[]): readonly string[] {
   const lengths = chunks.map((chunk) => Buffer.byteLength(chunk));
   if (lengths.reduce((sum, length) => sum + length, 0) !== bytes.length) {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { CurrentRow } from "../evaluation.ts";
 
-/** Answers requests: from files, or with a `fetch`. */
+/** Returns the responses to requests: from files, or from a `fetch`. */
 interface RequestSender {
   send(
     fetch: typeof globalThis.fetch,
@@ -13,14 +13,14 @@ interface RequestSender {
 /** What belongs to the row that is being evaluated, within its target and its evaluators. */
 export interface RowContext {
   readonly row: CurrentRow;
-  /** Answers the row's requests. */
+  /** Returns the responses to the row's requests. */
   readonly cache: RequestSender | undefined;
   readonly occurrences: Occurrences;
   /** What became of the row's requests, for the row's warnings. */
   readonly problems: Set<string>;
 }
 
-/** Counts equal requests of one row, so that each has an answer of its own. */
+/** Counts equal requests of one row, so that each has its own response. */
 export class Occurrences {
   readonly #counts = new Map<string, { highest: number; readonly free: number[] }>();
 
@@ -37,7 +37,7 @@ export class Occurrences {
     return lowest;
   }
 
-  /** Makes a number free again, because its request has no answer: when it is repeated, it is the same request. */
+  /** Releases a number whose request got no recorded response, so that the repeated request has the same number. */
   release(digest: string, occurrence: number): void {
     this.#counts.get(digest)?.free.push(occurrence);
   }

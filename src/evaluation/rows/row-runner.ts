@@ -23,7 +23,7 @@ export interface RowRunnerInit {
   readonly timeoutMs: number;
   readonly retries: number;
   readonly signal: AbortSignal;
-  /** Answers the requests of targets and evaluators. */
+  /** Records and replays the responses to requests of targets and evaluators. */
   readonly cache?: RowContext["cache"];
 }
 

@@ -28,10 +28,10 @@ export interface SuiteOptions {
   readonly enabled: boolean;
 }
 
-/** An example as a test describes it. Its id follows when the dataset is known. */
+/** An example as a test describes it. Without an id, it gets one when the dataset is open. */
 export type ExampleDraft = Omit<TestExample, "id"> & { readonly id?: string | undefined };
 
-/** The example of a test, by its place among those of the suite. */
+/** The position of an example in the suite. */
 export type ExampleIndex = number & { readonly unit: "example" };
 
 /** A test of an example. */
@@ -48,15 +48,15 @@ export interface ExampleTest {
 export class DatasetSuite {
   readonly #options: SuiteOptions;
   readonly #drafts: ExampleDraft[] = [];
-  /** In the order of the drafts. */
+  /** The examples with their ids, in the order of the drafts. */
   #examples: readonly TestExample[] = [];
   #store: ExperimentStore | undefined;
   /** Vitest's task of the `describe`. */
   #suiteTask: unknown;
   #problem: string | undefined;
-  /** Runs the evaluators if nothing is stored. It records nothing. */
+  /** The client for the evaluators if nothing is stored. It records nothing. */
   #idleClient: Client | undefined;
-  /** Rows of failed tests that vitest may call again, by test. */
+  /** Rows of failed tests that vitest may retry, by the task of the test. */
   readonly #retriedRows = new Map<object, TestRow>();
 
   constructor(options: SuiteOptions) {
@@ -67,7 +67,7 @@ export class DatasetSuite {
     return (this.#drafts.push(draft) - 1) as ExampleIndex;
   }
 
-  /** Prepares dataset and experiment. If that fails, the tests run nevertheless, and a warning says why. Never throws. */
+  /** Opens dataset and experiment. If that fails, the tests still run, and a warning contains the reason. Never throws. */
   async open(hookArguments: readonly unknown[]): Promise<void> {
     this.#suiteTask = hookArguments.find(
       (value) => typeof value === "object" && value !== null && "tasks" in value,
@@ -91,7 +91,7 @@ export class DatasetSuite {
     this.#identifyExamples(rowNamespace);
   }
 
-  /** Sends what is left, and ends the experiment. Never throws. */
+  /** Sends the remaining results, and ends the experiment. Never throws. */
   async close(): Promise<void> {
     for (const row of this.#retriedRows.values()) {
       row.end();
@@ -109,8 +109,8 @@ export class DatasetSuite {
     const row = this.#retriedRows.get(context.task) ?? this.#createRow(test, context.task);
     this.#retriedRows.delete(context.task);
     const attempt = row.begin(context);
-    // Registered before the test function is called, so that it is called after what that registers. Vitest calls it also
-    // if the time of the test is up.
+    // Vitest calls these functions in reverse order, so this one, which is registered first, is called after those of the
+    // test function. It is also called if the test exceeds its time.
     context.onTestFinished(() => {
       this.#finish(row, attempt);
     });

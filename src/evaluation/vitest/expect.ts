@@ -5,7 +5,7 @@ import { readMessage } from "./read-message.ts";
 import { currentAttempt, passKey } from "./test-attempt.ts";
 import type { TestAttempt } from "./test-attempt.ts";
 
-/** Where an assertion is in its chain, such as `expect(value).not`. */
+/** What the calls before an assertion in its chain have set, such as those of `expect(value, message).not`. */
 interface Chain {
   readonly attempt: TestAttempt;
   /** The message that was passed to `expect`. */
@@ -13,7 +13,7 @@ interface Chain {
   readonly isNegated: boolean;
 }
 
-/** Properties of Chai's assertions that judge nothing. Others that are assertions again, such as `true`, do. */
+/** Properties of Chai that only connect a chain and check nothing. Reading another property, such as `true`, is a check. */
 const languageChains = new Set(
   [
     "to be been is that which and has have with at of same but does still also",
@@ -76,7 +76,7 @@ function wrap(assertion: unknown, chain: Chain): unknown {
 
 function readMember(target: object, name: string | symbol, chain: Chain): unknown {
   if (typeof name === "symbol" || name.startsWith("_") || name === "assert") {
-    // What matchers themselves use.
+    // Matchers use these members themselves. They are no expectations.
     return Reflect.get(target, name, target);
   }
   if (languageChains.has(name)) {
@@ -85,19 +85,19 @@ function readMember(target: object, name: string | symbol, chain: Chain): unknow
       isNegated: chain.isNegated || name === "not",
     });
   }
-  // A property of Chai, such as `true`, judges when it is read.
-  const value = judge(name, chain, () => Reflect.get(target, name, target));
+  // A property of Chai, such as `true`, is checked when it is read.
+  const value = recordExpectation(name, chain, () => Reflect.get(target, name, target));
   if (typeof value !== "function") {
     return wrap(value, chain);
   }
   if (name.includes("Snapshot")) {
-    // An inline snapshot finds its place in the source by the calls on the stack. A function around it would add one.
+    // Vitest finds an inline snapshot in the source by the calls on the stack. A wrapper would add a call.
     return value;
   }
   return new Proxy(value, {
     apply: (matcher, _, args: readonly unknown[]) =>
       wrap(
-        judge(name, chain, () => Reflect.apply(matcher as Callable, target, args)),
+        recordExpectation(name, chain, () => Reflect.apply(matcher as Callable, target, args)),
         chain,
       ),
     // A method of Chai may be part of a chain, as in `to.include.keys("a")`.
@@ -105,18 +105,21 @@ function readMember(target: object, name: string | symbol, chain: Chain): unknow
   });
 }
 
-/** Calls an assertion, and records whether it is met. The result of a read is a function if it judges nothing yet. */
-function judge(name: string, chain: Chain, assert: () => unknown): unknown {
+/**
+ * Calls an assertion, and records whether it is met. If the result is a function, such as a matcher that was only read,
+ * nothing has been checked yet, and nothing is recorded.
+ */
+function recordExpectation(name: string, chain: Chain, assert: () => unknown): unknown {
   const { attempt, message, isNegated } = chain;
   const key = message ?? `${isNegated ? "not." : ""}${name}`.slice(0, maxKeyLength);
-  const knownErrors = attempt.errorCount;
+  const earlierErrors = attempt.errorCount;
   const fail = (error: unknown): never => {
     attempt.addScores([{ key, score: 0, comment: readMessage(error) }]);
     throw error;
   };
   const pass = (result: unknown): unknown => {
     // A soft expectation that is not met adds an error to the test, and does not throw.
-    const softError = attempt.task.result?.errors?.[knownErrors];
+    const softError = attempt.task.result?.errors?.[earlierErrors];
     attempt.addScores([
       softError === undefined
         ? { key, score: 1 }

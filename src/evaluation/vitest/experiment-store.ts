@@ -11,7 +11,7 @@ import { settleWithin } from "./real-time.ts";
 import { openDataset, syncExamples } from "./sync-examples.ts";
 import type { TestExample } from "./sync-examples.ts";
 
-/** What the experiment of a suite is opened with. */
+/** The dataset and the experiment of a suite, before they are created. */
 export interface StoreRequest {
   /** The caller's client. */
   readonly client: Client | undefined;
@@ -25,11 +25,11 @@ export interface StoreRequest {
 
 /** Longest time in which dataset and experiment are prepared, in milliseconds. */
 export const openTimeoutMs = 60_000;
-/** How long a server may take to answer the first request, in milliseconds. */
+/** Longest wait for the response to the first request, in milliseconds. */
 const reachTimeoutMs = 5_000;
 /** Longest time in which the last results are sent, in milliseconds. */
 const closeTimeoutMs = 90_000;
-/** Longest time of a suite's last hook, in milliseconds. It is longer, so that the hook does not fail. */
+/** Longest time of a suite's last hook, in milliseconds: longer than what it waits for, so that the hook does not fail. */
 export const closeHookTimeoutMs = closeTimeoutMs + 30_000;
 
 /** A row as it is stored, and the name of its run. */
@@ -64,7 +64,7 @@ export class ExperimentStore {
       toRunName: ({ runId }) => this.#rows.findName(runId),
       toReferenceExample: ({ exampleId }) => exampleId,
       recordsRuns: true,
-      // What failed is reported by `close`.
+      // `close` reports the failures.
       warn: () => {},
     });
   }
@@ -85,7 +85,7 @@ export class ExperimentStore {
         );
       }
       await assertReachable(request.client);
-      // Shorter than the hook's own limit, so that the reason is reported.
+      // Shorter than the time limit of the hook, so that the reason of a failure is reported before vitest ends the hook.
       const signal = AbortSignal.timeout(openTimeoutMs - 5_000);
       const { id: datasetId } = await openDataset(client, { name: datasetName, signal });
       await syncExamples(client, { datasetId, examples: listExamples(datasetId), signal });
@@ -118,7 +118,7 @@ export class ExperimentStore {
     }
   }
 
-  /** Stores a finished row. The test does not wait for it: the tests of a file are few enough to be kept. */
+  /** Stores a finished row. The test does not wait for it, because the rows of a file fit into memory. */
   add(row: NamedRow): void {
     void this.#committer.add({ number: this.#rows.add(row), row, isRepeated: false });
   }
@@ -128,7 +128,7 @@ export class ExperimentStore {
     this.#unrecorded += 1;
   }
 
-  /** Sends what is left, and ends the experiment. Returns what could not be stored, as sentences. Never throws. */
+  /** Sends the remaining results, and ends the experiment. Returns problems as sentences. Never throws. */
   async close(): Promise<readonly string[]> {
     const problems: string[] = [];
     const isInTime = await settleWithin(this.#finish(problems), closeTimeoutMs);
@@ -154,7 +154,7 @@ export class ExperimentStore {
 
   async #finish(problems: string[]): Promise<void> {
     try {
-      // Waits for a server that restarts, but not as long as everything that is left to send would.
+      // Waits for a server that restarts. Without this request, each row that is left would wait on its own.
       await this.client.datasets.list({ limit: 1, signal: AbortSignal.timeout(20_000) }).toArray();
       await this.#committer.drain();
       await this.client.projects.update({
@@ -172,20 +172,20 @@ export class ExperimentStore {
 }
 
 /**
- * Finds out with few attempts whether a server answers, so that tests without one do not wait for it.
+ * Sends one request with few attempts, so that tests without a server don't wait for the usual number of attempts.
  *
- * @throws Error if none answers.
+ * @throws Error if no server responds.
  */
 async function assertReachable(client: Client | undefined): Promise<void> {
-  // The caller's client has a number of attempts of its own.
+  // The caller has chosen the number of attempts of its own client.
   const probe = client ?? new Client({ attempts: 2 });
   try {
     await probe.datasets.list({ limit: 1, signal: AbortSignal.timeout(reachTimeoutMs) }).toArray();
   } catch (error) {
     if (error instanceof AbortError) {
-      throw new Error(`no server has answered within ${reachTimeoutMs} ms`, { cause: error });
+      throw new Error(`no server has responded within ${reachTimeoutMs} ms`, { cause: error });
     }
-    // A server that answers with an error may answer the next attempts of the real calls.
+    // A server that responds with an error may succeed at the attempts of the calls that follow.
     if (!(error instanceof HttpError)) {
       throw error;
     }

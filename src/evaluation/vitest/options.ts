@@ -18,7 +18,7 @@ export interface DescribeOptions<Inputs = KeyValues, Outputs = unknown, Referenc
   readonly description?: string | undefined;
   /** Stored with the experiment. */
   readonly metadata?: KeyValues | undefined;
-  /** They judge what each test returned or logged, if it has not thrown. */
+  /** Evaluators of the outputs that each test returned or logged, if it has not thrown. */
   readonly evaluators?: readonly Evaluator<Inputs, Outputs, Reference>[] | undefined;
   /** Project of the evaluators' runs. @defaultValue `"evaluators"` */
   readonly evaluatorProject?: string | undefined;
@@ -41,7 +41,7 @@ export interface TestExampleFields<
   /**
    * Identifies the example in its dataset. A text that is not a UUID is converted to one.
    *
-   * @defaultValue an id that follows from inputs and reference outputs, and from the number of equal examples before it
+   * @defaultValue an id that is computed from inputs and reference outputs, and from the number of equal examples before it
    */
   readonly id?: string | undefined;
   /** Metadata of the example. */
@@ -151,7 +151,7 @@ export function readExample(
   };
 }
 
-/** @throws {@link ValidationError} if a value is not an object that JSON can hold, because a server could not store it. */
+/** @throws {@link ValidationError} if a value is not an object that JSON can hold: a server could not store another one. */
 function readPayload(subject: string, value: unknown): KeyValues {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new ValidationError(`${subject} must be an object, such as { question: "…" }`);

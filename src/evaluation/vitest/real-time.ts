@@ -1,10 +1,8 @@
-/**
- * The clock and the timer as they are when this module is imported: tests may replace those of the process by fake ones.
- */
+/** The timers and the clock of Node, stored when this module is imported, because tests may replace them by fake ones. */
 const { setTimeout: setRealTimeout, clearTimeout: clearRealTimeout } = globalThis;
 const readRealTime = Date.now.bind(Date);
 
-/** Milliseconds since the Unix epoch, also if a test has faked the time. */
+/** Milliseconds since the Unix epoch, even if a test has faked the time. */
 export const now = (): number => readRealTime();
 
 /** Waits for a promise, but not longer than `timeoutMs`. Returns whether it settled in time. */

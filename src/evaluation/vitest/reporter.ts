@@ -11,10 +11,10 @@ import type { TestResult } from "./test-result.ts";
 export default class MillraceReporter implements Reporter {
   #vitest: Vitest | undefined;
 
-  /** Called by vitest. Tells the tests that the reporter prints the warnings. */
+  /** Called by vitest. Makes the tests leave the printing of warnings to the reporter. */
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
-    // The type of the key is what programs declare.
+    // Programs declare the keys that they provide. This one is internal, so no type has it.
     vitest.provide(reporterKey as never, true as never);
   }
 

@@ -5,7 +5,8 @@ import { toNamedEvaluators } from "../rows/row-runner.ts";
 import { requireAttempt } from "./test-attempt.ts";
 
 /**
- * Sets the outputs of the current test, also if it fails later. A value that the test function returns replaces them.
+ * Sets the outputs of the current test. They are stored even if the test fails later. A value that the test function
+ * returns replaces them.
  *
  * @throws `ValidationError` outside of a test of millrace/vitest, or if the test has ended.
  */

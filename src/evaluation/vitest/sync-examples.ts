@@ -7,13 +7,13 @@ export interface TestExample {
   readonly id: string;
   readonly inputs: KeyValues;
   readonly outputs?: KeyValues | undefined;
-  /** `undefined` leaves the metadata of an existing example as they are. */
+  /** `undefined` keeps the metadata of an existing example. */
   readonly metadata?: KeyValues | undefined;
-  /** `undefined` leaves the splits of an existing example as they are. */
+  /** `undefined` keeps the splits of an existing example. */
   readonly splits?: readonly string[] | undefined;
 }
 
-/** Reads a dataset, and creates it if there is none of this name. */
+/** Reads the dataset with this name, or creates it. */
 export async function openDataset(
   client: Client,
   { name, signal }: { readonly name: string; readonly signal: AbortSignal },
@@ -45,10 +45,10 @@ interface Synchronization {
 
 /** Number of examples that are read with one request. */
 const examplesPerRequest = 100;
-/** Other test files may create the same examples at the same time. */
+/** Maximum number of attempts to create examples, because other test files may create the same ones at the same time. */
 const maxAttempts = 5;
 
-/** Creates the examples that the dataset lacks, and updates those that differ. Others in the dataset are left alone. */
+/** Creates the examples that the dataset lacks, and updates those that differ. Other examples of the dataset stay. */
 export async function syncExamples(
   client: Client,
   { datasetId, examples, signal }: Synchronization,

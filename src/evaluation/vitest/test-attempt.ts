@@ -8,7 +8,7 @@ import type { EvaluatorResult, RowScore } from "../evaluator.ts";
 import { readMessage } from "./read-message.ts";
 import { now } from "./real-time.ts";
 
-/** The key of the score that says whether a test has passed. */
+/** The key of the score for a test as a whole: 1 if it has passed, otherwise 0. */
 export const passKey = "pass";
 
 /** How one call of a test function ended. */
@@ -17,7 +17,7 @@ export type AttemptOutcome =
   | { readonly kind: "skipped" }
   | { readonly kind: "failed"; readonly error: unknown; readonly message: string };
 
-/** The part of a test's task that is read. Versions of vitest differ in the rest. */
+/** The members of a test's task that are read. The others differ between versions of vitest. */
 export interface TaskView {
   readonly name: string;
   readonly meta: object;
@@ -39,7 +39,7 @@ interface ParentSuite {
   readonly suite?: ParentSuite | undefined;
 }
 
-/** An error as vitest keeps it: a copy without its class. */
+/** An error as vitest stores it: a copy that lost its class. */
 interface TaskError {
   readonly name?: string | undefined;
   readonly message: string;
@@ -68,7 +68,7 @@ export function requireAttempt(call: string): TestAttempt {
   return attempt;
 }
 
-/** One call of a test function: what it logged. Vitest calls the function again if a failed test is retried. */
+/** The outputs and scores of one call of a test function. Vitest calls the function again if it retries a failed test. */
 export class TestAttempt {
   readonly task: TaskView;
   /** Vitest's `expect` for this test, which also works while tests run concurrently. */
@@ -77,7 +77,7 @@ export class TestAttempt {
   readonly startMs = now();
   readonly #scores: RowScore[] = [];
   /** Number of errors of earlier attempts, which vitest keeps. */
-  readonly #knownErrors: number;
+  readonly #earlierErrors: number;
   #outputs: unknown;
   #hasOutputs = false;
   #thrown: { readonly error: unknown } | undefined;
@@ -91,7 +91,7 @@ export class TestAttempt {
     this.expect = context.expect;
     // Vitest before 3.2 has no signal.
     this.signal = "signal" in context ? context.signal : new AbortController().signal;
-    this.#knownErrors = this.errorCount;
+    this.#earlierErrors = this.errorCount;
   }
 
   /** Number of errors of the task so far. */
@@ -152,7 +152,7 @@ export class TestAttempt {
     return this.#hasOutputs;
   }
 
-  /** Adds scores that were checked. Those that arrive after the test has ended are dropped: it has failed then. */
+  /** Adds scores that were checked. Scores that arrive after the test has ended are dropped. */
   addScores(scores: readonly RowScore[]): void {
     if (!this.#isClosed) {
       this.#scores.push(...scores);
@@ -163,7 +163,7 @@ export class TestAttempt {
   addScore(key: string, value: EvaluatorResult): void {
     if (key === passKey) {
       throw new ValidationError(
-        `score: the key "${passKey}" is that of the test as a whole. Choose another one`,
+        `score: the key "${passKey}" is reserved for the test as a whole. Choose another one`,
       );
     }
     if (key === "" || key.length > maxKeyLength) {
@@ -179,7 +179,7 @@ export class TestAttempt {
     }
   }
 
-  /** Ends the attempt when vitest knows its result, and returns how it ended. */
+  /** Ends the attempt after vitest has determined its result, and returns that result. */
   close(): AttemptOutcome {
     this.#isClosed = true;
     const { result } = this.task;
@@ -190,7 +190,7 @@ export class TestAttempt {
       this.#scores.push({ key: passKey, score: 1 });
       return { kind: "passed" };
     }
-    const errors = (result.errors ?? []).slice(this.#knownErrors);
+    const errors = (result.errors ?? []).slice(this.#earlierErrors);
     const message = stripVTControlCharacters(
       errors.length > 0
         ? errors.map((error) => error.message).join("\n")
@@ -199,7 +199,8 @@ export class TestAttempt {
     this.#scores.push({ key: passKey, score: 0, comment: message });
     return {
       kind: "failed",
-      // Vitest's copies are of no class, and show the message of an error of their own when the time is up.
+      // The thrown error is preferred to vitest's copy, which has lost its class. If the test exceeded its time, nothing
+      // was thrown, and vitest has an error of its own.
       error: this.#thrown?.error ?? toError(errors[0], message),
       message,
     };

@@ -89,14 +89,14 @@ interface OpenSuite {
 }
 
 /**
- * The suite whose tests vitest collects. Vitest calls the function of a nested `describe` after that of the outer one, but
- * before that of the next one, so this suite stays the one to which tests belong.
+ * The suite whose tests vitest collects. It stays set after its function has returned: vitest calls the functions of the
+ * nested `describe` of vitest later, but before those of the next suite, and their tests belong to this suite, too.
  */
 let openSuite: OpenSuite | undefined;
 /** Whether the function of a suite is running. */
 let isCollecting = false;
 
-/** The functions of vitest that ours are made of. Each property returns a variant of the function. */
+/** The properties of vitest's `describe` and `test` that return variants of the function. */
 interface VitestVariants {
   readonly only: unknown;
   readonly skip: unknown;
@@ -116,10 +116,10 @@ interface VitestTest extends VitestVariants {
   ) => void;
 }
 
-/** A suite of tests. Its name is that of a dataset, whose examples the tests are. Each time it runs, it is an experiment. */
+/** Creates a suite of tests. It has the name of a dataset, each test is an example of it, and each run is an experiment. */
 export const describe: DescribeFunction = createDescribe(vitestDescribe as VitestDescribe);
 
-/** A test of an example. */
+/** Creates the test of an example. */
 export const test: TestFunction = createTest(vitestTest);
 
 function createDescribe(base: VitestDescribe): DescribeFunction {
@@ -133,8 +133,8 @@ function createDescribe(base: VitestDescribe): DescribeFunction {
     }
     base(name, async () => {
       const suite = new DatasetSuite(suiteOptions);
-      // The task of the suite is the first argument, and the second one since vitest 4.1, which reads the declared
-      // parameters and requires names of fixtures there. So none is declared.
+      // Vitest passes the task of the suite as the first argument, and since 4.1 as the second. The hook declares no
+      // parameters, because vitest 4.1 parses them and requires a pattern with names of fixtures as the first one.
       beforeAll(function openSuiteOnce() {
         return suite.open([...arguments]);
       }, openTimeoutMs);
@@ -217,7 +217,7 @@ function createTest(base: VitestTest): TestFunction {
   ) as unknown as TestFunction;
 }
 
-/** The member of a row that has its example, beside those that vitest may show in the name. */
+/** The member of a row that contains the index of its example. It is a symbol, so that the name of a test can't show it. */
 const exampleKey = Symbol("example");
 
 /** A test to run. */
@@ -235,7 +235,7 @@ function runTest({ suite, row, fn, ...run }: TestRun, context: TestContext): Pro
   return suite.runTest(
     {
       ...run,
-      // Vitest's context stays the prototype: some of its members are created when they are read.
+      // Vitest's context is the prototype and is not copied, because some of its members are created when they are read.
       fn: (args) =>
         fn(
           Object.create(

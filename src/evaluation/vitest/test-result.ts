@@ -7,7 +7,7 @@ export interface ReportedScore {
   readonly error?: string | undefined;
 }
 
-/** What a test tells the reporter. Vitest copies it from the process of the test to that of the reporter. */
+/** The result of a test for the reporter. Vitest copies it from the process of the test to that of the reporter. */
 export interface TestResult {
   /** The dataset's name. */
   readonly dataset: string;
@@ -20,10 +20,10 @@ export interface TestResult {
   readonly hasFailed: boolean;
 }
 
-/** The member of a test's metadata that has its result. */
+/** The member of a test's metadata that contains its result. */
 const metaKey = "millrace";
 
-/** The key under which the reporter announces to the tests that it prints warnings. */
+/** The key of the value that is `true` in the tests if the reporter prints their warnings. */
 export const reporterKey = "millrace:reporter";
 
 /** Writes the result of a test into its metadata. */
@@ -35,6 +35,6 @@ export function writeTestResult(meta: object, result: TestResult): void {
 export const readTestResult = (meta: object): TestResult | undefined =>
   Reflect.get(meta, metaKey) as TestResult | undefined;
 
-/** Says that the results of tests are not stored, and why. */
+/** Describes why the results of tests are not stored. */
 export const describeProblem = (dataset: string, problem: string): string =>
   `Nothing is stored for ${JSON.stringify(dataset)}: ${problem}. The tests run nevertheless.`;

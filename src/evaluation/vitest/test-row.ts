@@ -39,14 +39,14 @@ interface TestRowInit {
   readonly store: ExperimentStore | undefined;
   /** Why nothing is stored. */
   readonly problem: string | undefined;
-  /** They judge the outputs of each test. */
+  /** The evaluators of the suite, which are called for each test. */
   readonly evaluators: readonly NamedEvaluator[];
   readonly createRunner: (evaluators: readonly NamedEvaluator[], signal: AbortSignal) => RowRunner;
 }
 
 /**
  * The result of a test: a run of its example in the experiment. States: running, then ended by {@link TestRow.end}. The run
- * starts with the first attempt, and the row has outputs and scores of the last one.
+ * starts with the first attempt; outputs and scores are those of the last attempt.
  */
 export class TestRow {
   readonly #init: TestRowInit;
