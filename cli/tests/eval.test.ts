@@ -213,11 +213,11 @@ test("with --cache a client that the file creates is cached, and a second run ma
   expect(api.requests).toBe(4);
   const second = await runEval("a.eval.js", "--cache", "replay", "--fail-under", "right=0");
   expect(second.code).toBe(0);
-  expect(second.output).toContain("  answers: 4 replayed, 0 recorded\n");
+  expect(second.output).toContain("  cache: 4 replayed, 0 recorded\n");
   expect(api.requests).toBe(4);
   const elsewhere = await runEval("a.eval.js", "--cache", "replay", "--cache-folder", "other");
   expect(elsewhere.code).toBe(1);
-  expect(elsewhere.output).toContain("warning: cache: 4 requests have no recorded answer");
+  expect(elsewhere.output).toContain("warning: cache: 4 requests have no recorded response");
 });
 
 test("reports are written as JSON, Markdown and JUnit", async () => {
@@ -262,7 +262,7 @@ test("reports are written as JSON, Markdown and JUnit", async () => {
 });
 
 describe("an interrupt", () => {
-  test("ends the evaluation, keeps its rows, and the same command goes on", async () => {
+  test("ends the evaluation, keeps its rows, and the same command continues", async () => {
     const waiting =
       "async ({ a }) => { if (a > 1 && process.env.WAIT) await new Promise((resolve) => setTimeout(resolve, 60_000)); return a + 1; }";
     const { start } = fixture.createFolder({
@@ -277,13 +277,13 @@ describe("an interrupt", () => {
     run.child.kill("SIGINT");
     const { code, output } = await run.ended;
     expect(code).toBe(1);
-    expect(output).toContain("failed: interrupted; the same command goes on\n");
+    expect(output).toContain("failed: interrupted; the same command continues\n");
     const second = await start([script, "eval", "a.eval.js"]).ended;
     expect(second.output).toContain("interrupted: 4 rows (2 resumed), right 1");
     expect(second.code).toBe(0);
   });
 
-  test("names the row that was begun last if a target blocks the thread", async () => {
+  test("names the row that was started last if a target blocks the thread", async () => {
     const blocking =
       "({ a }) => { if (a === 2) { console.log('blocks'); for (;;); } return a + 1; }";
     const { startEval, path } = fixture.createFolder({
@@ -295,7 +295,7 @@ describe("an interrupt", () => {
     const { code, output } = await run.ended;
     expect(code).toBe(1);
     const [, exampleId, experimentId] =
-      /a\.eval\.js was killed, because its target or an evaluator blocks the thread\. The row that was begun last is example ([\w-]{36}), repetition 1, of experiment ([\w-]{36})\./.exec(
+      /a\.eval\.js was killed, because its target or an evaluator blocks the thread\. The row that was started last is example ([\w-]{36}), repetition 1, of experiment ([\w-]{36})\./.exec(
         output,
       ) ?? [];
     const [journal] = readJournals(path(".millrace/evaluations"));

@@ -25,8 +25,8 @@ export function addEval(
     .option("--max-regressions <count>", "regressions that are accepted", "0")
     .option("--repetitions <count>", "how often each example is evaluated")
     .option("--concurrency <count>", "rows in progress")
-    .option("--cache <mode>", "answers of models: auto, record or replay")
-    .option("--cache-folder <folder>", "folder of the answers (default: millrace-cache)")
+    .option("--cache <mode>", "responses of models: auto, record or replay")
+    .option("--cache-folder <folder>", "folder of the recorded responses (default: millrace-cache)")
     .option(
       "--reporter <format=file>",
       "write a report: json, junit or markdown; may be repeated",

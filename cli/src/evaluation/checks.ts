@@ -1,5 +1,5 @@
 import type { EvaluationView } from "./evaluation-view.ts";
-import { titleOf } from "./evaluation-view.ts";
+import { getTitle } from "./evaluation-view.ts";
 import { formatCount, formatScore } from "./format.ts";
 
 /** The lowest average that a score may have. */
@@ -8,14 +8,14 @@ export interface Threshold {
   readonly minimum: number;
 }
 
-/** When the command fails. */
+/** The limits beyond which the command fails. */
 export interface Limits {
   readonly thresholds: readonly Threshold[];
   readonly maxErrors: number;
   readonly maxRegressions: number;
 }
 
-/** Why the command fails. */
+/** A reason why the command fails. */
 export interface Failure {
   /** The evaluation, unless the failure is about all of them. */
   readonly view?: EvaluationView;
@@ -24,7 +24,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Returns why an evaluation that has ended is not good enough. */
+/** Returns the limits that an evaluation does not meet. */
 export function checkEvaluation(view: EvaluationView, limits: Limits): readonly Failure[] {
   const { result, failure } = view;
   if (result === undefined) {
@@ -33,7 +33,7 @@ export function checkEvaluation(view: EvaluationView, limits: Limits): readonly 
   const { failed, evaluatorErrors, rows, scores, comparison, unacknowledged } = result;
   const failures: Failure[] = [];
   if (rows === 0) {
-    // A mistyped split or filter must not pass.
+    // A misspelled split or filter must not let the command succeed.
     failures.push({
       view,
       check: "rows",
@@ -75,7 +75,7 @@ export function checkEvaluation(view: EvaluationView, limits: Limits): readonly 
   return failures;
 }
 
-/** Returns the thresholds whose key no evaluation has: probably it is misspelled. */
+/** Returns a failure for each threshold whose key no evaluation has, because it is probably misspelled. */
 export function checkThresholds(
   views: readonly EvaluationView[],
   { thresholds }: Limits,
@@ -97,4 +97,4 @@ export function checkThresholds(
 
 /** A failure as one line. */
 export const describeFailure = ({ view, message }: Failure): string =>
-  view === undefined ? message : `${titleOf(view)}: ${message}`;
+  view === undefined ? message : `${getTitle(view)}: ${message}`;

@@ -1,5 +1,5 @@
 import type { EvaluationView } from "./evaluation-view.ts";
-import { titleOf } from "./evaluation-view.ts";
+import { getTitle } from "./evaluation-view.ts";
 import { countErrors, formatCost, formatMs, formatRows, formatScore } from "./format.ts";
 
 /** The properties of standard output that a display uses. */
@@ -15,14 +15,14 @@ export interface Display {
   readonly print: (line: string) => void;
   /** Shows the state of the evaluations that are running. */
   readonly update: (views: readonly EvaluationView[]) => void;
-  /** Removes what is shown of running evaluations. */
+  /** Removes the running evaluations from the screen. */
   readonly clear: () => void;
 }
 
 /** Interval between two lines about an evaluation if the output is no terminal, in milliseconds. */
 const lineIntervalMs = 5_000;
 
-/** A table that is written again as rows finish, on a terminal; otherwise a plain line every five seconds. */
+/** On a terminal, shows a table that is redrawn as rows finish; otherwise a plain line every five seconds. */
 export function createDisplay(screen: Screen, isCi: boolean, now = Date.now): Display {
   return screen.isTTY === true && !isCi ? new LiveTable(screen) : createPlainDisplay(screen, now);
 }
@@ -37,8 +37,8 @@ function createPlainDisplay(screen: Screen, now: () => number): Display {
       }
       lastAt = now();
       for (const view of views.filter(({ progress }) => progress !== undefined)) {
-        const [title, ...cells] = toCells(view, scoreKeysOf([view]));
-        const headers = headersOf(scoreKeysOf([view])).slice(1);
+        const [title, ...cells] = toCells(view, listScoreKeys([view]));
+        const headers = createHeaders(listScoreKeys([view])).slice(1);
         const facts = cells.map((cell, index) => `${headers[index]} ${cell}`);
         screen.write(`${title}: ${facts.join(", ")}\n`);
       }
@@ -76,7 +76,7 @@ class LiveTable implements Display {
 
   #draw(): void {
     const { columns = 80, rows = 24 } = this.#screen;
-    // Leaves the last column and the last line empty: the terminal would scroll, and the table could not be erased.
+    // Leaves the last column and the last line empty. Otherwise the terminal scrolls, and the table can't be erased.
     const lines = renderTable(this.#views, columns - 1).slice(0, Math.max(1, rows - 1));
     this.#screen.write(this.#erasure() + lines.map((line) => `${line}\n`).join(""));
     this.#shown = lines.length;
@@ -94,8 +94,8 @@ export function renderTable(views: readonly EvaluationView[], width: number): re
   if (shown.length === 0) {
     return [];
   }
-  const keys = scoreKeysOf(shown);
-  const table = [headersOf(keys), ...shown.map((view) => toCells(view, keys))];
+  const keys = listScoreKeys(shown);
+  const table = [createHeaders(keys), ...shown.map((view) => toCells(view, keys))];
   const widths = table[0]?.map((_, column) =>
     Math.max(...table.map((cells) => cells[column]?.length ?? 0)),
   );
@@ -111,11 +111,11 @@ export function renderTable(views: readonly EvaluationView[], width: number): re
   );
 }
 
-const scoreKeysOf = (views: readonly EvaluationView[]): readonly string[] => [
+const listScoreKeys = (views: readonly EvaluationView[]): readonly string[] => [
   ...new Set(views.flatMap(({ progress }) => Object.keys(progress?.scores ?? {}))),
 ];
 
-const headersOf = (scoreKeys: readonly string[]): readonly string[] => [
+const createHeaders = (scoreKeys: readonly string[]): readonly string[] => [
   "experiment",
   "rows",
   "p50",
@@ -127,11 +127,11 @@ const headersOf = (scoreKeys: readonly string[]): readonly string[] => [
 function toCells(view: EvaluationView, scoreKeys: readonly string[]): readonly string[] {
   const { progress, totalCost } = view;
   if (progress === undefined) {
-    return [titleOf(view)];
+    return [getTitle(view)];
   }
   const { durationMs, scores } = progress;
   return [
-    titleOf(view),
+    getTitle(view),
     formatRows(progress),
     durationMs.count === 0 ? "-" : formatMs(durationMs.p50),
     formatCost(totalCost),

@@ -1,7 +1,7 @@
 import type { EvaluationProgress } from "millrace/evaluation";
 import type { FileMessage, PlainResult } from "./messages.ts";
 
-/** What is known of one evaluation of a file. */
+/** The state of one evaluation of a file, as its messages have reported it. */
 export interface EvaluationView {
   readonly file: string;
   readonly id: number;
@@ -22,7 +22,7 @@ export interface EvaluationView {
   regressedInputs?: Readonly<Record<string, string>>;
 }
 
-/** The evaluations of a file, as its messages describe them. */
+/** The evaluations of a file, updated by its messages. */
 export class FileViews {
   readonly #file: string;
   readonly #views = new Map<number, EvaluationView>();
@@ -77,4 +77,4 @@ export class FileViews {
 }
 
 /** The name under which an evaluation is shown. */
-export const titleOf = ({ name, call }: EvaluationView): string => name ?? call;
+export const getTitle = ({ name, call }: EvaluationView): string => name ?? call;

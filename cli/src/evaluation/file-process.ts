@@ -7,30 +7,30 @@ import type { CurrentRow } from "millrace/evaluation";
 import { chooseNodeOptions } from "./loader.ts";
 import type { FileMessage, FileSettings } from "./messages.ts";
 
-/** What happens while a file runs. */
+/** Callbacks for what happens while a file runs. */
 export interface FileEvents {
   readonly onMessage: (message: FileMessage) => void;
   /** Called for each line that the file prints. */
   readonly onLine: (line: string) => void;
-  /** Called once if the file does not react for a while, with the row that was begun last. */
+  /** Called once if the process sends no message for a while, with the row that was started last. */
   readonly onBlocked: (row: CurrentRow) => void;
 }
 
-/** How a file ended. */
+/** The result of running a file. */
 export interface FileEnd {
   /** Why the file as a whole failed, besides its evaluations. */
   readonly failure?: string;
-  /** The row that was begun last, if the process had to be killed because its thread was blocked. */
+  /** The row that was started last, if the process had to be killed because its thread was blocked. */
   readonly blockedRow?: CurrentRow;
 }
 
 /** How long a process may take to end after its evaluations, in milliseconds. */
 const endTimeoutMs = 10_000;
-/** The same after an interrupt. */
+/** How long an interrupted process may take to end after its evaluations, in milliseconds. */
 const interruptedEndTimeoutMs = 2_000;
 /** How long an interrupted process may take to react, in milliseconds. */
 const interruptTimeoutMs = 3_000;
-/** How long a process may be silent, in milliseconds. It reports all the time, unless its thread is blocked. */
+/** How long a process may send no message, in milliseconds. It sends one every 500 ms, unless its thread is blocked. */
 const silenceTimeoutMs = 10_000;
 
 const program = fileURLToPath(new URL("file-program.js", import.meta.url));
@@ -81,7 +81,7 @@ export async function runFileProcess(
       failure = message.message;
     } else if (message.type === "done") {
       isDone = true;
-      // The file may have left something open that keeps its process alive.
+      // A timer or socket that the file did not close may keep the process alive.
       callLater(endProcess, interrupt.aborted ? interruptedEndTimeoutMs : endTimeoutMs);
     } else if (interrupt.aborted) {
       hasReacted = true;
@@ -105,7 +105,7 @@ export async function runFileProcess(
     }, interruptTimeoutMs);
   };
   interrupt.addEventListener("abort", onInterrupt, { once: true });
-  // The second signal does not end the command before the process that it has started.
+  // With this handler, a second signal kills the process of the file first, and does not leave it running.
   let signalCount = 0;
   const onSignal = (): void => {
     signalCount += 1;
@@ -126,7 +126,7 @@ export async function runFileProcess(
     if (!interrupt.aborted && !isDone) {
       failure ??= `its process ended ${signal === null ? `with exit code ${code}` : `by ${signal}`} before its evaluations`;
     } else if (!interrupt.aborted && signal === null && code !== 0) {
-      // A check of the file's own, or an error outside of its evaluations.
+      // The file has set the exit code itself, or failed outside of its evaluations.
       failure ??= `its process ended with exit code ${code}`;
     }
     return {

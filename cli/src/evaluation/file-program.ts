@@ -1,5 +1,5 @@
-// Runs one file with evaluations, in a process of its own: a file that is run again is loaded again, and a function that
-// blocks its thread does not block the command.
+// Runs one file with evaluations in a process of its own. So a file that runs again is loaded again, and a function that
+// blocks the thread does not block the command.
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import module, { createRequire } from "node:module";
@@ -23,7 +23,7 @@ const costIntervalMs = 2_000;
 type UntypedEvaluation = Evaluation<unknown, unknown, unknown>;
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as FileSettings;
-// The file sees the arguments that it would have with plain node.
+// The file gets the same arguments as with plain node.
 process.argv.splice(1, 2, settings.file);
 
 const send = (message: FileMessage): void => {
@@ -37,16 +37,16 @@ const onSignal = (signal: NodeJS.Signals): void =>
   interrupt.abort(new Error(`interrupted by ${signal}`));
 process.once("SIGINT", onSignal);
 process.once("SIGTERM", onSignal);
-// The command has ended, so nobody follows the evaluations any more.
+// The command has ended, so nothing reads the results any more.
 process.once("disconnect", () => interrupt.abort(new Error("the command ended")));
 
 const aliveTimer = setInterval(() => send({ type: "alive" }), aliveIntervalMs);
 // Unref'd: the file, not this report, keeps the process alive.
 aliveTimer.unref();
 
-/** What evaluations failed with. A file that awaits one fails with the same. */
+/** The errors of evaluations. A file that awaits a failed evaluation fails with the same error. */
 const failures = new Set<unknown>();
-/** The evaluations that have not ended, including the reports of their ends. */
+/** One promise for each evaluation whose end has not been reported yet. */
 const running = new Set<Promise<void>>();
 let count = 0;
 
@@ -119,7 +119,7 @@ class Follower {
         isCalling = true;
         call().then(
           () => (isCalling = false),
-          // The server is away. The evaluation reports it, if that matters.
+          // The server can't be reached. If that affects the evaluation, the evaluation reports it.
           () => (isCalling = false),
         );
       }
@@ -150,7 +150,7 @@ async function writeRows(
   return path;
 }
 
-/** Reads the inputs of examples with regressions, because people don't know examples by their ids. */
+/** Reads the inputs of examples with regressions, because people recognize examples by inputs, not by ids. */
 async function readRegressedInputs(
   result: EvaluationResult<unknown, unknown, unknown>,
 ): Promise<Readonly<Record<string, string>>> {
@@ -173,9 +173,9 @@ function describe(error: unknown): string {
     : message;
 }
 
-/** Reports the files that are loaded as modules, from now on. */
+/** Reports each file that is loaded as a module from now on. */
 function reportModules(): void {
-  // Newer releases of Node call hooks in this thread, and deprecate those in a thread of their own.
+  // Newer releases of Node run hooks in the main thread, and deprecate hooks in a separate thread.
   const registerHooks: unknown = Reflect.get(module, "registerHooks");
   if (typeof registerHooks === "function") {
     (registerHooks as RegisterHooks)({
@@ -211,7 +211,7 @@ function reportModule(url: string): void {
   }
 }
 
-/** How long the reports of the last modules may take, in milliseconds. They come from another thread. */
+/** How long to wait for the reports of the last modules, in milliseconds: the hooks may run in another thread. */
 const lastReportsMs = 100;
 
 /** Reports the files that were loaded with `require`, as tsx does in a package without `"type": "module"`. */
@@ -230,7 +230,7 @@ async function runFile(): Promise<void> {
   try {
     await import(pathToFileURL(settings.file).href);
   } catch (error) {
-    // The failure of an evaluation that the file awaits has been reported as that.
+    // If the file failed because it awaits a failed evaluation, that failure has been reported already.
     await nextTurn();
     if (!failures.has(error)) {
       send({
@@ -253,7 +253,7 @@ async function runFile(): Promise<void> {
     await delay(lastReportsMs);
   }
   send({ type: "done" });
-  // From here on, a signal ends the process, which waits only for what the file left open.
+  // From here on, a signal ends the process: it only waits for timers and sockets that the file did not close.
   process.off("SIGINT", onSignal);
   process.off("SIGTERM", onSignal);
   process.disconnect?.();

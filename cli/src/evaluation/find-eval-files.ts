@@ -7,7 +7,7 @@ const evalPattern = "**/*.eval.{ts,mts,cts,js,mjs,cjs}";
 
 /**
  * Finds the files that the arguments name, without duplicates and as absolute paths. An argument is a path, a glob
- * pattern, or a folder, whose files `*.eval.ts` and `*.eval.js` are found. Without arguments this is the working
+ * pattern or a folder. In a folder, the files `*.eval.ts`, `*.eval.js` and so on are found. The default is the working
  * directory.
  *
  * @throws {@link UsageError} if an argument matches no file.

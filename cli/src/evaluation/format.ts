@@ -15,8 +15,8 @@ export function formatCost(dollars: number | undefined): string {
   return `$${dollars >= 1 || dollars === 0 ? dollars.toFixed(2) : Number(dollars.toPrecision(2))}`;
 }
 
-export const formatCount = (count: number, noun: string): string =>
-  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const formatCount = (count: number, singular: string): string =>
+  `${count.toLocaleString("en")} ${singular}${count === 1 ? "" : "s"}`;
 
 /** The failures of targets and evaluators. */
 export const countErrors = ({ failed, evaluatorErrors }: EvaluationProgress): number =>

@@ -3,15 +3,15 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { UsageError } from "../usage-error.ts";
 
-/** Flag of those releases of Node that can remove types, but do so only if they are asked to. */
+/** Flag with which some releases of Node remove types. Newer ones do so by default. */
 const typeFlag = "--experimental-strip-types";
 
-/** What this Node can do. */
+/** How a release of Node can run TypeScript. */
 export interface NodeAbilities {
   readonly version: string;
-  /** Whether it runs TypeScript by itself. */
+  /** Whether it runs TypeScript without a flag. */
   readonly stripsTypes: boolean;
-  /** Whether it does so with a flag. */
+  /** Whether it runs TypeScript with {@link typeFlag}. */
   readonly hasTypeFlag: boolean;
 }
 
@@ -25,9 +25,10 @@ const thisNode = (): NodeAbilities => {
 };
 
 /**
- * Returns the options of Node with which it runs a file: with tsx, wherever it is installed, else by itself.
+ * Returns the options with which Node runs a file: those that load tsx if it is installed, otherwise those with which Node
+ * removes the types itself.
  *
- * @throws {@link UsageError} if it is TypeScript, and nothing can run it; the message says what to install.
+ * @throws {@link UsageError} if the file is TypeScript and nothing can run it; the message contains what to install.
  */
 export function chooseNodeOptions(
   file: string,
@@ -49,7 +50,7 @@ export function chooseNodeOptions(
   );
 }
 
-/** Finds tsx: for the file, for the working directory, for this command, or among the global packages of Node. */
+/** Finds tsx beside the file, in the working directory, beside this command, or among the global packages of Node. */
 function findInstalledTsx(file: string): string | undefined {
   const origins = [
     file,

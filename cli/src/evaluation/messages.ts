@@ -5,7 +5,7 @@ import type {
   RunnerOptions,
 } from "millrace/evaluation";
 
-/** What the process that runs a file needs to know. */
+/** The settings of the process that runs a file. */
 export interface FileSettings {
   readonly file: string;
   readonly options: Omit<RunnerOptions, "signal">;
@@ -15,10 +15,10 @@ export interface FileSettings {
   readonly reportsModules: boolean;
 }
 
-/** A result that another process can receive. */
+/** A result without its function, which can be sent to another process. */
 export type PlainResult = Omit<EvaluationResult<unknown, unknown, unknown>, "readRows">;
 
-/** What the process that runs a file reports. `id` counts the evaluations of the file. */
+/** A message of the process that runs a file. `id` is the number of the evaluation in the file, counted from 0. */
 export type FileMessage =
   | { readonly type: "started"; readonly id: number; readonly call: string }
   | {

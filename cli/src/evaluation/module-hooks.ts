@@ -1,7 +1,7 @@
 import type { LoadHook } from "node:module";
 import type { MessagePort } from "node:worker_threads";
 
-// Hooks run in a thread of their own, which reports to the main thread through this port.
+// Node runs these hooks in a separate thread. This port sends their reports to the main thread.
 let port: MessagePort | undefined;
 
 /** Called by Node when the hooks are registered. */

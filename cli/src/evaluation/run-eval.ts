@@ -79,7 +79,7 @@ export async function runEval(
   }
 }
 
-/** Whether the command runs in CI, whose logs show no table that is written again. */
+/** Whether the command runs in CI, whose logs can't show a table that is redrawn. */
 const isCi = ({ CI: ci }: NodeJS.ProcessEnv): boolean =>
   ci !== undefined && ci !== "" && ci !== "false" && ci !== "0";
 
@@ -158,7 +158,7 @@ interface EvalRunInit {
   readonly modules: ModuleWatch | undefined;
 }
 
-/** Runs files one after the other, shows what happens, and writes the reports. */
+/** Runs files one after the other, shows their progress, and writes the reports. */
 class EvalRun {
   readonly #init: EvalRunInit;
 
@@ -179,7 +179,7 @@ class EvalRun {
       }
     }
     if (interrupt.aborted) {
-      failures.push({ check: "interrupt", message: "interrupted; the same command goes on" });
+      failures.push({ check: "interrupt", message: "interrupted; the same command continues" });
     } else {
       failures.push(...checkThresholds(views, settings.limits));
     }
@@ -207,7 +207,7 @@ class EvalRun {
       }
       const view = views.apply(message);
       if (message.type === "experiment") {
-        // The first thing that is printed, so that the rows can be followed in the UI.
+        // Printed first, so that the rows can be followed in the UI.
         display.print(`${message.name}: ${message.url ?? "the server reported no address"}`);
       }
       if (message.type !== "row") {
@@ -215,7 +215,7 @@ class EvalRun {
           views.list.filter(({ result, failure }) => result === undefined && failure === undefined),
         );
       }
-      // Why an evaluation failed is printed at the end, with the other reasons to fail.
+      // The failure of an evaluation is printed at the end, with the other failures.
       if (view !== undefined && message.type === "finished") {
         summarizeEvaluation(view).forEach(display.print);
       }
@@ -273,4 +273,4 @@ class EvalRun {
 }
 
 const describeLastRow = ({ experimentId, exampleId, repetition }: CurrentRow): string =>
-  `The row that was begun last is example ${exampleId}, repetition ${repetition}, of experiment ${experimentId}.`;
+  `The row that was started last is example ${exampleId}, repetition ${repetition}, of experiment ${experimentId}.`;

@@ -6,17 +6,17 @@ import type {
 } from "millrace/evaluation";
 import type { EvaluationView } from "./evaluation-view.ts";
 import { toPrintable } from "../to-printable.ts";
-import { titleOf } from "./evaluation-view.ts";
+import { getTitle } from "./evaluation-view.ts";
 import { formatCost, formatCount, formatMs, formatScore, formatScores } from "./format.ts";
 
 /** Number of regressions that are printed. */
 const shownRegressions = 5;
 
-/** Describes an evaluation that has ended, in a few lines. */
+/** Describes the result of an evaluation in a few lines. */
 export function summarizeEvaluation(view: EvaluationView): readonly string[] {
   const { result, failure, totalCost } = view;
   if (result === undefined) {
-    return [`${titleOf(view)}: failed: ${failure ?? "it did not end"}`];
+    return [`${getTitle(view)}: failed: ${failure ?? "it did not end"}`];
   }
   const { rows, resumed, failed, evaluatorErrors, durationMs, comparison, cache, warnings } =
     result;
@@ -29,7 +29,7 @@ export function summarizeEvaluation(view: EvaluationView): readonly string[] {
     ...(evaluatorErrors > 0 ? [formatCount(evaluatorErrors, "evaluator error")] : []),
   ];
   return [
-    `${titleOf(view)}: ${facts.join(", ")}`,
+    `${getTitle(view)}: ${facts.join(", ")}`,
     ...result.failureReasons.map(describeReason),
     ...(comparison === undefined ? [] : describeComparison(comparison, view)),
     ...(cache === undefined ? [] : [describeCache(cache)]),

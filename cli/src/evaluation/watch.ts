@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 /** How long changes are collected, in milliseconds: an editor writes a file in several steps. */
 const settleMs = 100;
 
-/** Finds out which files have to run again, because one of the modules that they loaded has changed. */
+/** Watches the modules that files have loaded, and returns the files to run again when a module changes. */
 export class ModuleWatch {
   /** The files that loaded a module, by its path. */
   readonly #users = new Map<string, Set<string>>();
@@ -23,7 +23,7 @@ export class ModuleWatch {
     }
   }
 
-  /** Resolves to the files that have to run again. Empty if the signal was aborted. */
+  /** Waits for changes, and returns the files to run again; an empty list if the signal was aborted. */
   async next(signal: AbortSignal): Promise<readonly string[]> {
     while (this.#changed.size === 0 && !signal.aborted) {
       await new Promise<void>((resolve) => {
@@ -59,7 +59,7 @@ export class ModuleWatch {
       watcher.on("error", () => watcher.close());
       this.#folders.set(folder, watcher);
     } catch {
-      // The folder does not exist, such as that of a module that only a loader knows.
+      // The folder does not exist, for example because a loader has created the module.
     }
   }
 }

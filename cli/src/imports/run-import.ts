@@ -32,7 +32,7 @@ export async function runImport(flags: ImportFlags, env: NodeJS.ProcessEnv): Pro
   const startedAt = performance.now();
   const progress = new ImportProgress(process.stderr);
   const target = { endpoint: settings.endpoint.value, apiKey: settings.apiKey?.value };
-  // Ends of runs are recorded, and no sampling may drop them.
+  // The client records the ends of runs, and sampling must not drop them.
   const tally = await withClient(target, { samplingRate: 1 }, async (client) => {
     try {
       return await importAll({ client, options, settings, signal, progress });
@@ -183,8 +183,8 @@ function createSource(
 }
 
 /**
- * Reads where to import to: only from flags and from variables of Millrace. A client also reads those of LangSmith, but
- * here they describe the source: its key must not be sent to another server.
+ * Reads the address and the key of the target from flags and from variables of Millrace only. The variables of LangSmith
+ * belong to the source here, and its key must not be sent to another server.
  */
 function readTargetSettings(flags: ImportFlags, env: NodeJS.ProcessEnv): Settings {
   const ownVariables = Object.entries(env).filter(([name]) => !isLangsmithName(name));
@@ -192,8 +192,8 @@ function readTargetSettings(flags: ImportFlags, env: NodeJS.ProcessEnv): Setting
 }
 
 /**
- * Removes LangSmith's variables from the process, because the client and its threads read them. Those that hide payloads
- * stay: they say what must not be copied, whatever the server.
+ * Removes LangSmith's variables from the process, because the client and its threads would use them for the target. Those
+ * that hide payloads stay, because hidden payloads must not be copied to any server.
  */
 function hideSourceVariables(): void {
   const names = Object.keys(process.env).filter(isLangsmithName);

@@ -1,7 +1,7 @@
 import { relative, sep } from "node:path";
 import type { ScoreChange } from "millrace/evaluation";
 import type { EvaluationView } from "../evaluation-view.ts";
-import { titleOf } from "../evaluation-view.ts";
+import { getTitle } from "../evaluation-view.ts";
 import { describeRegression } from "../summary-lines.ts";
 import { describeRow } from "./rows.ts";
 import type { ReadRows, ReportContent, UntypedRow } from "./rows.ts";
@@ -31,8 +31,8 @@ export async function* renderJunit(
 }
 
 /**
- * The same name in each run, so that CI systems find the history of a test: the file, with a number from its second
- * evaluation on. The name of an experiment does not fit, because each run gets one with a new number.
+ * Names a suite by its file, with a number from the second evaluation of the file on. CI systems find the history of a test
+ * by this name, so it must be the same in each run. The name of the experiment changes from run to run.
  */
 function nameSuite({ file, id }: EvaluationView): string {
   const path = toReportPath(file);
@@ -77,7 +77,7 @@ async function* renderSuite(
   ];
   yield `<testsuite ${attributes.join(" ")}>\n`;
   const properties = {
-    experiment: titleOf(view),
+    experiment: getTitle(view),
     ...(view.url !== undefined && { url: view.url }),
   };
   yield `<properties>${Object.entries(properties)
@@ -111,7 +111,7 @@ const describeAll = (
   view: EvaluationView,
 ): string | undefined => regressions?.map((change) => describeRegression(change, view)).join("; ");
 
-/** What failed in a row. */
+/** Returns the error of the target or of the first evaluator that failed in a row. */
 function findError({ error, scores }: UntypedRow): string | undefined {
   const failed = scores.find((score) => score.error !== undefined);
   return error ?? (failed === undefined ? undefined : `${failed.key}: ${failed.error}`);

@@ -1,6 +1,6 @@
 import { describeFailure } from "../checks.ts";
 import type { EvaluationView } from "../evaluation-view.ts";
-import { titleOf } from "../evaluation-view.ts";
+import { getTitle } from "../evaluation-view.ts";
 import { countErrors, formatCost, formatMs, formatScore } from "../format.ts";
 import { describeRegression } from "../summary-lines.ts";
 import { describeRow } from "./rows.ts";
@@ -31,7 +31,7 @@ function toCells(
   { result, totalCost, url, ...view }: EvaluationView,
   keys: readonly string[],
 ): readonly string[] {
-  const title = escapeMarkdown(titleOf(view));
+  const title = escapeMarkdown(getTitle(view));
   const linked = url === undefined ? title : `[${title}](${url})`;
   if (result === undefined) {
     return [linked, ...Array.from({ length: keys.length + 4 }, () => "-")];
@@ -65,7 +65,7 @@ async function* renderDetails(
   readRows: ReadRows,
 ): AsyncGenerator<string, void> {
   const { comparison } = view.result ?? {};
-  const title = escapeMarkdown(titleOf(view));
+  const title = escapeMarkdown(getTitle(view));
   if (comparison !== undefined && comparison.regressionCount > 0) {
     yield `\n## ${title}: regressions against ${escapeMarkdown(comparison.baseline.name)}\n\n`;
     for (const change of comparison.regressions.slice(0, maxItems)) {
@@ -93,6 +93,6 @@ async function* renderDetails(
 const describeOthers = (count: number): string =>
   count > maxItems ? `- and ${count - maxItems} others\n` : "";
 
-/** Escapes characters with a meaning, and puts the text on one line. The `>` of an arrow has none. */
+/** Escapes the special characters of Markdown, except `>` in an arrow, and puts the text on one line. */
 const escapeMarkdown = (text: string): string =>
   text.replaceAll(/\s+/g, " ").replaceAll(/[\\`*_[\]<|#]|(?<!-)>/g, "\\$&");

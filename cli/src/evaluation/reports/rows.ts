@@ -5,7 +5,7 @@ import type { Failure } from "../checks.ts";
 import { describeInputs } from "../describe-inputs.ts";
 import type { EvaluationView } from "../evaluation-view.ts";
 
-/** What a report is about. */
+/** The content of a report. */
 export interface ReportContent {
   readonly views: readonly EvaluationView[];
   readonly failures: readonly Failure[];
@@ -17,7 +17,7 @@ export type UntypedRow = EvaluatedRow<unknown, unknown, unknown>;
 /** Reads the rows of an evaluation. */
 export type ReadRows = (view: EvaluationView) => AsyncIterable<UntypedRow>;
 
-/** Names a row: the beginning of its inputs, and which repetition it is. */
+/** Names a row by the beginning of its inputs and the number of its repetition. */
 export function describeRow({ inputs, repetition }: UntypedRow): string {
   const shown = describeInputs(inputs);
   return repetition === 1 ? shown : `${shown} (repetition ${repetition})`;

@@ -1,8 +1,8 @@
 import { createStableId, keepOrCreateId } from "../target/stable-id.ts";
 
 /**
- * The ids that rows of a project of Langfuse get: their own if it is a UUID, otherwise one that is created from it and
- * the project, so that each import creates the same.
+ * Creates the ids of imported rows. A row keeps its own id if that is a UUID. Otherwise the new id is computed from the own
+ * id and the project, so that each import creates the same one.
  */
 export class LangfuseIds {
   readonly #namespace: string;
@@ -18,7 +18,7 @@ export class LangfuseIds {
     return this.#create("trace", id);
   }
 
-  /** Ids of observations are unique within a trace only. Some clients gave a trace and an observation the same id. */
+  /** Ids of observations are unique only within a trace, and some clients gave a trace and an observation the same id. */
   observation(traceId: string, id: string): string {
     const name = `observation:${traceId}:${id}`;
     return id === traceId

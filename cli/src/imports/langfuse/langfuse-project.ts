@@ -19,7 +19,7 @@ export async function readProject({
   client,
   projectNames,
 }: ImportSettings): Promise<LangfuseProject> {
-  // This call needs no key, so it tells a wrong address from a wrong key.
+  // This call needs no key, so it shows whether the address or the key is wrong.
   const health = toObject((await client.find("/api/public/health")) ?? {});
   if (toText(health["version"]) === undefined) {
     throw new SourceError(

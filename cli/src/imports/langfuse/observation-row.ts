@@ -5,7 +5,7 @@ import { isObject, toObject, toText, toTexts, toTime } from "../model/json-value
 import { toInputs, toMetadata, toOutputs } from "./payloads.ts";
 import { toUsageMetadata } from "./usage-metadata.ts";
 
-/** The run types of the types of observations. The original type is in the metadata. */
+/** Run types by the type of an observation. All others become `chain`; the metadata contain the original type. */
 const runTypesByType: Readonly<Record<string, RunType>> = {
   GENERATION: "llm",
   EMBEDDING: "embedding",
@@ -13,8 +13,8 @@ const runTypesByType: Readonly<Record<string, RunType>> = {
   RETRIEVER: "retriever",
 };
 
-/** Where a run is in its trace. */
-export interface RunPlace {
+/** The position of a run in its trace. */
+export interface RunPosition {
   readonly id: string;
   readonly traceId: string;
   readonly parentId: string | undefined;
@@ -32,12 +32,12 @@ export interface TraceContext {
 /** Converts a trace to the root run above its observations. */
 export function toTraceRow(
   trace: KeyValues,
-  place: RunPlace,
+  position: RunPosition,
   { context, endTime }: { readonly context: TraceContext; readonly endTime: string | undefined },
 ): WirePost {
   const start = toTime(trace["timestamp"]);
   return omitUndefined({
-    ...toPlace(place),
+    ...toPosition(position),
     name: toText(trace["name"]) ?? "trace",
     run_type: "chain",
     start_time: start,
@@ -59,19 +59,19 @@ export function toTraceRow(
 /** Converts an observation to a run. */
 export function toObservationRow(
   observation: KeyValues,
-  place: RunPlace,
+  position: RunPosition,
   context: TraceContext,
 ): WirePost {
   const type = (toText(observation["type"]) ?? "SPAN").toUpperCase();
   const start = toTime(observation["startTime"]);
-  // Version 4 names the model differently.
+  // Version 4 of Langfuse has another name for this member.
   const model = toText(observation["model"]) ?? toText(observation["providedModelName"]);
   const parameters = toObject(observation["modelParameters"]);
   const level = toText(observation["level"]);
   const statusMessage = toText(observation["statusMessage"]);
   const firstToken = toTime(observation["completionStartTime"]);
   return omitUndefined({
-    ...toPlace(place),
+    ...toPosition(position),
     name: toText(observation["name"]) ?? type.toLowerCase(),
     run_type: runTypesByType[type] ?? "chain",
     start_time: start,
@@ -103,7 +103,7 @@ export function toObservationRow(
   });
 }
 
-const toPlace = ({ id, traceId, parentId, dottedOrder, projectName }: RunPlace) => ({
+const toPosition = ({ id, traceId, parentId, dottedOrder, projectName }: RunPosition) => ({
   id,
   trace_id: traceId,
   parent_run_id: parentId,
@@ -121,7 +121,7 @@ function toSharedMetadata(row: KeyValues, { traceId, sessionId, userId }: TraceC
   });
 }
 
-/** The texts of a row in which media of Langfuse can be referred to. */
+/** Finds the ids of the media files to which the texts of a row refer. */
 export function findMediaIds(row: KeyValues): readonly string[] {
   const { input, output, expectedOutput, metadata } = row;
   const values = [input, output, expectedOutput, metadata].filter(

@@ -1,10 +1,13 @@
 import type { KeyValues } from "millrace/model";
 import { isObject } from "../model/json-values.ts";
 
-/** Inputs of a run must be an object, but those of Langfuse can be any value. Lists of messages get the usual name. */
+/**
+ * Converts inputs of Langfuse, which can be any value, to an object. Messages become `messages`, and other values become
+ * `input`.
+ */
 export const toInputs = (value: unknown): KeyValues => toPayload(value, "input") ?? {};
 
-/** Outputs of a run; `undefined` if there are none. */
+/** Converts outputs in the same way; `undefined` if there are none. */
 export const toOutputs = (value: unknown): KeyValues | undefined => toPayload(value, "output");
 
 function toPayload(value: unknown, name: string): KeyValues | undefined {
@@ -22,7 +25,7 @@ function toPayload(value: unknown, name: string): KeyValues | undefined {
   return isMessages ? { messages: content } : { [name]: content };
 }
 
-/** Metadata must be an object, too. */
+/** Converts metadata, which can be any value, to an object. */
 export function toMetadata(value: unknown): KeyValues {
   const content = parseText(value);
   if (content === undefined || content === null) {
@@ -31,7 +34,7 @@ export function toMetadata(value: unknown): KeyValues {
   return isObject(content) ? content : { metadata: content };
 }
 
-/** Version 4 of Langfuse returns values as the JSON text that was stored. Other texts are values themselves. */
+/** Parses a value that is JSON text, as version 4 of Langfuse returns it. Another text stays as it is. */
 function parseText(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) {
     return value;

@@ -84,7 +84,7 @@ function* toFeedbackRows(
   }
 }
 
-/** Finds the run that a score is about. The versions of the API name it in different members. */
+/** Finds the run that a score is about. The members that contain its id depend on the version of the API. */
 function findRun({ ids }: LangfuseProject, row: KeyValues): string | undefined {
   const { kind, id, traceId: subjectTraceId } = toObject(row["subject"]);
   const isTrace = kind === "trace";
@@ -137,7 +137,7 @@ function toFeedback(
   };
 }
 
-/** The text of a category is in `stringValue`, and in newer versions of the API in `value`. */
+/** Converts the value by its type. Newer versions of the API return the text of a category in `value`, not `stringValue`. */
 function toJudgement(row: KeyValues): Pick<CreateFeedback, "score" | "value" | "correction"> {
   const { value } = row;
   const text = toText(row["stringValue"]) ?? toText(value);
@@ -147,7 +147,7 @@ function toJudgement(row: KeyValues): Pick<CreateFeedback, "score" | "value" | "
         score: typeof value === "boolean" ? value : toBoolean(toNumber(value)),
       });
     case "CATEGORICAL":
-      // Without a configuration the number of a category is always 0 and means nothing.
+      // Without a configuration, the number of a category is always 0, so it is not imported.
       return omitUndefined({
         score: toText(row["configId"]) === undefined ? undefined : toNumericScore(value),
         value: text,

@@ -5,16 +5,16 @@ import { toText, toTime } from "../model/json-values.ts";
 export const maxObservations = 500_000;
 /** Largest depth of a run below its trace. */
 const maxDepth = 1_000;
-/** Largest number of parents that are followed upward. Nothing is nested as deeply as this except by mistake. */
+/** Maximum number of parents that are followed upward. Only wrong data is nested as deeply as this. */
 const maxWalk = 10_000;
 
-/** What is known of an observation before it is converted. */
+/** The members of an observation that determine its position in the tree. */
 interface Outline {
   readonly parentId: string | undefined;
   readonly startMicros: number;
 }
 
-/** The observations of a trace: where each is in the tree, and when the last one ended. */
+/** The positions of the observations of a trace in its tree, and the time when the last one ended. */
 export class TraceOutline {
   readonly #outlines = new Map<string, Outline>();
   endTime: string | undefined;
@@ -53,8 +53,9 @@ export class TraceOutline {
   }
 
   /**
-   * The observations from the top of the trace down to this one; none if the observation is unknown. One whose parent is
-   * missing is at the top, and so is each one of a cycle. One that is nested too deeply is below the last that is not.
+   * Returns the observations from the top of the trace down to this one; an empty list if the observation is unknown. An
+   * observation is at the top if its parent is missing or if it is part of a cycle. One that is nested too deeply becomes
+   * a child of the deepest observation that is allowed.
    */
   readAncestry(id: string): readonly { readonly id: string; readonly startMicros: number }[] {
     const upward = new Map<string, Outline>();

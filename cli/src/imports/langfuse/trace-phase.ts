@@ -11,7 +11,7 @@ import type { LangfuseProject } from "./langfuse-project.ts";
 import { downloadMedia } from "./media.ts";
 import { loadAhead, toBatches } from "../model/async-items.ts";
 import { toObservationRow, toTraceRow } from "./observation-row.ts";
-import type { RunPlace, TraceContext } from "./observation-row.ts";
+import type { RunPosition, TraceContext } from "./observation-row.ts";
 import { maxObservations, toMicros, TraceOutline } from "./trace-outline.ts";
 import { createCursorReader, createPagedReader } from "./trace-reader.ts";
 import type { TraceReader } from "./trace-reader.ts";
@@ -74,7 +74,7 @@ class TraceImport {
   readonly #settings: ImportSettings;
   readonly #project: LangfuseProject;
   readonly #reader: TraceReader;
-  /** The runs that the target has, and that have ended since. */
+  /** Runs that are open on the target and have ended at the source since. */
   readonly ends: WirePost[] = [];
 
   constructor(settings: ImportSettings, project: LangfuseProject, reader: TraceReader) {
@@ -131,7 +131,7 @@ class TraceImport {
     const { ids } = this.#project;
     const convertTrace = async (): Promise<WirePost> =>
       attach(
-        toTraceRow(trace, this.#toPlace(root, { traceId, path: [] }), {
+        toTraceRow(trace, this.#toPosition(root, { traceId, path: [] }), {
           context,
           endTime: findEnd(trace, outline),
         }),
@@ -177,7 +177,7 @@ class TraceImport {
     }
   }
 
-  /** Converts an observation. Returns `undefined` if it has no place in its trace. */
+  /** Converts an observation. Returns `undefined` if it has no id or no start time. */
   #convert(
     observation: KeyValues,
     {
@@ -195,19 +195,19 @@ class TraceImport {
       ? undefined
       : toObservationRow(
           observation,
-          this.#toPlace(root, { traceId: context.traceId, path }),
+          this.#toPosition(root, { traceId: context.traceId, path }),
           context,
         );
   }
 
-  /** Computes where a run is in its trace, from the observations above it. */
-  #toPlace(
+  /** Computes the position of a run in its trace from the observations above it. */
+  #toPosition(
     root: TraceRoot,
     {
       traceId,
       path,
     }: { readonly traceId: string; readonly path: ReturnType<TraceOutline["readAncestry"]> },
-  ): RunPlace {
+  ): RunPosition {
     const segments = [
       { id: root.id, micros: root.micros },
       ...path.map(({ id, startMicros }) => ({

@@ -2,7 +2,7 @@ import type { KeyValues } from "millrace/model";
 import { omitUndefined } from "../../omit-undefined.ts";
 import { toNumber, toObject } from "../model/json-values.ts";
 
-/** Names under which Langfuse's clients report parts of the input or the output, and what they are here. */
+/** Maps names that clients of Langfuse use for parts of the input or the output to names of usage metadata. */
 const details: readonly {
   readonly pattern: RegExp;
   readonly side: "input" | "output";
@@ -24,8 +24,8 @@ interface Sums {
 }
 
 /**
- * Converts the usage and the costs of an observation to usage metadata. In Langfuse the numbers other than the total
- * don't overlap: cached tokens are not part of `input`. Here they are, and are listed as details, too.
+ * Converts the usage and the costs of an observation to usage metadata. In Langfuse, `input` does not include cached tokens;
+ * in usage metadata, the input includes them, and the details list them again.
  */
 export function toUsageMetadata(observation: KeyValues): KeyValues | undefined {
   const usage = sum(toObject(observation["usageDetails"]));

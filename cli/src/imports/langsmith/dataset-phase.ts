@@ -133,7 +133,7 @@ async function readLatestVersion(
   return toText(latest?.["as_of"]);
 }
 
-/** Tags the imported version as it was tagged. Tags of older versions have no counterpart and are reported. */
+/** Copies the tags of the imported version. Tags of older versions are reported, because those are not imported. */
 async function copyTags(
   settings: ImportSettings,
   dataset: SourceDataset,

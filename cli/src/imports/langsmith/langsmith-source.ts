@@ -34,7 +34,7 @@ export function createLangsmithSource(settings: ImportSettings): ImportSource {
   };
 }
 
-/** Reads the workspace of the key. The description of the server needs no key, so it tells a wrong address from a wrong key. */
+/** Reads the workspace of the key. `/info` needs no key, so it shows whether the address or the key is wrong. */
 async function readWorkspace(client: SourceClient): Promise<KeyValues> {
   const info = toObject((await client.find("/info")) ?? {});
   if (toText(info["version"]) === undefined) {
@@ -45,7 +45,7 @@ async function readWorkspace(client: SourceClient): Promise<KeyValues> {
   return toObject(await client.get("/settings"));
 }
 
-/** Calls a function once and returns its result to all callers. */
+/** Returns a function that calls `read` at its first call, and always returns that result. */
 function createOnce<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let result: Promise<Value> | undefined;
   return () => (result ??= read());

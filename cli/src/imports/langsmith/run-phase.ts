@@ -19,7 +19,7 @@ const pageRuns = 100;
 /** Largest inputs or outputs that are downloaded from an address of their own, in bytes. */
 const maxPayloadBytes = 67_108_864;
 
-/** Creates projects, and imports their runs in the order of their start. */
+/** Creates projects, and imports the runs of each in the order of their start times. */
 export const createRunPhase = (
   settings: ImportSettings,
   listProjects: () => Promise<readonly SourceProject[]>,
@@ -61,10 +61,10 @@ class ProjectImport {
     const { rows: runs, next } = await this.#readRuns(cursor);
     const { target } = this.#settings;
     const known = await target.findRuns(runs.map(({ id }) => toText(id) ?? ""));
-    const stateOf = ({ id }: KeyValues) => known.get(toText(id) ?? "");
-    const missing = runs.filter((run) => stateOf(run) === undefined);
+    const findState = ({ id }: KeyValues) => known.get(toText(id) ?? "");
+    const missing = runs.filter((run) => findState(run) === undefined);
     const ended = runs.filter(
-      (run) => stateOf(run) === "open" && toTime(run["end_time"]) !== undefined,
+      (run) => findState(run) === "open" && toTime(run["end_time"]) !== undefined,
     );
     target.tally.add("runs", "existing", runs.length - missing.length - ended.length);
     await target.addRuns(this.#targetName, this.#toRows(missing, this.#targetName));

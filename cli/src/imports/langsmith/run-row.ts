@@ -44,13 +44,13 @@ export const selectedFields = [
   "tags",
 ] as const;
 
-/** Payloads of a run that the server returned at an address of their own, because of their size. */
+/** Payloads that the server stores apart from the run, because they are large. */
 export interface DetachedPayloads {
   readonly inputs?: unknown;
   readonly outputs?: unknown;
 }
 
-/** Converts a run as `POST /runs/query` returns it to one that can be created, with its id, times and place in the trace. */
+/** Converts a run of `POST /runs/query` to one that can be created, with the same id, times and position in the trace. */
 export function toRunRow(
   run: KeyValues,
   projectName: string,
@@ -79,12 +79,12 @@ export function toRunRow(
 
 const toPayload = (value: unknown): KeyValues | undefined => (isObject(value) ? value : undefined);
 
-/** The types of runs whose tokens and costs are their own. Those of other runs are sums over the runs below them. */
+/** The types of runs that have their own tokens and costs. Those of other runs are sums over their children. */
 const modelCallTypes: ReadonlySet<unknown> = new Set(["llm", "embedding"]);
 
 /**
- * Adds the tokens and costs that the server computed to the run's usage metadata, where the run does not report them
- * itself. The costs then stay as they were, instead of being computed again with other prices.
+ * Adds the tokens and costs that the server computed to the usage metadata, unless the run reports them itself. Otherwise
+ * the target would compute the costs again, with other prices.
  */
 function addUsage(run: KeyValues): RunExtra {
   const extra = toObject(run["extra"]);
@@ -115,7 +115,7 @@ function toPositive(value: unknown): number | undefined {
   return number === undefined || number <= 0 ? undefined : number;
 }
 
-/** The time of the first token is read from an event, so one is added if the run has none. */
+/** Adds an event for the first token, because the target reads its time from an event. */
 function addFirstToken(run: KeyValues): readonly unknown[] {
   const events = toList(run["events"]);
   const time = toTime(run["first_token_time"]);

@@ -1,9 +1,9 @@
-/** What `--only` can name. */
+/** The values of `--only`. */
 export const importKinds = ["projects", "datasets", "runs", "feedback", "prompts"] as const;
 
 export type ImportKind = (typeof importKinds)[number];
 
-/** A server that data is imported from. Everything is imported in the order of its phases. */
+/** A server that data is imported from, phase by phase. */
 export interface ImportSource {
   /**
    * Checks the address and the key. Returns the account that the key belongs to, such as a workspace's id: a checkpoint
@@ -18,7 +18,7 @@ export interface ImportSource {
 /** A part of an import, such as all datasets. */
 export interface Phase {
   readonly name: string;
-  /** Lists what is imported one after the other, such as datasets. Their keys are different. */
+  /** Lists the items, such as datasets. Each has a different key. */
   readonly listItems: () => Promise<readonly Item[]>;
 }
 

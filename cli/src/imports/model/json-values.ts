@@ -1,6 +1,6 @@
 import type { KeyValues } from "millrace/model";
 
-/** Readers of the JSON of other servers. A member of an unexpected type counts as absent. */
+// Functions that read the JSON of other servers. A member of an unexpected type counts as absent.
 
 export const isObject = (value: unknown): value is KeyValues =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -24,7 +24,7 @@ export function toNumber(value: unknown): number | undefined {
 export const toTexts = (value: unknown): readonly string[] =>
   toList(value).filter((item) => typeof item === "string");
 
-/** A time in ISO 8601 format. Some servers leave out the zone, which is then UTC. */
+/** A time in ISO 8601 format. Some servers leave out the zone and mean UTC. */
 export function toTime(value: unknown): string | undefined {
   const text = toText(value);
   if (text === undefined || Number.isNaN(Date.parse(text))) {

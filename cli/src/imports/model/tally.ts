@@ -1,6 +1,6 @@
 import { isObject, toNumber, toObject } from "./json-values.ts";
 
-/** What is counted. */
+/** The kinds of rows that are counted. */
 export const rowKinds = [
   "projects",
   "runs",

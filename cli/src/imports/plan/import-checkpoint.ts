@@ -4,7 +4,7 @@ import { UsageError } from "../../usage-error.ts";
 import { isObject, toObject, toText } from "../model/json-values.ts";
 import { Tally } from "../model/tally.ts";
 
-/** How far an import got. */
+/** The position at which an import ended. */
 export interface ImportPosition {
   readonly phase: string;
   /** The item of the phase; every item with a lesser key is complete. */
@@ -13,7 +13,7 @@ export interface ImportPosition {
   readonly cursor?: string;
 }
 
-/** What is imported from where to where. A checkpoint of another import is refused. */
+/** The servers and options of an import. A checkpoint with other ones belongs to another import, and is refused. */
 export type ImportIdentity = Readonly<Record<string, unknown>>;
 
 export interface StoredImport {
@@ -112,7 +112,7 @@ export class ImportCheckpoint {
     await rm(this.#path, { force: true });
   }
 
-  /** Always the same name, so that an import that was killed leaves at most one such file, which the next one replaces. */
+  /** The name is always the same. So an import that was killed leaves at most one such file, and the next one replaces it. */
   get #temporaryPath(): string {
     return `${this.#path}.tmp`;
   }

@@ -136,7 +136,7 @@ function readKey(product: Product, url: URL, env: NodeJS.ProcessEnv): Key {
     return value;
   };
   if (product === "langsmith") {
-    // A Millrace server on this machine may have no keys. One that has some refuses a request without.
+    // A Millrace server on this machine may need no key. If it needs one, it refuses the request.
     const isKeyNeeded = !isLoopback(url.hostname) || (env["LANGSMITH_API_KEY"] ?? "").trim() !== "";
     const key = isKeyNeeded ? readVariable("LANGSMITH_API_KEY") : undefined;
     const workspace = (env["LANGSMITH_WORKSPACE_ID"] ?? "").trim();

@@ -63,7 +63,7 @@ export async function downloadAttachments(
   return attachments.size === 0 ? undefined : Object.fromEntries(attachments);
 }
 
-/** Names become part of a header, in which a dot separates them from the id. */
+/** Whether a name can be part of the header of an upload, in which a dot separates it from the id. */
 const isStorableName = (name: string): boolean =>
   // oxlint-disable-next-line no-control-regex -- these characters are not allowed in a header
   /^[^."\u0000-\u001f\u007f-\u009f\u2028\u2029]{1,200}$/.test(name) && name.isWellFormed();

@@ -7,7 +7,7 @@ import { sendRequest } from "../../local-server/send-request.ts";
 import type { ServerResponse } from "../../local-server/send-request.ts";
 import type { Settings } from "../../local-server/settings.ts";
 
-/** The source can't be read any further. The message says what was requested, what happened and what to do. */
+/** Thrown if the source can't be read any further. The message contains the request, its failure and what to do. */
 export class SourceError extends Error {
   /** The status of the response; absent if there was none. */
   readonly status: number | undefined;
@@ -18,10 +18,10 @@ export class SourceError extends Error {
   }
 }
 
-/** A response is larger than the limit. A smaller page may fit. */
+/** Thrown if a response is larger than the limit. A smaller page may fit. */
 export class ResponseTooLarge extends SourceError {}
 
-/** How long to wait, and how much to read. */
+/** Limits for the requests to the source. */
 export interface SourceLimits {
   /** Longest wait for one response, in milliseconds. */
   readonly timeoutMs: number;
@@ -29,7 +29,10 @@ export interface SourceLimits {
   readonly maxBytes: number;
   /** How long requests may fail in a row before the import ends, in milliseconds. */
   readonly patienceMs: number;
-  /** The same until the server has responded once, because the address may be wrong; also the longest wait for a response. */
+  /**
+   * Replaces `patienceMs` and limits `timeoutMs` until the server has responded once, in milliseconds. It is shorter, because
+   * the address may be wrong.
+   */
   readonly firstPatienceMs: number;
   /** Wait before the first repetition, in milliseconds. It doubles each time. */
   readonly firstWaitMs: number;
@@ -81,12 +84,12 @@ interface Call {
 const unzip = promisify(gunzip);
 const maxRedirects = 3;
 
-/** Statuses that a later repetition of the request can change. */
-const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+/** Statuses of temporary failures, after which a request is repeated. */
+const temporaryStatuses: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /**
- * Reads from the API of the server that data is imported from. Failures that may pass are waited for, as long as the
- * server asks for with `Retry-After`. The key is sent to this server only: a redirect to another one is refused.
+ * Reads from the API of the source. After a temporary failure, the request is repeated; if the server sends `Retry-After`,
+ * after that time. The key is sent to this server only: a redirect to another server is refused.
  */
 export class SourceClient {
   readonly #init: SourceClientInit;
@@ -272,11 +275,11 @@ export class SourceClient {
     });
   }
 
-  /** Repeats a request while it fails in a way that may pass. Returns the first other response. */
+  /** Repeats a request after temporary failures. Returns the first other response. */
   async #repeat(what: string, send: () => Promise<ServerResponse>): Promise<ServerResponse> {
     const { signal, onWait } = this.#init;
     const { patienceMs, firstPatienceMs, firstWaitMs, maxWaitMs, maxRetryAfterMs } = this.#limits;
-    // The time for which the server itself asks does not count: it is reachable.
+    // The waits that the server asks for don't count, because the server can be reached.
     let failingMs = 0;
     for (let attempt = 0; ; attempt += 1) {
       const startedAt = performance.now();
@@ -285,7 +288,7 @@ export class SourceClient {
       try {
         const response = await send();
         this.#hasResponded = true;
-        if (!passingStatuses.has(response.status)) {
+        if (!temporaryStatuses.has(response.status)) {
           return response;
         }
         reason = `it responded with ${response.status}`;

@@ -7,7 +7,7 @@ import type { ImportTarget } from "./import-target.ts";
 
 /** A prompt of another server. */
 export interface SourcePrompt {
-  /** The product that it comes from, which is part of the marks of its commits. */
+  /** The product that it comes from, which becomes part of the description of its commits. */
   readonly product: string;
   readonly handle: string;
   readonly description?: string | undefined;
@@ -30,20 +30,20 @@ export interface SourceVersion {
 export interface VersionContent {
   readonly manifest: KeyValues;
   readonly description?: string | undefined;
-  /** When the version was created, if only its content says it. */
+  /** When the version was created, if the list of versions does not contain it. */
   readonly createdAt?: string | undefined;
   /** The tags that point to this version. */
   readonly tags: readonly string[];
 }
 
-/** A version that has no counterpart here. */
+/** A version that can't be imported, with the reason. */
 export interface LeftOutVersion {
   readonly leftOut: string;
 }
 
 /**
- * Creates a prompt with its versions as commits, in their order. The description of each commit ends with the version
- * that it was made from and its time, because commits can't be given a time or a hash. The marks of existing commits show
+ * Creates a prompt with its versions as commits, in their order. The description of each commit ends with a mark: the id and
+ * the time of the version, because the time and the hash of a commit can't be set. The marks of existing commits show
  * which versions an earlier import has created.
  */
 export async function addPrompt(target: ImportTarget, prompt: SourcePrompt): Promise<void> {
@@ -67,7 +67,7 @@ export async function addPrompt(target: ImportTarget, prompt: SourcePrompt): Pro
   }
   tally.add("prompts", isNew ? "imported" : "existing");
   tally.add("commits", "existing", versions.length - missing.length);
-  // A tag that exists may have been moved since the first import, and stays where it is.
+  // An existing tag is not changed: someone may have moved it since the first import.
   const existingTags = (await client.prompts.listTags(handle, { signal })).map(({ name }) => name);
   for (const version of versions) {
     signal.throwIfAborted();
@@ -202,8 +202,8 @@ function readMark(description: string | undefined, product: string): string | un
 }
 
 /**
- * Chooses a handle for each name. A name that is no handle, such as `Folder/My prompt`, becomes one of the same letters,
- * with a suffix if another prompt has that handle.
+ * Chooses a handle for each name. A name that is not a valid handle, such as `Folder/My prompt`, is converted to one, such as
+ * `folder-my-prompt`, with a suffix if another prompt has that handle.
  */
 export function chooseHandles(names: readonly string[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>();

@@ -2,7 +2,7 @@ import type { ImportKind } from "../model/import-source.ts";
 import type { SourceClient } from "../source/source-client.ts";
 import type { ImportTarget } from "./import-target.ts";
 
-/** What is imported, and the two servers. */
+/** The two servers, and what is imported. */
 export interface ImportSettings {
   readonly client: SourceClient;
   readonly target: ImportTarget;

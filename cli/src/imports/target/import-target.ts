@@ -144,8 +144,8 @@ export class ImportTarget {
   }
 
   /**
-   * Pins the baseline of an imported dataset, unless it has one. A dataset that was left out itself has none to pin. An
-   * experiment that is not here can't be a baseline, which is reported.
+   * Pins the baseline of an imported dataset, unless it has one or was left out. If the experiment is not on the server,
+   * that is reported.
    */
   async addBaseline(
     { id, name }: { readonly id: string; readonly name: string },
@@ -167,7 +167,7 @@ export class ImportTarget {
     await client.datasets.update({ datasetId: id, baselineExperimentId, signal });
   }
 
-  /** Uploads examples of a dataset. */
+  /** Uploads examples to a dataset. */
   addExamples(datasetId: string, examples: Rows<NewExample>): Promise<void> {
     const { client } = this.#init;
     return this.#upload("examples", examples, (rows, settings) =>
@@ -176,8 +176,8 @@ export class ImportTarget {
   }
 
   /**
-   * Returns which of these runs the server has, and whether they have ended there. Servers accept a run twice without
-   * saying so, and its attachments would be downloaded for nothing.
+   * Returns which of these runs the server has, and whether they have ended there. An upload does not report runs that the
+   * server has already, and their attachments need not be downloaded again.
    */
   async findRuns(ids: readonly string[]): Promise<ReadonlyMap<string, "open" | "ended">> {
     const { client, signal, isDryRun } = this.#init;
@@ -290,7 +290,7 @@ export class ImportTarget {
       tally.add(kind, "imported", created);
       tally.add(kind, "existing", skipped);
     } catch (error) {
-      // The upload reports that its source failed; what happened there is the message that helps.
+      // The upload only reports that its rows could not be read. The error of the source says what to do.
       throw error instanceof UploadError && error.cause instanceof SourceError
         ? error.cause
         : error;
