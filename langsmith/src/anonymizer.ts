@@ -4,12 +4,12 @@ export interface StringNode {
   path: string;
 }
 
-/** Masks all texts of a value at once. */
+/** Replaces all texts of a value in one call. */
 export interface StringNodeProcessor {
   maskNodes: (nodes: StringNode[]) => StringNode[];
 }
 
-/** What to replace by what. */
+/** A pattern, and the text that replaces its matches. */
 export interface StringNodeRule {
   type?: "pattern";
   pattern: RegExp | string;
@@ -25,8 +25,8 @@ export type ReplacerType =
 /**
  * Returns a function that replaces texts in a value, for the client option `anonymizer`. The value itself stays as it is.
  *
- * @param options - `maxDepth`: how deep a value is searched. What is deeper is not recorded, because it was not searched.
- * @defaultValue 10
+ * @param options - `maxDepth`: how deep a value is searched, 10 by default. Deeper values are replaced by a marker, because
+ * they may contain texts that had to be replaced.
  */
 export function createAnonymizer(
   replacer: ReplacerType,
@@ -53,7 +53,7 @@ export const SECRET_PLACEHOLDER = "[SECRET_DETECTED]";
 
 const secret = (pattern: RegExp): StringNodeRule => ({ pattern, replace: SECRET_PLACEHOLDER });
 
-/** Rules that find keys of well-known services, tokens, private keys, and values that are assigned to names such as `password`. */
+/** Rules that find keys of common services, tokens, private keys, and values that are assigned to names such as `password`. */
 export const DEFAULT_SECRET_RULES: StringNodeRule[] = [
   secret(/\b(?:sk|rk)[-_][A-Za-z0-9_-]{16,}/g),
   secret(
@@ -113,7 +113,7 @@ function toProcessor(replacer: ReplacerType): StringNodeProcessor {
   };
 }
 
-/** Where in a value a walk is. */
+/** The position of a recursive walk through a value. */
 interface Walk {
   readonly path: string;
   readonly depth: number;

@@ -1,20 +1,20 @@
 import process from "node:process";
 
 /**
- * Reads a variable that langsmith has: with Millrace's prefix, with the prefix `LANGSMITH_`, or with the older prefix
- * `LANGCHAIN_`. An empty variable counts as unset.
+ * Reads a variable with the prefix `MILLRACE_`, `LANGSMITH_` or `LANGCHAIN_`, in this order. An empty variable counts as
+ * unset.
  */
 export const readVariable = (name: string): string | undefined =>
   ["MILLRACE", "LANGSMITH", "LANGCHAIN"]
     .map((prefix) => process.env[`${prefix}_${name}`])
     .find((value) => value !== undefined && value !== "");
 
-/** Whether runs of `traceable` are recorded. As with langsmith, only the text `true` in a variable turns it on. */
+/** Whether calls of traced functions are recorded. As in langsmith, only the text `true` in a variable turns it on. */
 export function isEnvTracingEnabled(tracingEnabled?: boolean): boolean {
   return tracingEnabled ?? ["TRACING_V2", "TRACING"].some((name) => readVariable(name) === "true");
 }
 
-/** The project of runs that name none. */
+/** The project of runs whose project is not set. */
 export const getDefaultProjectName = (): string =>
   readVariable("PROJECT") ?? process.env["LANGCHAIN_SESSION"] ?? "default";
 

@@ -1,11 +1,11 @@
 import { warnOnce } from "./environment.ts";
 
-/** A table of all options of a type. A table with a missing or additional name does not compile. */
+/** A table of all options of a type. The compiler rejects a table with a missing or additional name. */
 export type OptionTable<Options> = { readonly [Name in keyof Options]-?: true };
 
 /**
- * Warns of each option that a function does not have, because it is probably misspelled. It is not an error, because
- * langsmith ignores such options.
+ * Warns of each unknown option, because it is probably misspelled. It is not an error, because langsmith ignores unknown
+ * options.
  */
 export function warnOfUnknownOptions<Options extends object>(
   functionName: string,
@@ -14,7 +14,7 @@ export function warnOfUnknownOptions<Options extends object>(
 ): void {
   for (const name of Object.keys(options)) {
     if (!Object.hasOwn(known, name)) {
-      // As JSON without quotes, because a name can contain control characters that affect a terminal.
+      // JSON escapes control characters, which could move the terminal's cursor.
       const shown = JSON.stringify(name.slice(0, 100)).slice(1, -1);
       warnOnce(
         `The option ${shown} of ${functionName} has no effect: there is no such option. Known: ${Object.keys(known).join(", ")}.`,

@@ -1,2 +1,2 @@
 "use strict";
-module.exports = require("../../dist/entries/not-there/claude-agent.js");
+module.exports = require("../../dist/entries/unsupported/claude-agent.js");

@@ -1,2 +1,2 @@
 "use strict";
-module.exports = require("../../dist/entries/not-there/sandbox.js");
+module.exports = require("../../dist/entries/unsupported/sandbox.js");

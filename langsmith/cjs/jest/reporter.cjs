@@ -1,2 +1,2 @@
 "use strict";
-module.exports = require("../../dist/entries/not-there/jest.js");
+module.exports = require("../../dist/entries/unsupported/jest.js");

@@ -1,6 +1,6 @@
 const quoted = String.raw`("(?:[^"\\]|\\.)*")`;
 
-/** What Millrace's errors advise to call, and the call of langsmith for the same. */
+/** Calls that errors of Millrace advise, and the same calls in langsmith's interface. */
 const calls: readonly (readonly [RegExp, string])[] = [
   [
     new RegExp(String.raw`\bclient\.datasets\.create\(\{ name: ${quoted} \}\)`, "g"),
@@ -18,7 +18,7 @@ const calls: readonly (readonly [RegExp, string])[] = [
   [/\bclient\.prompts\.create\b/g, "client.createPrompt"],
   [/\bclient\.prompts\.listCommits\b/g, "client.listCommits"],
   [/\bclient\.annotationQueues\.list\b/g, "client.listAnnotationQueues"],
-  // Everything else is there in the client of Millrace underneath.
+  // Other calls have no counterpart, and are available through `client.millrace`.
   [
     /\bclient\.(annotationQueues|datasets|feedback|projects|prompts|runs|tenant|views)\./g,
     "client.millrace.$1.",
@@ -33,12 +33,12 @@ const translate = (text: string): string => {
   return translated;
 };
 
-/** Makes an error of Millrace name the calls of this package: a program has its client, and not Millrace's. */
+/** Replaces Millrace's calls in the message of an error by those of this package, because the program has its client. */
 export function translateAdvice(error: unknown): unknown {
   if (error instanceof Error) {
     const message = translate(error.message);
     if (message !== error.message) {
-      // The stack has the message too, and is what Node prints.
+      // The stack, which Node prints, contains the message, too.
       const stack = error.stack?.replace(error.message, () => message);
       Object.defineProperty(error, "message", { value: message });
       Object.defineProperty(error, "stack", { value: stack });
@@ -53,7 +53,7 @@ const fail = (error: unknown): never => {
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
-/** Makes the errors of all methods of a class, also of those it inherits, name the calls of this package. */
+/** Wraps the methods of a class, including inherited ones, so that {@link translateAdvice} is applied to their errors. */
 export function translateMethods(constructor: { readonly prototype: object }): void {
   for (
     let prototype = constructor.prototype;

@@ -3,33 +3,33 @@ import type { ClientConfig } from "./client-config.ts";
 import { toClientOptions } from "./client-config.ts";
 import { readVariable } from "../environment.ts";
 
-/** The key under which Millrace finds what records the runs of a client. */
+/** The key of the member with which Millrace recognizes its clients. */
 const recorderKey = Symbol.for("millrace.recorder");
 
 /** The address of the local server, and Millrace's default. */
 const defaultApiUrl = "http://localhost:1984";
 
-/** What all parts of the client share: the Millrace client that does the work. */
+/** The base class of all parts of the client, with the client of Millrace that they use. */
 export class BaseClient {
-  /** The client of Millrace underneath, for what langsmith's has no method for. */
+  /** The client of Millrace, for calls that langsmith's interface does not have. */
   readonly millrace: MillraceClient;
   protected readonly config: ClientConfig;
 
   constructor(config: ClientConfig = {}) {
     this.config = config;
     this.millrace = new MillraceClient(toClientOptions(config));
-    // So that Millrace's functions take this client for one of theirs, for example where a run of it is the current one.
+    // Millrace's functions then accept this client, for example as the client of the current run.
     Object.defineProperty(this, recorderKey, {
       value: Reflect.get(this.millrace, recorderKey),
     });
   }
 
-  /** Sends everything recorded before the call, and waits until it arrived. */
+  /** Sends everything that was recorded before the call, and waits for the responses. */
   async flush(): Promise<void> {
     await this.millrace.flush();
   }
 
-  /** As {@link flush}. */
+  /** The same as {@link flush}. */
   async awaitPendingTraceBatches(): Promise<void> {
     await this.millrace.flush();
   }
@@ -37,7 +37,7 @@ export class BaseClient {
   /** Does nothing: the cache of prompts has no timer. */
   cleanup(): void {}
 
-  /** The address of the UI. The local server has it at the address of its API. */
+  /** The address of the UI. On the local server, it is the address of the API. */
   getHostUrl(): string {
     return this.config.webUrl ?? this.#apiUrl;
   }
@@ -60,11 +60,3 @@ export async function* convert<From, To>(
     yield toItem(item);
   }
 }
-
-/** Leaves out what is absent, so that it is not sent. */
-export const defined = <Fields extends object>(
-  fields: Fields,
-): { [Key in keyof Fields]: Exclude<Fields[Key], undefined> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [Key in keyof Fields]: Exclude<Fields[Key], undefined>;
-  };

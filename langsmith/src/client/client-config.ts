@@ -1,7 +1,8 @@
+import { omitUndefined } from "../omit-undefined.ts";
 import type { ClientOptions, Hide } from "millrace";
 import { OptionError } from "millrace";
 import { readVariable, warnOnce } from "../environment.ts";
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 import type { KVMap } from "../schemas.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 
@@ -37,11 +38,11 @@ export interface ClientConfig {
   cache?: boolean | PromptCache;
 }
 
-/** Options that do not change how Millrace works, and why. Each causes one warning. */
+/** Options without an effect, with the reason. Each causes one warning. */
 const withoutEffect: Readonly<Record<string, string>> = {
   autoBatchTracing: "runs are always sent in batches, by worker threads",
-  batchSizeBytesLimit: "the server tells how large a request may be",
-  batchSizeLimit: "the server tells how many runs a request may contain",
+  batchSizeBytesLimit: "the server sets the largest size of a request",
+  batchSizeLimit: "the server sets the largest number of runs in a request",
   blockOnRootRunFinalization:
     "a run is sent by a worker thread and blocks nothing; await client.flush()",
   manualFlushMode: "runs are also sent without a flush",
@@ -50,7 +51,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   omitTracedRuntimeInfo: "the runtime is recorded with each run",
 };
 
-/** Whether an option asks for what happens anyway. */
+/** Whether the value of an option is what Millrace does in any case. */
 const isDefault = (name: string, value: unknown): boolean =>
   value === undefined ||
   (name === "autoBatchTracing" && value === true) ||
@@ -64,7 +65,7 @@ export function toClientOptions(config: ClientConfig): ClientOptions {
     }
   }
   if (config.tracingMode === "otel" || readVariable("TRACING_MODE")?.toLowerCase() === "otel") {
-    throw notThere(
+    throw createUnsupportedError(
       'tracingMode: "otel"',
       "Pass the option `otlp` to the Client of `millrace` to send runs as spans.",
     );
@@ -76,7 +77,7 @@ export function toClientOptions(config: ClientConfig): ClientOptions {
   }
   const { callerOptions, timeout_ms: timeoutMs, anonymizer } = config;
   const headers = { ...readHeaders(config.fetchOptions?.headers), ...config.headers };
-  return withoutUndefined({
+  return omitUndefined({
     endpoint: config.apiUrl?.replace(/\/+$/, ""),
     apiKey: config.apiKey,
     workspaceId: config.workspaceId,
@@ -93,7 +94,7 @@ export function toClientOptions(config: ClientConfig): ClientOptions {
   });
 }
 
-/** Infinity means no limit. */
+/** In langsmith, infinity means that there is no limit. */
 const toCount = (count: number | undefined): number | undefined =>
   count === undefined || Number.isFinite(count) ? count : undefined;
 
@@ -113,10 +114,4 @@ const AsyncFunction = (async () => {}).constructor;
 
 function readHeaders(headers: RequestInit["headers"]): Record<string, string> {
   return headers === undefined ? {} : Object.fromEntries(new Headers(headers));
-}
-
-function withoutUndefined<Options extends object>(options: Options): Options {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as Options;
 }

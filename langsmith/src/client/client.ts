@@ -1,67 +1,70 @@
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 import type { RunUpdate } from "../schemas.ts";
 import { translateMethods } from "./advice.ts";
 import { QueueMethods } from "./queue-methods.ts";
 import type { CreateRunParams } from "./run-methods.ts";
 
-/** What records runs. LangChain accepts any such object as a client. */
+/** The methods that record runs. LangChain accepts any object with them as a client. */
 export interface LangSmithTracingClientInterface {
   createRun: (run: CreateRunParams) => Promise<void>;
   updateRun: (runId: string, run: RunUpdate) => Promise<void>;
 }
 
 /**
- * The client with the methods, arguments and results of langsmith's, over a client of Millrace, which is its member
- * `millrace`. What is not there throws and says what to use.
+ * A client with the methods, arguments and results of langsmith's. It uses a client of Millrace, which is its member
+ * `millrace`. A method that is not supported throws an error that contains what to use instead.
  */
 export class Client extends QueueMethods implements LangSmithTracingClientInterface {
-  /** Not there. */
+  /** Not supported. */
   get runs(): never {
-    throw notThere("Client.runs", "Use listRuns and readRun, or client.millrace.runs.");
+    throw createUnsupportedError(
+      "Client.runs",
+      "Use listRuns and readRun, or client.millrace.runs.",
+    );
   }
 
-  /** Not there. */
+  /** Not supported. */
   get datasets(): never {
-    throw notThere(
+    throw createUnsupportedError(
       "Client.datasets",
       "Use listDatasets and the like, or client.millrace.datasets.",
     );
   }
 
-  /** Not there. */
+  /** Not supported. */
   get annotationQueues(): never {
-    throw notThere(
+    throw createUnsupportedError(
       "Client.annotationQueues",
       "Use listAnnotationQueues and the like, or client.millrace.annotationQueues.",
     );
   }
 
-  /** Not there. */
+  /** Not supported. */
   get threads(): never {
-    throw notThere("Client.threads", "Use listThreads and readThread.");
+    throw createUnsupportedError("Client.threads", "Use listThreads and readThread.");
   }
 
-  /** Not there. */
+  /** Not supported. */
   get traces(): never {
-    throw notThere("Client.traces", "Use listRuns({ traceId }).");
+    throw createUnsupportedError("Client.traces", "Use listRuns({ traceId }).");
   }
 
-  /** Not there. */
+  /** Not supported. */
   get evaluators(): never {
-    throw notThere(
+    throw createUnsupportedError(
       "Client.evaluators",
       "Call evaluateTraces of `millrace/evaluation` on a schedule.",
     );
   }
 
-  /** Not there. */
+  /** Not supported. */
   get sandboxes(): never {
-    throw notThere("Client.sandboxes", "Millrace runs no code of yours.");
+    throw createUnsupportedError("Client.sandboxes", "Millrace runs no code of yours.");
   }
 
-  /** Not there. */
+  /** Not supported. */
   get public(): never {
-    throw notThere("Client.public", "Use readSharedDataset and listSharedRuns.");
+    throw createUnsupportedError("Client.public", "Use readSharedDataset and listSharedRuns.");
   }
 }
 

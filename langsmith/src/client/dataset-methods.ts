@@ -1,5 +1,6 @@
+import { omitUndefined } from "../omit-undefined.ts";
 import type { Any } from "../any.ts";
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 import type {
   ComparativeExperiment,
   DataType,
@@ -10,7 +11,7 @@ import type {
   Example,
   KVMap,
 } from "../schemas.ts";
-import { convert, defined } from "./base-client.ts";
+import { convert } from "./base-client.ts";
 import { ProjectMethods } from "./project-methods.ts";
 import { toComparative, toDataset, toExample, toSnakeCase } from "./to-langsmith.ts";
 
@@ -35,9 +36,9 @@ export class DatasetMethods extends ProjectMethods {
   ): Promise<Dataset> {
     const { tagValueIds, ...fields } = options;
     if (tagValueIds !== undefined) {
-      throw notThere("The option tagValueIds", "Put tags into the metadata.");
+      throw createUnsupportedError("The option tagValueIds", "Put tags into the metadata.");
     }
-    return toDataset(await this.millrace.datasets.create({ name, ...defined(fields) }));
+    return toDataset(await this.millrace.datasets.create({ name, ...omitUndefined(fields) }));
   }
 
   async readDataset(dataset: DatasetSelector): Promise<Dataset> {
@@ -64,7 +65,7 @@ export class DatasetMethods extends ProjectMethods {
   ): AsyncIterable<Dataset> {
     const { datasetNameContains, ...others } = filter;
     yield* convert(
-      this.millrace.datasets.list(defined({ ...others, nameContains: datasetNameContains })),
+      this.millrace.datasets.list(omitUndefined({ ...others, nameContains: datasetNameContains })),
       toDataset,
     );
   }
@@ -76,7 +77,7 @@ export class DatasetMethods extends ProjectMethods {
     return toDataset(
       await this.millrace.datasets.update({
         ...toDatasetKey(dataset),
-        ...defined({ name, description }),
+        ...omitUndefined({ name, description }),
       }),
     );
   }
@@ -96,7 +97,7 @@ export class DatasetMethods extends ProjectMethods {
   }): Promise<Dataset> {
     const { csvFile, ...fields } = upload;
     return toDataset(
-      await this.millrace.datasets.createFromCsv({ file: csvFile, ...defined(fields) }),
+      await this.millrace.datasets.createFromCsv({ file: csvFile, ...omitUndefined(fields) }),
     );
   }
 
@@ -146,7 +147,7 @@ export class DatasetMethods extends ProjectMethods {
     asOf,
     ...dataset
   }: DatasetSelector & { asOf?: string | Date }): Promise<string[]> {
-    const key = { ...toDatasetKey(dataset), ...defined({ asOf }) };
+    const key = { ...toDatasetKey(dataset), ...omitUndefined({ asOf }) };
     return [...(await this.millrace.datasets.listSplits(key))];
   }
 
@@ -164,7 +165,7 @@ export class DatasetMethods extends ProjectMethods {
       ...toDatasetKey(dataset),
       splitName,
       exampleIds,
-      ...defined({ remove }),
+      ...omitUndefined({ remove }),
     });
   }
 
@@ -172,7 +173,7 @@ export class DatasetMethods extends ProjectMethods {
     datasetId?: string,
     datasetName?: string,
   ): Promise<DatasetShareSchema> {
-    const key = toDatasetKey(defined({ datasetId, datasetName }));
+    const key = toDatasetKey(omitUndefined({ datasetId, datasetName }));
     const share = await this.millrace.datasets.readShare(key);
     if (share === undefined) {
       throw new Error("The dataset is not shared. Call shareDataset first.");
@@ -181,7 +182,7 @@ export class DatasetMethods extends ProjectMethods {
   }
 
   async shareDataset(datasetId?: string, datasetName?: string): Promise<DatasetShareSchema> {
-    const key = toDatasetKey(defined({ datasetId, datasetName }));
+    const key = toDatasetKey(omitUndefined({ datasetId, datasetName }));
     return toSnakeCase(await this.millrace.datasets.share(key)) as unknown as DatasetShareSchema;
   }
 
@@ -197,7 +198,7 @@ export class DatasetMethods extends ProjectMethods {
     shareToken: string,
     options: { exampleIds?: string[] } = {},
   ): Promise<Example[]> {
-    const examples = this.millrace.datasets.listSharedExamples(shareToken, defined(options));
+    const examples = this.millrace.datasets.listSharedExamples(shareToken, omitUndefined(options));
     return (await examples.toArray()).map(toExample);
   }
 
@@ -207,7 +208,7 @@ export class DatasetMethods extends ProjectMethods {
   ): Promise<void> {
     const { kind, dataset } = await this.millrace.datasets.clone(
       tokenOrUrl,
-      defined({ sourceEndpoint: options.sourceApiUrl, name: options.datasetName }),
+      omitUndefined({ sourceEndpoint: options.sourceApiUrl, name: options.datasetName }),
     );
     if (kind === "skipped") {
       throw new Error(
@@ -225,7 +226,9 @@ export class DatasetMethods extends ProjectMethods {
     metadata?: Record<string, unknown>;
     id?: string;
   }): Promise<ComparativeExperiment> {
-    return toComparative(await this.millrace.experiments.createComparative(defined(experiment)));
+    return toComparative(
+      await this.millrace.experiments.createComparative(omitUndefined(experiment)),
+    );
   }
 }
 

@@ -9,8 +9,8 @@ import {
 } from "millrace";
 
 /**
- * The error classes of langsmith, as what `instanceof` and `status` of such a program test. The errors that calls throw are
- * Millrace's own; those that langsmith tells apart by their status are recognized by it.
+ * The error classes of langsmith, for `instanceof` in programs. Calls throw the errors of Millrace. A class of langsmith that
+ * Millrace does not have recognizes them by their status.
  */
 export {
   SdkError as LangsmithError,
@@ -32,7 +32,7 @@ export class BadRequestError extends HttpError {
   }
 }
 
-/** The server does not know the key: 401. */
+/** The key is invalid: 401. */
 export class AuthenticationError extends HttpError {
   static override [Symbol.hasInstance](error: unknown): boolean {
     return hasStatus(error, (status) => status === 401);

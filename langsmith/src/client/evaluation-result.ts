@@ -1,6 +1,6 @@
 import type { FeedbackConfig, ScoreType, ValueType } from "../schemas.ts";
 
-/** What an evaluator returns. */
+/** The result of an evaluator. */
 export type EvaluationResult = {
   key: string;
   score?: ScoreType;
@@ -18,10 +18,11 @@ export type EvaluationResult = {
 /** Several results of one evaluator. */
 export type EvaluationResults = { results: EvaluationResult[] };
 
-/** Returns the results as a list, in whichever form an evaluator returned them. */
-export function toResultList(
-  returned: EvaluationResult | EvaluationResult[] | EvaluationResults,
-): EvaluationResult[] {
+/** The forms in which an evaluator can return results. */
+export type EvaluatorReturn = EvaluationResult | EvaluationResult[] | EvaluationResults;
+
+/** Converts the results of an evaluator to a list. */
+export function toResultList(returned: EvaluatorReturn): EvaluationResult[] {
   if (Array.isArray(returned)) {
     return returned;
   }

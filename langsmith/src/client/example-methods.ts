@@ -1,3 +1,4 @@
+import { omitUndefined } from "../omit-undefined.ts";
 import type {
   ChatMessage,
   ExampleUpdate as MillraceUpdate,
@@ -15,7 +16,7 @@ import type {
   UpdateExamplesResponse,
   UploadExamplesResponse,
 } from "../schemas.ts";
-import { convert, defined } from "./base-client.ts";
+import { convert } from "./base-client.ts";
 import { DatasetMethods, toDatasetKey } from "./dataset-methods.ts";
 import type { DatasetSelector } from "./dataset-methods.ts";
 import { toExample } from "./to-langsmith.ts";
@@ -137,7 +138,7 @@ export class ExampleMethods extends DatasetMethods {
     } = {},
   ): AsyncIterable<Example> {
     const { datasetId, datasetName, exampleIds, ...others } = filter;
-    const selector = defined({ datasetId, datasetName });
+    const selector = omitUndefined({ datasetId, datasetName });
     if (datasetId === undefined && datasetName === undefined && exampleIds !== undefined) {
       for (const id of exampleIds) {
         yield this.readExample(id);
@@ -146,7 +147,7 @@ export class ExampleMethods extends DatasetMethods {
     }
     const key = toDatasetKey(selector);
     yield* convert(
-      this.millrace.examples.list({ ...key, ...defined({ ...others, ids: exampleIds }) }),
+      this.millrace.examples.list({ ...key, ...omitUndefined({ ...others, ids: exampleIds }) }),
       toExample,
     );
   }
@@ -165,7 +166,7 @@ export class ExampleMethods extends DatasetMethods {
     const datasetId = updates[0]?.dataset_id;
     await this.millrace.examples.updateMany({
       examples: updates.map(toMillraceUpdate),
-      ...defined({ datasetId }),
+      ...omitUndefined({ datasetId }),
     });
     return { count: updates.length, example_ids: updates.map(({ id }) => id) };
   }
@@ -194,7 +195,7 @@ export class ExampleMethods extends DatasetMethods {
   }
 
   async deleteExamples(exampleIds: string[], options?: { hardDelete?: boolean }): Promise<void> {
-    await this.millrace.examples.deleteMany(exampleIds, defined({ ...options }));
+    await this.millrace.examples.deleteMany(exampleIds, omitUndefined({ ...options }));
   }
 
   #toNewExamples(examples: readonly ExampleCreate[]): Promise<NewExample[]> {
@@ -206,7 +207,7 @@ export class ExampleMethods extends DatasetMethods {
       ...(await this.#readRunAttachments(example)),
       ...toNewAttachments(example.attachments),
     };
-    return defined({
+    return omitUndefined({
       id: example.id,
       inputs: example.inputs,
       outputs: example.outputs,
@@ -245,14 +246,14 @@ export class ExampleMethods extends DatasetMethods {
 }
 
 const toSelector = (example: ExampleCreate): DatasetSelector =>
-  defined({ datasetId: example.dataset_id, datasetName: example.dataset_name });
+  omitUndefined({ datasetId: example.dataset_id, datasetName: example.dataset_name });
 
 const toExampleCreate = (
   inputs: KVMap | undefined,
   outputs: KVMap | undefined,
   options: CreateExampleOptions,
 ): ExampleCreate =>
-  defined({
+  omitUndefined({
     inputs,
     outputs,
     id: options.exampleId,
@@ -274,7 +275,7 @@ function toExamples(lists: ExampleLists): ExampleCreate[] {
     toExampleCreate(
       inputs?.[index],
       outputs?.[index],
-      defined({
+      omitUndefined({
         datasetId: lists.datasetId,
         datasetName: lists.datasetName,
         exampleId: exampleIds?.[index],
@@ -293,7 +294,7 @@ function toMillraceUpdate(update: ExampleUpdate): MillraceUpdate {
   const operations = update.attachments_operations as
     | { readonly retain?: string[]; readonly rename?: Record<string, string> }
     | undefined;
-  return defined({
+  return omitUndefined({
     id: update.id,
     inputs: update.inputs,
     outputs: update.outputs,

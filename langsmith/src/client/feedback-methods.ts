@@ -1,6 +1,7 @@
-import type { EvaluationResult, EvaluationResults } from "./evaluation-result.ts";
+import { omitUndefined } from "../omit-undefined.ts";
+import type { EvaluationResult, EvaluatorReturn } from "./evaluation-result.ts";
 import { toResultList } from "./evaluation-result.ts";
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 import type {
   Feedback,
   FeedbackConfig,
@@ -12,13 +13,13 @@ import type {
   TimeDelta,
   ValueType,
 } from "../schemas.ts";
-import { convert, defined } from "./base-client.ts";
+import { convert } from "./base-client.ts";
 import { ExampleMethods } from "./example-methods.ts";
 import { toFeedback, toSnakeCase } from "./to-langsmith.ts";
 
 export type FeedbackSourceType = "model" | "api" | "app";
 
-/** What feedback says. */
+/** The content of feedback. */
 export interface CreateFeedbackOptions {
   key: string;
   score?: ScoreType;
@@ -36,25 +37,23 @@ export interface CreateFeedbackOptions {
   extendTraceRetention?: boolean;
 }
 
-/** What feedback says, where the run and the key are arguments of their own. */
+/** The content of feedback whose run and key are separate arguments. */
 export interface CreateFeedbackLegacyOptions extends Omit<CreateFeedbackOptions, "key"> {
   eager?: boolean;
   sessionId?: string;
   projectId?: string;
 }
 
-/** What feedback says, and on what. */
+/** The content of feedback, with its run or project. */
 export type CreateFeedbackParams = CreateFeedbackOptions &
   (
     | { runId: string; sessionId: string; projectId?: never }
     | { runId?: null; projectId: string; sessionId?: never }
   );
 
-type EvaluatorResponse = EvaluationResult | EvaluationResult[] | EvaluationResults;
-
 /** Arguments of `logEvaluationFeedback`. */
 interface EvaluationFeedback {
-  evaluatorResponse: EvaluatorResponse;
+  evaluatorResponse: EvaluatorReturn;
   run?: Run;
   projectId?: string;
   sourceInfo?: KVMap;
@@ -83,7 +82,7 @@ export class FeedbackMethods extends ExampleMethods {
     return toFeedback(
       await this.millrace.feedback.create({
         ...target,
-        ...defined({
+        ...omitUndefined({
           key: params.key,
           id: params.feedbackId,
           score: params.score,
@@ -115,7 +114,7 @@ export class FeedbackMethods extends ExampleMethods {
     const { correction, ...others } = changes;
     await this.millrace.feedback.update(
       feedbackId,
-      defined({ ...others, correction: toKeyValues(correction) }),
+      omitUndefined({ ...others, correction: toKeyValues(correction) }),
     );
   }
 
@@ -135,7 +134,10 @@ export class FeedbackMethods extends ExampleMethods {
     } = {},
   ): AsyncIterable<Feedback> {
     const { runIds, feedbackKeys: keys, feedbackSourceTypes: sourceTypes } = filter;
-    yield* convert(this.millrace.feedback.list(defined({ runIds, keys, sourceTypes })), toFeedback);
+    yield* convert(
+      this.millrace.feedback.list(omitUndefined({ runIds, keys, sourceTypes })),
+      toFeedback,
+    );
   }
 
   async createPresignedFeedbackToken(
@@ -146,7 +148,7 @@ export class FeedbackMethods extends ExampleMethods {
     const token = await this.millrace.feedback.createToken(
       runId,
       feedbackKey,
-      defined({ ...options, feedbackConfig: options.feedbackConfig }),
+      omitUndefined({ ...options, feedbackConfig: options.feedbackConfig }),
     );
     return toSnakeCase(token) as unknown as FeedbackIngestToken;
   }
@@ -161,12 +163,12 @@ export class FeedbackMethods extends ExampleMethods {
   /** Stores what an evaluator returned as feedback on a run. */
   async logEvaluationFeedback(params: EvaluationFeedback): Promise<EvaluationResult[]>;
   async logEvaluationFeedback(
-    ...args: [response: EvaluatorResponse, run?: Run, sourceInfo?: KVMap, sessionId?: string]
+    ...args: [response: EvaluatorReturn, run?: Run, sourceInfo?: KVMap, sessionId?: string]
   ): Promise<EvaluationResult[]>;
   async logEvaluationFeedback(
     ...args:
       | [EvaluationFeedback]
-      | [response: EvaluatorResponse, run?: Run, sourceInfo?: KVMap, sessionId?: string]
+      | [response: EvaluatorReturn, run?: Run, sourceInfo?: KVMap, sessionId?: string]
   ): Promise<EvaluationResult[]> {
     const params = toEvaluationFeedback(args);
     const { run, sourceInfo, projectId } = params;
@@ -177,7 +179,7 @@ export class FeedbackMethods extends ExampleMethods {
       await this.createFeedback(
         runId,
         result.key,
-        defined({
+        omitUndefined({
           score: result.score,
           value: result.value,
           comment: result.comment,
@@ -195,28 +197,28 @@ export class FeedbackMethods extends ExampleMethods {
     return results;
   }
 
-  /** Not there. */
+  /** Not supported. */
   createFeedbackConfig(_options: object): Promise<FeedbackConfigSchema> {
-    throw notThere("Client.createFeedbackConfig", feedbackConfigInstead);
+    throw createUnsupportedError("Client.createFeedbackConfig", feedbackConfigInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   listFeedbackConfigs(_options?: object): AsyncIterableIterator<FeedbackConfigSchema> {
-    throw notThere("Client.listFeedbackConfigs", feedbackConfigInstead);
+    throw createUnsupportedError("Client.listFeedbackConfigs", feedbackConfigInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   updateFeedbackConfig(_feedbackKey: string, _options?: object): Promise<FeedbackConfigSchema> {
-    throw notThere("Client.updateFeedbackConfig", feedbackConfigInstead);
+    throw createUnsupportedError("Client.updateFeedbackConfig", feedbackConfigInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   deleteFeedbackConfig(_feedbackKey: string): Promise<void> {
-    throw notThere("Client.deleteFeedbackConfig", feedbackConfigInstead);
+    throw createUnsupportedError("Client.deleteFeedbackConfig", feedbackConfigInstead);
   }
 }
 
-/** An object of which the types say no more. */
+/** Narrows an object whose type does not describe its members. */
 const toKeyValues = <Value extends object | null | undefined>(
   value: Value,
 ): KVMap | Exclude<Value, object> => value as KVMap;
@@ -226,12 +228,12 @@ const feedbackConfigInstead = "Pass the option feedbackConfig with the feedback.
 function toEvaluationFeedback(
   args:
     | [EvaluationFeedback]
-    | [response: EvaluatorResponse, run?: Run, sourceInfo?: KVMap, sessionId?: string],
+    | [response: EvaluatorReturn, run?: Run, sourceInfo?: KVMap, sessionId?: string],
 ): EvaluationFeedback {
   const [first, run, sourceInfo, sessionId] = args;
   return "evaluatorResponse" in first
     ? first
-    : (defined({
+    : (omitUndefined({
         evaluatorResponse: first,
         run,
         sourceInfo,

@@ -1,7 +1,8 @@
+import { omitUndefined } from "../omit-undefined.ts";
 import type { Any } from "../any.ts";
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 import type { KVMap, TracerSession, TracerSessionResult } from "../schemas.ts";
-import { convert, defined } from "./base-client.ts";
+import { convert } from "./base-client.ts";
 import { RunMethods } from "./run-methods.ts";
 import { toProject } from "./to-langsmith.ts";
 
@@ -32,11 +33,11 @@ export class ProjectMethods extends RunMethods {
   async createProject(params: CreateProjectParams): Promise<TracerSession> {
     const { projectName, description, metadata, upsert, projectExtra, referenceDatasetId } = params;
     if (params.tagValueIds) {
-      throw notThere("The option tagValueIds", "Put tags into the metadata.");
+      throw createUnsupportedError("The option tagValueIds", "Put tags into the metadata.");
     }
     return toProject(
       await this.millrace.projects.create(
-        defined({
+        omitUndefined({
           name: projectName,
           description: description ?? undefined,
           metadata: metadata ?? undefined,
@@ -62,7 +63,7 @@ export class ProjectMethods extends RunMethods {
     return toProject(
       await this.millrace.projects.update({
         projectId,
-        ...defined({
+        ...omitUndefined({
           name: name ?? undefined,
           description: description ?? undefined,
           metadata: metadata ?? undefined,
@@ -84,7 +85,7 @@ export class ProjectMethods extends RunMethods {
     return toProject(
       await this.millrace.projects.read({
         ...toProjectKey(project),
-        ...defined({ includeStats }),
+        ...omitUndefined({ includeStats }),
       }),
     );
   }
@@ -108,14 +109,19 @@ export class ProjectMethods extends RunMethods {
   ): AsyncIterable<TracerSessionResult> {
     const { name, referenceDatasetName, datasetVersion, ...others } = filter;
     if (datasetVersion !== undefined) {
-      throw notThere("The filter datasetVersion of listProjects", "Use the filter metadata.");
+      throw createUnsupportedError(
+        "The filter datasetVersion of listProjects",
+        "Use the filter metadata.",
+      );
     }
     const referenceDatasetId =
       referenceDatasetName === undefined
         ? others.referenceDatasetId
         : (await this.millrace.datasets.read({ datasetName: referenceDatasetName })).id;
     yield* convert(
-      this.millrace.projects.list(defined({ ...others, projectName: name, referenceDatasetId })),
+      this.millrace.projects.list(
+        omitUndefined({ ...others, projectName: name, referenceDatasetId }),
+      ),
       toProject,
     );
   }

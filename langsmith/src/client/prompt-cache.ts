@@ -1,4 +1,4 @@
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 
 /** Options of langsmith's cache of prompts. */
 export interface CacheConfig {
@@ -16,17 +16,17 @@ export interface CacheMetrics {
 }
 
 const instead =
-  "The client caches prompts by itself; the options promptTtlMs and maxCachedPrompts of millrace's Client set how, and client.millrace.stats().prompts counts.";
+  "The client caches prompts itself. Configure it with the options promptTtlMs and maxCachedPrompts of millrace's Client, and read its counts from client.millrace.stats().prompts.";
 
-/** Langsmith's cache of prompts, which is not there: the client has its own. */
+/** Not supported: the client has its own cache of prompts. */
 // oxlint-disable-next-line typescript/no-extraneous-class -- programs call it with `new`
 export class PromptCache {
   constructor(_config: CacheConfig = {}) {
-    throw notThere("PromptCache", instead);
+    throw createUnsupportedError("PromptCache", instead);
   }
 }
 
-/** Sets up the cache of all clients. It is not there. */
+/** Not supported. */
 export function configureGlobalPromptCache(_config: CacheConfig = {}): never {
-  throw notThere("configureGlobalPromptCache", instead);
+  throw createUnsupportedError("configureGlobalPromptCache", instead);
 }

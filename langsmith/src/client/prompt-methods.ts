@@ -1,6 +1,7 @@
+import { omitUndefined } from "../omit-undefined.ts";
 import type { ListPrompts, PromptSortField as MillraceSortField } from "millrace";
 import type { Any } from "../any.ts";
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 import type {
   AgentContext,
   Entry,
@@ -10,12 +11,12 @@ import type {
   PromptSortField,
   SkillContext,
 } from "../schemas.ts";
-import { convert, defined } from "./base-client.ts";
+import { convert } from "./base-client.ts";
 import { FeedbackMethods } from "./feedback-methods.ts";
 import { isNotFound } from "./run-methods.ts";
 import { toListedCommit, toPrompt, toPromptCommit } from "./to-langsmith.ts";
 
-/** What is written about a prompt. */
+/** The description of a prompt. */
 interface PromptText {
   description?: string;
   readme?: string;
@@ -64,7 +65,7 @@ export class PromptMethods extends FeedbackMethods {
     } = {},
   ): AsyncIterableIterator<Prompt> {
     const { sortField, isArchived = false, ...others } = options;
-    const filter: ListPrompts = defined({
+    const filter: ListPrompts = omitUndefined({
       ...others,
       isArchived,
       sortField: sortField && sortFields[sortField],
@@ -84,7 +85,7 @@ export class PromptMethods extends FeedbackMethods {
   }
 
   async createPrompt(promptIdentifier: string, options: PromptText = {}): Promise<Prompt> {
-    return toPrompt(await this.millrace.prompts.create(promptIdentifier, defined(options)));
+    return toPrompt(await this.millrace.prompts.create(promptIdentifier, omitUndefined(options)));
   }
 
   async createCommit(
@@ -95,7 +96,7 @@ export class PromptMethods extends FeedbackMethods {
     const { parentCommitHash, tags, description } = options;
     const { commitHash } = await this.millrace.prompts.commit(promptIdentifier, {
       manifest: toManifest(object),
-      ...defined({
+      ...omitUndefined({
         parentCommit: parentCommitHash === "latest" ? undefined : parentCommitHash,
         tags: tags === undefined ? undefined : [tags].flat(),
         description,
@@ -108,7 +109,7 @@ export class PromptMethods extends FeedbackMethods {
     promptIdentifier: string,
     options: PromptText & { isArchived?: boolean } = {},
   ): Promise<Record<string, Any>> {
-    return toPrompt(await this.millrace.prompts.update(promptIdentifier, defined(options)));
+    return toPrompt(await this.millrace.prompts.update(promptIdentifier, omitUndefined(options)));
   }
 
   async deletePrompt(promptIdentifier: string): Promise<void> {
@@ -120,7 +121,7 @@ export class PromptMethods extends FeedbackMethods {
     promptIdentifier: string,
     options: PullOptions = {},
   ): Promise<PromptCommit> {
-    const pull = defined({ includeModel: options.includeModel });
+    const pull = omitUndefined({ includeModel: options.includeModel });
     const skipsCache =
       options.skipCache === true ||
       this.config.disablePromptCache === true ||
@@ -151,7 +152,7 @@ export class PromptMethods extends FeedbackMethods {
     const { object, ...text } = fields as PromptText & { readonly object?: unknown };
     const { url } = await this.millrace.prompts.push(
       promptIdentifier,
-      defined({
+      omitUndefined({
         ...text,
         manifest: object === undefined ? undefined : toManifest(object),
         parentCommit: parentCommitHash === "latest" ? undefined : parentCommitHash,
@@ -162,64 +163,64 @@ export class PromptMethods extends FeedbackMethods {
     return url;
   }
 
-  /** Not there. */
+  /** Not supported. */
   pullAgent(_identifier: string, _options?: { version?: string }): Promise<AgentContext> {
-    throw notThere("Client.pullAgent", agentInstead);
+    throw createUnsupportedError("Client.pullAgent", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   pullSkill(_identifier: string, _options?: { version?: string }): Promise<SkillContext> {
-    throw notThere("Client.pullSkill", agentInstead);
+    throw createUnsupportedError("Client.pullSkill", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   pushAgent(
     _identifier: string,
     _options: { files: Record<string, Entry | null> },
   ): Promise<string> {
-    throw notThere("Client.pushAgent", agentInstead);
+    throw createUnsupportedError("Client.pushAgent", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   pushSkill(
     _identifier: string,
     _options: { files: Record<string, Entry | null> },
   ): Promise<string> {
-    throw notThere("Client.pushSkill", agentInstead);
+    throw createUnsupportedError("Client.pushSkill", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   deleteAgent(_identifier: string): Promise<void> {
-    throw notThere("Client.deleteAgent", agentInstead);
+    throw createUnsupportedError("Client.deleteAgent", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   deleteSkill(_identifier: string): Promise<void> {
-    throw notThere("Client.deleteSkill", agentInstead);
+    throw createUnsupportedError("Client.deleteSkill", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   agentExists(_identifier: string): Promise<boolean> {
-    throw notThere("Client.agentExists", agentInstead);
+    throw createUnsupportedError("Client.agentExists", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   skillExists(_identifier: string): Promise<boolean> {
-    throw notThere("Client.skillExists", agentInstead);
+    throw createUnsupportedError("Client.skillExists", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   listAgents(_options?: object): AsyncIterableIterator<Prompt> {
-    throw notThere("Client.listAgents", agentInstead);
+    throw createUnsupportedError("Client.listAgents", agentInstead);
   }
 
-  /** Not there. */
+  /** Not supported. */
   listSkills(_options?: object): AsyncIterableIterator<Prompt> {
-    throw notThere("Client.listSkills", agentInstead);
+    throw createUnsupportedError("Client.listSkills", agentInstead);
   }
 }
 
 const agentInstead = "Keep the files of agents and skills in your repository, or in prompts.";
 
-/** Returns the object as JSON holds it: objects of LangChain serialize themselves. */
+/** Converts an object to plain JSON. Objects of LangChain have a method `toJSON`. */
 const toManifest = (object: unknown): object => JSON.parse(JSON.stringify(object)) as object;

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../omit-undefined.ts";
 import type {
   AnnotationQueue,
   AnnotationQueueRubricItem,
@@ -6,11 +7,11 @@ import type {
   RunWithAnnotationQueueInfo,
 } from "../schemas.ts";
 import type { RubricItem } from "millrace";
-import { convert, defined } from "./base-client.ts";
+import { convert } from "./base-client.ts";
 import { PromptMethods } from "./prompt-methods.ts";
 import { toQueue, toQueuedRun } from "./to-langsmith.ts";
 
-/** What an annotation queue says. */
+/** The texts of an annotation queue. */
 interface QueueText {
   description?: string;
   rubricInstructions?: string;
@@ -24,7 +25,7 @@ export class QueueMethods extends PromptMethods {
   ): AsyncIterableIterator<AnnotationQueue> {
     const { queueIds, ...others } = options;
     yield* convert(
-      this.millrace.annotationQueues.list(defined({ ...others, ids: queueIds })),
+      this.millrace.annotationQueues.list(omitUndefined({ ...others, ids: queueIds })),
       toQueue,
     );
   }
@@ -36,7 +37,7 @@ export class QueueMethods extends PromptMethods {
     return toQueue(
       await this.millrace.annotationQueues.create({
         name,
-        ...defined({ ...others, id: queueId, rubricItems: toRubricItems(rubricItems) }),
+        ...omitUndefined({ ...others, id: queueId, rubricItems: toRubricItems(rubricItems) }),
       }),
     );
   }
@@ -52,7 +53,7 @@ export class QueueMethods extends PromptMethods {
     const { rubricItems, ...others } = options;
     await this.millrace.annotationQueues.update(
       queueId,
-      defined({ ...others, rubricItems: toRubricItems(rubricItems) }),
+      omitUndefined({ ...others, rubricItems: toRubricItems(rubricItems) }),
     );
   }
 
@@ -91,7 +92,10 @@ export class QueueMethods extends PromptMethods {
       limit?: number;
     } = {},
   ): AsyncIterableIterator<RunWithAnnotationQueueInfo> {
-    yield* convert(this.millrace.annotationQueues.listRuns(queueId, defined(options)), toQueuedRun);
+    yield* convert(
+      this.millrace.annotationQueues.listRuns(queueId, omitUndefined(options)),
+      toQueuedRun,
+    );
   }
 
   async deleteRunFromAnnotationQueue(queueId: string, queueRunId: string): Promise<void> {
@@ -105,7 +109,7 @@ export class QueueMethods extends PromptMethods {
 
 const toRubricItems = (items: AnnotationQueueRubricItem[] | undefined): RubricItem[] | undefined =>
   items?.map((item) =>
-    defined({
+    omitUndefined({
       feedbackKey: item.feedback_key,
       description: item.description ?? undefined,
       valueDescriptions: item.value_descriptions ?? undefined,

@@ -1,11 +1,12 @@
+import { omitUndefined } from "../omit-undefined.ts";
 import { NotFoundError } from "millrace";
 import type { ListRuns, RunField, WirePost } from "millrace";
 import { getDefaultProjectName, warnOnce } from "../environment.ts";
 import type { Any } from "../any.ts";
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 import type { Attachments, KVMap, Run, RunCreate, RunUpdate } from "../schemas.ts";
 import { uuid7FromTime } from "../uuid7.ts";
-import { BaseClient, convert, defined } from "./base-client.ts";
+import { BaseClient, convert } from "./base-client.ts";
 import { toCamelName, toRun, toSnakeCase } from "./to-langsmith.ts";
 
 /** A run to record. */
@@ -30,7 +31,7 @@ export interface CreateRunParams {
   attachments?: Attachments;
 }
 
-/** Where else a run is sent; not supported. */
+/** Another server for a run. Not supported. */
 interface ReplicaOptions {
   apiKey?: string;
   apiUrl?: string;
@@ -102,8 +103,8 @@ export interface ListThreadsItem {
 /** The part of the client that records and reads runs. */
 export class RunMethods extends BaseClient {
   /**
-   * Records a run. A failure is counted, not thrown. A run of a trace is sent with others; without `trace_id` and
-   * `dotted_order` the promise resolves when the run was sent, as with langsmith.
+   * Records a run. A failure is counted, not thrown. With `trace_id` and `dotted_order`, the run is sent later, together with
+   * others. Without them, the promise resolves when the run was sent, as in langsmith.
    */
   async createRun(run: CreateRunParams, options?: ReplicaOptions): Promise<void> {
     warnOfReplica(options);
@@ -143,7 +144,7 @@ export class RunMethods extends BaseClient {
     await this.flush();
   }
 
-  /** As `batchIngestRuns`. */
+  /** The same as `batchIngestRuns`. */
   async multipartIngestRuns(runs: {
     runCreates?: RunCreate[];
     runUpdates?: RunUpdate[];
@@ -183,7 +184,7 @@ export class RunMethods extends BaseClient {
       props;
     yield* convert(
       this.millrace.runs.list(
-        defined({
+        omitUndefined({
           ...others,
           isRoot: others.isRoot ?? (executionOrder === 1 ? true : undefined),
           projectIds: toList(projectId),
@@ -191,7 +192,7 @@ export class RunMethods extends BaseClient {
           ids: id,
           referenceExampleIds: toList(referenceExampleId),
           select: select?.map(toCamelName) as RunField[] | undefined,
-          // The server checks it.
+          // The server validates the type.
           runType: others.runType as ListRuns["runType"],
         }),
       ),
@@ -233,9 +234,12 @@ export class RunMethods extends BaseClient {
       .slice(offset, limit === undefined ? undefined : offset + limit);
   }
 
-  /** Not there. */
+  /** Not supported. */
   listGroupRuns(_props: object): AsyncIterable<ListThreadsItem> {
-    throw notThere("Client.listGroupRuns", "Use listThreads, or listRuns with a filter.");
+    throw createUnsupportedError(
+      "Client.listGroupRuns",
+      "Use listThreads, or listRuns with a filter.",
+    );
   }
 
   async getRunStats(props: {
@@ -258,12 +262,12 @@ export class RunMethods extends BaseClient {
   }): Promise<Any> {
     const { id, trace, parentRun, dataSourceType, runType, ...others } = props;
     if (dataSourceType !== undefined) {
-      throw notThere("The filter dataSourceType of getRunStats", "Leave it out.");
+      throw createUnsupportedError("The filter dataSourceType of getRunStats", "Leave it out.");
     }
     const filter = { ...others, ids: id, traceId: trace, parentRunId: parentRun };
     return toSnakeCase(
       await this.millrace.runs.stats(
-        defined({ ...filter, runType: runType as ListRuns["runType"] }),
+        omitUndefined({ ...filter, runType: runType as ListRuns["runType"] }),
       ),
     );
   }
@@ -302,7 +306,7 @@ export class RunMethods extends BaseClient {
     }
   }
 
-  /** Applies the anonymizer to the error, which Millrace's filters do not cover, and leaves the tokens of events out. */
+  /** Applies the anonymizer to the error, which Millrace's filters don't change, and removes the tokens from events. */
   #mask(run: KVMap): KVMap {
     const { anonymizer } = this.config;
     const error: unknown = run["error"];
@@ -319,7 +323,7 @@ export class RunMethods extends BaseClient {
   }
 }
 
-/** The tokens of a stream are in the outputs already, where filters find them. */
+/** Removes the tokens of a stream from its events. The outputs contain them, too, and there the filters are applied. */
 function withoutTokens(run: KVMap): KVMap {
   const events: unknown = run["events"];
   if (!Array.isArray(events) || events.every((event) => !isTokenEvent(event))) {
@@ -392,5 +396,5 @@ function describeThread(threadId: string, unsorted: Run[]): ListThreadsItem {
   };
 }
 
-/** Whether an error says that something does not exist. */
+/** Whether the server has responded that a resource does not exist. */
 export const isNotFound = (error: unknown): boolean => error instanceof NotFoundError;

@@ -2,7 +2,7 @@ import { Client } from "./client.ts";
 
 let sharedClient: Client | undefined;
 
-/** The client of runs that name none. It is created when it is first needed, from the environment. */
+/** Returns the client of runs whose client is not set. The first call creates it from the environment. */
 export function findSharedClient(): Client {
   sharedClient ??= new Client();
   return sharedClient;

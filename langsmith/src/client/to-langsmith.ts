@@ -27,14 +27,14 @@ import type {
   TracerSessionResult,
 } from "../schemas.ts";
 
-/** Names that are not the snake case of Millrace's. */
+/** Names of langsmith that are not the snake case of Millrace's names. */
 const otherNames: Readonly<Record<string, string>> = {
   projectId: "session_id",
   projectName: "session_name",
   projectIds: "session_ids",
 };
 
-/** Converts the names of a resource's members, not those within its values. */
+/** Converts the names of a resource's own members. Names within their values stay. */
 export function toSnakeCase(
   resource: object,
   names: Readonly<Record<string, string>> = otherNames,
@@ -49,7 +49,7 @@ export function toSnakeCase(
 const toSnakeName = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Converts the names of fields of runs that a program asks for. */
+/** Converts the name of a field in the option `select`. */
 export const toCamelName = (name: string): string =>
   name === "session_id"
     ? "projectId"
@@ -78,7 +78,7 @@ export function toExample(example: MillraceExample): Example {
   const { splits, metadata, attachments, ...fields } = example;
   return {
     ...toSnakeCase(fields),
-    // The platform stores the splits in the metadata, and its clients find them there.
+    // Programs written for langsmith read the splits from the metadata, where LangSmith stores them.
     metadata: splits.length === 0 ? { ...metadata } : { dataset_split: [...splits], ...metadata },
     runs: [],
     ...(attachments && { attachments: toAttachments(attachments) }),

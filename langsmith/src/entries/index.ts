@@ -1,7 +1,7 @@
 import { version } from "millrace";
 import { getCurrentRunTree } from "../tracing/current-run.ts";
 import { isEnvTracingEnabled } from "../environment.ts";
-import { notThere } from "../not-there.ts";
+import { createUnsupportedError } from "../unsupported.ts";
 
 export { Client } from "../client/client.ts";
 export type { LangSmithTracingClientInterface } from "../client/client.ts";
@@ -28,7 +28,7 @@ export {
 } from "../client/prompt-cache.ts";
 export type { CacheConfig, CacheMetrics } from "../client/prompt-cache.ts";
 export { getDefaultProjectName } from "../environment.ts";
-export { NotThereError } from "../not-there.ts";
+export { UnsupportedError } from "../unsupported.ts";
 export type {
   Dataset,
   Example,
@@ -52,15 +52,18 @@ export const LS_MESSAGE_VIEW_EXCLUDE = "ls_message_view_exclude";
 export const isTracingEnabled = (): boolean =>
   getCurrentRunTree(true)?.tracingEnabled ?? isEnvTracingEnabled();
 
-/** Not there. */
+/** Not supported. */
 export function overrideFetchImplementation(_fetch: unknown): never {
-  throw notThere(
+  throw createUnsupportedError(
     "overrideFetchImplementation",
     "Worker threads send the requests; set the proxy options of docs/options.md.",
   );
 }
 
-/** Not there. */
+/** Not supported. */
 export function computeRunIdForSecondaryReplica(_runId: string, _projectName: string): never {
-  throw notThere("computeRunIdForSecondaryReplica", "A run is written once, by its client.");
+  throw createUnsupportedError(
+    "computeRunIdForSecondaryReplica",
+    "A run is written once, by its client.",
+  );
 }

@@ -15,7 +15,7 @@ import { warnOnce } from "../environment.ts";
 import { warnOfUnknownOptions } from "../unknown-options.ts";
 import type { OptionTable } from "../unknown-options.ts";
 
-/** What an evaluator of two experiments gets. */
+/** The arguments of an evaluator of two experiments by name. */
 interface ComparativeInput {
   runs: Run[];
   example: Example;
@@ -64,7 +64,7 @@ export interface ComparisonEvaluationResults {
   comparativeExperiment: ComparativeExperiment;
 }
 
-/** The result of an evaluation, as far as a comparison needs it. */
+/** The member of an evaluation's result that a comparison needs. */
 interface NamedExperiment {
   readonly experimentName: string;
 }
@@ -75,7 +75,7 @@ export async function evaluateComparative(
   options: EvaluateComparativeOptions,
 ): Promise<ComparisonEvaluationResults> {
   const client = options.client ?? findSharedClient();
-  // `evaluate` has the option for a target, and its type also allows it for experiments.
+  // The types of `evaluate` allow this option for experiments, too.
   const { numRepetitions, ...known }: EvaluateComparativeOptions & { numRepetitions?: number } =
     options;
   warnOfUnknownOptions("evaluateComparative", known, comparativeOptions);
@@ -156,7 +156,7 @@ export async function evaluateComparative(
   };
 }
 
-/** Calls a function of either kind. Langsmith also tells them apart by the number of their parameters. */
+/** Calls an evaluator. As in langsmith, one with a single parameter gets named arguments. */
 async function callEvaluator(
   evaluator: ComparativeEvaluator,
   runs: Run[],

@@ -20,9 +20,9 @@ import { warnOfUnknownOptions } from "../unknown-options.ts";
 import type { OptionTable } from "../unknown-options.ts";
 import type { AttachmentInfo, Example, KVMap, Run } from "../schemas.ts";
 import { getCurrentRunTree } from "../tracing/current-run.ts";
-import type { EvaluationResult, EvaluationResults } from "../client/evaluation-result.ts";
-import { toEvaluationResult, toJudgedRow, toMillraceEvaluators, toScores } from "./evaluator.ts";
-import type { EvaluatorT, JudgedRow } from "./evaluator.ts";
+import type { EvaluationResults, EvaluatorReturn } from "../client/evaluation-result.ts";
+import { toEvaluationResult, convertRow, toMillraceEvaluators, toScores } from "./evaluator.ts";
+import type { EvaluatorT, ConvertedRow } from "./evaluator.ts";
 import { evaluateComparative } from "./comparative.ts";
 import type { ComparativeEvaluator, ComparisonEvaluationResults } from "./comparative.ts";
 
@@ -41,7 +41,7 @@ type StandardTarget<Input = Any, Output = KVMap> =
 /** Experiments to compare: their names, or their results. */
 type ComparativeTarget = string[] | (Promise<ExperimentResults> | ExperimentResults)[];
 
-/** What to evaluate. */
+/** The target of an evaluation, or experiments to compare. */
 export type TargetT<Input = Any, Output = KVMap> =
   | StandardTarget<Input, Output>
   | ComparativeTarget;
@@ -49,9 +49,7 @@ export type TargetT<Input = Any, Output = KVMap> =
 /** The name or id of a dataset, or examples. */
 export type DataT = string | AsyncIterable<Example> | Example[];
 
-type Returned = EvaluationResult | EvaluationResult[] | EvaluationResults;
-
-/** What a summary evaluator gets. */
+/** The arguments of a summary evaluator by name. */
 interface SummaryInput {
   runs: Run[];
   examples: Example[];
@@ -62,10 +60,10 @@ interface SummaryInput {
 
 /** An evaluator of all rows: a function of the runs and the examples, or of named arguments. */
 export type SummaryEvaluatorT =
-  | ((runs: Run[], examples: Example[]) => Returned)
-  | ((runs: Run[], examples: Example[]) => Promise<Returned>)
-  | ((args: SummaryInput) => Returned)
-  | ((args: SummaryInput) => Promise<Returned>);
+  | ((runs: Run[], examples: Example[]) => EvaluatorReturn)
+  | ((runs: Run[], examples: Example[]) => Promise<EvaluatorReturn>)
+  | ((args: SummaryInput) => EvaluatorReturn)
+  | ((args: SummaryInput) => Promise<EvaluatorReturn>);
 
 interface BaseEvaluateOptions {
   metadata?: KVMap;
@@ -158,8 +156,8 @@ export class ExperimentResults implements AsyncIterableIterator<ExperimentResult
 }
 
 /**
- * Calls a target for each example of a dataset and judges what it returns, or compares two experiments. It is
- * `millrace/evaluation` underneath: rows are stored as they finish.
+ * Calls a target for each example of a dataset and evaluates the outputs, or compares two experiments. It uses
+ * `millrace/evaluation`, so each row is stored when it finishes.
  */
 export function evaluate(
   target: ComparativeTarget,
@@ -184,7 +182,7 @@ class ExperimentRun {
   readonly #target: StandardTarget;
   readonly #options: EvaluateOptions;
   readonly #client: Client;
-  /** The examples by id, with what the target and the evaluators get of their attachments. */
+  /** The examples by id, with the attachments that the target and the evaluators get. */
   readonly #examples = new Map<string, { example: Example; attachments: KVMap | undefined }>();
 
   constructor(target: StandardTarget, options: EvaluateOptions) {
@@ -202,7 +200,7 @@ class ExperimentRun {
   async run(): Promise<ExperimentResults> {
     const { evaluators = [], summaryEvaluators = [], numRepetitions, description } = this.#options;
     const name = `${this.#options.experimentPrefix ?? "evaluation"}-${crypto.randomUUID().slice(0, 8)}`;
-    // The experiment has a new name each time, so no later call could continue it by its journal.
+    // Each call creates an experiment with a new name, so no later call can continue it, and the journal is removed at once.
     const journalDir = await mkdtemp(join(tmpdir(), "millrace-evaluate-"));
     try {
       const evaluation = evaluateWithMillrace(this.#toTarget(), {
@@ -220,7 +218,7 @@ class ExperimentRun {
           client: this.#client,
           toRow: (args) => {
             const known = this.#examples.get(args.example.id);
-            const row = toJudgedRow(args, known?.attachments);
+            const row = convertRow(args, known?.attachments);
             return known === undefined ? row : { ...row, example: known.example };
           },
         }),
@@ -271,7 +269,7 @@ class ExperimentRun {
     }
   }
 
-  /** Reads the examples, for their attachments, or leaves it to Millrace. */
+  /** Reads the examples if their attachments are needed; otherwise Millrace reads them. */
   async #readData(): Promise<string | { datasetId: string } | AsyncIterable<EvaluationRow>> {
     const { data, includeAttachments = false } = this.#options;
     if (typeof data !== "string") {
@@ -316,8 +314,8 @@ class ExperimentRun {
       };
       const returned =
         evaluator.length === 1
-          ? await (evaluator as (input: SummaryInput) => Promise<Returned>)(input)
-          : await (evaluator as (runs: Run[], examples: Example[]) => Promise<Returned>)(
+          ? await (evaluator as (input: SummaryInput) => Promise<EvaluatorReturn>)(input)
+          : await (evaluator as (runs: Run[], examples: Example[]) => Promise<EvaluatorReturn>)(
               runs,
               examples,
             );
@@ -338,8 +336,8 @@ class ExperimentRun {
     rows: AsyncIterable<EvaluatedRow<KVMap, unknown, KVMap>>,
     projectId?: string,
   ): Promise<ExperimentResultRow[]> {
-    const collected: { readonly row: ExperimentResultRow; readonly place: number }[] = [];
-    const places = new Map([...this.#examples.keys()].map((id, index) => [id, index]));
+    const collected: { readonly row: ExperimentResultRow; readonly position: number }[] = [];
+    const positions = new Map([...this.#examples.keys()].map((id, index) => [id, index]));
     for await (const row of rows) {
       const example = this.#examples.get(row.exampleId)?.example ?? toBareExample(row);
       collected.push({
@@ -350,14 +348,16 @@ class ExperimentRun {
             results: row.scores.filter(({ error }) => error === undefined).map(toEvaluationResult),
           },
         },
-        place: row.repetition * places.size + (places.get(row.exampleId) ?? 0),
+        position: row.repetition * positions.size + (positions.get(row.exampleId) ?? 0),
       });
     }
-    return collected.toSorted((left, right) => left.place - right.place).map(({ row }) => row);
+    return collected
+      .toSorted((left, right) => left.position - right.position)
+      .map(({ row }) => row);
   }
 }
 
-/** Without a number, rows are evaluated one after the other, as by langsmith. */
+/** By default, rows are evaluated one after the other, as in langsmith. */
 function toConcurrency(options: EvaluateOptions): number {
   const { targetConcurrency, evaluationConcurrency, maxConcurrency } = options;
   const concurrency = targetConcurrency ?? maxConcurrency ?? evaluationConcurrency ?? 1;
@@ -382,7 +382,7 @@ function toRowRun(
     projectId,
   }: {
     readonly name: string;
-    readonly example: JudgedRow["example"];
+    readonly example: ConvertedRow["example"];
     readonly projectId?: string | undefined;
   },
 ): Run {

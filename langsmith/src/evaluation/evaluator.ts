@@ -4,10 +4,12 @@ import type { Client } from "../client/client.ts";
 import { toExample, toRun } from "../client/to-langsmith.ts";
 import type { Example, KVMap, Run, ScoreType, ValueType } from "../schemas.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
-import type { EvaluationResult, EvaluationResults } from "../client/evaluation-result.ts";
+import type {
+  EvaluationResult,
+  EvaluationResults,
+  EvaluatorReturn,
+} from "../client/evaluation-result.ts";
 import { toResultList } from "../client/evaluation-result.ts";
-
-type Returned = EvaluationResult | EvaluationResult[] | EvaluationResults;
 
 /** An evaluator as an object. */
 export interface RunEvaluator {
@@ -18,7 +20,7 @@ export interface RunEvaluator {
   ): Promise<EvaluationResult | EvaluationResults>;
 }
 
-/** What an evaluator gets. */
+/** The arguments of an evaluator by name. */
 export interface EvaluatorInput {
   run: Run;
   example: Example;
@@ -31,46 +33,49 @@ export interface EvaluatorInput {
 /** An evaluator: an object, or a function of the run and the example, or of named arguments. */
 export type EvaluatorT =
   | RunEvaluator
-  | ((run: Run, example?: Example) => Returned)
-  | ((run: Run, example?: Example) => Promise<Returned>)
-  | ((args: EvaluatorInput) => Returned)
-  | ((args: EvaluatorInput) => Promise<Returned>);
+  | ((run: Run, example?: Example) => EvaluatorReturn)
+  | ((run: Run, example?: Example) => Promise<EvaluatorReturn>)
+  | ((args: EvaluatorInput) => EvaluatorReturn)
+  | ((args: EvaluatorInput) => Promise<EvaluatorReturn>);
 
-/** A function that can be either kind of evaluator function. */
-type AnyEvaluator = (input: EvaluatorInput & Run, example: Example) => Returned | Promise<Returned>;
+/** Both kinds of evaluator functions in one type. */
+type AnyEvaluator = (
+  input: EvaluatorInput & Run,
+  example: Example,
+) => EvaluatorReturn | Promise<EvaluatorReturn>;
 
-/** What the rows of an evaluation were judged on, for its result. */
-export interface JudgedRow {
+/** A row of an evaluation in the form of langsmith. */
+export interface ConvertedRow {
   readonly run: Run;
   readonly example: Example;
   readonly attachments: KVMap | undefined;
 }
 
-/** What converted evaluators work with. */
+/** What converted evaluators need. */
 export interface EvaluatorContext {
   readonly client: Client;
   /** Converts what Millrace's evaluation passes to an evaluator. */
-  readonly toRow: (args: EvaluatorArguments) => JudgedRow;
+  readonly toRow: (args: EvaluatorArguments) => ConvertedRow;
 }
 
-/** Converts the evaluators. Equal names get a number, so that their scores can be told apart. */
+/** Converts the evaluators. Equal names get a number, so that their scores can be distinguished. */
 export function toMillraceEvaluators(
   evaluators: readonly EvaluatorT[],
   context: EvaluatorContext,
 ): Evaluator[] {
   const counts = new Map<string, number>();
   return evaluators.map((evaluator) => {
-    const stem = nameOf(evaluator);
+    const stem = getName(evaluator);
     const count = (counts.get(stem) ?? 0) + 1;
     counts.set(stem, count);
     return {
       name: count === 1 ? stem : `${stem} ${count}`,
-      evaluate: async (args) => judge(evaluator, context.toRow(args), context.client),
+      evaluate: async (args) => callEvaluator(evaluator, context.toRow(args), context.client),
     };
   });
 }
 
-function nameOf(evaluator: EvaluatorT): string {
+function getName(evaluator: EvaluatorT): string {
   const name =
     typeof evaluator === "function"
       ? evaluator.name
@@ -78,9 +83,9 @@ function nameOf(evaluator: EvaluatorT): string {
   return name === "" || name === "Object" ? "evaluator" : name;
 }
 
-async function judge(
+async function callEvaluator(
   evaluator: EvaluatorT,
-  { run, example, attachments }: JudgedRow,
+  { run, example, attachments }: ConvertedRow,
   client: Client,
 ): Promise<Score[]> {
   const returned =
@@ -100,7 +105,7 @@ async function judge(
         )
       : await evaluator.evaluateRun(run, example);
   const results = toResultList(returned);
-  // Scores of other runs, and with a description of the key, are no part of Millrace's result.
+  // Millrace's evaluators can't return feedback for another run or with a configuration of its key. It is sent separately.
   const special = results.filter(
     ({ targetRunId, feedbackConfig }) => targetRunId ?? feedbackConfig,
   );
@@ -118,9 +123,9 @@ const toScore = (result: EvaluationResult): Score => ({
 });
 
 /** Converts a summary evaluator's result. */
-export const toScores = (returned: Returned): Score[] => toResultList(returned).map(toScore);
+export const toScores = (returned: EvaluatorReturn): Score[] => toResultList(returned).map(toScore);
 
-/** Converts a score of Millrace's result. A failed evaluator has none. */
+/** Converts a score of Millrace's result. The error of a failed evaluator becomes its comment. */
 export function toEvaluationResult(score: {
   readonly key: string;
   readonly score?: number | boolean | undefined;
@@ -140,7 +145,10 @@ export function toEvaluationResult(score: {
 }
 
 /** Converts the row that Millrace's evaluation passes. */
-export function toJudgedRow({ run, example }: EvaluatorArguments, attachments?: KVMap): JudgedRow {
+export function convertRow(
+  { run, example }: EvaluatorArguments,
+  attachments?: KVMap,
+): ConvertedRow {
   const { attachments: _, ...fields } = example;
   return {
     run: toRun(run),
@@ -149,14 +157,14 @@ export function toJudgedRow({ run, example }: EvaluatorArguments, attachments?: 
   };
 }
 
-/** What an evaluator of texts is called with. */
+/** The argument of a grading function. */
 export interface GradingFunctionParams {
   input: string;
   prediction: string;
   answer?: string;
 }
 
-/** What an evaluator of texts returns. */
+/** The result of a grading function. */
 export interface GradingFunctionResult {
   key?: string;
   score?: ScoreType;

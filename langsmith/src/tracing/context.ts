@@ -6,7 +6,7 @@ const sharedStorageKey = Symbol.for("ls:tracing_async_local_storage");
 /** The key of the variables that LangChain keeps in the context. */
 export const contextVariablesKey: unique symbol = Symbol.for("lc:context_variables") as never;
 
-/** What is in the context where no run is current. */
+/** The content of the context if there is no current run. */
 export interface ContextPlaceholder {
   [contextVariablesKey]?: Record<string, unknown>;
   tracingEnabled?: boolean;
@@ -34,8 +34,8 @@ class StorageProvider {
 export const AsyncLocalStorageProviderSingleton = new StorageProvider();
 AsyncLocalStorageProviderSingleton.initializeGlobalInstance(new AsyncLocalStorage());
 
-/** As the first argument of a traced function: its run starts a trace of its own. */
+/** Passed as the first argument of a traced function, so that its run starts a new trace. */
 export const ROOT: unique symbol = Symbol.for("langsmith:traceable:root") as never;
 
-/** The property that marks a traced function. LangChain looks for it. */
+/** The property that marks a traced function. LangChain reads it. */
 export const traceableMark = "langsmith:traceable";

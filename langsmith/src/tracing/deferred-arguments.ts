@@ -2,15 +2,15 @@ import { isAsyncIterable, isIterator, isReadableStream, isThenable } from "./pay
 
 /** An argument of a traced function. */
 export interface TracedArgument {
-  /** What the function gets in place of the argument. */
+  /** The value that is passed to the function in place of the argument. */
   readonly passed: unknown;
-  /** Returns what to record of it. */
+  /** Returns the value to record. */
   readonly read: () => unknown;
-  /** Whether its content is known only when the function has read it, so that the inputs are recorded at the end. */
+  /** Whether its content is available only after the function has read it. The inputs are then recorded at the end. */
   readonly isDeferred: boolean;
 }
 
-/** Prepares an argument. Promises, streams and iterators are replaced by ones that remember what was read from them. */
+/** Prepares an argument. Promises, streams and iterators are replaced by ones that store what is read from them. */
 export function traceArgument(argument: unknown): TracedArgument {
   try {
     if (isReadableStream(argument)) {
@@ -26,7 +26,7 @@ export function traceArgument(argument: unknown): TracedArgument {
       return tracePromise(argument);
     }
   } catch {
-    // A hostile argument is passed on as it is; the encoder records a marker for what it can't read.
+    // An argument that throws when it is inspected is passed on unchanged. The encoder records a marker for it.
   }
   return { passed: argument, read: () => argument, isDeferred: false };
 }
@@ -46,7 +46,7 @@ function traceStream(stream: ReadableStream<unknown>): TracedArgument {
 
 function traceAsyncIterable(iterable: AsyncIterable<unknown>): TracedArgument {
   const chunks: unknown[] = [];
-  const remember = async (
+  const record = async (
     next: Promise<IteratorResult<unknown>>,
   ): Promise<IteratorResult<unknown>> => {
     const result = await next;
@@ -57,12 +57,12 @@ function traceAsyncIterable(iterable: AsyncIterable<unknown>): TracedArgument {
   };
   const traceSteps = (iterator: AsyncIterator<unknown>): AsyncIterator<unknown> =>
     replaceMembers(iterator, {
-      next: (...args: [] | [unknown]) => remember(iterator.next(...args)),
+      next: (...args: [] | [unknown]) => record(iterator.next(...args)),
     });
   const passed = replaceMembers(iterable, {
     [Symbol.asyncIterator]: () => traceSteps(iterable[Symbol.asyncIterator]()),
     ...(isIterator(iterable)
-      ? { next: (...args: [] | [unknown]) => remember(Promise.resolve(iterable.next(...args))) }
+      ? { next: (...args: [] | [unknown]) => record(Promise.resolve(iterable.next(...args))) }
       : {}),
   });
   return { passed, read: () => chunks, isDeferred: true };
@@ -86,7 +86,7 @@ function traceIterator(iterator: Iterator<unknown>): TracedArgument {
 
 function tracePromise(promise: PromiseLike<unknown>): TracedArgument {
   let settled: unknown;
-  // Observed only where the function itself awaits it: a promise that nobody handles must stay unhandled.
+  // The promise is observed only when the function awaits it, so that an unhandled rejection is still reported as such.
   const passed = replaceMembers(promise, {
     // oxlint-disable-next-line unicorn/no-thenable -- it takes the place of a promise
     then: (
@@ -110,7 +110,7 @@ function tracePromise(promise: PromiseLike<unknown>): TracedArgument {
   return { passed, read: () => settled, isDeferred: true };
 }
 
-/** Returns an object that behaves as `target`, but for some members. Its methods keep `target` as their `this`. */
+/** Returns a proxy of `target` with some members replaced. The other methods are called with `target` as their `this`. */
 export function replaceMembers<Target extends object>(
   target: Target,
   members: Readonly<Record<PropertyKey, unknown>>,

@@ -1,13 +1,13 @@
 import { warnOnce } from "../environment.ts";
 import type { KVMap } from "../schemas.ts";
 
-/** Headers of a request: a `Headers`, or an object. */
+/** The methods of `Headers` that are used. */
 export interface HeadersLike {
   get(name: string): string | null;
   set(name: string, value: string): void;
 }
 
-/** What the header `baggage` says about the runs below a remote one. */
+/** Metadata, tags and project in the header `baggage`, for the runs below a remote run. */
 export interface Baggage {
   metadata?: KVMap;
   tags?: string[];

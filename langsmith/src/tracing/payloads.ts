@@ -1,7 +1,7 @@
 import { readVariable, warnOnce } from "../environment.ts";
 import type { KVMap } from "../schemas.ts";
 
-/** Whether a value is an object of free form: a plain one, also of another realm. */
+/** Whether a value is a plain object. Plain objects of another realm, such as a `vm` context, count, too. */
 export function isKVMap(value: unknown): value is KVMap {
   if (typeof value !== "object" || value === null) {
     return false;
@@ -52,11 +52,11 @@ export function callHook(payload: KVMap, { name, convert }: PayloadHook): KVMap 
   const drop = (): KVMap => {
     if (["true", "1"].includes(readVariable("ALLOW_UNPROCESSED_PAYLOADS")?.toLowerCase() ?? "")) {
       warnOnce(
-        `${name} threw. What it got is recorded, because LANGSMITH_ALLOW_UNPROCESSED_PAYLOADS is set.`,
+        `${name} threw. The unprocessed payload is recorded, because LANGSMITH_ALLOW_UNPROCESSED_PAYLOADS is set.`,
       );
       return payload;
     }
-    warnOnce(`${name} threw, so a marker is recorded in place of what it got.`);
+    warnOnce(`${name} threw, so a marker is recorded in place of the payload.`);
     const kind = name === "processInputs" ? "inputs" : "outputs";
     return { ls_error: `Processing failed; ${kind} dropped (${name})` };
   };

@@ -14,7 +14,7 @@ import type { HeadersLike } from "./headers.ts";
 import { findTracer, isCallbackManager, isRunnableConfigLike } from "./runnable-config.ts";
 import type { CallbackManagerLike, RunnableConfigLike } from "./runnable-config.ts";
 
-/** Where else a run is written. Not supported; the type is here so that programs compile. */
+/** Another destination of a run. Not supported; the type exists so that programs compile. */
 export interface WriteReplica {
   apiUrl?: string;
   apiKey?: string;
@@ -67,12 +67,12 @@ export interface RunEvent {
   [key: string]: unknown;
 }
 
-/** The key of a LangChain config that a run carries for its children. */
+/** The key of the member of `extra` that contains the LangChain config for the children of a run. */
 const childConfigKey = Symbol.for("lc:child_config");
 
 /**
- * Returns a time with microseconds. The order of execution stands in place of the microseconds, which `Date` lacks, so
- * that runs of the same millisecond keep their order.
+ * Returns a time with microseconds. `Date` has no microseconds, so the execution order takes their place. Runs of the same
+ * millisecond then keep their order.
  */
 function toMicrosecondTime(epoch: number | string, executionOrder = 1): string {
   const microseconds = executionOrder.toFixed(0).slice(0, 3).padStart(3, "0");
@@ -93,8 +93,8 @@ export function convertToDottedOrderFormat(
 }
 
 /**
- * A run whose fields a program may change until it is sent: `postRun` records its start and `patchRun` its end, both through
- * the client's worker threads. The properties are fields and not accessors, because LangChain copies runs by spreading them.
+ * A run whose fields a program may change until it is sent. `postRun` records its start and `patchRun` its end; the client
+ * sends both. The properties are fields and not accessors, because LangChain copies runs by spreading them.
  */
 export class RunTree implements BaseRun {
   declare id: string;
@@ -123,7 +123,7 @@ export class RunTree implements BaseRun {
   declare attachments?: Attachments;
   declare replicas?: WriteReplica[];
   declare distributedParentId?: string;
-  /** @internal The start with microseconds; absent if the caller gave the dotted order. */
+  /** @internal The start with microseconds; absent if the config contains the dotted order. */
   declare _serialized_start_time?: string;
   /** @internal Whether `inputs` is a promise, which `postRun` awaits. */
   declare _awaitInputsOnPost?: boolean;
@@ -182,7 +182,7 @@ export class RunTree implements BaseRun {
     }
   }
 
-  /** The client of runs that name none. It is created when it is first needed. */
+  /** Returns the client of runs whose client is not set. The first call creates it. */
   static getSharedClient(): Client {
     return findSharedClient();
   }
@@ -210,14 +210,14 @@ export class RunTree implements BaseRun {
     copyContextVariables(this, child);
     nestChildConfig(child, readExtra(config.extra) ?? readExtra(this.extra));
     countExecution(this, executionOrder);
-    // A run that was sent does not send its children, so it need not hold them.
+    // `postRun` can send children with their parent. After it, the list is not needed, and would only use memory.
     if (this._isPosted !== true) {
       this.child_runs.push(child);
     }
     return child;
   }
 
-  /** Sets the outputs, the error and the end, except what is set already. `patchRun` sends them. */
+  /** Sets the outputs, the error and the end, unless they are set already. `patchRun` sends them. */
   // oxlint-disable-next-line max-params -- the signature of langsmith
   async end(
     outputs?: KVMap,
@@ -257,7 +257,7 @@ export class RunTree implements BaseRun {
   }
 
   /**
-   * Records what the run's fields are now, usually its end. Never rejects.
+   * Records the current fields of the run, usually at its end. Never rejects.
    *
    * @param options - `excludeInputs: false` also sends the inputs, which `postRun` sent before.
    */
@@ -283,7 +283,7 @@ export class RunTree implements BaseRun {
     return toCreate(this);
   }
 
-  /** Adds an event; a text becomes its message. */
+  /** Adds an event. If it is a text, the text becomes the message of the event. */
   addEvent(event: RunEvent | string): void {
     const fields = typeof event === "string" ? { name: "event", message: event } : event;
     this.events ??= [];
@@ -362,7 +362,7 @@ export class RunTree implements BaseRun {
   }
 }
 
-/** Returns the fields to send. Absent fields are `undefined`: in an update they change nothing. */
+/** Returns the fields to send. A field that is `undefined` changes nothing in an update. */
 const toCreate = (run: RunTree): RunCreate & { id: string } =>
   ({
     id: run.id,
@@ -386,7 +386,7 @@ const toCreate = (run: RunTree): RunCreate & { id: string } =>
     events: run.events,
   }) as RunCreate & { id: string };
 
-/** Whether a value is a run tree, of this package, of langsmith or of Millrace's bridge to LangChain. */
+/** Whether a value is a run tree of this package, of langsmith or of Millrace's integration of LangChain. */
 export const isRunTree = (x?: unknown): x is RunTree =>
   typeof x === "object" &&
   x !== null &&
@@ -411,7 +411,7 @@ export function copyContextVariables(store: unknown, run: RunTree): void {
   }
 }
 
-/** Gives a child the LangChain config of its parent, with the child as the parent of what the config starts. */
+/** Copies the LangChain config of the parent to a child, changed so that runs that it starts become children of the child. */
 function nestChildConfig(child: RunTree, config: unknown): void {
   if (!isRunnableConfigLike(config)) {
     return;
@@ -428,7 +428,7 @@ function nestChildConfig(child: RunTree, config: unknown): void {
   Reflect.set(child.extra, childConfigKey, nested);
 }
 
-/** Raises the count of executions of a run and all above it, of which the order of later children follows. */
+/** Raises the execution counter of a run and its ancestors, from which later children get their execution order. */
 function countExecution(run: RunTree, executionOrder: number): void {
   const visited = new Set<string>();
   for (

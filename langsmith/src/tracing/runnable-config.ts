@@ -1,13 +1,13 @@
 import type { Any } from "../any.ts";
 
-/** The config of a LangChain runnable, as far as it is needed to find the current run in it. */
+/** The members of a LangChain config in which the current run is found. */
 export interface RunnableConfigLike {
   tags?: string[];
   metadata?: Record<string, unknown>;
   callbacks?: Record<string, Any> | Any[];
 }
 
-/** LangChain's tracer, as far as it is used here. */
+/** The members of LangChain's tracer that are used here. */
 export interface TracerLike {
   readonly name: "langchain_tracer";
   readonly projectName?: string;
@@ -16,7 +16,7 @@ export interface TracerLike {
   updateFromRunTree?(run: unknown): void;
 }
 
-/** LangChain's callback manager, as far as it is used here. */
+/** The members of LangChain's callback manager that are used here. */
 export interface CallbackManagerLike {
   readonly handlers: readonly unknown[];
   copy?(): CallbackManagerLike;

@@ -29,7 +29,7 @@ type Intersection<Union> = (Union extends Any ? (x: Union) => void : never) exte
   ? All
   : never;
 
-/** The type of a traced function: that of the function with up to five overloads, each with a run as first argument, too. */
+/** The type of a traced function. Each of up to five overloads also accepts a run or a config as an additional first argument. */
 export type TraceableFunction<Func extends AnyFunction> = (Func extends {
   (...args: infer A1): infer R1;
   (...args: infer A2): infer R2;
@@ -57,5 +57,5 @@ export type TraceableFunction<Func extends AnyFunction> = (Func extends {
           ? Intersection<TracedSignature<[A1, R1]>>
           : never) & { [Key in keyof Func]: Func[Key] };
 
-/** What can be passed on as a run. */
+/** The type of runs in the signatures of langsmith. */
 export type RunTreeLike = RunTree;

@@ -12,7 +12,7 @@ import { isRunnableConfigLike } from "./runnable-config.ts";
 import type { TraceableFunction } from "./traceable-types.ts";
 import { TracedCall } from "./traced-call.ts";
 
-/** What `processInputs` gets, for the arguments of a function. */
+/** The argument of `processInputs`, by the parameters of the traced function. */
 export type ProcessInputs<Args extends unknown[]> = Args extends []
   ? Record<string, never>
   : Args extends [infer Input]
@@ -23,7 +23,7 @@ export type ProcessInputs<Args extends unknown[]> = Args extends []
       : { input: Input }
     : { args: Args };
 
-/** What `processOutputs` gets, for the result of a function. */
+/** The argument of `processOutputs`, by the result of the traced function. */
 export type ProcessOutputs<ReturnValue> = ReturnValue extends KVMap
   ? ReturnValue extends Iterable<infer Item> | AsyncIterable<infer Item>
     ? { outputs: Item[] }
@@ -36,9 +36,9 @@ export type TraceableConfig<Func extends AnyFunction> = Partial<
 > & {
   /** Converts the chunks of a stream into the outputs. */
   aggregator?: (args: Any[]) => Any;
-  /** Where the arguments contain a config for one call. */
+  /** The position of a config for one call in the arguments: an index, and the key of a member. */
   argsConfigPath?: [number] | [number, string];
-  /** For tracing with OpenTelemetry, which this package does not have. */
+  /** For tracing with OpenTelemetry. Not supported. */
   tracer?: unknown;
   on_start?: (runTree: RunTree | undefined) => void;
   __finalTracedIteratorKey?: string;
@@ -55,7 +55,7 @@ export type TraceableConfig<Func extends AnyFunction> = Partial<
   ) => KVMap | Promise<KVMap>;
 };
 
-/** The config without its relation to the function's types. */
+/** The config with types that do not depend on the function. */
 type UntypedConfig = Partial<Omit<RunTreeConfig, "inputs" | "outputs">> & {
   readonly aggregator?: (chunks: unknown[]) => unknown;
   readonly argsConfigPath?: readonly [number, string?];
@@ -72,8 +72,8 @@ type UntypedConfig = Partial<Omit<RunTreeConfig, "inputs" | "outputs">> & {
 const generatorPrototype: unknown = Object.getPrototypeOf(function* () {});
 
 /**
- * Wraps a function so that each call is recorded as a run: below the current run, or below a run that is passed as the
- * first argument. The wrapper returns a promise, or an async iterable if the function returns one directly.
+ * Wraps a function so that each call is recorded as a run. Its parent is the current run, or a run that is passed as the first
+ * argument. The wrapper returns a promise, or an async iterable if the function returns one directly.
  */
 export function traceable<Func extends AnyFunction>(
   wrappedFunc: Func,
@@ -92,22 +92,22 @@ export function traceable<Func extends AnyFunction>(
   const isGenerator = Object.getPrototypeOf(wrappedFunc) === generatorPrototype;
   const traced = (...args: unknown[]): unknown => {
     const storage = AsyncLocalStorageProviderSingleton.getInstance();
-    const begun = beginCall(args);
+    const started = startCall(args);
     const call = () =>
       new TracedCall({
-        run: begun.run,
+        run: started.run,
         aggregator,
         processOutputs,
         onEnd: settings.on_end,
-        fillInputs: begun.fillInputs,
+        fillInputs: started.fillInputs,
         streamKey,
         isGenerator,
-      }).call(() => wrappedFunc(...begun.passed) as unknown);
-    return storage.run(begun.store, call);
+      }).call(() => wrappedFunc(...started.passed) as unknown);
+    return storage.run(started.store, call);
   };
 
   /** Finds the parent, starts the run, and prepares the arguments. Never throws. */
-  const beginCall = (args: unknown[]): BegunCall => {
+  const startCall = (args: unknown[]): StartedCall => {
     let passed = args;
     try {
       const { args: rest, config: callConfig } = extractConfig(args, argsConfigPath);
@@ -136,7 +136,7 @@ export function traceable<Func extends AnyFunction>(
       onStart?.(run);
       return { ...position, fillInputs: isDeferred ? fillInputs : undefined };
     } catch (error) {
-      // The function is called unrecorded.
+      // The function is still called. Only the recording has failed.
       warnOnce(`A call was not recorded: ${error instanceof Error ? error.message : "unknown"}`);
       return { passed, store: undefined, run: undefined, fillInputs: undefined };
     }
@@ -172,7 +172,7 @@ export function traceable<Func extends AnyFunction>(
 }
 
 /** A call whose run has started. */
-interface BegunCall {
+interface StartedCall {
   readonly store: RunTree | ContextPlaceholder | undefined;
   readonly run: RunTree | undefined;
   /** The arguments for the function. */
@@ -180,13 +180,13 @@ interface BegunCall {
   readonly fillInputs: (() => void) | undefined;
 }
 
-/** Where a call belongs. */
-interface Position extends Omit<BegunCall, "fillInputs"> {
+/** The run of a call, and which of its arguments are inputs. */
+interface Position extends Omit<StartedCall, "fillInputs"> {
   /** The arguments that are inputs. */
   readonly inputs: readonly TracedArgument[];
 }
 
-const passedOf = (traced: readonly TracedArgument[]): unknown[] =>
+const listPassed = (traced: readonly TracedArgument[]): unknown[] =>
   traced.map(({ passed }) => passed);
 
 /** Finds the parent of a call: a run or a config that is its first argument, or the current run. */
@@ -195,15 +195,15 @@ function findPosition(traced: readonly TracedArgument[], config: RunTreeConfig):
   const firstArgument = first?.passed;
   if (isRunnableConfigLike(firstArgument)) {
     const run = RunTree.fromRunnableConfig(firstArgument, config);
-    return toPosition(run, { inputs: others, passed: passedOf(others) });
+    return toPosition(run, { inputs: others, passed: listPassed(others) });
   }
   if (firstArgument === ROOT) {
     const run = createRoot(config, undefined);
-    return toPosition(run, { inputs: others, passed: [run, ...passedOf(others)] });
+    return toPosition(run, { inputs: others, passed: [run, ...listPassed(others)] });
   }
   if (isRunTree(firstArgument)) {
     const run = firstArgument.createChild(config);
-    return toPosition(run, { inputs: others, passed: [run, ...passedOf(others)] });
+    return toPosition(run, { inputs: others, passed: [run, ...listPassed(others)] });
   }
   const store = AsyncLocalStorageProviderSingleton.getInstance().getStore() as
     | RunTree
@@ -215,10 +215,10 @@ function findPosition(traced: readonly TracedArgument[], config: RunTreeConfig):
   if (run !== undefined) {
     copyContextVariables(store, run);
   }
-  return toPosition(run, { inputs: traced, passed: passedOf(traced) });
+  return toPosition(run, { inputs: traced, passed: listPassed(traced) });
 }
 
-/** Creates a run without a parent; `undefined`, so that no client is created, where tracing is off. */
+/** Creates a run without a parent. Returns `undefined` if tracing is off, so that no client is created. */
 function createRoot(
   config: RunTreeConfig,
   surroundingTracingEnabled: boolean | undefined,
@@ -259,7 +259,7 @@ function toRunConfig(settings: UntypedConfig): Partial<RunTreeConfig> {
   return runConfig;
 }
 
-/** Takes the config for one call out of its arguments. */
+/** Removes the config for one call from its arguments. */
 function extractConfig(
   args: unknown[],
   path: readonly [number, string?] | undefined,

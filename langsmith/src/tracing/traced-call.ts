@@ -13,7 +13,7 @@ import {
 import type { PayloadHook } from "./payloads.ts";
 import type { RunTree } from "./run-tree.ts";
 
-/** The key under which a run holds the promises that its end waits for. LangChain adds its own. */
+/** The key of the promises that the end of a run waits for. LangChain adds promises to the same list. */
 const endPromisesKey = Symbol.for("lc:child_run_end_promises");
 
 /** How the run of one call is recorded. */
@@ -22,15 +22,15 @@ export interface CallSettings {
   readonly aggregator: ((chunks: unknown[]) => unknown) | undefined;
   readonly processOutputs: PayloadHook["convert"];
   readonly onEnd: ((run: RunTree) => void) | undefined;
-  /** Fills in inputs that become known only now; absent if they were recorded at the start. */
+  /** Sets inputs that are complete only at the end; absent if the inputs were recorded at the start. */
   readonly fillInputs: (() => void) | undefined;
-  /** The key of a stream within the returned object, of which the call consists. */
+  /** The key of the member of the returned object that is a stream. The run then ends with the stream. */
   readonly streamKey: string | undefined;
   /** Whether the function is a generator, whose values are collected. */
   readonly isGenerator: boolean;
 }
 
-/** One call of a traced function: watches what it returns, and records the end of its run. */
+/** One call of a traced function. Observes the returned value, and records the end of the run. */
 export class TracedCall {
   readonly #settings: CallSettings;
   readonly #posted: Promise<void> | undefined;
@@ -38,13 +38,13 @@ export class TracedCall {
 
   constructor(settings: CallSettings) {
     this.#settings = settings;
-    this.#removeFromParent = holdParent(settings.run);
+    this.#removeFromParent = delayParentEnd(settings.run);
     this.#posted = settings.fillInputs === undefined ? settings.run?.postRun() : undefined;
   }
 
   /**
-   * Calls the function. As with langsmith, the result is a promise, or an async iterable if the function returns one
-   * directly. An object that is a promise keeps its other members.
+   * Calls the function. As in langsmith, the result is a promise, or an async iterable if the function returns one directly.
+   * If the function returns a promise with further members, the result has them, too.
    */
   call(fn: () => unknown): unknown {
     let returned: unknown;
@@ -263,7 +263,7 @@ export class TracedCall {
         this.#endWith(outputs);
       }
     } catch (error) {
-      // The value can't be read, for example because it is a proxy that throws.
+      // Reading the value threw, for example because it is a proxy that throws.
       this.#endWith({ outputs: `[unreadable: ${describeError(error)}]` });
     }
   }
@@ -272,14 +272,14 @@ export class TracedCall {
     const { run } = this.#settings;
     if (run !== undefined) {
       addUsage(run, outputs);
-      // Replaces what the program may have set, as langsmith does.
+      // As in langsmith, this replaces outputs that the program has set.
       run.outputs = outputs;
       void run.end(outputs);
     }
     void this.#finish(true);
   }
 
-  /** Records the end, after the ends of the runs below that are still open. */
+  /** Records the end of the run, after the ends of its open children. */
   async #finish(waitsForChildren: boolean): Promise<void> {
     const { run, onEnd, fillInputs } = this.#settings;
     try {
@@ -305,8 +305,8 @@ export class TracedCall {
   }
 }
 
-/** Makes the end of the parent wait for this run. Returns the function that releases the parent. */
-function holdParent(run: RunTree | undefined): (() => void) | undefined {
+/** Makes the end of the parent run wait for this run. Returns a function that ends the wait. */
+function delayParentEnd(run: RunTree | undefined): (() => void) | undefined {
   const parent = run?.parent_run;
   if (parent === undefined) {
     return undefined;
@@ -321,7 +321,7 @@ function holdParent(run: RunTree | undefined): (() => void) | undefined {
   }
   promises.push(ended);
   return () => {
-    // Removed, so that a run with many children does not hold a promise of each.
+    // The promise is removed, so that memory does not grow with the number of children that have ended.
     const index = promises.indexOf(ended);
     if (index !== -1) {
       promises.splice(index, 1);
@@ -335,7 +335,7 @@ function readEndPromises(run: RunTree): unknown[] {
   return Array.isArray(promises) ? promises : [];
 }
 
-/** Copies the usage of a model from the outputs to the metadata, where the server reads it, or the other way round. */
+/** Makes a model's usage part of both the metadata, where the server reads it, and the outputs. */
 function addUsage(run: RunTree, outputs: KVMap): void {
   const usage: unknown = outputs["usage_metadata"] ?? run.metadata?.["usage_metadata"];
   if (usage !== undefined) {

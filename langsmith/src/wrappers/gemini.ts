@@ -1,17 +1,22 @@
 import { geminiOptions } from "millrace/google";
 import type { AnyFunction } from "../any.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
-import { acceptExtra, readMember, toWrapOptions, unknownClient } from "./wrap-options.ts";
+import {
+  acceptExtra,
+  readMember,
+  toWrapOptions,
+  createUnknownClientError,
+} from "./wrap-options.ts";
 
 interface GoogleGenAIType {
   models: { generateContent: AnyFunction; generateContentStream: AnyFunction };
 }
 
 /**
- * Records the calls of a `GoogleGenAI` client, as one with `geminiOptions` of `millrace/google`. The client stays the same
- * object; its chats are recorded, too.
+ * Records the calls of a `GoogleGenAI` client, including those of its chats, as `geminiOptions` of `millrace/google` does.
+ * The client stays the same object.
  *
- * @throws NotThereError: `gemini` is no client of `@google/genai`.
+ * @throws UnsupportedError: `gemini` is not a client of `@google/genai`.
  */
 export function wrapGemini<T extends GoogleGenAIType>(
   gemini: T,
@@ -21,7 +26,7 @@ export function wrapGemini<T extends GoogleGenAIType>(
   if (wrapOptions !== undefined) {
     const clientOptions = readMember(gemini, ["apiClient", "clientOptions"]);
     if (typeof clientOptions !== "object" || clientOptions === null) {
-      throw unknownClient("wrapGemini", "new GoogleGenAI({ apiKey })");
+      throw createUnknownClientError("wrapGemini", "new GoogleGenAI({ apiKey })");
     }
     const { httpOptions } = clientOptions as { readonly httpOptions?: object };
     const traced = geminiOptions({ httpOptions }, wrapOptions);

@@ -47,8 +47,8 @@ const functionNames = [
 ] as const;
 
 /**
- * Returns the functions of the AI SDK (the package `ai`, version 5, 6 or 7) such that their calls are recorded, by
- * `millrace/ai-sdk`. The other members of `ai` are the same.
+ * Returns a copy of the AI SDK (the package `ai`, version 5, 6 or 7) with functions whose calls are recorded by
+ * `millrace/ai-sdk`. Its other members are unchanged.
  */
 export function wrapAISDK<T extends object>(ai: T, lsConfig: WrapAISDKConfig = {}): T {
   warnOfIgnored("wrapAISDK", lsConfig);
@@ -74,14 +74,14 @@ function withTelemetry(
   const functionId = config.name === undefined ? {} : { functionId: config.name };
   return {
     ...options,
-    // For 5 and 6.
+    // Versions 5 and 6 of the AI SDK read this option.
     experimental_telemetry: {
       isEnabled: true,
       tracer: millraceTracer(settings),
       ...functionId,
       ...(options["experimental_telemetry"] as object | undefined),
     },
-    // For 7.
+    // Version 7 reads this one.
     telemetry: {
       integrations: millraceTelemetry(settings),
       ...functionId,
@@ -90,13 +90,13 @@ function withTelemetry(
   };
 }
 
-/** Returns what `registerTelemetry` of the AI SDK 7 takes, to record all calls. It may be called with or without `new`. */
+/** Returns an argument for `registerTelemetry` of the AI SDK 7, to record all calls. May be called with or without `new`. */
 export function LangSmithTelemetry(config: LangSmithTelemetryConfig = {}): Any {
   warnOfIgnored("LangSmithTelemetry", config);
   return isEnvTracingEnabled(config.tracingEnabled) ? millraceTelemetry(toSettings(config)) : {};
 }
 
-/** Returns options for one call as provider options. They are not there; see {@link wrapAISDK}. */
+/** Provider options for one call are not supported, so this warns and returns only the metadata. Use {@link wrapAISDK}. */
 export function createLangSmithProviderOptions(lsConfig: WrapAISDKConfig = {}): KVMap {
   warnOnce(
     "createLangSmithProviderOptions has no effect: pass name, metadata and tags to wrapAISDK, or functionId and metadata in the call's telemetry settings.",

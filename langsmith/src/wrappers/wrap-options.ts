@@ -2,25 +2,25 @@ import type { Client as MillraceClient } from "millrace";
 import { withRunOptions } from "millrace/fetch";
 import { findSharedClient } from "../client/shared-client.ts";
 import { isEnvTracingEnabled, warnOnce } from "../environment.ts";
-import { NotThereError } from "../not-there.ts";
+import { UnsupportedError } from "../unsupported.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
 
 /** Options for the run of one call, in the second argument of a wrapped method. */
 export type ExtraRunTreeConfig = Pick<Partial<RunTreeConfig>, "name" | "metadata" | "tags">;
 
-/** The options that a wrapped client's runs can have. */
+/** The options that Millrace's wrappers take. */
 interface WrapOptions {
   readonly client: MillraceClient;
   readonly name?: string;
   readonly metadata?: Record<string, unknown>;
 }
 
-/** Options that wrappers take over. */
+/** Options that cause no warning. */
 const supported = new Set(["client", "name", "metadata", "tags", "tracingEnabled", "runName"]);
 
 /**
- * Converts the options of a wrapper. `undefined` if tracing is off: then the client stays as it is. Whether it is on is
- * decided once, when the client is wrapped.
+ * Converts the options of a wrapper. Returns `undefined` if tracing is off when the client is wrapped: its calls are then
+ * never recorded.
  */
 export function toWrapOptions(
   wrapperName: string,
@@ -29,7 +29,7 @@ export function toWrapOptions(
   for (const name of Object.keys(options)) {
     if (!supported.has(name)) {
       warnOnce(
-        `The option ${name} of ${wrapperName} has no effect. Known: ${[...supported].join(", ")}; the current run decides everything else.`,
+        `The option ${name} of ${wrapperName} has no effect. Known: ${[...supported].join(", ")}; everything else follows from the current run.`,
       );
     }
   }
@@ -108,6 +108,6 @@ export const readMember = (client: unknown, path: readonly string[]): unknown =>
   return member;
 };
 
-/** Thrown for a client that is none of the library. */
-export const unknownClient = (wrapperName: string, example: string): NotThereError =>
-  new NotThereError(`${wrapperName} expects a client such as ${example}.`);
+/** Creates the error for an object that is not a client of the library. */
+export const createUnknownClientError = (wrapperName: string, example: string): UnsupportedError =>
+  new UnsupportedError(`${wrapperName} expects a client such as ${example}.`);

@@ -173,7 +173,7 @@ const malformed = "its request is malformed: the address has no `?` before the q
 const hubFolders = "folders of files in the prompt hub are not in the specification";
 const configs = "/feedback-configs is not in the specification";
 
-const notThere = "tests/langsmith/not-there.test.ts calls it";
+const unsupported = "tests/langsmith/unsupported.test.ts calls it";
 
 const excludedOfNew = {
   listSharedRuns: malformed,
@@ -201,21 +201,21 @@ export const excluded: Readonly<Record<Version, Readonly<Record<string, string>>
   },
   "@millrace/langsmith": {
     listSharedRuns: "langsmith sends a malformed request, so there is nothing to compare with",
-    listGroupRuns: notThere,
-    createFeedbackConfig: notThere,
-    listFeedbackConfigs: notThere,
-    updateFeedbackConfig: notThere,
-    deleteFeedbackConfig: notThere,
-    pullAgent: notThere,
-    pullSkill: notThere,
-    pushAgent: notThere,
-    pushSkill: notThere,
-    deleteAgent: notThere,
-    deleteSkill: notThere,
-    agentExists: notThere,
-    skillExists: notThere,
-    listAgents: notThere,
-    listSkills: notThere,
+    listGroupRuns: unsupported,
+    createFeedbackConfig: unsupported,
+    listFeedbackConfigs: unsupported,
+    updateFeedbackConfig: unsupported,
+    deleteFeedbackConfig: unsupported,
+    pullAgent: unsupported,
+    pullSkill: unsupported,
+    pushAgent: unsupported,
+    pushSkill: unsupported,
+    deleteAgent: unsupported,
+    deleteSkill: unsupported,
+    agentExists: unsupported,
+    skillExists: unsupported,
+    listAgents: unsupported,
+    listSkills: unsupported,
   },
 };
 

@@ -13,14 +13,14 @@ export interface CurrentTest {
 /** The example of the test that runs, for evaluators. */
 export const currentTest = new AsyncLocalStorage<CurrentTest>();
 
-/** What an evaluator of a test returns. */
+/** The result of an evaluator of a test. */
 export interface SimpleEvaluationResult {
   key: string;
   score: NonNullable<EvaluationResult["score"]>;
   comment?: string;
 }
 
-/** What an evaluator of a test gets. */
+/** The arguments of an evaluator of a test. */
 export interface SimpleEvaluatorParams {
   inputs: Record<string, Any>;
   referenceOutputs: Record<string, Any>;
@@ -86,6 +86,6 @@ const isScore = (result: unknown): result is SimpleEvaluationResult =>
   "key" in result &&
   typeof result.key === "string";
 
-/** The outputs that an evaluator judges, for its run. */
+/** The outputs that are recorded for the run of an evaluator. */
 const toOutputs = (input: unknown): unknown =>
   typeof input === "object" && input !== null && "outputs" in input ? input.outputs : input;

@@ -13,7 +13,7 @@ interface LangsmithMatchers {
   toBeSemanticCloseTo(expected: string, options: SemanticCloseToOptions): Promise<void>;
 }
 
-/** Expectations of a score that is not known yet. Each returns a promise. */
+/** Expectations of a score that is computed later. Each returns a promise. */
 type AsyncExpectations = {
   [Name in keyof Assertion]: Assertion[Name] extends (...args: infer Args) => unknown
     ? (...args: Args) => Promise<void>
@@ -24,7 +24,7 @@ type AsyncExpectations = {
 type Expectation<Value> = Assertion<Value> &
   LangsmithMatchers & {
     not: Assertion<Value> & LangsmithMatchers;
-    /** Judges the value with an evaluator, whose score becomes feedback, and expects something of the score. */
+    /** Calls an evaluator for the value. Its score becomes feedback, and the expectations that follow check the score. */
     evaluatedBy(evaluator: SimpleEvaluator): AsyncExpectations;
   };
 
@@ -47,10 +47,10 @@ export const expect: Expect = new Proxy(vitestExpect, {
   },
 }) as unknown as Expect;
 
-/** Expectations of the score that an evaluator gives for outputs. The evaluator is called with the expectation. */
+/** Returns expectations of the score of an evaluator. The evaluator is called when an expectation is called. */
 function expectOfScore(evaluator: SimpleEvaluator, outputs: unknown): AsyncExpectations {
   const { inputs, referenceOutputs } = readCurrentTest("evaluatedBy");
-  const judge = async (path: readonly string[], args: readonly unknown[]): Promise<void> => {
+  const assertScore = async (path: readonly string[], args: readonly unknown[]): Promise<void> => {
     const result = await wrapEvaluator(evaluator)({
       inputs,
       referenceOutputs,
@@ -67,12 +67,12 @@ function expectOfScore(evaluator: SimpleEvaluator, outputs: unknown): AsyncExpec
       ...args,
     ]);
   };
-  const follow = (path: readonly string[]): unknown =>
+  const chain = (path: readonly string[]): unknown =>
     new Proxy(() => {}, {
-      get: (_, key): unknown => (key === "then" ? undefined : follow([...path, String(key)])),
-      apply: (_, __, args: unknown[]): unknown => judge(path, args),
+      get: (_, key): unknown => (key === "then" ? undefined : chain([...path, String(key)])),
+      apply: (_, __, args: unknown[]): unknown => assertScore(path, args),
     });
-  return follow([]) as AsyncExpectations;
+  return chain([]) as AsyncExpectations;
 }
 
 const readMember = (value: unknown, key: string): unknown =>

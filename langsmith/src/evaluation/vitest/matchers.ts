@@ -1,5 +1,5 @@
-/** What a matcher of vitest returns. */
-interface Verdict {
+/** The result of a matcher of vitest. */
+interface MatcherResult {
   pass: boolean;
   message: () => string;
 }
@@ -18,7 +18,7 @@ export interface SemanticCloseToOptions {
   algorithm?: "cosine" | "dot-product";
 }
 
-/** Number of characters to insert, remove or replace to make one text of the other. */
+/** The Levenshtein distance: the number of characters to insert, remove or replace to turn one text into the other. */
 function countEdits(left: string, right: string): number {
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let row = 0; row < left.length; row += 1) {
@@ -38,7 +38,7 @@ function countEdits(left: string, right: string): number {
   return previous.at(-1) ?? 0;
 }
 
-const toVerdict = (pass: boolean, text: string): Verdict => ({
+const toMatcherResult = (pass: boolean, text: string): MatcherResult => ({
   pass,
   message: () => `Expected ${text}`.replace("to be", pass ? "not to be" : "to be"),
 });
@@ -48,14 +48,14 @@ export async function toBeRelativeCloseTo(
   received: string,
   expected: string,
   { threshold = 0.1 }: CloseToOptions = {},
-): Promise<Verdict> {
+): Promise<MatcherResult> {
   if (threshold < 0 || threshold > 1) {
     throw new RangeError("toBeRelativeCloseTo: threshold must be a number from 0 to 1.");
   }
   const length = Math.max(received.length, expected.length);
   const distance = length === 0 ? 0 : countEdits(received, expected) / length;
   const names = `${JSON.stringify(received)} to be relatively close to ${JSON.stringify(expected)}`;
-  return toVerdict(
+  return toMatcherResult(
     distance <= threshold,
     `${names} (threshold ${threshold}, distance ${distance})`,
   );
@@ -66,10 +66,10 @@ export async function toBeAbsoluteCloseTo(
   received: string,
   expected: string,
   { threshold = 3 }: CloseToOptions = {},
-): Promise<Verdict> {
+): Promise<MatcherResult> {
   const distance = countEdits(received, expected);
   const names = `${JSON.stringify(received)} to be absolutely close to ${JSON.stringify(expected)}`;
-  return toVerdict(
+  return toMatcherResult(
     distance <= threshold,
     `${names} (threshold ${threshold}, distance ${distance})`,
   );
@@ -80,7 +80,7 @@ export async function toBeSemanticCloseTo(
   received: string,
   expected: string,
   { embeddings, threshold = 0.2, algorithm = "cosine" }: SemanticCloseToOptions,
-): Promise<Verdict> {
+): Promise<MatcherResult> {
   const [left, right] = await Promise.all([
     embeddings.embedQuery(received),
     embeddings.embedQuery(expected),
@@ -89,7 +89,7 @@ export async function toBeSemanticCloseTo(
   const length = algorithm === "cosine" ? Math.hypot(...left) * Math.hypot(...right) : 1;
   const similarity = product / length;
   const names = `${JSON.stringify(received)} to be semantically close to ${JSON.stringify(expected)}`;
-  return toVerdict(
+  return toMatcherResult(
     similarity >= 1 - threshold,
     `${names} (threshold ${threshold}, similarity ${similarity})`,
   );

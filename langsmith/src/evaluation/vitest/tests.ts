@@ -26,7 +26,7 @@ export type LangSmithJestlikeWrapperConfig = Partial<Omit<RunTreeConfig, "client
   enableTestTracking?: boolean;
 };
 
-/** The example that a test is, and options. */
+/** The example of a test, and its options. */
 export type LangSmithJestlikeWrapperParams<I, O> = {
   id?: string;
   inputs: I;
@@ -34,7 +34,7 @@ export type LangSmithJestlikeWrapperParams<I, O> = {
   config?: LangSmithJestlikeWrapperConfig;
 } & Pick<CreateExampleOptions, "split" | "metadata">;
 
-/** Options of the experiment that a `describe` is. */
+/** Options of `describe` and its experiment. */
 export type LangSmithJestlikeDescribeWrapperConfig = {
   client?: Client;
   enableTestTracking?: boolean;
@@ -47,7 +47,7 @@ export type LangSmithJestlikeDescribeWrapper = (
   config?: LangSmithJestlikeDescribeWrapperConfig,
 ) => void;
 
-/** What a test learns about its example. */
+/** The example and the experiment of a test, as its function gets them. */
 export interface LangSmithJestlikeTestMetadata {
   exampleId?: string;
   experimentId?: string;
@@ -103,10 +103,10 @@ const isTracked = (enableTestTracking: boolean | undefined): boolean =>
   enableTestTracking ??
   (process.env["LANGSMITH_TEST_TRACKING"] !== "false" && isEnvTracingEnabled());
 
-/** Less than the time that vitest allows a hook by default: a server that is away makes no test fail. */
+/** Less than the default time limit of a hook, so that no test fails if the server can't be reached. */
 const flushTimeoutMs = 5_000;
 
-/** Options of `describe` that are taken over. */
+/** Options of `describe` that have an effect. */
 const describeOptions = [
   "client",
   "enableTestTracking",
@@ -131,7 +131,7 @@ function wrapDescribe(describe: DescribeFunction): LangSmithJestlikeDescribeWrap
         ...(metadata === undefined || metadata === null ? {} : { metadata }),
       },
       async () => {
-        // What traced functions record outside of the runs of tests: vitest ends its processes without waiting for it.
+        // Sends the runs of traced functions outside of tests, because vitest ends its processes without waiting for them.
         afterAll(() => flushSharedClient(flushTimeoutMs));
         await fn();
       },
@@ -147,7 +147,7 @@ export const describe: LangSmithDescribe = Object.assign(wrapDescribe(millraceDe
 
 type AnyTestFunction = (data: Record<string, unknown>) => unknown;
 
-/** Members of the config of a test that are taken over. */
+/** Options of a test that have an effect. */
 const testOptions = ["repetitions", "metadata", "tags"];
 
 function wrapTest(millraceTestFunction: MillraceTest): LangSmithTest {
@@ -174,7 +174,7 @@ function wrapTest(millraceTestFunction: MillraceTest): LangSmithTest {
       async (context) => {
         const run = getCurrentRunTree(true);
         if (run !== undefined && config.metadata !== undefined) {
-          // The runs below inherit it, as with langsmith.
+          // Its children inherit the metadata, as in langsmith.
           run.metadata = config.metadata;
         }
         currentRun()?.addTags(...(config.tags ?? []));
@@ -192,7 +192,7 @@ function wrapTest(millraceTestFunction: MillraceTest): LangSmithTest {
           ...(split === undefined ? {} : { split }),
         };
         const reference = referenceOutputs ?? {};
-        // Inherits the members of vitest's context, some of which must be read from it.
+        // The context is the prototype and is not copied, because some of its members are created when they are read.
         const data = Object.assign(Object.create(context) as Record<string, unknown>, others);
         for (const [key, value] of Object.entries({
           inputs,
@@ -230,7 +230,7 @@ function wrapTest(millraceTestFunction: MillraceTest): LangSmithTest {
   }) as unknown as LangSmithTest;
 }
 
-/** A test of vitest alone: the example of a test that is skipped is not added to the dataset, as with langsmith. */
+/** Skips a test. As in langsmith, its example is not added to the dataset. */
 const skipTest = Object.defineProperties(
   (name: string): void => {
     vitestTest.skip(name, () => {});

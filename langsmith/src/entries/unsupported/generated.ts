@@ -1,6 +1,6 @@
-import { notThere } from "../../not-there.ts";
+import { createUnsupportedError } from "../../unsupported.ts";
 
-throw notThere(
+throw createUnsupportedError(
   "This part of langsmith's generated client",
   "Use the methods of `Client`, or its member `millrace`.",
 );

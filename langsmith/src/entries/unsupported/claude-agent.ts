@@ -1,6 +1,6 @@
-import { notThere } from "../../not-there.ts";
+import { createUnsupportedError } from "../../unsupported.ts";
 
-throw notThere(
+throw createUnsupportedError(
   "langsmith/experimental/anthropic",
   "Wrap your call of query() with traceable, and tools' functions, too.",
 );

@@ -1,6 +1,6 @@
-import { notThere } from "../../not-there.ts";
+import { createUnsupportedError } from "../../unsupported.ts";
 
-throw notThere(
+throw createUnsupportedError(
   "langsmith/experimental/otel",
   "Use `millrace/otel` to record spans as runs, or the option `otlp` of millrace's Client to send runs as spans.",
 );

@@ -3,7 +3,7 @@ import {
   Client,
   computeRunIdForSecondaryReplica,
   configureGlobalPromptCache,
-  NotThereError,
+  UnsupportedError,
   overrideFetchImplementation,
   PromptCache,
 } from "@millrace/langsmith";
@@ -13,7 +13,7 @@ const client = new Client({ apiUrl: "http://127.0.0.1:9" });
 
 afterAll(() => client.millrace.close());
 
-/** What a name that is not there throws, also as a rejection. */
+/** The error of a name that is not supported, which is thrown or is the reason of a rejection. */
 async function failureOf(use: () => unknown): Promise<unknown> {
   try {
     return await use();
@@ -56,10 +56,10 @@ const calls: Readonly<Record<string, () => unknown>> = {
 
 test.each(Object.keys(calls))("%s throws its name and what to use", async (name) => {
   const failure = await failureOf(calls[name]!);
-  expect(failure).toBeInstanceOf(NotThereError);
+  expect(failure).toBeInstanceOf(UnsupportedError);
   const { message } = failure as Error;
-  expect(message.startsWith(`${name} is not in @millrace/langsmith. `)).toBe(true);
-  expect(message.slice(name.length + 31).length).toBeGreaterThan(20);
+  expect(message.startsWith(`${name} is not supported by @millrace/langsmith. `)).toBe(true);
+  expect(message.slice(name.length + 41).length).toBeGreaterThan(20);
   expect(message).toContain("docs/moving-over.md");
 });
 

@@ -1,3 +1,0 @@
-import { notThere } from "../../not-there.ts";
-
-throw notThere("langsmith/utils/jestlike", "Use langsmith/vitest.");
