@@ -29,7 +29,8 @@ const format = 1;
 
 /**
  * A file with the progress of an import. It is replaced as a whole after each page that the server has acknowledged, so
- * that it is complete whenever the process ends. It contains counts and ids, but no keys and no content.
+ * that it is complete whenever the process ends. It contains ids, names, counts and reasons, but no keys and no
+ * inputs, outputs or texts of prompts.
  */
 export class ImportCheckpoint {
   readonly #path: string;
