@@ -3,10 +3,10 @@ import type { Run } from "millrace";
 import { compile } from "millrace/prompts";
 import { expect, test, vi } from "vitest";
 import { ended, start, withoutProgress } from "./support/command.ts";
-import type { CommandResult } from "./support/command.ts";
 import { publicKey, secretKey, startFakeLangfuse } from "./support/fake-langfuse.ts";
 import { createContent, ids } from "./support/langfuse-content.ts";
 import { useOwnServers } from "./support/own-servers.ts";
+import { createRunImport } from "./support/run-import.ts";
 
 // Each run of the command starts a process, which takes time.
 vi.setConfig({ testTimeout: 60_000 });
@@ -15,18 +15,7 @@ const servers = useOwnServers();
 
 const keys = { LANGFUSE_PUBLIC_KEY: publicKey, LANGFUSE_SECRET_KEY: secretKey };
 
-const runImport = (
-  source: { readonly url: string },
-  target: { readonly url: string; readonly folder: string },
-  ...args: readonly string[]
-): Promise<CommandResult> =>
-  ended(
-    start(
-      ["import", "--from", "langfuse", "--from-url", source.url, "--endpoint", target.url, ...args],
-      keys,
-      target.folder,
-    ),
-  );
+const runImport = createRunImport("langfuse", keys);
 
 const byName = (runs: readonly Run[], name: string): Run => {
   const found = runs.find((run) => run.name === name);

@@ -3,38 +3,18 @@ import { join } from "node:path";
 import { compile } from "millrace/prompts";
 import { expect, test, vi } from "vitest";
 import { ended, start, withoutProgress } from "./support/command.ts";
-import type { CommandResult } from "./support/command.ts";
 import { startFakeApi } from "./support/fake-api.ts";
 import { apiKey, startFakeLangsmith } from "./support/fake-langsmith.ts";
 import { createContent, ids } from "./support/langsmith-content.ts";
 import { useOwnServers } from "./support/own-servers.ts";
+import { createRunImport } from "./support/run-import.ts";
 
 // Each run of the command starts a process, which takes time.
 vi.setConfig({ testTimeout: 60_000 });
 
 const servers = useOwnServers();
 
-const runImport = (
-  source: { readonly url: string },
-  target: { readonly url: string; readonly folder: string },
-  ...args: readonly string[]
-): Promise<CommandResult> =>
-  ended(
-    start(
-      [
-        "import",
-        "--from",
-        "langsmith",
-        "--from-url",
-        source.url,
-        "--endpoint",
-        target.url,
-        ...args,
-      ],
-      { LANGSMITH_API_KEY: apiKey },
-      target.folder,
-    ),
-  );
+const runImport = createRunImport("langsmith", { LANGSMITH_API_KEY: apiKey });
 
 const withoutTime = (output: string): string => output.replace(/\nin \d.*\n$/, "");
 

@@ -2,7 +2,7 @@ import { ValidationError } from "millrace";
 import type { KeyValues } from "millrace/model";
 import { chatPrompt, listVariables } from "millrace/prompts";
 import type { ChatPromptMessage } from "millrace/prompts";
-import type { Item, Phase } from "../model/import-source.ts";
+import type { Phase } from "../model/import-source.ts";
 import { omitUndefined } from "../../omit-undefined.ts";
 import {
   isObject,
@@ -15,47 +15,36 @@ import {
   toTime,
 } from "../model/json-values.ts";
 import { readAllByOffset } from "../source/pages.ts";
-import { addPrompt, chooseHandles } from "../target/add-prompt.ts";
 import type { LeftOutVersion, SourceVersion, VersionContent } from "../target/add-prompt.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
+import { toPromptPhase } from "../target/prompt-phase.ts";
 import { readDataPage } from "./data-page.ts";
 
 /** Imports prompts: each version is a commit, each label a tag. */
-export const createPromptPhase = (settings: ImportSettings): Phase => ({
-  name: "prompts",
-  listItems: async () => {
-    const prompts = await listPrompts(settings);
-    const handles = chooseHandles(prompts.map(({ name }) => name));
-    return prompts.map(({ name, versions, tags }): Item => ({
-      key: name,
-      label: `prompt ${JSON.stringify(name)}`,
-      importPage: async () => {
-        const handle = handles.get(name) ?? name;
-        await addPrompt(settings.target, {
-          product: "langfuse",
-          handle,
-          description: handle === name ? undefined : `Langfuse prompt ${JSON.stringify(name)}`,
-          tags,
-          isArchived: false,
-          versions: versions.map((version): SourceVersion => ({
-            id: String(version),
-            read: () => readVersion(settings, name, version),
-          })),
-        });
-        return undefined;
-      },
-    }));
-  },
-});
+export const createPromptPhase = (settings: ImportSettings): Phase =>
+  toPromptPhase(settings.target, "langfuse", async () =>
+    (await listPrompts(settings)).map(({ name, versions, tags }) => ({
+      name,
+      read: async (handle) => ({
+        description: handle === name ? undefined : `Langfuse prompt ${JSON.stringify(name)}`,
+        tags,
+        isArchived: false,
+        versions: versions.map((version): SourceVersion => ({
+          id: String(version),
+          read: () => readVersion(settings, name, version),
+        })),
+      }),
+    })),
+  );
 
-interface ListedPrompt {
+interface PromptVersions {
   readonly name: string;
   readonly versions: readonly number[];
   readonly tags: readonly string[];
 }
 
-async function listPrompts({ client }: ImportSettings): Promise<readonly ListedPrompt[]> {
-  const prompts: ListedPrompt[] = [];
+async function listPrompts({ client }: ImportSettings): Promise<readonly PromptVersions[]> {
+  const prompts: PromptVersions[] = [];
   const rows = readAllByOffset((range) => readDataPage(client, "/api/public/v2/prompts", range));
   for await (const row of rows) {
     const name = toText(row["name"]);

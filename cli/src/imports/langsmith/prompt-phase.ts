@@ -1,37 +1,26 @@
 import type { KeyValues } from "millrace/model";
-import type { Item, Phase } from "../model/import-source.ts";
+import type { Phase } from "../model/import-source.ts";
 import { isObject, toObject, toObjects, toText, toTexts, toTime } from "../model/json-values.ts";
 import { readAllByOffset } from "../source/pages.ts";
 import { SourceError } from "../source/source-client.ts";
-import { addPrompt, chooseHandles } from "../target/add-prompt.ts";
 import type { SourceVersion } from "../target/add-prompt.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
+import { toPromptPhase } from "../target/prompt-phase.ts";
 
 /** Imports the prompts of the workspace with all of their commits. */
-export const createPromptPhase = (settings: ImportSettings): Phase => ({
-  name: "prompts",
-  listItems: async () => {
-    const repos = await listRepos(settings);
-    const handles = chooseHandles(repos.map(({ handle }) => handle));
-    return repos.map(({ handle, json }): Item => ({
-      key: handle,
-      label: `prompt ${JSON.stringify(handle)}`,
-      importPage: async () => {
-        const path = encodeURIComponent(handle);
-        await addPrompt(settings.target, {
-          product: "langsmith",
-          handle: handles.get(handle) ?? handle,
-          description: toText(json["description"]),
-          readme: toText(json["readme"]),
-          tags: toTexts(json["tags"]),
-          isArchived: json["is_archived"] === true,
-          versions: await listVersions(settings, path),
-        });
-        return undefined;
-      },
-    }));
-  },
-});
+export const createPromptPhase = (settings: ImportSettings): Phase =>
+  toPromptPhase(settings.target, "langsmith", async () =>
+    (await listRepos(settings)).map(({ handle: name, json }) => ({
+      name,
+      read: async () => ({
+        description: toText(json["description"]),
+        readme: toText(json["readme"]),
+        tags: toTexts(json["tags"]),
+        isArchived: json["is_archived"] === true,
+        versions: await listVersions(settings, encodeURIComponent(name)),
+      }),
+    })),
+  );
 
 interface SourceRepo {
   readonly handle: string;
