@@ -5,7 +5,7 @@ import { wrapAnthropic as wrapWithMillrace } from "millrace/anthropic";
 import type { AnthropicClient } from "millrace/anthropic";
 import type { Any, AnyFunction } from "../any.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
-import { acceptExtra, readMember, toWrapOptions } from "./wrap-options.ts";
+import { recordCalls } from "./wrap-options.ts";
 import type { ExtraRunTreeConfig } from "./wrap-options.ts";
 
 interface AnthropicType {
@@ -36,12 +36,14 @@ export function wrapAnthropic<T extends AnthropicType>(
   anthropic: T,
   options?: Partial<RunTreeConfig>,
 ): PatchedAnthropicClient<T> {
-  const wrapOptions = toWrapOptions("wrapAnthropic", options);
-  if (wrapOptions !== undefined) {
-    wrapWithMillrace(anthropic as unknown as AnthropicClient, wrapOptions);
-  }
-  for (const path of [["messages"], ["beta", "messages"]]) {
-    acceptExtra(readMember(anthropic, path), ["create", "parse", "stream"], options?.tags);
-  }
+  recordCalls({
+    wrapperName: "wrapAnthropic",
+    client: anthropic,
+    options,
+    wrap: (wrapOptions) =>
+      void wrapWithMillrace(anthropic as unknown as AnthropicClient, wrapOptions),
+    resources: [["messages"], ["beta", "messages"]],
+    methodNames: ["create", "parse", "stream"],
+  });
   return anthropic;
 }

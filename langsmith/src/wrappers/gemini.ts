@@ -1,12 +1,7 @@
 import { geminiOptions } from "millrace/google";
 import type { AnyFunction } from "../any.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
-import {
-  acceptExtra,
-  readMember,
-  toWrapOptions,
-  createUnknownClientError,
-} from "./wrap-options.ts";
+import { recordCalls, readMember, createUnknownClientError } from "./wrap-options.ts";
 
 interface GoogleGenAIType {
   models: { generateContent: AnyFunction; generateContentStream: AnyFunction };
@@ -22,16 +17,21 @@ export function wrapGemini<T extends GoogleGenAIType>(
   gemini: T,
   options?: Partial<RunTreeConfig>,
 ): T {
-  const wrapOptions = toWrapOptions("wrapGemini", options);
-  if (wrapOptions !== undefined) {
-    const clientOptions = readMember(gemini, ["apiClient", "clientOptions"]);
-    if (typeof clientOptions !== "object" || clientOptions === null) {
-      throw createUnknownClientError("wrapGemini", "new GoogleGenAI({ apiKey })");
-    }
-    const { httpOptions } = clientOptions as { readonly httpOptions?: object };
-    const traced = geminiOptions({ httpOptions }, wrapOptions);
-    Reflect.set(clientOptions, "httpOptions", traced.httpOptions);
-  }
-  acceptExtra(gemini.models, ["generateContent", "generateContentStream"], options?.tags);
+  recordCalls({
+    wrapperName: "wrapGemini",
+    client: gemini,
+    options,
+    wrap: (wrapOptions) => {
+      const clientOptions = readMember(gemini, ["apiClient", "clientOptions"]);
+      if (typeof clientOptions !== "object" || clientOptions === null) {
+        throw createUnknownClientError("wrapGemini", "new GoogleGenAI({ apiKey })");
+      }
+      const { httpOptions } = clientOptions as { readonly httpOptions?: object };
+      const traced = geminiOptions({ httpOptions }, wrapOptions);
+      Reflect.set(clientOptions, "httpOptions", traced.httpOptions);
+    },
+    resources: [["models"]],
+    methodNames: ["generateContent", "generateContentStream"],
+  });
   return gemini;
 }

@@ -4,7 +4,7 @@ import type OpenAI from "openai";
 import type { APIPromise } from "openai";
 import type { Any, AnyFunction } from "../any.ts";
 import type { RunTreeConfig } from "../tracing/run-tree.ts";
-import { acceptExtra, readMember, toWrapOptions } from "./wrap-options.ts";
+import { recordCalls } from "./wrap-options.ts";
 import type { ExtraRunTreeConfig } from "./wrap-options.ts";
 
 interface OpenAIType {
@@ -60,21 +60,19 @@ export function wrapOpenAI<T extends OpenAIType>(
   openai: T,
   options?: Partial<RunTreeConfig>,
 ): PatchedOpenAIClient<T> {
-  const wrapOptions = toWrapOptions("wrapOpenAI", options);
-  if (wrapOptions !== undefined) {
-    wrapWithMillrace(openai as unknown as OpenAiClient, wrapOptions);
-  }
-  for (const path of paths) {
-    acceptExtra(readMember(openai, path), ["create", "parse", "stream"], options?.tags);
-  }
+  recordCalls({
+    wrapperName: "wrapOpenAI",
+    client: openai,
+    options,
+    wrap: (wrapOptions) => void wrapWithMillrace(openai as unknown as OpenAiClient, wrapOptions),
+    resources: [
+      ["chat", "completions"],
+      ["beta", "chat", "completions"],
+      ["completions"],
+      ["responses"],
+      ["embeddings"],
+    ],
+    methodNames: ["create", "parse", "stream"],
+  });
   return openai;
 }
-
-/** The members whose methods accept `langsmithExtra`. */
-const paths = [
-  ["chat", "completions"],
-  ["beta", "chat", "completions"],
-  ["completions"],
-  ["responses"],
-  ["embeddings"],
-];

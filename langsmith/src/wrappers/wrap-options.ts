@@ -22,7 +22,7 @@ const supported = new Set(["client", "name", "metadata", "tags", "tracingEnabled
  * Converts the options of a wrapper. Returns `undefined` if tracing is off when the client is wrapped: its calls are then
  * never recorded.
  */
-export function toWrapOptions(
+function toWrapOptions(
   wrapperName: string,
   options: Partial<RunTreeConfig> = {},
 ): WrapOptions | undefined {
@@ -44,6 +44,30 @@ export function toWrapOptions(
   };
 }
 
+/** A client whose calls {@link recordCalls} records, and how. */
+interface RecordedClient {
+  readonly wrapperName: string;
+  readonly client: object;
+  readonly options: Partial<RunTreeConfig> | undefined;
+  /** Wraps the client with Millrace's function. Called only if tracing is on. */
+  readonly wrap: (wrapOptions: WrapOptions) => void;
+  /** The paths of the members whose methods accept `langsmithExtra`. */
+  readonly resources: readonly (readonly string[])[];
+  readonly methodNames: readonly string[];
+}
+
+/** Records the calls of a model's client, and makes its methods accept `langsmithExtra`. */
+export function recordCalls(recorded: RecordedClient): void {
+  const { wrapperName, client, options, wrap, resources, methodNames } = recorded;
+  const wrapOptions = toWrapOptions(wrapperName, options);
+  if (wrapOptions !== undefined) {
+    wrap(wrapOptions);
+  }
+  for (const path of resources) {
+    acceptExtra(readMember(client, path), methodNames, options?.tags);
+  }
+}
+
 /** A method of a model's client. */
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -51,7 +75,7 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
  * Lets methods of a client accept `langsmithExtra` in their second argument, and adds tags to the runs of all calls. The
  * client's other members stay as they are.
  */
-export function acceptExtra(
+function acceptExtra(
   resource: unknown,
   methodNames: readonly string[],
   tags: readonly string[] | undefined,
