@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { addHelpExamples } from "../examples.ts";
-import type { ImportFlags } from "../imports/plan/import-options.ts";
+import type { ImportFlags } from "../imports/import-options.ts";
 import { addServerFlags } from "../local-server/server-flags.ts";
 
 /** Adds `millrace import`. `onPartialSuccess` is called if rows were left out. */

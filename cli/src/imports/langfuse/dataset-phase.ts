@@ -5,7 +5,7 @@ import { omitUndefined } from "../../omit-undefined.ts";
 import { isObject, toText, toTime } from "../model/json-values.ts";
 import { createThenImport } from "../model/import-source.ts";
 import { readAllByOffset, readOffsetPage } from "../source/pages.ts";
-import { SourceError } from "../source/source-client.ts";
+import { readIdAndName } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { LangfuseProject } from "./langfuse-project.ts";
 import { readDataPage } from "./data-page.ts";
@@ -25,10 +25,7 @@ export const createDatasetPhase = (
       readDataPage(settings.client, "/api/public/v2/datasets", range),
     );
     for await (const json of datasets) {
-      const [id, name] = [toText(json["id"]), toText(json["name"])];
-      if (id === undefined || name === undefined) {
-        throw new SourceError("a dataset in the response has no id or no name");
-      }
+      const { id, name } = readIdAndName(json, "dataset");
       const dataset = { settings, project, json, id, name };
       items.push({
         key: id,

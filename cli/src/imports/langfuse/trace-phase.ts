@@ -9,7 +9,7 @@ import type { DownloadedAttachments } from "../source/download-attachments.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import type { LangfuseProject } from "./langfuse-project.ts";
 import { downloadMedia } from "./media.ts";
-import { loadAhead, toBatches } from "../model/async-items.ts";
+import { loadAhead, toBatches } from "./async-items.ts";
 import { toObservationRow, toTraceRow } from "./observation-row.ts";
 import type { RunPosition, TraceContext } from "./observation-row.ts";
 import { maxObservations, toMicros, TraceOutline } from "./trace-outline.ts";

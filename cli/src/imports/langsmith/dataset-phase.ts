@@ -5,7 +5,7 @@ import { downloadAttachments } from "../source/download-attachments.ts";
 import { omitUndefined } from "../../omit-undefined.ts";
 import { isObject, toObject, toObjects, toText, toTexts, toTime } from "../model/json-values.ts";
 import { readAllByOffset, readOffsetPage } from "../source/pages.ts";
-import { SourceError } from "../source/source-client.ts";
+import { readIdAndName } from "../source/source-client.ts";
 import type { ImportSettings } from "../target/import-settings.ts";
 import { readLinks } from "./run-phase.ts";
 
@@ -33,11 +33,7 @@ export async function* listDatasets({ client }: ImportSettings): AsyncGenerator<
     ),
   );
   for await (const json of datasets) {
-    const [id, name] = [toText(json["id"]), toText(json["name"])];
-    if (id === undefined || name === undefined) {
-      throw new SourceError("a dataset in the response has no id or no name");
-    }
-    yield { id, name, json };
+    yield { ...readIdAndName(json, "dataset"), json };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { KeyValues } from "millrace/model";
-import { toObjects, toText } from "../model/json-values.ts";
+import { toObjects } from "../model/json-values.ts";
 import { readAllByOffset } from "../source/pages.ts";
-import { SourceError } from "../source/source-client.ts";
+import { readIdAndName, SourceError } from "../source/source-client.ts";
 import type { SourceClient } from "../source/source-client.ts";
 
 /** A project of the source. */
@@ -61,15 +61,10 @@ const listMatching = (
   );
 
 function parseProject(json: KeyValues): SourceProject {
-  const [id, name] = [toText(json["id"]), toText(json["name"])];
-  if (id === undefined || name === undefined) {
-    throw new SourceError("a project in the response has no id or no name");
-  }
   // The other members are statistics, which are not imported and would take memory.
   const { description, extra, start_time, end_time, reference_dataset_id } = json;
   return {
-    id,
-    name,
+    ...readIdAndName(json, "project"),
     json: { description, extra, start_time, end_time, reference_dataset_id },
   };
 }

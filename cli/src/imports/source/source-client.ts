@@ -3,9 +3,11 @@ import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import type { KeyValues } from "millrace/model";
 import { sendRequest } from "../../local-server/send-request.ts";
 import type { ServerResponse } from "../../local-server/send-request.ts";
 import type { Settings } from "../../local-server/settings.ts";
+import { toText } from "../model/json-values.ts";
 
 /** Thrown if the source can't be read any further. The message contains the request, its failure and what to do. */
 export class SourceError extends Error {
@@ -20,6 +22,23 @@ export class SourceError extends Error {
 
 /** Thrown if a response is larger than the limit. A smaller page may fit. */
 export class ResponseTooLarge extends SourceError {}
+
+/**
+ * Reads the id and the name of a row.
+ *
+ * @param kind the kind of the row, such as `dataset`, for the message.
+ * @throws {@link SourceError} if one of them is missing.
+ */
+export function readIdAndName(
+  row: KeyValues,
+  kind: string,
+): { readonly id: string; readonly name: string } {
+  const [id, name] = [toText(row["id"]), toText(row["name"])];
+  if (id === undefined || name === undefined) {
+    throw new SourceError(`a ${kind} in the response has no id or no name`);
+  }
+  return { id, name };
+}
 
 /** Limits for the requests to the source. */
 export interface SourceLimits {

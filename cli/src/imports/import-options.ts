@@ -1,9 +1,9 @@
 import { isLoopback } from "millrace/model";
-import { UsageError } from "../../usage-error.ts";
-import type { ServerFlags } from "../../local-server/server-flags.ts";
-import { isHttp } from "../source/source-client.ts";
-import { importKinds } from "../model/import-source.ts";
-import type { ImportKind } from "../model/import-source.ts";
+import { UsageError } from "../usage-error.ts";
+import type { ServerFlags } from "../local-server/server-flags.ts";
+import { isHttp } from "./source/source-client.ts";
+import { importKinds } from "./model/import-source.ts";
+import type { ImportKind } from "./model/import-source.ts";
 
 /** The flags of `millrace import`. */
 export interface ImportFlags extends ServerFlags {

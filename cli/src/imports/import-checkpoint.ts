@@ -1,8 +1,8 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
-import { isFileMissing } from "../../transfers/find-files.ts";
-import { UsageError } from "../../usage-error.ts";
-import { isObject, toObject, toText } from "../model/json-values.ts";
-import { Tally } from "../model/tally.ts";
+import { isFileMissing } from "../transfers/find-files.ts";
+import { UsageError } from "../usage-error.ts";
+import { isObject, toObject, toText } from "./model/json-values.ts";
+import { Tally } from "./model/tally.ts";
 
 /** The position at which an import ended. */
 export interface ImportPosition {
