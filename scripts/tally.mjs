@@ -1,4 +1,4 @@
-// Prints the closing line of CI, `N passed, N failed`, from the reports of the test commands:
+// Prints what failed, and the closing line of CI, `N passed, N failed`, from the reports of the test commands:
 // `node scripts/tally.mjs temp/tests <stages that failed>`. A test file that did not load counts as a failure. If no test
 // failed but a stage did, the stages are counted.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -12,6 +12,21 @@ const isBroken = ({ status, assertionResults }) =>
   status === "failed" && assertionResults.every((test) => test.status !== "failed");
 const failuresOf = ({ numFailedTests, testResults }) =>
   numFailedTests + testResults.filter(isBroken).length;
+
+// Repeated here because the log of a run is long, and its middle may be cut where it is read.
+const maxMessageLength = 1_500;
+const printFailure = (name, message) =>
+  console.log(`FAILED ${name}\n${message.slice(0, maxMessageLength)}\n`);
+for (const file of reports.flatMap(({ testResults }) => testResults)) {
+  if (isBroken(file)) {
+    printFailure(file.name, file.message);
+  }
+  for (const { status, fullName, failureMessages } of file.assertionResults) {
+    if (status === "failed") {
+      printFailure(`${file.name}: ${fullName}`, failureMessages.join("\n"));
+    }
+  }
+}
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const passed = sum(reports.map(({ numPassedTests }) => numPassedTests));
