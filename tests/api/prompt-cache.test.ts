@@ -237,7 +237,8 @@ describe("failures", () => {
       source: "fallback",
       reason: "the server did not respond in time (waitMs)",
     });
-    expect(performance.now() - start).toBeGreaterThanOrEqual(29);
+    // Node rounds down the time at which a timer is due, so it may end more than a millisecond early.
+    expect(performance.now() - start).toBeGreaterThanOrEqual(27);
     const second = performance.now();
     await get("greeting", options);
     expect(performance.now() - second).toBeLessThan(25);

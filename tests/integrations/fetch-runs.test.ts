@@ -120,8 +120,9 @@ describe("what went wrong", () => {
         most = Math.max(most, process.memoryUsage().arrayBuffers);
       }
       expect(received).toBe(100_000_000);
-      // The server of this test is in the same process.
-      expect(most - before).toBeLessThan(60_000_000);
+      // Well below the 100 MB that a kept stream would take. The server of this test is in the same process, and a busy
+      // machine collects its buffers late.
+      expect(most - before).toBeLessThan(80_000_000);
       const run = await onlyRun(client);
       expect(JSON.stringify(run.extra)).toContain(
         "98951424 bytes in the middle of the response were left out",
