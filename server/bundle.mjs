@@ -39,6 +39,7 @@ const bundle = async (name, { isPublished, notices }) => {
     {
       input: join(folder, "src", name),
       external: external.map((dependency) => new RegExp(`^${dependency}(/|$)`)),
+      resolve: { alias: { undici$: join(folder, "undici-parts.mjs") } },
     },
     {
       file: join(folder, "dist", name.replace(/\.ts$/, ".js")),

@@ -1,0 +1,16 @@
+import { lookup } from "node:dns/promises";
+import { TaskLimit } from "./task-limit.ts";
+import { outboundLookups } from "./outbound-limits.ts";
+
+/** Resolves the name of a host to its addresses. */
+export type NameLookup = (hostname: string) => Promise<readonly string[]>;
+
+/** Resolves names as all programs of this machine do, a few at the same time. */
+export function createNameLookup(): NameLookup {
+  const limit = new TaskLimit(outboundLookups);
+  return (hostname) =>
+    limit.run(async () => {
+      const found = await lookup(hostname, { all: true });
+      return found.map(({ address }) => address);
+    });
+}

@@ -1,0 +1,36 @@
+const mebibyte = 1_048_576;
+
+/** The limits of one call to another host. */
+export interface OutboundLimits {
+  /** Milliseconds for resolving the name and connecting, TLS included. */
+  readonly connectMs: number;
+  /** Milliseconds from the sent request to the end of the response's headers. */
+  readonly headersMs: number;
+  /** Longest pause between two parts of the response, in milliseconds. */
+  readonly idleMs: number;
+  /** Milliseconds for the whole call, so that a host that sends a byte at a time can't keep it open. */
+  readonly totalMs: number;
+  /** Bytes of the response, after which the call fails. */
+  readonly responseBytes: number;
+}
+
+/** The limits of a call that names none itself. */
+export const defaultOutboundLimits: OutboundLimits = {
+  connectMs: 5_000,
+  headersMs: 15_000,
+  idleMs: 15_000,
+  totalMs: 30_000,
+  responseBytes: mebibyte,
+};
+
+/** Calls that run at the same time: of one tenant, and of all tenants. */
+export const outboundCalls = { ofTenant: 16, ofAll: 64 } as const;
+
+/**
+ * Names that are resolved at the same time. The system's resolver occupies one of the process's few threads for files,
+ * for as long as a slow name server takes.
+ */
+export const outboundLookups = 2;
+
+/** Bytes of the headers of a response. */
+export const outboundHeaderBytes = 32_768;
