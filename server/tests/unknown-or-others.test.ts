@@ -44,6 +44,8 @@ const withoutIds: ReadonlySet<string> = new Set([
   "GET /ui/tenants",
   "POST /ui/tenants",
   "GET /ui/retention",
+  "GET /ui/jobs",
+  "POST /ui/jobs",
   "GET /ui/prices",
   "PUT /ui/prices",
   "POST /ui/prices/remove",
@@ -110,9 +112,12 @@ beforeAll(async () => {
   const keys = await Promise.all(Array.from({ length: asked * 2 }, () => keyOf(null)));
   const other = await store.write.tenants.create({ handle: null, displayName: "with a key" });
   const { id: keyId } = await store.write.tenants.createKey(other.id, { name: "theirs" });
+  const meId = (await store.read.tenants.findByHandle("me"))?.id ?? "";
+  const job = { kind: "test", title: "theirs", parameters: {}, total: null };
+  const { id: jobId } = await store.write.jobs.create(meId, job);
   await store.close();
   const server = await startServer({ port: 0, dataDir: folder });
-  scene = { server, folder, keys, me, mine: { ...createNames(), keyId } };
+  scene = { server, folder, keys, me, mine: { ...createNames(), keyId, jobId } };
   scene = { ...scene, mine: await createResources(sendAs(me), scene.mine, "mine") };
 }, 60_000);
 

@@ -39,6 +39,10 @@ import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-ro
 import { addUiTraceRoutes } from "../runs/trace-routes.ts";
 import { RunExports } from "../runs/handlers/run-export.ts";
 import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
+import { JobRunner } from "../jobs/job-runner.ts";
+import { addUiJobRoutes } from "../jobs/job-routes.ts";
+import type { AnyJobKind } from "../jobs/job-kind.ts";
+import { createJobKinds } from "./job-kinds.ts";
 import type { Store } from "../store/store.ts";
 import { addUiMetricRoutes } from "../metrics/metric-routes.ts";
 import { addUiThreadRoutes } from "../threads/thread-routes.ts";
@@ -57,13 +61,22 @@ import { createSerializerCompiler } from "../http/serializer-compiler.ts";
 
 export type App = ReturnType<typeof createApp>;
 
-/** Creates the HTTP application: guards, routes and error handling. It does not listen yet. */
-export function createApp(store: Store, settings: ServerSettings) {
+/**
+ * Creates the HTTP application: guards, routes and error handling. It does not listen yet. When it is ready, it begins to
+ * perform stored jobs.
+ */
+export function createApp(
+  store: Store,
+  settings: ServerSettings,
+  jobKinds: readonly AnyJobKind[] = createJobKinds(),
+) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
   const dependencies = { store, links: new SignedLinks() };
   const runExports = new RunExports(store);
+  const kinds = new Map(jobKinds.map((kind) => [kind.name, kind]));
+  const runner = new JobRunner(store, kinds);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
@@ -105,6 +118,8 @@ export function createApp(store: Store, settings: ServerSettings) {
       closeUnread(raw);
     }
   });
+  app.addHook("onReady", async () => runner.start());
+  app.addHook("onClose", () => runner.close());
   app.addHook("onClose", () => workThreads.close());
   const sendPageNotFound = addWebPages(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
@@ -161,6 +176,7 @@ export function createApp(store: Store, settings: ServerSettings) {
     addExampleRoutes(authenticatedApp, dependencies);
     addUiDatasetRoutes(authenticatedApp, store);
     addUiTraceRoutes(authenticatedApp, dependencies);
+    addUiJobRoutes(authenticatedApp, { store, kinds, runner });
   });
   return app;
 }

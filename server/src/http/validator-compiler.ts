@@ -1,6 +1,7 @@
 import { Ajv } from "ajv";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { FastifySchema, FastifySchemaCompiler } from "fastify";
+import type { TSchema } from "typebox";
 
 /** A validation function as Fastify expects it: it stores its errors in a property. */
 interface ValidationFunction {
@@ -14,8 +15,7 @@ interface ValidationFunction {
  * schemas are only documentation.
  */
 export function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> {
-  // Values are not converted: null is not a string, and "5" is not a number.
-  const ajv = new Ajv({ coerceTypes: false, removeAdditional: false, addUsedSchema: false });
+  const ajv = createAjv();
   return ({ schema, httpPart }) => {
     if (httpPart !== "body") {
       return () => true;
@@ -28,5 +28,26 @@ export function createValidatorCompiler(): FastifySchemaCompiler<FastifySchema> 
       return isValid;
     };
     return validateBody;
+  };
+}
+
+/** Values are not converted: null is not a string, and "5" is not a number. */
+const createAjv = (): Ajv =>
+  new Ajv({ coerceTypes: false, removeAdditional: false, addUsedSchema: false });
+
+/**
+ * Creates a function that checks a part of a body whose schema depends on another part. It returns where the value
+ * violates the schema and how, such as `/name must be string`; `undefined` if the value is valid.
+ */
+export function createSchemaCheck(): (schema: TSchema, value: unknown) => string | undefined {
+  let ajv: Ajv | undefined;
+  return (schema, value) => {
+    ajv ??= createAjv();
+    const validate = ajv.compile(schema);
+    if (validate(value)) {
+      return undefined;
+    }
+    const error = validate.errors?.[0];
+    return `${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`;
   };
 }

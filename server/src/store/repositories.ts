@@ -87,6 +87,9 @@ import { TenantWriter } from "../tenants/tenant-writer.ts";
 import { TraceReader } from "../runs/sqlite/trace-reader.ts";
 import { ThreadReader } from "../threads/sqlite/thread-reader.ts";
 import type { ThreadReads } from "../threads/thread.ts";
+import { JobReader, JobWriter } from "../jobs/job-repository.ts";
+import { jobTables } from "../jobs/job-tables.ts";
+import type { JobReads, JobWrites } from "../jobs/job.ts";
 import { MetricMarker } from "../metrics/sqlite/metric-marker.ts";
 import { MetricReader } from "../metrics/sqlite/metric-reader.ts";
 import { metricTables } from "../metrics/sqlite/metric-tables.ts";
@@ -104,7 +107,7 @@ import { UploadWriter } from "../datasets/imports/upload-writer.ts";
  * SQL that creates the tables of resources that are newer than the formats in `schema.ts`. Each entry is one further
  * version of the database format, so entries may only be appended.
  */
-export const addedTables: readonly string[] = [viewTables, priceTables, metricTables];
+export const addedTables: readonly string[] = [viewTables, priceTables, metricTables, jobTables];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
@@ -116,6 +119,7 @@ export interface Readers {
   readonly datasets: DatasetReads;
   readonly examples: ExampleReads;
   readonly experiments: ExperimentReads;
+  readonly jobs: JobReads;
   readonly prices: PriceReads;
   readonly projects: ProjectReads;
   readonly prompts: PromptReads;
@@ -144,6 +148,7 @@ export interface Writers {
   readonly examples: ExampleWrites;
   readonly largeExamples: LargeExampleWrites;
   readonly uploads: UploadWrites;
+  readonly jobs: JobWrites;
   readonly prices: PriceWrites;
   readonly projects: ProjectWrites;
   readonly prompts: PromptWrites;
@@ -173,6 +178,7 @@ export function createReaders(db: Connection): Readers {
     comparatives: new ComparativeReader(database),
     feedback,
     feedbackTrend: new FeedbackTrendReader(database),
+    jobs: new JobReader(database),
     prices: new PriceReader(database),
     projects: new ProjectReader(database),
     prompts: new PromptReader(database),
@@ -220,6 +226,7 @@ export function createWriters(db: Connection) {
     annotationQueues: new AnnotationQueueWriter(database),
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
+    jobs: new JobWriter(database),
     prices: new PriceWriter(database, {
       runs: new CostRecomputer(db, prices, metrics),
       onChange: () => prices.clearCache(),
@@ -362,6 +369,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     ],
     readUsageOfTraces: unchanged,
   },
+  jobs: { list: unchanged, find: unchanged, hasActive: unchanged },
   prices: { list: unchanged },
   projects: {
     find: withProjectKey,
@@ -548,6 +556,17 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     updateSplits: withDatasetKey,
   },
   uploads: { begin: unchanged, extend: withDatasetKey, end: withDatasetKey, drop: withDatasetKey },
+  // Parameters of jobs contain ids, which the steps of a job pass to other resources.
+  jobs: {
+    create: unchanged,
+    cancel: unchanged,
+    retry: unchanged,
+    claim: unchanged,
+    record: unchanged,
+    renew: unchanged,
+    releaseAll: unchanged,
+    removeEnded: unchanged,
+  },
   prices: { set: unchanged, remove: unchanged, recompute: unchanged },
   projects: {
     create: ([tenantId, draft], { toDatasetKey }) => [

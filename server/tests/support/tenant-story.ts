@@ -29,6 +29,7 @@ export interface Names {
   readonly view: string;
   readonly promptId: string;
   readonly keyId: string;
+  readonly jobId: string;
 }
 
 /** The names whose values the server chooses when the resource is created. */
@@ -57,6 +58,7 @@ export const createNames = (): Names => ({
   view: randomUUID(),
   promptId: randomUUID(),
   keyId: randomUUID(),
+  jobId: randomUUID(),
 });
 
 const at = (second: number): number => someMicros + second * 1_000_000;
@@ -432,6 +434,9 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
       },
     ],
     "GET /ui/runs/counts": one(`/ui/runs/counts?session=${experiment}`),
+    "GET /ui/jobs/:id": one(`/ui/jobs/${names.jobId}`),
+    "POST /ui/jobs/:id/cancel": one(`/ui/jobs/${names.jobId}/cancel`),
+    "POST /ui/jobs/:id/retry": one(`/ui/jobs/${names.jobId}/retry`),
     "GET /ui/metrics": one(
       `/ui/metrics?session=${experiment}&from=2026-11-21T00:00:00Z&to=2026-11-22T00:00:00Z&group=name`,
     ),

@@ -1,0 +1,202 @@
+import { columnsOf, createQueryBuilder, Query } from "../storage/query.ts";
+import type { Parameters } from "../storage/query.ts";
+import type {
+  ClaimRequest,
+  Job,
+  JobFailures,
+  JobProgress,
+  JobState,
+  JsonObject,
+  JsonValue,
+} from "./job.ts";
+
+/** A row of the table `jobs`. */
+export interface JobRow {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly title_json: string;
+  readonly parameters_json: string;
+  readonly state: JobState;
+  readonly is_cancel_requested: number;
+  readonly cursor_json: string;
+  readonly progress_json: string;
+  readonly failures_json: string;
+  readonly error_json: string;
+  readonly result_json: string;
+  readonly claims: number;
+  readonly lease_owner: string | null;
+  readonly lease_until_us: number;
+  readonly created_us: number;
+  readonly started_us: number | null;
+  readonly ended_us: number | null;
+}
+
+type JobKey = Pick<JobRow, "tenant_id" | "id">;
+
+interface ListValues {
+  readonly tenantId: string;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The columns that change after a job was created. */
+const changingColumns = [
+  "state",
+  "is_cancel_requested",
+  "cursor_json",
+  "progress_json",
+  "failures_json",
+  "error_json",
+  "result_json",
+  "claims",
+  "lease_owner",
+  "lease_until_us",
+  "started_us",
+  "ended_us",
+] as const;
+
+const createdColumns = [
+  "tenant_id",
+  "id",
+  "kind",
+  "title_json",
+  "parameters_json",
+  "created_us",
+] as const;
+
+const activeStates = ["queued", "running"] as const;
+const endedStates = ["succeeded", "failed", "canceled"] as const;
+
+const builder = createQueryBuilder<{ readonly jobs: JobRow }>();
+
+const selectJobs = ({ tenantId, limit, offset }: Parameters<ListValues>) =>
+  builder
+    .selectFrom("jobs")
+    .selectAll()
+    .where("tenant_id", "=", tenantId)
+    .orderBy("created_us", "desc")
+    .orderBy("id")
+    .limit(limit)
+    .offset(offset);
+
+export const jobQueries = {
+  find: new Query(({ tenant_id, id }: Parameters<JobKey>) =>
+    builder.selectFrom("jobs").selectAll().where("tenant_id", "=", tenant_id).where("id", "=", id),
+  ),
+  list: new Query(selectJobs),
+  listActive: new Query((values: Parameters<ListValues>) =>
+    selectJobs(values).where("state", "in", activeStates),
+  ),
+  listEnded: new Query((values: Parameters<ListValues>) =>
+    selectJobs(values).where("state", "in", endedStates),
+  ),
+  findActive: new Query(() =>
+    builder.selectFrom("jobs").select("id").where("state", "in", activeStates).limit(1),
+  ),
+  countActive: new Query(({ tenantId }: Parameters<Pick<ListValues, "tenantId">>) =>
+    builder
+      .selectFrom("jobs")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where("tenant_id", "=", tenantId)
+      .where("state", "in", activeStates),
+  ),
+  /** The oldest job that may run, of a tenant that has fewer running jobs than it may have. */
+  findClaimable: new Query(
+    ({
+      nowMicros,
+      runningPerTenant,
+    }: Parameters<Pick<ClaimRequest, "nowMicros"> & { readonly runningPerTenant: number }>) =>
+      builder
+        .selectFrom("jobs")
+        .selectAll()
+        .where("state", "in", activeStates)
+        .where("lease_until_us", "<=", nowMicros)
+        .where(
+          (eb) =>
+            eb
+              .selectFrom("jobs as others")
+              .select(eb.fn.countAll<number>().as("count"))
+              .whereRef("others.tenant_id", "=", "jobs.tenant_id")
+              .where("others.state", "=", "running")
+              .where("others.lease_until_us", ">", nowMicros),
+          "<",
+          runningPerTenant,
+        )
+        .orderBy("created_us")
+        .orderBy("id")
+        .limit(1),
+  ),
+  insert: new Query((row: Parameters<JobRow>) =>
+    builder.insertInto("jobs").values(columnsOf(row, [...createdColumns, ...changingColumns])),
+  ),
+  /** Changes a job unless another runner has leased it since it was read. */
+  update: new Query((row: Parameters<JobRow & { readonly previousLeaseMicros: number }>) =>
+    builder
+      .updateTable("jobs")
+      .set(columnsOf(row, changingColumns))
+      .where("tenant_id", "=", row.tenant_id)
+      .where("id", "=", row.id)
+      .where("lease_until_us", "=", row.previousLeaseMicros),
+  ),
+  renew: new Query(
+    ({
+      owner,
+      untilMicros,
+    }: Parameters<{ readonly owner: string; readonly untilMicros: number }>) =>
+      builder
+        .updateTable("jobs")
+        .set({ lease_until_us: untilMicros })
+        .where("state", "=", "running")
+        .where("lease_owner", "=", owner),
+  ),
+  listLeased: new Query(({ owner }: Parameters<{ readonly owner: string }>) =>
+    builder
+      .selectFrom("jobs")
+      .select(["id", "is_cancel_requested"])
+      .where("state", "=", "running")
+      .where("lease_owner", "=", owner),
+  ),
+  releaseAll: new Query(() =>
+    builder
+      .updateTable("jobs")
+      .set({ lease_owner: null, lease_until_us: 0 })
+      .where("state", "=", "running"),
+  ),
+  removeEnded: new Query(({ beforeMicros }: Parameters<{ readonly beforeMicros: number }>) =>
+    builder
+      .deleteFrom("jobs")
+      .where("state", "in", endedStates)
+      .where("ended_us", "<", beforeMicros),
+  ),
+  removeOfTenant: new Query(
+    ({
+      tenantId,
+      beforeMicros,
+    }: Parameters<{ readonly tenantId: string; readonly beforeMicros: number }>) =>
+      builder
+        .deleteFrom("jobs")
+        .where("tenant_id", "=", tenantId)
+        .where("state", "in", endedStates)
+        .where("created_us", "<", beforeMicros),
+  ),
+};
+
+/** Reads a job from its row. */
+export const parseJobRow = (row: JobRow): Job => ({
+  id: row.id,
+  kind: row.kind,
+  title: JSON.parse(row.title_json) as string,
+  parameters: JSON.parse(row.parameters_json) as JsonObject,
+  state: row.state,
+  isCancelRequested: row.is_cancel_requested !== 0,
+  progress: JSON.parse(row.progress_json) as JobProgress,
+  failures: JSON.parse(row.failures_json) as JobFailures,
+  error: JSON.parse(row.error_json) as string | null,
+  result: JSON.parse(row.result_json) as JsonObject | null,
+  createdMicros: row.created_us,
+  startedMicros: row.started_us,
+  endedMicros: row.ended_us,
+});
+
+export const parseCursor = (row: JobRow): JsonValue => JSON.parse(row.cursor_json) as JsonValue;

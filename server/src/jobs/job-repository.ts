@@ -1,0 +1,250 @@
+import { randomUUID } from "node:crypto";
+import { RequestError } from "../model/errors.ts";
+import type { Database } from "../storage/query.ts";
+import { jobLimits } from "./job.ts";
+import type {
+  ClaimedJob,
+  ClaimRequest,
+  Job,
+  JobDraft,
+  JobFailures,
+  JobLease,
+  JobListQuery,
+  JobReads,
+  JobState,
+  JobWrites,
+  StepRecord,
+} from "./job.ts";
+import { jobQueries, parseCursor, parseJobRow } from "./job-queries.ts";
+import type { JobRow } from "./job-queries.ts";
+
+/** Reads the jobs of tenants. */
+export class JobReader implements JobReads {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async list(tenantId: string, { limit, offset, isActive }: JobListQuery): Promise<readonly Job[]> {
+    const query = isActive ? jobQueries.listActive : jobQueries.list;
+    return (await this.#db.all(query, { tenantId, limit, offset })).map(parseJobRow);
+  }
+
+  async find(tenantId: string, id: string): Promise<Job> {
+    return parseJobRow(await findRow(this.#db, tenantId, id));
+  }
+
+  async hasActive(): Promise<boolean> {
+    return (await this.#db.first(jobQueries.findActive, {})) !== undefined;
+  }
+}
+
+/** Stores jobs, and leases them to runners. */
+export class JobWriter implements JobWrites {
+  readonly #db: Database;
+  readonly #nowMicros: () => number;
+
+  constructor(db: Database, nowMicros: () => number = () => Date.now() * 1_000) {
+    this.#db = db;
+    this.#nowMicros = nowMicros;
+  }
+
+  async create(tenantId: string, { kind, title, parameters, total }: JobDraft): Promise<Job> {
+    await this.#assertCapacity(tenantId);
+    await this.#removeOldest(tenantId);
+    const row: JobRow = {
+      tenant_id: tenantId,
+      id: randomUUID(),
+      kind,
+      title_json: JSON.stringify(title.slice(0, jobLimits.titleChars)),
+      parameters_json: JSON.stringify(parameters),
+      state: "queued",
+      is_cancel_requested: 0,
+      cursor_json: "null",
+      progress_json: JSON.stringify({ done: 0, total, figures: {} }),
+      failures_json: JSON.stringify({ count: 0, messages: [] }),
+      error_json: "null",
+      result_json: "null",
+      claims: 0,
+      lease_owner: null,
+      lease_until_us: 0,
+      created_us: this.#nowMicros(),
+      started_us: null,
+      ended_us: null,
+    };
+    await this.#db.run(jobQueries.insert, row);
+    return parseJobRow(row);
+  }
+
+  async cancel(tenantId: string, id: string): Promise<Job> {
+    const row = await findRow(this.#db, tenantId, id);
+    if (row.ended_us !== null) {
+      throw new RequestError(
+        409,
+        `the job has already ${row.state}; only jobs that are queued or running can be canceled`,
+      );
+    }
+    return parseJobRow(
+      await this.#change(
+        row,
+        row.state === "queued"
+          ? { state: "canceled", ended_us: this.#nowMicros() }
+          : { is_cancel_requested: 1 },
+      ),
+    );
+  }
+
+  async retry(tenantId: string, id: string): Promise<Job> {
+    const row = await findRow(this.#db, tenantId, id);
+    if (row.state !== "failed" && row.state !== "canceled") {
+      throw new RequestError(
+        409,
+        `the job is ${row.state}; only failed and canceled jobs can be retried`,
+      );
+    }
+    await this.#assertCapacity(tenantId);
+    return parseJobRow(
+      await this.#change(row, {
+        state: "queued",
+        is_cancel_requested: 0,
+        error_json: "null",
+        claims: 0,
+        ended_us: null,
+      }),
+    );
+  }
+
+  async claim({ owner, nowMicros, leaseMicros }: ClaimRequest): Promise<ClaimedJob | undefined> {
+    const { runningPerTenant } = jobLimits;
+    const row = await this.#db.first(jobQueries.findClaimable, { nowMicros, runningPerTenant });
+    if (row === undefined) {
+      return undefined;
+    }
+    const claimed = await this.#change(row, {
+      state: "running",
+      claims: row.claims + 1,
+      lease_owner: owner,
+      lease_until_us: nowMicros + leaseMicros,
+      started_us: row.started_us ?? nowMicros,
+    });
+    return {
+      tenantId: row.tenant_id,
+      job: parseJobRow(claimed),
+      cursor: parseCursor(claimed),
+      claims: claimed.claims,
+    };
+  }
+
+  async record(lease: JobLease, step: StepRecord): Promise<JobState | undefined> {
+    const { tenantId: tenant_id, id, owner } = lease;
+    const row = await this.#db.first(jobQueries.find, { tenant_id, id });
+    if (row?.state !== "running" || row.lease_owner !== owner) {
+      return undefined;
+    }
+    const changed = await this.#change(row, {
+      lease_until_us: step.nowMicros + step.leaseMicros,
+      ...toCompletedColumns(row, step),
+      ...toEndColumns(row, step),
+    });
+    return changed.state;
+  }
+
+  async renew({
+    owner,
+    nowMicros,
+    leaseMicros,
+    ids,
+  }: ClaimRequest & { readonly ids: readonly string[] }): Promise<readonly string[]> {
+    await this.#db.run(jobQueries.renew, { owner, untilMicros: nowMicros + leaseMicros });
+    const leased = await this.#db.all(jobQueries.listLeased, { owner });
+    const continuing = new Set(
+      leased.filter((row) => row.is_cancel_requested === 0).map((row) => row.id),
+    );
+    return ids.filter((id) => !continuing.has(id));
+  }
+
+  async releaseAll(): Promise<void> {
+    await this.#db.run(jobQueries.releaseAll, {});
+  }
+
+  async removeEnded(beforeMicros: number): Promise<void> {
+    await this.#db.run(jobQueries.removeEnded, { beforeMicros });
+  }
+
+  async #assertCapacity(tenantId: string): Promise<void> {
+    const active = await this.#db.first(jobQueries.countActive, { tenantId });
+    if ((active?.count ?? 0) >= jobLimits.activePerTenant) {
+      throw new RequestError(
+        429,
+        `${jobLimits.activePerTenant} jobs are already queued or running; wait until some have ended, or cancel some`,
+        retryAfterSeconds,
+      );
+    }
+  }
+
+  /** Removes the oldest ended jobs of a tenant that has more than are kept. */
+  async #removeOldest(tenantId: string): Promise<void> {
+    const last = { tenantId, limit: 1, offset: jobLimits.keptPerTenant - 1 };
+    const oldestKept = await this.#db.first(jobQueries.listEnded, last);
+    if (oldestKept !== undefined) {
+      const beforeMicros = oldestKept.created_us;
+      await this.#db.run(jobQueries.removeOfTenant, { tenantId, beforeMicros });
+    }
+  }
+
+  async #change(row: JobRow, columns: Partial<JobRow>): Promise<JobRow> {
+    const changed = { ...row, ...columns };
+    const count = await this.#db.run(jobQueries.update, {
+      ...changed,
+      previousLeaseMicros: row.lease_until_us,
+    });
+    if (count === 0) {
+      throw new RequestError(409, "the job was changed at the same time; try again");
+    }
+    return changed;
+  }
+}
+
+/** Seconds after which a tenant with too many jobs may try again. */
+const retryAfterSeconds = 10;
+
+async function findRow(db: Database, tenantId: string, id: string): Promise<JobRow> {
+  const row = await db.first(jobQueries.find, { tenant_id: tenantId, id });
+  if (row === undefined) {
+    throw new RequestError(404, "Job not found");
+  }
+  return row;
+}
+
+const toCompletedColumns = (row: JobRow, { completed }: StepRecord): Partial<JobRow> =>
+  completed === undefined
+    ? {}
+    : {
+        cursor_json: JSON.stringify(completed.cursor),
+        progress_json: JSON.stringify(completed.progress),
+        failures_json: JSON.stringify(addFailures(row, completed.failures)),
+        claims: 1,
+      };
+
+function addFailures(row: JobRow, added: JobFailures): JobFailures {
+  const { count, messages } = JSON.parse(row.failures_json) as JobFailures;
+  return {
+    count: count + added.count,
+    messages: [...messages, ...added.messages].slice(0, jobLimits.failureMessages),
+  };
+}
+
+/** A job that completed its last step has succeeded, also if it was asked to end during that step. */
+function toEndColumns(row: JobRow, { nowMicros, end }: StepRecord): Partial<JobRow> {
+  const ended = { lease_owner: null, lease_until_us: 0, ended_us: nowMicros } as const;
+  if (end?.state === "succeeded") {
+    return { ...ended, state: "succeeded", result_json: JSON.stringify(end.result) };
+  }
+  if (row.is_cancel_requested !== 0) {
+    return { ...ended, state: "canceled" };
+  }
+  return end === undefined
+    ? {}
+    : { ...ended, state: "failed", error_json: JSON.stringify(end.error) };
+}

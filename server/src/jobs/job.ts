@@ -1,0 +1,183 @@
+/** States of a job: queued -> running -> succeeded, failed or canceled. A failed or canceled job can be queued again. */
+export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled";
+
+/** A value that JSON can represent, such as the cursor of a job. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+export type JsonObject = { readonly [name: string]: JsonValue };
+
+/** How far a job has come. */
+export interface JobProgress {
+  /** Number of items that were processed, including those that failed. */
+  readonly done: number;
+  /** Number of items in all; `null` while it is unknown. */
+  readonly total: number | null;
+  /** Further numbers by name, such as `cost_usd`. Each kind of job has its own. */
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** Items that a job could not process, although it went on with the others. */
+export interface JobFailures {
+  readonly count: number;
+  /** The first messages; at most {@link jobLimits.failureMessages}. */
+  readonly messages: readonly string[];
+}
+
+/** Work that goes on after the request that began it. It survives the end of the server. */
+export interface Job {
+  readonly id: string;
+  /** The name of the {@link JobKind} that performs the job. */
+  readonly kind: string;
+  /** What the job does, in a few words. */
+  readonly title: string;
+  readonly parameters: JsonObject;
+  readonly state: JobState;
+  /** Whether the running job was asked to end. It ends after its current step. */
+  readonly isCancelRequested: boolean;
+  readonly progress: JobProgress;
+  readonly failures: JobFailures;
+  /** Why the job failed; `null` unless it did. */
+  readonly error: string | null;
+  /** What the job resulted in; `null` until it has succeeded. */
+  readonly result: JsonObject | null;
+  readonly createdMicros: number;
+  readonly startedMicros: number | null;
+  readonly endedMicros: number | null;
+}
+
+export interface JobDraft {
+  readonly kind: string;
+  readonly title: string;
+  readonly parameters: JsonObject;
+  readonly total: number | null;
+}
+
+/** The right of one runner to perform a job, which other runners respect until it expires. */
+export interface JobLease {
+  readonly tenantId: string;
+  readonly id: string;
+  readonly owner: string;
+}
+
+/** A job as a runner receives it. */
+export interface ClaimedJob {
+  readonly tenantId: string;
+  readonly job: Job;
+  /** Where the last complete step ended; `null` before the first step. */
+  readonly cursor: JsonValue;
+  /** How often the job was claimed since its last complete step. More than once means that a server ended during the step. */
+  readonly claims: number;
+}
+
+export interface ClaimRequest {
+  readonly owner: string;
+  readonly nowMicros: number;
+  readonly leaseMicros: number;
+}
+
+/** How a job ends. */
+export type JobEnd =
+  | { readonly state: "succeeded"; readonly result: JsonObject | null }
+  | { readonly state: "failed"; readonly error: string };
+
+/** What one step of a job has done. */
+export interface StepRecord {
+  readonly nowMicros: number;
+  readonly leaseMicros: number;
+  /** Absent if the step failed: the cursor of the last complete step is then kept. */
+  readonly completed?: {
+    readonly cursor: JsonValue;
+    readonly progress: JobProgress;
+    /** Items of this step that failed. */
+    readonly failures: JobFailures;
+  };
+  /** Set if this was the last step. */
+  readonly end?: JobEnd;
+}
+
+export interface JobListQuery {
+  readonly limit: number;
+  readonly offset: number;
+  /** Whether to list only jobs that are queued or running. */
+  readonly isActive: boolean;
+}
+
+export interface JobReads {
+  /** Lists jobs, the newest first. */
+  list(tenantId: string, query: JobListQuery): Promise<readonly Job[]>;
+  /**
+   * Finds a job.
+   *
+   * @throws RequestError 404: the job does not exist.
+   */
+  find(tenantId: string, id: string): Promise<Job>;
+  /** Whether any tenant has a job that is queued or running. */
+  hasActive(): Promise<boolean>;
+}
+
+export interface JobWrites {
+  /**
+   * Adds a job to the queue.
+   *
+   * @throws RequestError 429: the tenant has too many jobs that have not ended.
+   */
+  create(tenantId: string, draft: JobDraft): Promise<Job>;
+  /**
+   * Cancels a job. If it is running, it ends after its current step.
+   *
+   * @throws RequestError 404: the job does not exist; 409: it has ended.
+   */
+  cancel(tenantId: string, id: string): Promise<Job>;
+  /**
+   * Adds a failed or canceled job to the queue again. It continues after its last complete step.
+   *
+   * @throws RequestError 404: the job does not exist; 409: it has not failed and was not canceled; 429: the tenant has
+   * too many jobs that have not ended.
+   */
+  retry(tenantId: string, id: string): Promise<Job>;
+  /** Gives the oldest job that may run to a runner; `undefined` if there is none. */
+  claim(request: ClaimRequest): Promise<ClaimedJob | undefined>;
+  /**
+   * Stores what a step has done, and extends the lease. Returns the state of the job; `undefined` if the job is not
+   * leased to this owner any more, in which case nothing is stored.
+   */
+  record(lease: JobLease, step: StepRecord): Promise<JobState | undefined>;
+  /** Extends all leases of an owner. Returns the ids of its jobs that were asked to end, or that it has lost. */
+  renew(request: ClaimRequest & { readonly ids: readonly string[] }): Promise<readonly string[]>;
+  /**
+   * Ends all leases, so that jobs of a server that has ended can continue at once. Must only be called by a server that
+   * has the database to itself, when it starts.
+   */
+  releaseAll(): Promise<void>;
+  /** Removes jobs that ended before a time. */
+  removeEnded(beforeMicros: number): Promise<void>;
+}
+
+/** Bounds of jobs. */
+export const jobLimits = {
+  /** Number of jobs of a tenant that may run at the same time. */
+  runningPerTenant: 4,
+  /** Number of jobs of all tenants that may run at the same time. */
+  running: 12,
+  /** Number of jobs of a tenant that may be queued or running. */
+  activePerTenant: 100,
+  /** Characters of the JSON of parameters, of a cursor and of a result. */
+  jsonChars: 65_536,
+  titleChars: 300,
+  /** Number of messages that are kept of items that failed, and of characters of each, and of the reason of a failed job. */
+  failureMessages: 10,
+  messageChars: 500,
+  /** Number of further numbers of a job's progress. */
+  figures: 20,
+  /** Number of times that a job may be claimed for the same step. A step that ends the server would otherwise end it again and again. */
+  claimsPerStep: 3,
+  /** Number of ended jobs of a tenant that are kept, and the days for which they are kept. */
+  keptPerTenant: 500,
+  keptDays: 7,
+} as const;
