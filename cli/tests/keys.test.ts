@@ -34,7 +34,7 @@ test("a key created while the server runs is required at once, and refused once 
 
   const listed = await keys(data, "list");
   expect(listed.output).toMatch(
-    /^[\w-]{36} {2}\.\.\..{4} {2}acme {2}\S+ {2}valid {2}"ci\\u001b\[2J"\n$/,
+    /^[\w-]{36} {2}\.\.\..{4} {2}acme {2}\S+ {2}admin {2}valid {2}"ci\\u001b\[2J"\n$/,
   );
   expect(listed.output).not.toContain(key);
   const [id = ""] = listed.output.split(" ");
@@ -48,6 +48,27 @@ test("a key created while the server runs is required at once, and refused once 
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { id, tenantHandle: "acme", name: "ci\u001b[2J", revokedAt: expect.any(String) as unknown },
   ]);
+});
+
+test("a key permits what its scopes say, and an unknown scope is refused with those that exist", async () => {
+  const data = await folder();
+  const server = start(["serve", "--port", "0", "--data", data]);
+  const url = addressOf(await firstLine(server));
+  const made = await keys(data, "create", "--name", "service", "--scope", "ingest");
+  const headers = { "x-api-key": made.output.trim(), "content-type": "application/json" };
+  const read = await fetch(`${url}/sessions`, { headers });
+  expect({ status: read.status, body: await read.json() }).toEqual({
+    status: 403,
+    body: { detail: expect.stringContaining("needs an API key with the scope read") as unknown },
+  });
+  const feedback = JSON.stringify({ run_id: randomUUID(), key: "thumbs", score: 1 });
+  const sent = await fetch(`${url}/feedback`, { method: "POST", headers, body: feedback });
+  expect(sent.status).toBe(200);
+  expect((await keys(data, "list")).output).toMatch(/ {2}ingest {2}valid {2}"service"\n$/);
+  expect(await keys(data, "create", "--scope", "owner")).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("ingest, read, write, admin") as unknown,
+  });
 });
 
 test("a command that can't be carried out reports why, with the exit code of a failure", async () => {

@@ -1,10 +1,19 @@
 import type { KeyStore, ListedKey } from "@millrace/server";
+import { Option } from "commander";
 import type { Command } from "commander";
+import { keyScopes } from "millrace/model";
+import type { KeyScope } from "millrace/model";
 import { addHelpExamples } from "../examples.ts";
 import { defaultDataDir } from "./serve.ts";
 
 interface DataFlag {
   readonly data: string;
+}
+
+interface CreateFlags {
+  readonly name: string;
+  readonly tenant?: string;
+  readonly scope: readonly KeyScope[];
 }
 
 /** Adds `millrace keys create|list|revoke`. */
@@ -19,6 +28,7 @@ export function addKeys(program: Command): void {
     keys.command(name).option("--data <folder>", "folder of the database", defaultDataDir);
   addHelpExamples(addSubcommand("create"), [
     "millrace keys create --name laptop",
+    "millrace keys create --name service --scope ingest",
     "millrace keys create --tenant acme --name ci --data ./traces",
   ])
     .description(
@@ -29,8 +39,16 @@ export function addKeys(program: Command): void {
       "tenant of the key, created if missing (default: the first tenant)",
     )
     .option("--name <text>", "label that says what the key is for", "")
-    .action(async ({ data, ...draft }: DataFlag & { name: string; tenant?: string }) => {
-      const { id, key } = await withKeys(data, (store) => store.create(draft));
+    .addOption(
+      new Option(
+        "--scope <scopes...>",
+        "what the key permits: ingest sends runs and feedback, read reads, write does both and changes data, admin does everything",
+      )
+        .choices(keyScopes)
+        .default(["admin"], "admin"),
+    )
+    .action(async ({ data, scope: scopes, ...draft }: DataFlag & CreateFlags) => {
+      const { id, key } = await withKeys(data, (store) => store.create({ ...draft, scopes }));
       process.stdout.write(`${key}\n`);
       process.stderr.write(`key ${id}; only its digest is stored, so it can't be shown again\n`);
     });
@@ -75,6 +93,7 @@ const toLine = ({ id, hint, name, tenantHandle, tenantId, ...key }: ListedKey): 
     `...${hint}`,
     tenantHandle ?? tenantId,
     toIsoTime(key.createdMicros),
+    key.scopes.join(","),
     key.revokedMicros === null ? "valid" : `revoked ${toIsoTime(key.revokedMicros)}`,
     // A name can contain control characters; as JSON it can't move the terminal's cursor.
     JSON.stringify(name),

@@ -1,7 +1,8 @@
 import { endpoints, uiEndpoints } from "millrace/model";
-import type { Endpoint } from "millrace/model";
+import type { Endpoint, KeyScope } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
+import { scopeOf } from "./endpoint-scope.ts";
 import { linkEndpoints } from "./link-endpoints.ts";
 import { errorSchema } from "./schema-parts.ts";
 import { v2Endpoints } from "./v2-endpoints.ts";
@@ -43,6 +44,8 @@ export interface OperationDocs {
 declare module "fastify" {
   interface FastifyContextConfig {
     readonly docs?: OperationDocs;
+    /** The scope that the key of a request needs. */
+    readonly scope?: KeyScope;
   }
 }
 
@@ -89,6 +92,7 @@ export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<
     method: endpoint.method,
     url: endpoint.path,
     config: {
+      scope: scopeOf(endpoint),
       docs: {
         bodyContents: docs.bodyContents,
         responses: { ...responses, default: docs.errors ?? errorSchema },

@@ -27,7 +27,11 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
     handler: async ({ tenantId, headers }, reply) => {
       // Check the key again while the client is connected: the key may be revoked, or, if the client has none, the
       // server's first key may be created.
-      feed.add(tenantId, reply.raw, async () => (await keys.checkKey(headers)) === tenantId);
+      feed.add(
+        tenantId,
+        reply.raw,
+        async () => (await keys.checkKey(headers, "read")) === tenantId,
+      );
       reply.hijack();
     },
   });

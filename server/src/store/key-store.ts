@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { KeyScope } from "millrace/model";
 import { messageOf, RequestError, ServerError } from "../model/errors.ts";
 import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
@@ -25,6 +26,8 @@ export interface KeyDraft {
    * default tenant, which serves requests without a key
    */
   readonly tenant?: string;
+  /** What the key permits. @defaultValue `["admin"]`, which includes the others */
+  readonly scopes?: readonly KeyScope[];
 }
 
 /**
@@ -69,10 +72,12 @@ export class KeyStore {
    * Creates a key and returns its secret, which can't be read again later. Once any key exists, the server accepts only
    * requests with a key.
    *
-   * @throws {@link ServerError} the handle is malformed.
+   * @throws {@link ServerError} the handle is malformed, or a scope is unknown.
    */
-  create({ name = "", tenant }: KeyDraft = {}): Promise<NewKey> {
-    return this.#write(async () => this.#writer.createKey(await this.#tenantId(tenant), { name }));
+  create({ name = "", tenant, scopes }: KeyDraft = {}): Promise<NewKey> {
+    return this.#write(async () =>
+      this.#writer.createKey(await this.#tenantId(tenant), { name, scopes }),
+    );
   }
 
   /** Lists all keys, including revoked ones, in the order of creation. */

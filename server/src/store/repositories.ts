@@ -70,6 +70,7 @@ import { StorageReader } from "../storage/sqlite/storage-reader.ts";
 import { TenantKeys, TenantKeyWriter } from "../storage/sqlite/tenant-keys.ts";
 import { tokenKeysOf } from "../storage/sqlite/token-keys.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
+import { keyScopeColumn } from "../tenants/tenant-tables.ts";
 import {
   scopeToTenants,
   unchanged,
@@ -107,7 +108,13 @@ import { UploadWriter } from "../datasets/imports/upload-writer.ts";
  * SQL that creates the tables of resources that are newer than the formats in `schema.ts`. Each entry is one further
  * version of the database format, so entries may only be appended.
  */
-export const addedTables: readonly string[] = [viewTables, priceTables, metricTables, jobTables];
+export const addedTables: readonly string[] = [
+  viewTables,
+  priceTables,
+  metricTables,
+  jobTables,
+  keyScopeColumn,
+];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {

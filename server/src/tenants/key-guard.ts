@@ -1,8 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { permits } from "millrace/model";
+import type { KeyScope } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import type { ServerSettings } from "../model/options.ts";
 import type { TenantStore } from "./tenant-store.ts";
+import type { KeyAccess } from "./tenant.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -23,11 +26,12 @@ export class KeyGuard {
 
   /**
    * Returns the tenant of the client. Once any key exists, whether configured at the start of the server or created
-   * later, every request needs a key.
+   * later, every request needs a key, which must permit what needs `scope`.
    *
-   * @throws RequestError 401: the key is missing or wrong. 403: `x-tenant-id` does not match the key's tenant.
+   * @throws RequestError 401: the key is missing or wrong. 403: `x-tenant-id` does not match the key's tenant, or the
+   * key does not permit it.
    */
-  async checkKey(headers: IncomingHttpHeaders): Promise<string> {
+  async checkKey(headers: IncomingHttpHeaders, scope: KeyScope): Promise<string> {
     const key = readKey(headers);
     const requestedTenant = headers["x-tenant-id"];
     if (!(await this.isKeyRequired())) {
@@ -39,15 +43,16 @@ export class KeyGuard {
         "an API key is required: send x-api-key, or Authorization: Bearer",
       );
     }
-    const tenantId = this.#isConfigured(key)
-      ? this.#store.defaultTenantId
+    const access: KeyAccess | undefined = this.#isConfigured(key)
+      ? { tenantId: this.#store.defaultTenantId, scopes: ["admin"] }
       : await this.#store.read.tenants.findByKey(key);
-    if (tenantId === undefined) {
+    if (access === undefined) {
       throw new RequestError(
         401,
         'the API key is unknown to this server: send one that it was started with, or create one with "millrace keys create"',
       );
     }
+    const { tenantId, scopes } = access;
     if (
       typeof requestedTenant === "string" &&
       requestedTenant !== "" &&
@@ -56,6 +61,12 @@ export class KeyGuard {
       throw new RequestError(
         403,
         "x-tenant-id is not the tenant of this API key: remove it, or send a key of that tenant",
+      );
+    }
+    if (!permits(scopes, scope)) {
+      throw new RequestError(
+        403,
+        `this request needs an API key with the scope ${scope}, and the key has ${scopes.join(", ") || "none"}: use another key, or create one with "millrace keys create --scope ${scope}"`,
       );
     }
     return tenantId;

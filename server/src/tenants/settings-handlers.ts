@@ -1,4 +1,4 @@
-import { version } from "millrace/model";
+import { keyScopes, version } from "millrace/model";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
@@ -16,7 +16,16 @@ import type { QueryString } from "../http/query-string.ts";
 const Name = Type.String({ maxLength: 200 });
 
 /** Body of `POST /ui/keys`. */
-export const keyBody = Type.Object({ name: Name, tenant_id: Maybe(Type.String()) });
+export const keyBody = Type.Object({
+  name: Name,
+  tenant_id: Maybe(Type.String()),
+  scopes: Maybe(
+    Type.Array(Type.Union(keyScopes.map((scope) => Type.Literal(scope))), {
+      minItems: 1,
+      maxItems: keyScopes.length,
+    }),
+  ),
+});
 export type KeyBody = Static<typeof keyBody>;
 
 /** Body of `POST /ui/tenants`. */
@@ -75,7 +84,7 @@ export async function createKey(
   request: FastifyRequest<{ Body: KeyBody }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { name, tenant_id: requestedTenant } = request.body;
+  const { name, tenant_id: requestedTenant, scopes } = request.body;
   const tenantId =
     requestedTenant === undefined || requestedTenant === null
       ? request.tenantId
@@ -83,7 +92,14 @@ export async function createKey(
   if (tenantId !== request.tenantId) {
     await assertOperator(dependencies, request);
   }
-  return reply.code(201).send(await dependencies.store.write.tenants.createKey(tenantId, { name }));
+  return reply
+    .code(201)
+    .send(
+      await dependencies.store.write.tenants.createKey(tenantId, {
+        name,
+        scopes: scopes ?? undefined,
+      }),
+    );
 }
 
 /** `DELETE /ui/keys/{id}`: revokes a key. */
@@ -194,11 +210,12 @@ async function assertOperator(
   }
 }
 
-const toKeyJson = ({ id, tenantId, name, hint, createdMicros, revokedMicros }: ApiKey) => ({
+const toKeyJson = ({ id, tenantId, name, hint, createdMicros, revokedMicros, scopes }: ApiKey) => ({
   id,
   tenant_id: tenantId,
   name,
   hint,
+  scopes,
   created_at: toIso(createdMicros),
   revoked_at: revokedMicros === null ? null : toIso(revokedMicros),
 });

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
+import { isKeyScope } from "millrace/model";
+import type { KeyScope } from "millrace/model";
 import { createQueryBuilder, Query } from "../storage/query.ts";
 import type { Parameters, RowOf } from "../storage/query.ts";
 import type { ApiKey, Tenant } from "./tenant.ts";
@@ -19,6 +21,7 @@ interface KeyTable {
   readonly hint: string;
   readonly created_us: number;
   readonly revoked_us: number | null;
+  readonly scopes: string;
 }
 
 interface TenantTables {
@@ -34,7 +37,7 @@ const selectTenants = () =>
 const selectKeys = () =>
   builder
     .selectFrom("api_keys")
-    .select(["id", "tenant_id", "name_json", "hint", "created_us", "revoked_us"]);
+    .select(["id", "tenant_id", "name_json", "hint", "created_us", "revoked_us", "scopes"]);
 
 export const tenantQueries = {
   find: new Query(({ id }: Parameters<{ id: string }>) => selectTenants().where("id", "=", id)),
@@ -56,7 +59,7 @@ export const tenantQueries = {
   findByKey: new Query(({ digest }: Parameters<{ digest: string }>) =>
     builder
       .selectFrom("api_keys")
-      .select("tenant_id")
+      .select(["tenant_id", "scopes"])
       .where("digest", "=", digest)
       .where("revoked_us", "is", null),
   ),
@@ -79,6 +82,7 @@ export const tenantQueries = {
       name_json: row.name_json,
       hint: row.hint,
       created_us: row.created_us,
+      scopes: row.scopes,
     }),
   ),
   revokeKey: new Query(({ id, nowMicros }: Parameters<{ id: string; nowMicros: number }>) =>
@@ -104,7 +108,12 @@ export const parseKeyRow = (row: RowOf<typeof tenantQueries.findKey>): ApiKey =>
   hint: row.hint,
   createdMicros: row.created_us,
   revokedMicros: row.revoked_us,
+  scopes: parseScopes(row.scopes),
 });
+
+/** Parses stored scopes. A name that this version does not know permits nothing. */
+export const parseScopes = (text: string): readonly KeyScope[] =>
+  text.split(",").filter(isKeyScope);
 
 /** Computes the digest of a key, which is stored in place of the key. */
 export const digestKey = (key: string): string => createHash("sha256").update(key).digest("hex");

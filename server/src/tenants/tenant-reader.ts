@@ -1,5 +1,11 @@
-import type { ApiKey, Tenant, TenantReads } from "./tenant.ts";
-import { digestKey, parseKeyRow, parseTenantRow, tenantQueries } from "./tenant-queries.ts";
+import type { ApiKey, KeyAccess, Tenant, TenantReads } from "./tenant.ts";
+import {
+  digestKey,
+  parseKeyRow,
+  parseScopes,
+  parseTenantRow,
+  tenantQueries,
+} from "./tenant-queries.ts";
 import type { Database } from "../storage/query.ts";
 
 /** Queries tenants and their keys. */
@@ -24,9 +30,9 @@ export class TenantReader implements TenantReads {
     return (await this.#db.all(tenantQueries.list, {})).map(parseTenantRow);
   }
 
-  async findByKey(key: string): Promise<string | undefined> {
+  async findByKey(key: string): Promise<KeyAccess | undefined> {
     const row = await this.#db.first(tenantQueries.findByKey, { digest: digestKey(key) });
-    return row?.tenant_id;
+    return row && { tenantId: row.tenant_id, scopes: parseScopes(row.scopes) };
   }
 
   async hasKeys(): Promise<boolean> {

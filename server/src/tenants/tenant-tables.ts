@@ -21,6 +21,11 @@ export const tenantTables = `
   ALTER TABLE projects_of_tenants RENAME TO projects;
 `;
 
+/** SQL that adds what a key permits, as names with commas between them. Keys of earlier formats permit everything. */
+export const keyScopeColumn = `
+  ALTER TABLE api_keys ADD COLUMN scopes TEXT NOT NULL DEFAULT 'admin';
+`;
+
 /**
  * SQL that creates the table `tenant_keys`. It contains each id that a tenant chose for a run, project or dataset
  * although another tenant already used that id. The row of the later tenant has a qualified key (the id, a slash and

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { isKeyScope, keyScopes } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
-import type { ApiKey, NewKey, Tenant, TenantDraft, TenantWrites } from "./tenant.ts";
+import type { ApiKey, ApiKeyDraft, NewKey, Tenant, TenantDraft, TenantWrites } from "./tenant.ts";
 import { digestKey, parseKeyRow, parseTenantRow, tenantQueries } from "./tenant-queries.ts";
 import type { Database } from "../storage/query.ts";
 
@@ -35,8 +36,14 @@ export class TenantWriter implements TenantWrites {
     return this.#read(id);
   }
 
-  async createKey(tenantId: string, { name }: { readonly name: string }): Promise<NewKey> {
+  async createKey(tenantId: string, { name, scopes = ["admin"] }: ApiKeyDraft): Promise<NewKey> {
     await this.#read(tenantId);
+    if (scopes.length === 0 || !scopes.every(isKeyScope)) {
+      throw new RequestError(
+        422,
+        `the scopes of a key must be one or more of ${keyScopes.join(", ")}, not ${JSON.stringify(scopes).slice(0, 80)}`,
+      );
+    }
     const id = randomUUID();
     const key = `mr_${randomBytes(32).toString("base64url")}`;
     await this.#db.run(tenantQueries.insertKey, {
@@ -46,6 +53,7 @@ export class TenantWriter implements TenantWrites {
       name_json: JSON.stringify(name),
       hint: key.slice(-4),
       created_us: Date.now() * 1_000,
+      scopes: keyScopes.filter((scope) => scopes.includes(scope)).join(","),
     });
     return { id, key };
   }

@@ -1,3 +1,5 @@
+import type { KeyScope } from "millrace/model";
+
 /** A tenant, to which projects, runs and all other rows belong. */
 export interface Tenant {
   readonly id: string;
@@ -18,6 +20,19 @@ export interface ApiKey {
   readonly createdMicros: number;
   /** When the key was revoked; `null` while it is valid. */
   readonly revokedMicros: number | null;
+  readonly scopes: readonly KeyScope[];
+}
+
+/** What a key gives access to. */
+export interface KeyAccess {
+  readonly tenantId: string;
+  readonly scopes: readonly KeyScope[];
+}
+
+export interface ApiKeyDraft {
+  readonly name: string;
+  /** @defaultValue `["admin"]`, which includes the others */
+  readonly scopes?: readonly KeyScope[] | undefined;
 }
 
 export interface TenantDraft {
@@ -36,8 +51,8 @@ export interface TenantReads {
   findByHandle(handle: string): Promise<Tenant | undefined>;
   /** Lists all tenants in the order of creation. */
   list(): Promise<readonly Tenant[]>;
-  /** Finds the tenant that a key gives access to; `undefined` if the key does not exist or was revoked. */
-  findByKey(key: string): Promise<string | undefined>;
+  /** Finds what a key gives access to; `undefined` if the key does not exist or was revoked. */
+  findByKey(key: string): Promise<KeyAccess | undefined>;
   /** Whether a key was ever created. From then on each request needs a key, even if all keys were revoked. */
   hasKeys(): Promise<boolean>;
   /** Lists the keys of a tenant, or of all tenants, in the order of creation, including revoked keys. */
@@ -60,9 +75,9 @@ export interface TenantWrites {
   /**
    * Creates a key.
    *
-   * @throws RequestError 404: no such tenant.
+   * @throws RequestError 404: no such tenant. 422: no scope, or an unknown one.
    */
-  createKey(tenantId: string, draft: { readonly name: string }): Promise<NewKey>;
+  createKey(tenantId: string, draft: ApiKeyDraft): Promise<NewKey>;
   /**
    * Revokes a key; repeating the call changes nothing.
    *

@@ -24,7 +24,10 @@ test("a key gives access to its tenant until it is revoked, and is stored nowher
   const { id } = await createTenant(store);
   const created = await store.write.tenants.createKey(id, { name: "ci" });
   expect(created.key).toMatch(/^mr_[\w-]{43}$/);
-  expect(await store.read.tenants.findByKey(created.key)).toBe(id);
+  expect(await store.read.tenants.findByKey(created.key)).toEqual({
+    tenantId: id,
+    scopes: ["admin"],
+  });
   expect(await store.read.tenants.findByKey(`${created.key}x`)).toBeUndefined();
   expect(await store.read.tenants.listKeys(id)).toMatchObject([
     { id: created.id, tenantId: id, name: "ci", hint: created.key.slice(-4), revokedMicros: null },

@@ -1,5 +1,6 @@
-import { Button, TextInput } from "@mantine/core";
+import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { KeyScope } from "millrace/model";
 import { useState } from "react";
 import { removeKey, storeKey, readKey } from "../../api/access.ts";
 import { Confirm } from "../../components/dialog/confirm.tsx";
@@ -67,8 +68,19 @@ export const Keys = ({ facts }: { readonly facts: ServerFacts }) => {
   );
 };
 
+/** What each choice permits, from the most to the least. */
+const scopeChoices: readonly { readonly value: KeyScope; readonly label: string }[] = [
+  { value: "admin", label: "Everything (admin)" },
+  { value: "write", label: "Read and change data (write)" },
+  { value: "read", label: "Read only (read)" },
+  { value: "ingest", label: "Send runs and feedback only (ingest)" },
+];
+
 const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
   const [name, setName] = useState("");
+  const [selectedScope, setScope] = useState<KeyScope>("admin");
+  // This browser will use the first key, and must be able to create further ones.
+  const scope = facts.needsKey ? selectedScope : "admin";
   const queryClient = useQueryClient();
   const {
     mutate,
@@ -92,7 +104,7 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
         className="settings-row"
         onSubmit={(event) => {
           event.preventDefault();
-          mutate({ name: name.trim() });
+          mutate({ name: name.trim(), scope });
         }}
       >
         <TextInput
@@ -102,6 +114,18 @@ const NewKey = ({ facts }: { readonly facts: ServerFacts }) => {
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
+        {facts.needsKey && (
+          <NativeSelect
+            label="Permits"
+            data={scopeChoices}
+            value={scope}
+            onChange={({ currentTarget }) =>
+              setScope(
+                scopeChoices.find(({ value }) => value === currentTarget.value)?.value ?? "admin",
+              )
+            }
+          />
+        )}
         <Button type="submit" loading={isPending}>
           {facts.needsKey ? "Create key" : "Create key and require authentication"}
         </Button>
@@ -131,6 +155,7 @@ const KeyTable = ({
         <tr>
           <th scope="col">Name</th>
           <th scope="col">Key ends in</th>
+          <th scope="col">Permits</th>
           <th scope="col">Created</th>
           <th scope="col">
             <span className="unseen">Revoke</span>
@@ -144,6 +169,7 @@ const KeyTable = ({
             <td>
               <code>…{key.hint}</code>
             </td>
+            <td>{key.scopes.join(", ")}</td>
             <td className="nowrap">
               <Ago timeMs={parseTimeMs(key.createdAt) ?? 0} />
             </td>

@@ -1,3 +1,4 @@
+import type { KeyScope } from "millrace/model";
 import { queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { deleteJson, getJson, postJson, putJson } from "../../api/http.ts";
@@ -20,6 +21,7 @@ export interface ListedKey {
   readonly name: string;
   /** The last characters of the key. */
   readonly hint: string;
+  readonly scopes: readonly string[];
   readonly createdAt: string;
   readonly revokedAt: string | undefined;
 }
@@ -88,6 +90,7 @@ export const keysQuery = queryOptions({
       tenantId: String(key["tenant_id"]),
       name: String(key["name"]),
       hint: String(key["hint"]),
+      scopes: Array.isArray(key["scopes"]) ? key["scopes"].map(String) : [],
       createdAt: String(key["created_at"]),
       revokedAt: toText(key["revoked_at"]),
     })),
@@ -146,10 +149,12 @@ export const retentionQuery = queryOptions({
 /** Creates an API key and returns it in plain text. The server never returns it again. */
 export async function createKey(draft: {
   readonly name: string;
+  readonly scope: KeyScope;
   readonly tenantId?: string;
 }): Promise<string> {
   const body = {
     name: draft.name,
+    scopes: [draft.scope],
     ...(draft.tenantId === undefined ? {} : { tenant_id: draft.tenantId }),
   };
   const { key } = (await postJson(toEndpointPath("/ui/keys"), body)) as JsonObject;
