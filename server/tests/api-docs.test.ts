@@ -1,6 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { endpoints } from "millrace/model";
 import { expect, test } from "vitest";
+import { monitoringEndpoints } from "../src/http/monitoring-endpoints.ts";
 import { linkEndpoints } from "../src/http/link-endpoints.ts";
 import { v2Endpoints } from "../src/http/v2-endpoints.ts";
 import { call, runServer } from "./support/running-server.ts";
@@ -21,6 +22,8 @@ interface Description {
 const publicOperations = [
   "readAttachment",
   "readInfo",
+  "readLiveness",
+  "readReadiness",
   "readSharedRun",
   "readSharedDataset",
   "listSharedExamples",
@@ -44,12 +47,15 @@ test("the description is valid OpenAPI 3.1 and contains every endpoint once", as
       place: `${method.toUpperCase()} ${path}`,
     })),
   );
-  const expected = Object.entries({ ...endpoints, ...v2Endpoints, ...linkEndpoints }).map(
-    ([operationId, { method, path }]) => ({
-      operationId,
-      place: `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`,
-    }),
-  );
+  const expected = Object.entries({
+    ...endpoints,
+    ...v2Endpoints,
+    ...linkEndpoints,
+    ...monitoringEndpoints,
+  }).map(([operationId, { method, path }]) => ({
+    operationId,
+    place: `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`,
+  }));
   const byName = (one: { operationId: string }, other: { operationId: string }): number =>
     one.operationId < other.operationId ? -1 : 1;
   expect(described.toSorted(byName)).toEqual(expected.toSorted(byName));

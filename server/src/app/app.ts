@@ -52,6 +52,12 @@ import { addApiDocs } from "./api-docs.ts";
 import { createValidatorCompiler } from "../http/validator-compiler.ts";
 import { closeUnread } from "../http/close-unread.ts";
 import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
+import {
+  addHealthRoutes,
+  addMetricRoute,
+  observeRequests,
+} from "../monitoring/monitoring-routes.ts";
+import { ServerMetrics } from "../monitoring/server-metrics.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
 import { joinChunks, readChunks } from "../bodies/read-body.ts";
 import { SignedLinks } from "../http/signed-links.ts";
@@ -73,6 +79,8 @@ export function createApp(
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
+  const metrics = new ServerMetrics(store);
+  store.onActivity((activity) => metrics.countActivity(activity));
   const dependencies = { store, links: new SignedLinks() };
   const runExports = new RunExports(store);
   const kinds = new Map(jobKinds.map((kind) => [kind.name, kind]));
@@ -106,6 +114,7 @@ export function createApp(
   app.setValidatorCompiler(createValidatorCompiler());
   app.decorateRequest("tenantId", "");
   addProtocolErrorHandlers(app);
+  observeRequests(app, metrics);
   app.addHook("onRequest", ({ headers }, _reply, done) => {
     sourceGuard.checkSource(headers);
     done();
@@ -144,6 +153,7 @@ export function createApp(
       parseBody(raw, serverLimits.openBodyBytes),
     );
     addPublicRoutes(publicApp, store);
+    addHealthRoutes(publicApp, store);
     addUiFeedbackFormRoutes(publicApp, store);
     addSharedRunRoutes(publicApp, dependencies);
     addSharedV2Routes(publicApp, dependencies);
@@ -166,6 +176,7 @@ export function createApp(
       parseBody(raw, serverLimits.bodyBytesMax),
     );
     addJsonRoutes(authenticatedApp, store);
+    addMetricRoute(authenticatedApp, metrics);
     addLiveRoutes(authenticatedApp, store, keyGuard);
     addUiSettingsRoutes(authenticatedApp, { store, keyGuard, settings });
     addUiFeedbackRoutes(authenticatedApp, store);

@@ -5,6 +5,7 @@ import type { TSchema } from "typebox";
 import { scopeOf } from "./endpoint-scope.ts";
 import { linkEndpoints } from "./link-endpoints.ts";
 import { errorSchema } from "./schema-parts.ts";
+import { monitoringEndpoints } from "./monitoring-endpoints.ts";
 import { v2Endpoints } from "./v2-endpoints.ts";
 
 /** Groups of endpoints in the API documentation. */
@@ -79,9 +80,13 @@ export interface RouteDocs<Body extends TSchema = TSchema> {
 }
 
 const operationIds = new Map<Endpoint, string>(
-  Object.entries({ ...endpoints, ...uiEndpoints, ...v2Endpoints, ...linkEndpoints }).map(
-    ([name, endpoint]) => [endpoint, name],
-  ),
+  Object.entries({
+    ...endpoints,
+    ...uiEndpoints,
+    ...v2Endpoints,
+    ...linkEndpoints,
+    ...monitoringEndpoints,
+  }).map(([name, endpoint]) => [endpoint, name]),
 );
 
 /** Creates the method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */

@@ -193,7 +193,7 @@ class SqliteStore implements Store {
   }
 
   onActivity(listener: (activity: readonly Activity[]) => void): void {
-    this.#parts.writer.onActivity = listener;
+    this.#parts.writer.onActivity(listener);
   }
 
   endReads(): void {

@@ -18,7 +18,7 @@ export interface Store extends RequestScoped<Store> {
   readonly readOnlyReason: string | undefined;
   /** Resolves when the batch would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
-  /** Sets the listener that is called after each commit with the counts of the runs that the commit stored. */
+  /** Adds a listener that is called after each commit with the counts of the runs that the commit stored. */
   onActivity(listener: (activity: readonly Activity[]) => void): void;
   /** Cancels running queries and refuses new ones, because the server is about to end. */
   endReads(): void;

@@ -32,7 +32,7 @@ export class WriterThread {
   readonly #pending = new Map<number, PendingCall>();
   readonly #ended: Promise<void>;
   /** Called after each commit with the counts of the runs that it stored. */
-  onActivity: (activity: readonly Activity[]) => void = () => undefined;
+  readonly #activityListeners: ((activity: readonly Activity[]) => void)[] = [];
   #readOnlyReason: string | undefined;
   #sequence = 0;
   #pendingBytes = 0;
@@ -50,6 +50,11 @@ export class WriterThread {
         resolve();
       });
     });
+  }
+
+  /** Adds a listener that is called after each commit with the counts of the runs that the commit stored. */
+  onActivity(listener: (activity: readonly Activity[]) => void): void {
+    this.#activityListeners.push(listener);
   }
 
   /** @throws ServerError the database can't be opened. */
@@ -131,7 +136,9 @@ export class WriterThread {
     }
     message.buffers.forEach((buffer) => batchMemory.release(buffer));
     if (message.activity.length > 0) {
-      this.onActivity(message.activity);
+      for (const listener of this.#activityListeners) {
+        listener(message.activity);
+      }
     }
     message.replies.forEach((reply) => this.#settle(reply));
   }

@@ -92,14 +92,12 @@ export async function createKey(
   if (tenantId !== request.tenantId) {
     await assertOperator(dependencies, request);
   }
-  return reply
-    .code(201)
-    .send(
-      await dependencies.store.write.tenants.createKey(tenantId, {
-        name,
-        scopes: scopes ?? undefined,
-      }),
-    );
+  return reply.code(201).send(
+    await dependencies.store.write.tenants.createKey(tenantId, {
+      name,
+      scopes: scopes ?? undefined,
+    }),
+  );
 }
 
 /** `DELETE /ui/keys/{id}`: revokes a key. */

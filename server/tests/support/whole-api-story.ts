@@ -23,6 +23,9 @@ export async function callEverything(send: SendRequest, names: Names): Promise<v
 
 async function readServer(send: SendRequest): Promise<void> {
   await send("GET /info");
+  await send("GET /health/live");
+  await send("GET /health/ready");
+  await send("GET /metrics");
   await send("GET /settings");
   await send("POST /settings/handle", { body: { tenant_handle: "me" } });
 }

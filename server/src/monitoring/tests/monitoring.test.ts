@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fastify from "fastify";
+import { KeyStore, startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addHealthRoutes } from "../monitoring-routes.ts";
+import type { RequestError } from "../../model/errors.ts";
+
+const noop = (): void => undefined;
+
+let server: RunningServer;
+let dataDir: string;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "millrace-monitoring-"));
+  server = await startServer({ port: 0, dataDir });
+});
+
+afterAll(async () => {
+  await server.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const valueOf = (metrics: string, name: string): number =>
+  Number(
+    metrics
+      .split("\n")
+      .find((line) => line.startsWith(`${name} `))
+      ?.split(" ")[1],
+  );
+
+const readMetrics = async (headers: Readonly<Record<string, string>> = {}): Promise<string> => {
+  const response = await fetch(`${server.url}/metrics`, { headers });
+  expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  return response.text();
+};
+
+test("a running server is live and ready", async () => {
+  const live = await fetch(`${server.url}/health/live`);
+  expect([live.status, await live.json()]).toEqual([200, { status: "live" }]);
+  const ready = await fetch(`${server.url}/health/ready`);
+  expect([ready.status, await ready.json()]).toEqual([
+    200,
+    { status: "ready", accepts_writes: true },
+  ]);
+});
+
+test.for([
+  ["fails", () => Promise.reject<boolean>(new Error("/secret/path is gone")), /can't be read/],
+  ["does not answer", () => new Promise<boolean>(noop), /did not answer within 2000 ms/],
+] as const)(
+  "a server whose database %s is not ready, says why, and shows no path",
+  async ([, hasKeys, reason]) => {
+    const app = fastify();
+    app.setErrorHandler((cause: RequestError, _request, reply) =>
+      reply.code(cause.status).send({ detail: cause.message }),
+    );
+    addHealthRoutes(app, { readOnlyReason: "full", read: { tenants: { hasKeys } } });
+    const response = await app.inject("/health/ready");
+    expect(response.statusCode).toBe(503);
+    expect(response.json()).toEqual({ detail: expect.stringMatching(reason) as unknown });
+    expect(response.body).not.toContain("secret");
+    await app.close();
+  },
+);
+
+test("the metrics count requests by route, and stored runs once", async () => {
+  const id = "0190a6c2-1f0a-7000-8000-0000000000a1";
+  const run = {
+    id,
+    trace_id: id,
+    dotted_order: `20260101T000000000000Z${id}`,
+    name: "answer",
+    run_type: "chain",
+    start_time: "2026-01-01T00:00:00.000000Z",
+    end_time: "2026-01-01T00:00:01.000000Z",
+    error: "it failed",
+  };
+  const send = () =>
+    fetch(`${server.url}/runs`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(run),
+    });
+  expect((await send()).status).toBe(202);
+  await send();
+  for (const missing of [id.replace("a1", "b1"), id.replace("a1", "b2")]) {
+    expect((await fetch(`${server.url}/runs/${missing}`)).status).toBe(404);
+  }
+  const metrics = await readMetrics();
+  expect(valueOf(metrics, "millrace_runs_stored_total")).toBe(1);
+  expect(valueOf(metrics, "millrace_trace_errors_total")).toBe(1);
+  expect(valueOf(metrics, "millrace_accepts_writes")).toBe(1);
+  expect(
+    valueOf(
+      metrics,
+      'millrace_http_request_duration_seconds_count{method="GET",route="/runs/:id",status="404"}',
+    ),
+  ).toBe(2);
+  expect(valueOf(metrics, "process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
+  expect(metrics).not.toContain(id);
+});
+
+// Last, because from the first key on the server requires one.
+test("with keys, health needs none, and metrics need the scope read", async () => {
+  const store = new KeyStore(dataDir);
+  const { key: reader } = await store.create({ scopes: ["read"] });
+  const { key: sender } = await store.create({ scopes: ["ingest"] });
+  store.close();
+  expect((await fetch(`${server.url}/health/ready`)).status).toBe(200);
+  expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
+  const refused = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": sender } });
+  expect(refused.status).toBe(403);
+  expect(await readMetrics({ authorization: `Bearer ${reader}` })).toContain("millrace_");
+});
