@@ -1,0 +1,142 @@
+import { isIP } from "node:net";
+import { OptionError } from "millrace/model";
+
+/** The APIs of models, with what follows the base address of each. */
+const protocolPaths = {
+  openai: "/chat/completions",
+  "openai-responses": "/responses",
+  anthropic: "/messages",
+} as const;
+
+export type ProtocolName = keyof typeof protocolPaths;
+
+/** An endpoint as the operator names it. */
+export interface ModelEndpointOption {
+  /** The name that users see: letters, digits, `-`, `_` and `.`. */
+  readonly name: string;
+  /**
+   * The address, such as `https://api.openai.com/v1`. Words before the scheme say more, separated by `+`: the API
+   * (`openai`, `openai-responses` or `anthropic`), and `private` for a host name that may have a private address.
+   */
+  readonly url: string;
+  /** The key that the server sends to this endpoint, and to no other. */
+  readonly apiKey?: string;
+}
+
+/** An endpoint that models can be called at. */
+export interface ModelEndpoint {
+  readonly name: string;
+  readonly protocol: ProtocolName;
+  /** The address of the call. */
+  readonly url: string;
+  /** Whether the operator named a host on this machine or in a private network. */
+  readonly allowsPrivateAddress: boolean;
+  readonly apiKey: string | undefined;
+}
+
+/** Names of endpoints, so that each is part of the name of an environment variable. */
+const namePattern = /^[a-z][\w.-]{0,31}$/i;
+const keyPattern = /^[\x21-\x7e]{1,4096}$/;
+export const maxModelEndpoints = 50;
+
+/** The environment variable with the key of an endpoint: `MILLRACE_MODEL_KEY_` and its name in upper case. */
+export const toKeyVariable = (name: string): string =>
+  `MILLRACE_MODEL_KEY_${name.toUpperCase().replaceAll(/[^A-Z\d]/g, "_")}`;
+
+/**
+ * Checks the endpoints that the operator named.
+ *
+ * @throws OptionError one is invalid, or two have the same name or the same variable for their key. The message contains
+ * no key.
+ */
+export function parseModelEndpoints(
+  options: readonly ModelEndpointOption[],
+): readonly ModelEndpoint[] {
+  if (options.length > maxModelEndpoints) {
+    throw new OptionError(
+      `${options.length} model endpoints are more than ${maxModelEndpoints}, the most that a server has`,
+    );
+  }
+  const namesByVariable = new Map<string, string>();
+  return options.map((option) => {
+    const endpoint = parseModelEndpoint(option);
+    const variable = toKeyVariable(endpoint.name);
+    const other = namesByVariable.get(variable);
+    if (other !== undefined) {
+      throw new OptionError(
+        `the model endpoints ${other} and ${endpoint.name} would have the same variable for their key, ${variable}: give one of them another name`,
+      );
+    }
+    namesByVariable.set(variable, endpoint.name);
+    return endpoint;
+  });
+}
+
+function parseModelEndpoint({ name, url: address, apiKey }: ModelEndpointOption): ModelEndpoint {
+  if (typeof name !== "string" || !namePattern.test(name)) {
+    throw new OptionError(
+      `the name of a model endpoint begins with a letter and has at most 32 letters, digits, "-", "_" and ".", unlike ${JSON.stringify(name)}`,
+    );
+  }
+  if (apiKey !== undefined && !(typeof apiKey === "string" && keyPattern.test(apiKey))) {
+    throw new OptionError(
+      `the key of the model endpoint ${name} must be a text without spaces or control characters`,
+    );
+  }
+  const [, words = "", plainAddress = ""] =
+    /^((?:[a-z-]+\+)*)(https?:\/\/.*)$/is.exec(typeof address === "string" ? address : "") ?? [];
+  const prefixes = words
+    .toLowerCase()
+    .split("+")
+    .filter((word) => word !== "");
+  const names = prefixes.filter((word) => word !== "private");
+  if (!URL.canParse(plainAddress) || names.length > 1 || !names.every(isProtocolName)) {
+    throw new OptionError(
+      `the address of the model endpoint ${name} must be an http or https URL, such as https://api.openai.com/v1; "openai+", "openai-responses+", "anthropic+" and "private+" may precede it`,
+    );
+  }
+  const url = new URL(plainAddress);
+  if (url.username !== "" || url.password !== "" || url.hash !== "") {
+    throw new OptionError(
+      `the address of the model endpoint ${name} must have no user name, password or fragment: set the key in ${toKeyVariable(name)}`,
+    );
+  }
+  const protocol = names[0] ?? guessProtocol(url);
+  const isPrivate = prefixes.includes("private") || isPrivateName(url.hostname);
+  return {
+    name,
+    protocol,
+    url: addPath(url, protocol),
+    allowsPrivateAddress: isPrivate,
+    apiKey,
+  };
+}
+
+const isProtocolName = (word: string): word is ProtocolName => Object.hasOwn(protocolPaths, word);
+
+/** The API, where the operator does not name it. */
+function guessProtocol({ hostname, pathname }: URL): ProtocolName {
+  if (/(?:^|\.)anthropic\.com$/.test(hostname) || /\/messages\/?$/.test(pathname)) {
+    return "anthropic";
+  }
+  return /\/responses\/?$/.test(pathname) ? "openai-responses" : "openai";
+}
+
+/** Appends the path of the call, unless the address has it. The base address of Anthropic often has no version. */
+function addPath(url: URL, protocol: ProtocolName): string {
+  const path = protocolPaths[protocol];
+  const base = url.pathname.replace(/\/+$/, "");
+  const version = protocol === "anthropic" && !/\/v\d+$/.test(base) ? "/v1" : "";
+  const completed = new URL(url);
+  completed.pathname = base.endsWith(path) ? base : base + version + path;
+  return completed.href;
+}
+
+/**
+ * Whether the operator named an address instead of a name, or a name that only a private network has. Any other name
+ * must have a public address, so that whoever controls the name can't lead the server into its own network.
+ */
+const isPrivateName = (hostname: string): boolean =>
+  isIP(hostname.replace(/^\[(.*)\]$/, "$1")) !== 0 ||
+  !hostname.includes(".") ||
+  /\.(?:localhost|local|internal|lan)$/.test(hostname);

@@ -1,0 +1,32 @@
+/** A parsed JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Returns the value if it is an object, else an empty one. */
+export const toObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
+export const toList = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? (value as readonly unknown[]) : [];
+
+export const toText = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : undefined;
+
+/** Returns the value if it can be a number of tokens. */
+export const toCount = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+
+/** Parses a JSON object; `undefined` if the text is anything else. */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined; // The caller reports that the text is not an object.
+  }
+}
+
+/** Removes members without a value. */
+export const withoutUndefined = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -1,0 +1,24 @@
+/** A request to an endpoint. */
+export interface ModelHttpRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Whether the host may have an address on this machine or in a private network. */
+  readonly allowsPrivateAddress: boolean;
+  readonly tenantId: string;
+  readonly signal: AbortSignal;
+}
+
+export interface ModelHttpResponse {
+  readonly status: number;
+  /** The content type without parameters, in lower case; empty if the response names none. */
+  readonly contentType: string;
+  /** After how many seconds the endpoint wants to be called again. */
+  readonly retryAfterSeconds: number | undefined;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Sends requests to endpoints. Rejects with an error whose message contains no key. */
+export interface ModelTransport {
+  send(request: ModelHttpRequest): Promise<ModelHttpResponse>;
+}
