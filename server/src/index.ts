@@ -6,6 +6,8 @@ export { KeyStore } from "./store/key-store.ts";
 export type { KeyDraft, ListedKey } from "./store/key-store.ts";
 export type { ApiKey, NewKey } from "./tenants/tenant.ts";
 export { defaultPort } from "./model/default-port.ts";
+export { toKeyVariable } from "./model/model-endpoint.ts";
+export type { ModelEndpointOption } from "./model/model-endpoint.ts";
 export type { ServerOptions } from "./model/options.ts";
 export { startServer } from "./start-server.ts";
 export type { RunningServer } from "./start-server.ts";

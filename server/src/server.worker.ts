@@ -43,7 +43,13 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
           port.close();
         });
     });
-    post({ kind: "listening", port: readPort(app, settings) });
+    const { modelEndpoints, apiKeys } = settings;
+    const isKeyRequired = apiKeys.length > 0 || (await store.read.tenants.hasKeys());
+    post({
+      kind: "listening",
+      port: readPort(app, settings),
+      needsModelToken: modelEndpoints.length > 0 && !isKeyRequired,
+    });
   } catch (cause) {
     await store?.close();
     const code = cause instanceof ServerError ? cause.code : "THREAD";

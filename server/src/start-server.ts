@@ -3,6 +3,7 @@ import { toDistFileUrl } from "./storage/dist-files.ts";
 import { ServerError } from "./model/errors.ts";
 import { parseServerOptions, serverLimits } from "./model/options.ts";
 import type { ServerOptions } from "./model/options.ts";
+import { createModelToken } from "./models/model-token.ts";
 import { closeRequest, exitRequest } from "./app/server-protocol.ts";
 import type { ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "./storage/threads.ts";
@@ -12,6 +13,11 @@ export interface RunningServer {
   /** Base URL of the server, without a trailing slash. */
   readonly url: string;
   readonly port: number;
+  /**
+   * The token that the UI asks for before it calls models; `undefined` if the server has no model endpoints, or requires
+   * a key. It is a new one at each start.
+   */
+  readonly modelToken: string | undefined;
   /**
    * Completes the writes of all requests received, then releases the port, the files and the threads. May be called
    * twice.
@@ -30,13 +36,14 @@ export interface RunningServer {
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const settings = parseServerOptions(options);
+  const modelToken = createModelToken();
   const endedFlag = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(toDistFileUrl("server.worker.js"), {
     ...threadOptions,
     name: "millrace-server",
-    workerData: { ...settings, endedFlag } satisfies ServerThreadData,
+    workerData: { ...settings, modelToken, endedFlag } satisfies ServerThreadData,
   });
-  const port = await waitForPort(worker);
+  const { port, needsModelToken } = await waitForStart(worker);
   // Without a listener, an error of the worker would end the host program.
   worker.on("error", (cause) =>
     process.emitWarning(`The Millrace server ended because of an error: ${String(cause)}`),
@@ -51,20 +58,23 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   let closed: Promise<void> | undefined;
   return {
     port,
+    modelToken: needsModelToken ? modelToken : undefined,
     url: `http://${toUrlHost(settings.host)}:${port}`,
     close: () => (closed ??= endThread(worker, closeRequest, serverEndMs)),
   };
 }
 
-async function waitForPort(worker: Worker): Promise<number> {
+async function waitForStart(worker: Worker): Promise<ListeningMessage> {
   const firstMessage = (await waitForFirstMessage(worker, closeRequest)) as ServerThreadMessage;
   if (firstMessage.kind === "listening") {
-    return firstMessage.port;
+    return firstMessage;
   }
   // After a failed start the thread closes its files and ends by itself.
   await waitForExit(worker);
   throw new ServerError(firstMessage.code, firstMessage.reason);
 }
+
+type ListeningMessage = Extract<ServerThreadMessage, { readonly kind: "listening" }>;
 
 /**
  * Milliseconds for which the exit of the process is delayed, so that a server that was not closed can close its

@@ -14,7 +14,10 @@ import { callEverything } from "./support/whole-api-story.ts";
 /** A server in this thread, and the last value that a handler returned and Fastify had to write. */
 async function runApp() {
   const store = await openTemporaryStore();
-  const app = createApp(store, parseServerOptions({ dataDir: memoryDataDir }));
+  const app = createApp(store, {
+    ...parseServerOptions({ dataDir: memoryDataDir }),
+    modelToken: "unused",
+  });
   onTestFinished(async () => {
     await app.close();
     await store.close();

@@ -68,7 +68,10 @@ const withoutIds: ReadonlySet<string> = new Set([
 /** All routes of the server, except for the HEAD routes that are added for each GET. */
 async function listRoutes(): Promise<readonly string[]> {
   const store = await openTemporaryStore();
-  const app = createApp(store, parseServerOptions({ dataDir: memoryDataDir }));
+  const app = createApp(store, {
+    ...parseServerOptions({ dataDir: memoryDataDir }),
+    modelToken: "unused",
+  });
   await app.ready();
   const tree = app.printRoutes({ commonPrefix: false });
   await app.close();

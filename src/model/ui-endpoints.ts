@@ -56,6 +56,14 @@ export const uiEndpoints = {
   setPrices: { method: "PUT", path: "/ui/prices", action: "set prices" },
   removePrice: { method: "POST", path: "/ui/prices/remove", action: "remove price" },
   recomputeCosts: { method: "POST", path: "/ui/prices/recompute", action: "recompute costs" },
+  listModelEndpoints: { method: "GET", path: "/ui/models", action: "list model endpoints" },
+  setModelKey: { method: "PUT", path: "/ui/models/:name/key", action: "set a key for a model" },
+  deleteModelKey: {
+    method: "DELETE",
+    path: "/ui/models/:name/key",
+    action: "remove a key for a model",
+  },
+  callModel: { method: "POST", path: "/ui/models/calls", action: "call a model" },
   readFeedbackSummary: {
     method: "GET",
     path: "/ui/feedback",

@@ -1,5 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { defaultPort, defaultQueryTimeoutMs } from "@millrace/server/default-port";
+import {
+  defaultModelRate,
+  defaultPort,
+  defaultQueryTimeoutMs,
+} from "@millrace/server/default-port";
 import type { RunningServer, ServerOptions } from "@millrace/server";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
@@ -15,6 +19,9 @@ interface ServeFlags {
   readonly apiKey: readonly string[];
   readonly apiKeyFile?: string;
   readonly queryTimeoutMs: string;
+  readonly modelEndpoint: readonly string[];
+  readonly modelRate: string;
+  readonly modelBudget?: string;
   readonly open?: true;
 }
 
@@ -44,7 +51,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .option(
       "--api-key <key>",
       "accepted API key; may be repeated; other users of the machine can see it in the list of processes",
-      appendKey,
+      appendText,
       [],
     )
     .option(
@@ -52,12 +59,28 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "time limit of one query, in milliseconds; also MILLRACE_QUERY_TIMEOUT_MS",
       String(defaultQueryTimeoutMs),
     )
+    .option(
+      "--model-endpoint <name=url>",
+      `endpoint at which the playground may call models, such as openai=https://api.openai.com/v1; may be repeated. The API is that of OpenAI's chat completions, unless the URL is one of Anthropic, or begins with openai-responses+ or anthropic+. A host name with a private address needs private+ before the URL. The key is read from MILLRACE_MODEL_KEY_<NAME>, or entered in the UI`,
+      appendText,
+      [],
+    )
+    .option(
+      "--model-rate <number>",
+      "model calls that a tenant may make in a minute; also MILLRACE_MODEL_RATE",
+      String(defaultModelRate),
+    )
+    .option(
+      "--model-budget <dollars>",
+      "US dollars that the model calls of a tenant may cost in a day; unlimited by default; also MILLRACE_MODEL_BUDGET",
+    )
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addHelpExamples(command, [
     "millrace serve",
     "millrace serve --port 0 --data ./traces --open",
     "MILLRACE_API_KEY=secret millrace serve --host 0.0.0.0",
+    "MILLRACE_MODEL_KEY_OPENAI=sk-... millrace serve --model-endpoint openai=https://api.openai.com/v1",
   ]);
 }
 
@@ -67,26 +90,25 @@ const variablesByFlag = {
   host: "MILLRACE_HOST",
   data: "MILLRACE_DATA_DIR",
   queryTimeoutMs: "MILLRACE_QUERY_TIMEOUT_MS",
+  modelRate: "MILLRACE_MODEL_RATE",
+  modelBudget: "MILLRACE_MODEL_BUDGET",
 } as const;
 
 function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
   const entriesFromEnv = Object.entries(variablesByFlag).flatMap(
     ([flag, variable]): [string, string][] => {
       const text = ignoreEmpty(env[variable]);
-      return command.getOptionValueSource(flag) === "default" && text !== undefined
-        ? [[flag, text]]
-        : [];
+      const source = command.getOptionValueSource(flag) ?? "default";
+      return source === "default" && text !== undefined ? [[flag, text]] : [];
     },
   );
   return { ...flags, ...Object.fromEntries(entriesFromEnv) };
 }
 
-const appendKey = (key: string, keys: readonly string[]): readonly string[] => [...keys, key];
+const appendText = (text: string, texts: readonly string[]): readonly string[] => [...texts, text];
 
-async function serve(
-  { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, open }: ServeFlags,
-  env: NodeJS.ProcessEnv,
-): Promise<void> {
+async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
+  const { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, open } = flags;
   const stopRequest = waitForStopRequest(env);
   const keyFilePath = apiKeyFile ?? ignoreEmpty(env["MILLRACE_API_KEY_FILE"]);
   const apiKeys = [
@@ -100,13 +122,51 @@ async function serve(
     dataDir: data,
     apiKeys,
     queryTimeoutMs: parseMs(queryTimeoutMs),
+    ...(await readModelOptions(flags, env)),
   });
   process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
+  if (server.modelToken !== undefined) {
+    process.stdout.write(
+      `The playground asks for this token before it calls models: ${server.modelToken}\n`,
+    );
+  }
   if (open === true) {
     openBrowser(server.url);
   }
   await stopRequest;
   await server.close();
+}
+
+/** Reads the flags about models, and the keys of the endpoints from the environment. */
+async function readModelOptions(
+  { modelEndpoint, modelRate, modelBudget }: ServeFlags,
+  env: NodeJS.ProcessEnv,
+): Promise<Pick<ServerOptions, "modelEndpoints" | "modelRate" | "modelBudget">> {
+  const { toKeyVariable } = await import("@millrace/server");
+  return {
+    modelEndpoints: modelEndpoint.map((text) => {
+      const { name = "", url = "" } = /^(?<name>[^=]*)=(?<url>.*)$/s.exec(text)?.groups ?? {};
+      if (name === "" || url === "") {
+        throw new UsageError(
+          "--model-endpoint must be a name and a URL, such as openai=https://api.openai.com/v1",
+        );
+      }
+      const apiKey = ignoreEmpty(env[toKeyVariable(name)]);
+      return { name, url, ...(apiKey === undefined ? {} : { apiKey }) };
+    }),
+    modelRate: parseNumber("modelRate", modelRate),
+    ...(modelBudget === undefined ? {} : { modelBudget: parseNumber("modelBudget", modelBudget) }),
+  };
+}
+
+/** Parses a number. The server checks its range. */
+function parseNumber(flag: "modelRate" | "modelBudget", text: string): number {
+  if (!/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) {
+    throw new UsageError(
+      `--${toKebabCase(flag)} (${variablesByFlag[flag]}) must be a number, such as 10, not ${JSON.stringify(text)}`,
+    );
+  }
+  return Number(text);
 }
 
 /** Treats a variable that is set to an empty string as not set. */
@@ -142,7 +202,8 @@ async function start(options: ServerOptions): Promise<RunningServer> {
 
 /** Converts an error of the server's options to an error that names the command's flags. */
 function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions): UsageError {
-  const flag = /^(?:port|host|queryTimeoutMs)\b/.exec(cause.message)?.[0] ?? "";
+  const flag =
+    /^(?:port|host|queryTimeoutMs|modelRate|modelBudget)\b/.exec(cause.message)?.[0] ?? "";
   const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];
   const isKeyMissing =
     apiKeys.length === 0 && cause.message.includes("reachable from other machines");

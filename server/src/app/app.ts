@@ -7,7 +7,13 @@ import { RequestError } from "../model/errors.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 import { addWebPages } from "./web-pages.ts";
 import { memoryDataDir, serverLimits } from "../model/options.ts";
-import type { ServerSettings } from "../model/options.ts";
+import { CallRate } from "../models/call-rate.ts";
+import { ModelAccess } from "../models/model-access.ts";
+import { ModelCaller } from "../models/model-caller.ts";
+import { ModelKeys } from "../models/model-keys.ts";
+import { addModelRoutes } from "../models/model-routes.ts";
+import { OutboundTransport } from "../models/outbound-transport.ts";
+import type { AppSettings } from "./server-protocol.ts";
 import { addAnnotationQueueRoutes } from "../queues/annotation-queue-routes.ts";
 import { addComparativeRoutes, addDatasetRunRoutes } from "../experiments/comparative-routes.ts";
 import { addFeedbackRoutes, addSubmittedFeedbackRoutes } from "../feedback/feedback-routes.ts";
@@ -73,7 +79,7 @@ export type App = ReturnType<typeof createApp>;
  */
 export function createApp(
   store: Store,
-  settings: ServerSettings,
+  settings: AppSettings,
   jobKinds: readonly AnyJobKind[] = createJobKinds(),
 ) {
   const sourceGuard = new SourceGuard(settings);
@@ -82,6 +88,7 @@ export function createApp(
   const metrics = new ServerMetrics(store);
   store.onActivity((activity) => metrics.countActivity(activity));
   const dependencies = { store, links: new SignedLinks() };
+  const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
   const kinds = new Map(jobKinds.map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
@@ -130,6 +137,7 @@ export function createApp(
   app.addHook("onReady", async () => runner.start());
   app.addHook("onClose", () => runner.close());
   app.addHook("onClose", () => workThreads.close());
+  app.addHook("onClose", async () => models.close());
   const sendPageNotFound = addWebPages(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     sendError(cause, reply),
@@ -178,6 +186,7 @@ export function createApp(
     addJsonRoutes(authenticatedApp, store);
     addMetricRoute(authenticatedApp, metrics);
     addLiveRoutes(authenticatedApp, store, keyGuard);
+    addModelRoutes(authenticatedApp, { ...models, store, workThreads });
     addUiSettingsRoutes(authenticatedApp, { store, keyGuard, settings });
     addUiFeedbackRoutes(authenticatedApp, store);
     addRunRoutes(authenticatedApp, dependencies);
@@ -192,6 +201,29 @@ export function createApp(
     addUiJobRoutes(authenticatedApp, { store, kinds, runner });
   });
   return app;
+}
+
+/** Creates what calls models at the endpoints that the operator named. */
+function createModels(
+  store: Store,
+  { modelEndpoints, modelRate, modelBudget, modelToken }: AppSettings,
+  keyGuard: KeyGuard,
+) {
+  const transport = new OutboundTransport(modelEndpoints);
+  const keys = new ModelKeys();
+  return {
+    keys,
+    access: new ModelAccess(modelToken, () => keyGuard.isKeyRequired()),
+    caller: new ModelCaller({
+      endpoints: modelEndpoints,
+      budget: modelBudget,
+      rate: new CallRate(modelRate),
+      store,
+      transport,
+      keys,
+    }),
+    close: () => transport.close(),
+  };
 }
 
 /**

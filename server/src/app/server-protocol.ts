@@ -1,8 +1,13 @@
 import type { ServerErrorCode } from "../model/errors.ts";
 import type { ServerSettings } from "../model/options.ts";
 
+export interface AppSettings extends ServerSettings {
+  /** The token without which nobody can call models while the server requires no key. */
+  readonly modelToken: string;
+}
+
 /** The `workerData` of the server thread. */
-export interface ServerThreadData extends ServerSettings {
+export interface ServerThreadData extends AppSettings {
   /**
    * The server thread sets this flag to 1 once its files are closed. A host program that exits can't receive messages
    * any more, so it waits for the flag instead.
@@ -12,7 +17,7 @@ export interface ServerThreadData extends ServerSettings {
 
 /** Messages from the server thread. */
 export type ServerThreadMessage =
-  | { readonly kind: "listening"; readonly port: number }
+  | { readonly kind: "listening"; readonly port: number; readonly needsModelToken: boolean }
   | { readonly kind: "failed"; readonly code: ServerErrorCode; readonly reason: string };
 
 /** The message that tells the server thread to complete the requests in progress and then to end. */

@@ -3,3 +3,6 @@ export const defaultPort = 1984;
 
 /** Default time limit of one query, in milliseconds. */
 export const defaultQueryTimeoutMs = 10_000;
+
+/** Default number of calls of models that a tenant may make in a minute. */
+export const defaultModelRate = 60;

@@ -102,7 +102,9 @@ function parseModelEndpoint({ name, url: address, apiKey }: ModelEndpointOption)
     );
   }
   const protocol = names[0] ?? guessProtocol(url);
-  const isPrivate = prefixes.includes("private") || isPrivateName(url.hostname);
+  // Only the operator's own network has a reason to be called without TLS.
+  const isPrivate =
+    prefixes.includes("private") || url.protocol === "http:" || isPrivateName(url.hostname);
   return {
     name,
     protocol,

@@ -1,6 +1,8 @@
 import { checkKeys, OptionError } from "millrace/model";
 import type { KeyTable } from "millrace/model";
-import { defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
+import { defaultModelRate, defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
+import { parseModelEndpoints } from "./model-endpoint.ts";
+import type { ModelEndpoint, ModelEndpointOption } from "./model-endpoint.ts";
 
 const mebibyte = 1_048_576;
 
@@ -157,6 +159,10 @@ export const serverLimits = {
   /** Reviewers that a run may need, and minutes for which a reviewer may claim it. */
   reviewersPerRun: 100,
   claimMinutes: 1_440,
+  /** Calls of models that a tenant may make in a minute, and the highest value of this option and of the budget. */
+  modelRate: defaultModelRate,
+  modelRateMax: 100_000,
+  modelBudgetMax: 1_000_000,
   /** Bytes received and not yet committed. Above this, the server responds with 429. */
   pendingBytes: 256 * mebibyte,
   /** Threads that run queries. Each one starts when it is first needed. */
@@ -231,6 +237,18 @@ export interface ServerOptions {
    * @defaultValue 10,000
    */
   readonly queryTimeoutMs?: number;
+  /**
+   * Endpoints at which the UI may call models. Without any, the server calls no other host for models.
+   * @defaultValue none
+   */
+  readonly modelEndpoints?: readonly ModelEndpointOption[];
+  /** Calls of models that a tenant may make in a minute, from 1 to 100,000. @defaultValue 60 */
+  readonly modelRate?: number;
+  /**
+   * US dollars that the calls of models of a tenant may cost in a day. A call whose cost is not known before is then
+   * refused. @defaultValue unlimited
+   */
+  readonly modelBudget?: number;
 }
 
 /** {@link ServerOptions} after validation, with defaults. */
@@ -240,6 +258,9 @@ export interface ServerSettings {
   readonly dataDir: string;
   readonly apiKeys: readonly string[];
   readonly queryTimeoutMs: number;
+  readonly modelEndpoints: readonly ModelEndpoint[];
+  readonly modelRate: number;
+  readonly modelBudget: number | undefined;
 }
 
 const optionKeys: KeyTable<ServerOptions> = {
@@ -248,6 +269,9 @@ const optionKeys: KeyTable<ServerOptions> = {
   dataDir: true,
   apiKeys: true,
   queryTimeoutMs: true,
+  modelEndpoints: true,
+  modelRate: true,
+  modelBudget: true,
 };
 
 /** The `dataDir` for a database in memory, which is lost when the server closes. */
@@ -291,7 +315,33 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
       `queryTimeoutMs must be a whole number from ${queryMsMin} to ${queryMsMax}, not ${String(queryTimeoutMs)}`,
     );
   }
-  return { port, host: host.replace(/^\[(.*)\]$/, "$1"), dataDir, apiKeys, queryTimeoutMs };
+  return {
+    port,
+    host: host.replace(/^\[(.*)\]$/, "$1"),
+    dataDir,
+    apiKeys,
+    queryTimeoutMs,
+    ...parseModelOptions(options),
+  };
+}
+
+function parseModelOptions({
+  modelEndpoints = [],
+  modelRate = serverLimits.modelRate,
+  modelBudget,
+}: ServerOptions): Pick<ServerSettings, "modelEndpoints" | "modelRate" | "modelBudget"> {
+  const { modelRateMax, modelBudgetMax } = serverLimits;
+  if (!Number.isInteger(modelRate) || modelRate < 1 || modelRate > modelRateMax) {
+    throw new OptionError(
+      `modelRate must be a whole number from 1 to ${modelRateMax}, not ${String(modelRate)}`,
+    );
+  }
+  if (modelBudget !== undefined && !(modelBudget > 0 && modelBudget <= modelBudgetMax)) {
+    throw new OptionError(
+      `modelBudget must be a number of US dollars above 0, up to ${modelBudgetMax}, not ${String(modelBudget)}`,
+    );
+  }
+  return { modelEndpoints: parseModelEndpoints(modelEndpoints), modelRate, modelBudget };
 }
 
 const isKey = (key: unknown): key is string =>

@@ -72,7 +72,6 @@ export async function callModel(call: ModelCall): Promise<ModelAnswer> {
         accept: "text/event-stream, application/json",
       },
       body: JSON.stringify(protocol.createBody(request, new URL(endpoint.url).hostname)),
-      allowsPrivateAddress: endpoint.allowsPrivateAddress,
       tenantId,
       signal,
     });

@@ -3,8 +3,6 @@ export interface ModelHttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether the host may have an address on this machine or in a private network. */
-  readonly allowsPrivateAddress: boolean;
   readonly tenantId: string;
   readonly signal: AbortSignal;
 }

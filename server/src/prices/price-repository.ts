@@ -3,7 +3,9 @@ import type { Database } from "../storage/query.ts";
 import { loadLibraryPrices } from "./library-prices.ts";
 import type { RecomputeProgress } from "../runs/usage/run-cost.ts";
 import type {
+  CallPrice,
   PriceChange,
+  PricedCall,
   PriceReads,
   PriceWrites,
   RecomputeMode,
@@ -11,6 +13,7 @@ import type {
 } from "./price.ts";
 import { parsePriceRow, priceQueries, toTableRow } from "./price-queries.ts";
 import type { PriceKey, PriceRow } from "./price-table.ts";
+import { RunPricer } from "./run-pricer.ts";
 
 /** Reads the price tables of tenants. */
 export class PriceReader implements PriceReads {
@@ -22,6 +25,12 @@ export class PriceReader implements PriceReads {
 
   async list(tenantId: string): Promise<readonly PriceRow[]> {
     return (await this.#db.all(priceQueries.list, { tenantId })).map(parsePriceRow);
+  }
+
+  async priceCall(tenantId: string, call: PricedCall): Promise<CallPrice> {
+    await loadLibraryPrices();
+    const rows = await this.list(tenantId);
+    return new RunPricer(() => rows).priceCall(tenantId, call);
   }
 }
 

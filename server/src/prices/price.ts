@@ -1,9 +1,31 @@
 import type { RecomputeProgress } from "../runs/usage/run-cost.ts";
+import type { NoCost } from "./compute-cost.ts";
 import type { PriceKey, PriceRow } from "./price-table.ts";
+
+/** A model call whose cost is to be computed. */
+export interface PricedCall {
+  readonly model: string;
+  /** `null` if the model's name decides. */
+  readonly provider: string | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+  readonly reasoning?: number;
+  /** Milliseconds since the epoch: the prices of this time apply. */
+  readonly timeMs: number;
+}
+
+/** The cost of a model call in US dollars, or a sentence that says why it is unknown. */
+export type CallPrice =
+  | { readonly total: number; readonly prompt: number; readonly completion: number }
+  | NoCost;
 
 export interface PriceReads {
   /** Lists the price table of a tenant, by model, provider, tier and time. */
   list(tenantId: string): Promise<readonly PriceRow[]>;
+  /** Computes the cost of a model call, as it is computed for a run. */
+  priceCall(tenantId: string, call: PricedCall): Promise<CallPrice>;
 }
 
 export interface PriceChange {

@@ -4,6 +4,7 @@ import type {
   PricedUsage,
   ReportedUsage,
   RunBilling,
+  TokenDetails,
   UnknownCost,
 } from "../runs/usage/run-cost.ts";
 import type { RunMeasures } from "../runs/usage/measures.ts";
@@ -14,6 +15,7 @@ import type { NoCost, UsageCost } from "./compute-cost.ts";
 import { BoundedMap } from "./bounded-map.ts";
 import { findProviderId, LibraryPrices } from "./library-prices.ts";
 import type { ModelPrices } from "./model-prices.ts";
+import type { CallPrice, PricedCall } from "./price.ts";
 import { PriceTable } from "./price-table.ts";
 import type { PriceRow } from "./price-table.ts";
 
@@ -76,6 +78,29 @@ export class RunPricer implements RunPrices {
     return "reason" in cost
       ? withoutCost(measures, { reason: cost.reason })
       : withCost(measures, cost, { ...found, serviceTier });
+  }
+
+  /** Computes the cost of a call that is no run yet. */
+  priceCall(tenantId: string, call: PricedCall): CallPrice {
+    const { model, provider, inputTokens, outputTokens, timeMs } = call;
+    const details: TokenDetails = {
+      cacheRead: call.cacheRead ?? 0,
+      cacheWrite: call.cacheWrite ?? 0,
+      cacheWriteHour: 0,
+      inputAudio: 0,
+      reasoning: call.reasoning ?? 0,
+      outputAudio: 0,
+    };
+    const run = { runType: "llm", startMicros: timeMs * 1_000 };
+    const billing = { models: [model], provider, serviceTier: null, details };
+    const found = this.#findPrice(tenantId, run, billing);
+    if ("reason" in found) {
+      return { reason: found.reason };
+    }
+    const cost = computeCost({ inputTokens, outputTokens, details }, found.prices, found.factor);
+    return "reason" in cost
+      ? cost
+      : { total: cost.total, prompt: cost.prompt, completion: cost.completion };
   }
 
   /** Finds the price under any of the model's names. The tenant's table takes precedence. */

@@ -96,6 +96,8 @@ import { MetricReader } from "../metrics/sqlite/metric-reader.ts";
 import { metricTables } from "../metrics/sqlite/metric-tables.ts";
 import { MetricWriter } from "../metrics/sqlite/metric-writer.ts";
 import type { MetricReads } from "../metrics/metrics.ts";
+import { SpendingRepository, spendingTables } from "../models/spending-repository.ts";
+import type { SpendingReads, SpendingWrites } from "../models/spending-repository.ts";
 import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import { ViewRepository, viewTables } from "../views/view-repository.ts";
 import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
@@ -114,6 +116,7 @@ export const addedTables: readonly string[] = [
   metricTables,
   jobTables,
   keyScopeColumn,
+  spendingTables,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
@@ -122,6 +125,7 @@ export interface Readers {
   readonly comparatives: ComparativeReads;
   readonly feedback: FeedbackReads;
   readonly metrics: MetricReads;
+  readonly modelSpending: SpendingReads;
   readonly feedbackTrend: FeedbackTrendReads;
   readonly datasets: DatasetReads;
   readonly examples: ExampleReads;
@@ -154,6 +158,7 @@ export interface Writers {
   readonly datasets: DatasetWrites;
   readonly examples: ExampleWrites;
   readonly largeExamples: LargeExampleWrites;
+  readonly modelSpending: SpendingWrites;
   readonly uploads: UploadWrites;
   readonly jobs: JobWrites;
   readonly prices: PriceWrites;
@@ -197,6 +202,7 @@ export function createReaders(db: Connection): Readers {
     storage: new StorageReader(db),
     tenants: new TenantReader(database),
     metrics: new MetricReader(db),
+    modelSpending: new SpendingRepository(database),
     threads: new ThreadReader(db, { runs, usage: experiments, feedback }),
     traces: new TraceReader(db),
     views: new ViewRepository(database),
@@ -234,6 +240,7 @@ export function createWriters(db: Connection) {
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     jobs: new JobWriter(database),
+    modelSpending: new SpendingRepository(database),
     prices: new PriceWriter(database, {
       runs: new CostRecomputer(db, prices, metrics),
       onChange: () => prices.clearCache(),
@@ -377,7 +384,8 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     readUsageOfTraces: unchanged,
   },
   jobs: { list: unchanged, find: unchanged, hasActive: unchanged },
-  prices: { list: unchanged },
+  modelSpending: { read: unchanged },
+  prices: { list: unchanged, priceCall: unchanged },
   projects: {
     find: withProjectKey,
     list: ([tenantId, query], { toProjectKeys, toDatasetKeys }) => [
@@ -574,6 +582,7 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     releaseAll: unchanged,
     removeEnded: unchanged,
   },
+  modelSpending: { reserve: unchanged, settle: unchanged },
   prices: { set: unchanged, remove: unchanged, recompute: unchanged },
   projects: {
     create: ([tenantId, draft], { toDatasetKey }) => [

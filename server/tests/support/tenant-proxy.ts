@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 export interface TenantProxy {
   readonly url: string;
   readonly port: number;
+  readonly modelToken: undefined;
   close(): Promise<void>;
 }
 
@@ -22,6 +23,7 @@ export async function startTenantProxy(url: string, apiKey: string): Promise<Ten
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    modelToken: undefined,
     close: () =>
       new Promise((resolve) => {
         proxy.close(() => resolve());

@@ -78,11 +78,31 @@ export async function ingestDecoded(
 }
 
 async function ingestOne(
-  { store, workThreads }: IngestDependencies,
+  dependencies: IngestDependencies,
   { raw, tenantId }: FastifyRequest,
-  { operation, pathId }: { readonly operation: Operation; readonly pathId?: string },
+  operation: RunOperation,
 ): Promise<IngestResult> {
-  const chunks = await readBodyChunks(raw);
+  return ingestChunks(dependencies, tenantId, { ...operation, chunks: await readBodyChunks(raw) });
+}
+
+/** Stores a run that the server itself creates: the body of `POST /runs`. */
+export const ingestRun = (
+  dependencies: IngestDependencies,
+  tenantId: string,
+  body: Buffer,
+): Promise<IngestResult> =>
+  ingestChunks(dependencies, tenantId, { operation: "post", chunks: [body] });
+
+interface RunOperation {
+  readonly operation: Operation;
+  readonly pathId?: string;
+}
+
+async function ingestChunks(
+  { store, workThreads }: IngestDependencies,
+  tenantId: string,
+  { operation, pathId, chunks }: RunOperation & { readonly chunks: readonly Buffer[] },
+): Promise<IngestResult> {
   const pathIdRule = pathId === undefined ? {} : { pathId };
   if (isLarge(chunks, serverLimits.largeRunsBytes)) {
     const task: RunTask = { kind: "run", chunks, operation, ...pathIdRule };

@@ -1,0 +1,59 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { RequestError } from "../model/errors.ts";
+
+/** The header with the token that the console prints. */
+const tokenHeader = "x-model-token";
+
+/** Decides which requests may call models, in addition to the guards that all requests pass. */
+export class ModelAccess {
+  readonly #tokenDigest: Buffer;
+  readonly #isKeyRequired: () => Promise<boolean>;
+
+  /** @param isKeyRequired - whether requests need an API key; a token is then not needed */
+  constructor(token: string, isKeyRequired: () => Promise<boolean>) {
+    this.#tokenDigest = computeDigest(token);
+    this.#isKeyRequired = isKeyRequired;
+  }
+
+  /**
+   * Checks that the page of this server sent a request, and that its user may call models.
+   *
+   * @throws RequestError 403: the request comes from elsewhere, or has no valid token.
+   */
+  async check(headers: IncomingHttpHeaders): Promise<void> {
+    checkOrigin(headers);
+    if (await this.needsToken(headers)) {
+      throw new RequestError(
+        403,
+        "the token of the playground is missing or wrong: enter the one that the server printed when it started",
+      );
+    }
+  }
+
+  /** Whether a request needs a token and does not have the right one. */
+  async needsToken(headers: IncomingHttpHeaders): Promise<boolean> {
+    if (await this.#isKeyRequired()) {
+      return false;
+    }
+    const token = headers[tokenHeader];
+    return typeof token !== "string" || !timingSafeEqual(computeDigest(token), this.#tokenDigest);
+  }
+}
+
+const computeDigest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/**
+ * Checks that a page of this very server sent the request. Other requests may come from any page of this machine, but a
+ * call of a model costs money. A program can set any header: against programs, there is the token.
+ */
+function checkOrigin({ origin, host, ...headers }: IncomingHttpHeaders): void {
+  const site = headers["sec-fetch-site"];
+  const isOwn = origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+  if (!isOwn || (site !== undefined && site !== "same-origin")) {
+    throw new RequestError(
+      403,
+      "only the page of this server may call models: the request must have its Origin",
+    );
+  }
+}
