@@ -37,7 +37,11 @@ const idOf = ({ json }: CallResult): string => JSON.stringify(json["id"]).slice(
 
 async function runApp() {
   const store = await openTemporaryStore();
-  const app = createApp(store, parseServerOptions({ dataDir: memoryDataDir }), [counting]);
+  const app = createApp(
+    store,
+    { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "unused" },
+    [counting],
+  );
   onTestFinished(async () => {
     await app.close();
     await store.close();

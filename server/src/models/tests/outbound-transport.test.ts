@@ -6,6 +6,9 @@ import { startEndpoint } from "./fake-endpoint.ts";
 
 const request = { model: "m", messages: [{ role: "user" as const, content: "Hello" }] };
 
+/** Longest wait for the other side of a connection, on a busy machine. */
+const waitMs = 15_000;
+
 async function callAt(url: string, limits: ConstructorParameters<typeof OutboundTransport>[1]) {
   const endpoints = parseModelEndpoints([{ name: "m", url }]);
   const transport = new OutboundTransport(endpoints, limits);
@@ -23,7 +26,7 @@ test("an endpoint that drips ends at the limit of the whole call, and a silent o
   const dripped = await callAt(dripping.url, { totalMs: 300 });
   expect(dripped.failure).toMatchObject({ kind: "unreachable" });
   expect(dripped.failure?.message).toMatch(/not over after 300 ms/);
-  await expect.poll(() => dripping.closedEarly).toBe(1);
+  await expect.poll(() => dripping.closedEarly, { timeout: waitMs }).toBe(1);
   const silent = await startEndpoint((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(":");
