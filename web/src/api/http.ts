@@ -87,8 +87,9 @@ export async function getBlob(path: string, signal?: AbortSignal): Promise<Blob>
 export async function* streamEvents(
   path: string,
   signal: AbortSignal,
+  call: Pick<Call, "method" | "body" | "headers"> = { method: "GET" },
 ): AsyncGenerator<ServerEvent, void, undefined> {
-  const init = { method: "GET", signal, accept: "text/event-stream" } as const;
+  const init = { ...call, signal, accept: "text/event-stream" };
   const response = await send(path, init);
   const reader = new EventStreamReader();
   const chunkReader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -130,6 +131,8 @@ export async function verifyKey(key: string): Promise<void> {
 
 interface Call {
   readonly method: Method;
+  /** Headers in addition to those of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** An API key that is sent instead of the stored key and tenant. */
   readonly key?: string;
   readonly body?: unknown;
@@ -137,7 +140,8 @@ interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
-async function callJson(path: string, call: Call): Promise<unknown> {
+/** Sends any request with a JSON response. @throws {@link ApiError} */
+export async function callJson(path: string, call: Call): Promise<unknown> {
   return parseBody(await callText(path, call));
 }
 
@@ -161,6 +165,7 @@ async function send(path: string, call: Call, deadline?: AbortSignal): Promise<R
     headers: {
       ...(call.key === undefined ? createAuthHeaders() : { "x-api-key": call.key }),
       accept,
+      ...call.headers,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -4,6 +4,7 @@ import { datasetsRoutes } from "../features/datasets/routes.ts";
 import { experimentsRoutes } from "../features/experiments/routes.ts";
 import { feedbackRoutes } from "../features/feedback/routes.ts";
 import { overviewRoutes } from "../features/overview/routes.ts";
+import { playgroundRoutes } from "../features/playground/routes.ts";
 import { projectsRoutes } from "../features/projects/routes.ts";
 import { promptsRoutes } from "../features/prompts/routes.ts";
 import { queuesRoutes } from "../features/queues/routes.ts";
@@ -27,6 +28,7 @@ export const routeTree = rootRoute.addChildren([
   ...experimentsRoutes,
   ...queuesRoutes,
   ...promptsRoutes,
+  ...playgroundRoutes,
   ...feedbackRoutes,
   ...sharedRoutes,
   ...settingsRoutes,

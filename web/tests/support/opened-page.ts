@@ -1,5 +1,5 @@
 import { startServer } from "@millrace/server";
-import type { RunningServer } from "@millrace/server";
+import type { RunningServer, ServerOptions } from "@millrace/server";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,10 +20,14 @@ export interface OpenedPage {
   close(): Promise<void>;
 }
 
-export async function openPage(browser: TestBrowser, project: string): Promise<OpenedPage> {
+export async function openPage(
+  browser: TestBrowser,
+  project: string,
+  options: ServerOptions = {},
+): Promise<OpenedPage> {
   mkdirSync(screenshots, { recursive: true });
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
-  const server = await startServer({ port: 0, dataDir });
+  const server = await startServer({ port: 0, dataDir, ...options });
   const client = new Client({ endpoint: server.url, projectName: project });
   const page = await browser.context.newPage();
   const faults: string[] = [];

@@ -77,6 +77,7 @@ export async function recordScreens(
     ["commits", "/prompts/support-answer?tab=commits"],
     ["prompt-code", "/prompts/support-answer?tab=pull"],
     ["prompt-settings", "/prompts/support-answer?tab=settings"],
+    ["playground", "/playground"],
     ["settings", `${tenant}/settings`],
     ["shared-run", `/public/${run["share_token"]}/r`],
     ["shared-dataset", `/public/${shared["share_token"]}/d`],

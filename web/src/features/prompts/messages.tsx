@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Code } from "../../components/code/code.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
@@ -93,6 +94,23 @@ export const Messages = ({
               {isManifestShown ? "Messages" : "Manifest"}
             </Button>
           )}
+          <Button
+            size="compact-sm"
+            variant="default"
+            renderRoot={(props) => (
+              <Link
+                to="/playground"
+                search={{
+                  prompt: address.repo,
+                  ...(address.owner === "-" ? {} : { owner: address.owner }),
+                  ...(commit === undefined ? {} : { commit }),
+                }}
+                {...props}
+              />
+            )}
+          >
+            Open in playground
+          </Button>
           {isOwner && (
             <Button size="compact-sm" variant="default" onClick={() => setIsEditing(true)}>
               Edit prompt

@@ -1,6 +1,7 @@
 import { ActionIcon, Button } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { loadChunk } from "../../../components/page/load-chunk.ts";
 import type { ProjectAddress } from "../../runs/run-list-search.ts";
@@ -38,6 +39,15 @@ export const RunActions = ({
   return (
     <div className="run-actions" role="toolbar" aria-label="Actions on the run">
       <Thumbs runId={details.id} />
+      {details.runType === "llm" && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          renderRoot={(props) => <Link to="/playground" search={{ run: details.id }} {...props} />}
+        >
+          Open in playground
+        </Button>
+      )}
       <Button size="compact-xs" variant="default" onClick={() => setOpenDialog("dataset")}>
         Add to dataset
       </Button>

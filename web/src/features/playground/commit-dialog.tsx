@@ -1,0 +1,126 @@
+import { Button, Radio, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ApiError } from "../../api/http.ts";
+import { Dialog } from "../../components/dialog/dialog.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { commitManifest, createPrompt } from "../prompts/queries.ts";
+import { findPromptFault, stateToManifest } from "./from-prompt.ts";
+import type { PlaygroundSource, PlaygroundState } from "./playground-state.ts";
+
+/** Saves the messages in the hub: as a commit of the prompt that was opened, or as a new prompt. */
+export const CommitDialog = ({
+  state,
+  onClose,
+  onCommit,
+}: {
+  readonly state: PlaygroundState;
+  readonly onClose: () => void;
+  /** Called with the commit, on which the next one is based. */
+  readonly onCommit: (source: PlaygroundSource) => void;
+}) => {
+  const client = useQueryClient();
+  // A prompt of another tenant can't be changed.
+  const opened =
+    state.source?.kind === "prompt" && state.source.owner === "-" ? state.source : undefined;
+  const [isNew, setIsNew] = useState(opened === undefined);
+  const [name, setName] = useState("");
+  const [description, setDescription] = useState("");
+  const [createdName, setCreatedName] = useState<string>();
+  const [progress, setProgress] = useState<{
+    readonly isBusy: boolean;
+    readonly error?: string;
+    readonly savedAs?: string;
+  }>({ isBusy: false });
+  const fault = findPromptFault(state);
+  const save = async (): Promise<void> => {
+    setProgress({ isBusy: true });
+    try {
+      const base = isNew ? undefined : opened;
+      const repo = base?.repo ?? name.trim();
+      if (isNew && createdName !== repo) {
+        await createPrompt({ repo_handle: repo, is_public: false });
+        setCreatedName(repo);
+      }
+      const manifest = stateToManifest(state, base?.manifest);
+      const { hash } = await commitManifest(
+        { owner: "-", repo },
+        {
+          manifest,
+          ...(base === undefined ? {} : { parent_commit: base.hash }),
+          ...(description === "" ? {} : { description }),
+        },
+      );
+      await client.invalidateQueries({ queryKey: ["prompts"] });
+      onCommit({ kind: "prompt", owner: "-", repo, hash, manifest });
+      setProgress({ isBusy: false, savedAs: `${repo}:${hash.slice(0, 8)}` });
+    } catch (cause) {
+      setProgress({ isBusy: false, error: explainError(cause) });
+    }
+  };
+  return (
+    <Dialog title="Save as prompt" onClose={onClose}>
+      {progress.savedAs === undefined ? (
+        <form
+          className="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            event.stopPropagation();
+            void save();
+          }}
+        >
+          <p className="note">Only the messages are saved: neither settings, tools nor values.</p>
+          {opened !== undefined && (
+            <Radio.Group
+              label="Save as"
+              value={isNew ? "new" : "commit"}
+              onChange={(value) => setIsNew(value === "new")}
+            >
+              <Radio value="commit" label={`New commit of ${toVisibleText(opened.repo)}`} />
+              <Radio value="new" label="New prompt" />
+            </Radio.Group>
+          )}
+          {isNew && (
+            <TextInput
+              label="Name"
+              description="Lowercase letters, digits, - and _, starting with a letter."
+              required
+              pattern="[a-z][a-z0-9_\-]{0,99}"
+              value={name}
+              onChange={({ currentTarget }) => setName(currentTarget.value)}
+            />
+          )}
+          <TextInput
+            label="Commit message"
+            value={description}
+            onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+          />
+          <FormError error={fault ?? progress.error} />
+          <div className="dialog-end">
+            <Button type="button" variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" disabled={fault !== undefined} loading={progress.isBusy}>
+              Save
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <>
+          <output>Saved as {toVisibleText(progress.savedAs)}.</output>
+          <div className="dialog-end">
+            <Button onClick={onClose}>Done</Button>
+          </div>
+        </>
+      )}
+    </Dialog>
+  );
+};
+
+function explainError(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return cause instanceof ApiError && cause.status === 409
+    ? `${message}. The name is taken, nothing changed, or the prompt has a newer commit. Your messages are kept.`
+    : message;
+}

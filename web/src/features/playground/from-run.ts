@@ -1,0 +1,125 @@
+import { omitUndefined, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
+import { toChatMessages } from "../../components/payload/chat-messages.ts";
+import type { ChatMessage, ChatPart } from "../../components/payload/chat-messages.ts";
+import { pluralize } from "../../components/text/quantity.ts";
+import { createMessage, createState } from "./playground-state.ts";
+import type { MessageRole, PlaygroundMessage, PlaygroundState } from "./playground-state.ts";
+
+/**
+ * Converts the model call that a run recorded, by whatever client. What can't be sent again, such as reasoning, is left
+ * out, and a note says so.
+ */
+export function toPlaygroundState(run: JsonMembers): PlaygroundState {
+  const inputs = toRecord(run["inputs"]);
+  const extra = toRecord(run["extra"]);
+  const params = toRecord(extra["invocation_params"]);
+  const metadata = toRecord(extra["metadata"]);
+  const find = (...names: readonly string[]): unknown =>
+    [inputs, toRecord(inputs["generationConfig"] ?? inputs["config"]), params]
+      .flatMap((source) => names.map((name) => source[name]))
+      .find((value) => value !== undefined && value !== null);
+  const left = { count: 0 };
+  const messages = (toChatMessages(run["inputs"]) ?? []).flatMap((message) =>
+    toMessages(message, left),
+  );
+  const tools = find("tools", "functions");
+  const notes = [
+    ...(messages.length === 0
+      ? ["The inputs of the run contain no messages of a known format."]
+      : []),
+    ...(left.count === 0
+      ? []
+      : [`${pluralize(left.count, "part")} of the messages can't be sent again and are left out.`]),
+  ];
+  return createState({
+    format: "none",
+    messages: messages.length === 0 ? [createMessage("user", "")] : messages,
+    toolsText: toItems(tools).length === 0 ? "" : JSON.stringify(tools, undefined, 2),
+    schemaText: toSchemaText(find("response_format", "text", "output_config")),
+    settings: {
+      temperature: toEntered(find("temperature") ?? metadata["ls_temperature"]),
+      maxTokens: toEntered(
+        find("max_completion_tokens", "max_output_tokens", "max_tokens", "maxTokens") ??
+          metadata["ls_max_tokens"],
+      ),
+      topP: toEntered(find("top_p", "topP")),
+      seed: toEntered(find("seed")),
+      stop: [find("stop", "stop_sequences") ?? metadata["ls_stop"] ?? []]
+        .flat()
+        .flatMap((stop) => toText(stop) ?? [])
+        .join("\n"),
+    },
+    targets: [
+      {
+        id: crypto.randomUUID(),
+        endpoint: toText(metadata["model_endpoint"]) ?? "",
+        model:
+          toText(find("model", "model_name", "modelName")) ??
+          toText(metadata["ls_model_name"]) ??
+          "",
+      },
+    ],
+    notes,
+  });
+}
+
+const rolesByName: Readonly<Record<string, MessageRole>> = {
+  system: "system",
+  developer: "system",
+  user: "user",
+  assistant: "assistant",
+  tool: "tool",
+};
+
+/** Converts a message. Each tool result becomes a message of its own, which follows the calls. */
+function toMessages(
+  { role, parts }: ChatMessage,
+  left: { count: number },
+): readonly PlaygroundMessage[] {
+  const results = parts.filter((part) => part.kind === "toolResult");
+  const others = parts.filter((part) => part.kind !== "toolResult");
+  const toolCalls = others.flatMap((part) =>
+    part.kind === "toolCall"
+      ? [{ id: part.id, name: part.name, arguments: toResultText(part.args) }]
+      : [],
+  );
+  const images = others.flatMap((part) => (part.kind === "image" ? [part.address] : []));
+  const text = others.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
+  left.count += others.filter(isLeftOut).length;
+  const messageRole = rolesByName[role] ?? "user";
+  const isEmpty = text === "" && images.length + toolCalls.length === 0;
+  return [
+    ...results.map(({ id, value }) =>
+      createMessage("tool", toResultText(value), { toolCallId: id }),
+    ),
+    ...(isEmpty && parts.length > 0
+      ? []
+      : [
+          createMessage(messageRole === "tool" ? "user" : messageRole, text, { images, toolCalls }),
+        ]),
+  ];
+}
+
+const isLeftOut = (part: ChatPart): boolean => part.kind === "thinking" || part.kind === "other";
+
+/** The text of a tool's result or arguments. Lists of text parts are joined. */
+function toResultText(value: unknown): string {
+  const texts = toItems(value).map((part) => toText(toRecord(part)["text"]));
+  if (texts.length > 0 && texts.every((text) => text !== undefined)) {
+    return texts.join("\n");
+  }
+  return toText(value) ?? JSON.stringify(value ?? {});
+}
+
+const toEntered = (value: unknown): string => String(toNumber(value) ?? "");
+
+/** The schema of the answer, as OpenAI's two APIs and Anthropic's take it. */
+function toSchemaText(value: unknown): string {
+  const { json_schema, format, schema } = toRecord(value);
+  const found =
+    toRecord(json_schema)["schema"] ??
+    toRecord(format)["schema"] ??
+    omitUndefined({ schema }).schema;
+  return found === undefined ? "" : JSON.stringify(found, undefined, 2);
+}

@@ -1,0 +1,177 @@
+import { toVariables } from "../prompts/template.ts";
+import type { TemplateFormat, Variable } from "../prompts/template.ts";
+
+/** A tool that a message calls. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON, as the model wrote it. */
+  readonly arguments: string;
+}
+
+/** The roles that a message can have. The text of a placeholder is the name of a variable with a list of messages. */
+export const messageRoles = ["system", "user", "assistant", "tool", "placeholder"] as const;
+export type MessageRole = (typeof messageRoles)[number];
+
+export interface PlaygroundMessage {
+  /** Used only in the editor: identifies the message while others are added, moved and removed. */
+  readonly id: string;
+  readonly role: MessageRole;
+  readonly text: string;
+  /** Addresses of images, mostly `data:` URLs. */
+  readonly images: readonly string[];
+  readonly toolCalls: readonly ToolCall[];
+  /** The call that a message of the role `tool` answers. */
+  readonly toolCallId: string;
+}
+
+/** The syntax of variables; `none` for messages in which braces mean nothing, such as recorded ones. */
+export type VariableFormat = TemplateFormat | "none";
+
+/** The settings as entered. An empty text leaves a setting to the provider. */
+export interface EnteredSettings {
+  readonly temperature: string;
+  readonly maxTokens: string;
+  readonly topP: string;
+  readonly seed: string;
+  /** Texts at which the answer ends, one a line. */
+  readonly stop: string;
+}
+
+/** A model that is called. Several are called at the same time. */
+export interface Target {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly model: string;
+}
+
+/** Where the content comes from. */
+export type PlaygroundSource =
+  | {
+      readonly kind: "prompt";
+      readonly owner: string;
+      readonly repo: string;
+      readonly hash: string;
+      readonly manifest: unknown;
+    }
+  | { readonly kind: "run"; readonly id: string };
+
+/** Everything that the user edits. */
+export interface PlaygroundState {
+  /** The address from which the content was loaded; empty for an empty playground. */
+  readonly origin: string;
+  readonly source: PlaygroundSource | undefined;
+  readonly format: VariableFormat;
+  readonly messages: readonly PlaygroundMessage[];
+  readonly variables: Readonly<Record<string, string>>;
+  readonly toolsText: string;
+  readonly schemaText: string;
+  readonly settings: EnteredSettings;
+  readonly targets: readonly Target[];
+  readonly isRecorded: boolean;
+  /** What of the source was not taken over, as sentences. */
+  readonly notes: readonly string[];
+}
+
+export const createMessage = (
+  role: MessageRole,
+  text: string,
+  rest: Partial<PlaygroundMessage> = {},
+): PlaygroundMessage => ({
+  id: crypto.randomUUID(),
+  role,
+  text,
+  images: [],
+  toolCalls: [],
+  toolCallId: "",
+  ...rest,
+});
+
+const emptySettings: EnteredSettings = {
+  temperature: "",
+  maxTokens: "",
+  topP: "",
+  seed: "",
+  stop: "",
+};
+
+/** The state of an empty playground, or the beginning of one that is loaded. */
+export const createState = (changes: Partial<PlaygroundState> = {}): PlaygroundState => ({
+  origin: "",
+  source: undefined,
+  format: "f-string",
+  messages: [
+    createMessage("system", "You are a helpful assistant."),
+    createMessage("user", "{question}"),
+  ],
+  variables: {},
+  toolsText: "",
+  schemaText: "",
+  targets: [{ id: crypto.randomUUID(), endpoint: "", model: "" }],
+  isRecorded: true,
+  notes: [],
+  ...changes,
+  settings: { ...emptySettings, ...changes.settings },
+});
+
+/** Lists the variables of the messages, each once. */
+export function listVariables({
+  messages,
+  format,
+}: Pick<PlaygroundState, "messages" | "format">): readonly (Variable & {
+  readonly isMessageList: boolean;
+})[] {
+  const found = new Map<string, Variable & { readonly isMessageList: boolean }>();
+  for (const { role, text } of messages) {
+    const variables =
+      role === "placeholder"
+        ? [{ name: text.trim(), isStructured: true, isMessageList: true }]
+        : readVariables(text, format);
+    for (const variable of variables) {
+      if (variable.name !== "" && found.get(variable.name)?.isStructured !== true) {
+        found.set(variable.name, variable);
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** Longer texts are recorded ones: to search them for variables at each key press would take noticeably long. */
+const maxTemplateChars = 200_000;
+
+const readVariables = (text: string, format: VariableFormat) =>
+  format === "none" || text.length > maxTemplateChars
+    ? []
+    : toVariables(text, format).map((variable) => ({ ...variable, isMessageList: false }));
+
+const storageName = "millrace-playground";
+/** The most characters that are stored for a reload: browsers store about five million in all. */
+const maxStoredChars = 2_000_000;
+
+/** Stores the state for a reload of this tab. Returns whether it could be stored. */
+export function storeState(state: PlaygroundState): boolean {
+  try {
+    const text = JSON.stringify(state);
+    if (text.length <= maxStoredChars) {
+      sessionStorage.setItem(storageName, text);
+      return true;
+    }
+  } catch {
+    // The storage is full: the caller says that the state will not survive a reload.
+  }
+  sessionStorage.removeItem(storageName);
+  return false;
+}
+
+/** Reads the state that was stored before a reload, if it has this origin. */
+export function readStoredState(origin: string): PlaygroundState | undefined {
+  try {
+    const text = sessionStorage.getItem(storageName);
+    const state = text === null ? undefined : (JSON.parse(text) as PlaygroundState);
+    return state?.origin === origin && Array.isArray(state.messages)
+      ? createState(state)
+      : undefined;
+  } catch {
+    return undefined; // An earlier version stored something else.
+  }
+}

@@ -1,0 +1,270 @@
+import { Button, Switch } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect, useMemo, useState } from "react";
+import { AbsentView } from "../../components/page/absent-view.tsx";
+import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { formatDollars } from "../../components/text/cost.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { AnswerCard } from "./answer-card.tsx";
+import { CommitDialog } from "./commit-dialog.tsx";
+import { KeyDialog } from "./key-dialog.tsx";
+import { MessageFields } from "./message-fields.tsx";
+import { ModelFields } from "./model-fields.tsx";
+import { OptionFields } from "./option-fields.tsx";
+import { createRequest } from "./playground-request.ts";
+import { createState, readStoredState, storeState } from "./playground-state.ts";
+import type { PlaygroundMessage, PlaygroundState, Target } from "./playground-state.ts";
+import { modelEndpointsQuery } from "./queries.ts";
+import type { ModelEndpoints } from "./queries.ts";
+import { createSourceQuery, toOrigin } from "./source-queries.ts";
+import { TokenForm } from "./token-form.tsx";
+import { useAnswers } from "./use-answers.ts";
+import type { Answer } from "./use-answers.ts";
+import { VariableFields } from "./variable-fields.tsx";
+import "./playground.css";
+
+const routeApi = getRouteApi("/playground");
+
+/** The page `/playground`, which sends messages to models. */
+export const Playground = () => {
+  const search = routeApi.useSearch();
+  const origin = toOrigin(search);
+  const models = useQuery(modelEndpointsQuery);
+  const storedState = useMemo(() => readStoredState(origin), [origin]);
+  const source = useQuery({
+    ...createSourceQuery(search),
+    enabled: storedState === undefined && origin !== "",
+  });
+  const initialState =
+    storedState ?? (origin === "" ? createState() : source.data && { ...source.data, origin });
+  if (initialState === undefined) {
+    return (
+      <AbsentView
+        title="Playground"
+        resourceName={search.run === undefined ? "the prompt" : "the run"}
+        error={source.error}
+        onRetry={source.refetch}
+      />
+    );
+  }
+  return (
+    <div className="playground">
+      <header className="heading">
+        <h1>Playground</h1>
+        {models.data?.budget !== undefined && (
+          <p className="summary">
+            {formatDollars(models.data.spentToday)} of {formatDollars(models.data.budget)} spent
+            today
+          </p>
+        )}
+      </header>
+      {models.data === undefined && models.error === null && (
+        <Loading resourceName="the model endpoints" />
+      )}
+      {models.data === undefined && models.error !== null && (
+        <Failure resourceName="the model endpoints" error={models.error} onRetry={models.refetch} />
+      )}
+      {models.data !== undefined && (
+        <Editor key={origin} initialState={initialState} models={models.data} />
+      )}
+    </div>
+  );
+};
+
+const Editor = ({
+  initialState,
+  models,
+}: {
+  readonly initialState: PlaygroundState;
+  readonly models: ModelEndpoints;
+}) => {
+  const [state, setState] = useState(() => chooseEndpoints(initialState, models));
+  const [isStored, setIsStored] = useState(true);
+  const [problem, setProblem] = useState<string>();
+  const [keyName, setKeyName] = useState<string>();
+  const [isCommitting, setIsCommitting] = useState(false);
+  const { answers, run, stop } = useAnswers();
+  // Typing must not wait for the storage.
+  useEffect(() => {
+    const timer = setTimeout(() => setIsStored(storeState(state)), storeDelayMs);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const change = (changes: Partial<PlaygroundState>): void =>
+    setState((current) => ({ ...current, ...changes }));
+  const keyEndpoint = models.endpoints.find(({ name }) => name === keyName);
+  const isRunning = Object.values(answers).some((answer) => answer.isRunning);
+  const canCall = models.endpoints.length > 0 && !models.needsToken;
+  const call = (toCall: PlaygroundState, targets: readonly Target[]): void => {
+    const request = createRequest(toCall);
+    const missing = targets.find(({ endpoint, model }) => endpoint === "" || model.trim() === "");
+    if (typeof request === "string" || missing !== undefined) {
+      setProblem(typeof request === "string" ? request : "Choose an endpoint and enter a model.");
+      return;
+    }
+    setProblem(undefined);
+    for (const { id, endpoint, model } of targets) {
+      void run(id, `${model} (${endpoint})`, {
+        endpoint,
+        request: { ...request, model: model.trim() },
+        record: toCall.isRecorded,
+        ...toSourceNames(toCall),
+      });
+    }
+  };
+  const continueWith = (target: Target, messages: readonly PlaygroundMessage[]): void => {
+    const continued = { ...state, messages: [...state.messages, ...messages] };
+    setState(continued);
+    call(continued, [target]);
+  };
+  return (
+    <>
+      <Setup models={models} />
+      <div className="playground-columns">
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Ctrl+Enter in any of the fields submits the form */}
+        <form
+          className="playground-editor"
+          aria-label="Request"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (!isRunning && canCall) {
+              call(state, state.targets);
+            }
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+              event.preventDefault();
+              event.currentTarget.requestSubmit();
+            }
+          }}
+        >
+          {state.notes.map((note) => (
+            <p key={note} className="note">
+              {toVisibleText(note)}
+            </p>
+          ))}
+          {!isStored && (
+            <p className="note">This conversation is too large to be kept over a reload.</p>
+          )}
+          <ModelFields
+            state={state}
+            models={models}
+            onChange={change}
+            onKey={({ name }) => setKeyName(name)}
+          />
+          <MessageFields state={state} onChange={change} />
+          <VariableFields state={state} onChange={change} />
+          <OptionFields state={state} onChange={change} />
+          <div className="playground-actions">
+            {isRunning ? (
+              // With a key of its own, it does not become the submit button while its click is handled.
+              <Button key="stop" type="button" color="red" onClick={() => stop()}>
+                Stop
+              </Button>
+            ) : (
+              <Button key="run" type="submit" disabled={!canCall}>
+                Run
+              </Button>
+            )}
+            <Switch
+              label="Record runs"
+              checked={state.isRecorded}
+              onChange={({ currentTarget }) => change({ isRecorded: currentTarget.checked })}
+            />
+            <span className="playground-end">
+              <Button
+                type="button"
+                variant="subtle"
+                onClick={() => setState(chooseEndpoints(createState(), models))}
+              >
+                Clear
+              </Button>
+              <Button type="button" variant="default" onClick={() => setIsCommitting(true)}>
+                Save as prompt
+              </Button>
+            </span>
+          </div>
+          {problem !== undefined && (
+            <p className="bad" role="alert">
+              {toVisibleText(problem)}
+            </p>
+          )}
+        </form>
+        <section className="playground-answers" aria-label="Answers">
+          {Object.keys(answers).length === 0 && (
+            <Empty title="No answers yet">
+              <p>Run the messages to see the answers of the models side by side.</p>
+            </Empty>
+          )}
+          {selectAnswers(state.targets, answers).map(({ target, answer }) => (
+            <AnswerCard
+              key={target.id}
+              answer={answer}
+              onStop={() => stop(target.id)}
+              onContinue={(messages) => continueWith(target, messages)}
+            />
+          ))}
+        </section>
+      </div>
+      {keyEndpoint !== undefined && (
+        <KeyDialog endpoint={keyEndpoint} onClose={() => setKeyName(undefined)} />
+      )}
+      {isCommitting && (
+        <CommitDialog
+          state={state}
+          onClose={() => setIsCommitting(false)}
+          onCommit={(source) => change({ source })}
+        />
+      )}
+    </>
+  );
+};
+
+const storeDelayMs = 300;
+
+/** What must be done before models can be called. */
+const Setup = ({ models }: { readonly models: ModelEndpoints }) => {
+  if (models.endpoints.length === 0) {
+    return (
+      <div className="playground-setup">
+        <Empty title="No model endpoints">
+          <p>The operator of this server names the endpoints at which models can be called:</p>
+          <pre>
+            millrace serve --model-endpoint openai=https://api.openai.com/v1{"\n"}
+            millrace serve --model-endpoint local=http://localhost:11434/v1
+          </pre>
+        </Empty>
+      </div>
+    );
+  }
+  return models.needsToken ? <TokenForm /> : null;
+};
+
+/** Chooses the first endpoint where none that the server has is chosen. */
+function chooseEndpoints(state: PlaygroundState, { endpoints }: ModelEndpoints): PlaygroundState {
+  const names = endpoints.map(({ name }) => name);
+  return {
+    ...state,
+    targets: state.targets.map((target) =>
+      names.includes(target.endpoint) ? target : { ...target, endpoint: names[0] ?? "" },
+    ),
+  };
+}
+
+function toSourceNames({ source }: PlaygroundState) {
+  if (source === undefined) {
+    return {};
+  }
+  return source.kind === "run"
+    ? { source: { run: source.id } }
+    : { source: { prompt: `${source.repo}:${source.hash.slice(0, 8)}` } };
+}
+
+const selectAnswers = (
+  targets: readonly Target[],
+  answers: Readonly<Record<string, Answer>>,
+): readonly { readonly target: Target; readonly answer: Answer }[] =>
+  targets.flatMap((target) => {
+    const answer = answers[target.id];
+    return answer === undefined ? [] : [{ target, answer }];
+  });

@@ -1,0 +1,196 @@
+import { queryOptions } from "@tanstack/react-query";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
+import { ApiError, callJson, getJson, streamEvents } from "../../api/http.ts";
+import {
+  omitUndefined,
+  requireItems,
+  requireText,
+  toNumber,
+  toRecord,
+  toText,
+} from "../../api/parse.ts";
+import { createModelHeaders } from "./model-session.ts";
+import type { RequestDraft } from "./playground-request.ts";
+
+/** An endpoint that the operator of the server named. */
+export interface ModelEndpoint {
+  readonly name: string;
+  readonly protocol: string;
+  readonly host: string;
+  /** Whether the operator has set a key. */
+  readonly hasKey: boolean;
+  readonly keyVariable: string;
+  /** Until when the server holds the key that was entered in this tab; `undefined` without one. */
+  readonly sessionKeyExpiresMs: number | undefined;
+}
+
+export interface ModelEndpoints {
+  readonly endpoints: readonly ModelEndpoint[];
+  /** Whether the token must be entered first. */
+  readonly needsToken: boolean;
+  /** US dollars that the calls of a day may cost; `undefined` without a limit. */
+  readonly budget: number | undefined;
+  readonly spentToday: number;
+}
+
+export const modelEndpointsQuery = queryOptions({
+  queryKey: ["models"],
+  queryFn: async ({ signal }): Promise<ModelEndpoints> =>
+    parseEndpoints(
+      await callJson(toEndpointPath("/ui/models"), {
+        method: "GET",
+        headers: createModelHeaders(),
+        signal,
+      }),
+    ),
+});
+
+function parseEndpoints(value: unknown): ModelEndpoints {
+  const { endpoints, needs_token, budget, spent_today } = toRecord(value);
+  return {
+    endpoints: requireItems(endpoints, "model endpoints").map((item) => {
+      const endpoint = toRecord(item);
+      const expiry = toText(endpoint["session_key_expires_at"]);
+      return {
+        name: requireText(endpoint, "name"),
+        protocol: requireText(endpoint, "protocol"),
+        host: requireText(endpoint, "host"),
+        keyVariable: requireText(endpoint, "key_variable"),
+        hasKey: endpoint["has_key"] === true,
+        sessionKeyExpiresMs: expiry === undefined ? undefined : Date.parse(expiry),
+      };
+    }),
+    needsToken: needs_token === true,
+    budget: toNumber(budget),
+    spentToday: toNumber(spent_today) ?? 0,
+  };
+}
+
+/** Gives the server a key for an endpoint, which it holds in memory for this tab. */
+export const setModelKey = async (name: string, key: string): Promise<unknown> =>
+  callJson(toEndpointPath("/ui/models/:name/key", { name }), {
+    method: "PUT",
+    headers: createModelHeaders(),
+    body: { key },
+  });
+
+export const deleteModelKey = async (name: string): Promise<unknown> =>
+  callJson(toEndpointPath("/ui/models/:name/key", { name }), {
+    method: "DELETE",
+    headers: createModelHeaders(),
+  });
+
+/** The id of the project in which calls are recorded. */
+export const playgroundProjectQuery = queryOptions({
+  queryKey: ["playground-project"],
+  queryFn: async ({ signal }): Promise<string> => {
+    const path = `${toEndpointPath("/sessions")}?name=playground&limit=1`;
+    const [project] = requireItems(await getJson(path, signal), "projects");
+    return requireText(toRecord(project), "id");
+  },
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+/** What arrives of an answer. */
+export type AnswerEvent =
+  | { readonly kind: "text" | "thinking"; readonly text: string }
+  | {
+      readonly kind: "toolCall";
+      readonly index: number;
+      readonly id: string;
+      readonly name: string;
+    }
+  | { readonly kind: "arguments"; readonly index: number; readonly text: string }
+  | { readonly kind: "end"; readonly end: AnswerEnd };
+
+/** What the server says when an answer has ended. */
+export interface AnswerEnd {
+  readonly failure?: string;
+  readonly retryAfterSeconds?: number;
+  readonly finishReason?: string;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  /** In US dollars. */
+  readonly cost?: number;
+  /** Why the cost is unknown. */
+  readonly costReason?: string;
+  readonly firstTokenMs?: number;
+  readonly durationMs?: number;
+  /** The run in which the call was recorded. */
+  readonly runId?: string;
+  /** Why the call could not be recorded. */
+  readonly recordError?: string;
+}
+
+export interface CallBody {
+  readonly endpoint: string;
+  readonly request: RequestDraft & { readonly model: string };
+  readonly record: boolean;
+  readonly source?: { readonly prompt?: string; readonly run?: string };
+}
+
+/** Calls a model, and yields its answer as it arrives. @throws {@link ApiError} */
+export async function* streamAnswer(
+  body: CallBody,
+  signal: AbortSignal,
+): AsyncGenerator<AnswerEvent, void, undefined> {
+  let hasEnded = false;
+  const events = streamEvents(toEndpointPath("/ui/models/calls"), signal, {
+    method: "POST",
+    headers: createModelHeaders(),
+    body,
+  });
+  for await (const { name, data } of events) {
+    const event = toRecord(JSON.parse(data));
+    if (name === "end") {
+      hasEnded = true;
+      yield { kind: "end", end: parseEnd(event) };
+    } else {
+      const delta = parseDelta(event);
+      if (delta !== undefined) {
+        yield delta;
+      }
+    }
+  }
+  if (!hasEnded) {
+    throw new ApiError(0, "The server ended the answer before it was complete.");
+  }
+}
+
+function parseDelta(event: Readonly<Record<string, unknown>>): AnswerEvent | undefined {
+  const text = toText(event["text"]) ?? "";
+  const index = toNumber(event["index"]) ?? 0;
+  switch (event["kind"]) {
+    case "text":
+    case "thinking":
+      return { kind: event["kind"], text };
+    case "arguments":
+      return { kind: "arguments", index, text };
+    case "toolCall":
+      return {
+        kind: "toolCall",
+        index,
+        id: toText(event["id"]) ?? "",
+        name: toText(event["name"]) ?? "",
+      };
+    default:
+      return undefined;
+  }
+}
+
+function parseEnd(end: Readonly<Record<string, unknown>>): AnswerEnd {
+  const [failure, usage, cost] = [end["failure"], end["usage"], end["cost"]].map(toRecord);
+  return omitUndefined({
+    failure: toText(failure?.["message"]),
+    retryAfterSeconds: toNumber(failure?.["retryAfterSeconds"]),
+    finishReason: toText(end["finishReason"]),
+    inputTokens: toNumber(usage?.["inputTokens"]),
+    outputTokens: toNumber(usage?.["outputTokens"]),
+    cost: toNumber(cost?.["total"]),
+    costReason: toText(cost?.["reason"]),
+    firstTokenMs: toNumber(end["firstTokenMs"]),
+    durationMs: toNumber(end["durationMs"]),
+    runId: toText(end["runId"]),
+    recordError: toText(end["recordError"]),
+  });
+}

@@ -1,0 +1,45 @@
+import { Button, PasswordInput } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { FormError } from "../../components/dialog/form.tsx";
+import { storeModelToken } from "./model-session.ts";
+import { modelEndpointsQuery } from "./queries.ts";
+
+/** Asks for the token that the server printed when it started. */
+export const TokenForm = () => {
+  const client = useQueryClient();
+  const { refetch } = useQuery(modelEndpointsQuery);
+  const [token, setToken] = useState("");
+  const check = useMutation({
+    mutationFn: async () => {
+      storeModelToken(token.trim());
+      const { data } = await refetch();
+      if (data?.needsToken === true) {
+        throw new Error("The server did not accept the token. It prints a new one at each start.");
+      }
+      await client.invalidateQueries({ queryKey: modelEndpointsQuery.queryKey });
+    },
+  });
+  return (
+    <form
+      className="playground-setup form"
+      aria-label="Token"
+      onSubmit={(event) => {
+        event.preventDefault();
+        check.mutate();
+      }}
+    >
+      <PasswordInput
+        label="Token"
+        description="Model calls can cost money. The server printed a token when it started."
+        autoComplete="off"
+        value={token}
+        onChange={({ currentTarget }) => setToken(currentTarget.value)}
+      />
+      <FormError error={check.error?.message} />
+      <Button type="submit" disabled={token.trim() === ""} loading={check.isPending}>
+        Unlock
+      </Button>
+    </form>
+  );
+};

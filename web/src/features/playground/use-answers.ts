@@ -1,0 +1,102 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { ToolCall } from "./playground-state.ts";
+import { modelEndpointsQuery, streamAnswer } from "./queries.ts";
+import type { AnswerEnd, AnswerEvent, CallBody } from "./queries.ts";
+
+/** The answer of one model, as far as it has arrived. */
+export interface Answer {
+  readonly label: string;
+  readonly isRunning: boolean;
+  readonly text: string;
+  readonly thinking: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly end: AnswerEnd;
+}
+
+/** How often the page shows what has arrived: each time, it lays out the whole text again. */
+const showEveryMs = 60;
+
+/** Calls models, and keeps the answer of each target. Calls end when the page is left. */
+export function useAnswers() {
+  const client = useQueryClient();
+  const [answers, setAnswers] = useState<Readonly<Record<string, Answer>>>({});
+  const running = useRef(new Map<string, AbortController>());
+  useEffect(() => {
+    const { current } = running;
+    return () => current.forEach((controller) => controller.abort());
+  }, []);
+  const stop = useCallback(
+    (targetId?: string) =>
+      running.current.forEach((controller, id) => {
+        if (targetId === undefined || targetId === id) {
+          controller.abort();
+        }
+      }),
+    [],
+  );
+  const run = useCallback(
+    async (targetId: string, label: string, body: CallBody): Promise<void> => {
+      running.current.get(targetId)?.abort();
+      const controller = new AbortController();
+      running.current.set(targetId, controller);
+      let answer: Answer = {
+        label,
+        isRunning: true,
+        text: "",
+        thinking: "",
+        toolCalls: [],
+        end: {},
+      };
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const show = (): void => {
+        clearTimeout(timer);
+        timer = undefined;
+        if (running.current.get(targetId) === controller) {
+          const shown = answer;
+          setAnswers((current) => ({ ...current, [targetId]: shown }));
+        }
+      };
+      show();
+      try {
+        for await (const event of streamAnswer(body, controller.signal)) {
+          answer = addEvent(answer, event);
+          timer ??= setTimeout(show, showEveryMs);
+        }
+      } catch (cause) {
+        const message = cause instanceof Error ? cause.message : String(cause);
+        const failure = controller.signal.aborted ? "Stopped." : message;
+        answer = { ...answer, end: { ...answer.end, failure } };
+      }
+      answer = { ...answer, isRunning: false };
+      show();
+      if (running.current.get(targetId) === controller) {
+        running.current.delete(targetId);
+      }
+      await client.invalidateQueries({ queryKey: modelEndpointsQuery.queryKey });
+    },
+    [client],
+  );
+  return { answers, run, stop };
+}
+
+function addEvent(answer: Answer, event: AnswerEvent): Answer {
+  switch (event.kind) {
+    case "text":
+    case "thinking":
+      return { ...answer, [event.kind]: answer[event.kind] + event.text };
+    case "toolCall": {
+      const { id, name } = event;
+      return { ...answer, toolCalls: [...answer.toolCalls, { id, name, arguments: "" }] };
+    }
+    case "arguments":
+      return {
+        ...answer,
+        toolCalls: answer.toolCalls.map((call, index) =>
+          index === event.index ? { ...call, arguments: call.arguments + event.text } : call,
+        ),
+      };
+    case "end":
+      return { ...answer, end: event.end };
+  }
+}
