@@ -295,7 +295,7 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     await page.getByRole("button", { name: "Your key" }).waitFor();
     await page.waitForTimeout(500);
     const stored = await page.evaluate(() =>
-      JSON.stringify([{ ...localStorage }, { ...sessionStorage }]),
+      JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)]),
     );
     expect(stored).toContain("Kept {x}");
     expect(stored).not.toContain("sk-entered");

@@ -30,7 +30,7 @@ export function toPlaygroundState(run: JsonMembers): PlaygroundState {
       : []),
     ...(left.count === 0
       ? []
-      : [`${pluralize(left.count, "part")} of the messages can't be sent again and are left out.`]),
+      : [`${pluralize(left.count, "part")} of the messages can't be sent again.`]),
   ];
   return createState({
     format: "none",
