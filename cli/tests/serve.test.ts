@@ -99,6 +99,56 @@ test("a variable replaces a missing flag, and the error for a bad value names it
   });
 });
 
+test("model endpoints are named by flags, their keys by variables, and the token is printed once", async () => {
+  const args = ["serve", "--port", "0", "--data", join(await folder(), "d")];
+  const endpoints = ["a=https://models.test/v1", "b-1=anthropic+http://localhost:9"];
+  const flags = endpoints.flatMap((endpoint) => ["--model-endpoint", endpoint]);
+  const key = "sk-secret-0123456789";
+  const child = start([...args, ...flags, "--model-budget", "2.5"], {
+    MILLRACE_MODEL_KEY_B_1: key,
+    MILLRACE_MODEL_RATE: "7",
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  await expect
+    .poll(() => output, { timeout: 20_000 })
+    .toMatch(/token before it calls models: [\w-]{22}\n$/);
+  const response = await fetch(`${addressOf(output)}/ui/models`);
+  const text = await response.text();
+  expect(JSON.parse(text)).toMatchObject({
+    budget: 2.5,
+    needs_token: true,
+    endpoints: [
+      { name: "a", protocol: "openai", host: "models.test", has_key: false },
+      { name: "b-1", protocol: "anthropic", host: "localhost:9", has_key: true },
+    ],
+  });
+  expect(output + text).not.toContain(key);
+});
+
+test.each([
+  [["--model-endpoint", "a"], "--model-endpoint must be a name and a URL"],
+  [
+    ["--model-endpoint", "a=ftp://x"],
+    "the address of the model endpoint a must be an http or https URL",
+  ],
+  [
+    ["--model-rate", "0"],
+    "--model-rate (MILLRACE_MODEL_RATE) must be a whole number from 1 to 100000, not 0",
+  ],
+  [
+    ["--model-rate", "many"],
+    '--model-rate (MILLRACE_MODEL_RATE) must be a number, such as 10, not "many"',
+  ],
+  [
+    ["--model-budget", "0"],
+    "--model-budget (MILLRACE_MODEL_BUDGET) must be a number of US dollars above 0",
+  ],
+])("serve %j exits with 2 and says what is allowed", async (flags, error) => {
+  const { code, errors } = await ended(start(["serve", "--data", await folder(), ...flags]));
+  expect([code, errors]).toEqual([2, expect.stringContaining(error)]);
+});
+
 test("--open does not fail on a machine without a browser", async () => {
   const child = start(["serve", "--port", "0", "--data", join(await folder(), "d"), "--open"], {
     PATH: "/nowhere",

@@ -46,6 +46,11 @@ export const unrun: readonly Unrun[] = [
     reason: "the result for one database; cli/tests/prices.test.ts checks it",
   },
   {
+    page: "docs/playground.md",
+    contains: "The playground asks for this token",
+    reason: "a random token; cli/tests/serve.test.ts checks the lines",
+  },
+  {
     page: "docs/example.md",
     contains: "├─ assemble-prompt prompt",
     reason: "a drawing; tests/examples/start.test.ts checks the runs that it shows",
@@ -859,6 +864,7 @@ export const settings: readonly Setting[] = [
     prints: "add chain string tools/call add chain undefined",
   },
   { page: "docs/server.md", contains: "startServer", prints: "http://127.0.0.1:…" },
+  { page: "docs/playground.md", contains: "startServer", prints: "22" },
   { page: "server/README.md", contains: "startServer", prints: "http://127.0.0.1:…" },
   { page: "docs/tracing.md", contains: "new_token", before: assertion, after: recorded("model") },
   {

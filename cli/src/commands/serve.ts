@@ -72,7 +72,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--model-budget <dollars>",
-      "US dollars that the model calls of a tenant may cost in a day; unlimited by default; also MILLRACE_MODEL_BUDGET",
+      "most that the model calls of a tenant may cost in a day, in US dollars; unlimited by default; also MILLRACE_MODEL_BUDGET",
     )
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
