@@ -37,7 +37,7 @@ export interface ModelEndpoint {
 /** Names of endpoints, so that each is part of the name of an environment variable. */
 const namePattern = /^[a-z][\w.-]{0,31}$/i;
 const keyPattern = /^[\x21-\x7e]{1,4096}$/;
-export const maxModelEndpoints = 50;
+const maxModelEndpoints = 50;
 
 /** The environment variable with the key of an endpoint: `MILLRACE_MODEL_KEY_` and its name in upper case. */
 export const toKeyVariable = (name: string): string =>

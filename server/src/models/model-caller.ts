@@ -210,7 +210,7 @@ export function findProvider({ url, allowsPrivateAddress }: ModelEndpoint): stri
   return providersByHost.find(([pattern]) => pattern.test(hostname))?.[1];
 }
 
-export const localProvider = "local";
+const localProvider = "local";
 
 const providersByHost: readonly (readonly [host: RegExp, provider: string])[] = [
   [/(?:^|\.)anthropic\.com$/, "anthropic"],

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Static } from "typebox";
 
 /** Limits of one request to a model. The names contain the unit of a limit that is not a plain number. */
-export const modelRequestLimits = {
+const modelRequestLimits = {
   messages: 10_000,
   textChars: 16_777_216,
   images: 100,
@@ -66,4 +66,3 @@ export const modelRequestSchema = Type.Object({
 export type ModelRequest = Static<typeof modelRequestSchema>;
 export type ModelMessage = ModelRequest["messages"][number];
 export type ModelToolCall = Static<typeof toolCallSchema>;
-export type ModelTool = Static<typeof toolSchema>;

@@ -1,5 +1,5 @@
 /** What stands in place of a key. */
-export const maskedKey = "[key]";
+const maskedKey = "[key]";
 
 /** Shorter keys are not masked: they would occur in ordinary texts. */
 const minKeyChars = 4;

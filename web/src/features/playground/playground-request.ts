@@ -36,7 +36,7 @@ export interface RequestDraft {
 }
 
 /** Replaces the variables of the messages by their values. A variable without a value stays as written. */
-export function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
+function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
   const { format, messages, variables } = state;
   const values = Object.fromEntries(
     listVariables(state).flatMap(({ name, isStructured }) => {
