@@ -3,6 +3,7 @@ import { dashboardRoutes } from "../features/dashboard/routes.ts";
 import { datasetsRoutes } from "../features/datasets/routes.ts";
 import { experimentsRoutes } from "../features/experiments/routes.ts";
 import { feedbackRoutes } from "../features/feedback/routes.ts";
+import { jobsRoutes } from "../features/jobs/routes.ts";
 import { overviewRoutes } from "../features/overview/routes.ts";
 import { playgroundRoutes } from "../features/playground/routes.ts";
 import { projectsRoutes } from "../features/projects/routes.ts";
@@ -31,5 +32,6 @@ export const routeTree = rootRoute.addChildren([
   ...playgroundRoutes,
   ...feedbackRoutes,
   ...sharedRoutes,
+  ...jobsRoutes,
   ...settingsRoutes,
 ]);

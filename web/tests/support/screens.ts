@@ -78,6 +78,7 @@ export async function recordScreens(
     ["prompt-code", "/prompts/support-answer?tab=pull"],
     ["prompt-settings", "/prompts/support-answer?tab=settings"],
     ["playground", "/playground"],
+    ["jobs", `${tenant}/jobs`],
     ["settings", `${tenant}/settings`],
     ["shared-run", `/public/${run["share_token"]}/r`],
     ["shared-dataset", `/public/${shared["share_token"]}/d`],

@@ -1,8 +1,10 @@
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { Outlet, useLocation, Link } from "@tanstack/react-router";
-import { useSyncExternalStore, useEffect, useRef } from "react";
+import { lazy, Suspense, useSyncExternalStore, useEffect, useRef } from "react";
 import type { RefObject } from "react";
 import { subscribeToAccess, readAccess } from "../../api/access.ts";
+import { useTenantId } from "../../api/tenant.ts";
+import { loadChunk } from "../../components/page/load-chunk.ts";
 import { OfflineBanner, StaleBanner, ReadOnlyBanner } from "./banners.tsx";
 import { KeyEntry } from "./key-entry.tsx";
 import { Keyboard } from "./keyboard.tsx";
@@ -23,6 +25,7 @@ export const Shell = () => {
         <Brand />
         {access.kind === "open" && !isPublicPath(pathname) && <Navigation />}
         <div className="bar-end">
+          {access.kind === "open" && !isPublicPath(pathname) && <Jobs />}
           {access.kind === "open" && !isPublicPath(pathname) && <Keyboard />}
           <SchemeButton />
         </div>
@@ -51,6 +54,20 @@ const Brand = () => (
     <span>Millrace</span>
   </Link>
 );
+
+const JobMenu = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("../../features/jobs/job-menu.tsx")).JobMenu })),
+);
+
+/** The running jobs. They load after the page. */
+const Jobs = () => {
+  const tenantId = useTenantId();
+  return tenantId === undefined ? null : (
+    <Suspense fallback={null}>
+      <JobMenu tenantId={tenantId} />
+    </Suspense>
+  );
+};
 
 /** Switches between the light and the dark theme. The settings also offer the system's theme. */
 const SchemeButton = () => {

@@ -1,0 +1,102 @@
+import { Button, Notification, Popover } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { describeState, isActive } from "./job.ts";
+import type { Job } from "./job.ts";
+import { JobRow } from "./job-row.tsx";
+import { isStartedHere, latestJobsQuery } from "./queries.ts";
+import "./jobs.css";
+
+/** Number of jobs in the menu. The page has all. */
+const shownJobs = 5;
+/** Milliseconds for which the end of a job is announced. */
+const noticeMs = 8_000;
+
+/** The jobs in the bar at the top: how many are running, their progress, and a notice when one that was started here ends. */
+export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
+  const { data: jobs = [] } = useQuery(latestJobsQuery);
+  const [isOpen, setIsOpen] = useState(false);
+  const { notices, dismiss } = useNotices(jobs);
+  const activeCount = jobs.filter(isActive).length;
+  if (jobs.length === 0) {
+    return null;
+  }
+  return (
+    <>
+      <Popover
+        opened={isOpen}
+        onChange={setIsOpen}
+        position="bottom-end"
+        width={360}
+        withinPortal={false}
+        trapFocus
+        returnFocus
+        transitionProps={{ duration: 0 }}
+      >
+        <Popover.Target>
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            color="gray"
+            className="job-button"
+            onClick={() => setIsOpen(!isOpen)}
+          >
+            {activeCount === 0 ? "Jobs" : `${activeCount} running`}
+          </Button>
+        </Popover.Target>
+        <Popover.Dropdown aria-label="Latest jobs" className="job-menu">
+          <ul className="jobs">
+            {jobs.slice(0, shownJobs).map((job) => (
+              <JobRow key={job.id} job={job} tenantId={tenantId} />
+            ))}
+          </ul>
+          <Link to="/o/$tenantId/jobs" params={{ tenantId }} onClick={() => setIsOpen(false)}>
+            All jobs
+          </Link>
+        </Popover.Dropdown>
+      </Popover>
+      <output className="job-notices">
+        {notices.map((job) => (
+          <Notification
+            key={job.id}
+            title={toVisibleText(job.title)}
+            color={job.state === "failed" ? "red" : "teal"}
+            withBorder
+            closeButtonProps={{ "aria-label": "Dismiss" }}
+            onClose={() => dismiss(job.id)}
+          >
+            {toVisibleText(job.error ?? job.summary ?? describeState(job))}
+          </Notification>
+        ))}
+      </output>
+    </>
+  );
+};
+
+/** The jobs that have ended a moment ago, of those that were started here. */
+function useNotices(jobs: readonly Job[]): {
+  readonly notices: readonly Job[];
+  readonly dismiss: (id: string) => void;
+} {
+  const announcedIds = useRef(new Set<string>());
+  const [notices, setNotices] = useState<readonly Job[]>([]);
+  const dismiss = useCallback(
+    (id: string): void => setNotices((current) => current.filter((job) => job.id !== id)),
+    [],
+  );
+  useEffect(() => {
+    for (const job of jobs.filter(({ id }) => isStartedHere(id))) {
+      if (isActive(job)) {
+        // A job that is continued is announced again.
+        announcedIds.current.delete(job.id);
+      } else if (!announcedIds.current.has(job.id)) {
+        announcedIds.current.add(job.id);
+        setNotices((current) => [...current.filter(({ id }) => id !== job.id), job]);
+        setTimeout(() => dismiss(job.id), noticeMs);
+      }
+    }
+  }, [jobs, dismiss]);
+  return { notices, dismiss };
+}

@@ -1,0 +1,116 @@
+import {
+  omitUndefined,
+  parseChoice,
+  requireItems,
+  requireText,
+  toNumber,
+  toRecord,
+  toText,
+  toTexts,
+} from "../../api/parse.ts";
+import { formatDollars } from "../../components/text/cost.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
+
+export type JobState = "queued" | "running" | "succeeded" | "failed" | "canceled";
+
+const states = ["queued", "running", "succeeded", "failed", "canceled"] as const;
+
+/** Work that goes on at the server. */
+export interface Job {
+  readonly id: string;
+  readonly kind: string;
+  readonly title: string;
+  readonly state: JobState;
+  readonly isCancelRequested: boolean;
+  readonly done: number;
+  /** Absent while it is unknown. */
+  readonly total?: number;
+  /** Further numbers of the progress by name, such as `cost_usd`. */
+  readonly figures: readonly (readonly [name: string, value: number])[];
+  /** Number of items that failed, and the first reasons. */
+  readonly failureCount: number;
+  readonly failureMessages: readonly string[];
+  /** Why the job failed. */
+  readonly error?: string;
+  /** What the job resulted in, in one sentence. */
+  readonly summary?: string;
+  /** The dataset or queue to which the job has added something. */
+  readonly datasetId?: string;
+  readonly queueId?: string;
+  readonly createdMs?: number;
+  readonly endedMs?: number;
+}
+
+/** @throws TypeError the value is not a job. */
+export function parseJob(value: unknown): Job {
+  const members = toRecord(value);
+  const progress = toRecord(members["progress"]);
+  const failures = toRecord(members["failures"]);
+  const result = toRecord(members["result"]);
+  const state = parseChoice(members["state"], states);
+  if (state === undefined) {
+    throw new TypeError("The response contains a job without a known state.");
+  }
+  return {
+    id: requireText(members, "id"),
+    kind: requireText(members, "kind"),
+    title: requireText(members, "title"),
+    state,
+    isCancelRequested: members["is_cancel_requested"] === true,
+    done: toNumber(progress["done"]) ?? 0,
+    figures: Object.entries(toRecord(progress["figures"])).flatMap(([name, figure]) => {
+      const number = toNumber(figure);
+      return number === undefined ? [] : [[name, number] as const];
+    }),
+    failureCount: toNumber(failures["count"]) ?? 0,
+    failureMessages: toTexts(failures["messages"]),
+    ...omitUndefined({
+      total: toNumber(progress["total"]),
+      error: toText(members["error"]),
+      summary: toText(result["summary"]),
+      datasetId: toText(result["dataset_id"]),
+      queueId: toText(result["queue_id"]),
+      createdMs: parseTimeMs(members["created_at"]),
+      endedMs: parseTimeMs(members["ended_at"]),
+    }),
+  };
+}
+
+/** @throws TypeError the value is not a list of jobs. */
+export const parseJobs = (value: unknown): readonly Job[] =>
+  requireItems(toRecord(value)["jobs"], "jobs").map(parseJob);
+
+/** Whether a job has not ended. */
+export const isActive = ({ state }: Job): boolean => state === "queued" || state === "running";
+
+/** The state of a job in a word. */
+export const describeState = (job: Job): string =>
+  isActive(job) && job.isCancelRequested ? "Canceling" : stateLabels[job.state];
+
+const stateLabels: { readonly [State in JobState]: string } = {
+  queued: "Queued",
+  running: "Running",
+  succeeded: "Done",
+  failed: "Failed",
+  canceled: "Canceled",
+};
+
+/** How far a job has come, from 0 to 100; `undefined` while the number of items is unknown. */
+export const toPercent = ({ done, total }: Job): number | undefined =>
+  total === undefined || total === 0 ? undefined : Math.min(100, (100 * done) / total);
+
+/** The progress in words: `1,200 of 5,000 · 3 failed · cost $0.12`. */
+export const describeProgress = ({ done, total, failureCount, figures }: Job): string =>
+  [
+    total === undefined
+      ? `${done.toLocaleString("en")} done`
+      : `${done.toLocaleString("en")} of ${total.toLocaleString("en")}`,
+    ...(failureCount === 0 ? [] : [`${failureCount.toLocaleString("en")} failed`]),
+    ...figures.map(([name, value]) =>
+      name.endsWith("_usd")
+        ? `${toWords(name.slice(0, -"_usd".length))} ${formatDollars(value)}`
+        : `${toWords(name)} ${value.toLocaleString("en")}`,
+    ),
+  ].join(" · ");
+
+const toWords = (name: string): string => name.replaceAll("_", " ");

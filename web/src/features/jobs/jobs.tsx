@@ -1,0 +1,54 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { JobRow } from "./job-row.tsx";
+import { jobListQuery } from "./queries.ts";
+import "./jobs.css";
+
+const route = getRouteApi("/o/$tenantId/jobs");
+
+/** The page `/o/{tenantId}/jobs`, which lists the work that goes on at the server and that has ended lately. */
+export const Jobs = () => {
+  const { tenantId } = route.useParams();
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } =
+    useInfiniteQuery(jobListQuery);
+  const jobs = data?.pages.flat();
+  return (
+    <div className="page">
+      <title>Jobs · Millrace</title>
+      <div className="heading">
+        <h1>Jobs</h1>
+      </div>
+      {jobs === undefined && error === null && <Loading resourceName="the jobs" />}
+      {jobs === undefined && error !== null && (
+        <Failure resourceName="the jobs" error={error} onRetry={refetch} />
+      )}
+      {jobs?.length === 0 && (
+        <Empty title="No jobs">
+          <p>
+            Work that takes a while appears here, such as adding all matching runs to a dataset.
+            Jobs are removed a week after they have ended.
+          </p>
+        </Empty>
+      )}
+      {jobs !== undefined && jobs.length > 0 && (
+        <ul className="jobs">
+          {jobs.map((job) => (
+            <JobRow key={job.id} job={job} tenantId={tenantId} />
+          ))}
+        </ul>
+      )}
+      {hasNextPage && (
+        <Button
+          size="xs"
+          variant="default"
+          loading={isFetchingNextPage}
+          onClick={() => void fetchNextPage()}
+        >
+          Load more
+        </Button>
+      )}
+    </div>
+  );
+};

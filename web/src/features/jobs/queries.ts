@@ -1,0 +1,64 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { QueryClient } from "@tanstack/react-query";
+import { toEndpointPath } from "../../api/endpoint-path.ts";
+import { getJson, postJson } from "../../api/http.ts";
+import { isActive, parseJob, parseJobs } from "./job.ts";
+import type { Job } from "./job.ts";
+
+const jobsPath = toEndpointPath("/ui/jobs");
+const jobsPerPage = 50;
+/** Milliseconds between reads while a job is queued or running. No job is read again after it has ended. */
+const refetchIntervalMs = 1_000;
+const latestCount = 20;
+
+const jobsKey = "jobs";
+
+const toRefetchInterval = (jobs: readonly Job[] | undefined): number | false =>
+  jobs?.some(isActive) === true ? refetchIntervalMs : false;
+
+/** The latest jobs, for the menu in the bar at the top. */
+export const latestJobsQuery = queryOptions({
+  queryKey: [jobsKey, "latest"],
+  queryFn: async ({ signal }) =>
+    parseJobs(await getJson(`${jobsPath}?limit=${latestCount}`, signal)),
+  refetchInterval: ({ state: { data } }) => toRefetchInterval(data),
+});
+
+/** All jobs, the newest first, in pages. */
+export const jobListQuery = infiniteQueryOptions({
+  queryKey: [jobsKey, "list"],
+  queryFn: async ({ pageParam, signal }) =>
+    parseJobs(await getJson(`${jobsPath}?limit=${jobsPerPage}&offset=${pageParam}`, signal)),
+  initialPageParam: 0,
+  getNextPageParam: (page: readonly Job[], pages) =>
+    page.length < jobsPerPage ? undefined : pages.length * jobsPerPage,
+  refetchInterval: ({ state: { data } }) => toRefetchInterval(data?.pages.flat()),
+});
+
+/** The ids of the jobs that were started here: the end of these is announced. */
+const startedIds = new Set<string>();
+
+export const isStartedHere = (id: string): boolean => startedIds.has(id);
+
+/** Starts a job at the server. */
+export async function startJob(
+  queryClient: QueryClient,
+  kind: string,
+  parameters: object,
+): Promise<Job> {
+  const job = parseJob(await postJson(jobsPath, { kind, parameters }));
+  startedIds.add(job.id);
+  await queryClient.invalidateQueries({ queryKey: [jobsKey] });
+  return job;
+}
+
+export async function cancelJob(queryClient: QueryClient, id: string): Promise<void> {
+  await postJson(toEndpointPath("/ui/jobs/:id/cancel", { id }), {});
+  await queryClient.invalidateQueries({ queryKey: [jobsKey] });
+}
+
+export async function retryJob(queryClient: QueryClient, id: string): Promise<void> {
+  await postJson(toEndpointPath("/ui/jobs/:id/retry", { id }), {});
+  startedIds.add(id);
+  await queryClient.invalidateQueries({ queryKey: [jobsKey] });
+}
