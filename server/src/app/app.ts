@@ -80,7 +80,7 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(
   store: Store,
   settings: AppSettings,
-  jobKinds: readonly AnyJobKind[] = createJobKinds(),
+  jobKinds: readonly AnyJobKind[] = createJobKinds(store),
 ) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);

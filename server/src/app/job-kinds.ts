@@ -1,4 +1,16 @@
 import type { AnyJobKind } from "../jobs/job-kind.ts";
+import { createAddFeedback } from "../run-actions/add-feedback.ts";
+import { createAddToDataset } from "../run-actions/add-to-dataset.ts";
+import { createAddToQueue } from "../run-actions/add-to-queue.ts";
+import { createDeleteRuns } from "../run-actions/delete-runs.ts";
+import { createTagRuns } from "../run-actions/tag-runs.ts";
+import type { Store } from "../store/store.ts";
 
 /** All kinds of jobs. A resource declares its kinds with `defineJobKind`, and is added here. */
-export const createJobKinds = (): readonly AnyJobKind[] => [];
+export const createJobKinds = (store: Store): readonly AnyJobKind[] => [
+  createAddToDataset(store),
+  createAddToQueue(store),
+  createTagRuns(store),
+  createAddFeedback(store),
+  createDeleteRuns(store),
+];

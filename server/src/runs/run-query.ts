@@ -101,4 +101,17 @@ export interface RunWrites {
    */
   share(tenantId: string, id: string): string;
   unshare(tenantId: string, id: string): void;
+  /**
+   * Deletes runs with all runs below them, in the given order. A call deletes only so many that other writes hardly
+   * wait; repeat it with the remaining ids. Ids without a run count as deleted.
+   */
+  deleteTrees(tenantId: string, ids: readonly string[]): TreeDeletion;
+}
+
+/** What a call of {@link RunWrites.deleteTrees} has deleted. */
+export interface TreeDeletion {
+  /** Number of deleted runs, those below others included. */
+  readonly deleted: number;
+  /** The given ids whose runs are not deleted yet. */
+  readonly remainingIds: readonly string[];
 }

@@ -1,15 +1,14 @@
 import type { WithLinks } from "../../http/signed-links.ts";
+import { readInputsAndOutputs } from "./source-run.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
 import { disableIdleTimeout } from "../../http/disable-idle-timeout.ts";
 import { joinChunks, readBodyChunks, isLarge } from "../../bodies/read-body.ts";
-import { JsonCursor } from "../../bodies/json-cursor.ts";
 import { serverLimits } from "../../model/options.ts";
 import type { ExampleChange, ExampleDraft } from "./example.ts";
 import { unpack } from "./large-examples.ts";
 import type { Packed, ReceivedExample } from "./large-examples.ts";
 import type { DatasetStore } from "../dataset-store.ts";
-import { toRunJson } from "../../runs/serializers/run-json.ts";
 import {
   needsRun,
   readChanges,
@@ -280,20 +279,7 @@ async function copyInputsAndOutputs(
       if (run === undefined) {
         throw new RequestError(404, `source run ${draft.sourceRunId} not found`);
       }
-      return useSourceRunIo
-        ? { ...draft, ...readInputsAndOutputs(toRunJson(run, { select: inputsAndOutputs })) }
-        : draft;
+      return useSourceRunIo ? { ...draft, ...readInputsAndOutputs(run) } : draft;
     }),
   );
-}
-
-const inputsAndOutputs: ReadonlySet<string> = new Set(["inputs", "outputs"]);
-
-function readInputsAndOutputs(json: Buffer): Pick<ExampleDraft, "inputs" | "outputs"> {
-  const members = new JsonCursor(json).readMembers();
-  const [inputs, outputs] = ["inputs", "outputs"].map((name) => {
-    const text = members.get(name)?.toString("utf8") ?? "null";
-    return text.startsWith("{") ? text : null;
-  });
-  return { inputs: inputs ?? "{}", outputs: outputs ?? null };
 }

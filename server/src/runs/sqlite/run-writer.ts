@@ -6,7 +6,7 @@ import { isModelCall } from "../usage/run-cost.ts";
 import type { PricedUsage, ReportedUsage } from "../usage/run-cost.ts";
 import type { AttachmentRecord, IngestResult, Rejection, RunRecord } from "../run-record.ts";
 import type { FeedbackDraft } from "../run-feedback.ts";
-import type { RunWrites } from "../run-query.ts";
+import type { RunWrites, TreeDeletion } from "../run-query.ts";
 import type { RunRow } from "../run-row.ts";
 import { digestToken, readToken } from "../../storage/share-token.ts";
 import { ActivityCounter } from "./activity-counter.ts";
@@ -33,6 +33,7 @@ import {
 } from "./row.ts";
 import { parseRows } from "../../storage/sqlite/rows.ts";
 import type { Connection } from "../../storage/sqlite/connection.ts";
+import { RunDeleter } from "./run-deleter.ts";
 import { SpanRows } from "./span-rows.ts";
 import { SpanWriter } from "./span-writer.ts";
 import type { SpanRunRecord } from "./span-writer.ts";
@@ -61,6 +62,7 @@ export class RunWriter implements RunWrites {
   readonly #prices: RunPrices;
   readonly #measures: MeasureWriter;
   readonly #posts: PostWriter;
+  readonly #deleter: RunDeleter;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /**
    * Whether a run without a dotted order may exist. The trace id of such a run is only assumed, and changes when the
@@ -104,6 +106,7 @@ export class RunWriter implements RunWrites {
       prices,
       metrics,
     });
+    this.#deleter = new RunDeleter(db);
     this.#statements = prepareStatements(db);
     this.#hasUnknownPositions = this.#statements.findUnknownPosition.all().length > 0;
   }
@@ -188,6 +191,25 @@ export class RunWriter implements RunWrites {
     if (row !== undefined) {
       this.#statements.deleteShare.run([row.id]);
     }
+  }
+
+  deleteTrees(tenantId: string, ids: readonly string[]): TreeDeletion {
+    let deletedCount = 0;
+    for (const [index, id] of ids.entries()) {
+      const row = this.#findOwnRow(tenantId, id);
+      if (row !== undefined) {
+        const limit = runsPerDeletion - deletedCount;
+        const { deleted, isComplete } = this.#deleter.deleteSome(tenantId, row, limit);
+        deletedCount += deleted;
+        if (!isComplete) {
+          return { deleted: deletedCount, remainingIds: ids.slice(index) };
+        }
+      }
+      if (deletedCount >= runsPerDeletion) {
+        return { deleted: deletedCount, remainingIds: ids.slice(index + 1) };
+      }
+    }
+    return { deleted: deletedCount, remainingIds: [] };
   }
 
   #applySpan(record: SpanRunRecord, scope: BatchScope): ApplyResult {
@@ -353,6 +375,9 @@ export class RunWriter implements RunWrites {
     return values === undefined ? undefined : parseRow(values);
   }
 }
+
+/** Maximum number of runs that one call deletes. */
+const runsPerDeletion = 100;
 
 /** A run of the tenant. `previous` is its stored row, if it exists. */
 interface OwnRun {

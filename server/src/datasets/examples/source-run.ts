@@ -1,0 +1,16 @@
+import { JsonCursor } from "../../bodies/json-cursor.ts";
+import { toRunJson } from "../../runs/serializers/run-json.ts";
+import type { StoredRun } from "../../runs/run-row.ts";
+import type { ExampleDraft } from "./example.ts";
+
+const inputsAndOutputs: ReadonlySet<string> = new Set(["inputs", "outputs"]);
+
+/** The inputs and outputs of a run as those of an example. Values that are not objects are left out. */
+export function readInputsAndOutputs(run: StoredRun): Pick<ExampleDraft, "inputs" | "outputs"> {
+  const members = new JsonCursor(toRunJson(run, { select: inputsAndOutputs })).readMembers();
+  const [inputs, outputs] = ["inputs", "outputs"].map((name) => {
+    const text = members.get(name)?.toString("utf8") ?? "null";
+    return text.startsWith("{") ? text : null;
+  });
+  return { inputs: inputs ?? "{}", outputs: outputs ?? null };
+}
