@@ -1,12 +1,12 @@
 import { Button, Notification, Popover } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { describeState, isActive } from "./job.ts";
 import type { Job } from "./job.ts";
 import { JobRow } from "./job-row.tsx";
-import { isStartedHere, latestJobsQuery } from "./queries.ts";
+import { isStartedHere, jobsKey, latestJobsQuery } from "./queries.ts";
 import "./jobs.css";
 
 /** Number of jobs in the menu. The page has all. */
@@ -46,7 +46,7 @@ export const JobMenu = ({ tenantId }: { readonly tenantId: string }) => {
             {activeCount === 0 ? "Jobs" : `${activeCount} running`}
           </Button>
         </Popover.Target>
-        <Popover.Dropdown aria-label="Latest jobs" className="job-menu">
+        <Popover.Dropdown className="job-menu">
           <ul className="jobs">
             {jobs.slice(0, shownJobs).map((job) => (
               <JobRow key={job.id} job={job} tenantId={tenantId} />
@@ -80,6 +80,7 @@ function useNotices(jobs: readonly Job[]): {
   readonly notices: readonly Job[];
   readonly dismiss: (id: string) => void;
 } {
+  const queryClient = useQueryClient();
   const announcedIds = useRef(new Set<string>());
   const [notices, setNotices] = useState<readonly Job[]>([]);
   const dismiss = useCallback(
@@ -95,8 +96,12 @@ function useNotices(jobs: readonly Job[]): {
         announcedIds.current.add(job.id);
         setNotices((current) => [...current.filter(({ id }) => id !== job.id), job]);
         setTimeout(() => dismiss(job.id), noticeMs);
+        // The job may have changed what the page shows.
+        void queryClient.invalidateQueries({
+          predicate: ({ queryKey }) => queryKey[0] !== jobsKey,
+        });
       }
     }
-  }, [jobs, dismiss]);
+  }, [jobs, dismiss, queryClient]);
   return { notices, dismiss };
 }

@@ -11,7 +11,8 @@ const jobsPerPage = 50;
 const refetchIntervalMs = 1_000;
 const latestCount = 20;
 
-const jobsKey = "jobs";
+/** The first part of the keys of all queries of jobs. */
+export const jobsKey = "jobs";
 
 const toRefetchInterval = (jobs: readonly Job[] | undefined): number | false =>
   jobs?.some(isActive) === true ? refetchIntervalMs : false;

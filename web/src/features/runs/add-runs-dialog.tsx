@@ -6,6 +6,7 @@ import { useState } from "react";
 import type { ReactNode } from "react";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
+import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import {
   addRunsToDataset,
@@ -15,14 +16,25 @@ import {
   createTargetQueue,
   createQueueTargetsQuery,
 } from "./add-runs-queries.ts";
-import type { Target } from "./add-runs-queries.ts";
+import type { ExampleMapping, Target } from "./add-runs-queries.ts";
+import { TargetNote } from "./all-matches/action-dialogs.tsx";
+import { describeTarget } from "./all-matches/run-target.ts";
+import type { RunTarget } from "./all-matches/run-target.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
+
+/** Adds all runs that match a filter, as a job, in place of single runs. */
+interface AllMatches<Options extends readonly unknown[]> {
+  readonly target: RunTarget;
+  readonly start: (targetId: string, ...options: Options) => Promise<unknown>;
+}
 
 interface AddRunsDialogProps {
   readonly title: string;
   /** "dataset" or "queue", as part of the labels. */
   readonly resource: string;
   readonly count: number;
+  /** Set if all runs that match a filter are added, which goes on after the dialog was closed. */
+  readonly target?: RunTarget | undefined;
   readonly createTargetsQuery: (
     namePart: string,
   ) => UseQueryOptions<readonly Target[], Error, readonly Target[], string[]>;
@@ -40,6 +52,7 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
     title,
     resource,
     count,
+    target,
     createTargetsQuery,
     onCreate,
     onAdd,
@@ -60,9 +73,9 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
   const add = async (): Promise<void> => {
     setState({ isBusy: true });
     try {
-      const target = matches.find(({ id }) => id === selectedId) ?? (await onCreate(name));
-      await onAdd(target);
-      setState({ isBusy: false, finishedTarget: target });
+      const chosen = matches.find(({ id }) => id === selectedId) ?? (await onCreate(name));
+      await onAdd(chosen);
+      setState({ isBusy: false, finishedTarget: chosen });
     } catch (cause) {
       setState({ isBusy: false, error: cause instanceof Error ? cause.message : String(cause) });
     }
@@ -71,7 +84,8 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
     return (
       <Dialog title={title} onClose={onClose}>
         <p>
-          {count.toLocaleString()} {count === 1 ? "run" : "runs"} added to{" "}
+          {target === undefined ? pluralize(count, "run") : describeTarget(target)}{" "}
+          {target === undefined ? "added to" : "are being added to"}{" "}
           {renderTarget(state.finishedTarget)}.
         </p>
         <div className="dialog-end">
@@ -112,13 +126,14 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
           ))}
         </fieldset>
         {children}
+        {target !== undefined && <TargetNote target={target} />}
         <FormError error={state.error ?? error?.message} />
         <div className="dialog-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
           <Button type="submit" loading={state.isBusy} disabled={isNew && name === ""}>
-            {isNew ? `Create and add ${count}` : `Add ${count}`}
+            {`${isNew ? "Create and add" : "Add"} ${target === undefined ? count : describeTarget(target)}`}
           </Button>
         </div>
       </form>
@@ -130,10 +145,12 @@ const AddRunsDialog = (props: AddRunsDialogProps) => {
 export const AddToDataset = ({
   address,
   runIds,
+  all,
   onClose,
 }: {
   readonly address: ProjectAddress;
   readonly runIds: readonly string[];
+  readonly all?: AllMatches<readonly [ExampleMapping]>;
   readonly onClose: () => void;
 }) => {
   const [includesOutputs, setIncludesOutputs] = useState(true);
@@ -143,11 +160,13 @@ export const AddToDataset = ({
       title="Add to dataset"
       resource="dataset"
       count={runIds.length}
+      target={all?.target}
       createTargetsQuery={createDatasetTargetsQuery}
       onCreate={createTargetDataset}
-      onAdd={async ({ id }) =>
-        addRunsToDataset(id, runIds, { includesOutputs, split: split.trim() })
-      }
+      onAdd={async ({ id }) => {
+        const mapping = { includesOutputs, split: split.trim() };
+        await (all === undefined ? addRunsToDataset(id, runIds, mapping) : all.start(id, mapping));
+      }}
       renderTarget={({ id, name }) => (
         <Link
           to="/o/$tenantId/datasets/$datasetId"
@@ -179,18 +198,23 @@ export const AddToDataset = ({
 /** The dialog that adds runs to the end of an annotation queue. */
 export const AddToQueue = ({
   runIds,
+  all,
   onClose,
 }: {
   readonly runIds: readonly string[];
+  readonly all?: AllMatches<readonly []>;
   readonly onClose: () => void;
 }) => (
   <AddRunsDialog
     title="Add to annotation queue"
     resource="queue"
     count={runIds.length}
+    target={all?.target}
     createTargetsQuery={createQueueTargetsQuery}
     onCreate={createTargetQueue}
-    onAdd={async ({ id }) => addRunsToQueue(id, runIds)}
+    onAdd={async ({ id }) => {
+      await (all === undefined ? addRunsToQueue(id, runIds) : all.start(id));
+    }}
     renderTarget={({ name }) => <b>{toVisibleText(name)}</b>}
     onClose={onClose}
   />

@@ -154,6 +154,7 @@ export const Runs = ({
       <SelectionBar
         address={address}
         query={query}
+        listKey={JSON.stringify([query.filter, query.isRoot, search.last, search.from, search.to])}
         selectedIds={selectedIds}
         onClear={() => changeSelection(new Set())}
         onCompare={() => change({ compare: true })}

@@ -1,48 +1,79 @@
 import { Button, Menu } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { startJob } from "../jobs/queries.ts";
 import { AddToDataset, AddToQueue } from "./add-runs-dialog.tsx";
-import { startExport, toSearchBody } from "./queries.ts";
+import { DeleteRunsDialog, FeedbackDialog, TagDialog } from "./all-matches/action-dialogs.tsx";
+import { describeTarget, toAllTarget, toSelectedTarget } from "./all-matches/run-target.ts";
+import type { RunTarget } from "./all-matches/run-target.ts";
+import { createRunCountsQuery, startExport, toSearchBody } from "./queries.ts";
 import type { RunListQuery } from "./queries.ts";
 import type { ProjectAddress } from "./run-list-search.ts";
 
-/** The actions on the selected runs. An export without a selection contains all runs that match the filter. */
+type OpenDialog = "dataset" | "queue" | "tag" | "feedback" | "delete";
+
+/** The actions on the selected runs, or on all runs that match the filter. */
 export const SelectionBar = ({
   address,
   query,
+  listKey,
   selectedIds,
   onClear,
   onCompare,
 }: {
   readonly address: ProjectAddress;
   readonly query: RunListQuery;
+  /** Differs for lists with another filter or another time range. */
+  readonly listKey: string;
   readonly selectedIds: ReadonlySet<string>;
   readonly onClear: () => void;
   readonly onCompare: () => void;
 }) => {
-  const [openDialog, setOpenDialog] = useState<"dataset" | "queue">();
+  const [openDialog, setOpenDialog] = useState<OpenDialog>();
   const [error, setError] = useState<string>();
+  const { target, isAllSelected, matchCount, selectAll, clearAll } = useTarget(
+    query,
+    listKey,
+    selectedIds,
+  );
   const count = selectedIds.size;
   const exportRuns = async (format: "jsonl" | "csv"): Promise<void> => {
     setError(undefined);
     try {
       const body =
-        count > 0 ? { session: [address.projectId], id: [...selectedIds] } : toSearchBody(query);
+        count > 0 && !isAllSelected
+          ? { session: [address.projectId], id: [...selectedIds] }
+          : toSearchBody(query);
       download(await startExport(body, format));
     } catch (cause) {
       setError(cause instanceof Error ? cause.message : String(cause));
     }
   };
+  const clear = (): void => {
+    clearAll();
+    onClear();
+  };
   return (
     <footer className="selection-bar" aria-label="Selected runs">
-      <span>{count === 0 ? "No runs selected" : `${count.toLocaleString()} selected`}</span>
-      {count > 0 && (
+      <span>{describeSelection(target)}</span>
+      {target !== undefined && (
+        <Button size="compact-sm" variant="subtle" onClick={clear}>
+          Clear selection
+        </Button>
+      )}
+      {!isAllSelected && matchCount !== undefined && matchCount.count > count && (
+        <Button size="compact-sm" variant="default" onClick={selectAll}>
+          Select all {matchCount.isExact ? "" : "more than "}
+          {matchCount.count.toLocaleString("en")} that match
+        </Button>
+      )}
+      {target !== undefined && (
         <>
-          <Button size="compact-sm" variant="subtle" onClick={onClear}>
-            Clear selection
-          </Button>
-          <Button size="compact-sm" variant="default" disabled={count !== 2} onClick={onCompare}>
-            Compare runs
-          </Button>
+          {!isAllSelected && (
+            <Button size="compact-sm" variant="default" disabled={count !== 2} onClick={onCompare}>
+              Compare runs
+            </Button>
+          )}
           <Button size="compact-sm" variant="default" onClick={() => setOpenDialog("dataset")}>
             Add to dataset
           </Button>
@@ -54,7 +85,7 @@ export const SelectionBar = ({
       <Menu position="top-end" withinPortal={false} transitionProps={{ duration: 0 }}>
         <Menu.Target>
           <Button size="compact-sm" variant="default">
-            {count === 0 ? "Export all matches" : "Export selected"}
+            {target === undefined || isAllSelected ? "Export all matches" : "Export selected"}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
@@ -62,23 +93,128 @@ export const SelectionBar = ({
           <Menu.Item onClick={() => void exportRuns("csv")}>CSV</Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      {target !== undefined && (
+        <Menu position="top-end" withinPortal={false} transitionProps={{ duration: 0 }}>
+          <Menu.Target>
+            <Button size="compact-sm" variant="default">
+              More
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => setOpenDialog("tag")}>Change tags</Menu.Item>
+            <Menu.Item onClick={() => setOpenDialog("feedback")}>Add feedback</Menu.Item>
+            <Menu.Item className="bad" onClick={() => setOpenDialog("delete")}>
+              Delete
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      )}
       {error !== undefined && (
         <span className="bad" role="alert">
           {error}
         </span>
       )}
-      {openDialog === "dataset" && (
-        <AddToDataset
+      {target !== undefined && openDialog !== undefined && (
+        <ActionDialog
+          kind={openDialog}
           address={address}
-          runIds={[...selectedIds]}
+          target={target}
+          selectedIds={selectedIds}
           onClose={() => setOpenDialog(undefined)}
         />
       )}
-      {openDialog === "queue" && (
-        <AddToQueue runIds={[...selectedIds]} onClose={() => setOpenDialog(undefined)} />
-      )}
     </footer>
   );
+};
+
+const describeSelection = (target: RunTarget | undefined): string => {
+  if (target === undefined) {
+    return "No runs selected";
+  }
+  return target.isAll
+    ? `All ${describeTarget(target)} that match selected`
+    : `${target.count.toLocaleString("en")} selected`;
+};
+
+/**
+ * The runs to which the actions apply. All that match are those of the moment in which they were selected: a time range such
+ * as the last hour moves on.
+ */
+function useTarget(query: RunListQuery, listKey: string, selectedIds: ReadonlySet<string>) {
+  const { projectId, isRoot, filter, range } = query;
+  const { data } = useQuery(createRunCountsQuery({ projectId, isRootOnly: isRoot, filter, range }));
+  const [all, setAll] = useState<{ readonly listKey: string; readonly target: RunTarget }>();
+  const matchCount =
+    data === undefined ? undefined : { count: data.total, isExact: data.countedToMs === undefined };
+  // Another filter or time range clears the selection.
+  const allTarget = all?.listKey === listKey ? all.target : undefined;
+  const selected = selectedIds.size > 0 ? toSelectedTarget(projectId, selectedIds) : undefined;
+  return {
+    target: allTarget ?? selected,
+    isAllSelected: allTarget !== undefined,
+    matchCount,
+    selectAll: () => setAll(matchCount && { listKey, target: toAllTarget(query, matchCount) }),
+    clearAll: () => setAll(undefined),
+  };
+}
+
+const ActionDialog = ({
+  kind,
+  address,
+  target,
+  selectedIds,
+  onClose,
+}: {
+  readonly kind: OpenDialog;
+  readonly address: ProjectAddress;
+  readonly target: RunTarget;
+  readonly selectedIds: ReadonlySet<string>;
+  readonly onClose: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  const { runs, isAll } = target;
+  switch (kind) {
+    case "dataset":
+      return (
+        <AddToDataset
+          address={address}
+          runIds={[...selectedIds]}
+          onClose={onClose}
+          {...(isAll && {
+            all: {
+              target,
+              start: async (datasetId, { includesOutputs, split }) =>
+                startJob(queryClient, "runs.add_to_dataset", {
+                  runs,
+                  dataset_id: datasetId,
+                  includes_outputs: includesOutputs,
+                  ...(split === "" ? {} : { split }),
+                }),
+            },
+          })}
+        />
+      );
+    case "queue":
+      return (
+        <AddToQueue
+          runIds={[...selectedIds]}
+          onClose={onClose}
+          {...(isAll && {
+            all: {
+              target,
+              start: async (queueId) =>
+                startJob(queryClient, "runs.add_to_queue", { runs, queue_id: queueId }),
+            },
+          })}
+        />
+      );
+    case "tag":
+      return <TagDialog target={target} onClose={onClose} />;
+    case "feedback":
+      return <FeedbackDialog target={target} onClose={onClose} />;
+    case "delete":
+      return <DeleteRunsDialog target={target} onClose={onClose} />;
+  }
 };
 
 /** Downloads a file with a link, because the browser then writes it to disk without holding it in memory. */

@@ -1,0 +1,34 @@
+import { pluralize } from "../../../components/text/quantity.ts";
+import { toSearchBody } from "../queries.ts";
+import type { RunListQuery } from "../queries.ts";
+
+/** The runs to which an action applies: those that are selected, or all that match the filter. */
+export interface RunTarget {
+  /** The conditions, as jobs of the server expect them. */
+  readonly runs: object;
+  readonly count: number;
+  /** Whether `count` is exact. If counting all took too long, there are more. */
+  readonly isExact: boolean;
+  /** Whether the conditions are a filter, so that the count may change until the action begins. */
+  readonly isAll: boolean;
+}
+
+export const toSelectedTarget = (projectId: string, ids: ReadonlySet<string>): RunTarget => ({
+  runs: { session: [projectId], id: [...ids] },
+  count: ids.size,
+  isExact: true,
+  isAll: false,
+});
+
+/** All runs that match a list's conditions, whatever its order. */
+export function toAllTarget(
+  query: RunListQuery,
+  { count, isExact }: Pick<RunTarget, "count" | "isExact">,
+): RunTarget {
+  const { sort: _sort, order: _order, ...runs } = toSearchBody(query);
+  return { runs, count, isExact, isAll: true };
+}
+
+/** The number of runs in words: `1,200 runs`, `more than 1,200 runs`. */
+export const describeTarget = ({ count, isExact }: RunTarget): string =>
+  isExact ? pluralize(count, "run") : `more than ${pluralize(count, "run")}`;
