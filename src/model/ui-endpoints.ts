@@ -26,6 +26,11 @@ export const uiEndpoints = {
     path: "/ui/runs/counts",
     action: "count the runs of a project over time",
   },
+  countRunFacets: {
+    method: "POST",
+    path: "/ui/runs/facets",
+    action: "count the values of a project's runs",
+  },
   fetchRunExport: {
     method: "GET",
     path: "/ui/runs/export/:token",

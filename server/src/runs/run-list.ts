@@ -59,6 +59,31 @@ export interface CountSlice {
   readonly nextPosition?: ListPosition;
 }
 
+/** The properties of runs whose values are counted beside a list. */
+export const facetNames = [
+  "status",
+  "run_type",
+  "name",
+  "model",
+  "tag",
+  "user",
+  "version",
+] as const;
+
+export type FacetName = (typeof facetNames)[number];
+
+/** Values of runs and how many of the found runs have them, by property. */
+export type FacetCounts = Readonly<Record<FacetName, ReadonlyMap<string, number>>>;
+
+/** The values of the runs that one search step found, and the position that it reached. */
+export interface FacetSlice {
+  readonly counts: FacetCounts;
+  /** Number of runs that were found. */
+  readonly runCount: number;
+  /** Where the next step continues; absent at the end of the list. */
+  readonly nextPosition?: ListPosition;
+}
+
 /** A query for filter suggestions: names, types, tags, metadata or feedback keys of a project's runs. */
 export interface SuggestionQuery {
   readonly projectId: string;
@@ -82,6 +107,8 @@ export interface RunListReads {
   countRuns(tenantId: string, query: CountQuery): readonly RunCount[];
   /** Like {@link RunListReads.search}, but counts the found runs by intervals of their start times. */
   countMatches(tenantId: string, search: RunSearch, widthMicros: number): CountSlice;
+  /** Like {@link RunListReads.search}, but counts the values of the found runs. */
+  countFacets(tenantId: string, search: RunSearch): FacetSlice;
   /** Lists suggestions for a filter, sorted and distinct. */
   listSuggestions(tenantId: string, query: SuggestionQuery): readonly string[];
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { checkFilterText, filterCheckBody, readFilterLanguage } from "../filter/ui-filters.ts";
 import { countRuns, listRunSuggestions } from "./handlers/run-count-handlers.ts";
+import { countRunFacets } from "./handlers/run-facet-handlers.ts";
 import { runExportBody } from "./handlers/run-export.ts";
 import type { RunExportBody, RunExports } from "./handlers/run-export.ts";
 import { runSearchBody, searchRuns } from "./handlers/run-search-handlers.ts";
@@ -21,6 +22,14 @@ export function addUiRunRoutes(app: FastifyInstance, store: RunStore, exports: R
       body: runSearchBody,
     }),
     handler: (request, reply) => searchRuns(store.forRequest(request), request, reply),
+  });
+  app.route<{ Body: RunSearchBody }>({
+    ...route(uiEndpoints.countRunFacets, {
+      tag: apiTag,
+      summary: "Counts the values of a project's runs by property, for a limited time.",
+      body: runSearchBody,
+    }),
+    handler: (request) => countRunFacets(store.forRequest(request), request),
   });
   app.route({
     ...route(uiEndpoints.countRuns, {

@@ -442,6 +442,14 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
       }),
       widthMicros,
     ],
+    countFacets: ([tenantId, search], keys) => [
+      tenantId,
+      replaceMembers(search, {
+        projectId: keys.toProjectKey,
+        filter: (filter) => toRunFilter(filter, keys),
+        after: (after) => replaceMembers(after, { id: keys.toRunKey }),
+      }),
+    ],
     listSuggestions: ([tenantId, query], { toProjectKey }) => [
       tenantId,
       replaceMembers(query, { projectId: toProjectKey }),

@@ -433,6 +433,7 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
         body: { session: [experiment], filter: `eq(id, "${root}")`, sort: "latency" },
       },
     ],
+    "POST /ui/runs/facets": one("/ui/runs/facets", { session: [experiment] }),
     "GET /ui/runs/counts": one(`/ui/runs/counts?session=${experiment}`),
     "GET /ui/jobs/:id": one(`/ui/jobs/${names.jobId}`),
     "POST /ui/jobs/:id/cancel": one(`/ui/jobs/${names.jobId}/cancel`),

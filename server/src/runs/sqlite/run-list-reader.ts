@@ -1,12 +1,14 @@
 import type {
   CountQuery,
   CountSlice,
+  FacetSlice,
   RunCount,
   RunListReads,
   RunSearch,
   SearchSlice,
   SuggestionQuery,
 } from "../run-list.ts";
+import { countFacetValues, facetParts } from "../facet-counts.ts";
 import { countIntervalMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
@@ -120,6 +122,11 @@ export class RunListReader implements RunListReads {
     const page = rows.slice(0, search.limit);
     const runs = this.#read(search, page);
     return rows.length > page.length ? { runs, ...toNextPosition(page.at(-1)) } : { runs };
+  }
+
+  countFacets(tenantId: string, search: RunSearch): FacetSlice {
+    const { runs, ...position } = this.search(tenantId, { ...search, parts: facetParts });
+    return { counts: countFacetValues(runs), runCount: runs.length, ...position };
   }
 
   readStartTimeRange(

@@ -17,9 +17,7 @@ export const Jobs = () => {
   return (
     <div className="page">
       <title>Jobs · Millrace</title>
-      <div className="heading">
-        <h1>Jobs</h1>
-      </div>
+      <h1>Jobs</h1>
       {jobs === undefined && error === null && <Loading resourceName="the jobs" />}
       {jobs === undefined && error !== null && (
         <Failure resourceName="the jobs" error={error} onRetry={refetch} />

@@ -15,6 +15,7 @@ import type { RowLinkProps } from "../../components/table/data-table.tsx";
 import type { TablePlace } from "../../components/table/table-place.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { CompareRuns } from "./compare-runs.tsx";
+import { FacetPanel, useStoredFlag } from "./facets/facet-panel.tsx";
 import { ProjectHeader } from "./project-header.tsx";
 import { readRunValues } from "./queries.ts";
 import { QuickFilterBar } from "./quick-filter-bar.tsx";
@@ -50,6 +51,7 @@ export const Runs = ({
   } = useListAddress(address.projectId);
   const [isAtTop, setIsAtTop] = useState(true);
   const [layout, setLayout] = useColumnLayout("runs");
+  const [areFacetsShown, setAreFacetsShown] = useStoredFlag("facets", false);
   const isPaused = !isAtTop || selectedIds.size > 0;
   const fault = useFilterFault(query.filter, (filter) => change({ filter }));
   const list = useRunList(query, isPaused);
@@ -73,6 +75,7 @@ export const Runs = ({
       />
     );
   }
+  const listKey = JSON.stringify([query.filter, query.isRoot, search.last, search.from, search.to]);
   const sortColumn = query.sort === "latency" ? "latency" : "start";
   return (
     <>
@@ -96,6 +99,14 @@ export const Runs = ({
               times={search}
               onTimes={(times) => change({ ...removedTimeRange, ...times })}
             />
+            <Button
+              size="xs"
+              variant="default"
+              aria-expanded={areFacetsShown}
+              onClick={() => setAreFacetsShown(!areFacetsShown)}
+            >
+              Facets
+            </Button>
             <QuickFilterBar
               projectId={address.projectId}
               filter={query.filter}
@@ -114,38 +125,55 @@ export const Runs = ({
         )}
       </div>
       {fault === undefined ? (
-        <DataTable
-          resourceName={query.isRoot ? "traces" : "runs"}
-          rows={list.rows}
-          getRowId={({ id }) => id}
-          columns={columns}
-          layout={layout}
-          onLayout={setLayout}
-          renderLink={renderLink}
-          sort={{ column: sortColumn, order: query.order }}
-          onSort={({ column, order }) => change({ sort: toSort(column, order) })}
-          selection={selectedIds}
-          onSelection={changeSelection}
-          hasMore={list.hasMore}
-          onLoadMore={list.loadMore}
-          onTopChange={setIsAtTop}
-          error={list.error}
-          onRetry={list.retry}
-          emptyState={
-            <Empty title={query.filter === "" ? "No traces yet" : "No matching runs"}>
-              <p>
-                {query.filter === ""
-                  ? "New traces appear here as soon as they arrive."
-                  : "Remove a condition or select a longer time range."}
-              </p>
-            </Empty>
-          }
-          footer={<RunListFooter list={list} />}
-          place={{
-            ref: place,
-            key: JSON.stringify([query.filter, query.isRoot, query.sort, query.order, search.last]),
-          }}
-        />
+        <div className="run-body">
+          {areFacetsShown && (
+            <FacetPanel
+              query={query}
+              listKey={listKey}
+              onFilter={(filter) => change({ filter: filter === "" ? undefined : filter })}
+            />
+          )}
+          <div className="run-table">
+            <DataTable
+              resourceName={query.isRoot ? "traces" : "runs"}
+              rows={list.rows}
+              getRowId={({ id }) => id}
+              columns={columns}
+              layout={layout}
+              onLayout={setLayout}
+              renderLink={renderLink}
+              sort={{ column: sortColumn, order: query.order }}
+              onSort={({ column, order }) => change({ sort: toSort(column, order) })}
+              selection={selectedIds}
+              onSelection={changeSelection}
+              hasMore={list.hasMore}
+              onLoadMore={list.loadMore}
+              onTopChange={setIsAtTop}
+              error={list.error}
+              onRetry={list.retry}
+              emptyState={
+                <Empty title={query.filter === "" ? "No traces yet" : "No matching runs"}>
+                  <p>
+                    {query.filter === ""
+                      ? "New traces appear here as soon as they arrive."
+                      : "Remove a condition or select a longer time range."}
+                  </p>
+                </Empty>
+              }
+              footer={<RunListFooter list={list} />}
+              place={{
+                ref: place,
+                key: JSON.stringify([
+                  query.filter,
+                  query.isRoot,
+                  query.sort,
+                  query.order,
+                  search.last,
+                ]),
+              }}
+            />
+          </div>
+        </div>
       ) : (
         <Empty title="The filter of this address is not valid">
           <p>Change or remove the condition that is marked above.</p>
@@ -154,7 +182,7 @@ export const Runs = ({
       <SelectionBar
         address={address}
         query={query}
-        listKey={JSON.stringify([query.filter, query.isRoot, search.last, search.from, search.to])}
+        listKey={listKey}
         selectedIds={selectedIds}
         onClear={() => changeSelection(new Set())}
         onCompare={() => change({ compare: true })}

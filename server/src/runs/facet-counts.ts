@@ -1,0 +1,96 @@
+import { mergePayloads } from "./payload.ts";
+import { facetNames } from "./run-list.ts";
+import type { FacetCounts, FacetName } from "./run-list.ts";
+import type { RunPart, RunRow, StoredRun } from "./run-row.ts";
+
+/** The parts of a run that {@link countFacetValues} reads. */
+export const facetParts: ReadonlySet<RunPart> = new Set([
+  "name",
+  "runType",
+  "hasError",
+  "endMicros",
+  "bodies",
+]);
+
+/** Longer values are not counted: they would not fit beside the list. */
+const maxValueChars = 200;
+/** Tags and metadata of more bytes than this are not parsed. */
+const maxParsedBytes = 65_536;
+/** Number of different values of a property that are counted. Further ones are left out. */
+const maxValues = 2_000;
+
+type MutableCounts = { readonly [Name in FacetName]: Map<string, number> };
+
+/** Counts the values of runs by property. Each run counts once for a value, also if it has the value twice. */
+export function countFacetValues(runs: readonly StoredRun[]): FacetCounts {
+  const counts = createCounts();
+  for (const run of runs) {
+    for (const [name, values] of readFacetValues(run)) {
+      for (const value of new Set(values)) {
+        addCount(counts[name], value, 1);
+      }
+    }
+  }
+  return counts;
+}
+
+/** Adds the counts of several steps. */
+export function addFacetCounts(slices: readonly FacetCounts[]): FacetCounts {
+  const total = createCounts();
+  for (const counts of slices) {
+    for (const name of facetNames) {
+      counts[name].forEach((count, value) => addCount(total[name], value, count));
+    }
+  }
+  return total;
+}
+
+const createCounts = (): MutableCounts =>
+  Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as MutableCounts;
+
+function addCount(counts: Map<string, number>, value: string, count: number): void {
+  const previous = counts.get(value);
+  if (previous !== undefined || counts.size < maxValues) {
+    counts.set(value, (previous ?? 0) + count);
+  }
+}
+
+function readFacetValues(
+  run: StoredRun,
+): readonly (readonly [name: FacetName, values: readonly string[]])[] {
+  const { name, runType } = run.row;
+  const members = mergePayloads(run.bodies.map((body) => Buffer.from(body)));
+  const metadata = toMembers(toMembers(parse(members.get("extra")))["metadata"]);
+  const tags = parse(members.get("tags"));
+  return [
+    ["status", [toStatus(run.row)]],
+    ["run_type", toValues([runType])],
+    ["name", toValues([name])],
+    ["model", toValues([metadata["ls_model_name"]])],
+    ["tag", toValues(Array.isArray(tags) ? tags : [])],
+    ["user", toValues([metadata["user_id"]])],
+    ["version", toValues([metadata["version"]])],
+  ];
+}
+
+const toStatus = ({ hasError, endMicros }: Pick<RunRow, "hasError" | "endMicros">): string => {
+  if (hasError) {
+    return "error";
+  }
+  return endMicros === null ? "pending" : "success";
+};
+
+const toValues = (values: readonly unknown[]): readonly string[] =>
+  values.filter(
+    (value): value is string =>
+      typeof value === "string" && value !== "" && value.length <= maxValueChars,
+  );
+
+/** The JSON was validated when it was received. */
+const parse = (json: Buffer | undefined): unknown =>
+  json === undefined || json.length > maxParsedBytes
+    ? undefined
+    : (JSON.parse(json.toString("utf8")) as unknown);
+
+const toMembers = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};

@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { call, runServer } from "../../../tests/support/running-server.ts";
+import type { Json } from "../../../tests/support/running-server.ts";
+import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
+
+interface CountedFacet {
+  readonly name: string;
+  readonly value_count: number;
+  readonly values: readonly { readonly value: string; readonly runs: number }[];
+}
+
+const idOf = (json: Json): string => JSON.stringify(json["id"]).slice(1, -1);
+
+/** A project with 600 runs, and the counts of a search of it. */
+async function createRuns() {
+  const server = await runServer();
+  const project = idOf((await call(server, "POST /sessions", { body: { name: "p" } })).json);
+  const post = Array.from({ length: 600 }, (_, index) =>
+    wireRun({
+      micros: someMicros + index * 1_000,
+      name: index % 3 === 0 ? "plan" : "answer",
+      run_type: index % 2 === 0 ? "llm" : "tool",
+      session_id: project,
+      tags: index % 4 === 0 ? ["slow", "slow", "beta"] : [],
+      extra: {
+        metadata: {
+          ls_model_name: index % 2 === 0 ? "gpt-4o" : undefined,
+          user_id: `user-${index % 20}`,
+          version: "1.2",
+        },
+      },
+      ...(index % 5 === 0 ? { error: "no" } : {}),
+      end_time: index % 6 === 1 ? undefined : new Date(someMicros / 1_000 + 1_000).toISOString(),
+    }),
+  );
+  expect((await call(server, "POST /runs/batch", { body: { post } })).status).toBe(202);
+  const count = async (body: object) => {
+    const { json } = await call(server, "POST /ui/runs/facets", {
+      body: { session: [project], ...body },
+    });
+    const facets = json["facets"] as unknown as readonly CountedFacet[];
+    return {
+      json,
+      facets: Object.fromEntries(
+        facets.map(({ name, values }) => [
+          name,
+          Object.fromEntries(values.map(({ value, runs }) => [value, runs])),
+        ]),
+      ),
+      valueCounts: Object.fromEntries(facets.map((facet) => [facet.name, facet.value_count])),
+    };
+  };
+  return { server, project, post, count };
+}
+
+test("the values of all runs are counted, each run once for each of its values", async () => {
+  const { count } = await createRuns();
+  const { json, facets, valueCounts } = await count({});
+  expect(json).toMatchObject({ runs: 600, counted_to: null });
+  expect(facets).toMatchObject({
+    name: { answer: 400, plan: 200 },
+    run_type: { llm: 300, tool: 300 },
+    model: { "gpt-4o": 300 },
+    tag: { beta: 150, slow: 150 },
+    version: { "1.2": 600 },
+    status: { error: 120, pending: 80, success: 400 },
+  });
+  // Of twenty users, the ten with the most runs are returned.
+  expect(Object.values(facets["user"] ?? {})).toEqual(Array.from({ length: 10 }, () => 30));
+  expect(valueCounts["user"]).toBe(20);
+});
+
+test("a filter and a time range narrow the counts down, and each count is that of the list", async () => {
+  const { server, project, count } = await createRuns();
+  const body = {
+    filter: 'and(eq(name, "plan"), has(tags, "slow"))',
+    start_time: new Date(someMicros / 1_000 + 300).toISOString(),
+  };
+  const { facets, json } = await count(body);
+  const list = async (filter: string): Promise<number> => {
+    const request = { session: [project], ...body, limit: 100, filter };
+    const { json: page } = await call(server, "POST /runs/query", { body: request });
+    return (page["runs"] as unknown as readonly Json[]).length;
+  };
+  expect(json).toMatchObject({ runs: await list(body.filter) });
+  for (const status of ["error", "success"]) {
+    const expected = await list(`and(${body.filter}, eq(status, "${status}"))`);
+    expect(facets["status"]?.[status]).toBe(expected);
+  }
+  expect(facets["model"]?.["gpt-4o"]).toBe(await list(`and(${body.filter}, eq(model, "gpt-4o"))`));
+});
+
+test("another tenant's runs are not counted", async () => {
+  const { project } = await createRuns();
+  const other = await runServer();
+  const { json } = await call(other, "POST /ui/runs/facets", { body: { session: [project] } });
+  expect(json).toMatchObject({ runs: 0 });
+});
+
+test("an invalid filter is refused with the reason", async () => {
+  const { server, project } = await createRuns();
+  const body = { session: [project], filter: "eq(name" };
+  expect(await call(server, "POST /ui/runs/facets", { body })).toMatchObject({
+    status: 422,
+    json: { detail: expect.stringMatching(/^filter: /) as string },
+  });
+});

@@ -1,0 +1,130 @@
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { toEndpointPath } from "../../../api/endpoint-path.ts";
+import { postJson } from "../../../api/http.ts";
+import { Failure, Loading } from "../../../components/page/states.tsx";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { formatTime } from "../../../components/time/time.ts";
+import { toSearchBody } from "../queries.ts";
+import type { RunListQuery } from "../queries.ts";
+import { facetTitles, isFacetActive, parseFacetCounts, toggleFacet } from "./facet.ts";
+import type { Facet, FacetCounts } from "./facet.ts";
+import "./facet-panel.css";
+
+const refetchIntervalMs = 10_000;
+
+const createFacetsQuery = (query: RunListQuery, listKey: string) =>
+  queryOptions({
+    queryKey: ["run-facets", query.projectId, listKey],
+    queryFn: async ({ signal }) =>
+      parseFacetCounts(
+        await postJson(toEndpointPath("/ui/runs/facets"), toSearchBody(query), signal),
+      ),
+    refetchInterval: refetchIntervalMs,
+    placeholderData: keepPreviousData,
+  });
+
+/** The values of the matching runs with their counts. A click on a value adds it to the filter, or removes it. */
+export const FacetPanel = ({
+  query,
+  listKey,
+  onFilter,
+}: {
+  readonly query: RunListQuery;
+  /** Differs for lists with another filter or another time range. */
+  readonly listKey: string;
+  readonly onFilter: (filter: string) => void;
+}) => {
+  const { data, error, refetch } = useQuery(createFacetsQuery(query, listKey));
+  return (
+    <aside className="facets" aria-label="Facets">
+      {data === undefined && error === null && <Loading resourceName="the facets" />}
+      {data === undefined && error !== null && (
+        <Failure resourceName="the facets" error={error} onRetry={refetch} />
+      )}
+      {data !== undefined && (
+        <>
+          <p className="facets-note">{describeCounted(data)}</p>
+          {data.facets
+            .filter(({ values }) => values.length > 0)
+            .map((facet) => (
+              <FacetSection
+                key={facet.name}
+                facet={facet}
+                filter={query.filter}
+                onFilter={onFilter}
+              />
+            ))}
+        </>
+      )}
+    </aside>
+  );
+};
+
+const describeCounted = ({ runs, countedToMs }: FacetCounts): string =>
+  countedToMs === undefined
+    ? `${runs.toLocaleString("en")} matching`
+    : `The latest ${runs.toLocaleString("en")} matching, back to ${formatTime(countedToMs).slice(0, 16)}`;
+
+const FacetSection = ({
+  facet: { name, valueCount, values },
+  filter,
+  onFilter,
+}: {
+  readonly facet: Facet;
+  readonly filter: string;
+  readonly onFilter: (filter: string) => void;
+}) => {
+  const [isOpen, setIsOpen] = useStoredFlag(`facet-${name}`, true);
+  return (
+    <section className="facet">
+      <h2>
+        <button type="button" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          {facetTitles[name] ?? name}
+        </button>
+      </h2>
+      {isOpen && (
+        <ul>
+          {values.map(({ value, runs }) => {
+            const isActive = isFacetActive(filter, name, value);
+            return (
+              <li key={value}>
+                <button
+                  type="button"
+                  aria-pressed={isActive}
+                  title={toVisibleText(value)}
+                  onClick={() => onFilter(toggleFacet(filter, name, value))}
+                >
+                  <bdi>{toVisibleText(value)}</bdi>
+                  <span>{runs.toLocaleString("en")}</span>
+                </button>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      {isOpen && valueCount > values.length && (
+        <p className="facets-note">
+          {(valueCount - values.length).toLocaleString("en")} more values
+        </p>
+      )}
+    </section>
+  );
+};
+
+/** A choice that the browser stores. */
+export function useStoredFlag(
+  name: string,
+  fallback: boolean,
+): readonly [boolean, (flag: boolean) => void] {
+  const key = `millrace-${name}`;
+  const [isSet, setFlag] = useState(() => {
+    const stored = localStorage.getItem(key);
+    return stored === null ? fallback : stored === "true";
+  });
+  const store = (flag: boolean): void => {
+    localStorage.setItem(key, String(flag));
+    setFlag(flag);
+  };
+  return [isSet, store];
+}
