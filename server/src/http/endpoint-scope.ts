@@ -22,6 +22,7 @@ const reading: readonly Endpoint[] = [
   endpoints.checkExamples,
   uiEndpoints.checkFilter,
   uiEndpoints.searchRuns,
+  uiEndpoints.countRunFacets,
   uiEndpoints.exportRuns,
   uiEndpoints.compareExperiments,
   v2Endpoints.queryV2Runs,
