@@ -21,7 +21,7 @@ async function serve(folder: string) {
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  const [url] = (await once(createInterface(child.stdout), "line")) as readonly [string];
+  const [url] = (await once(createInterface(child.stdout), "line")) as [string];
   return { child, url };
 }
 

@@ -109,6 +109,7 @@ describe("a key permits", () => {
       "checkExamples",
       "checkFilter",
       "searchRuns",
+      "countRunFacets",
       "exportRuns",
       "compareExperiments",
       "queryV2Runs",
