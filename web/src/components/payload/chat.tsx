@@ -5,6 +5,8 @@ import { Markdown } from "../text/markdown.tsx";
 import { toImageFile, toSafeLink } from "../text/safe-link.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import type { ChatMessage, ChatPart } from "./chat-messages.ts";
+import { placeToolResults } from "./tool-results.ts";
+import type { ShownPart } from "./tool-results.ts";
 import "./chat.css";
 
 /** The number of messages shown at first, and added by each click on "Show more". */
@@ -19,9 +21,14 @@ const roleIcons: Readonly<Record<string, string>> = {
 };
 const defaultRoleIcon = "M2.5 3h11v8H7l-3 2.5V11H2.5Z";
 
-/** Shows the messages between a user, a model and its tools. */
-export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }) => {
+/** Shows the messages between a user, a model and its tools. The result of a tool is shown below its call. */
+export const Chat = ({
+  messages: recordedMessages,
+}: {
+  readonly messages: readonly ChatMessage[];
+}) => {
   const [shownCount, setShownCount] = useState(pageSize);
+  const messages = useMemo(() => placeToolResults(recordedMessages), [recordedMessages]);
   const hiddenCount = messages.length - shownCount;
   return (
     <ol className="chat">
@@ -56,7 +63,7 @@ export const Chat = ({ messages }: { readonly messages: readonly ChatMessage[] }
   );
 };
 
-const MessagePart = ({ part }: { readonly part: ChatPart }) => {
+const MessagePart = ({ part }: { readonly part: ChatPart | ShownPart }) => {
   switch (part.kind) {
     case "text":
       return <Markdown text={part.text} />;
@@ -77,6 +84,13 @@ const MessagePart = ({ part }: { readonly part: ChatPart }) => {
             {part.id !== "" && <small>{toVisibleText(part.id)}</small>}
           </p>
           <LongText text={toDisplayText(part.args)} />
+          {"results" in part &&
+            part.results.map((value, index) => (
+              <div key={index} className="chat-tool-result">
+                <p>Tool result</p>
+                <LongText text={toDisplayText(value)} />
+              </div>
+            ))}
         </div>
       );
     case "toolResult":

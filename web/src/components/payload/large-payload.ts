@@ -1,6 +1,7 @@
 import type { ChatMessage } from "./chat-messages.ts";
 import type { JsonRow } from "./json-tree.ts";
 import type { PayloadMode } from "./payload-mode.ts";
+import type { PayloadTable } from "./payload-table.ts";
 import type { OpenedDocument, PayloadMethod, PayloadSource, Prose } from "./payload-source.ts";
 
 /** The worker parses documents with more bytes than this, so that parsing does not block the UI. */
@@ -57,6 +58,14 @@ class LargePayload implements PayloadSource {
 
   async countRows(): Promise<number> {
     return this.#call("countRows") as Promise<number>;
+  }
+
+  async readTable(): Promise<PayloadTable> {
+    return this.#call("readTable") as Promise<PayloadTable>;
+  }
+
+  async readYaml(): Promise<string> {
+    return this.#call("readYaml") as Promise<string>;
   }
 
   async readRows(from: number, to: number): Promise<readonly JsonRow[]> {

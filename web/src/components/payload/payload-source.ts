@@ -4,6 +4,9 @@ import type { ChatMessage } from "./chat-messages.ts";
 import { JsonTree } from "./json-tree.ts";
 import type { JsonRow } from "./json-tree.ts";
 import type { PayloadMode } from "./payload-mode.ts";
+import { hasTable, toTable } from "./payload-table.ts";
+import type { PayloadTable } from "./payload-table.ts";
+import { formatYaml } from "./yaml-text.ts";
 
 type MaybePromise<Value> = Value | Promise<Value>;
 
@@ -15,8 +18,12 @@ export interface PayloadSource {
   readMessages(): MaybePromise<readonly ChatMessage[]>;
   /** The text of a value that is or contains only one text; without a text for any other value. See {@link toProse}. */
   readProse(): MaybePromise<Prose>;
+  /** The list of objects that the value is or contains, as a table; without rows for any other value. */
+  readTable(): MaybePromise<PayloadTable>;
   /** The value as indented JSON. */
   readJson(): MaybePromise<string>;
+  /** The value as YAML. */
+  readYaml(): MaybePromise<string>;
   /** The number of visible rows of the JSON tree. The methods below are those of {@link JsonTree}. */
   countRows(): MaybePromise<number>;
   readRows(from: number, to: number): MaybePromise<readonly JsonRow[]>;
@@ -48,6 +55,8 @@ export class LocalPayload implements PayloadSource {
       ...(isChat ? (["chat"] as const) : []),
       ...(isProse ? (["markdown"] as const) : []),
       "json",
+      ...(hasTable(this.value) ? (["table"] as const) : []),
+      "yaml",
       "raw",
     ];
   }
@@ -61,8 +70,16 @@ export class LocalPayload implements PayloadSource {
     return toProse(this.value) ?? { text: "" };
   }
 
+  readTable(): PayloadTable {
+    return toTable(this.value) ?? emptyTable;
+  }
+
   readJson(): string {
     return formatJson(this.value);
+  }
+
+  readYaml(): string {
+    return formatYaml(this.value);
   }
 
   countRows(): number {
@@ -106,6 +123,8 @@ export class LocalPayload implements PayloadSource {
     return this.#tree;
   }
 }
+
+const emptyTable: PayloadTable = { columns: [], rows: [], rowCount: 0 };
 
 /** The text of a value that consists of one text. */
 export interface Prose {

@@ -2,12 +2,15 @@ import { Button, Loader } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { useMemo, useState } from "react";
 import type { ReactNode } from "react";
+import { ScrollX } from "../page/scroll-x.tsx";
 import { LongText } from "../text/long-text.tsx";
 import { Markdown } from "../text/markdown.tsx";
+import { pluralize } from "../text/quantity.ts";
 import { toVisibleText } from "../text/visible-text.ts";
 import { Chat } from "./chat.tsx";
 import { JsonView, toSource } from "./json-view.tsx";
 import type { PayloadMode } from "./payload-mode.ts";
+import type { PayloadTable } from "./payload-table.ts";
 import type { PayloadSource } from "./payload-source.ts";
 import { useAsyncValue } from "./use-async-value.ts";
 import "./payload.css";
@@ -17,7 +20,9 @@ const maxKeyChars = 200;
 const modeLabels: { readonly [Mode in PayloadMode]: string } = {
   chat: "Chat",
   markdown: "Markdown",
+  table: "Table",
   json: "JSON",
+  yaml: "YAML",
   raw: "Raw",
 };
 
@@ -31,7 +36,7 @@ interface PayloadProps {
   readonly onMode?: (mode: PayloadMode) => void;
 }
 
-/** Displays a value of a run or an example as chat, Markdown, JSON or raw text. */
+/** Displays a value of a run or an example as chat, Markdown, a table, JSON, YAML or raw text. */
 export const Payload = (props: PayloadProps) => {
   const { label, value } = props;
   const source = useMemo(() => (value === undefined ? undefined : toSource(value)), [value]);
@@ -126,9 +131,20 @@ const PayloadBody = ({
       );
     case "json":
       return <JsonView value={source} label={label} />;
+    case "table":
+      return (
+        <AsyncContent label={label} read={() => source.readTable()} source={source}>
+          {(table) => <TableView table={table} label={label} />}
+        </AsyncContent>
+      );
+    case "yaml":
     case "raw":
       return (
-        <AsyncContent label={label} read={() => source.readJson()} source={source}>
+        <AsyncContent
+          label={label}
+          read={() => (mode === "yaml" ? source.readYaml() : source.readJson())}
+          source={source}
+        >
           {(text) => (
             // `tabIndex` makes the text scrollable with the keyboard.
             // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -139,6 +155,54 @@ const PayloadBody = ({
         </AsyncContent>
       );
   }
+};
+
+const TableView = ({ table, label }: { readonly table: PayloadTable; readonly label: string }) => {
+  const { key, columns, rows, rowCount } = table;
+  return (
+    <div className="payload-text">
+      {key !== undefined && (
+        <p className="payload-key">
+          <bdi>{toVisibleText(key.slice(0, maxKeyChars))}</bdi>
+        </p>
+      )}
+      <ScrollX label={`${label} as a table`}>
+        <table className="projects payload-table">
+          <thead>
+            <tr>
+              {columns.map((name) => (
+                <th key={name} scope="col">
+                  <bdi>{toVisibleText(name.slice(0, maxKeyChars))}</bdi>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((cells, index) => (
+              // The index is a stable React key, because the order of the rows does not change.
+              <tr key={index}>
+                {cells.map((cell, column) => (
+                  <td key={columns[column]}>
+                    {cell === undefined ? (
+                      <span className="quiet">–</span>
+                    ) : (
+                      <bdi>{toVisibleText(cell)}</bdi>
+                    )}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollX>
+      {rowCount > rows.length && (
+        <p className="note">
+          The first {rows.length.toLocaleString("en")} of {pluralize(rowCount, "row")}. JSON shows
+          all of them.
+        </p>
+      )}
+    </div>
+  );
 };
 
 /** Renders a part of a payload, or a placeholder while the part is being read. */

@@ -17,13 +17,11 @@ const bytesOf = (value: unknown): ArrayBuffer =>
 describe("values of a run", () => {
   test("the most suitable display mode comes first", () => {
     const messages = [{ role: "user", content: "hi" }];
-    expect(new LocalPayload({ messages }).listModes()).toEqual(["chat", "json", "raw"]);
-    expect(new LocalPayload({ answer: "**yes**" }).listModes()).toEqual([
-      "markdown",
-      "json",
-      "raw",
-    ]);
-    expect(new LocalPayload([1]).listModes()).toEqual(["json", "raw"]);
+    const listModes = (value: unknown) => new LocalPayload(value).listModes();
+    expect(listModes({ messages })).toEqual(["chat", "json", "table", "yaml", "raw"]);
+    expect(listModes({ answer: "**yes**" })).toEqual(["markdown", "json", "yaml", "raw"]);
+    expect(listModes({ documents: [{ id: 1 }] })).toEqual(["json", "table", "yaml", "raw"]);
+    expect(listModes([1])).toEqual(["json", "yaml", "raw"]);
     expect(toProse({ a: "x", b: "y" })).toBeUndefined();
     expect(toProse({ a: "x" })).toEqual({ key: "a", text: "x" });
   });

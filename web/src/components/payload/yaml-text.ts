@@ -1,0 +1,56 @@
+/** A text that YAML reads as a text, although it has no quotes. Others, such as `yes`, `1.5` or `- a`, are quoted. */
+const plainText = /^[A-Za-z_/][\w/.@ -]*$/;
+const otherMeaning = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
+/** Characters that a literal block can't contain: YAML would refuse them, or read them as line breaks. */
+const notInBlocks = /[^\n\t\u0020-\u007E\u00A0-\u2027\u202A-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]/u;
+
+/** Values that are nested deeper are written as JSON, which YAML includes. */
+const maxDepth = 60;
+
+/** Formats a JSON value as YAML 1.2. Texts of several lines are literal blocks, so that they can be read. */
+export const formatYaml = (value: unknown): string =>
+  `${(typeof value === "string" ? toItemLines("", value) : toLines(value)).join("\n")}\n`;
+
+function toLines(value: unknown, depth = 0): readonly string[] {
+  if (depth > maxDepth) {
+    return [JSON.stringify(value) ?? "null"];
+  }
+  if (Array.isArray(value) && value.length > 0) {
+    return value.flatMap((item) => toItemLines("- ", item, depth));
+  }
+  if (typeof value === "object" && value !== null && Object.keys(value).length > 0) {
+    return Object.entries(value).flatMap(([key, member]) =>
+      isNested(member)
+        ? [`${toScalar(key)}:`, ...toLines(member, depth + 1).map(indent)]
+        : toItemLines(`${toScalar(key)}: `, member, depth),
+    );
+  }
+  return typeof value === "string" ? toTextLines(value) : [JSON.stringify(value) ?? "null"];
+}
+
+const isNested = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length > 0;
+
+/** The lines of a value, the first one after a prefix, and the others indented below it. */
+function toItemLines(prefix: string, value: unknown, depth = 0): readonly string[] {
+  const [first = "", ...others] = toLines(value, depth + 1);
+  return [prefix + first, ...others.map(indent)];
+}
+
+const indent = (line: string): string => (line === "" ? "" : `  ${line}`);
+
+function toTextLines(text: string): readonly string[] {
+  const isBlock = text.includes("\n") && !notInBlocks.test(text) && !/^[\s]/.test(text);
+  if (!isBlock) {
+    return [toScalar(text)];
+  }
+  const [, body = "", end = ""] = /^([^]*?)(\n*)$/.exec(text) ?? [];
+  // The indicator says what follows the last line: nothing, one line break, or all of the empty lines.
+  const indicator = ["|-", "|"][end.length] ?? "|+";
+  return [indicator, ...`${body}${end.slice(1)}`.split("\n")];
+}
+
+const toScalar = (text: string): string =>
+  plainText.test(text) && !otherMeaning.test(text) && !text.endsWith(" ")
+    ? text
+    : JSON.stringify(text);
