@@ -56,7 +56,7 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
 
   const tile = (name: string) =>
     page
-      .locator(".metric-tile")
+      .locator(".tile")
       .filter({ has: page.getByText(name, { exact: true }) })
       .locator("dd");
   const chart = (name: string) => page.getByRole("slider", { name, exact: true });

@@ -100,7 +100,8 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
 
   test("a view can be renamed; an invalid filter is refused with the reason, and the entries stay", async () => {
     await page.goto(`${address}/views`);
-    await page.getByRole("button", { name: "Edit Failed runs" }).click();
+    await page.getByRole("button", { name: "Actions on Failed runs" }).click();
+    await page.getByRole("menuitem", { name: "Edit view" }).click();
     const form = dialog("Edit view");
     await form.getByLabel("Name").fill("Errors");
     await form.getByLabel("Filter").fill("eq(status");
@@ -118,12 +119,17 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     expect(opened.faults).toEqual([]);
   });
 
+  const deleteErrors = async (): Promise<void> => {
+    await page.getByRole("button", { name: "Actions on Errors" }).click();
+    await page.getByRole("menuitem", { name: "Delete view" }).click();
+  };
+
   test("a view is deleted after a confirmation, and the runs stay", async () => {
     await page.goto(`${address}/views`);
-    await page.getByRole("button", { name: "Delete Errors" }).click();
+    await deleteErrors();
     await dialog("Delete Errors?").getByRole("button", { name: "Cancel" }).click();
     expect(await storedViews()).toHaveLength(2);
-    await page.getByRole("button", { name: "Delete Errors" }).click();
+    await deleteErrors();
     await dialog("Delete Errors?").getByRole("button", { name: "Delete view" }).click();
     await row("Errors").waitFor({ state: "detached" });
     expect((await storedViews()).map(([name]) => name)).toEqual(["Below bad"]);

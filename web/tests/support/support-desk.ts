@@ -73,8 +73,8 @@ export async function fillSupportDesk(
       isDear: ageMs < 7 * dayMs,
       random,
     });
-    if (index % 5 === 0) {
-      rated.push({ runId: root.id, score: index % 20 === 0 ? 0 : 1 });
+    if (index % 4 === 0) {
+      rated.push({ runId: root.id, score: index % (turns / 50) === 0 ? 0 : 1 });
     }
     if (index % Math.ceil(turns / 12) === 0) {
       reviewed.push(root.id);
@@ -113,7 +113,7 @@ interface Turn {
   readonly at: number;
   readonly threadId: string;
   readonly user: string;
-  /** Whether the dearer model costs what it costs since a week. */
+  /** Whether the prompts of the dearer model are as long as they are since a week. */
   readonly isDear: boolean;
   readonly random: () => number;
 }
@@ -197,13 +197,13 @@ function recordTurn(client: Client, turn: Turn): RunTree {
     startTime: at + toolMs + 4,
   });
   call.addEvent({ name: "new_token", time: new Date(at + firstTokenMs).toISOString() });
-  const [input, output] = [600 + Math.round(random() * 2_400), 80 + Math.round(random() * 300)];
-  const price = { "gpt-5": 4e-6, "gpt-5-mini": 8e-7, [dearerModel]: isDear ? 1.2e-5 : 5e-6 }[model];
+  const growth = isDear && model === dearerModel ? 3 : 1;
+  const input = (600 + Math.round(random() * 2_400)) * growth;
+  const output = 80 + Math.round(random() * 300);
   const usage = {
     input_tokens: input,
     output_tokens: output,
     total_tokens: input + output,
-    total_cost: (input + output * 4) * (price ?? 0),
   };
   if (random() < 0.03) {
     const error = new Error(`429 Too Many Requests: the quota of ${model} is used up`);
@@ -311,7 +311,10 @@ async function createDataset(
 }
 
 async function createQueue(client: Client, runIds: readonly string[]): Promise<string> {
-  const queue = await client.annotationQueues.create({ name: "Weekly review" });
+  const queue = await client.annotationQueues.create({
+    name: "Weekly review",
+    rubricItems: [{ feedbackKey: "correct", description: "Is the answer correct?" }],
+  });
   await client.annotationQueues.addRuns(queue.id, { runIds: [...runIds] });
   return queue.id;
 }

@@ -69,7 +69,9 @@ export function toCharts(metrics: Metrics): readonly DashboardChart[] {
       isError: true,
     }),
     createDurationChart("Latency", ({ latency }) => latency),
-    createDurationChart("First token", ({ firstToken }) => firstToken),
+    ...(hasFirstTokens(metrics)
+      ? [createDurationChart("First token", ({ firstToken }) => firstToken)]
+      : []),
     createChart({
       label: "Tokens",
       format: formatCount,
@@ -79,6 +81,10 @@ export function toCharts(metrics: Metrics): readonly DashboardChart[] {
     createChart({ label: "Cost", format: formatDollars, read: ({ cost }) => cost, kind: "stack" }),
   ];
 }
+
+/** Whether a first token was measured: of streamed model calls, but not of traces. */
+const hasFirstTokens = ({ total, previous }: Metrics): boolean =>
+  total.firstToken.p50 !== undefined || previous.firstToken.p50 !== undefined;
 
 type ReadDurations = (points: MetricPoints) => MetricPoints["latency"];
 

@@ -1,12 +1,11 @@
 import { NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
-import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime } from "../../components/time/time.ts";
-import { createProjectQuery } from "../projects/queries.ts";
+import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { readRunValues } from "../runs/queries.ts";
 import { ChartGrid } from "./chart-grid.tsx";
 import { dashboardRanges, groupings, rangeNames, scopes } from "./dashboard-search.ts";
@@ -23,33 +22,22 @@ const route = getRouteApi("/o/$tenantId/projects/p/$projectId/dashboard");
 export const Dashboard = () => {
   const { tenantId, projectId } = route.useParams();
   const search = route.useSearch();
-  const { data: project } = useQuery(createProjectQuery(projectId));
   const { data: metrics, error, refetch } = useQuery(createMetricsQuery(projectId, search));
   return (
-    <div className="page">
+    <div>
       <title>Dashboard · Millrace</title>
-      <div className="page-head">
-        <div>
-          <p className="crumbs">
-            <Link
-              to="/o/$tenantId/projects/p/$projectId"
-              params={{ tenantId, projectId }}
-              search={{}}
-            >
-              {toVisibleText(project?.name ?? "Project")}
-            </Link>
-          </p>
-          <h1>Dashboard</h1>
-        </div>
+      <ProjectPageHead address={{ tenantId, projectId }} title="Dashboard" filter={search.filter}>
         <DashboardControls search={search} />
+      </ProjectPageHead>
+      <div className="page-body">
+        <DashboardFilter projectId={projectId} filter={search.filter ?? ""} />
+        {error !== null && <Failure resourceName="the metrics" error={error} onRetry={refetch} />}
+        {metrics === undefined
+          ? error === null && <Loading resourceName="the metrics" />
+          : error === null && (
+              <MetricsView metrics={metrics} search={search} address={{ tenantId, projectId }} />
+            )}
       </div>
-      <DashboardFilter projectId={projectId} filter={search.filter ?? ""} />
-      {error !== null && <Failure resourceName="the metrics" error={error} onRetry={refetch} />}
-      {metrics === undefined
-        ? error === null && <Loading resourceName="the metrics" />
-        : error === null && (
-            <MetricsView metrics={metrics} search={search} address={{ tenantId, projectId }} />
-          )}
     </div>
   );
 };

@@ -7,7 +7,7 @@ import { formatDuration } from "../../components/time/time.ts";
 import { valuesOf } from "./chart-grid.tsx";
 import { toGroupColor, toGroupLabel } from "./dashboard-charts.ts";
 import type { DashboardSearch } from "./dashboard-search.ts";
-import { errorRateOf, formatChange } from "./metrics.ts";
+import { costPerRunOf, errorRateOf, formatChange } from "./metrics.ts";
 import type { MetricGroup, MetricValues, Metrics } from "./metrics.ts";
 import { toRunListSearch } from "./run-links.ts";
 
@@ -26,6 +26,7 @@ const columns: readonly Column[] = [
   { title: "First token", read: ({ firstToken }) => firstToken.p50, format: formatDuration },
   { title: "Tokens", read: ({ tokens }) => tokens, format: formatCount },
   { title: "Cost", read: ({ cost }) => cost, format: formatDollars },
+  { title: "Cost per run", read: costPerRunOf, format: formatDollars },
 ];
 
 /** The totals of each group, with their changes since the period before. Each row links to the runs of its group. */
@@ -37,57 +38,62 @@ export const GroupTable = ({
   readonly metrics: Metrics;
   readonly search: DashboardSearch;
   readonly address: { readonly tenantId: string; readonly projectId: string };
-}) => (
-  <section className="table-section">
-    <h2>Groups</h2>
-    <ScrollX label="Groups">
-      <table className="projects">
-        <thead>
-          <tr>
-            <th scope="col">Group</th>
-            {columns.map(({ title }) => (
-              <th key={title} scope="col" className="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {metrics.groups.map((group, index) => (
-            <tr key={`${group.kind} ${group.value}`}>
-              <td
-                className="cell-project group-cell"
-                style={{ borderLeftColor: `var(${toGroupColor(group, index)})` }}
-              >
-                <Link
-                  to="/o/$tenantId/projects/p/$projectId"
-                  params={address}
-                  search={toRunListSearch({
-                    scope: search.scope ?? "traces",
-                    filter: search.filter,
-                    fromMs: metrics.fromMs,
-                    toMs: metrics.toMs,
-                    grouping: search.group,
-                    group,
-                    values: valuesOf(metrics),
-                  })}
-                >
-                  {toGroupLabel(group)}
-                </Link>
-              </td>
-              {columns.map((column) => (
-                <NumberCell key={column.title} column={column} group={group} />
+}) => {
+  const shownColumns = columns.filter(({ read }) =>
+    metrics.groups.some(({ total }) => read(total) !== undefined),
+  );
+  return (
+    <section className="table-section">
+      <h2>Groups</h2>
+      <ScrollX label="Groups">
+        <table className="projects">
+          <thead>
+            <tr>
+              <th scope="col">Group</th>
+              {shownColumns.map(({ title }) => (
+                <th key={title} scope="col" className="number">
+                  {title}
+                </th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollX>
-    {search.group === "tag" && (
-      <p className="note">A run with several tags is counted for each of them.</p>
-    )}
-  </section>
-);
+          </thead>
+          <tbody>
+            {metrics.groups.map((group, index) => (
+              <tr key={`${group.kind} ${group.value}`}>
+                <td
+                  className="cell-project group-cell"
+                  style={{ borderLeftColor: `var(${toGroupColor(group, index)})` }}
+                >
+                  <Link
+                    to="/o/$tenantId/projects/p/$projectId"
+                    params={address}
+                    search={toRunListSearch({
+                      scope: search.scope ?? "traces",
+                      filter: search.filter,
+                      fromMs: metrics.fromMs,
+                      toMs: metrics.toMs,
+                      grouping: search.group,
+                      group,
+                      values: valuesOf(metrics),
+                    })}
+                  >
+                    {toGroupLabel(group)}
+                  </Link>
+                </td>
+                {shownColumns.map((column) => (
+                  <NumberCell key={column.title} column={column} group={group} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollX>
+      {search.group === "tag" && (
+        <p className="note">A run with several tags is counted for each of them.</p>
+      )}
+    </section>
+  );
+};
 
 const NumberCell = ({
   column: { read, format },

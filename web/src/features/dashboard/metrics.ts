@@ -138,6 +138,13 @@ function requireTime(members: JsonMembers, name: string): number {
 export const errorRateOf = ({ runs, errors }: Pick<MetricValues, "runs" | "errors">) =>
   runs === 0 ? undefined : errors / runs;
 
+/** The mean cost of a run; `undefined` if no run has a cost. */
+export const costPerRunOf = ({ runs, cost }: Pick<MetricValues, "runs" | "cost">) =>
+  runs === 0 || cost === 0 ? undefined : cost / runs;
+
+/** The largest change that is shown as a number: above it, only the direction says something. */
+const maxPercent = 999;
+
 /** Formats how much a number changed: `+12 %`, `−3 %`; `undefined` if there is nothing to compare with. */
 export function formatChange(
   current: number | undefined,
@@ -148,5 +155,7 @@ export function formatChange(
   }
   const percent = Math.round(((current - previous) / previous) * 100);
   const signs = ["−", "±", "+"];
-  return `${signs[Math.sign(percent) + 1]}${Math.abs(percent).toLocaleString("en")} %`;
+  return percent > maxPercent
+    ? `> +${maxPercent} %`
+    : `${signs[Math.sign(percent) + 1]}${Math.abs(percent).toLocaleString("en")} %`;
 }

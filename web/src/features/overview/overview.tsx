@@ -17,6 +17,7 @@ import { ProjectTable } from "../projects/project-table.tsx";
 import { projectsQuery } from "../projects/queries.ts";
 import { FirstRun } from "./first-run.tsx";
 import { SdkClients } from "./sdk-clients.tsx";
+import { Tile, Tiles } from "../../components/page/tiles.tsx";
 import "./overview.css";
 
 /** The view of `/`: current activity, or the first steps while no project exists. */
@@ -70,35 +71,20 @@ export const LiveTiles = ({ live }: { readonly live: LiveReport }) => {
   const { runsPerSecond, errorRate, p50Ms, p99Ms, tokens, cost } = summarize(live, 60);
   const isBad = (errorRate ?? 0) > 0;
   return (
-    <dl className="tiles" aria-label="Activity of the last minute">
+    <Tiles label="Activity of the last minute">
       <Tile name="Runs/s" value={formatCount(runsPerSecond)} />
       <Tile
         name="Error rate"
-        value={errorRate === undefined ? "–" : formatShare(errorRate)}
+        value={errorRate === undefined ? undefined : formatShare(errorRate)}
         isBad={isBad}
       />
-      <Tile name="p50 latency" value={p50Ms === undefined ? "–" : formatDuration(p50Ms)} />
-      <Tile name="p99 latency" value={p99Ms === undefined ? "–" : formatDuration(p99Ms)} />
-      <Tile name="Tokens/min" value={tokens === 0 ? "–" : formatCount(tokens)} />
-      <Tile name="Cost/min" value={cost === 0 ? "–" : formatCost(cost)} />
-    </dl>
+      <Tile name="p50 latency" value={p50Ms === undefined ? undefined : formatDuration(p50Ms)} />
+      <Tile name="p99 latency" value={p99Ms === undefined ? undefined : formatDuration(p99Ms)} />
+      <Tile name="Tokens/min" value={tokens === 0 ? undefined : formatCount(tokens)} />
+      <Tile name="Cost/min" value={cost === 0 ? undefined : formatCost(cost)} />
+    </Tiles>
   );
 };
-
-const Tile = ({
-  name,
-  value,
-  isBad = false,
-}: {
-  readonly name: string;
-  readonly value: string;
-  readonly isBad?: boolean;
-}) => (
-  <div className="tile">
-    <dt>{name}</dt>
-    <dd className={isBad ? "bad" : ""}>{value}</dd>
-  </div>
-);
 
 const stepSeconds = 5;
 

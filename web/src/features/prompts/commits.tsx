@@ -1,13 +1,13 @@
 import { Button, TextInput } from "@mantine/core";
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { TextDiff } from "../../components/code/text-diff.tsx";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import { toDiffText } from "./manifest.ts";
+import { ManifestDiff } from "./manifest-diff.tsx";
 import { PromptLink } from "./prompt-link.tsx";
 import { shortenHash } from "./prompt.ts";
 import type { Commit, CommitTag, Prompt } from "./prompt.ts";
@@ -15,6 +15,7 @@ import {
   createCommitQuery,
   createCommitsQuery,
   createCommitTagsQuery,
+  commitManifest,
   tagCommit,
   untagCommit,
 } from "./queries.ts";
@@ -35,6 +36,7 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
   const pages = useInfiniteQuery(createCommitsQuery(address));
   const { data: tags = [], isPending: areTagsLoading } = useQuery(createCommitTagsQuery(address));
   const [commitToTag, setCommitToTag] = useState<Commit>();
+  const restore = useRestore(prompt, address);
   const commits = pages.data?.pages.flatMap((page) => page.commits);
   const hashStart = tags.find(({ name }) => name === commit)?.hash ?? commit;
   const shownCommit =
@@ -63,6 +65,11 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
   return (
     <div className="hub-history">
       <ol className="hub-commits" aria-label="Commits">
+        {restore.error !== null && (
+          <li>
+            <FormError error={restore.error.message} />
+          </li>
+        )}
         {commits.map((listedCommit) => (
           <li key={listedCommit.hash} data-open={listedCommit === shownCommit}>
             <span className="hub-commit">
@@ -103,6 +110,17 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
                   Edit tags
                 </Button>
               )}
+              {isOwner && listedCommit.hash !== prompt.lastHash && (
+                <Button
+                  size="compact-xs"
+                  variant="subtle"
+                  aria-label={`Restore ${shortenHash(listedCommit.hash)}`}
+                  loading={restore.isPending && restore.variables === listedCommit}
+                  onClick={() => restore.mutate(listedCommit)}
+                >
+                  Restore
+                </Button>
+              )}
             </span>
           </li>
         ))}
@@ -133,6 +151,28 @@ export const Commits = ({ prompt, address, commit, against, isOwner }: CommitsPr
       )}
     </div>
   );
+};
+
+/** Makes an earlier commit the latest one again: by a new commit with its manifest, so that nothing is lost. */
+const useRestore = (prompt: Prompt, address: PromptAddress) => {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: async ({ hash }: Commit) => {
+      const { manifest } = await client.fetchQuery(createCommitQuery(address, hash));
+      await commitManifest(address, {
+        manifest,
+        description: `Restore ${shortenHash(hash)}`,
+        ...(prompt.lastHash === undefined ? {} : { parent_commit: prompt.lastHash }),
+      });
+      await client.invalidateQueries({ queryKey: ["prompts"] });
+      await navigate({
+        to: "/prompts/$repo",
+        params: { repo: address.repo },
+        search: { tab: "commits" },
+      });
+    },
+  });
 };
 
 const CommitDiff = ({
@@ -177,10 +217,10 @@ const CommitDiff = ({
       : `${shortenHash(baseResult.data.hash)} → ${shortenHash(commitResult.data.hash)}`;
   return (
     <section className="hub-diff" aria-label="Changes in this commit">
-      <TextDiff
+      <ManifestDiff
         label={label}
-        before={baseHash === undefined ? "" : toDiffText(baseResult.data?.manifest)}
-        after={toDiffText(commitResult.data.manifest)}
+        before={baseHash === undefined ? undefined : baseResult.data?.manifest}
+        after={commitResult.data.manifest}
       />
     </section>
   );

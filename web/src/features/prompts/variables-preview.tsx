@@ -1,9 +1,9 @@
-import { Textarea } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { PromptContent, PromptVariable } from "./manifest.ts";
 import { fillPrompt } from "./prompt-render.ts";
 import type { EnteredValues } from "./prompt-render.ts";
+import { VariableFields } from "./variable-fields.tsx";
 
 /** Fields for the variables of a prompt, and a preview of the messages with the entered values. No model is called. */
 export const VariablesPreview = ({
@@ -34,21 +34,11 @@ export const VariablesPreview = ({
     <section className="hub-try" aria-label="Variables and preview">
       <h2>Variables</h2>
       {variables.length === 0 && <p className="note">This prompt has no variables.</p>}
-      {variables.map(({ name, isStructured, isMessageList }) => (
-        <Textarea
-          key={name}
-          label={toVisibleText(name)}
-          {...(isMessageList
-            ? { description: 'A list of messages: [{"role": "human", "content": "…"}]' }
-            : {})}
-          {...(isStructured && !isMessageList ? { description: "JSON list or object" } : {})}
-          rows={2}
-          value={enteredValues[name] ?? ""}
-          onChange={({ currentTarget: { value } }) =>
-            setEnteredValues({ ...enteredValues, [name]: value })
-          }
-        />
-      ))}
+      <VariableFields
+        variables={variables}
+        enteredValues={enteredValues}
+        onValues={setEnteredValues}
+      />
       {variables.length > 0 && (
         <>
           <h2>Preview</h2>

@@ -45,7 +45,7 @@ export const toRunColumns = ({
     id: "preview",
     title: "Input → output",
     renderCell: (run) => <RunPreview run={run} />,
-    width: 240,
+    width: 320,
     grow: 5,
     tooltip: `What the run was about: the beginning of its input, and of its output or error. ${notSortableTooltip}`,
   },
@@ -143,7 +143,7 @@ export const toRunColumns = ({
     id: `feedback.${key}`,
     title: toVisibleText(key),
     renderCell: ({ feedback }) => <MeanScore summary={feedback[key]} />,
-    width: 92,
+    width: 72,
     align: "end",
     tooltip: `Mean score of the feedback ${key}. ${notSortableTooltip}`,
   })),
@@ -154,15 +154,15 @@ const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem
   const [input, output] = [toPreviewText(inputs), toPreviewText(outputs)];
   const errorLine = error?.split("\n", 1)[0] ?? "";
   return (
-    <>
-      {toVisibleText(input)}
-      {(output !== "" || errorLine !== "") && <span className="quiet"> → </span>}
+    <span className="run-preview">
+      <span>{toVisibleText(input)}</span>
+      {(output !== "" || errorLine !== "") && <span className="quiet">→</span>}
       {errorLine === "" ? (
         <span className="quiet">{toVisibleText(output)}</span>
       ) : (
         <span className="bad">{toVisibleText(errorLine)}</span>
       )}
-    </>
+    </span>
   );
 };
 

@@ -1,13 +1,12 @@
 import { TextInput } from "@mantine/core";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { RowLinkProps } from "../../components/table/data-table.tsx";
-import { toVisibleText } from "../../components/text/visible-text.ts";
-import { createProjectQuery } from "../projects/queries.ts";
+import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { createThreadsQuery } from "./queries.ts";
 import { threadColumns } from "./thread-columns.tsx";
 import type { ThreadItem } from "./thread-item.ts";
@@ -20,7 +19,6 @@ export const Threads = () => {
   const { tenantId, projectId } = route.useParams();
   const { q = "" } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: project } = useQuery(createProjectQuery(projectId));
   const pages = useInfiniteQuery(createThreadsQuery(projectId, q));
   const threads = useMemo(
     () => pages.data && withoutRepeated(pages.data.pages.flatMap(({ items }) => items)),
@@ -30,19 +28,7 @@ export const Threads = () => {
   return (
     <div className="fill">
       <title>Threads · Millrace</title>
-      <div className="heading">
-        <div>
-          <p className="crumbs">
-            <Link
-              to="/o/$tenantId/projects/p/$projectId"
-              params={{ tenantId, projectId }}
-              search={{}}
-            >
-              {toVisibleText(project?.name ?? "Project")}
-            </Link>
-          </p>
-          <h1>Threads</h1>
-        </div>
+      <ProjectPageHead address={{ tenantId, projectId }} title="Threads">
         <TextInput
           ref={searchField}
           size="xs"
@@ -54,7 +40,7 @@ export const Threads = () => {
             void navigate({ search: value === "" ? {} : { q: value }, replace: true })
           }
         />
-      </div>
+      </ProjectPageHead>
       <DataTable
         resourceName="threads"
         rows={threads}

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getBlob, getJson, postJson } from "../../api/http.ts";
+import { toRecord } from "../../api/parse.ts";
 import { parseAttachments } from "../../components/payload/attachment.ts";
 import type { Attachment } from "../../components/payload/attachment.ts";
 import { openDocument } from "../../components/payload/large-payload.ts";
@@ -152,6 +153,17 @@ async function readRun(path: string, signal: AbortSignal): Promise<TraceRunDetai
     tenantId: /^\/o\/([^/]+)\//.exec(readText("app_path") ?? "")?.[1],
   };
 }
+
+/** The reference outputs of an example; `null` if it has none. */
+export const createReferenceQuery = (exampleId: string) =>
+  queryOptions({
+    queryKey: ["example", exampleId, "reference"],
+    queryFn: async ({ signal }): Promise<unknown> => {
+      const example = await getJson(toEndpointPath("/examples/:id", { id: exampleId }), signal);
+      return toRecord(example)["outputs"] ?? null;
+    },
+    enabled: exampleId !== "",
+  });
 
 const maxContentMatches = 1_000;
 /** Payloads are searched only for texts of at least this length. Shorter texts match nearly every run. */

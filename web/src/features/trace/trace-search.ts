@@ -14,6 +14,9 @@ export const traceTabs = [
 ] as const;
 export type TraceTab = (typeof traceTabs)[number];
 
+/** In place of the id of a run: the selected run is compared with the reference outputs of its example. */
+export const referenceName = "reference";
+
 /** The state of an open trace, as stored in the URL's query. */
 export interface TraceSearch {
   /** The selected tab of the run panel. @defaultValue data */
@@ -30,7 +33,7 @@ export interface TraceSearch {
   readonly errors?: true;
   /** Present when the critical path is shown. */
   readonly path?: true;
-  /** The id of the run that the selected run is compared with. */
+  /** The id of the run that the selected run is compared with, or {@link referenceName}. */
   readonly vs?: string;
   /** The visible time window, in microseconds since the trace's first start: `from-to`. */
   readonly zoom?: string;
@@ -49,7 +52,7 @@ export function parseTraceSearch(search: Readonly<Record<string, unknown>>): Tra
     ...parseText("hide", hide),
     ...(errors === true ? { errors } : {}),
     ...(path === true ? { path } : {}),
-    ...(isId(vs) ? { vs } : {}),
+    ...(isId(vs) || vs === referenceName ? { vs } : {}),
     ...(typeof zoom === "string" && /^\d{1,15}-\d{1,15}$/.test(zoom) ? { zoom } : {}),
   };
 }

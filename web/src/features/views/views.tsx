@@ -1,15 +1,16 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
 import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
-import { createProjectQuery } from "../projects/queries.ts";
+import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { createViewsQuery, deleteView, saveView } from "./queries.ts";
 import { canOpen, describeConditions } from "./view.ts";
 import type { View } from "./view.ts";
@@ -25,7 +26,6 @@ type OpenDialog =
 export const Views = () => {
   const { tenantId, projectId } = route.useParams();
   const { filter } = route.useSearch();
-  const { data: project } = useQuery(createProjectQuery(projectId));
   const pages = useInfiniteQuery(createViewsQuery(projectId));
   const [dialog, setDialog] = useState<OpenDialog>();
   const columns = useMemo(() => toColumns(setDialog), []);
@@ -37,23 +37,11 @@ export const Views = () => {
   return (
     <div className="fill">
       <title>Saved views · Millrace</title>
-      <div className="heading">
-        <div>
-          <p className="crumbs">
-            <Link
-              to="/o/$tenantId/projects/p/$projectId"
-              params={{ tenantId, projectId }}
-              search={filter === undefined ? {} : { filter }}
-            >
-              {toVisibleText(project?.name ?? "Project")}
-            </Link>
-          </p>
-          <h1>Saved views</h1>
-        </div>
+      <ProjectPageHead address={{ tenantId, projectId }} title="Saved views" filter={filter}>
         <Button size="xs" onClick={() => setDialog({ kind: "save" })}>
           {filter === undefined ? "New view" : "Save current filter"}
         </Button>
-      </div>
+      </ProjectPageHead>
       <DataTable
         resourceName="saved views"
         rows={pages.data?.pages.flat()}
@@ -127,27 +115,19 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
     id: "actions",
     title: "Actions",
     renderCell: (view) => (
-      <span className="tools">
-        <Button
-          size="compact-xs"
-          variant="default"
-          aria-label={`Edit ${toVisibleText(view.name)}`}
-          onClick={() => openDialog({ kind: "save", view })}
-        >
-          Edit
-        </Button>
-        <Button
-          size="compact-xs"
-          variant="default"
-          color="red"
-          aria-label={`Delete ${toVisibleText(view.name)}`}
-          onClick={() => openDialog({ kind: "delete", view })}
-        >
-          Delete
-        </Button>
-      </span>
+      <ActionMenu
+        label={`Actions on ${toVisibleText(view.name)}`}
+        actions={[
+          { label: "Edit view", onClick: () => openDialog({ kind: "save", view }) },
+          {
+            label: "Delete view",
+            onClick: () => openDialog({ kind: "delete", view }),
+            isDestructive: true,
+          },
+        ]}
+      />
     ),
-    width: 130,
+    width: 72,
     isShownWhenNarrow: true,
   },
 ];

@@ -1,6 +1,7 @@
 import type { Column } from "../../../components/table/data-table.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { Ago } from "../../../components/time/ago.tsx";
+import { toPreviewText } from "../../runs/run-preview.ts";
 import type { ExamplePreview, TextPreview } from "./example.ts";
 
 /** Maximum number of characters of a payload that a cell shows; the example panel shows all of it. */
@@ -11,7 +12,7 @@ export const PayloadText = ({ preview }: { readonly preview: TextPreview | undef
     <span className="quiet">–</span>
   ) : (
     <span className="example-text">
-      {toVisibleText(preview.text.slice(0, maxCellChars).replaceAll(/\s+/g, " "))}
+      {toVisibleText(toPreviewText(preview.text).slice(0, maxCellChars))}
     </span>
   );
 

@@ -1,4 +1,5 @@
 import { ActionIcon } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef } from "react";
 import type { ReactNode } from "react";
@@ -12,9 +13,10 @@ import { parseListSearch } from "../../runs/run-list-search.ts";
 import type { ProjectAddress } from "../../runs/run-list-search.ts";
 import { useNeighborTraces } from "./neighbor-traces.ts";
 import type { NeighborTrace } from "./neighbor-traces.ts";
-import { traceRunLimit } from "../queries.ts";
+import { createTraceRunQuery, traceRunLimit } from "../queries.ts";
 import type { LoadedTrace } from "../queries.ts";
 import { computeFullRange } from "../time-scale.ts";
+import { findThreadId } from "./thread-id.ts";
 import { TraceCost } from "./trace-cost.tsx";
 import { readStatus, statusCodes } from "../trace-model.ts";
 import { sumModelCalls } from "../trace-usage.ts";
@@ -48,7 +50,7 @@ export const TraceHeader = ({
           <p className="trace-title">
             <bdi>{toVisibleText((model.names[root] ?? "").slice(0, maxNameChars))}</bdi>
           </p>
-          <TraceFacts trace={trace} />
+          <TraceFacts trace={trace} address={address} />
         </>
       ) : (
         <h1>Trace</h1>
@@ -58,7 +60,13 @@ export const TraceHeader = ({
   );
 };
 
-const TraceFacts = ({ trace: { model, readMs, isTruncated } }: { readonly trace: LoadedTrace }) => {
+const TraceFacts = ({
+  trace: { model, readMs, isTruncated },
+  address,
+}: {
+  readonly trace: LoadedTrace;
+  readonly address: ProjectAddress;
+}) => {
   const { from, to } = computeFullRange(model, readMs * 1_000 - model.baseMicros);
   const errorCount = model.statuses.reduce(
     (count, status) => count + (status === statusCodes.error ? 1 : 0),
@@ -91,6 +99,10 @@ const TraceFacts = ({ trace: { model, readMs, isTruncated } }: { readonly trace:
         </span>
       ),
     ],
+    [
+      "thread",
+      <ThreadLink key="thread" address={address} rootId={model.ids[model.order[0] ?? 0]} />,
+    ],
     ["start", <Ago key="start" timeMs={(model.baseMicros + from) / 1_000} />],
   ];
   return (
@@ -103,6 +115,30 @@ const TraceFacts = ({ trace: { model, readMs, isTruncated } }: { readonly trace:
           </li>
         ))}
     </ul>
+  );
+};
+
+/** Links to the conversation that the trace is a turn of. */
+const ThreadLink = ({
+  address,
+  rootId,
+}: {
+  readonly address: ProjectAddress;
+  readonly rootId: string | undefined;
+}) => {
+  const { data: root } = useQuery({
+    ...createTraceRunQuery(rootId ?? ""),
+    enabled: rootId !== undefined,
+  });
+  const threadId = findThreadId(root?.metadata);
+  return threadId === undefined ? null : (
+    <Link
+      to="/o/$tenantId/projects/p/$projectId/thread"
+      params={{ ...address }}
+      search={{ id: threadId }}
+    >
+      Thread <bdi>{toVisibleText(threadId)}</bdi>
+    </Link>
   );
 };
 

@@ -10,8 +10,9 @@ import { formatDollars } from "../../../components/text/cost.ts";
 import { pluralize } from "../../../components/text/quantity.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { formatDuration, formatTime } from "../../../components/time/time.ts";
-import { createPreviousRunQuery, createTraceRunQuery } from "../queries.ts";
+import { createPreviousRunQuery, createReferenceQuery, createTraceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
+import { referenceName } from "../trace-search.ts";
 import type { TraceView } from "../use-trace-view.ts";
 
 interface DiffTabProps {
@@ -29,9 +30,9 @@ export const DiffTab = (props: DiffTabProps) => {
   return (
     <div className="diff-tab">
       <RunPicker {...props} />
-      {otherId === undefined ? (
-        <p className="absent">Select a run to compare with.</p>
-      ) : (
+      {otherId === undefined && <p className="absent">Select a run to compare with.</p>}
+      {otherId === referenceName && <ReferenceComparison details={details} />}
+      {otherId !== undefined && otherId !== referenceName && (
         <Comparison key={otherId} details={details} otherId={otherId} />
       )}
     </div>
@@ -45,7 +46,7 @@ const RunPicker = ({
   otherId,
   onOtherChange,
 }: DiffTabProps) => {
-  const [text, setText] = useState(otherId ?? "");
+  const [text, setText] = useState(otherId === referenceName ? "" : (otherId ?? ""));
   const sameNameRuns = useMemo(
     () => [...model.order].filter((index) => model.names[index] === model.names[runIndex]),
     [model, runIndex],
@@ -53,6 +54,7 @@ const RunPicker = ({
   const { data: previousRunId } = useQuery(createPreviousRunQuery(details));
   const position = sameNameRuns.indexOf(runIndex);
   const choices: readonly (readonly [string, string | undefined])[] = [
+    ["Reference outputs", details.referenceExampleId === undefined ? undefined : referenceName],
     ["Previous in this trace", model.ids[sameNameRuns[position - 1] ?? -1]],
     ["Next in this trace", model.ids[sameNameRuns[position + 1] ?? -1]],
     ["Previous in this project", previousRunId ?? undefined],
@@ -74,7 +76,7 @@ const RunPicker = ({
             variant={id === otherId ? "light" : "default"}
             type="button"
             onClick={() => {
-              setText(id);
+              setText(id === referenceName ? "" : id);
               onOtherChange(id);
             }}
           >
@@ -94,6 +96,29 @@ const RunPicker = ({
         Compare
       </Button>
     </form>
+  );
+};
+
+/** Compares the outputs of a run of an experiment with the reference outputs of its example. */
+const ReferenceComparison = ({ details }: { readonly details: TraceRunDetails }) => {
+  const {
+    data: reference,
+    error,
+    refetch,
+  } = useQuery(createReferenceQuery(details.referenceExampleId ?? ""));
+  if (reference === undefined) {
+    return error === null ? (
+      <Loading resourceName="the example" />
+    ) : (
+      <Failure resourceName="the example" error={error} onRetry={refetch} isSingleResource />
+    );
+  }
+  return (
+    <Difference
+      label="Reference outputs → outputs"
+      before={reference ?? undefined}
+      after={details.outputs}
+    />
   );
 };
 

@@ -1,7 +1,9 @@
 import { Tabs } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useRef } from "react";
+import { lazy, Suspense, useMemo, useRef } from "react";
+import { useCommands } from "../../../components/keyboard/commands.ts";
+import type { Command } from "../../../components/keyboard/commands.ts";
 import { loadChunk } from "../../../components/page/load-chunk.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { Attachments } from "../../../components/payload/attachments.tsx";
@@ -9,7 +11,7 @@ import { useTextHighlight } from "../../../components/text/use-text-highlight.ts
 import type { ProjectAddress } from "../../runs/run-list-search.ts";
 import { createTraceRunQuery } from "../queries.ts";
 import type { TraceRunDetails } from "../queries.ts";
-import { traceTabs } from "../trace-search.ts";
+import { referenceName, traceTabs } from "../trace-search.ts";
 import type { TraceSearch, TraceTab } from "../trace-search.ts";
 import type { TraceChange } from "../use-trace-address.ts";
 import type { TraceView } from "../use-trace-view.ts";
@@ -79,6 +81,7 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
     files: details.files.length,
     feedback: feedback?.length ?? 0,
   };
+  useReferenceKey(props);
   const onTab = (tab: string | null): void => {
     const panel = traceTabs.find((name) => name === tab);
     change({ panel: panel === "data" ? undefined : panel });
@@ -107,6 +110,37 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
     </>
   );
 };
+
+/** Registers the key that shows what an example expects against what the run returned, and then the data again. */
+function useReferenceKey({
+  details,
+  search,
+  change,
+}: RunPanelProps & { readonly details: TraceRunDetails }): void {
+  const isShown = search.panel === "diff" && search.vs === referenceName;
+  const hasReference = details.referenceExampleId !== undefined;
+  const commands = useMemo(
+    (): readonly Command[] =>
+      hasReference
+        ? [
+            {
+              id: "trace-reference",
+              group: "This page",
+              label: "Compare with reference outputs",
+              keys: "r",
+              run: () =>
+                change(
+                  isShown
+                    ? { panel: undefined, vs: undefined }
+                    : { panel: "diff", vs: referenceName },
+                ),
+            },
+          ]
+        : [],
+    [hasReference, isShown, change],
+  );
+  useCommands(commands);
+}
 
 const TabContent = ({
   tab,

@@ -1,0 +1,37 @@
+import type { ReactNode } from "react";
+import "./tiles.css";
+
+/** Key figures side by side. */
+export const Tiles = ({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children: ReactNode;
+}) => (
+  <dl className="tiles" aria-label={label}>
+    {children}
+  </dl>
+);
+
+/** A key figure: its name, its value, and how much it changed. */
+export const Tile = ({
+  name,
+  value,
+  change,
+  isBad = false,
+}: {
+  readonly name: string;
+  /** `undefined` if nothing was measured. */
+  readonly value: string | undefined;
+  readonly change?: string | undefined;
+  readonly isBad?: boolean;
+}) => (
+  <div className="tile">
+    <dt>{name}</dt>
+    <dd className={isBad ? "bad" : ""}>
+      {value ?? "–"}
+      {change !== undefined && <small className="metric-change">{change}</small>}
+    </dd>
+  </div>
+);

@@ -1,0 +1,78 @@
+import { useMemo, useState } from "react";
+import { TextDiff } from "../../components/code/text-diff.tsx";
+import { listVariables, toDiffText, toPromptContent } from "./manifest.ts";
+import type { PromptContent, PromptVariable } from "./manifest.ts";
+import { fillPrompt } from "./prompt-render.ts";
+import type { EnteredValues } from "./prompt-render.ts";
+import { VariableFields } from "./variable-fields.tsx";
+
+/**
+ * The differences between two manifests: of their templates, or, once values of the variables are entered, of the
+ * messages that a model would get.
+ */
+export const ManifestDiff = ({
+  label,
+  before,
+  after,
+}: {
+  readonly label: string;
+  /** `undefined` if `after` is the first manifest. */
+  readonly before: unknown;
+  readonly after: unknown;
+}) => {
+  const [enteredValues, setEnteredValues] = useState<EnteredValues>({});
+  const contents = useMemo(
+    () => [before, after].map((manifest) => toPromptContent(manifest)),
+    [before, after],
+  );
+  const variables = useMemo(() => listAllVariables(contents), [contents]);
+  const isFilled = variables.some(({ name }) => (enteredValues[name] ?? "") !== "");
+  const [beforeText = "", afterText = ""] = useMemo(
+    () =>
+      [before, after].map((manifest, index) => {
+        const content = contents[index];
+        if (manifest === undefined) {
+          return "";
+        }
+        return isFilled && content !== undefined
+          ? toFilledText(content, enteredValues)
+          : toDiffText(manifest);
+      }),
+    [before, after, contents, isFilled, enteredValues],
+  );
+  return (
+    <>
+      <TextDiff
+        label={isFilled ? `${label}, with values` : label}
+        before={beforeText}
+        after={afterText}
+      />
+      {variables.length > 0 && (
+        <details className="hub-diff-values">
+          <summary>Compare with values</summary>
+          <VariableFields
+            variables={variables}
+            enteredValues={enteredValues}
+            onValues={setEnteredValues}
+          />
+        </details>
+      )}
+    </>
+  );
+};
+
+/** The variables of several prompts, each once. Templates of Jinja2 can't be filled in, so theirs are left out. */
+function listAllVariables(
+  contents: readonly (PromptContent | undefined)[],
+): readonly PromptVariable[] {
+  const variables = contents
+    .filter((content) => content !== undefined)
+    .filter(({ format }) => format !== "jinja2")
+    .flatMap(listVariables);
+  return [...new Map(variables.map((variable) => [variable.name, variable])).values()];
+}
+
+const toFilledText = (content: PromptContent, values: EnteredValues): string =>
+  `${fillPrompt(content, listVariables(content), values)
+    .map(({ role, text }) => `— ${role}\n${text}`)
+    .join("\n\n")}\n`;

@@ -1,0 +1,251 @@
+import { writeFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { CountedHand } from "../support/counted-hand.ts";
+import type { TaskCost } from "../support/counted-hand.ts";
+import { openPage } from "../support/opened-page.ts";
+import type { OpenedPage } from "../support/opened-page.ts";
+import { screenshots } from "../support/screenshots.ts";
+import {
+  dearerModel,
+  fillSupportDesk,
+  supportProject,
+  supportPrompt,
+  thumbsKey,
+} from "../support/support-desk.ts";
+import type { SupportDesk } from "../support/support-desk.ts";
+
+const browser = await startBrowser();
+const patience = { timeout: 20_000 };
+
+/** The most clicks and keystrokes of each task; the table in docs/web.md has the same numbers. */
+const limits = {
+  "Find the failing tool call of yesterday": [7, 0],
+  "Find the model that got dearer this week": [7, 0],
+  "Turn 50 bad answers into a dataset": [4, 57],
+  "Compare two prompts on a dataset": [6, 0],
+  "Review a queue of twelve runs by keyboard": [0, 28],
+  "Find the conversation of a user": [3, 18],
+  "Share a trace": [4, 0],
+  "Find the slowest step": [3, 1],
+  "See why a run failed": [4, 0],
+  "Roll back a prompt": [4, 0],
+} as const;
+type Task = keyof typeof limits;
+
+describe.skipIf(browser === undefined)("ten tasks of a day's work, in Chromium", () => {
+  let opened: OpenedPage;
+  let page: Page;
+  let hand: CountedHand;
+  let desk: SupportDesk;
+  const costs = new Map<Task, TaskCost>();
+
+  beforeAll(async () => {
+    opened = await openPage(browser!, supportProject);
+    ({ page } = opened);
+    await page.addInitScript(() => localStorage.setItem("millrace-reviewer", '"ann"'));
+    await page.setViewportSize({ width: 1_440, height: 900 });
+    desk = await fillSupportDesk(opened.client);
+    hand = new CountedHand(page);
+  }, 120_000);
+
+  afterAll(async () => {
+    const rows = [...costs].map(([task, { clicks, keystrokes, waitedMs }]) =>
+      [task, clicks, keystrokes, `${waitedMs} ms`].join(" | "),
+    );
+    writeFileSync(`${screenshots}/ten-tasks.txt`, `${rows.join("\n")}\n`);
+    await opened?.close();
+    await browser?.close();
+  }, 60_000);
+
+  const link = (name: string) => page.getByRole("link", { name, exact: true });
+  const button = (name: string) => page.getByRole("button", { name });
+  const runTable = () => page.locator(".data-table");
+  const openProject = () => hand.click(link(supportProject).first());
+  const openFirstRun = () => hand.click(page.locator("tbody tr").first().getByRole("link").first());
+
+  /** Does a task, beginning at the overview, and checks that it took no more than before. */
+  async function measure(task: Task, work: () => Promise<void>): Promise<void> {
+    opened.faults.length = 0;
+    await hand.start(opened.server.url);
+    await link(supportProject).first().waitFor(patience);
+    await work();
+    const cost = hand.readCost();
+    costs.set(task, cost);
+    const [clicks, keystrokes] = limits[task];
+    expect(cost).toMatchObject({ clicks, keystrokes });
+    expect(opened.faults).toEqual([]);
+  }
+
+  test("find the failing tool call of yesterday", async () => {
+    await measure("Find the failing tool call of yesterday", async () => {
+      await openProject();
+      await hand.click(button("All runs"));
+      await hand.choose(page.getByLabel("Type", { exact: true }), "tool");
+      await hand.choose(page.getByLabel("Status", { exact: true }), "error");
+      await page.locator("tbody tr").filter({ hasText: "cancel_order" }).waitFor(patience);
+      await expect.poll(() => page.locator("tbody tr").count(), patience).toBe(1);
+      await openFirstRun();
+      await page.getByText("connect ECONNREFUSED 10.0.3.7:8443").waitFor(patience);
+    });
+    expect(new URL(page.url()).searchParams.get("trace")).toContain(desk.failedTraceId);
+  });
+
+  test("find the model that got dearer this week", async () => {
+    await measure("Find the model that got dearer this week", async () => {
+      await openProject();
+      await hand.click(link("Dashboard"));
+      await hand.click(button("7 d"));
+      await hand.choose(page.getByLabel("Runs", { exact: true }), "models");
+      await hand.choose(page.getByLabel("Group by"), "model");
+      const columns = page.getByRole("region", { name: "Groups" });
+      await columns.getByText("Cost per run").waitFor(patience);
+      const listDearer = () =>
+        columns.locator("tbody tr").evaluateAll((rows) =>
+          rows.flatMap((row) => {
+            const change = row.querySelector("td:last-child .metric-change")?.textContent ?? "";
+            const percent = Number(/^\+(\d+)/.exec(change)?.[1] ?? 0);
+            return percent > 50 ? [row.querySelector("td")?.textContent] : [];
+          }),
+        );
+      await expect.poll(listDearer, patience).toEqual([dearerModel]);
+    });
+  });
+
+  test("turn 50 bad answers into a dataset", async () => {
+    await measure("Turn 50 bad answers into a dataset", async () => {
+      await openProject();
+      await runTable().waitFor(patience);
+      await hand.press("f");
+      await hand.type(`feedback_key = ${thumbsKey} and feedback_score = 0`);
+      await hand.press("Enter");
+      await expect
+        .poll(() => page.getByText("Matching traces over time").count(), patience)
+        .toBe(1);
+      await page.waitForFunction(
+        () => document.querySelectorAll(".filter-chip").length > 0,
+        undefined,
+        patience,
+      );
+      await hand.click(page.getByLabel("Select all loaded rows"));
+      await page.getByText("50 selected").waitFor(patience);
+      await hand.click(button("Add to dataset"));
+      await page.getByRole("dialog").getByRole("textbox").first().waitFor();
+      await hand.type("bad answers");
+      await hand.click(page.getByRole("dialog").getByRole("button", { name: /^(Create|Add)/ }));
+      await page.getByRole("dialog").getByText(/50/).first().waitFor(patience);
+    });
+    const dataset = await opened.client.datasets.read({ datasetName: "bad answers" });
+    expect(dataset.exampleCount).toBe(50);
+  });
+
+  test("compare two prompts on a dataset", async () => {
+    await measure("Compare two prompts on a dataset", async () => {
+      await hand.click(link("Datasets"));
+      await hand.click(link("support-questions"));
+      await hand.click(page.getByRole("link", { name: /^Experiments/ }));
+      await link("prompt-v3").waitFor(patience);
+      await hand.click(page.getByLabel("Select row 1"));
+      await hand.click(page.getByLabel("Select row 2"));
+      await hand.click(button("Compare selected"));
+      await page.getByText("50 better, 10 worse, 0 same").waitFor(patience);
+    });
+  });
+
+  test("review a queue of twelve runs by keyboard", async () => {
+    await measure("Review a queue of twelve runs by keyboard", async () => {
+      await hand.press("g", "q");
+      await link("Weekly review").waitFor(patience);
+      await hand.press("j", "Enter");
+      for (let reviewed = 0; reviewed < 12; reviewed += 1) {
+        // oxlint-disable no-await-in-loop -- runs are reviewed one after the other
+        await page.getByText(`${reviewed} of 12 reviewed`).waitFor(patience);
+        await page.locator(".review-run, figure.payload").first().waitFor(patience);
+        await hand.press("1", "d");
+        await page.getByText(`${reviewed + 1} of 12 reviewed`).waitFor(patience);
+        // oxlint-enable no-await-in-loop
+      }
+    });
+    const feedback = await opened.client.feedback.list({ keys: ["correct"] }).toArray();
+    expect(feedback).toHaveLength(12);
+  });
+
+  test("find the conversation of a user", async () => {
+    await measure("Find the conversation of a user", async () => {
+      await openProject();
+      await runTable().waitFor(patience);
+      await hand.press("f");
+      await hand.type(desk.user);
+      await hand.press("Enter");
+      await expect.poll(() => page.locator("tbody tr").count(), patience).toBe(3);
+      await openFirstRun();
+      await hand.click(link("Thread chat-of-dana"));
+      await page.getByText("3 turns").waitFor(patience);
+    });
+  });
+
+  test("share a trace", async () => {
+    await measure("Share a trace", async () => {
+      await openProject();
+      await openFirstRun();
+      await hand.click(button("Share"));
+      await hand.click(button("Create link"));
+      await page.getByText("/public/").waitFor(patience);
+    });
+    const address = await page
+      .getByRole("dialog")
+      .textContent()
+      .then((text) => /http:\/\/[\w.:]+\/public\/[\w-]+\/r/.exec(text ?? "")?.[0]);
+    await page.goto(address ?? "about:blank");
+    await page.getByText("Shared run, recorded").waitFor(patience);
+  });
+
+  test("find the slowest step", async () => {
+    await measure("Find the slowest step", async () => {
+      await openProject();
+      await hand.click(page.getByRole("columnheader", { name: "Latency" }).getByRole("button"));
+      await page.locator("tbody tr").first().filter({ hasText: "42.0 s" }).waitFor(patience);
+      await openFirstRun();
+      await page.locator(".trace-row").filter({ hasText: "rerank" }).getByText("1", { exact: true }).waitFor(patience);
+      await hand.press("s");
+      await page
+        .getByRole("region", { name: "Selected run" })
+        .getByText("rerank")
+        .waitFor(patience);
+    });
+  });
+
+  test("see why a run failed", async () => {
+    await measure("See why a run failed", async () => {
+      await openProject();
+      await hand.choose(page.getByLabel("Status", { exact: true }), "error");
+      await page.locator("tbody tr").first().filter({ hasText: "Error" }).waitFor(patience);
+      await openFirstRun();
+      await page
+        .getByRole("region", { name: "Selected run" })
+        .getByText(/429 Too Many Requests/)
+        .first()
+        .waitFor(patience);
+    });
+  });
+
+  test("roll back a prompt", async () => {
+    const before = await opened.client.prompts.listCommits(supportPrompt).toArray();
+    const good = before[1]!;
+    await measure("Roll back a prompt", async () => {
+      await hand.click(link("Prompts"));
+      await hand.click(link(supportPrompt));
+      await hand.click(link("Commits"));
+      await hand.click(button(`Restore ${good.commitHash.slice(0, 8)}`));
+      await page
+        .getByText(`Restore ${good.commitHash.slice(0, 8)}`)
+        .first()
+        .waitFor(patience);
+    });
+    const pulled = await opened.client.prompts.pull(supportPrompt);
+    const expected = await opened.client.prompts.pull(`${supportPrompt}:${good.commitHash}`);
+    expect(pulled.manifest).toEqual(expected.manifest);
+    expect(await opened.client.prompts.listCommits(supportPrompt).toArray()).toHaveLength(5);
+  });
+});
