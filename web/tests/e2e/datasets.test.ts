@@ -136,7 +136,7 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     await watched.picture("datasets-schema");
     await dialog.getByRole("textbox", { name: "Inputs" }).fill('{"n": 7}');
     await dialog.getByRole("button", { name: "Add" }).click();
-    await page.getByRole("link", { name: '{"n":7}' }).waitFor();
+    await page.getByRole("link", { name: "n: 7" }).waitFor();
     // The browser logs the expected response 422.
     expect(faults.filter((fault) => !fault.includes("422"))).toEqual([]);
   });

@@ -75,7 +75,7 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     await page.goto(address);
     await rows().first().waitFor();
     await expect
-      .poll(async () => (await cellsOf("preview").allInnerTexts()).slice(0, 2))
+      .poll(async () => (await cellsOf("preview").allTextContents()).slice(0, 2))
       .toEqual([
         "refund 0, please → RangeError: out of stock",
         "order 1, please → It is on its way.",
@@ -163,7 +163,7 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     await page.goto(address);
     await rows().first().waitFor();
     const readRows = async (): Promise<readonly string[]> =>
-      (await cellsOf("preview").allInnerTexts()).slice(0, 10);
+      (await cellsOf("preview").allTextContents()).slice(0, 10);
     const before = await readRows();
     await filter().fill("latncy > 5s");
     await filter().press("Enter");

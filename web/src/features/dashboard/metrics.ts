@@ -143,7 +143,7 @@ export const costPerRunOf = ({ runs, cost }: Pick<MetricValues, "runs" | "cost">
   runs === 0 || cost === 0 ? undefined : cost / runs;
 
 /** The largest change that is shown as a number: above it, only the direction says something. */
-const maxPercent = 999;
+const maxPercent = 9_999;
 
 /** Formats how much a number changed: `+12 %`, `−3 %`; `undefined` if there is nothing to compare with. */
 export function formatChange(
@@ -156,6 +156,6 @@ export function formatChange(
   const percent = Math.round(((current - previous) / previous) * 100);
   const signs = ["−", "±", "+"];
   return percent > maxPercent
-    ? `> +${maxPercent} %`
+    ? `> +${maxPercent.toLocaleString("en")} %`
     : `${signs[Math.sign(percent) + 1]}${Math.abs(percent).toLocaleString("en")} %`;
 }

@@ -156,7 +156,7 @@ const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem
   return (
     <span className="run-preview">
       <span>{toVisibleText(input)}</span>
-      {(output !== "" || errorLine !== "") && <span className="quiet">→</span>}
+      {(output !== "" || errorLine !== "") && <span className="quiet"> → </span>}
       {errorLine === "" ? (
         <span className="quiet">{toVisibleText(output)}</span>
       ) : (

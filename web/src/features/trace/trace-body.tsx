@@ -30,6 +30,8 @@ export const TraceBody = ({
   const { model } = trace;
   const { search, change } = useTraceAddress();
   const [collapsedIds, setCollapsedIds] = useState<ReadonlySet<string>>(new Set());
+  /** The run to which the last step among the slowest runs led. */
+  const [lastSlowRun, setLastSlowRun] = useState<number>();
   const view = useTraceView(trace, traceId, { search, collapsedIds });
   const searchRef = useRef<HTMLInputElement>(null);
   const selectedRun = model.indexById.get(runId) ?? model.order[0] ?? 0;
@@ -67,13 +69,17 @@ export const TraceBody = ({
   );
   const onStep = (kind: keyof typeof runsByKind, by: 1 | -1): void => {
     const runs = runsByKind[kind];
-    // The slowest runs are visited from slowest to fastest, the others in the order of the tree.
-    const rank = runs.indexOf(selectedRun);
+    // The slowest runs are visited from slowest to fastest, the others in the order of the tree. The first step leads
+    // to the slowest run, even if the selected run, such as the root of a trace that was just opened, is among them.
+    const rank = selectedRun === lastSlowRun ? runs.indexOf(selectedRun) : Math.min(0, -by);
     const nextRun =
       kind === "slow"
         ? runs[(rank + by + runs.length) % Math.max(1, runs.length)]
         : findNextRun(model, runs, { from: selectedRun, by });
     if (nextRun !== undefined) {
+      if (kind === "slow") {
+        setLastSlowRun(nextRun);
+      }
       onSelect(nextRun);
     }
   };
