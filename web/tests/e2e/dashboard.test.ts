@@ -94,8 +94,32 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
     expect(await tile("p50 latency").textContent()).toMatch(/^(?:1\.9[6-9]|2\.0[0-4]) s/);
     expect(await tile("Tokens").textContent()).toBe("240+2,300 %");
     expect(await tile("Cost").textContent()).toBe("$0.24+2,300 %");
+    // No trace has a first token of its own, so nothing is shown instead of an empty figure.
+    expect(await page.getByText(/first token/i).count()).toBe(0);
     await showScreen(page, "dashboard");
     expect(await findFaults(page)).toEqual([]);
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("model calls have a cost per run, and no column for what was not measured", async () => {
+    await page.goto(`${address}/dashboard?scope=models&group=model`);
+    const heads = page.getByRole("region", { name: "Groups" }).locator("th");
+    await heads.first().waitFor(patience);
+    const costs = page.locator("table tbody td:last-child");
+    await expect
+      .poll(async () => (await costs.allTextContents()).map((text) => text.slice(0, 5)), patience)
+      .toEqual(["$0.01", "$0.01"]);
+    expect(await heads.allTextContents()).toEqual([
+      "Group",
+      "Runs",
+      "Error rate",
+      "p50",
+      "p95",
+      "p99",
+      "Tokens",
+      "Cost",
+      "Cost per run",
+    ]);
     expect(opened.faults).toEqual([]);
   });
 

@@ -203,4 +203,34 @@ describe.skipIf(browser === undefined)("the prompt hub, in Chromium", () => {
     expect(await watched.audit()).toEqual([]);
     expect(watched.faults).toEqual([]);
   }, 60_000);
+
+  test("two commits can be compared as a model would get them", async () => {
+    await page.goto(`${server.url}/prompts/answer?tab=commits`);
+    const changes = page.getByRole("region", { name: "Changes in this commit" });
+    await changes.getByText("{language}").first().waitFor();
+    await changes.getByText("Compare with values").click();
+    await changes.getByLabel("language").fill("Rhaeto-Romanic");
+    await changes.getByText("with values").first().waitFor();
+    await changes.getByText("Rhaeto-Romanic", { exact: false }).first().waitFor();
+    expect(await changes.locator(".cm-content").allTextContents()).not.toContain("{language}");
+    expect(await watched.audit()).toEqual([]);
+    expect(watched.faults).toEqual([]);
+  });
+
+  test("an earlier commit can be restored: a new commit has its manifest, and none is lost", async () => {
+    const before = await client.prompts.listCommits("answer").toArray();
+    const oldest = before.at(-1)!.commitHash;
+    await page.goto(`${server.url}/prompts/answer?tab=commits`);
+    await page.getByRole("button", { name: `Restore ${oldest.slice(0, 8)}` }).click();
+    await page.getByText(`Restore ${oldest.slice(0, 8)}`, { exact: true }).waitFor();
+    const after = await client.prompts.listCommits("answer").toArray();
+    expect(after.slice(1).map(({ commitHash }) => commitHash)).toEqual(
+      before.map(({ commitHash }) => commitHash),
+    );
+    const latest = await client.prompts.pull("answer");
+    const restored = await client.prompts.pull(`answer:${oldest}`);
+    expect(latest.manifest).toEqual(restored.manifest);
+    expect(await page.getByRole("button", { name: /^Restore/ }).count()).toBe(before.length);
+    expect(watched.faults).toEqual([]);
+  });
 });

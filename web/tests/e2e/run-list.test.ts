@@ -99,6 +99,27 @@ describe.skipIf(browser === undefined)("a list of traces, in Chromium", () => {
     expect(faults).toEqual([]);
   }, 40_000);
 
+  test("a long input leaves room for the output", async () => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const root = client.startRun({
+      name: "long",
+      projectName: "long",
+      inputs: { text: "Where is my parcel? ".repeat(20) },
+    });
+    root.end({ answer: "On its way, and due tomorrow before noon." });
+    await client.flush();
+    const { id } = await client.projects.read({ projectName: "long" });
+    await page.goto(address.replace(/[^/]+$/, id));
+    const output = page.locator(".run-preview > :last-child").first();
+    await output.filter({ hasText: "On its way" }).waitFor();
+    const share = await output.evaluate(
+      (element) => element.clientWidth / (element.parentElement?.clientWidth ?? 1),
+    );
+    expect(share).toBeGreaterThan(0.35);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(faults).toEqual([]);
+  });
+
   test("color marks only the status of runs that failed", async () => {
     await page.goto(address);
     await rows().first().waitFor();

@@ -60,7 +60,6 @@ export class CountedHand {
   async press(...keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       this.#keystrokes += 1;
-      // oxlint-disable-next-line no-await-in-loop -- keys are pressed one after the other
       await this.#page.keyboard.press(key);
     }
   }
