@@ -1,9 +1,5 @@
-import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Dialog } from "../../components/dialog/dialog.tsx";
-import { FormError } from "../../components/dialog/form.tsx";
-import { Loading } from "../../components/page/states.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
+import { ShareLinkDialog } from "../../components/dialog/share-link-dialog.tsx";
 import { shareDataset, createShareQuery, unshareDataset } from "./queries.ts";
 
 /** Creates, shows and revokes the link with which anyone can read a dataset. */
@@ -21,34 +17,14 @@ export const ShareDialog = ({
       kind === "share" ? shareDataset(datasetId) : unshareDataset(datasetId).then(() => null),
     onSuccess: (next) => queryClient.setQueryData(createShareQuery(datasetId).queryKey, next),
   });
-  const isShared = typeof token === "string";
   return (
-    <Dialog title={isShared ? "Dataset shared by link" : "Share dataset"} onClose={onClose}>
-      <div className="form">
-        {token === undefined && error === null && <Loading resourceName="the link" />}
-        <p>
-          {isShared
-            ? "Anyone with this link can read the dataset and its examples without an API key."
-            : "Anyone with the link can read the dataset and its examples without an API key. Source runs are not shared."}
-        </p>
-        {isShared && (
-          <CopyText label="Link" text={`${globalThis.location.origin}/public/${token}/d`} />
-        )}
-        <FormError error={(error ?? change.error)?.message} />
-        <div className="dialog-end">
-          <Button variant="default" onClick={onClose}>
-            Close
-          </Button>
-          <Button
-            color={isShared ? "red" : "blue"}
-            loading={change.isPending}
-            disabled={token === undefined}
-            onClick={() => change.mutate(isShared ? "unshare" : "share")}
-          >
-            {isShared ? "Stop sharing" : "Create link"}
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+    <ShareLinkDialog
+      resource="dataset"
+      explanation="Anyone with the link can read the dataset and its examples without an API key. Source runs are not shared."
+      link={typeof token === "string" ? `${location.origin}/public/${token}/d` : token}
+      error={error}
+      change={change}
+      onClose={onClose}
+    />
   );
 };

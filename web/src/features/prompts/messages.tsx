@@ -112,7 +112,7 @@ export const Messages = ({
             Open in playground
           </Button>
           {isOwner && (
-            <Button size="compact-sm" variant="default" onClick={() => setIsEditing(true)}>
+            <Button size="compact-sm" onClick={() => setIsEditing(true)}>
               Edit prompt
             </Button>
           )}

@@ -4,7 +4,8 @@ import { Failure, Loading } from "../../../components/page/states.tsx";
 import { Payload } from "../../../components/payload/payload.tsx";
 import { CopyText } from "../../../components/text/copy-text.tsx";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
-import { formatDuration, formatTime } from "../../../components/time/time.ts";
+import { Ago } from "../../../components/time/ago.tsx";
+import { formatDuration } from "../../../components/time/time.ts";
 import { RunTypeBadge, StatusBadge } from "../../runs/run-badges.tsx";
 import { createTraceRunQuery } from "../../trace/queries.ts";
 import type { Claim } from "../queue.ts";
@@ -32,7 +33,7 @@ export const ReviewRun = ({
         <h2>{toVisibleText(run.name)}</h2>
         <StatusBadge status={run.status} />
         {run.endMs !== undefined && <span>{formatDuration(run.endMs - run.startMs)}</span>}
-        <span>{formatTime(run.startMs)}</span>
+        <Ago timeMs={run.startMs} />
         {run.projectId !== undefined && (
           // Opens a new tab, so that the review stays open.
           <Link

@@ -1,0 +1,55 @@
+import { Button } from "@mantine/core";
+import type { UseMutationResult } from "@tanstack/react-query";
+import { Loading } from "../page/states.tsx";
+import { CopyText } from "../text/copy-text.tsx";
+import { Dialog } from "./dialog.tsx";
+import { FormError } from "./form.tsx";
+
+/** Creates, shows and revokes the link with which anyone can read a resource. */
+export const ShareLinkDialog = ({
+  resource,
+  explanation,
+  link,
+  error,
+  change,
+  onClose,
+}: {
+  /** What is shared, as part of the title: `run` or `dataset`. */
+  readonly resource: string;
+  /** What can be read with the link, and what can't. */
+  readonly explanation: string;
+  /** `null` while the resource is not shared, `undefined` while that is not known. */
+  readonly link: string | null | undefined;
+  readonly error?: Error | null;
+  readonly change: Pick<
+    UseMutationResult<unknown, Error, "share" | "unshare">,
+    "error" | "isPending" | "mutate"
+  >;
+  readonly onClose: () => void;
+}) => {
+  const isShared = typeof link === "string";
+  const name = resource.charAt(0).toUpperCase() + resource.slice(1);
+  return (
+    <Dialog title={isShared ? `${name} shared by link` : `Share ${resource}`} onClose={onClose}>
+      <div className="form">
+        {link === undefined && (error ?? null) === null && <Loading resourceName="the link" />}
+        <p>{explanation}</p>
+        {isShared && <CopyText label="Link" text={link} />}
+        <FormError error={(error ?? change.error)?.message} />
+        <div className="dialog-end">
+          <Button variant="default" onClick={onClose}>
+            Close
+          </Button>
+          <Button
+            color={isShared ? "red" : "blue"}
+            loading={change.isPending}
+            disabled={link === undefined}
+            onClick={() => change.mutate(isShared ? "unshare" : "share")}
+          >
+            {isShared ? "Stop sharing" : "Create link"}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+};
