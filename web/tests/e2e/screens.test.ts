@@ -40,8 +40,22 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
     expect(missing).toEqual([]);
   });
 
+  test("every route is among them, except the one that only leads to another", () => {
+    const paths = screens.map(([, path]) => path.replace(/\?.*/, ""));
+    const routes = (routeTree.children as readonly { readonly options: unknown }[])
+      .map(({ options }) => (options as { readonly path: string }).path)
+      .filter((path) => path !== "/o/$tenantId/projects/p/$projectId/r/$runId");
+    const missing = routes.filter((path) => {
+      const pattern = new RegExp(`^${path.replaceAll(/\$\w+/g, "[^/]+")}$`);
+      return !paths.some((screen) => pattern.test(screen));
+    });
+    expect(routes.length).toBeGreaterThan(20);
+    expect(missing).toEqual([]);
+  });
+
   test.each([
     ["light", 1_280],
+    ["dark", 1_280],
     ["dark", 390],
     ["light", 390],
   ] as const)(

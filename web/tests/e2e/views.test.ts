@@ -137,4 +137,26 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     await page.getByRole("link", { name: "bad", exact: true }).waitFor();
     expect(opened.faults).toEqual([]);
   });
+
+  test("a stored filter that is invalid now is named so, and its view opens no list that ignores it", async () => {
+    await client.views.create({ projectName: project, name: "Old", filter: failed });
+    await page.route("**/views*", async (route) => {
+      const response = await route.fetch();
+      const text = JSON.stringify(await response.json());
+      const stored = JSON.stringify(failed);
+      const body = text.replaceAll(stored, JSON.stringify("eq(colour, 1)"));
+      await route.fulfill({ response, body });
+    });
+    await page.goto(`${address}/views`);
+    const mark = row("Old").getByText("Invalid filter");
+    await mark.waitFor();
+    expect(await mark.getAttribute("title")).toContain("colour");
+    expect(await row("Below bad").getByText("Invalid filter").count()).toBe(0);
+    expect(await findFaults(page)).toEqual([]);
+    await row("Old").getByRole("link").click();
+    await page.getByText("The filter of this address is not valid").waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(0);
+    await page.unroute("**/views*");
+    expect(opened.faults).toEqual([]);
+  });
 });

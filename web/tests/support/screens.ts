@@ -35,6 +35,7 @@ export async function recordScreens(
   const queue = await client.annotationQueues.create({ name: "doubts" });
   await client.annotationQueues.addRuns(queue.id, { runIds: [traceId] });
   await client.prompts.push("support-answer", { manifest: { template: "Answer {question}" } });
+  const [commit] = await client.prompts.listCommits("support-answer").toArray();
   const request = async (
     method: string,
     path: string,
@@ -74,6 +75,9 @@ export async function recordScreens(
     ["prompts", "/prompts"],
     ["hub", "/hub"],
     ["prompt", "/prompts/support-answer"],
+    ["prompt-commit", `/prompts/support-answer/${commit?.commitHash.slice(0, 8)}`],
+    ["hub-prompt", "/hub/-/support-answer"],
+    ["hub-commit", `/hub/-/support-answer/${commit?.commitHash.slice(0, 8)}`],
     ["commits", "/prompts/support-answer?tab=commits"],
     ["prompt-code", "/prompts/support-answer?tab=pull"],
     ["prompt-settings", "/prompts/support-answer?tab=settings"],

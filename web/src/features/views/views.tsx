@@ -1,9 +1,10 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { createFilterCheckQuery } from "../../components/filter/queries.ts";
 import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
@@ -94,7 +95,12 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
   {
     id: "filter",
     title: "Filter",
-    renderCell: (view) => <code>{toVisibleText(describeConditions(view))}</code>,
+    renderCell: (view) => (
+      <>
+        <FilterFaultMark filter={view.filter} />
+        <code>{toVisibleText(describeConditions(view))}</code>
+      </>
+    ),
     width: 200,
     grow: 4,
   },
@@ -131,6 +137,19 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
     isShownWhenNarrow: true,
   },
 ];
+
+/** Marks a filter that the server does not accept any more, for example of a version whose fields were others. */
+const FilterFaultMark = ({ filter = "" }: { readonly filter: string | undefined }) => {
+  const { data } = useQuery({
+    ...createFilterCheckQuery("runs", filter),
+    enabled: filter !== "",
+  });
+  return data?.fault === undefined ? null : (
+    <span className="tag bad" title={data.fault.reason}>
+      Invalid filter
+    </span>
+  );
+};
 
 /** Links a row to the runs of its view. A view that the run list can't apply has no link. */
 const createLinkRenderer = (address: { readonly tenantId: string; readonly projectId: string }) =>
