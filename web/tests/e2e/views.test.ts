@@ -140,7 +140,7 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
 
   test("a stored filter that is invalid now is named so, and its view opens no list that ignores it", async () => {
     await client.views.create({ projectName: project, name: "Old", filter: failed });
-    await page.route("**/views*", async (route) => {
+    await page.route("**/sessions/*/views*", async (route) => {
       const response = await route.fetch();
       const text = JSON.stringify(await response.json());
       const stored = JSON.stringify(failed);
@@ -156,7 +156,8 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
     await row("Old").getByRole("link").click();
     await page.getByText("The filter of this address is not valid").waitFor();
     expect(await page.locator("tbody tr").count()).toBe(0);
-    await page.unroute("**/views*");
-    expect(opened.faults).toEqual([]);
+    await page.unroute("**/sessions/*/views*");
+    // The browser logs the expected response 422 of the list's first request.
+    expect(opened.faults.filter((fault) => !fault.includes("422"))).toEqual([]);
   });
 });
