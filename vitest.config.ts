@@ -87,6 +87,7 @@ export default defineConfig({
     // For a busy machine: no test takes this long on a quiet one.
     testTimeout: 40_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
     // A promise or an error that escapes its test fails the run, and so does a run without tests.
     dangerouslyIgnoreUnhandledErrors: false,
     passWithNoTests: false,

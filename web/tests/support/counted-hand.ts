@@ -79,7 +79,7 @@ export class CountedHand {
 }
 
 /** The length of the union of time intervals: requests that are sent together are waited for once. */
-export function sumOverlapping(intervals: readonly (readonly [number, number])[]): number {
+function sumOverlapping(intervals: readonly (readonly [number, number])[]): number {
   let [total, coveredTo] = [0, 0];
   for (const [from, to] of intervals.toSorted(([left], [right]) => left - right)) {
     total += Math.max(0, to - Math.max(from, coveredTo));
