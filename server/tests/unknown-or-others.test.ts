@@ -54,6 +54,8 @@ const withoutIds: ReadonlySet<string> = new Set([
   "DELETE /ui/models/:name/key",
   "GET /ui/jobs",
   "POST /ui/jobs",
+  "GET /ui/webhooks",
+  "POST /ui/webhooks",
   "GET /ui/prices",
   "PUT /ui/prices",
   "POST /ui/prices/remove",

@@ -22,6 +22,7 @@ interface ServeFlags {
   readonly modelEndpoint: readonly string[];
   readonly modelRate: string;
   readonly modelBudget?: string;
+  readonly webhookHost: readonly string[];
   readonly open?: true;
 }
 
@@ -74,6 +75,12 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "--model-budget <dollars>",
       "most that the model calls of a tenant may cost in a day, in US dollars; unlimited by default; also MILLRACE_MODEL_BUDGET",
     )
+    .option(
+      "--webhook-host <host[:port]>",
+      "host to which webhooks may be sent although it is private or uses http; may be repeated; also MILLRACE_WEBHOOK_HOSTS, comma-separated",
+      appendText,
+      [],
+    )
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addHelpExamples(command, [
@@ -108,7 +115,7 @@ function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.Process
 const appendText = (text: string, texts: readonly string[]): readonly string[] => [...texts, text];
 
 async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
-  const { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, open } = flags;
+  const { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, webhookHost, open } = flags;
   const stopRequest = waitForStopRequest(env);
   const keyFilePath = apiKeyFile ?? ignoreEmpty(env["MILLRACE_API_KEY_FILE"]);
   const apiKeys = [
@@ -123,6 +130,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     apiKeys,
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
+    webhookHosts: webhookHost.length > 0 ? webhookHost : readHosts(env),
   });
   process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
   if (server.modelToken !== undefined) {
@@ -173,6 +181,13 @@ function parseNumber(flag: "modelRate" | "modelBudget", text: string): number {
 const ignoreEmpty = (value: string | undefined): string | undefined =>
   value === undefined || value === "" ? undefined : value;
 
+/** The hosts of the variable that is used if the flag is not given. */
+const readHosts = (env: NodeJS.ProcessEnv): readonly string[] =>
+  (ignoreEmpty(env["MILLRACE_WEBHOOK_HOSTS"]) ?? "")
+    .split(",")
+    .map((host) => host.trim())
+    .filter((host) => host !== "");
+
 /** Reads a key file: one key per line; blank lines and lines that begin with # are ignored. */
 async function readKeys(path: string): Promise<readonly string[]> {
   let text: string;
@@ -202,6 +217,10 @@ async function start(options: ServerOptions): Promise<RunningServer> {
 
 /** Converts an error of the server's options to an error that names the command's flags. */
 function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions): UsageError {
+  if (cause.message.startsWith("webhookHosts ")) {
+    const reason = cause.message.replace("webhookHosts ", "");
+    return new UsageError(`--webhook-host (MILLRACE_WEBHOOK_HOSTS) ${reason}`, { cause });
+  }
   const flag =
     /^(?:port|host|queryTimeoutMs|modelRate|modelBudget)\b/.exec(cause.message)?.[0] ?? "";
   const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];

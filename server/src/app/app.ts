@@ -53,6 +53,10 @@ import type { Store } from "../store/store.ts";
 import { addUiMetricRoutes } from "../metrics/metric-routes.ts";
 import { addUiThreadRoutes } from "../threads/thread-routes.ts";
 import { addViewRoutes } from "../views/view-routes.ts";
+import { addUiAlertRoutes } from "../alerts/alert-routes.ts";
+import { addUiRuleRoutes } from "../rules/rule-routes.ts";
+import { addUiWebhookRoutes } from "../webhooks/webhook-routes.ts";
+import { Automation } from "./automation.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { createValidatorCompiler } from "../http/validator-compiler.ts";
@@ -75,7 +79,7 @@ export type App = ReturnType<typeof createApp>;
 
 /**
  * Creates the HTTP application: guards, routes and error handling. It does not listen yet. When it is ready, it begins to
- * perform stored jobs.
+ * perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
  */
 export function createApp(
   store: Store,
@@ -92,6 +96,7 @@ export function createApp(
   const runExports = new RunExports(store);
   const kinds = new Map(jobKinds.map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
+  const automation = new Automation(store, settings);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
@@ -134,8 +139,13 @@ export function createApp(
       closeUnread(raw);
     }
   });
-  app.addHook("onReady", async () => runner.start());
-  app.addHook("onClose", () => runner.close());
+  app.addHook("onReady", async () => {
+    runner.start();
+    automation.start();
+  });
+  app.addHook("onClose", async () => {
+    await Promise.all([runner.close(), automation.close()]);
+  });
   app.addHook("onClose", () => workThreads.close());
   app.addHook("onClose", async () => models.close());
   const sendPageNotFound = addWebPages(app);
@@ -199,6 +209,11 @@ export function createApp(
     addUiDatasetRoutes(authenticatedApp, store);
     addUiTraceRoutes(authenticatedApp, dependencies);
     addUiJobRoutes(authenticatedApp, { store, kinds, runner });
+    addUiAlertRoutes(authenticatedApp, store);
+    addUiRuleRoutes(authenticatedApp, store, () => {
+      automation.rules.wake();
+    });
+    addUiWebhookRoutes(authenticatedApp, { store, ...automation });
   });
   return app;
 }

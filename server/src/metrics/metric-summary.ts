@@ -35,7 +35,7 @@ interface Units {
 export function summarizeUnits(query: MetricQuery, { current, previous, missing }: Units): Metrics {
   const { groupBy } = query;
   const isInScope = createScopeTest(query);
-  const values = groupBy === undefined ? [] : selectValues(current, groupBy, isInScope);
+  const values = groupBy === undefined ? [] : chooseValues(query, groupBy, current);
   const summary = new Summary(query, values);
   summary.addAll(current, isInScope, "current");
   summary.addAll(previous, isInScope, "previous");
@@ -46,6 +46,14 @@ const createScopeTest = ({ scope }: MetricQuery): ((key: CellKey) => boolean) =>
   const classes = new Set(classesByScope[scope]);
   return ({ runClass }) => classes.has(runClass);
 };
+
+/** Returns the values that become groups. */
+const chooseValues = (
+  query: MetricQuery,
+  groupBy: Dimension,
+  units: readonly UnitCounts[],
+): readonly string[] =>
+  query.value === undefined ? selectValues(units, groupBy, createScopeTest(query)) : [query.value];
 
 /** Selects the values with the most runs. */
 function selectValues(

@@ -36,6 +36,8 @@ export interface MetricQuery extends MicrosRange {
   readonly scope: Scope;
   /** `undefined`: the runs are not grouped. */
   readonly groupBy: Dimension | undefined;
+  /** The only value of the dimension that becomes a group. @defaultValue those with the most runs */
+  readonly value?: string;
   /** Width of one point. The range begins and ends at a multiple of it. */
   readonly widthMicros: number;
   /** With a filter, the runs themselves are read. */

@@ -3,6 +3,7 @@ import type { KeyTable } from "millrace/model";
 import { defaultModelRate, defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
 import { parseModelEndpoints } from "./model-endpoint.ts";
 import type { ModelEndpoint, ModelEndpointOption } from "./model-endpoint.ts";
+import { parseAllowedHost } from "../outbound/target-rules.ts";
 
 const mebibyte = 1_048_576;
 
@@ -249,6 +250,10 @@ export interface ServerOptions {
    * refused. @defaultValue unlimited
    */
   readonly modelBudget?: number;
+   * Hosts to which webhooks may be sent although they are private or use http: `HOST`, or `HOST:PORT` for one port
+   * only. Without any, webhooks are sent to public addresses with https.
+   */
+  readonly webhookHosts?: readonly string[];
 }
 
 /** {@link ServerOptions} after validation, with defaults. */
@@ -261,6 +266,7 @@ export interface ServerSettings {
   readonly modelEndpoints: readonly ModelEndpoint[];
   readonly modelRate: number;
   readonly modelBudget: number | undefined;
+  readonly webhookHosts: readonly string[];
 }
 
 const optionKeys: KeyTable<ServerOptions> = {
@@ -272,6 +278,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   modelEndpoints: true,
   modelRate: true,
   modelBudget: true,
+  webhookHosts: true,
 };
 
 /** The `dataDir` for a database in memory, which is lost when the server closes. */
@@ -285,7 +292,7 @@ export const memoryDataDir = ":memory:";
 export function parseServerOptions(options: ServerOptions): ServerSettings {
   checkKeys(options, optionKeys, { subject: "startServer", error: OptionError });
   const { port = defaultPort, host = "127.0.0.1", dataDir = "./.millrace", apiKeys = [] } = options;
-  const { queryTimeoutMs = serverLimits.queryMs } = options;
+  const { queryTimeoutMs = serverLimits.queryMs, webhookHosts = [] } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new OptionError(`port must be a whole number from 0 to 65535, not ${String(port)}`);
   }
@@ -315,12 +322,14 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
       `queryTimeoutMs must be a whole number from ${queryMsMin} to ${queryMsMax}, not ${String(queryTimeoutMs)}`,
     );
   }
+  assertHosts(webhookHosts);
   return {
     port,
     host: host.replace(/^\[(.*)\]$/, "$1"),
     dataDir,
     apiKeys,
     queryTimeoutMs,
+    webhookHosts,
     ...parseModelOptions(options),
   };
 }
@@ -342,6 +351,22 @@ function parseModelOptions({
     );
   }
   return { modelEndpoints: parseModelEndpoints(modelEndpoints), modelRate, modelBudget };
+}
+
+/** @throws OptionError one of the hosts is malformed. */
+function assertHosts(hosts: readonly string[]): void {
+  if (!Array.isArray(hosts) || !hosts.every((host) => typeof host === "string")) {
+    throw new OptionError("webhookHosts must be a list of hosts, such as hooks.internal:8080");
+  }
+  for (const host of hosts) {
+    try {
+      parseAllowedHost(host);
+    } catch (cause) {
+      throw new OptionError(
+        `webhookHosts ${cause instanceof TypeError ? cause.message : String(cause)}`,
+      );
+    }
+  }
 }
 
 const isKey = (key: unknown): key is string =>

@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { LookupFunction } from "node:net";
 import { isIP } from "node:net";
-import { buildConnector, Client } from "undici";
-import type { Dispatcher } from "undici";
+import type { Client, Dispatcher } from "undici";
 import { CallCounter } from "./call-counter.ts";
 import { createNameLookup } from "./name-lookup.ts";
 import type { NameLookup } from "./name-lookup.ts";
@@ -101,7 +100,7 @@ export class OutboundClient {
     deadline.start(limits.totalMs, url.origin);
     try {
       const addresses = await this.#resolveInTime(url, limits.connectMs, deadline.signal);
-      client = this.#createClient(url, addresses, limits);
+      client = await this.#createClient(url, addresses, limits);
       const response = await client.request({
         path: `${url.pathname}${url.search}`,
         method: request.method,
@@ -159,8 +158,14 @@ export class OutboundClient {
     return addresses;
   }
 
-  #createClient(url: URL, addresses: readonly string[], limits: OutboundLimits): Client {
-    const connect = buildConnector({
+  async #createClient(
+    url: URL,
+    addresses: readonly string[],
+    limits: OutboundLimits,
+  ): Promise<Client> {
+    // Loaded at the first call, because most servers make none, and loading it would delay each start.
+    const undici = await import("undici");
+    const connect = undici.buildConnector({
       timeout: limits.connectMs,
       maxCachedSessions: 0,
       allowH2: false,
@@ -168,7 +173,7 @@ export class OutboundClient {
       autoSelectFamily: true,
       ...(this.#ca !== undefined && { ca: this.#ca }),
     });
-    return new Client(url.origin, {
+    return new undici.Client(url.origin, {
       connect: (options, callback) => {
         connect(options, (...result) => {
           const [error, socket] = result;

@@ -1,3 +1,6 @@
+import { AlertRepository } from "../alerts/alert-repository.ts";
+import { alertTables } from "../alerts/alert-tables.ts";
+import type { AlertReads, AlertWrites } from "../alerts/alert.ts";
 import { AnnotationQueueReader } from "../queues/annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../queues/annotation-queue-writer.ts";
 import { ComparativeReader } from "../experiments/comparative-reader.ts";
@@ -54,6 +57,11 @@ import { PromptReader } from "../prompts/prompt-reader.ts";
 import { PromptWriter } from "../prompts/prompt-writer.ts";
 import { RunListReader } from "../runs/sqlite/run-list-reader.ts";
 import { RunPageReader } from "../runs/serializers/run-page-reader.ts";
+import { RuleReader } from "../rules/rule-reader.ts";
+import { RuleRepository } from "../rules/rule-repository.ts";
+import { ruleTables } from "../rules/rule-tables.ts";
+import type { RuleReads, RuleWrites } from "../rules/rule.ts";
+import { EndedRoots } from "../rules/sqlite/ended-roots.ts";
 import { RetentionRules } from "../runs/retention/retention-rules.ts";
 import { RetentionWriter } from "../runs/retention/retention-writer.ts";
 import { SqliteExpiredRuns } from "../runs/retention/sqlite/expired-runs.ts";
@@ -101,6 +109,9 @@ import type { SpendingReads, SpendingWrites } from "../models/spending-repositor
 import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
 import { ViewRepository, viewTables } from "../views/view-repository.ts";
 import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
+import { WebhookRepository } from "../webhooks/webhook-repository.ts";
+import { webhookTables } from "../webhooks/webhook-tables.ts";
+import type { WebhookReads, WebhookWrites } from "../webhooks/webhook.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
 // All resources that the server stores. Each resource is listed in the interfaces and functions below. The tables at
@@ -117,10 +128,12 @@ export const addedTables: readonly string[] = [
   jobTables,
   keyScopeColumn,
   spendingTables,
+  `${webhookTables}${ruleTables}${alertTables}`,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
+  readonly alerts: AlertReads;
   readonly annotationQueues: AnnotationQueueReads;
   readonly comparatives: ComparativeReads;
   readonly feedback: FeedbackReads;
@@ -136,6 +149,7 @@ export interface Readers {
   readonly prompts: PromptReads;
   readonly queueReviews: QueueReviewReads;
   readonly retention: RetentionReads;
+  readonly rules: RuleReads;
   readonly runs: RunReads;
   readonly runLists: RunListReads;
   readonly runPages: RunPageReads;
@@ -145,6 +159,7 @@ export interface Readers {
   readonly threads: ThreadReads;
   readonly traces: TraceReads;
   readonly views: ViewReads;
+  readonly webhooks: WebhookReads;
 }
 
 /**
@@ -152,6 +167,7 @@ export interface Readers {
  * and a `RequestError` thrown in it reaches the caller unchanged.
  */
 export interface Writers {
+  readonly alerts: AlertWrites;
   readonly annotationQueues: AnnotationQueueWrites;
   readonly comparatives: ComparativeWrites;
   readonly feedback: FeedbackWrites;
@@ -166,10 +182,12 @@ export interface Writers {
   readonly prompts: PromptWrites;
   readonly queueReviews: QueueReviewWrites;
   readonly retention: RetentionWrites;
+  readonly rules: RuleWrites;
   readonly runs: RunWrites;
   readonly shares: ShareWrites;
   readonly tenants: TenantWrites;
   readonly views: ViewWrites;
+  readonly webhooks: WebhookWrites;
 }
 
 /** Creates the readers of all resources, on a read-only connection. */
@@ -179,7 +197,9 @@ export function createReaders(db: Connection): Readers {
   const runs = new RunReader(db, keys);
   const experiments = new ExperimentReader(db);
   const feedback = new FeedbackReader(database, tokenKeysOf(db), new SqliteFilteredFeedback(db));
+  const webhooks = new WebhookRepository(database, tokenKeysOf(db));
   const readers = {
+    alerts: new AlertRepository(database, webhooks),
     datasets: new DatasetReader(database, tokenKeysOf(db)),
     examples: new ExampleReader(database, {
       tokenCipher: tokenKeysOf(db),
@@ -198,6 +218,7 @@ export function createReaders(db: Connection): Readers {
     runs,
     runLists: new RunListReader(db, runs),
     retention: new RetentionRules(database),
+    rules: new RuleReader(database, new EndedRoots(db)),
     shares: new ShareReader(database, tokenKeysOf(db)),
     storage: new StorageReader(db),
     tenants: new TenantReader(database),
@@ -206,6 +227,7 @@ export function createReaders(db: Connection): Readers {
     threads: new ThreadReader(db, { runs, usage: experiments, feedback }),
     traces: new TraceReader(db),
     views: new ViewRepository(database),
+    webhooks,
   };
   const scopedReaders = scopeToTenants<ScopedReaders>(readers, keys, readerArguments);
   return { ...scopedReaders, runPages: new RunPageReader(scopedReaders, () => db.checkLimit()) };
@@ -235,7 +257,9 @@ export function createWriters(db: Connection) {
     schemaChecks: datasetDependencies.schemaChecks,
     engine: new SqliteExampleWriteEngine(datasetDependencies),
   };
+  const webhooks = new WebhookRepository(database, tokenKeysOf(db));
   const scopedWriters = {
+    alerts: new AlertRepository(database, webhooks),
     annotationQueues: new AnnotationQueueWriter(database),
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
@@ -249,9 +273,11 @@ export function createWriters(db: Connection) {
     prompts: new PromptWriter(database),
     queueReviews: new QueueReviewWriter(database),
     retention: new RetentionWriter(database, new SqliteExpiredRuns(db, stepSize)),
+    rules: new RuleRepository(database, new EndedRoots(db)),
     shares: new ShareWriter(database, tokenKeysOf(db)),
     tenants: new TenantWriter(database),
     views: new ViewRepository(database),
+    webhooks,
     datasets: new DatasetWriter(database, {
       keys,
       tokenCipher: tokenKeysOf(db),
@@ -290,6 +316,7 @@ type ScopedReaders = Omit<Readers, "runPages">;
 
 /** For each query, replaces the ids in its arguments by the keys under which rows are stored. */
 const readerArguments: ArgumentTable<ScopedReaders> = {
+  alerts: { list: withProjectKey, listHistory: unchanged, listActive: unchanged },
   annotationQueues: {
     find: unchanged,
     list: ([tenantId, query], { toDatasetKey, toRunKey }) => [
@@ -403,6 +430,14 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
   },
   queueReviews: { listRuns: unchanged, readProgress: unchanged },
   retention: { list: unchanged },
+  // The background calls for all tenants have no tenant in their arguments, and their results contain ids.
+  rules: {
+    list: withProjectKey,
+    find: unchanged,
+    listActive: unchanged,
+    scanRoots: unchanged,
+    listDue: unchanged,
+  },
   runs: {
     find: withRunKey,
     query: ([tenantId, query], keys) => [
@@ -502,6 +537,14 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
       replaceMembers(key, { projectId: toProjectKey }),
     ],
   },
+  webhooks: {
+    list: unchanged,
+    find: unchanged,
+    listDeliveries: unchanged,
+    findDelivery: unchanged,
+    readTarget: unchanged,
+    listDue: unchanged,
+  },
 };
 
 /**
@@ -512,6 +555,12 @@ type ScopedWriters = Omit<Writers, "runs">;
 
 /** For each write, replaces the ids in its arguments by the keys under which rows are stored. */
 const writerArguments: ArgumentTable<ScopedWriters> = {
+  alerts: {
+    create: withProjectKey,
+    update: unchanged,
+    delete: unchanged,
+    record: unchanged,
+  },
   annotationQueues: {
     create: ([tenantId, draft], { toDatasetKey }) => [
       tenantId,
@@ -621,6 +670,19 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     clear: ([tenantId, id], { toProjectKey }) => [tenantId, id === null ? null : toProjectKey(id)],
     sweep: unchanged,
   },
+  rules: {
+    create: withProjectKey,
+    update: unchanged,
+    delete: unchanged,
+    beginPast: unchanged,
+    endPast: unchanged,
+    retry: unchanged,
+    pause: unchanged,
+    advance: unchanged,
+    advancePast: unchanged,
+    record: unchanged,
+    prune: unchanged,
+  },
   shares: {
     shareTrace: withRunKey,
     unshareTrace: withRunKey,
@@ -639,5 +701,13 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
       tenantId,
       replaceMembers(key, { projectId: toProjectKey }),
     ],
+  },
+  webhooks: {
+    create: unchanged,
+    update: unchanged,
+    delete: unchanged,
+    enqueue: unchanged,
+    resend: unchanged,
+    record: unchanged,
   },
 };

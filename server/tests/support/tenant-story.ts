@@ -27,6 +27,9 @@ export interface Names {
   /** The following ids are chosen by the server. */
   readonly entry: string;
   readonly view: string;
+  readonly webhook: string;
+  readonly rule: string;
+  readonly alert: string;
   readonly promptId: string;
   readonly keyId: string;
   readonly jobId: string;
@@ -36,6 +39,9 @@ export interface Names {
 export const serverChosen = [
   "entry",
   "view",
+  "webhook",
+  "rule",
+  "alert",
   "promptId",
 ] as const satisfies readonly (keyof Names)[];
 
@@ -56,6 +62,9 @@ export const createNames = (): Names => ({
   owner: "me",
   entry: randomUUID(),
   view: randomUUID(),
+  webhook: randomUUID(),
+  rule: randomUUID(),
+  alert: randomUUID(),
   promptId: randomUUID(),
   keyId: randomUUID(),
   jobId: randomUUID(),
@@ -166,6 +175,11 @@ export async function createResources(
   await must(`PUT /datasets/${dataset}/share`);
   await must("PUT /ui/retention", { body: { project_id: names.project, days: 30 } });
 
+  const webhook = await must("POST /ui/webhooks", { body: { name: mark, url: hookUrl } });
+  const hookId = textOf(webhook.json["id"]);
+  const rule = await must("POST /ui/rules", { body: ruleBody(names.project, hookId, mark) });
+  const alert = await must("POST /ui/alerts", { body: alertBody(names.project, hookId, mark) });
+
   const created = await must("POST /repos", {
     body: { repo_handle: names.prompt, is_public: false },
   });
@@ -178,9 +192,35 @@ export async function createResources(
     ...names,
     entry: textOf(added.json[0]?.["id"]),
     view: textOf(view.json["id"]),
+    webhook: hookId,
+    rule: textOf(rule.json["id"]),
+    alert: textOf(alert.json["id"]),
     promptId: textOf(created.json["repo"]?.["id"]),
   };
 }
+
+/** A public address, which is checked without resolving a name. Nothing is sent to it. */
+const hookUrl = "https://93.184.215.14/hook";
+
+const ruleBody = (project: string, webhook: string, mark: string) => ({
+  session_id: project,
+  name: mark,
+  filter: 'eq(name, "no run of the story")',
+  sampling_rate: 1,
+  action: { kind: "webhook", webhook_id: webhook },
+});
+
+const alertBody = (project: string, webhook: string, mark: string) => ({
+  session_id: project,
+  name: mark,
+  figure: "error_rate",
+  scope: "traces",
+  group: null,
+  window_minutes: 5,
+  direction: "above",
+  threshold: 0.5,
+  webhook_id: webhook,
+});
 
 /** Two spans, the child first. */
 function spansOf(names: Names, mark: string) {
@@ -449,6 +489,23 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
     "GET /ui/feedback": one(
       `/ui/feedback?session=${experiment}&key=early&from=2026-01-01T00:00:00Z&to=2100-01-01T00:00:00Z`,
     ),
+    "PATCH /ui/webhooks/:id": one(`/ui/webhooks/${names.webhook}`, { name: "x" }),
+    "DELETE /ui/webhooks/:id": one(`/ui/webhooks/${names.webhook}`),
+    "GET /ui/webhooks/:id/deliveries": one(`/ui/webhooks/${names.webhook}/deliveries`),
+    "POST /ui/webhooks/:id/test": one(`/ui/webhooks/${randomUUID()}/test`),
+    "POST /ui/webhooks/:id/resend": one(`/ui/webhooks/${names.webhook}/resend`, {}),
+    "GET /ui/deliveries/:id": one(`/ui/deliveries/${root}`),
+    "GET /ui/rules": one(`/ui/rules?session=${names.project}`),
+    "POST /ui/rules": one("/ui/rules", ruleBody(names.project, names.webhook, "probe")),
+    "PATCH /ui/rules/:id": one(`/ui/rules/${names.rule}`, { name: "x" }),
+    "DELETE /ui/rules/:id": one(`/ui/rules/${names.rule}`),
+    "POST /ui/rules/:id/apply": one(`/ui/rules/${names.rule}/apply`, {}),
+    "POST /ui/rules/:id/retry": one(`/ui/rules/${names.rule}/retry`),
+    "GET /ui/alerts": one(`/ui/alerts?session=${names.project}`),
+    "POST /ui/alerts": one("/ui/alerts", alertBody(names.project, names.webhook, "probe")),
+    "PATCH /ui/alerts/:id": one(`/ui/alerts/${names.alert}`, { name: "x" }),
+    "DELETE /ui/alerts/:id": one(`/ui/alerts/${names.alert}`),
+    "GET /ui/alerts/:id/history": one(`/ui/alerts/${names.alert}/history`),
     "GET /ui/datasets/:id/examples": one(`/ui${ofDataset}/examples`),
     "GET /ui/datasets/:id/diff": one(`/ui${ofDataset}/diff?from_version=good&to_version=latest`),
     "POST /ui/datasets/:id/comparison": one(`/ui${ofDataset}/comparison`, {

@@ -1,0 +1,277 @@
+import { randomUUID } from "node:crypto";
+import { RequestError } from "../model/errors.ts";
+import { projectQueries } from "../projects/project-queries.ts";
+import { microsNow } from "../storage/clock.ts";
+import type { Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/query.ts";
+import { idOf } from "../storage/row-keys.ts";
+import type { WebhookWrites } from "../webhooks/webhook.ts";
+import { evaluateStatus, initialStatus } from "./alert-state.ts";
+import type { AlertNotification } from "./alert-state.ts";
+import { alertLimits, alertStates } from "./alert.ts";
+import type {
+  ActiveAlert,
+  Alert,
+  AlertChanges,
+  AlertDraft,
+  AlertEvaluation,
+  AlertEvent,
+  AlertReads,
+  AlertState,
+  AlertWrites,
+} from "./alert.ts";
+import { alertQueries } from "./alert-queries.ts";
+import type { AlertRow } from "./alert-tables.ts";
+
+/** Reads and writes alerts. */
+export class AlertRepository implements AlertReads, AlertWrites {
+  readonly #db: Database;
+  readonly #webhooks: Pick<WebhookWrites, "enqueue">;
+  readonly #clock: Clock;
+
+  constructor(db: Database, webhooks: Pick<WebhookWrites, "enqueue">, clock: Clock = microsNow) {
+    this.#db = db;
+    this.#webhooks = webhooks;
+    this.#clock = clock;
+  }
+
+  async list(tenantId: string, projectId: string): Promise<readonly Alert[]> {
+    await this.#assertProject(tenantId, projectId);
+    const limit = alertLimits.perProject;
+    const rows = await this.#db.all(alertQueries.list, { tenantId, projectId, limit });
+    return rows.map(parseRow);
+  }
+
+  async listHistory(tenantId: string, id: string): Promise<readonly AlertEvent[]> {
+    await this.#findRow(tenantId, id);
+    const limit = alertLimits.history;
+    const rows = await this.#db.all(alertQueries.listEvents, { tenantId, id, limit });
+    return rows.map(({ at_us: atMicros, state, value }) => ({
+      atMicros,
+      state: parseState(state),
+      value,
+    }));
+  }
+
+  async listActive(): Promise<readonly ActiveAlert[]> {
+    const rows = await this.#db.all(alertQueries.listActive, {});
+    return rows.map((row) => ({
+      ...parseRow(row),
+      tenantId: row.tenant_id,
+      projectId: idOf(row.project_id),
+    }));
+  }
+
+  async create(tenantId: string, projectId: string, draft: AlertDraft): Promise<Alert> {
+    await this.#assertProject(tenantId, projectId);
+    const limit = alertLimits.perProject;
+    const existing = await this.#db.all(alertQueries.list, { tenantId, projectId, limit });
+    if (existing.length >= limit) {
+      throw new RequestError(
+        409,
+        `The project has ${limit} alerts, and no more are possible: delete one that is not needed.`,
+      );
+    }
+    const alert: Alert = {
+      ...draft,
+      id: randomUUID(),
+      projectId,
+      isEnabled: true,
+      createdMicros: this.#clock(),
+      ...unevaluated,
+    };
+    await this.#db.run(alertQueries.insert, toRow(tenantId, alert));
+    return alert;
+  }
+
+  async update(tenantId: string, id: string, changes: AlertChanges): Promise<Alert> {
+    const current = parseRow(await this.#findRow(tenantId, id));
+    const { name: _name, webhookId: _webhookId, ...watched } = changes;
+    const alert: Alert = {
+      ...current,
+      ...changes,
+      ...(Object.keys(watched).length > 0 && unevaluated),
+    };
+    await this.#db.run(alertQueries.update, toRow(tenantId, alert));
+    return alert;
+  }
+
+  async delete(tenantId: string, id: string): Promise<void> {
+    if ((await this.#db.run(alertQueries.delete, { tenantId, id })) === 0) {
+      throw createNotFound();
+    }
+    await this.#db.run(alertQueries.deleteEvents, { tenantId, id });
+  }
+
+  async record(evaluations: readonly AlertEvaluation[]): Promise<boolean> {
+    let hasNotified = false;
+    for (const evaluation of evaluations) {
+      const { tenantId, alertId } = evaluation;
+      const row = await this.#db.first(alertQueries.find, { tenantId, id: alertId });
+      // The user may have deleted or disabled the alert while it was evaluated.
+      if (row?.is_enabled === 1) {
+        hasNotified = (await this.#recordOne(parseRow(row), evaluation)) || hasNotified;
+      }
+    }
+    return hasNotified;
+  }
+
+  async #recordOne(alert: Alert, evaluation: AlertEvaluation): Promise<boolean> {
+    const { tenantId, alertId, atMicros, value, problem } = evaluation;
+    if (value === undefined) {
+      await this.#db.run(alertQueries.update, toRow(tenantId, { ...alert, problem }));
+      return false;
+    }
+    const { status, notification } = evaluateStatus(alert.status, value, alert);
+    const hasChanged = status.state !== alert.status.state || alert.evaluatedMicros === null;
+    const evaluated = {
+      ...alert,
+      status,
+      value,
+      evaluatedMicros: atMicros,
+      changedMicros: hasChanged ? atMicros : alert.changedMicros,
+    };
+    const failure =
+      notification === undefined
+        ? undefined
+        : await this.#notify(evaluated, evaluation, notification);
+    await this.#db.run(
+      alertQueries.update,
+      toRow(tenantId, { ...evaluated, problem: failure ?? problem }),
+    );
+    if (hasChanged) {
+      await this.#db.run(alertQueries.addEvent, {
+        tenant_id: tenantId,
+        alert_id: alertId,
+        at_us: atMicros,
+        state: status.state,
+        value,
+      });
+      await this.#db.run(alertQueries.pruneEvents, {
+        tenantId,
+        id: alertId,
+        kept: alertLimits.history,
+      });
+    }
+    return notification !== undefined;
+  }
+
+  /** Returns why the webhook could not be notified. */
+  async #notify(
+    alert: Alert,
+    { tenantId, fromMicros, toMicros }: AlertEvaluation,
+    notification: AlertNotification,
+  ): Promise<string | undefined> {
+    const { webhookId } = alert;
+    if (webhookId === null) {
+      return undefined;
+    }
+    const [from, to] = [fromMicros, toMicros].map((micros) =>
+      new Date(micros / 1_000).toISOString(),
+    );
+    const projectId = idOf(alert.projectId);
+    const draft = {
+      id: randomUUID(),
+      webhookId,
+      event: `alert.${notification}`,
+      data: {
+        alert: {
+          id: alert.id,
+          name: alert.name,
+          figure: alert.figure,
+          scope: alert.scope,
+          group: alert.group,
+          window_minutes: alert.windowMinutes,
+          direction: alert.direction,
+          threshold: alert.threshold,
+        },
+        value: alert.value,
+        session_id: projectId,
+        from,
+        to,
+        app_path: `/o/${tenantId}/projects/p/${projectId}/dashboard?from=${from}&to=${to}`,
+      },
+    };
+    try {
+      await this.#webhooks.enqueue(tenantId, [draft]);
+      return undefined;
+    } catch (cause) {
+      if (cause instanceof RequestError) {
+        return `The webhook was not notified: ${cause.message}`;
+      }
+      throw cause;
+    }
+  }
+
+  async #findRow(tenantId: string, id: string): Promise<AlertRow> {
+    const row = await this.#db.first(alertQueries.find, { tenantId, id });
+    if (row === undefined) {
+      throw createNotFound();
+    }
+    return row;
+  }
+
+  async #assertProject(tenantId: string, projectId: string): Promise<void> {
+    const project = await this.#db.first(projectQueries.find, { tenantId, id: projectId });
+    if (project === undefined) {
+      throw new RequestError(404, "Session not found");
+    }
+  }
+}
+
+const createNotFound = (): RequestError => new RequestError(404, "Alert not found");
+
+const unevaluated = {
+  status: initialStatus,
+  value: null,
+  evaluatedMicros: null,
+  changedMicros: null,
+  problem: null,
+};
+
+const toRow = (tenantId: string, alert: Alert): AlertRow => {
+  const { id, projectId, isEnabled, createdMicros, status, value, evaluatedMicros } = alert;
+  const { changedMicros, problem, ...draft } = alert;
+  const { figure, scope, group, windowMinutes, direction, threshold, webhookId } = draft;
+  return {
+    tenant_id: tenantId,
+    id,
+    project_id: projectId,
+    name_json: JSON.stringify(alert.name),
+    draft_json: JSON.stringify({
+      figure,
+      scope,
+      group,
+      windowMinutes,
+      direction,
+      threshold,
+      webhookId,
+    } satisfies Omit<AlertDraft, "name">),
+    is_enabled: Number(isEnabled),
+    created_us: createdMicros,
+    state: status.state,
+    is_firing: Number(status.isFiring),
+    streak: status.streak,
+    value,
+    evaluated_us: evaluatedMicros,
+    changed_us: changedMicros,
+    problem_json: problem === null ? null : JSON.stringify(problem),
+  };
+};
+
+const parseRow = (row: AlertRow): Alert => ({
+  ...(JSON.parse(row.draft_json) as Omit<AlertDraft, "name">),
+  id: row.id,
+  projectId: row.project_id,
+  name: JSON.parse(row.name_json) as string,
+  isEnabled: row.is_enabled === 1,
+  createdMicros: row.created_us,
+  status: { state: parseState(row.state), isFiring: row.is_firing === 1, streak: row.streak },
+  value: row.value,
+  evaluatedMicros: row.evaluated_us,
+  changedMicros: row.changed_us,
+  problem: row.problem_json === null ? null : (JSON.parse(row.problem_json) as string),
+});
+
+const parseState = (text: string): AlertState =>
+  alertStates.find((state) => state === text) ?? "no_data";

@@ -1,0 +1,53 @@
+import type { AlertDraft, AlertStatus } from "./alert.ts";
+
+/** Evaluations in a row, one each minute, after which an alert fires, and after which it has recovered. */
+export const evaluationsToFire = 2;
+export const evaluationsToRecover = 3;
+
+/**
+ * The part of the threshold by which a figure must be back on the good side. A figure that moves around the threshold
+ * would otherwise notify its receivers again and again.
+ */
+export const recoveryMargin = 0.05;
+
+/** The state of an alert before its first evaluation. */
+export const initialStatus: AlertStatus = { state: "no_data", isFiring: false, streak: 0 };
+
+/** What receivers are notified of. */
+export type AlertNotification = "firing" | "recovered";
+
+// States: no_data, ok, firing. An alert without data keeps whether it was firing, so that a gap in the data neither
+// hides a recovery nor notifies twice.
+
+/** Computes the status after an evaluation, and what receivers must be notified of. */
+export function evaluateStatus(
+  { isFiring, streak }: AlertStatus,
+  value: number | null,
+  alert: Pick<AlertDraft, "direction" | "threshold">,
+): { readonly status: AlertStatus; readonly notification: AlertNotification | undefined } {
+  if (value === null) {
+    return { status: { state: "no_data", isFiring, streak: 0 }, notification: undefined };
+  }
+  const needed = isFiring ? evaluationsToRecover : evaluationsToFire;
+  const asksForChange = isFiring ? isClear(value, alert) : isBreached(value, alert);
+  const count = asksForChange ? streak + 1 : 0;
+  if (count < needed) {
+    return {
+      status: { state: isFiring ? "firing" : "ok", isFiring, streak: count },
+      notification: undefined,
+    };
+  }
+  return isFiring
+    ? { status: { state: "ok", isFiring: false, streak: 0 }, notification: "recovered" }
+    : { status: { state: "firing", isFiring: true, streak: 0 }, notification: "firing" };
+}
+
+type Condition = Pick<AlertDraft, "direction" | "threshold">;
+
+const isBreached = (value: number, { direction, threshold }: Condition): boolean =>
+  direction === "above" ? value > threshold : value < threshold;
+
+const isClear = (value: number, { direction, threshold }: Condition): boolean =>
+  direction === "above"
+    ? value <= threshold * (1 - recoveryMargin)
+    : value >= threshold * (1 + recoveryMargin);

@@ -1,0 +1,126 @@
+import type { Scope } from "../metrics/metrics.ts";
+
+/** Limits of alerts. */
+export const alertLimits = {
+  /** Alerts of one project, and characters of a name and of a value. */
+  perProject: 50,
+  nameChars: 200,
+  valueChars: 300,
+  /** Minutes of the window over which a figure is computed. */
+  windowMinutesMin: 5,
+  windowMinutesMax: 1_440,
+  /** Changes of state that are kept of each alert. */
+  history: 200,
+  /** Milliseconds for reading runs that the stored metrics do not contain yet. */
+  readMs: 500,
+} as const;
+
+/** The figures of a dashboard. Latencies are in milliseconds, the error rate is from 0 to 1, costs are in US dollars. */
+export const alertFigures = [
+  "runs",
+  "error_rate",
+  "latency_p50",
+  "latency_p95",
+  "latency_p99",
+  "first_token_p50",
+  "first_token_p95",
+  "first_token_p99",
+  "tokens",
+  "cost",
+] as const;
+
+export type AlertFigure = (typeof alertFigures)[number];
+
+/** The properties one of whose values an alert can watch. */
+export const alertDimensions = ["model", "name", "tag", "user"] as const;
+
+export type AlertDimension = (typeof alertDimensions)[number];
+
+/** `no_data`: there are no runs from which the figure could be computed, or it has not been computed yet. */
+export const alertStates = ["ok", "firing", "no_data"] as const;
+
+export type AlertState = (typeof alertStates)[number];
+
+export const alertDirections = ["above", "below"] as const;
+
+export type AlertDirection = (typeof alertDirections)[number];
+
+export interface AlertDraft {
+  readonly name: string;
+  readonly figure: AlertFigure;
+  readonly scope: Scope;
+  /** Only the runs with this value of this property. */
+  readonly group: { readonly by: AlertDimension; readonly value: string } | null;
+  readonly windowMinutes: number;
+  readonly direction: AlertDirection;
+  readonly threshold: number;
+  /** The webhook that is notified; `null` for none. */
+  readonly webhookId: string | null;
+}
+
+export type AlertChanges = Partial<AlertDraft> & { readonly isEnabled?: boolean };
+
+/** What the evaluations of an alert have led to. */
+export interface AlertStatus {
+  readonly state: AlertState;
+  /** Whether receivers were notified that it fires, and not yet that it has recovered. */
+  readonly isFiring: boolean;
+  /** Evaluations in a row that ask for the other state. */
+  readonly streak: number;
+}
+
+/** Watches a figure of a project, over a window that ends now. */
+export interface Alert extends AlertDraft {
+  readonly id: string;
+  readonly projectId: string;
+  readonly isEnabled: boolean;
+  readonly createdMicros: number;
+  readonly status: AlertStatus;
+  /** The figure at the last evaluation; `null` without runs. */
+  readonly value: number | null;
+  readonly evaluatedMicros: number | null;
+  /** When the state last changed. */
+  readonly changedMicros: number | null;
+  /** Why the last evaluation was not possible, or its webhook could not be notified. */
+  readonly problem: string | null;
+}
+
+export type ActiveAlert = Alert & { readonly tenantId: string };
+
+/** The result of one evaluation. */
+export interface AlertEvaluation {
+  readonly tenantId: string;
+  readonly alertId: string;
+  readonly atMicros: number;
+  readonly fromMicros: number;
+  readonly toMicros: number;
+  /** The figure; `null` without runs; `undefined` if it could not be computed, for which `problem` is the reason. */
+  readonly value: number | null | undefined;
+  readonly problem: string | null;
+}
+
+/** A change of state. */
+export interface AlertEvent {
+  readonly atMicros: number;
+  readonly state: AlertState;
+  readonly value: number | null;
+}
+
+export interface AlertReads {
+  /** Lists the alerts of a project by name. */
+  list(tenantId: string, projectId: string): Promise<readonly Alert[]>;
+  /** Lists the latest changes of state. */
+  listHistory(tenantId: string, id: string): Promise<readonly AlertEvent[]>;
+  /** Lists the enabled alerts of all tenants. */
+  listActive(): Promise<readonly ActiveAlert[]>;
+}
+
+export interface AlertWrites {
+  /** @throws RequestError 404: there is no such project. 409: the project has too many alerts. */
+  create(tenantId: string, projectId: string, draft: AlertDraft): Promise<Alert>;
+  /** Changes an alert. If this changes what it watches, its state begins anew. */
+  update(tenantId: string, id: string, changes: AlertChanges): Promise<Alert>;
+  delete(tenantId: string, id: string): Promise<void>;
+  /** Stores evaluations, and enqueues the notifications that follow. Returns whether there are any. */
+  record(evaluations: readonly AlertEvaluation[]): Promise<boolean>;
+}

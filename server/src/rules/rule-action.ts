@@ -1,0 +1,182 @@
+import { createHash } from "node:crypto";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import type { DatasetReads } from "../datasets/dataset.ts";
+import { addSplits } from "../datasets/examples/splits.ts";
+import type { ExampleDraft, ExampleWrites } from "../datasets/examples/example.ts";
+import { readInputsAndOutputs } from "../datasets/examples/source-run.ts";
+import { RequestError } from "../model/errors.ts";
+import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/annotation-queue.ts";
+import type { RunReads } from "../runs/run-query.ts";
+import type { StoredRun } from "../runs/run-row.ts";
+import { toRunJson } from "../runs/serializers/run-json.ts";
+import type { Promised } from "../storage/promised.ts";
+import type { WebhookReads, WebhookWrites } from "../webhooks/webhook.ts";
+
+/** The part of the store that the actions of rules use. */
+export interface ActionStore {
+  readonly read: Promised<{ readonly runs: RunReads }> & {
+    readonly annotationQueues: Pick<AnnotationQueueReads, "find">;
+    readonly datasets: Pick<DatasetReads, "find">;
+    readonly webhooks: Pick<WebhookReads, "find">;
+  };
+  readonly write: {
+    readonly annotationQueues: Pick<AnnotationQueueWrites, "addRuns">;
+    readonly examples: Pick<ExampleWrites, "create">;
+    readonly webhooks: Pick<WebhookWrites, "enqueue">;
+  };
+}
+
+const queueAction = Type.Object({ kind: Type.Literal("queue"), queue_id: Type.String() });
+const datasetAction = Type.Object({ kind: Type.Literal("dataset"), dataset_id: Type.String() });
+const webhookAction = Type.Object({ kind: Type.Literal("webhook"), webhook_id: Type.String() });
+
+/** The schema of what a rule does with a run. A further kind of action is a member here, and a row of `ruleActions`. */
+export const ruleActionSchema = Type.Union([queueAction, datasetAction, webhookAction]);
+
+export type RuleAction = Static<typeof ruleActionSchema>;
+
+/** The runs to which an action is applied, and the rule that does. */
+export interface ActionCall<Action> {
+  readonly tenantId: string;
+  readonly rule: { readonly id: string; readonly name: string };
+  readonly action: Action;
+  readonly runIds: readonly string[];
+}
+
+interface ActionKind<Action> {
+  /** @throws RequestError 422: the target of the action does not exist. */
+  readonly assertTarget: (store: ActionStore, tenantId: string, action: Action) => Promise<void>;
+  /**
+   * Takes the action for some runs, as a whole or not at all. Repeating it changes nothing, because a failure of the
+   * server can come between the action and its record.
+   */
+  readonly apply: (store: ActionStore, call: ActionCall<Action>) => Promise<void>;
+}
+
+type ActionOf<Kind extends RuleAction["kind"]> = Extract<RuleAction, { readonly kind: Kind }>;
+
+const ruleActions: { readonly [Kind in RuleAction["kind"]]: ActionKind<ActionOf<Kind>> } = {
+  queue: {
+    assertTarget: async (store, tenantId, { queue_id }) => {
+      assertExists(await store.read.annotationQueues.find(tenantId, queue_id), "annotation queue");
+    },
+    apply: async (store, { tenantId, action, runIds }) => {
+      const keys = runIds.map((runId) => ({ runId, projectId: null }));
+      await store.write.annotationQueues.addRuns(tenantId, action.queue_id, keys);
+    },
+  },
+  dataset: {
+    assertTarget: async (store, tenantId, { dataset_id }) => {
+      assertExists(await store.read.datasets.find(tenantId, dataset_id), "dataset");
+    },
+    apply: async (store, { tenantId, rule, action, runIds }) => {
+      const drafts: ExampleDraft[] = [];
+      for (const runId of runIds) {
+        const run = await findRun(store, tenantId, runId);
+        drafts.push({
+          id: deriveId(rule.id, runId),
+          hasGeneratedId: false,
+          datasetId: action.dataset_id,
+          sourceRunId: runId,
+          metadata: addSplits(null, undefined),
+          ...readInputsAndOutputs(run),
+        });
+      }
+      await store.write.examples.create(tenantId, drafts);
+    },
+  },
+  webhook: {
+    assertTarget: async (store, tenantId, { webhook_id }) => {
+      try {
+        await store.read.webhooks.find(tenantId, webhook_id);
+      } catch (cause) {
+        if (!(cause instanceof RequestError)) {
+          throw cause;
+        }
+        assertExists(undefined, "webhook");
+      }
+    },
+    apply: async (store, { tenantId, rule, action, runIds }) => {
+      const drafts = [];
+      for (const runId of runIds) {
+        const run = await findRun(store, tenantId, runId);
+        drafts.push({
+          id: deriveId(rule.id, runId),
+          webhookId: action.webhook_id,
+          event: "run.matched",
+          data: { rule, run: describeRun(run) },
+        });
+      }
+      await store.write.webhooks.enqueue(tenantId, drafts);
+    },
+  },
+};
+
+/**
+ * Checks that what an action adds to exists.
+ *
+ * @throws RequestError 422: it does not.
+ */
+export const assertActionTarget = (
+  store: ActionStore,
+  tenantId: string,
+  action: RuleAction,
+): Promise<void> => kindOf(action).assertTarget(store, tenantId, action);
+
+/** Takes the action of a rule for some runs. */
+export const applyAction = (store: ActionStore, call: ActionCall<RuleAction>): Promise<void> =>
+  kindOf(call.action).apply(store, call);
+
+/** The compiler can't relate the kind of an action to the row of the table, so this is where they are related. */
+const kindOf = ({ kind }: RuleAction): ActionKind<RuleAction> =>
+  ruleActions[kind] as ActionKind<RuleAction>;
+
+function assertExists(target: unknown, name: string): void {
+  if (target === undefined) {
+    throw new RequestError(422, `action: there is no such ${name}`);
+  }
+}
+
+async function findRun(store: ActionStore, tenantId: string, id: string): Promise<StoredRun> {
+  const run = await store.read.runs.find(tenantId, id);
+  if (run === undefined) {
+    throw new RequestError(404, "The run was deleted before the action was taken.");
+  }
+  return run;
+}
+
+/** The members of a run that a webhook gets. Inputs and outputs are not among them; a receiver can read them by id. */
+const describedMembers: ReadonlySet<string> = new Set([
+  "id",
+  "trace_id",
+  "session_id",
+  "session_name",
+  "name",
+  "run_type",
+  "status",
+  "start_time",
+  "end_time",
+  "error",
+  "tags",
+  "app_path",
+]);
+
+/** Characters of the error of a run that a webhook gets. */
+const errorChars = 2_000;
+
+function describeRun(run: StoredRun): object {
+  const members = JSON.parse(toRunJson(run, { select: describedMembers }).toString()) as Readonly<
+    Record<string, unknown>
+  >;
+  const { error } = members;
+  return typeof error === "string" ? { ...members, error: error.slice(0, errorChars) } : members;
+}
+
+/** An id that is the same whenever a rule is applied to the same run, so that applying it again adds nothing. */
+export function deriveId(ruleId: string, runId: string): string {
+  const hex = createHash("sha256").update(`${ruleId} ${runId}`).digest("hex");
+  // The version and the variant of a UUID whose other bits are freely defined.
+  const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4] ?? "8";
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

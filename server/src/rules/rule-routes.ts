@@ -1,0 +1,218 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { uiEndpoints } from "millrace/model";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { runFields } from "../filter/fields.ts";
+import { readFilter } from "../filter/filter-parameter.ts";
+import { firstValue, parseId } from "../http/query-string.ts";
+import type { QueryString } from "../http/query-string.ts";
+import type { RequestScoped } from "../http/request-scope.ts";
+import { route } from "../http/route.ts";
+import { Time } from "../http/schema-parts.ts";
+import { toIso } from "../http/wire-text.ts";
+import { RequestError } from "../model/errors.ts";
+import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
+import { assertActionTarget, ruleActionSchema } from "./rule-action.ts";
+import type { ActionStore, RuleAction } from "./rule-action.ts";
+import { ruleLimits } from "./rule.ts";
+import type { Rule, RuleReads, RuleWrites } from "./rule.ts";
+
+/** The part of the store that the handlers of rules use. */
+export interface RuleStore extends RequestScoped<RuleStore>, ActionStore {
+  readonly read: ActionStore["read"] & { readonly rules: RuleReads };
+  readonly write: ActionStore["write"] & { readonly rules: RuleWrites };
+}
+
+const nameSchema = Type.String({ minLength: 1, maxLength: ruleLimits.nameChars });
+const filterSchema = Type.String({ maxLength: ruleLimits.filterChars });
+const rateSchema = Type.Number({ exclusiveMinimum: 0, maximum: 1 });
+
+const ruleBody = Type.Object({
+  session_id: Type.String(),
+  name: nameSchema,
+  filter: filterSchema,
+  sampling_rate: rateSchema,
+  action: ruleActionSchema,
+});
+const rulePatchBody = Type.Object({
+  name: Type.Optional(nameSchema),
+  filter: Type.Optional(filterSchema),
+  sampling_rate: Type.Optional(rateSchema),
+  action: Type.Optional(ruleActionSchema),
+  is_enabled: Type.Optional(Type.Boolean()),
+});
+/** Without a range, applying the rule to past runs is canceled. */
+const applyBody = Type.Object({ from: Type.Optional(Time), to: Type.Optional(Time) });
+
+const tag = "runs";
+
+/**
+ * Adds the routes of rules, which only the UI uses.
+ *
+ * @param onChange - called after a rule was created or changed
+ */
+export function addUiRuleRoutes(
+  app: FastifyInstance,
+  store: RuleStore,
+  onChange: () => void,
+): void {
+  app.route({
+    ...route(uiEndpoints.listRules, {
+      tag,
+      summary: "Lists the rules of a project.",
+      query: { session: "The id of the project." },
+    }),
+    handler: async (request) => {
+      const projectId = parseId(firstValue(request.query as QueryString, "session"), "session");
+      const rules = await store.forRequest(request).read.rules.list(request.tenantId, projectId);
+      return rules.map(toJson);
+    },
+  });
+  app.route<{ Body: Static<typeof ruleBody> }>({
+    ...route(uiEndpoints.createRule, {
+      tag,
+      summary: "Creates a rule of a project.",
+      body: ruleBody,
+    }),
+    handler: async ({ body, tenantId }) => {
+      const action = parseAction(body.action);
+      readFilter(runFields, "filter", body.filter);
+      await assertActionTarget(store, tenantId, action);
+      const rule = await store.write.rules.create(
+        tenantId,
+        parseId(body.session_id, "session_id"),
+        {
+          name: body.name,
+          filter: body.filter.trim(),
+          samplingRate: body.sampling_rate,
+          action,
+        },
+      );
+      onChange();
+      return toJson(rule);
+    },
+  });
+  app.route<{ Body: Static<typeof rulePatchBody> }>({
+    ...route(uiEndpoints.updateRule, {
+      tag,
+      summary: "Updates the given fields of a rule.",
+      body: rulePatchBody,
+    }),
+    handler: async (request) => {
+      const { body, tenantId } = request;
+      readFilter(runFields, "filter", body.filter);
+      const action = body.action && parseAction(body.action);
+      if (action !== undefined) {
+        await assertActionTarget(store, tenantId, action);
+      }
+      const rule = await store.write.rules.update(tenantId, readId(request), {
+        ...(body.name !== undefined && { name: body.name }),
+        ...(body.filter !== undefined && { filter: body.filter.trim() }),
+        ...(body.sampling_rate !== undefined && { samplingRate: body.sampling_rate }),
+        ...(action !== undefined && { action }),
+        ...(body.is_enabled !== undefined && { isEnabled: body.is_enabled }),
+      });
+      onChange();
+      return toJson(rule);
+    },
+  });
+  app.route({
+    ...route(uiEndpoints.deleteRule, { tag, summary: "Deletes a rule." }),
+    handler: async (request) => {
+      const id = readId(request);
+      await store.write.rules.delete(request.tenantId, id);
+      return { id };
+    },
+  });
+  app.route<{ Body: Static<typeof applyBody> }>({
+    ...route(uiEndpoints.applyRule, {
+      tag,
+      summary:
+        "Applies a rule to past runs in a range of start times; without a range, stops doing so.",
+      body: applyBody,
+    }),
+    handler: async (request) => {
+      const { body, tenantId } = request;
+      const id = readId(request);
+      const range = readRange(body);
+      const rule =
+        range === undefined
+          ? await store.write.rules.endPast(tenantId, id)
+          : await store.write.rules.beginPast(tenantId, id, range);
+      onChange();
+      return toJson(rule);
+    },
+  });
+  app.route({
+    ...route(uiEndpoints.retryRule, { tag, summary: "Takes the actions that failed again." }),
+    handler: async (request) => {
+      const count = await store.write.rules.retry(request.tenantId, readId(request));
+      onChange();
+      return { count };
+    },
+  });
+}
+
+/** Checks the ids in an action. */
+const parseAction = (action: RuleAction): RuleAction => {
+  switch (action.kind) {
+    case "queue":
+      return { ...action, queue_id: parseId(action.queue_id, "action.queue_id") };
+    case "dataset":
+      return { ...action, dataset_id: parseId(action.dataset_id, "action.dataset_id") };
+    case "webhook":
+      return { ...action, webhook_id: parseId(action.webhook_id, "action.webhook_id") };
+  }
+};
+
+function readRange({ from, to }: Static<typeof applyBody>) {
+  if (from === undefined && to === undefined) {
+    return undefined;
+  }
+  const fromMicros = parseOptionalTime(from, "from", parseTimeBound);
+  const toMicros = parseOptionalTime(to, "to", parseTimeBound);
+  const maxMicros = ruleLimits.pastDays * 86_400_000_000;
+  if (
+    typeof fromMicros !== "number" ||
+    typeof toMicros !== "number" ||
+    toMicros <= fromMicros ||
+    toMicros - fromMicros > maxMicros
+  ) {
+    throw new RequestError(
+      422,
+      `from and to must be times, and to must be after from by at most ${ruleLimits.pastDays} days`,
+    );
+  }
+  return { fromMicros, toMicros };
+}
+
+const readId = (request: FastifyRequest): string =>
+  parseId((request.params as { readonly id: string }).id, "id");
+
+const toJson = (rule: Rule) => ({
+  id: rule.id,
+  session_id: rule.projectId,
+  name: rule.name,
+  filter: rule.filter,
+  sampling_rate: rule.samplingRate,
+  action: rule.action,
+  is_enabled: rule.isEnabled,
+  paused_reason: rule.pausedReason,
+  created_at: toIso(rule.createdMicros),
+  matched: rule.matched,
+  applied: rule.applied,
+  failed: rule.failed,
+  last_errors: rule.lastErrors.map(({ runId, atMicros, reason }) => ({
+    run_id: runId,
+    at: toIso(atMicros),
+    reason,
+  })),
+  past:
+    rule.past === null
+      ? null
+      : {
+          from: toIso(rule.past.fromMicros),
+          to: toIso(rule.past.toMicros),
+          position: toIso(rule.past.positionMicros),
+        },
+});

@@ -1,0 +1,322 @@
+import { checkFilter } from "../filter/checker.ts";
+import type { CheckedFilter } from "../filter/checker.ts";
+import { runFields } from "../filter/fields.ts";
+import { FilterError } from "../filter/filter-error.ts";
+import { messageOf, RequestError } from "../model/errors.ts";
+import type { RunListReads } from "../runs/run-list.ts";
+import type { RunPart } from "../runs/run-row.ts";
+import type { Promised } from "../storage/promised.ts";
+import { applyAction } from "./rule-action.ts";
+import type { ActionStore } from "./rule-action.ts";
+import { actionDelaysMs, ruleLimits } from "./rule.ts";
+import type {
+  ActionResult,
+  ActiveRule,
+  DueAction,
+  EndedRoot,
+  RuleMatches,
+  RuleReads,
+  RuleWrites,
+} from "./rule.ts";
+import { isSampled } from "./sample-trace.ts";
+
+/** The part of the store that the runner uses. */
+export interface RunnerStore extends ActionStore {
+  readonly read: ActionStore["read"] &
+    Promised<{ readonly runLists: Pick<RunListReads, "search"> }> & {
+      readonly rules: Pick<RuleReads, "listActive" | "listDue" | "scanRoots">;
+    };
+  readonly write: ActionStore["write"] & {
+    readonly rules: Pick<RuleWrites, "advance" | "advancePast" | "pause" | "prune" | "record">;
+  };
+}
+
+export interface RunnerTimes {
+  /** Pause between steps while rules are enabled, and while a step has left something to do. */
+  readonly stepMs: number;
+  readonly busyMs: number;
+  /** Pause while no rule is enabled. The routes wake the runner when one is. */
+  readonly idleMs: number;
+  /** Pause after a step that failed. */
+  readonly failureMs: number;
+  /** See {@link actionDelaysMs}. */
+  readonly actionDelaysMs: readonly number[];
+}
+
+const defaultTimes: RunnerTimes = {
+  stepMs: 1_000,
+  busyMs: 50,
+  idleMs: 60_000,
+  failureMs: 10_000,
+  actionDelaysMs,
+};
+
+/** Milliseconds between two deletions of old marks. */
+const pruneMs = 3_600_000;
+
+/**
+ * Applies rules to the root runs of traces once they have ended. It finds them by reading what was stored since its last
+ * step, so storing runs does not wait for it. What it has found is stored together with how far it got, and actions are
+ * taken after that: a restart neither loses a run nor applies a rule to it twice.
+ */
+export class RuleRunner {
+  readonly #store: RunnerStore;
+  readonly #onEnqueued: () => void;
+  readonly #times: RunnerTimes;
+  #timer: NodeJS.Timeout | undefined;
+  #step: Promise<void> | undefined;
+  #prunedMs = Date.now();
+  #isClosed = true;
+
+  /** @param onEnqueued - called after deliveries of webhooks were stored */
+  constructor(store: RunnerStore, onEnqueued: () => void, times: Partial<RunnerTimes> = {}) {
+    this.#store = store;
+    this.#onEnqueued = onEnqueued;
+    this.#times = { ...defaultTimes, ...times };
+  }
+
+  start(): void {
+    this.#isClosed = false;
+    this.#schedule(this.#times.stepMs);
+  }
+
+  /** Must be called after a rule was enabled or its actions are due again. */
+  wake(): void {
+    if (this.#step === undefined) {
+      this.#schedule(0);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#step;
+  }
+
+  #schedule(delayMs: number): void {
+    clearTimeout(this.#timer);
+    if (!this.#isClosed) {
+      this.#timer = setTimeout(() => {
+        this.#step = this.#runStep();
+      }, delayMs);
+      this.#timer.unref();
+    }
+  }
+
+  async #runStep(): Promise<void> {
+    let pauseMs: number;
+    try {
+      pauseMs = await this.#work();
+    } catch (cause) {
+      // The disk may be full, or a query took too long. The next step begins at the same run.
+      pauseMs = this.#times.failureMs;
+      if (!this.#isClosed) {
+        process.emitWarning(
+          `rules were not applied, next attempt in ${pauseMs / 1_000} s: ${messageOf(cause)}`,
+        );
+      }
+    }
+    this.#step = undefined;
+    this.#schedule(pauseMs);
+  }
+
+  /** Does a step, and returns the pause until the next one. */
+  async #work(): Promise<number> {
+    const rules = this.#check(await this.#store.read.rules.listActive());
+    const { valid, invalid } = rules;
+    for (const { tenantId, id, reason } of invalid) {
+      await this.#store.write.rules.pause(tenantId, id, reason);
+    }
+    await this.#prune();
+    if (valid.length === 0) {
+      return this.#times.idleMs;
+    }
+    const hasMoreRoots = await this.#applyToNew(valid);
+    const hasMorePast = await this.#applyToPast(valid);
+    const wasBusy = await this.#takeActions();
+    return hasMoreRoots || hasMorePast || wasBusy ? this.#times.busyMs : this.#times.stepMs;
+  }
+
+  #check(rules: readonly ActiveRule[]): {
+    readonly valid: readonly CheckedRule[];
+    readonly invalid: readonly InvalidRule[];
+  } {
+    const valid: CheckedRule[] = [];
+    const invalid: InvalidRule[] = [];
+    for (const rule of rules) {
+      try {
+        const runFilters = rule.filter === "" ? [] : [checkFilter(rule.filter, runFields)];
+        valid.push({ ...rule, runFilters });
+      } catch (cause) {
+        if (!(cause instanceof FilterError)) {
+          throw cause;
+        }
+        const reason = `The filter is not valid any more: ${cause.message}`;
+        invalid.push({ tenantId: rule.tenantId, id: rule.id, reason });
+      }
+    }
+    return { valid, invalid };
+  }
+
+  /** Applies rules to the root runs that were stored or have ended since the last step. Returns whether there are more. */
+  async #applyToNew(rules: readonly CheckedRule[]): Promise<boolean> {
+    const { ended, ...scan } = await this.#store.read.rules.scanRoots(Date.now() * 1_000);
+    const matches: RuleMatches[] = [];
+    for (const rule of rules) {
+      const roots = ended.filter(
+        ({ tenantId, projectId, row }) =>
+          tenantId === rule.tenantId && projectId === rule.projectId && row > rule.fromRow,
+      );
+      const sampled = roots.filter(({ traceId }) => isSampled(traceId, rule.samplingRate));
+      for (let start = 0; start < sampled.length; start += ruleLimits.comparedRoots) {
+        const part = sampled.slice(start, start + ruleLimits.comparedRoots);
+        const runIds = await this.#match(rule, part);
+        matches.push({ tenantId: rule.tenantId, ruleId: rule.id, runIds });
+      }
+    }
+    if (scan.expired.length > 0) {
+      process.emitWarning(
+        `${scan.expired.length} traces did not end within ${ruleLimits.openHours} hours, so no rule is applied to them`,
+      );
+    }
+    await this.#store.write.rules.advance(
+      scan,
+      matches.filter(({ runIds }) => runIds.length > 0),
+    );
+    return scan.hasMore;
+  }
+
+  /** Returns the ids of those roots that match the filter of a rule. */
+  async #match(rule: CheckedRule, roots: readonly EndedRoot[]): Promise<readonly string[]> {
+    const { runs } = await this.#store.read.runs.query(rule.tenantId, {
+      filter: {
+        projectIds: [rule.projectId],
+        ids: roots.map(({ id }) => id),
+        isRoot: true,
+        runFilters: rule.runFilters,
+      },
+      order: "asc",
+      limit: roots.length,
+      withChildren: false,
+      parts: readParts,
+    });
+    return runs.map(({ row }) => row.id);
+  }
+
+  async #applyToPast(rules: readonly CheckedRule[]): Promise<boolean> {
+    let hasMore = false;
+    for (const rule of rules) {
+      const { past, tenantId, id: ruleId, projectId } = rule;
+      if (past !== null && !this.#isClosed) {
+        const { fromMicros, toMicros, positionMicros, positionId } = past;
+        const { runs, nextPosition } = await this.#store.read.runLists.search(tenantId, {
+          projectId,
+          filter: {
+            isRoot: true,
+            earliestStartMicros: fromMicros,
+            latestStartMicros: toMicros,
+            runFilters: rule.runFilters,
+          },
+          sort: "start",
+          order: "asc",
+          limit: ruleLimits.pastMatches,
+          scanLimit: ruleLimits.pastScan,
+          ...(positionId !== "" && { after: { micros: positionMicros, id: positionId } }),
+          parts: readParts,
+        });
+        const runIds = runs.flatMap(({ row }) =>
+          row.endMicros !== null && isSampled(row.traceId, rule.samplingRate) ? [row.id] : [],
+        );
+        await this.#store.write.rules.advancePast(
+          { tenantId, ruleId, runIds },
+          nextPosition === undefined
+            ? null
+            : { positionMicros: nextPosition.micros, positionId: nextPosition.id },
+        );
+        hasMore ||= nextPosition !== undefined;
+      }
+    }
+    return hasMore;
+  }
+
+  /** Takes actions that are due. Returns whether there were any. */
+  async #takeActions(): Promise<boolean> {
+    const { due } = await this.#store.read.rules.listDue(Date.now() * 1_000);
+    for (const action of due) {
+      if (!this.#isClosed) {
+        await this.#store.write.rules.record(await this.#takeAction(action));
+        if (action.action.kind === "webhook") {
+          this.#onEnqueued();
+        }
+      }
+    }
+    return due.length > 0;
+  }
+
+  async #takeAction(due: DueAction): Promise<readonly ActionResult[]> {
+    const failure = await this.#apply(due, due.runs);
+    if (failure === undefined) {
+      return due.runs.map((run) => this.#toResult(due, run, undefined));
+    }
+    // One run may be the reason, such as one that was deleted.
+    const results: ActionResult[] = [];
+    for (const run of due.runs) {
+      results.push(this.#toResult(due, run, await this.#apply(due, [run])));
+    }
+    return results;
+  }
+
+  async #apply(due: DueAction, runs: DueAction["runs"]): Promise<unknown> {
+    const { tenantId, ruleId, ruleName, action } = due;
+    try {
+      await applyAction(this.#store, {
+        tenantId,
+        rule: { id: ruleId, name: ruleName },
+        action,
+        runIds: runs.map(({ id }) => id),
+      });
+      return undefined;
+    } catch (cause) {
+      return cause;
+    }
+  }
+
+  #toResult(
+    { tenantId, ruleId }: DueAction,
+    { id: runId, attempts }: DueAction["runs"][number],
+    failure: unknown,
+  ): ActionResult {
+    const delayMs = isFinal(failure) ? undefined : this.#times.actionDelaysMs[attempts];
+    return {
+      tenantId,
+      ruleId,
+      runId,
+      error: failure === undefined ? null : messageOf(failure),
+      nextMicros:
+        failure === undefined || delayMs === undefined ? null : (Date.now() + delayMs) * 1_000,
+    };
+  }
+
+  async #prune(): Promise<void> {
+    const nowMs = Date.now();
+    if (nowMs - this.#prunedMs > pruneMs) {
+      this.#prunedMs = nowMs;
+      const keptMs = ruleLimits.markDays * 86_400_000;
+      await this.#store.write.rules.prune((nowMs - keptMs) * 1_000);
+    }
+  }
+}
+
+type CheckedRule = ActiveRule & { readonly runFilters: readonly CheckedFilter[] };
+
+interface InvalidRule {
+  readonly tenantId: string;
+  readonly id: string;
+  readonly reason: string;
+}
+
+const readParts: ReadonlySet<RunPart> = new Set(["traceId", "startMicros", "endMicros"]);
+
+/** Whether trying again can't help: the request itself is refused, and not because the server is busy. */
+const isFinal = (failure: unknown): boolean =>
+  failure instanceof RequestError && failure.status < 500 && failure.status !== 429;

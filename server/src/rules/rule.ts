@@ -1,0 +1,184 @@
+import type { RuleAction } from "./rule-action.ts";
+
+/** Limits of rules. */
+export const ruleLimits = {
+  /** Rules of one project, and characters of a name and of a filter. */
+  perProject: 50,
+  nameChars: 200,
+  filterChars: 8_000,
+  /** Stored runs of which one step finds the roots. */
+  scannedRows: 5_000,
+  /** Roots that are compared with a filter in one query. */
+  comparedRoots: 500,
+  /** Roots that have not ended and are watched, and hours for which each is. */
+  openRoots: 10_000,
+  openHours: 24,
+  /** Rules whose actions are taken in one step, and runs of each. */
+  rulesAtOnce: 50,
+  runsAtOnce: 200,
+  /** Runs of a step of applying a rule to past runs: those that are read, and those that may match. */
+  pastScan: 2_000,
+  pastMatches: 200,
+  /** Days of the range of past runs, and days after which a rule may be applied to a run again. */
+  pastDays: 366,
+  markDays: 90,
+  /** Errors that are shown with a rule, and characters of each. */
+  errors: 5,
+  errorChars: 500,
+} as const;
+
+/** Milliseconds from each failed attempt to take an action to the next one. After the last, the run counts as failed. */
+export const actionDelaysMs: readonly number[] = [10_000, 60_000, 600_000, 3_600_000];
+
+/** What to do with the runs of a project that match a filter, once they have ended. */
+export interface Rule {
+  readonly id: string;
+  readonly projectId: string;
+  readonly name: string;
+  /** A text of the filter language; empty for all traces. */
+  readonly filter: string;
+  /** The part of the matching traces to which the rule applies, from 0 (exclusive) to 1. */
+  readonly samplingRate: number;
+  readonly action: RuleAction;
+  readonly isEnabled: boolean;
+  /** Why the server has disabled the rule. */
+  readonly pausedReason: string | null;
+  readonly createdMicros: number;
+  /** Runs that match and were sampled; of these, those whose action was taken, and those whose action failed. */
+  readonly matched: number;
+  readonly applied: number;
+  readonly failed: number;
+  readonly lastErrors: readonly RuleError[];
+  /** Present while the rule is being applied to past runs. */
+  readonly past: PastRange | null;
+}
+
+export interface RuleError {
+  readonly runId: string;
+  readonly atMicros: number;
+  readonly reason: string;
+}
+
+/** The range of start times of past runs to which a rule is being applied, and how far it got. */
+export interface PastRange {
+  readonly fromMicros: number;
+  readonly toMicros: number;
+  readonly positionMicros: number;
+  readonly positionId: string;
+}
+
+export type RuleDraft = Pick<Rule, "name" | "filter" | "samplingRate" | "action">;
+
+export type RuleChanges = Partial<RuleDraft> & { readonly isEnabled?: boolean };
+
+/** A rule that is enabled, of any tenant. */
+export interface ActiveRule extends Pick<
+  Rule,
+  "id" | "projectId" | "filter" | "samplingRate" | "action" | "past"
+> {
+  readonly tenantId: string;
+  /** Runs up to this row had arrived before the rule was enabled. */
+  readonly fromRow: number;
+}
+
+/** The root run of a trace, as the runner of rules finds it. */
+export interface EndedRoot {
+  readonly tenantId: string;
+  readonly projectId: string;
+  readonly row: number;
+  readonly id: string;
+  readonly traceId: string;
+}
+
+/** A root run that has not ended. */
+export interface OpenRoot {
+  readonly row: number;
+  /** The key of the run. */
+  readonly key: string;
+}
+
+/** What one step of the search for ended roots has found. */
+export interface RootScan {
+  /** The row up to which runs have been searched. */
+  readonly toRow: number;
+  readonly hasMore: boolean;
+  readonly ended: readonly EndedRoot[];
+  /** Roots that must be watched, because they have not ended. */
+  readonly opened: readonly OpenRoot[];
+  /** Rows of watched roots that have ended or are gone. */
+  readonly closed: readonly number[];
+  /** Rows of watched roots that did not end within {@link ruleLimits.openHours}. */
+  readonly expired: readonly number[];
+}
+
+/** Runs to which a rule applies. */
+export interface RuleMatches {
+  readonly tenantId: string;
+  readonly ruleId: string;
+  readonly runIds: readonly string[];
+}
+
+/** Runs for which the action of a rule is due. */
+export interface DueAction extends Pick<Rule, "projectId" | "action"> {
+  readonly tenantId: string;
+  readonly ruleId: string;
+  readonly ruleName: string;
+  readonly runs: readonly { readonly id: string; readonly attempts: number }[];
+}
+
+/** What became of the action for one run. */
+export interface ActionResult {
+  readonly tenantId: string;
+  readonly ruleId: string;
+  readonly runId: string;
+  readonly error: string | null;
+  /** When the action is tried again; `null` if it was taken, or failed for good. */
+  readonly nextMicros: number | null;
+}
+
+export interface RuleReads {
+  /** Lists the rules of a project by name. */
+  list(tenantId: string, projectId: string): Promise<readonly Rule[]>;
+  /** @throws RequestError 404: there is no such rule. */
+  find(tenantId: string, id: string): Promise<Rule>;
+  /** Lists the enabled rules of all tenants. */
+  listActive(): Promise<readonly ActiveRule[]>;
+  /** Finds root runs that were stored since the last step, of projects with enabled rules. */
+  scanRoots(nowMicros: number): Promise<RootScan>;
+  /** Lists actions of all tenants that are due, a few of each rule, and whether there may be more. */
+  listDue(nowMicros: number): Promise<{
+    readonly due: readonly DueAction[];
+    readonly nextMicros: number | null;
+  }>;
+}
+
+export interface RuleWrites {
+  /** @throws RequestError 404: there is no such project. 409: the project has too many rules. */
+  create(tenantId: string, projectId: string, draft: RuleDraft): Promise<Rule>;
+  /** @throws RequestError 404: there is no such rule. */
+  update(tenantId: string, id: string, changes: RuleChanges): Promise<Rule>;
+  delete(tenantId: string, id: string): Promise<void>;
+  /** Begins to apply a rule to past runs. It is never applied twice to the same run. */
+  beginPast(
+    tenantId: string,
+    id: string,
+    range: { readonly fromMicros: number; readonly toMicros: number },
+  ): Promise<Rule>;
+  /** Stops applying a rule to past runs. */
+  endPast(tenantId: string, id: string): Promise<Rule>;
+  /** Takes the actions that failed again. Returns their number. */
+  retry(tenantId: string, id: string): Promise<number>;
+  /** Disables a rule that can't be applied. */
+  pause(tenantId: string, id: string, reason: string): Promise<void>;
+  /** Stores how far the search for ended roots got, and the runs to which rules apply. */
+  advance(scan: Omit<RootScan, "ended">, matches: readonly RuleMatches[]): Promise<void>;
+  /** Stores how far a rule was applied to past runs; `null`: to all of them. */
+  advancePast(
+    matches: RuleMatches,
+    position: Pick<PastRange, "positionMicros" | "positionId"> | null,
+  ): Promise<void>;
+  /** Stores what became of actions. */
+  record(results: readonly ActionResult[]): Promise<void>;
+  /** Forgets to which runs rules were applied before a time. */
+  prune(beforeMicros: number): Promise<void>;
+}

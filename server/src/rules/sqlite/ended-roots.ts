@@ -1,0 +1,108 @@
+import { parseRows } from "../../storage/sqlite/rows.ts";
+import { idOf } from "../../storage/row-keys.ts";
+import type { Connection } from "../../storage/sqlite/connection.ts";
+import { ruleLimits } from "../rule.ts";
+import type { EndedRoot, OpenRoot, RootScan } from "../rule.ts";
+
+/**
+ * Finds root runs in the order in which they were stored. The rows of `runs` are numbered in this order, so the search
+ * continues after the last row that it has read.
+ */
+export class EndedRoots {
+  readonly #statements: ReturnType<typeof prepareStatements>;
+
+  constructor(db: Connection) {
+    this.#statements = prepareStatements(db);
+  }
+
+  scan(nowMicros: number): RootScan {
+    const latest = this.latestRow();
+    const [cursor] = parseRows(this.#statements.readCursor.all());
+    // If the latest runs were deleted, new runs get their rows.
+    const fromRow = Math.min(Number(cursor?.[0] ?? latest), latest);
+    const toRow = Math.min(fromRow + ruleLimits.scannedRows, latest);
+    const found: Found = { ended: [], opened: [], closed: [], expired: [] };
+    for (const values of parseRows(this.#statements.listRoots.all([fromRow, toRow]))) {
+      const root = parseRoot(values);
+      if (root.isEnded) {
+        found.ended.push(root);
+      } else {
+        found.opened.push({ row: root.row, key: root.key });
+      }
+    }
+    this.#checkOpen(nowMicros, found);
+    return { toRow, hasMore: toRow < latest, ...found };
+  }
+
+  latestRow(): number {
+    return Number(parseRows(this.#statements.readLatest.all())[0]?.[0] ?? 0);
+  }
+
+  #checkOpen(nowMicros: number, { ended, closed, expired }: Found): void {
+    const expiredMicros = nowMicros - ruleLimits.openHours * 3_600_000_000;
+    for (const [row, sinceMicros, ...values] of parseRows(this.#statements.listOpen.all())) {
+      const isGone = values[0] === null;
+      const root = isGone ? undefined : parseRoot(values);
+      if (root === undefined || !root.isRoot) {
+        closed.push(Number(row));
+      } else if (root.isEnded) {
+        closed.push(root.row);
+        ended.push(root);
+      } else if (Number(sinceMicros) < expiredMicros) {
+        expired.push(root.row);
+      }
+    }
+  }
+}
+
+interface Found {
+  readonly ended: EndedRoot[];
+  readonly opened: OpenRoot[];
+  readonly closed: number[];
+  readonly expired: number[];
+}
+
+interface FoundRoot extends EndedRoot {
+  readonly key: string;
+  readonly isEnded: boolean;
+  readonly isRoot: boolean;
+}
+
+/** A run that was only patched until now has no dotted order, and may turn out to be no root. */
+const rootColumns = `r.rowid, r.id, r.trace_id, r.project_id, p.tenant_id,
+  r.end_us IS NOT NULL AND r.dotted_order <> '', r.parent_run_id IS NULL`;
+
+const parseRoot = (values: readonly unknown[]): FoundRoot => {
+  const [row, key, traceId, projectKey, tenantId, isEnded, isRoot] = values;
+  return {
+    row: Number(row),
+    key: String(key),
+    id: idOf(String(key)),
+    traceId: String(traceId),
+    projectId: idOf(String(projectKey)),
+    tenantId: String(tenantId),
+    isEnded: isEnded === 1,
+    isRoot: isRoot === 1,
+  };
+};
+
+const prepareStatements = (db: Connection) => ({
+  readLatest: db.prepare("SELECT max(rowid) FROM runs").raw(),
+  readCursor: db.prepare("SELECT last_row FROM rule_cursor").raw(),
+  // The rows are read in their own order, without any index.
+  listRoots: db
+    .prepare(
+      `SELECT ${rootColumns} FROM runs r NOT INDEXED CROSS JOIN projects p
+       WHERE r.rowid > ? AND r.rowid <= ? AND r.parent_run_id IS NULL AND p.id = r.project_id
+       AND EXISTS (SELECT 1 FROM rules u
+         WHERE u.tenant_id = p.tenant_id AND u.project_id = p.id AND u.is_enabled = 1)`,
+    )
+    .raw(),
+  listOpen: db
+    .prepare(
+      `SELECT o.run_row, o.since_us, ${rootColumns} FROM rule_open_roots o
+       LEFT JOIN runs r ON r.rowid = o.run_row AND r.id = o.run_key
+       LEFT JOIN projects p ON p.id = r.project_id`,
+    )
+    .raw(),
+});

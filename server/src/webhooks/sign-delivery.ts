@@ -1,0 +1,35 @@
+import { createHmac, randomBytes } from "node:crypto";
+
+const secretPrefix = "whsec_";
+const secretBytes = 32;
+
+/** Creates the secret of a webhook, in the form of Standard Webhooks. */
+export const createWebhookSecret = (): string =>
+  `${secretPrefix}${randomBytes(secretBytes).toString("base64")}`;
+
+/** What a delivery's headers are computed from. */
+export interface SignedDelivery {
+  readonly id: string;
+  /** Seconds since the Unix epoch. */
+  readonly timestamp: number;
+  readonly body: string;
+}
+
+/**
+ * The headers by which a receiver recognizes a delivery, as Standard Webhooks defines them: the signature is the
+ * HMAC-SHA256 of id, timestamp and body.
+ */
+export function createWebhookHeaders(
+  secret: string,
+  { id, timestamp, body }: SignedDelivery,
+): Record<string, string> {
+  const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
+  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+  return {
+    "content-type": "application/json",
+    "user-agent": "millrace-webhooks",
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": `v1,${signature}`,
+  };
+}
