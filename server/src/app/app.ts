@@ -213,7 +213,11 @@ export function createApp(
     addUiRuleRoutes(authenticatedApp, store, () => {
       automation.rules.wake();
     });
-    addUiWebhookRoutes(authenticatedApp, { store, ...automation });
+    addUiWebhookRoutes(authenticatedApp, {
+      store,
+      outbound: automation.outbound,
+      sender: automation.sender,
+    });
   });
   return app;
 }

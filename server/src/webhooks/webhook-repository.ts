@@ -260,7 +260,7 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
     const counts = new Map<string, { waiting: number; dead: number }>();
     for (const row of await this.#db.all(webhookQueries.countStates, { tenantId })) {
       const count = counts.get(row.webhook_id) ?? { waiting: 0, dead: 0 };
-      count[row.state === waitingState ? "waiting" : "dead"] = Number(row.count);
+      count[row.state === waitingState ? "waiting" : "dead"] = row.count;
       counts.set(row.webhook_id, count);
     }
     return counts;

@@ -129,19 +129,22 @@ export class WebhookSender {
     if (this.#sending.has(key) || this.#isClosed) {
       return;
     }
-    const sending = this.#sendAndRecord(delivery).then((pauseMs) => {
-      const end = (): void => {
-        this.#sending.delete(key);
-        this.wake();
-      };
-      if (pauseMs === 0 || this.#isClosed) {
-        end();
-      } else {
-        // The delivery is still due. Sending it again at once would repeat it without end.
-        setTimeout(end, pauseMs).unref();
-      }
-    });
+    const sending = this.#sendAndRecord(delivery).then((pauseMs) => this.#end(key, pauseMs));
     this.#sending.set(key, sending);
+  }
+
+  /** A delivery that is still due is left alone for a while. Sending it again at once would repeat it without end. */
+  #end(key: string, pauseMs: number): undefined {
+    const end = (): void => {
+      this.#sending.delete(key);
+      this.wake();
+    };
+    if (pauseMs === 0 || this.#isClosed) {
+      end();
+    } else {
+      setTimeout(end, pauseMs).unref();
+    }
+    return undefined;
   }
 
   /** Resolves to the milliseconds for which the delivery is left alone. */

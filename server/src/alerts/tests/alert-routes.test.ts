@@ -1,0 +1,63 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { call, runServer, textOf } from "../../../tests/support/running-server.ts";
+
+const alertBody = (projectId: string, fields = {}) => ({
+  session_id: projectId,
+  name: "Error rate of answers",
+  figure: "error_rate",
+  scope: "traces",
+  group: { by: "name", value: "answer" },
+  window_minutes: 15,
+  direction: "above",
+  threshold: 0.05,
+  webhook_id: null,
+  ...fields,
+});
+
+test("an alert is created, changed, listed and deleted", async () => {
+  const server = await runServer();
+  const project = textOf(
+    (await call(server, "POST /sessions", { body: { name: "p" } })).json["id"],
+  );
+  const body = alertBody(project);
+  const created = await call(server, "POST /ui/alerts", { body });
+  expect(created).toMatchObject({
+    status: 200,
+    json: { ...body, state: "no_data", value: null, is_enabled: true, problem: null },
+  });
+  const target = `/ui/alerts/${textOf(created.json["id"])}`;
+  const patch = { threshold: 0.1, group: null, is_enabled: false, window_minutes: 60 };
+  const patched = await call(server, `PATCH ${target}`, { body: patch });
+  expect(patched.json).toEqual({ ...created.json, ...patch });
+  expect((await call(server, `GET /ui/alerts?session=${project}`)).json).toEqual([patched.json]);
+  expect((await call(server, `GET ${target}/history`)).json).toEqual([]);
+  expect((await call(server, `DELETE ${target}`)).status).toBe(200);
+  expect((await call(server, `GET ${target}/history`)).status).toBe(404);
+});
+
+test("values out of range and unknown webhooks are refused", async () => {
+  const server = await runServer();
+  const project = textOf(
+    (await call(server, "POST /sessions", { body: { name: "p" } })).json["id"],
+  );
+  for (const fields of [
+    { figure: "happiness" },
+    { scope: "children" },
+    { group: { by: "status", value: "error" } },
+    { group: { by: "name", value: "" } },
+    { window_minutes: 4 },
+    { window_minutes: 1_441 },
+    { direction: "beside" },
+    { threshold: -1 },
+    { name: "" },
+  ]) {
+    const body = alertBody(project, fields);
+    expect((await call(server, "POST /ui/alerts", { body })).status).toBe(422);
+  }
+  const unknown = alertBody(project, { webhook_id: randomUUID() });
+  expect(await call(server, "POST /ui/alerts", { body: unknown })).toMatchObject({
+    status: 422,
+    json: { detail: "webhook_id: there is no such webhook" },
+  });
+});
