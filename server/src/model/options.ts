@@ -250,6 +250,7 @@ export interface ServerOptions {
    * refused. @defaultValue unlimited
    */
   readonly modelBudget?: number;
+  /**
    * Hosts to which webhooks may be sent although they are private or use http: `HOST`, or `HOST:PORT` for one port
    * only. Without any, webhooks are sent to public addresses with https.
    */

@@ -9,6 +9,7 @@ import { playgroundRoutes } from "../features/playground/routes.ts";
 import { projectsRoutes } from "../features/projects/routes.ts";
 import { promptsRoutes } from "../features/prompts/routes.ts";
 import { queuesRoutes } from "../features/queues/routes.ts";
+import { rulesRoutes } from "../features/rules/routes.ts";
 import { settingsRoutes } from "../features/settings/routes.ts";
 import { sharedRoutes } from "../features/shared/routes.ts";
 import { threadsRoutes } from "../features/threads/routes.ts";
@@ -30,6 +31,7 @@ export const routeTree = rootRoute.addChildren([
   ...queuesRoutes,
   ...promptsRoutes,
   ...playgroundRoutes,
+  ...rulesRoutes,
   ...feedbackRoutes,
   ...sharedRoutes,
   ...jobsRoutes,

@@ -52,6 +52,28 @@ export async function recordScreens(
   });
   const [tenant, projectId] = [project.split("/projects/")[0]!, project.split("/").at(-1)!];
   await client.views.create({ projectId, name: "failed", filter: 'eq(status, "error")' });
+  const webhook = await request("POST", "/ui/webhooks", {
+    name: "on call",
+    url: "https://93.184.215.14/hook",
+  });
+  await request("POST", "/ui/rules", {
+    session_id: projectId,
+    name: "doubts to review",
+    filter: 'eq(status, "error")',
+    sampling_rate: 0.5,
+    action: { kind: "queue", queue_id: queue.id },
+  });
+  await request("POST", "/ui/alerts", {
+    session_id: projectId,
+    name: "too many errors",
+    figure: "error_rate",
+    scope: "traces",
+    group: { by: "name", value: "chat" },
+    window_minutes: 15,
+    direction: "above",
+    threshold: 0.05,
+    webhook_id: webhook["id"],
+  });
   const datasetPath = `${tenant}/datasets/${dataset.id}`;
   return [
     ["home", "/"],
@@ -68,6 +90,9 @@ export async function recordScreens(
     ["experiments", `${datasetPath}?tab=experiments`],
     ["pairwise", `${datasetPath}?tab=comparisons`],
     ["compare", `${datasetPath}/compare?experiments=${experiments.join(",")}`],
+    ["rules", `${tenant}/rules?project=${projectId}`],
+    ["alerts", `${tenant}/rules?project=${projectId}&tab=alerts`],
+    ["webhooks", `${tenant}/rules?tab=webhooks`],
     ["feedback", `${tenant}/feedback?project=${projectId}`],
     ["queues", `${tenant}/annotation-queues`],
     ["review", `${tenant}/annotation-queues/${queue.id}`],

@@ -20,15 +20,21 @@ export const Tile = ({
   value,
   change,
   isBad = false,
+  action,
 }: {
   readonly name: string;
   /** `undefined` if nothing was measured. */
   readonly value: string | undefined;
   readonly change?: string | undefined;
   readonly isBad?: boolean;
+  /** A link beside the name. */
+  readonly action?: ReactNode;
 }) => (
   <div className="tile">
-    <dt>{name}</dt>
+    <dt>
+      {name}
+      {action}
+    </dt>
     <dd className={isBad ? "bad" : ""}>
       {value ?? "–"}
       {change !== undefined && <small className="metric-change">{change}</small>}

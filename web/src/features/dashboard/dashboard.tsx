@@ -53,7 +53,7 @@ const MetricsView = ({
 }) => (
   <>
     <MissingNote metrics={metrics} />
-    <MetricTiles metrics={metrics} />
+    <MetricTiles metrics={metrics} address={address} />
     {metrics.total.runs + metrics.previous.runs === 0 ? (
       <Empty title="No runs in this range" />
     ) : (

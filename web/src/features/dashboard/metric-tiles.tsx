@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { formatShare } from "../../api/live-report.ts";
 import { formatCount } from "../../components/chart/chart-data.ts";
 import { Tile, Tiles } from "../../components/page/tiles.tsx";
@@ -8,31 +9,68 @@ import type { MetricValues, Metrics } from "./metrics.ts";
 
 interface Figure {
   readonly name: string;
+  /** The name of the figure in an alert. */
+  readonly figure: string;
   /** Returns `undefined` if there is nothing to show. */
   readonly read: (values: MetricValues) => number | undefined;
   readonly format: (value: number) => string;
 }
 
 const tiles: readonly Figure[] = [
-  { name: "Runs", read: ({ runs }) => runs, format: formatCount },
-  { name: "Error rate", read: errorRateOf, format: formatShare },
-  { name: "p50 latency", read: ({ latency }) => latency.p50, format: formatDuration },
-  { name: "p95 latency", read: ({ latency }) => latency.p95, format: formatDuration },
-  { name: "p99 latency", read: ({ latency }) => latency.p99, format: formatDuration },
-  { name: "p50 first token", read: ({ firstToken }) => firstToken.p50, format: formatDuration },
-  { name: "Tokens", read: ({ tokens }) => zeroToUndefined(tokens), format: formatCount },
-  { name: "Cost", read: ({ cost }) => zeroToUndefined(cost), format: formatDollars },
+  { name: "Runs", figure: "runs", read: ({ runs }) => runs, format: formatCount },
+  { name: "Error rate", figure: "error_rate", read: errorRateOf, format: formatShare },
+  {
+    name: "p50 latency",
+    figure: "latency_p50",
+    read: ({ latency }) => latency.p50,
+    format: formatDuration,
+  },
+  {
+    name: "p95 latency",
+    figure: "latency_p95",
+    read: ({ latency }) => latency.p95,
+    format: formatDuration,
+  },
+  {
+    name: "p99 latency",
+    figure: "latency_p99",
+    read: ({ latency }) => latency.p99,
+    format: formatDuration,
+  },
+  {
+    name: "p50 first token",
+    figure: "first_token_p50",
+    read: ({ firstToken }) => firstToken.p50,
+    format: formatDuration,
+  },
+  {
+    name: "Tokens",
+    figure: "tokens",
+    read: ({ tokens }) => zeroToUndefined(tokens),
+    format: formatCount,
+  },
+  {
+    name: "Cost",
+    figure: "cost",
+    read: ({ cost }) => zeroToUndefined(cost),
+    format: formatDollars,
+  },
 ];
 
 const zeroToUndefined = (value: number): number | undefined => (value === 0 ? undefined : value);
 
 /** The numbers of all runs, each with its change since the period before. What was not measured in either has no tile. */
-export const MetricTiles = ({ metrics: { total, previous } }: { readonly metrics: Metrics }) => (
+export const MetricTiles = ({
+  metrics: { total, previous },
+  address: { tenantId, projectId },
+}: {
+  readonly metrics: Metrics;
+  readonly address: { readonly tenantId: string; readonly projectId: string };
+}) => (
   <Tiles label="Totals">
     {tiles
-      .map(({ name, read, format }) => ({
-        name,
-        format,
+      .map(({ read, ...tile }) => ({
+        ...tile,
         value: read(total),
         previousValue: read(previous),
       }))
@@ -40,12 +78,23 @@ export const MetricTiles = ({ metrics: { total, previous } }: { readonly metrics
         ({ name, value, previousValue }) =>
           name !== firstTokenTile || value !== undefined || previousValue !== undefined,
       )
-      .map(({ name, format, value, previousValue }) => (
+      .map(({ name, figure, format, value, previousValue }) => (
         <Tile
           key={name}
           name={name}
           value={value === undefined ? undefined : format(value)}
           change={formatChange(value, previousValue)}
+          action={
+            <Link
+              to="/o/$tenantId/rules"
+              params={{ tenantId }}
+              search={{ project: projectId, tab: "alerts", figure }}
+              className="metric-alert"
+              aria-label={`Create alert on ${name}`}
+            >
+              Create alert
+            </Link>
+          }
         />
       ))}
   </Tiles>

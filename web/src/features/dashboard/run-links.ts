@@ -1,3 +1,4 @@
+import { conditionsByGrouping } from "../../components/filter/grouping-conditions.ts";
 import type { RunListSearch } from "../runs/run-list-search.ts";
 import type { Grouping, Scope } from "./dashboard-search.ts";
 import type { MetricGroup } from "./metrics.ts";
@@ -53,25 +54,4 @@ function toGroupConditions({ grouping, group, values = [] }: CountedRuns): reado
   }
 }
 
-const quote = (text: string): string => JSON.stringify(text);
 const negate = (condition: string): string => `not(${condition})`;
-
-interface Conditions {
-  readonly equals: (value: string) => string;
-  /** The condition that a run has any value. Absent for a property that each run has, or that has no such condition. */
-  readonly exists?: string;
-}
-
-const conditionsByGrouping: { readonly [Name in Grouping]: Conditions } = {
-  model: {
-    equals: (value) => `eq(metadata.ls_model_name, ${quote(value)})`,
-    exists: 'exists(metadata, "ls_model_name")',
-  },
-  name: { equals: (value) => `eq(name, ${quote(value)})` },
-  tag: { equals: (value) => `has(tags, ${quote(value)})` },
-  user: {
-    equals: (value) => `eq(metadata.user_id, ${quote(value)})`,
-    exists: 'exists(metadata, "user_id")',
-  },
-  status: { equals: (value) => `eq(status, ${quote(value)})` },
-};

@@ -1,0 +1,29 @@
+/** The properties of runs by which metrics are grouped. */
+export type RunGrouping = "model" | "name" | "tag" | "user" | "status";
+
+const quote = (text: string): string => JSON.stringify(text);
+
+interface Conditions {
+  readonly equals: (value: string) => string;
+  /** The condition that a run has any value. Absent for a property that each run has, or that has no such condition. */
+  readonly exists?: string;
+}
+
+/** The conditions of the filter language that select the runs of a group. */
+export const conditionsByGrouping: { readonly [Name in RunGrouping]: Conditions } = {
+  model: {
+    equals: (value) => `eq(metadata.ls_model_name, ${quote(value)})`,
+    exists: 'exists(metadata, "ls_model_name")',
+  },
+  name: { equals: (value) => `eq(name, ${quote(value)})` },
+  tag: { equals: (value) => `has(tags, ${quote(value)})` },
+  user: {
+    equals: (value) => `eq(metadata.user_id, ${quote(value)})`,
+    exists: 'exists(metadata, "user_id")',
+  },
+  status: { equals: (value) => `eq(status, ${quote(value)})` },
+};
+
+/** The condition that a run has a value of a property. */
+export const toGroupingCondition = (grouping: RunGrouping, value: string): string =>
+  conditionsByGrouping[grouping].equals(value);

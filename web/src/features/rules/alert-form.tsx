@@ -1,0 +1,167 @@
+import { NativeSelect, NumberInput, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import {
+  alertGroupings,
+  alertScopes,
+  alertWindows,
+  figureNames,
+  figures,
+  formatWindow,
+} from "./alert.ts";
+import type { Alert, AlertGrouping, AlertScope } from "./alert.ts";
+import { saveAlert, webhooksQuery } from "./queries.ts";
+
+/** Creates an alert, or edits an existing one. */
+export const AlertForm = ({
+  projectId,
+  alert,
+  figure: initialFigure,
+  onClose,
+}: {
+  readonly projectId: string;
+  /** The alert to edit; absent to create one. */
+  readonly alert?: Alert;
+  /** The figure of a new alert. */
+  readonly figure?: string | undefined;
+  readonly onClose: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  const { data: webhooks = [] } = useQuery(webhooksQuery);
+  const [name, setName] = useState(alert?.name ?? "");
+  const [figure, setFigure] = useState(
+    alert?.figure ?? figureNames.find((known) => known === initialFigure) ?? "error_rate",
+  );
+  const [scope, setScope] = useState<AlertScope>(alert?.scope ?? "traces");
+  const [grouping, setGrouping] = useState<AlertGrouping | "">(alert?.group?.by ?? "");
+  const [value, setValue] = useState(alert?.group?.value ?? "");
+  const [windowMinutes, setWindowMinutes] = useState(alert?.windowMinutes ?? 15);
+  const [direction, setDirection] = useState(alert?.direction ?? "above");
+  const { factor, unit, label } = figures[figure];
+  const [threshold, setThreshold] = useState<number | string>(
+    alert === undefined ? "" : Number((alert.threshold / factor).toPrecision(12)),
+  );
+  const [webhookId, setWebhookId] = useState(alert?.webhookId ?? "");
+  const isComplete =
+    name.trim() !== "" && typeof threshold === "number" && (grouping === "" || value !== "");
+  return (
+    <DialogForm
+      title={alert === undefined ? "New alert" : "Edit alert"}
+      action={alert === undefined ? "Create alert" : "Save"}
+      isDisabled={!isComplete}
+      onClose={onClose}
+      onSubmit={async () => {
+        await saveAlert(projectId, alert?.id, {
+          name: name.trim(),
+          figure,
+          scope,
+          group: grouping === "" ? null : { by: grouping, value },
+          window_minutes: windowMinutes,
+          direction,
+          threshold: Number((Number(threshold) * factor).toPrecision(12)),
+          webhook_id: webhookId === "" ? null : webhookId,
+        });
+        await queryClient.invalidateQueries({ queryKey: ["alerts", projectId] });
+      }}
+    >
+      <TextInput
+        label="Name"
+        required
+        maxLength={200}
+        value={name}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <NativeSelect
+        label="Figure"
+        value={figure}
+        onChange={({ currentTarget }) =>
+          setFigure(figureNames.find((known) => known === currentTarget.value) ?? figure)
+        }
+        data={figureNames.map((known) => ({ value: known, label: figures[known].label }))}
+      />
+      <div className="form-row">
+        <NativeSelect
+          label="Condition"
+          value={direction}
+          onChange={({ currentTarget }) =>
+            setDirection(currentTarget.value === "below" ? "below" : "above")
+          }
+          data={[
+            { value: "above", label: "Above" },
+            { value: "below", label: "Below" },
+          ]}
+        />
+        <NumberInput
+          label={`Threshold (${unit})`}
+          required
+          min={0}
+          value={threshold}
+          onChange={setThreshold}
+        />
+        <NativeSelect
+          label="Window"
+          value={windowMinutes}
+          onChange={({ currentTarget }) => setWindowMinutes(Number(currentTarget.value))}
+          data={alertWindows.map((minutes) => ({
+            value: String(minutes),
+            label: formatWindow(minutes),
+          }))}
+        />
+      </div>
+      <div className="form-row">
+        <NativeSelect
+          label="Runs"
+          value={scope}
+          onChange={({ currentTarget }) =>
+            setScope(keyOf(alertScopes, currentTarget.value) ?? scope)
+          }
+          data={Object.entries(alertScopes).map(([key, text]) => ({ value: key, label: text }))}
+        />
+        <NativeSelect
+          label="Only with"
+          value={grouping}
+          onChange={({ currentTarget }) =>
+            setGrouping(keyOf(alertGroupings, currentTarget.value) ?? "")
+          }
+          data={[
+            { value: "", label: "Any property" },
+            ...Object.entries(alertGroupings).map(([key, text]) => ({ value: key, label: text })),
+          ]}
+        />
+        {grouping !== "" && (
+          <TextInput
+            label={alertGroupings[grouping]}
+            required
+            maxLength={300}
+            value={value}
+            onChange={({ currentTarget }) => setValue(currentTarget.value)}
+          />
+        )}
+      </div>
+      <NativeSelect
+        label="Webhook"
+        description="Notified when the alert fires, and when it has recovered."
+        value={webhookId}
+        onChange={({ currentTarget }) => setWebhookId(currentTarget.value)}
+        data={[
+          { value: "", label: "None" },
+          ...webhooks.map((webhook) => ({
+            value: webhook.id,
+            label: toVisibleText(webhook.name),
+          })),
+        ]}
+      />
+      <p className="quiet">
+        {label} is computed each minute. The alert fires after two values in a row beyond the
+        threshold, and recovers after three that are 5 % away from it.
+      </p>
+    </DialogForm>
+  );
+};
+
+const keyOf = <Key extends string>(
+  table: Readonly<Record<Key, string>>,
+  text: string,
+): Key | undefined => (Object.keys(table) as Key[]).find((key) => key === text);

@@ -1,0 +1,175 @@
+import { requireItems, requireText, toNumber, toRecord, toText } from "../../api/parse.ts";
+import { formatCount } from "../../components/chart/chart-data.ts";
+import { formatDollars } from "../../components/text/cost.ts";
+import { formatDuration, parseTimeMs } from "../../components/time/time.ts";
+import { toGroupingCondition } from "../../components/filter/grouping-conditions.ts";
+import type { RunListSearch } from "../runs/run-list-search.ts";
+
+interface Figure {
+  readonly label: string;
+  /** The unit in which a threshold is entered, and how many of the server's units it is. */
+  readonly unit: string;
+  readonly factor: number;
+  readonly format: (value: number) => string;
+}
+
+const latency = (label: string): Figure => ({
+  label,
+  unit: "s",
+  factor: 1_000,
+  format: formatDuration,
+});
+
+/** The figures that an alert can watch. */
+export const figures = {
+  error_rate: {
+    label: "Error rate",
+    unit: "%",
+    factor: 0.01,
+    format: (value: number) => `${Number((value * 100).toFixed(2))} %`,
+  },
+  runs: { label: "Runs", unit: "runs", factor: 1, format: formatCount },
+  latency_p50: latency("p50 latency"),
+  latency_p95: latency("p95 latency"),
+  latency_p99: latency("p99 latency"),
+  first_token_p50: latency("p50 first token"),
+  first_token_p95: latency("p95 first token"),
+  first_token_p99: latency("p99 first token"),
+  tokens: { label: "Tokens", unit: "tokens", factor: 1, format: formatCount },
+  cost: { label: "Cost", unit: "$", factor: 1, format: formatDollars },
+} as const satisfies Readonly<Record<string, Figure>>;
+
+export type FigureName = keyof typeof figures;
+
+export const figureNames = Object.keys(figures) as readonly FigureName[];
+
+export const alertScopes = { traces: "Traces", models: "Model calls", all: "All runs" } as const;
+
+export type AlertScope = keyof typeof alertScopes;
+
+export const alertGroupings = { model: "Model", name: "Name", tag: "Tag", user: "User" } as const;
+
+export type AlertGrouping = keyof typeof alertGroupings;
+
+/** Minutes of the windows that the form offers. */
+export const alertWindows = [5, 15, 30, 60, 180, 360, 720, 1_440] as const;
+
+export const formatWindow = (minutes: number): string =>
+  minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`;
+
+export const alertStates = {
+  ok: "OK",
+  firing: "Firing",
+  no_data: "No data",
+} as const;
+
+export type AlertState = keyof typeof alertStates;
+
+export interface Alert {
+  readonly id: string;
+  readonly name: string;
+  readonly figure: FigureName;
+  readonly scope: AlertScope;
+  readonly group: { readonly by: AlertGrouping; readonly value: string } | undefined;
+  readonly windowMinutes: number;
+  readonly direction: "above" | "below";
+  readonly threshold: number;
+  readonly webhookId: string | undefined;
+  readonly isEnabled: boolean;
+  readonly state: AlertState;
+  readonly value: number | undefined;
+  readonly evaluatedMs: number | undefined;
+  readonly changedMs: number | undefined;
+  readonly problem: string | undefined;
+}
+
+export interface AlertEvent {
+  readonly atMs: number;
+  readonly state: AlertState;
+  readonly value: number | undefined;
+}
+
+const parseName = <Name extends string>(
+  value: unknown,
+  table: Readonly<Record<Name, unknown>>,
+): Name | undefined => (Object.keys(table) as Name[]).find((name) => name === value);
+
+/** @throws TypeError the value is not a list of alerts. */
+export const parseAlerts = (value: unknown): readonly Alert[] =>
+  requireItems(value, "alerts").map((item) => {
+    const members = toRecord(item);
+    const group = toRecord(members["group"]);
+    const by = parseName(group["by"], alertGroupings);
+    return {
+      id: requireText(members, "id"),
+      name: requireText(members, "name"),
+      figure: parseName(members["figure"], figures) ?? "runs",
+      scope: parseName(members["scope"], alertScopes) ?? "traces",
+      group: by === undefined ? undefined : { by, value: toText(group["value"]) ?? "" },
+      windowMinutes: toNumber(members["window_minutes"]) ?? 5,
+      direction: members["direction"] === "below" ? "below" : "above",
+      threshold: toNumber(members["threshold"]) ?? 0,
+      webhookId: toText(members["webhook_id"]),
+      isEnabled: members["is_enabled"] === true,
+      state: parseName(members["state"], alertStates) ?? "no_data",
+      value: toNumber(members["value"]),
+      evaluatedMs: parseTimeMs(members["evaluated_at"]),
+      changedMs: parseTimeMs(members["changed_at"]),
+      problem: toText(members["problem"]),
+    };
+  });
+
+/** @throws TypeError the value is not a list of changes. */
+export const parseAlertHistory = (value: unknown): readonly AlertEvent[] =>
+  requireItems(value, "changes").map((item) => {
+    const { at, state, value: figure } = toRecord(item);
+    return {
+      atMs: parseTimeMs(at) ?? 0,
+      state: parseName(state, alertStates) ?? "no_data",
+      value: toNumber(figure),
+    };
+  });
+
+/** What an alert watches, such as `Error rate of traces above 5 % over 15 min`. */
+export const describeAlert = ({
+  figure,
+  scope,
+  group,
+  direction,
+  threshold,
+  windowMinutes,
+}: Pick<
+  Alert,
+  "figure" | "scope" | "group" | "direction" | "threshold" | "windowMinutes"
+>): string => {
+  const ofGroup =
+    group === undefined ? "" : ` with ${alertGroupings[group.by].toLowerCase()} ${group.value}`;
+  const { label, format } = figures[figure];
+  return `${label} of ${alertScopes[scope].toLowerCase()}${ofGroup} ${direction} ${format(threshold)} over ${formatWindow(windowMinutes)}`;
+};
+
+/**
+ * The search parameters of the run list with the runs behind the last evaluation of an alert; `undefined` before the
+ * first one.
+ */
+export function toAlertRuns(alert: Alert): RunListSearch | undefined {
+  if (alert.evaluatedMs === undefined) {
+    return undefined;
+  }
+  const endMs = Math.floor(alert.evaluatedMs / minuteMs) * minuteMs;
+  const conditions = [
+    ...(alert.scope === "models" ? ['in(run_type, ["llm", "embedding"])'] : []),
+    ...(alert.group === undefined ? [] : [toGroupingCondition(alert.group.by, alert.group.value)]),
+    ...(alert.figure === "error_rate" ? ['eq(status, "error")'] : []),
+  ];
+  const joined = conditions.length > 1 ? `and(${conditions.join(", ")})` : conditions[0];
+  return {
+    ...(alert.scope === "traces" ? {} : { all: true }),
+    from: new Date(endMs - alert.windowMinutes * minuteMs).toISOString(),
+    // The end of the list's range is included.
+    to: new Date(endMs - 1).toISOString(),
+    ...(joined === undefined ? {} : { filter: joined }),
+  };
+}
+
+const minuteMs = 60_000;

@@ -1,0 +1,173 @@
+import { Input, NativeSelect, NumberInput, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { FilterBar } from "../../components/filter/filter-bar.tsx";
+import { pluralize } from "../../components/text/quantity.ts";
+import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatTime } from "../../components/time/time.ts";
+import { createRunCountsQuery, readRunValues } from "../runs/queries.ts";
+import { createTargetsQuery, saveRule, webhooksQuery } from "./queries.ts";
+import { actionKinds } from "./rule.ts";
+import type { ActionKind, Rule, RuleDraft } from "./rule.ts";
+
+const actionLabels: { readonly [Kind in ActionKind]: string } = {
+  queue: "Add to annotation queue",
+  dataset: "Add to dataset",
+  webhook: "Send to webhook",
+};
+
+const targetLabels: { readonly [Kind in ActionKind]: string } = {
+  queue: "Annotation queue",
+  dataset: "Dataset",
+  webhook: "Webhook",
+};
+
+/** Creates a rule, or edits an existing one. */
+export const RuleForm = ({
+  projectId,
+  rule,
+  filter: initialFilter,
+  onClose,
+}: {
+  readonly projectId: string;
+  /** The rule to edit; absent to create one. */
+  readonly rule?: Rule;
+  /** The filter of a new rule. */
+  readonly filter?: string | undefined;
+  readonly onClose: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  const filterField = useRef<HTMLDivElement>(null);
+  const [draft, setDraft] = useState<RuleDraft>({
+    name: rule?.name ?? "",
+    filter: rule?.filter ?? initialFilter ?? "",
+    samplingPercent: (rule?.samplingRate ?? 1) * 100,
+    kind: rule?.action?.kind ?? "queue",
+    targetId: rule?.action?.targetId ?? "",
+  });
+  const change = (changes: Partial<RuleDraft>): void => setDraft({ ...draft, ...changes });
+  const targets = useActionTargets(draft.kind);
+  const targetId = draft.targetId === "" ? (targets?.[0]?.id ?? "") : draft.targetId;
+  return (
+    <DialogForm
+      title={rule === undefined ? "New rule" : "Edit rule"}
+      action={rule === undefined ? "Create rule" : "Save"}
+      isDisabled={draft.name.trim() === "" || targetId === ""}
+      onClose={onClose}
+      onSubmit={async () => {
+        if (hasUnappliedText(filterField.current)) {
+          throw new Error("The text in the filter is not applied yet. Press Enter in it first.");
+        }
+        await saveRule(projectId, rule?.id, { ...draft, targetId });
+        await queryClient.invalidateQueries({ queryKey: ["rules", projectId] });
+      }}
+    >
+      <TextInput
+        label="Name"
+        required
+        maxLength={200}
+        value={draft.name}
+        onChange={({ currentTarget }) => change({ name: currentTarget.value })}
+      />
+      <Input.Wrapper
+        label="Filter"
+        description="Applies to root runs once they have ended. Empty: all traces."
+      >
+        <div ref={filterField} className="rule-filter">
+          <FilterBar
+            resource="runs"
+            value={draft.filter}
+            onApply={(filter) => change({ filter })}
+            valuesKey={projectId}
+            readValues={async (request, signal) => readRunValues(projectId, request, signal)}
+          />
+        </div>
+      </Input.Wrapper>
+      <MatchPreview projectId={projectId} filter={draft.filter} percent={draft.samplingPercent} />
+      <NumberInput
+        label="Sampling (%)"
+        description="The share of the matching traces. The same trace is always in or out."
+        min={0.01}
+        max={100}
+        decimalScale={2}
+        value={draft.samplingPercent}
+        onChange={(value) => change({ samplingPercent: typeof value === "number" ? value : 100 })}
+      />
+      <NativeSelect
+        label="Action"
+        value={draft.kind}
+        onChange={({ currentTarget }) => {
+          const kind = actionKinds.find((name) => name === currentTarget.value) ?? "queue";
+          change({ kind, targetId: "" });
+        }}
+        data={actionKinds.map((kind) => ({ value: kind, label: actionLabels[kind] }))}
+      />
+      <NativeSelect
+        label={targetLabels[draft.kind]}
+        value={targetId}
+        disabled={targets === undefined || targets.length === 0}
+        description={
+          targets?.length === 0
+            ? `There is no ${targetLabels[draft.kind].toLowerCase()} yet. Create one first.`
+            : undefined
+        }
+        onChange={({ currentTarget }) => change({ targetId: currentTarget.value })}
+        data={(targets ?? []).map(({ id, name }) => ({ value: id, label: toVisibleText(name) }))}
+      />
+    </DialogForm>
+  );
+};
+
+/** Whether the filter contains text that Enter has not made a condition of the filter yet. */
+const hasUnappliedText = (field: HTMLElement | null): boolean => {
+  const input = field?.querySelector("[data-filter-input]");
+  return input instanceof HTMLInputElement && input.value.trim() !== "";
+};
+
+function useActionTargets(
+  kind: ActionKind,
+): readonly { readonly id: string; readonly name: string }[] | undefined {
+  const webhooks = useQuery({ ...webhooksQuery, enabled: kind === "webhook" });
+  const targets = useQuery({
+    ...createTargetsQuery(kind === "dataset" ? "dataset" : "queue"),
+    enabled: kind !== "webhook",
+  });
+  return kind === "webhook" ? webhooks.data : targets.data;
+}
+
+const dayMs = 86_400_000;
+
+/** How many traces of the last 24 hours the rule would have applied to. */
+const MatchPreview = ({
+  projectId,
+  filter,
+  percent,
+}: {
+  readonly projectId: string;
+  readonly filter: string;
+  readonly percent: number;
+}) => {
+  const [fromMs] = useState(() => Date.now() - dayMs);
+  const { data, error } = useQuery(
+    createRunCountsQuery({ projectId, isRootOnly: true, filter, range: { fromMs } }),
+  );
+  if (error !== null) {
+    return <output className="quiet">The matching traces could not be counted.</output>;
+  }
+  if (data === undefined) {
+    return <output className="quiet">Counting matching traces …</output>;
+  }
+  const { total, countedToMs } = data;
+  const sampled = percent < 100 ? `, about ${Math.round((total * percent) / 100)} sampled` : "";
+  const counted =
+    countedToMs === undefined
+      ? "of the last 24 h"
+      : `since ${formatTime(countedToMs).slice(0, 16)}; older ones are not counted`;
+  return (
+    <output className="quiet">
+      Matches {pluralize(total, "trace")} {counted}
+      {sampled}
+    </output>
+  );
+};

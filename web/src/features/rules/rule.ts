@@ -1,0 +1,103 @@
+import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
+import { parseTimeMs } from "../../components/time/time.ts";
+
+export const actionKinds = ["queue", "dataset", "webhook"] as const;
+
+export type ActionKind = (typeof actionKinds)[number];
+
+/** What a rule does with a run, and the id of the queue, dataset or webhook. */
+export interface RuleAction {
+  readonly kind: ActionKind;
+  readonly targetId: string;
+}
+
+export interface Rule {
+  readonly id: string;
+  readonly name: string;
+  /** Empty: all traces. */
+  readonly filter: string;
+  /** From 0 to 1. */
+  readonly samplingRate: number;
+  /** `undefined` for an action that this version of the UI does not know. */
+  readonly action: RuleAction | undefined;
+  readonly isEnabled: boolean;
+  /** Why the server has disabled the rule. */
+  readonly pausedReason: string | undefined;
+  readonly matched: number;
+  readonly applied: number;
+  readonly failed: number;
+  readonly errors: readonly {
+    readonly runId: string;
+    readonly atMs: number;
+    readonly reason: string;
+  }[];
+  /** The progress of applying the rule to past runs, from 0 to 1. */
+  readonly pastProgress: number | undefined;
+}
+
+export interface RuleDraft {
+  readonly name: string;
+  readonly filter: string;
+  readonly samplingPercent: number;
+  readonly kind: ActionKind;
+  readonly targetId: string;
+}
+
+/** @throws TypeError the value is not a list of rules. */
+export const parseRules = (value: unknown): readonly Rule[] =>
+  requireItems(value, "rules").map((item) => {
+    const members = toRecord(item);
+    return {
+      id: requireText(members, "id"),
+      name: requireText(members, "name"),
+      filter: toText(members["filter"]) ?? "",
+      samplingRate: toNumber(members["sampling_rate"]) ?? 1,
+      action: parseAction(members["action"]),
+      isEnabled: members["is_enabled"] === true,
+      pausedReason: toText(members["paused_reason"]),
+      matched: toNumber(members["matched"]) ?? 0,
+      applied: toNumber(members["applied"]) ?? 0,
+      failed: toNumber(members["failed"]) ?? 0,
+      errors: toItems(members["last_errors"])
+        .map(toRecord)
+        .map((error) => ({
+          runId: toText(error["run_id"]) ?? "",
+          atMs: parseTimeMs(error["at"]) ?? 0,
+          reason: toText(error["reason"]) ?? "",
+        })),
+      pastProgress: parsePast(members["past"]),
+    };
+  });
+
+function parseAction(value: unknown): RuleAction | undefined {
+  const members = toRecord(value);
+  const kind = actionKinds.find((known) => known === members["kind"]);
+  const targetId = kind && toText(members[`${kind}_id`]);
+  return kind === undefined || targetId === undefined ? undefined : { kind, targetId };
+}
+
+function parsePast(value: unknown): number | undefined {
+  const { from, to, position } = toRecord(value);
+  const [fromMs, toMs, positionMs] = [from, to, position].map(parseTimeMs);
+  return fromMs === undefined || toMs === undefined || positionMs === undefined
+    ? undefined
+    : Math.min(1, Math.max(0, (positionMs - fromMs) / (toMs - fromMs)));
+}
+
+/** The body with which a rule is created or changed. */
+export const toRuleBody = ({ name, filter, samplingPercent, kind, targetId }: RuleDraft) => ({
+  name: name.trim(),
+  filter,
+  sampling_rate: samplingPercent / 100,
+  action: { kind, [`${kind}_id`]: targetId },
+});
+
+/** What a rule has done, such as `12 matched, 10 applied, 2 failed`. */
+export const describeCounts = ({
+  matched,
+  applied,
+  failed,
+}: Pick<Rule, "matched" | "applied" | "failed">): string =>
+  [`${matched} matched`, `${applied} applied`, ...(failed > 0 ? [`${failed} failed`] : [])].join(
+    ", ",
+  );

@@ -1,0 +1,29 @@
+import { isId, parseChoice, toSearchText } from "../../api/parse.ts";
+
+export const rulesTabs = ["rules", "alerts", "webhooks"] as const;
+
+export type RulesTab = (typeof rulesTabs)[number];
+
+/** Search parameters in the URL of the page of rules. */
+export interface RulesSearch {
+  /** Project id. @defaultValue the project with the latest runs */
+  readonly project?: string;
+  /** @defaultValue rules */
+  readonly tab?: RulesTab;
+  /** The figure, or the filter, of a new alert or rule whose form is open. */
+  readonly figure?: string;
+  readonly filter?: string;
+}
+
+/** Parses the search parameters of a URL. Leaves out invalid values. */
+export function parseRulesSearch(search: Readonly<Record<string, unknown>>): RulesSearch {
+  const { project } = search;
+  const tab = parseChoice(search["tab"], rulesTabs);
+  const [figure, filter] = [toSearchText(search["figure"]), toSearchText(search["filter"])];
+  return {
+    ...(isId(project) ? { project } : {}),
+    ...(tab === undefined ? {} : { tab }),
+    ...(figure === undefined ? {} : { figure }),
+    ...(filter === undefined ? {} : { filter }),
+  };
+}

@@ -1,0 +1,96 @@
+import { Button, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Dialog } from "../../components/dialog/dialog.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
+import { CopyText } from "../../components/text/copy-text.tsx";
+import { createWebhook, updateWebhook, webhooksQuery } from "./queries.ts";
+import type { Webhook } from "./webhook.ts";
+
+/** Creates a webhook and shows its secret once, or edits an existing one. */
+export const WebhookForm = ({
+  webhook,
+  onClose,
+}: {
+  /** The webhook to edit; absent to create one. */
+  readonly webhook?: Webhook;
+  readonly onClose: () => void;
+}) => {
+  const queryClient = useQueryClient();
+  const [name, setName] = useState(webhook?.name ?? "");
+  const [url, setUrl] = useState(webhook?.url ?? "");
+  const [secret, setSecret] = useState<string>();
+  const [state, setState] = useState<{ readonly isBusy: boolean; readonly error?: string }>({
+    isBusy: false,
+  });
+  const save = async (): Promise<void> => {
+    setState({ isBusy: true });
+    try {
+      const body = { name: name.trim(), url: url.trim() };
+      if (webhook === undefined) {
+        setSecret(await createWebhook(body));
+      } else {
+        await updateWebhook(webhook.id, body);
+        onClose();
+      }
+      await queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey });
+    } catch (cause) {
+      setState({ isBusy: false, error: cause instanceof Error ? cause.message : String(cause) });
+    }
+  };
+  if (secret !== undefined) {
+    return (
+      <Dialog title="Webhook created" onClose={onClose}>
+        <p>
+          Copy the secret now. It will not be shown again. The receiver checks with it that an event
+          comes from this server.
+        </p>
+        <CopyText label="Secret" text={secret} />
+        <div className="dialog-end">
+          <Button onClick={onClose}>Done</Button>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title={webhook === undefined ? "New webhook" : "Edit webhook"} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <TextInput
+          label="Name"
+          required
+          maxLength={200}
+          value={name}
+          onChange={({ currentTarget }) => setName(currentTarget.value)}
+        />
+        <TextInput
+          label="URL"
+          description="https. Private addresses only if the operator of the server lists them."
+          required
+          type="url"
+          placeholder="https://example.com/millrace"
+          value={url}
+          onChange={({ currentTarget }) => setUrl(currentTarget.value)}
+        />
+        <FormError error={state.error} />
+        <div className="dialog-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            type="submit"
+            loading={state.isBusy}
+            disabled={name.trim() === "" || url.trim() === ""}
+          >
+            {webhook === undefined ? "Create webhook" : "Save"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+};
