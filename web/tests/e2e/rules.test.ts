@@ -170,7 +170,7 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await showScreen(page, "alert-form");
     expect(await findFaults(page)).toEqual([]);
     await form.getByRole("button", { name: "Create alert" }).click();
-    const text = "p95 latency of traces with name good above 2.5 s over 15 min";
+    const text = "p95 latency of traces with name good above 2.50 s over 15 min";
     await card("Alerts", text).waitFor();
     await showScreen(page, "alerts");
     const tenant = rulesAddress.replace(/\/o\/.*/, "");
