@@ -92,6 +92,18 @@ test("a variable replaces a missing flag, and the error for a bad value names it
     errors:
       "error: --query-timeout-ms (MILLRACE_QUERY_TIMEOUT_MS) must be a whole number from 10 to 600000, not 9\n",
   });
+  const badHost = start(["serve", "--webhook-host", "http://hooks"], env);
+  expect(await ended(badHost)).toMatchObject({
+    code: 2,
+    errors: expect.stringMatching(
+      /^error: --webhook-host \(MILLRACE_WEBHOOK_HOSTS\) must be a host name or an address, .* not "http:\/\/hooks"/,
+    ) as string,
+  });
+  const badHosts = start(["serve"], { ...env, MILLRACE_WEBHOOK_HOSTS: "hooks.internal, a:b" });
+  expect(await ended(badHosts)).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining('not "a:b"') as string,
+  });
   const elsewhere = start(["serve"], { ...env, MILLRACE_HOST: "0.0.0.0" });
   expect(await ended(elsewhere)).toMatchObject({
     code: 2,

@@ -167,6 +167,25 @@ const provider = (response: object): string => `
 
 export const settings: readonly Setting[] = [
   {
+    page: "docs/rules.md",
+    contains: "isAuthentic",
+    before: assertion,
+    // The example of the specification, at the present time.
+    after: `
+      const secret = "whsec_" + Buffer.from("a secret of a test").toString("base64");
+      const signatureAt = (timestamp: string): string =>
+        "v1," + createHmac("sha256", "a secret of a test").update("msg_1." + timestamp + ".{}").digest("base64");
+      const headersAt = (seconds: number): Record<string, string> => {
+        const timestamp = String(Math.floor(Date.now() / 1_000) + seconds);
+        return { "webhook-id": "msg_1", "webhook-timestamp": timestamp, "webhook-signature": "v1,eA== " + signatureAt(timestamp) };
+      };
+      assert.equal(isAuthentic(headersAt(0), "{}", secret), true);
+      assert.equal(isAuthentic(headersAt(0), "{ }", secret), false);
+      assert.equal(isAuthentic(headersAt(0), "{}", "whsec_eA=="), false);
+      assert.equal(isAuthentic(headersAt(-301), "{}", secret), false);
+      assert.equal(isAuthentic({}, "{}", secret), false);`,
+  },
+  {
     page: "docs/importing.md",
     contains: "langfuse_id",
     before: `${assertion} ${client}

@@ -71,7 +71,7 @@ export const RulesPage = () => {
           )}
         </div>
       </div>
-      <nav className="tabs" aria-label="Rules sections">
+      <nav className="tabs rules-tabs" aria-label="Rules sections">
         {rulesTabs.map((name) => (
           <Link
             key={name}

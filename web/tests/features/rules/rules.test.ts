@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import {
+  describeAlert,
+  figures,
+  formatWindow,
+  parseAlertHistory,
+  parseAlerts,
+  toAlertRuns,
+} from "../../../src/features/rules/alert.ts";
+import { describeCounts, parseRules, toRuleBody } from "../../../src/features/rules/rule.ts";
+import { parseRulesSearch } from "../../../src/features/rules/rules-search.ts";
+import { parseDeliveries, parseWebhooks } from "../../../src/features/rules/webhook.ts";
+
+describe("rules", () => {
+  const wireRule = {
+    id: "1",
+    name: "r",
+    filter: 'eq(name, "x")',
+    sampling_rate: 0.5,
+    action: { kind: "dataset", dataset_id: "d" },
+    is_enabled: true,
+    paused_reason: null,
+    matched: 3,
+    applied: 2,
+    failed: 1,
+    last_errors: [{ run_id: "run", at: "2026-11-21T10:00:00Z", reason: "gone" }],
+    past: {
+      from: "2026-11-21T10:00:00Z",
+      to: "2026-11-21T12:00:00Z",
+      position: "2026-11-21T10:30:00Z",
+    },
+  };
+
+  test("the server's JSON is parsed, with the progress over past runs", () => {
+    expect(parseRules([wireRule])).toMatchObject([
+      {
+        action: { kind: "dataset", targetId: "d" },
+        pausedReason: undefined,
+        pastProgress: 0.25,
+        errors: [{ runId: "run", reason: "gone" }],
+      },
+    ]);
+    expect(() => parseRules({})).toThrow(TypeError);
+  });
+
+  test("an action of a later version has no target", () => {
+    const [rule] = parseRules([{ ...wireRule, action: { kind: "judge", judge_id: "j" } }]);
+    expect(rule?.action).toBeUndefined();
+  });
+
+  test("a draft becomes the body of a request", () => {
+    expect(
+      toRuleBody({ name: " n ", filter: "", samplingPercent: 12.5, kind: "queue", targetId: "q" }),
+    ).toEqual({
+      name: "n",
+      filter: "",
+      sampling_rate: 0.125,
+      action: { kind: "queue", queue_id: "q" },
+    });
+  });
+
+  test("failed runs are only counted if there are any", () => {
+    expect(describeCounts({ matched: 2, applied: 2, failed: 0 })).toBe("2 matched, 2 applied");
+    expect(describeCounts({ matched: 2, applied: 1, failed: 1 })).toBe(
+      "2 matched, 1 applied, 1 failed",
+    );
+  });
+});
+
+describe("alerts", () => {
+  const wireAlert = {
+    id: "1",
+    name: "a",
+    figure: "error_rate",
+    scope: "models",
+    group: { by: "model", value: 'gpt "5"' },
+    window_minutes: 15,
+    direction: "above",
+    threshold: 0.05,
+    webhook_id: null,
+    is_enabled: true,
+    state: "firing",
+    value: 0.1,
+    evaluated_at: "2026-11-21T10:30:20Z",
+    changed_at: null,
+    problem: null,
+  };
+  const [alert] = parseAlerts([wireAlert]);
+
+  test("an alert is described in one sentence, with the unit of its figure", () => {
+    expect(alert && describeAlert(alert)).toBe(
+      'Error rate of model calls with model gpt "5" above 5 % over 15 min',
+    );
+    expect(alert && describeAlert({ ...alert, figure: "latency_p95", threshold: 2_500 })).toContain(
+      "p95 latency of model calls",
+    );
+    expect(formatWindow(180)).toBe("3 h");
+    expect(figures.error_rate.format(0.071)).toBe("7.1 %");
+  });
+
+  test("the runs behind an alert are those of its last whole minutes, that it counts", () => {
+    expect(alert && toAlertRuns(alert)).toEqual({
+      all: true,
+      from: "2026-11-21T10:15:00.000Z",
+      to: "2026-11-21T10:29:59.999Z",
+      filter:
+        'and(in(run_type, ["llm", "embedding"]), eq(metadata.ls_model_name, "gpt \\"5\\""), eq(status, "error"))',
+    });
+    const [runs] = parseAlerts([{ ...wireAlert, figure: "runs", scope: "traces", group: null }]);
+    expect(runs && toAlertRuns(runs)).not.toHaveProperty("filter");
+    const [never] = parseAlerts([{ ...wireAlert, evaluated_at: null }]);
+    expect(never && toAlertRuns(never)).toBeUndefined();
+  });
+
+  test("unknown states count as no data", () => {
+    expect(
+      parseAlertHistory([{ at: "2026-11-21T10:00:00Z", state: "later", value: null }]),
+    ).toEqual([{ atMs: Date.parse("2026-11-21T10:00:00Z"), state: "no_data", value: undefined }]);
+  });
+});
+
+describe("webhooks", () => {
+  test("webhooks and deliveries are parsed", () => {
+    expect(
+      parseWebhooks([
+        { id: "1", name: "n", url: "https://e.com/", is_enabled: false, delivered: 4, dead: 2 },
+      ]),
+    ).toMatchObject([{ isEnabled: false, delivered: 4, dead: 2, waiting: 0 }]);
+    expect(
+      parseDeliveries([{ id: "1", event: "test", state: "dead", attempts: 8, last_error: "no" }]),
+    ).toMatchObject([{ state: "dead", attempts: 8, lastError: "no", nextMs: undefined }]);
+    expect(() => parseDeliveries([{ id: 1 }])).toThrow(TypeError);
+  });
+});
+
+test("invalid search parameters are left out", () => {
+  expect(parseRulesSearch({ tab: "alerts", project: "x", figure: 1 })).toEqual({
+    tab: "alerts",
+    figure: "1",
+  });
+  expect(parseRulesSearch({ tab: "nothing" })).toEqual({});
+});
