@@ -136,7 +136,7 @@ const noRuns: MetricValues = {
 };
 
 /** Returns a figure; `null` if there are no runs from which it could be computed. */
-export function selectFigure(figure: AlertFigure, values: MetricValues): number | null {
+function selectFigure(figure: AlertFigure, values: MetricValues): number | null {
   const { runs, errors, tokens, cost, latency, firstToken } = values;
   switch (figure) {
     case "runs":

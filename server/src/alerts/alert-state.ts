@@ -1,14 +1,14 @@
 import type { AlertDraft, AlertStatus } from "./alert.ts";
 
 /** Evaluations in a row, one each minute, after which an alert fires, and after which it has recovered. */
-export const evaluationsToFire = 2;
-export const evaluationsToRecover = 3;
+const evaluationsToFire = 2;
+const evaluationsToRecover = 3;
 
 /**
  * The part of the threshold by which a figure must be back on the good side. A figure that moves around the threshold
  * would otherwise notify its receivers again and again.
  */
-export const recoveryMargin = 0.05;
+const recoveryMargin = 0.05;
 
 /** The state of an alert before its first evaluation. */
 export const initialStatus: AlertStatus = { state: "no_data", isFiring: false, streak: 0 };

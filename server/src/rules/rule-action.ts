@@ -174,7 +174,7 @@ function describeRun(run: StoredRun): object {
 }
 
 /** An id that is the same whenever a rule is applied to the same run, so that applying it again adds nothing. */
-export function deriveId(ruleId: string, runId: string): string {
+function deriveId(ruleId: string, runId: string): string {
   const hex = createHash("sha256").update(`${ruleId} ${runId}`).digest("hex");
   // The version and the variant of a UUID whose other bits are freely defined.
   const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4] ?? "8";
