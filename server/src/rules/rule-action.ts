@@ -48,8 +48,8 @@ interface ActionKind<Action> {
   /** @throws RequestError 422: the target of the action does not exist. */
   readonly assertTarget: (store: ActionStore, tenantId: string, action: Action) => Promise<void>;
   /**
-   * Takes the action for some runs, as a whole or not at all. Repeating it changes nothing, because a failure of the
-   * server can come between the action and its record.
+   * Takes the action for some runs. Repeating it changes nothing, because it may fail after some of the runs, and the
+   * server may fail between the action and its record.
    */
   readonly apply: (store: ActionStore, call: ActionCall<Action>) => Promise<void>;
 }
@@ -71,19 +71,28 @@ const ruleActions: { readonly [Kind in RuleAction["kind"]]: ActionKind<ActionOf<
       assertExists(await store.read.datasets.find(tenantId, dataset_id), "dataset");
     },
     apply: async (store, { tenantId, rule, action, runIds }) => {
-      const drafts: ExampleDraft[] = [];
+      let drafts: ExampleDraft[] = [];
+      let chars = 0;
       for (const runId of runIds) {
-        const run = await findRun(store, tenantId, runId);
+        const content = readInputsAndOutputs(await findRun(store, tenantId, runId));
+        chars += content.inputs.length + (content.outputs?.length ?? 0);
         drafts.push({
           id: deriveId(rule.id, runId),
           hasGeneratedId: false,
           datasetId: action.dataset_id,
           sourceRunId: runId,
           metadata: addSplits(null, undefined),
-          ...readInputsAndOutputs(run),
+          ...content,
         });
+        if (chars > exampleChars) {
+          await store.write.examples.create(tenantId, drafts);
+          drafts = [];
+          chars = 0;
+        }
       }
-      await store.write.examples.create(tenantId, drafts);
+      if (drafts.length > 0) {
+        await store.write.examples.create(tenantId, drafts);
+      }
     },
   },
   webhook: {
@@ -161,6 +170,9 @@ const describedMembers: ReadonlySet<string> = new Set([
   "tags",
   "app_path",
 ]);
+
+/** Characters of the examples that one write adds to a dataset. */
+const exampleChars = 8_388_608;
 
 /** Characters of the error of a run that a webhook gets. */
 const errorChars = 2_000;

@@ -204,7 +204,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
   async advance(
     { toRow, opened, closed, expired }: Omit<RootScan, "ended">,
     matches: readonly RuleMatches[],
-  ): Promise<void> {
+  ): Promise<number> {
     await this.#db.run(cursorQueries.set, { row: toRow });
     await this.#db.run(ruleQueries.limitFromRows, { row: await this.#runs.latestRow() });
     const sinceMicros = this.#clock();
@@ -214,12 +214,12 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     for (const row of [...closed, ...expired]) {
       await this.#db.run(cursorQueries.removeOpen, { row });
     }
-    if (opened.length > 0) {
-      await this.#db.run(cursorQueries.limitOpen, { limit: ruleLimits.openRoots });
-    }
     for (const match of matches) {
       await this.#addMatches(match);
     }
+    return opened.length === 0
+      ? 0
+      : this.#db.run(cursorQueries.limitOpen, { limit: ruleLimits.openRoots });
   }
 
   async advancePast(

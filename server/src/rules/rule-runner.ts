@@ -170,8 +170,8 @@ export class RuleRunner {
       const sampled = roots.filter(({ traceId }) => isSampled(traceId, rule.samplingRate));
       for (let start = 0; start < sampled.length; start += ruleLimits.comparedRoots) {
         const part = sampled.slice(start, start + ruleLimits.comparedRoots);
-        const runIds = await this.#match(rule, part);
-        matches.push({ tenantId: rule.tenantId, ruleId: rule.id, runIds });
+        const runIds = await this.#pauseIfTooSlow(rule, async () => this.#match(rule, part));
+        matches.push({ tenantId: rule.tenantId, ruleId: rule.id, runIds: runIds ?? [] });
       }
     }
     if (scan.expired.length > 0) {
@@ -179,11 +179,36 @@ export class RuleRunner {
         `${scan.expired.length} traces did not end within ${ruleLimits.openHours} hours, so no rule is applied to them`,
       );
     }
-    await this.#store.write.rules.advance(
+    const dropped = await this.#store.write.rules.advance(
       scan,
       matches.filter(({ runIds }) => runIds.length > 0),
     );
+    if (dropped > 0) {
+      process.emitWarning(
+        `more than ${ruleLimits.openRoots} traces have not ended: no rule is applied to the ${dropped} oldest of them`,
+      );
+    }
     return scan.hasMore;
+  }
+
+  /**
+   * Reads runs for a rule. A filter that takes longer than a query may is paused, so that it does not keep the rules of
+   * others from being applied. Returns `undefined` then.
+   */
+  async #pauseIfTooSlow<Found>(
+    { tenantId, id }: CheckedRule,
+    read: () => Promise<Found>,
+  ): Promise<Found | undefined> {
+    try {
+      return await read();
+    } catch (cause) {
+      if (!(cause instanceof RequestError) || cause.status !== 408) {
+        throw cause;
+      }
+      const reason = `The filter took too long: ${cause.message}`;
+      await this.#store.write.rules.pause(tenantId, id, reason);
+      return undefined;
+    }
   }
 
   /** Returns the ids of those roots that match the filter of a rule. */
@@ -209,21 +234,27 @@ export class RuleRunner {
       const { past, tenantId, id: ruleId, projectId } = rule;
       if (past !== null && !this.#isClosed) {
         const { fromMicros, toMicros, positionMicros, positionId } = past;
-        const { runs, nextPosition } = await this.#store.read.runLists.search(tenantId, {
-          projectId,
-          filter: {
-            isRoot: true,
-            earliestStartMicros: fromMicros,
-            latestStartMicros: toMicros,
-            runFilters: rule.runFilters,
-          },
-          sort: "start",
-          order: "asc",
-          limit: ruleLimits.pastMatches,
-          scanLimit: ruleLimits.pastScan,
-          ...(positionId !== "" && { after: { micros: positionMicros, id: positionId } }),
-          parts: readParts,
-        });
+        const slice = await this.#pauseIfTooSlow(rule, async () =>
+          this.#store.read.runLists.search(tenantId, {
+            projectId,
+            filter: {
+              isRoot: true,
+              earliestStartMicros: fromMicros,
+              latestStartMicros: toMicros,
+              runFilters: rule.runFilters,
+            },
+            sort: "start",
+            order: "asc",
+            limit: ruleLimits.pastMatches,
+            scanLimit: ruleLimits.pastScan,
+            ...(positionId !== "" && { after: { micros: positionMicros, id: positionId } }),
+            parts: readParts,
+          }),
+        );
+        if (slice === undefined) {
+          continue;
+        }
+        const { runs, nextPosition } = slice;
         const runIds = runs.flatMap(({ row }) =>
           row.endMicros !== null && isSampled(row.traceId, rule.samplingRate) ? [row.id] : [],
         );

@@ -9,7 +9,7 @@ export const ruleLimits = {
   /** Stored runs of which one step finds the roots. */
   scannedRows: 5_000,
   /** Roots that are compared with a filter in one query. */
-  comparedRoots: 500,
+  comparedRoots: 200,
   /** Roots that have not ended and are watched, and hours for which each is. */
   openRoots: 10_000,
   openHours: 24,
@@ -170,8 +170,11 @@ export interface RuleWrites {
   retry(tenantId: string, id: string): Promise<number>;
   /** Disables a rule that can't be applied. */
   pause(tenantId: string, id: string, reason: string): Promise<void>;
-  /** Stores how far the search for ended roots got, and the runs to which rules apply. */
-  advance(scan: Omit<RootScan, "ended">, matches: readonly RuleMatches[]): Promise<void>;
+  /**
+   * Stores how far the search for ended roots got, and the runs to which rules apply. Returns the number of roots that
+   * are not watched any more, because too many have not ended.
+   */
+  advance(scan: Omit<RootScan, "ended">, matches: readonly RuleMatches[]): Promise<number>;
   /** Stores how far a rule was applied to past runs; `null`: to all of them. */
   advancePast(
     matches: RuleMatches,

@@ -8,6 +8,7 @@ import {
 } from "../../../tests/support/repository-fixture.ts";
 import { cursorQueries, ruleQueries, ruleRunQueries } from "../rule-queries.ts";
 import { RuleRepository } from "../rule-repository.ts";
+import { ruleLimits } from "../rule.ts";
 import type { RootScan } from "../rule.ts";
 
 const action = { kind: "queue" as const, queue_id: randomUUID() };
@@ -153,10 +154,18 @@ describeRepositories({ ruleQueries, ruleRunQueries, cursorQueries }, (fixture) =
     expect((await rules.listActive())[0]).toBeDefined();
   });
 
-  test("open roots are watched and removed", async () => {
+  test("open roots are watched and removed, the oldest also if there are too many", async () => {
     const { rules } = await create();
     await rules.advance({ ...emptyScan, opened: [{ row: 3, key: "k" }] }, []);
+    const count = async (): Promise<number> => fixture.db.run(cursorQueries.removeOpen, { row: 3 });
     await rules.advance({ ...emptyScan, closed: [3] }, []);
-    await expect(rules.listActive()).resolves.toHaveLength(1);
+    expect(await count()).toBe(0);
+    const many = Array.from({ length: ruleLimits.openRoots + 2 }, (_none, row) => ({
+      row: row + 1,
+      key: "k",
+    }));
+    expect(await rules.advance({ ...emptyScan, opened: many }, [])).toBe(2);
+    expect(await fixture.db.run(cursorQueries.removeOpen, { row: 2 })).toBe(0);
+    expect(await count()).toBe(1);
   });
 });

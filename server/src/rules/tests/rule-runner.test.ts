@@ -5,6 +5,8 @@ import type { Store } from "../../store/store.ts";
 import { patchOf, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 import { RuleRunner } from "../rule-runner.ts";
+import { RequestError } from "../../model/errors.ts";
+import type { RunQuery } from "../../runs/run-query.ts";
 import type { RuleAction } from "../rule-action.ts";
 import type { Rule, RuleDraft } from "../rule.ts";
 
@@ -205,6 +207,35 @@ test("a rule whose filter is not valid any more is paused with the reason", asyn
   await expectSoon(async () => (await readRule(rule.id)).isEnabled).toBe(false);
   expect((await readRule(rule.id)).pausedReason).toMatch(/^The filter is not valid any more: /);
   expect((await readRule(valid.id)).isEnabled).toBe(true);
+});
+
+test("a rule whose filter takes too long is paused, and the others are applied", async () => {
+  const { store, fixture, createRule, readRule } = await openScene();
+  const slow = await createRule({ filter: 'eq(name, "slow")' });
+  const valid = await createRule();
+  const runs = new Proxy(store.read.runs, {
+    get: (target, name) =>
+      name === "query"
+        ? async (tenantId: string, query: RunQuery) => {
+            if (JSON.stringify(query.filter.runFilters).includes('"slow"')) {
+              throw new RequestError(408, "The query was stopped.");
+            }
+            return target.query(tenantId, query);
+          }
+        : (Reflect.get(target, name) as unknown),
+  });
+  const read = new Proxy(store.read, {
+    get: (target, name) => (name === "runs" ? runs : (Reflect.get(target, name) as unknown)),
+  });
+  await fixture.send({ post: [run("match")] });
+  const runner = new RuleRunner({ read, write: store.write }, () => {}, { stepMs: 5, busyMs: 1 });
+  runner.start();
+  onTestFinished(() => runner.close());
+  await expectSoon(async () => (await readRule(valid.id)).applied).toBe(1);
+  expect(await readRule(slow.id)).toMatchObject({
+    isEnabled: false,
+    pausedReason: "The filter took too long: The query was stopped.",
+  });
 });
 
 test("an action whose target is gone fails for each run with the reason", async () => {
