@@ -319,7 +319,7 @@ test("a database of format 11 is migrated without copying its rows", async () =>
       db.close();
     }
   };
-  const roots = (db: Connection): unknown =>
+  const roots = (db: Connection): readonly unknown[] =>
     db
       .prepare(
         "SELECT name, rootpage FROM sqlite_schema WHERE tbl_name IN ('runs', 'payloads') AND type <> 'trigger'",
@@ -333,7 +333,8 @@ test("a database of format 11 is migrated without copying its rows", async () =>
 
   const store = await openSqliteStore(folder);
   onTestFinished(() => store.close());
-  expect(inFile(roots)).toEqual(whereBefore);
+  // Indexes that later formats add are new parts of the file.
+  expect(inFile(roots)).toEqual(expect.arrayContaining([...whereBefore]));
   const theirs = new StoreFixture(store, other);
   expect(await theirs.read(run.id)).toEqual({});
   await theirs.send({ post: [{ ...run, name: "of another" }] });

@@ -5,10 +5,7 @@ import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
 import type { ExamplePreview } from "../datasets/examples/example.ts";
-import type { FeedbackStats } from "../runs/run-feedback.ts";
-import type { ComparedExample, Comparison, ExperimentTotals, TraceUsage } from "./experiment.ts";
-import { mergePayloads } from "../runs/payload.ts";
-import type { StoredRun } from "../runs/run-row.ts";
+import type { ComparedExample, ComparedKey, ComparedRun, ExperimentTotals } from "./experiment.ts";
 import type { ExperimentStore } from "./experiment-store.ts";
 import { toPreviewJson } from "../datasets/examples/example-preview-json.ts";
 import { findDataset } from "../datasets/dataset-handlers.ts";
@@ -37,8 +34,6 @@ export const comparisonBody = Type.Object({
 export type ComparisonBody = Static<typeof comparisonBody>;
 
 const defaultPageSize = 25;
-/** Maximum number of runs that one page contains of each experiment. */
-const maxRunsPerExperiment = 1_000;
 
 /**
  * `POST /ui/datasets/{id}/comparison`: compares experiments example by example. Returns a page of examples with the
@@ -164,62 +159,33 @@ async function readRuns(
     readonly comparativeId: string | undefined;
   },
 ): Promise<ReadonlyMap<string, readonly unknown[]>> {
+  const runs = await store.read.experiments.readRuns(tenantId, {
+    experimentIds,
+    exampleIds: examples.map(({ exampleId }) => exampleId),
+    comparativeId,
+    previewChars: serverLimits.previewChars,
+  });
   const groups = new Map<string, unknown[]>();
-  const referenceExampleIds = examples.map(({ exampleId }) => exampleId);
-  for (const experimentId of experimentIds) {
-    // Read one experiment after the other, so that the payloads of one can be freed before those of the next are read.
-    const { runs } = await store.read.runs.query(tenantId, {
-      filter: { projectIds: [experimentId], referenceExampleIds, isRoot: true },
-      order: "asc",
-      limit: maxRunsPerExperiment,
-      withChildren: false,
-    });
-    const runIds = runs.map(({ row }) => row.id);
-    const stats = await store.read.feedback.readStatsOfRuns(tenantId, runIds, comparativeId);
-    const traceIds = runs.map(({ row }) => row.traceId);
-    const usage = await store.read.experiments.readUsageOfTraces(tenantId, traceIds);
-    for (const run of runs) {
-      const groupKey = `${experimentId} ${run.row.referenceExampleId ?? ""}`;
-      const group = groups.get(groupKey) ?? [];
-      groups.set(groupKey, group);
-      group.push(toRunPreview(run, stats.get(run.row.id), usage.get(run.row.traceId)));
-    }
+  for (const run of runs) {
+    const groupKey = `${run.experimentId} ${run.exampleId}`;
+    const group = groups.get(groupKey) ?? [];
+    groups.set(groupKey, group);
+    group.push(toRunPreviewJson(run));
   }
   return groups;
 }
 
-function toRunPreview(
-  { row, bodies }: StoredRun,
-  stats: FeedbackStats | undefined,
-  usage: TraceUsage | undefined,
-) {
-  const payloads = mergePayloads(bodies);
-  return {
-    id: row.id,
-    trace_id: row.traceId,
-    has_error: row.hasError,
-    latency_ms: row.endMicros === null ? null : (row.endMicros - row.startMicros) / 1_000,
-    tokens: usage?.tokens ?? null,
-    cost: usage?.cost ?? null,
-    outputs: toPreview(payloads.get("outputs")),
-    error: toPreview(payloads.get("error")),
-    scores: Object.fromEntries(
-      Object.entries(stats ?? {}).flatMap(([key, { avg }]) => (avg === null ? [] : [[key, avg]])),
-    ),
-  };
-}
-
-/**
- * Returns the beginning of a payload. A character has at most four bytes, so four times as many bytes as characters are
- * decoded. The last `slice` removes the characters beyond the limit.
- */
-function toPreview(json: Buffer | undefined): { text: string; chars: number } | null {
-  if (json === undefined || json.toString("latin1", 0, 4) === "null") {
-    return null;
-  }
-  const text = json.toString("utf8", 0, serverLimits.previewChars * 4);
-  return { text: text.slice(0, serverLimits.previewChars), chars: json.length };
-}
+const toRunPreviewJson = (run: ComparedRun) => ({
+  id: run.id,
+  trace_id: run.traceId,
+  has_error: run.hasError,
+  latency_ms: run.latencyMicros === null ? null : run.latencyMicros / 1_000,
+  tokens: run.usage?.tokens ?? null,
+  cost: run.usage?.cost ?? null,
+  outputs: run.outputs,
+  error: run.error,
+  scores: run.scores,
+});
 
 const toTotalsJson = ({ latencyMicros, ...totals }: ExperimentTotals) => ({
   id: totals.id,
@@ -229,7 +195,7 @@ const toTotalsJson = ({ latencyMicros, ...totals }: ExperimentTotals) => ({
   latency_ms: latencyMicros === null ? null : latencyMicros / 1_000,
 });
 
-const toKeyJson = ({ key, min, max, byExperiment }: Comparison["keys"][number]) => ({
+const toKeyJson = ({ key, min, max, byExperiment }: ComparedKey) => ({
   key,
   min,
   max,

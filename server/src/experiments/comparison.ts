@@ -1,12 +1,11 @@
 import type {
   ComparedExample,
+  ComparedExperiment,
+  ComparedKey,
   Comparison,
   ComparisonOrder,
   ComparisonQuery,
   ComparisonSubset,
-  ComparedExperiment,
-  ExampleResult,
-  ExampleScore,
   KeySummary,
 } from "./experiment.ts";
 
@@ -18,86 +17,73 @@ const newErrorRating = -2;
 const fixedErrorRating = 2;
 /** Scores that differ by less are treated as equal, because means of equal scores may differ by rounding errors. */
 const scoreTolerance = 1e-9;
+/** The row of an example that an experiment has not run. */
+const noRow = -1;
 
 /** Compares, for each example, the results of experiments with those of the baseline experiment. */
 export function computeComparison(
   experiments: readonly ComparedExperiment[],
   query: ComparisonQuery,
 ): Comparison {
-  const scoresByExperiment = new Map(
-    experiments.map((experiment) => [experiment.id, groupByExample(experiment.scores)]),
-  );
-  const resultsByExperiment = new Map(
-    experiments.map((experiment) => [
-      experiment.id,
-      new Map(experiment.results.map((result) => [result.exampleId, result])),
-    ]),
-  );
+  const { exampleIds, rows } = alignExamples(experiments);
   const ranges = findScoreRanges(experiments);
-  const keys = query.key === undefined ? [...ranges.keys()] : [query.key];
-  const exampleIds = new Set(
-    experiments.flatMap((experiment) => experiment.results.map((result) => result.exampleId)),
-  );
-  const examples = [...exampleIds].map((exampleId): ComparedExample => {
-    const exampleResults = experiments.map(({ id }) => resultsByExperiment.get(id)?.get(exampleId));
-    const exampleScores = new Map(
-      experiments.map(({ id }) => [id, scoresByExperiment.get(id)?.get(exampleId) ?? noScores]),
-    );
-    const ratings = experiments
-      .filter(({ id }) => id !== query.baselineId)
-      .flatMap(({ id }) => [
-        ...rateScoreChanges(exampleScores, { id, keys, ranges, query }),
-        ...rateErrorChange(
-          resultsByExperiment.get(query.baselineId)?.get(exampleId),
-          resultsByExperiment.get(id)?.get(exampleId),
-        ),
-      ]);
-    return {
-      exampleId,
-      firstStartMicros: Math.min(
-        ...exampleResults.map((result) => result?.firstStartMicros ?? Number.MAX_SAFE_INTEGER),
-      ),
-      scores: exampleScores,
-      hasError: exampleResults.some((result) => (result?.errorCount ?? 0) > 0),
-      worstChange: Math.min(0, ...ratings),
-      bestChange: Math.max(0, ...ratings),
-    };
-  });
+  const aligned = experiments.map((experiment, index): AlignedExperiment => ({
+    experiment,
+    rows: rows[index] ?? new Int32Array(),
+  }));
+  const baseline = aligned.find(({ experiment }) => experiment.id === query.baselineId);
+  const rated = rateExamples({ aligned, baseline, exampleCount: exampleIds.length, ranges, query });
+  const matching = rankExamples(exampleIds, rated, query);
   return {
-    examples: examples
-      .filter((example) => matchesSubset(example, query.subset))
-      .toSorted(createComparator(query.order)),
-    exampleCount: examples.length,
+    exampleCount: exampleIds.length,
+    matchingCount: matching.length,
     keys: [...ranges].map(([key, range]) => ({
       key,
       ...range,
       byExperiment: new Map(
-        experiments.map(({ id }) => [
-          id,
-          summarizeScores(examples, { experimentId: id, key, range, query }),
+        aligned.map((one) => [
+          one.experiment.id,
+          summarizeScores(one, { baseline, exampleCount: exampleIds.length, key, range, query }),
         ]),
       ),
     })),
+    readPage: (offset, limit) =>
+      matching
+        .slice(offset, offset + limit)
+        .map((index) => toComparedExample(index, { exampleIds, aligned, rated })),
   };
 }
 
-const noScores: ReadonlyMap<string, number> = new Map();
+/** An experiment, and for each of the compared examples the position of its results: -1 if there are none. */
+interface AlignedExperiment {
+  readonly experiment: ComparedExperiment;
+  readonly rows: Int32Array;
+}
 
-function groupByExample(
-  scores: readonly ExampleScore[],
-): ReadonlyMap<string, ReadonlyMap<string, number>> {
-  const scoresByExample = new Map<string, Map<string, number>>();
-  for (const { exampleId, key, score } of scores) {
-    const scoresByKey = scoresByExample.get(exampleId) ?? new Map<string, number>();
-    scoresByExample.set(exampleId, scoresByKey.set(key, score));
+/** Finds the examples of all experiments, and where each experiment has its results on them. */
+function alignExamples(experiments: readonly ComparedExperiment[]): {
+  readonly exampleIds: readonly string[];
+  readonly rows: readonly Int32Array[];
+} {
+  const indexes = new Map<string, number>();
+  for (const { exampleIds } of experiments) {
+    for (const id of exampleIds) {
+      if (!indexes.has(id)) {
+        indexes.set(id, indexes.size);
+      }
+    }
   }
-  return scoresByExample;
+  const rows = experiments.map(({ exampleIds }) => {
+    const aligned = new Int32Array(indexes.size).fill(noRow);
+    exampleIds.forEach((id, row) => {
+      aligned[indexes.get(id) ?? 0] = row;
+    });
+    return aligned;
+  });
+  return { exampleIds: [...indexes.keys()], rows };
 }
 
-interface ScoreRange {
-  readonly min: number;
-  readonly max: number;
-}
+type ScoreRange = Pick<ComparedKey, "min" | "max">;
 
 /** Returns the lowest and highest score of each feedback key, ordered by key. */
 function findScoreRanges(
@@ -105,139 +91,235 @@ function findScoreRanges(
 ): ReadonlyMap<string, ScoreRange> {
   const ranges = new Map<string, { min: number; max: number }>();
   for (const { scores } of experiments) {
-    for (const { key, score } of scores) {
-      const range = ranges.get(key) ?? { min: score, max: score };
-      range.min = Math.min(range.min, score);
-      range.max = Math.max(range.max, score);
+    for (const [key, values] of scores) {
+      const range = ranges.get(key) ?? {
+        min: Number.POSITIVE_INFINITY,
+        max: Number.NEGATIVE_INFINITY,
+      };
+      for (const score of values) {
+        // A comparison with NaN, which means that there is no score, is false.
+        range.min = score < range.min ? score : range.min;
+        range.max = score > range.max ? score : range.max;
+      }
       ranges.set(key, range);
     }
   }
-  return new Map([...ranges].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return new Map(
+    [...ranges].filter(([, { min, max }]) => min <= max).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+/** How the examples have changed compared with the baseline, by their position. */
+interface RatedExamples {
+  readonly worst: Float64Array;
+  readonly best: Float64Array;
+  readonly firstStarts: Float64Array;
+  readonly hasError: Uint8Array;
+}
+
+interface Ratings {
+  readonly aligned: readonly AlignedExperiment[];
+  readonly baseline: AlignedExperiment | undefined;
+  readonly exampleCount: number;
+  readonly ranges: ReadonlyMap<string, ScoreRange>;
+  readonly query: ComparisonQuery;
 }
 
 /**
- * Computes how much better an experiment's score is than the score of the baseline; `undefined` if either is missing.
+ * Rates the change of each score compared with the baseline, as a share of the range of all scores of the same key, and
+ * new and fixed errors.
  */
-function computeChange(
-  scores: ComparedExample["scores"],
-  {
-    id,
-    key,
-    query,
-  }: { readonly id: string; readonly key: string; readonly query: ComparisonQuery },
-): number | undefined {
-  const baselineScore = scores.get(query.baselineId)?.get(key);
-  const score = scores.get(id)?.get(key);
-  if (baselineScore === undefined || score === undefined) {
-    return undefined;
+function rateExamples({ aligned, baseline, exampleCount, ranges, query }: Ratings): RatedExamples {
+  const rated: RatedExamples = {
+    worst: new Float64Array(exampleCount),
+    best: new Float64Array(exampleCount),
+    firstStarts: new Float64Array(exampleCount).fill(Number.MAX_SAFE_INTEGER),
+    hasError: new Uint8Array(exampleCount),
+  };
+  for (const { experiment, rows } of aligned) {
+    rows.forEach((row, index) => {
+      if (row !== noRow) {
+        const start = experiment.firstStartMicros[row] ?? Number.MAX_SAFE_INTEGER;
+        rated.firstStarts[index] = Math.min(rated.firstStarts[index] ?? start, start);
+        rated.hasError[index] ||= Number((experiment.errorCounts[row] ?? 0) > 0);
+      }
+    });
   }
-  const change = Math.abs(score - baselineScore) < scoreTolerance ? 0 : score - baselineScore;
-  return query.lowerIsBetter.has(key) && change !== 0 ? -change : change;
+  const others = aligned.filter((one) => one !== baseline);
+  for (const other of baseline === undefined ? [] : others) {
+    rateErrors(rated, baseline as AlignedExperiment, other);
+    for (const [key, { min, max }] of ranges) {
+      if (max > min && (query.key === undefined || query.key === key)) {
+        forEachChange({ baseline, other, exampleCount, key, query }, (index, change) =>
+          addRating(rated, index, change / (max - min)),
+        );
+      }
+    }
+  }
+  return rated;
 }
 
-/** Rates the change of each score compared with the baseline, as a share of the range of all scores of the same key. */
-function rateScoreChanges(
-  scores: ComparedExample["scores"],
-  {
-    id,
-    keys,
-    ranges,
-    query,
-  }: {
-    readonly id: string;
-    readonly keys: readonly string[];
-    readonly ranges: ReadonlyMap<string, ScoreRange>;
-    readonly query: ComparisonQuery;
-  },
-): readonly number[] {
-  return keys.flatMap((key) => {
-    const change = computeChange(scores, { id, key, query });
-    const { min, max } = ranges.get(key) ?? { min: 0, max: 0 };
-    return change === undefined || max === min ? [] : [change / (max - min)];
+function addRating({ worst, best }: RatedExamples, index: number, rating: number): void {
+  worst[index] = Math.min(worst[index] ?? 0, rating);
+  best[index] = Math.max(best[index] ?? 0, rating);
+}
+
+/** Rates changes from no errors to errors, and from errors to none. */
+function rateErrors(
+  rated: RatedExamples,
+  baseline: AlignedExperiment,
+  other: AlignedExperiment,
+): void {
+  baseline.rows.forEach((baselineRow, index) => {
+    const row = other.rows[index] ?? noRow;
+    if (baselineRow === noRow || row === noRow) {
+      return;
+    }
+    const hadError = (baseline.experiment.errorCounts[baselineRow] ?? 0) > 0;
+    const hasError = (other.experiment.errorCounts[row] ?? 0) > 0;
+    if (hadError !== hasError) {
+      addRating(rated, index, hasError ? newErrorRating : fixedErrorRating);
+    }
   });
 }
 
-/**
- * Rates a change from no errors to errors, or from errors to none, compared with the baseline. Returns an empty list if
- * neither has happened.
- */
-function rateErrorChange(
-  baseline: ExampleResult | undefined,
-  result: ExampleResult | undefined,
-): readonly number[] {
-  if (baseline === undefined || result === undefined) {
-    return [];
-  }
-  if (baseline.errorCount === 0 && result.errorCount > 0) {
-    return [newErrorRating];
-  }
-  return baseline.errorCount > 0 && result.errorCount === 0 ? [fixedErrorRating] : [];
+interface Changes {
+  readonly baseline: AlignedExperiment | undefined;
+  readonly other: AlignedExperiment;
+  readonly exampleCount: number;
+  readonly key: string;
+  readonly query: ComparisonQuery;
 }
 
-const matchesSubset = (
-  { worstChange, bestChange, hasError }: ComparedExample,
-  subset: ComparisonSubset,
-): boolean =>
-  ({ all: true, regressions: worstChange < 0, improvements: bestChange > 0, errors: hasError })[
-    subset
-  ];
-
 /**
- * Creates a function that compares two examples for sorting. Examples with equal ratings are ordered by the start of
- * their first run.
+ * Calls a function with how much better an experiment's score is than the score of the baseline, for each example for
+ * which both have one.
  */
-const createComparator =
-  (order: ComparisonOrder) =>
-  (a: ComparedExample, b: ComparedExample): number => {
-    const primary = {
-      regression: a.worstChange - b.worstChange,
-      improvement: b.bestChange - a.bestChange,
-      run: 0,
-    };
-    return (
-      primary[order] ||
-      a.firstStartMicros - b.firstStartMicros ||
-      (a.exampleId < b.exampleId ? -1 : 1)
-    );
+function forEachChange(
+  { baseline, other, exampleCount, key, query }: Changes,
+  onChange: (index: number, change: number) => void,
+): void {
+  const baselineScores = baseline?.experiment.scores.get(key);
+  const scores = other.experiment.scores.get(key);
+  if (baseline === undefined || baselineScores === undefined || scores === undefined) {
+    return;
+  }
+  const sign = query.lowerIsBetter.has(key) ? -1 : 1;
+  for (let index = 0; index < exampleCount; index += 1) {
+    // The position -1 of an absent result selects no score.
+    const before = baselineScores[baseline.rows[index] ?? noRow] ?? Number.NaN;
+    const after = scores[other.rows[index] ?? noRow] ?? Number.NaN;
+    if (!Number.isNaN(before) && !Number.isNaN(after)) {
+      const difference = after - before;
+      onChange(index, Math.abs(difference) < scoreTolerance ? 0 : difference * sign);
+    }
+  }
+}
+
+/** Returns the positions of the examples of the requested subset, in the requested order. */
+function rankExamples(
+  exampleIds: readonly string[],
+  rated: RatedExamples,
+  { subset, order }: ComparisonQuery,
+): readonly number[] {
+  const isMatching = createSubsetCheck(rated, subset);
+  const indexes = Array.from(exampleIds, (_id, index) => index).filter(isMatching);
+  const toRating = createOrder(rated, order);
+  // Examples with equal ratings are ordered by the start of their first run.
+  return indexes.toSorted(
+    (a, b) =>
+      toRating(a) - toRating(b) ||
+      (rated.firstStarts[a] ?? 0) - (rated.firstStarts[b] ?? 0) ||
+      ((exampleIds[a] ?? "") < (exampleIds[b] ?? "") ? -1 : 1),
+  );
+}
+
+function createSubsetCheck(
+  { worst, best, hasError }: RatedExamples,
+  subset: ComparisonSubset,
+): (index: number) => boolean {
+  switch (subset) {
+    case "all":
+      return () => true;
+    case "regressions":
+      return (index) => (worst[index] ?? 0) < 0;
+    case "improvements":
+      return (index) => (best[index] ?? 0) > 0;
+    case "errors":
+      return (index) => hasError[index] === 1;
+  }
+}
+
+/** Creates a function that returns the number by which an example is sorted, the lowest first. */
+function createOrder(
+  { worst, best }: RatedExamples,
+  order: ComparisonOrder,
+): (index: number) => number {
+  switch (order) {
+    case "regression":
+      return (index) => worst[index] ?? 0;
+    case "improvement":
+      return (index) => -(best[index] ?? 0);
+    case "run":
+      return () => 0;
+  }
+}
+
+function toComparedExample(
+  index: number,
+  {
+    exampleIds,
+    aligned,
+    rated,
+  }: {
+    readonly exampleIds: readonly string[];
+    readonly aligned: readonly AlignedExperiment[];
+    readonly rated: RatedExamples;
+  },
+): ComparedExample {
+  return {
+    exampleId: exampleIds[index] ?? "",
+    firstStartMicros: rated.firstStarts[index] ?? 0,
+    scores: new Map(
+      aligned.map(({ experiment, rows }) => [
+        experiment.id,
+        new Map(
+          [...experiment.scores].flatMap(([key, values]) => {
+            const score = values[rows[index] ?? noRow] ?? Number.NaN;
+            return Number.isNaN(score) ? [] : [[key, score] as const];
+          }),
+        ),
+      ]),
+    ),
+    hasError: rated.hasError[index] === 1,
+    worstChange: rated.worst[index] ?? 0,
+    bestChange: rated.best[index] ?? 0,
   };
+}
 
 /** Computes the statistics of one experiment's scores with one feedback key. */
 function summarizeScores(
-  examples: readonly ComparedExample[],
-  {
-    experimentId,
-    key,
-    range: { min, max },
-    query,
-  }: {
-    readonly experimentId: string;
-    readonly key: string;
-    readonly range: ScoreRange;
-    readonly query: ComparisonQuery;
-  },
+  other: AlignedExperiment,
+  { range: { min, max }, ...comparison }: Omit<Changes, "other"> & { readonly range: ScoreRange },
 ): KeySummary {
   const bins = Array.from({ length: histogramBins }, () => 0);
-  const changeCounts = { better: 0, worse: 0, same: 0 };
   let [count, sum] = [0, 0];
-  for (const { scores } of examples) {
-    const score = scores.get(experimentId)?.get(key);
-    if (score !== undefined) {
+  for (const score of other.experiment.scores.get(comparison.key) ?? []) {
+    if (!Number.isNaN(score)) {
       count += 1;
       sum += score;
       const position = max === min ? 0 : Math.floor(((score - min) / (max - min)) * histogramBins);
       const bin = Math.min(histogramBins - 1, position);
       bins[bin] = (bins[bin] ?? 0) + 1;
     }
-    const change =
-      experimentId === query.baselineId
-        ? undefined
-        : computeChange(scores, { id: experimentId, key, query });
-    if (change !== undefined) {
-      const sign = Math.sign(change);
-      changeCounts.better += sign > 0 ? 1 : 0;
-      changeCounts.worse += sign < 0 ? 1 : 0;
-      changeCounts.same += sign === 0 ? 1 : 0;
-    }
+  }
+  const changeCounts = { better: 0, worse: 0, same: 0 };
+  if (other !== comparison.baseline) {
+    forEachChange({ ...comparison, other }, (_index, change) => {
+      changeCounts.better += change > 0 ? 1 : 0;
+      changeCounts.worse += change < 0 ? 1 : 0;
+      changeCounts.same += change === 0 ? 1 : 0;
+    });
   }
   return { mean: count === 0 ? null : sum / count, count, ...changeCounts, bins };
 }

@@ -1,21 +1,3 @@
-/** The result of an experiment on one example, over all repetitions. */
-export interface ExampleResult {
-  readonly exampleId: string;
-  readonly runCount: number;
-  readonly errorCount: number;
-  /** Mean latency of the runs that have ended; `null` if no run has ended. */
-  readonly latencyMicros: number | null;
-  /** Start of the experiment's first run on the example. */
-  readonly firstStartMicros: number;
-}
-
-/** The mean score with one feedback key, over all runs of an experiment on one example. */
-export interface ExampleScore {
-  readonly exampleId: string;
-  readonly key: string;
-  readonly score: number;
-}
-
 /** Tokens and costs of a trace, summed over its model calls. `null` if none of them has the number. */
 export interface TraceUsage {
   readonly tokens: number | null;
@@ -24,11 +6,22 @@ export interface TraceUsage {
   readonly completionCost: number | null;
 }
 
-/** An experiment with the results and scores that are compared. */
+/**
+ * The results and scores of an experiment, by example. All lists have the order of `exampleIds`: a comparison of many
+ * experiments reads hundreds of thousands of results, and an object for each would take most of its time.
+ */
 export interface ComparedExperiment {
   readonly id: string;
-  readonly results: readonly ExampleResult[];
-  readonly scores: readonly ExampleScore[];
+  /** The examples that the experiment has run, sorted by id. */
+  readonly exampleIds: readonly string[];
+  readonly runCounts: readonly number[];
+  readonly errorCounts: readonly number[];
+  /** Mean latency of the runs that have ended; `null` if no run has ended. */
+  readonly latencyMicros: readonly (number | null)[];
+  /** Start of the experiment's first run on the example. */
+  readonly firstStartMicros: readonly number[];
+  /** Mean scores over all runs on an example, by feedback key. `NaN` if an example has no score. */
+  readonly scores: ReadonlyMap<string, Float64Array>;
 }
 
 /** The order of compared examples: the largest regression first, the largest improvement first, or by start time. */
@@ -93,14 +86,20 @@ export interface ComparedKey {
   readonly byExperiment: ReadonlyMap<string, KeySummary>;
 }
 
-/** The result of comparing experiments example by example. */
-export interface Comparison {
-  /** The examples of the requested subset, in the requested order. */
-  readonly examples: readonly ComparedExample[];
+/** The statistics of a comparison, over all examples. */
+export interface ComparisonSummary {
   /** Number of examples on which any of the experiments has runs. */
   readonly exampleCount: number;
+  /** Number of examples in the requested subset. */
+  readonly matchingCount: number;
   /** The feedback keys with scores, such as `correctness`. */
   readonly keys: readonly ComparedKey[];
+}
+
+/** The result of comparing experiments example by example. */
+export interface Comparison extends ComparisonSummary {
+  /** Returns examples of the requested subset, in the requested order. */
+  readonly readPage: (offset: number, limit: number) => readonly ComparedExample[];
 }
 
 /** Selects what to compare, and which page of the result to return. */
@@ -123,15 +122,48 @@ export interface ExperimentTotals {
 }
 
 /** A page of a {@link Comparison}. */
-export interface ComparisonPage extends Comparison {
-  /** Number of examples in the requested subset. */
-  readonly matchingCount: number;
+export interface ComparisonPage extends ComparisonSummary {
+  readonly examples: readonly ComparedExample[];
   readonly experiments: readonly ExperimentTotals[];
+}
+
+/** Selects the runs of one page of a comparison. */
+export interface ComparedRunsQuery {
+  readonly experimentIds: readonly string[];
+  readonly exampleIds: readonly string[];
+  /** If set, only scores of this comparison are read; otherwise only scores that belong to no comparison. */
+  readonly comparativeId?: string | undefined;
+  /** Maximum number of characters of outputs and errors. */
+  readonly previewChars: number;
+}
+
+/** A run of an experiment, with the beginnings of its payloads. */
+export interface ComparedRun {
+  readonly experimentId: string;
+  readonly exampleId: string;
+  readonly id: string;
+  readonly traceId: string;
+  readonly hasError: boolean;
+  readonly latencyMicros: number | null;
+  readonly outputs: PayloadPreview | null;
+  readonly error: PayloadPreview | null;
+  /** The mean scores of the run, by feedback key. */
+  readonly scores: Readonly<Record<string, number>>;
+  readonly usage: TraceUsage | undefined;
+}
+
+/** The beginning of a payload. */
+export interface PayloadPreview {
+  readonly text: string;
+  /** Length of the whole payload, in bytes of its JSON. */
+  readonly chars: number;
 }
 
 export interface ExperimentReads {
   /** Compares experiments example by example, over their root runs. */
   compare(tenantId: string, request: ComparisonRequest): ComparisonPage;
+  /** Reads the runs of experiments on some examples, by their start. */
+  readRuns(tenantId: string, query: ComparedRunsQuery): readonly ComparedRun[];
   /** Reads token counts and costs by trace id. Traces of other tenants are left out. */
   readUsageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage>;
 }

@@ -5,6 +5,7 @@ import { AnnotationQueueReader } from "../queues/annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../queues/annotation-queue-writer.ts";
 import { ComparativeReader } from "../experiments/comparative-reader.ts";
 import { ComparativeWriter } from "../experiments/comparative-writer.ts";
+import { experimentTables } from "../experiments/sqlite/experiment-tables.ts";
 import { ExperimentReader } from "../experiments/sqlite/experiment-reader.ts";
 import { FeedbackReader } from "../feedback/feedback-reader.ts";
 import { FeedbackTrendReader } from "../feedback/feedback-trend.ts";
@@ -129,6 +130,7 @@ export const addedTables: readonly string[] = [
   keyScopeColumn,
   spendingTables,
   `${webhookTables}${ruleTables}${alertTables}`,
+  experimentTables,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
@@ -195,7 +197,7 @@ export function createReaders(db: Connection): Readers {
   const database = new SqliteDatabase(db);
   const keys = new TenantKeys(db);
   const runs = new RunReader(db, keys);
-  const experiments = new ExperimentReader(db);
+  const experiments = new ExperimentReader(db, { runs });
   const feedback = new FeedbackReader(database, tokenKeysOf(db), new SqliteFilteredFeedback(db));
   const webhooks = new WebhookRepository(database, tokenKeysOf(db));
   const readers = {
@@ -407,6 +409,10 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     compare: ([tenantId, query], { toProjectKey, toProjectKeys }) => [
       tenantId,
       replaceMembers(query, { experimentIds: toProjectKeys, baselineId: toProjectKey }),
+    ],
+    readRuns: ([tenantId, query], { toProjectKeys }) => [
+      tenantId,
+      replaceMembers(query, { experimentIds: toProjectKeys }),
     ],
     readUsageOfTraces: unchanged,
   },

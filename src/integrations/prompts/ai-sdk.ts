@@ -1,5 +1,5 @@
-import { isObject } from "./compiled-prompt.ts";
-import type { CompiledPrompt, PromptMessage, PromptPart } from "./compiled-prompt.ts";
+import { isObject } from "../../templates/compiled-prompt.ts";
+import type { CompiledPrompt, PromptMessage, PromptPart } from "../../templates/compiled-prompt.ts";
 import {
   isSystem,
   readInlineData,

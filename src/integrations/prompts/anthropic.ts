@@ -1,5 +1,5 @@
 import { ValidationError } from "../../main/index.ts";
-import type { CompiledPrompt, PromptMessage, PromptPart } from "./compiled-prompt.ts";
+import type { CompiledPrompt, PromptMessage, PromptPart } from "../../templates/compiled-prompt.ts";
 import {
   copySchema,
   isSystem,

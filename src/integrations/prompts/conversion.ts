@@ -1,7 +1,11 @@
 import { ValidationError } from "../../main/index.ts";
-import { readText } from "./compiled-prompt.ts";
-import type { CompiledPrompt, PromptMessage, PromptSchema } from "./compiled-prompt.ts";
-import { describe } from "./message-values.ts";
+import { readText } from "../../templates/compiled-prompt.ts";
+import type {
+  CompiledPrompt,
+  PromptMessage,
+  PromptSchema,
+} from "../../templates/compiled-prompt.ts";
+import { describe } from "../../templates/message-values.ts";
 
 /**
  * Checks the argument of a conversion.

@@ -1,4 +1,4 @@
-import type { CompiledPrompt, PromptMessage, PromptPart } from "./compiled-prompt.ts";
+import type { CompiledPrompt, PromptMessage, PromptPart } from "../../templates/compiled-prompt.ts";
 import {
   copySchema,
   isSystem,

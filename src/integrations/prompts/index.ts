@@ -1,6 +1,6 @@
 export { compile, listVariables } from "./compile.ts";
 export type { CompileOptions, PromptSourceValue } from "./compile.ts";
-export { promptRoles } from "./compiled-prompt.ts";
+export { promptRoles } from "../../templates/compiled-prompt.ts";
 export type {
   CompiledPrompt,
   PromptIdentity,
@@ -9,12 +9,12 @@ export type {
   PromptRole,
   PromptSchema,
   PromptToolCall,
-} from "./compiled-prompt.ts";
+} from "../../templates/compiled-prompt.ts";
 export { chatPrompt, toLangChain } from "./langchain.ts";
 export type { ChatPromptMessage, ChatPromptOptions, TemplateRole } from "./langchain.ts";
 export { toPromptMetadata } from "./prompt-metadata.ts";
-export { templateFormats } from "./template.ts";
-export type { TemplateFormat } from "./template.ts";
+export { templateFormats } from "../../templates/template.ts";
+export type { TemplateFormat } from "../../templates/template.ts";
 export { toOpenAI } from "./openai.ts";
 export type {
   OpenAIMessage,

@@ -1,12 +1,12 @@
 import { ValidationError } from "../../main/index.ts";
 import type { KeyValues, PulledPrompt, RuntimePrompt } from "../../main/index.ts";
-import { isObject } from "./compiled-prompt.ts";
-import type { PromptPart, PromptRole } from "./compiled-prompt.ts";
+import { isObject } from "../../templates/compiled-prompt.ts";
+import type { PromptPart, PromptRole } from "../../templates/compiled-prompt.ts";
 import { readIdentity, readManifest } from "./compile.ts";
-import { describe, parsePart, parseRole } from "./message-values.ts";
+import { describe, parsePart, parseRole } from "../../templates/message-values.ts";
 import { toPromptMetadata } from "./prompt-metadata.ts";
-import { parseTemplate, templateFormats } from "./template.ts";
-import type { TemplateFormat } from "./template.ts";
+import { parseTemplate, templateFormats } from "../../templates/template.ts";
+import type { TemplateFormat } from "../../templates/template.ts";
 
 /** Roles of a message in {@link chatPrompt}. */
 export type TemplateRole = Exclude<PromptRole, "tool"> | "human" | "ai";

@@ -1,5 +1,5 @@
-import { omitUndefined } from "./compiled-prompt.ts";
-import type { CompiledPrompt, PromptMessage, PromptPart } from "./compiled-prompt.ts";
+import { omitUndefined } from "../../templates/compiled-prompt.ts";
+import type { CompiledPrompt, PromptMessage, PromptPart } from "../../templates/compiled-prompt.ts";
 import { copySchema, readMessages, requireCallId, requireText } from "./conversion.ts";
 
 /** A text for OpenAI's chat completions. */

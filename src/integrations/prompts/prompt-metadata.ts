@@ -1,6 +1,6 @@
 import type { KeyValues } from "../../main/index.ts";
-import { omitUndefined } from "./compiled-prompt.ts";
-import type { PromptIdentity } from "./compiled-prompt.ts";
+import { omitUndefined } from "../../templates/compiled-prompt.ts";
+import type { PromptIdentity } from "../../templates/compiled-prompt.ts";
 
 /**
  * Returns the metadata that records on a run which prompt it used: `prompt_name`, `prompt_commit` and `prompt_source`,

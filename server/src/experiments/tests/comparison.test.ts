@@ -6,22 +6,31 @@ import type { ComparisonQuery, ComparedExperiment } from "../experiment.ts";
 const experiment = (
   id: string,
   results: Readonly<Record<string, number | "error" | Readonly<Record<string, number>>>>,
-): ComparedExperiment => ({
-  id,
-  results: Object.entries(results).map(([exampleId, result], index) => ({
-    exampleId,
-    runCount: 1,
-    errorCount: result === "error" ? 1 : 0,
-    latencyMicros: 1_000,
-    firstStartMicros: index,
-  })),
-  scores: Object.entries(results).flatMap(([exampleId, result]) => {
-    const scores = typeof result === "number" ? { right: result } : result;
-    return typeof scores === "object"
-      ? Object.entries(scores).map(([key, score]) => ({ exampleId, key, score }))
-      : [];
-  }),
-});
+): ComparedExperiment => {
+  const exampleIds = Object.keys(results);
+  const scoresOf = Object.values(results).map((result) =>
+    typeof result === "number" ? { right: result } : result,
+  );
+  const keys = new Set(
+    scoresOf.flatMap((scores) => (typeof scores === "object" ? Object.keys(scores) : [])),
+  );
+  return {
+    id,
+    exampleIds,
+    runCounts: exampleIds.map(() => 1),
+    errorCounts: scoresOf.map((scores) => (scores === "error" ? 1 : 0)),
+    latencyMicros: exampleIds.map(() => 1_000),
+    firstStartMicros: exampleIds.map((_id, index) => index),
+    scores: new Map(
+      [...keys].map((key) => [
+        key,
+        Float64Array.from(scoresOf, (scores) =>
+          typeof scores === "object" ? (scores[key] ?? Number.NaN) : Number.NaN,
+        ),
+      ]),
+    ),
+  };
+};
 
 const query: ComparisonQuery = {
   baselineId: "base",
@@ -30,13 +39,14 @@ const query: ComparisonQuery = {
   subset: "all",
 };
 
+const readAll = (experiments: readonly ComparedExperiment[], fullQuery: ComparisonQuery) =>
+  computeComparison(experiments, fullQuery).readPage(0, 1_000);
+
 const idsOf = (
   experiments: readonly ComparedExperiment[],
   changes: Partial<ComparisonQuery> = {},
 ): readonly string[] =>
-  computeComparison(experiments, { ...query, ...changes }).examples.map(
-    ({ exampleId }) => exampleId,
-  );
+  readAll(experiments, { ...query, ...changes }).map(({ exampleId }) => exampleId);
 
 test("the worst changes come first, new errors before all; ties are ordered by start time", () => {
   const base = experiment("base", { a: 1, b: 1, c: 1, d: 1, e: 0 });
@@ -66,7 +76,7 @@ test("keys for which lower is better are inverted; only the requested key counts
 test("changes are weighted by the range of the key's scores", () => {
   const base = experiment("base", { a: { stars: 50, right: 1 }, b: { stars: 100, right: 1 } });
   const other = experiment("other", { a: { stars: 50, right: 0 }, b: { stars: 60, right: 1 } });
-  const [first, second] = computeComparison([base, other], query).examples;
+  const [first, second] = readAll([base, other], query);
   expect(first).toMatchObject({ exampleId: "a", worstChange: -1 });
   expect(second?.worstChange).toBeCloseTo(-0.8);
 });
@@ -74,10 +84,10 @@ test("changes are weighted by the range of the key's scores", () => {
 test("examples that an experiment did not run, or that have no score, are neither better nor worse", () => {
   const base = experiment("base", { a: 1, b: {} });
   const other = experiment("other", { b: 0, c: 0 });
-  const { examples, keys, exampleCount } = computeComparison([base, other], query);
+  const { readPage, keys, exampleCount } = computeComparison([base, other], query);
   expect(exampleCount).toBe(3);
   expect(
-    examples.every(({ worstChange, bestChange }) => worstChange === 0 && bestChange === 0),
+    readPage(0, 3).every(({ worstChange, bestChange }) => worstChange === 0 && bestChange === 0),
   ).toBe(true);
   expect(keys[0]?.byExperiment.get("other")).toMatchObject({
     better: 0,

@@ -148,3 +148,43 @@ test("only the beginning of a long output is returned, without an incomplete cha
   expect(textOf(outputs?.["text"])).toHaveLength(400);
   expect(textOf(outputs?.["text"])).toMatch(/^\{"text":"é+$/);
 });
+
+test("a comparison that was read before shows what has changed since: scores, runs and deletions", async () => {
+  const { fixture, one, two, base, other, compare } = await makeScene();
+  const readScores = async () => {
+    // Several requests at once reach several reader threads, each of which keeps results.
+    const responses = await Promise.all(Array.from({ length: 6 }, () => compare({})));
+    const shown = responses.map(({ json }) =>
+      itemsOf(json["rows"] as Json).map((row) => [
+        row["example_id"],
+        row["scores"]?.[other.id]?.["right"],
+        itemsOf(row["runs"]?.[other.id] as Json).map((run) => run["scores"]?.["right"]),
+      ]),
+    );
+    expect(new Set(shown.map((rows) => JSON.stringify(rows))).size).toBe(1);
+    return shown[0];
+  };
+  expect(await readScores()).toEqual([
+    [two, 1, [1]],
+    [one, 0.5, [0, 1]],
+  ]);
+  const feedback = { run_id: other.runIds[0], key: "right", score: 1, id: randomUUID() };
+  await fixture.call("POST /feedback", { body: feedback });
+  expect(await readScores()).toEqual([
+    [two, 1, [1]],
+    [one, 2 / 3, [0.5, 1]],
+  ]);
+  await fixture.call(`PATCH /feedback/${feedback.id}`, { body: { score: 0.25 } });
+  expect((await readScores())?.[1]).toEqual([one, 1.25 / 3, [0.125, 1]]);
+  await fixture.call(`DELETE /feedback/${feedback.id}`);
+  expect((await readScores())?.[1]).toEqual([one, 0.5, [0, 1]]);
+  const added = { ...wireRun({ micros: someMicros + 9_000_000 }), session_name: "other" };
+  const body = { post: [{ ...added, reference_example_id: one, inputs: {} }], patch: [] };
+  await fixture.call("POST /runs/batch", { body });
+  expect((await readScores())?.[1]).toEqual([one, 0.5, [0, 1, undefined]]);
+  await fixture.call(`DELETE /sessions/${base.id}`);
+  const { json } = await fixture.call(`POST /ui/datasets/${fixture.id}/comparison`, {
+    body: { experiment_ids: [other.id] },
+  });
+  expect(json["total"]).toBe(2);
+});

@@ -1,4 +1,4 @@
-import { ValidationError } from "../../main/index.ts";
+import { ValidationError } from "../model/errors.ts";
 
 /** A part of a parsed template. The syntax of f-strings has texts and variables only. */
 export type MustacheNode =

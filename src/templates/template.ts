@@ -1,5 +1,5 @@
-import { ValidationError } from "../../main/index.ts";
-import type { KeyValues } from "../../main/index.ts";
+import { ValidationError } from "../model/errors.ts";
+import type { KeyValues } from "../model/run.ts";
 import { parseFString } from "./f-string.ts";
 import { parseMustache } from "./mustache.ts";
 import type { MustacheNode } from "./mustache.ts";

@@ -1,5 +1,5 @@
-import { ValidationError } from "../../main/index.ts";
-import type { KeyValues } from "../../main/index.ts";
+import { ValidationError } from "../model/errors.ts";
+import type { KeyValues } from "../model/run.ts";
 import { isObject, omitUndefined, promptRoles } from "./compiled-prompt.ts";
 import type { PromptMessage, PromptPart, PromptRole, PromptToolCall } from "./compiled-prompt.ts";
 

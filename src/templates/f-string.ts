@@ -1,4 +1,4 @@
-import { ValidationError } from "../../main/index.ts";
+import { ValidationError } from "../model/errors.ts";
 import type { MustacheNode } from "./mustache.ts";
 
 const bracePattern = /[{}]/g;

@@ -1,4 +1,5 @@
-import type { KeyValues, PromptSource } from "../../main/index.ts";
+import type { PromptSource } from "../model/resources/runtime-prompt.ts";
+import type { KeyValues } from "../model/run.ts";
 
 /** Roles of messages. LangChain's `human` and `ai` are `user` and `assistant`. */
 export const promptRoles = ["system", "developer", "user", "assistant", "tool"] as const;
