@@ -6,7 +6,7 @@ import type { TestSpecification } from "vitest/node";
 
 /** Tests without threads and servers of their own. */
 const unit = [
-  "tests/{api,bench,model,tracing,transport,uploads}/**/*.test.ts",
+  "tests/{api,bench,model,scorers,tracing,transport,uploads}/**/*.test.ts",
   "web/tests/{api,app,components,features}/**/*.test.ts",
 ];
 /** The worker threads of the SDK and the parts that run in them. */

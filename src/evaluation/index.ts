@@ -9,26 +9,26 @@ export type {
 } from "./comparative.ts";
 export { evaluateExperiment, evaluateTraces } from "./existing-runs.ts";
 export type { EvaluateExperimentOptions, EvaluateTracesOptions } from "./existing-runs.ts";
+export { embeddingSimilarity, llmJudge } from "./scorers.ts";
+export type { EmbeddingOptions, JudgeOptions, JudgeRequest, Scorer } from "./scorers.ts";
 export {
   contains,
   editSimilarity,
-  embeddingSimilarity,
   exactMatch,
   jsonEquality,
-  llmJudge,
   matchesRegex,
   numericCloseness,
-} from "./scorers.ts";
+  validJson,
+} from "../scorers/scorers.ts";
 export type {
   ContainsOptions,
-  EmbeddingOptions,
   JsonEqualityOptions,
-  JudgeOptions,
-  JudgeRequest,
   NumericOptions,
-  Scorer,
+  OutputScore,
+  OutputScorer,
+  ScoredOutputs,
   ScorerOptions,
-} from "./scorers.ts";
+} from "../scorers/scorers.ts";
 export { evaluate } from "./evaluate.ts";
 export { currentRow } from "./rows/row-context.ts";
 export { cachedFetch } from "./cache/cached-fetch.ts";

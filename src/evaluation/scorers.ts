@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import { ValidationError } from "../main/index.ts";
-import type { KeyValues } from "../main/index.ts";
-import { checkKeys, computeEditDistance } from "../model/index.ts";
-import type { KeyTable } from "../model/index.ts";
+import { checkKeys } from "../model/index.ts";
+import { createScorer, toText } from "../scorers/scorers.ts";
+import type { ScorerOptions } from "../scorers/scorers.ts";
 import type { EvaluatorArguments, EvaluatorResult } from "./evaluator.ts";
 
 /** An evaluator that fits any target. */
@@ -11,43 +10,6 @@ export interface Scorer {
   readonly evaluate: (
     args: EvaluatorArguments<unknown, unknown, unknown>,
   ) => EvaluatorResult | Promise<EvaluatorResult>;
-}
-
-/** Options of every built-in scorer. */
-export interface ScorerOptions {
-  /** The feedback key. @defaultValue the scorer's name */
-  readonly key?: string | undefined;
-  /**
-   * The member of the outputs to judge, such as `answer` or `items.0.name`. The same member of the reference outputs is
-   * what is expected.
-   *
-   * @defaultValue the outputs as a whole; or the only member, if they are an object with one member
-   */
-  readonly path?: string | undefined;
-  /**
-   * What is expected, instead of the reference outputs.
-   */
-  readonly expected?: unknown;
-}
-
-/** Options of {@link jsonEquality}. */
-export interface JsonEqualityOptions extends ScorerOptions {
-  /** Paths of members that are not compared. */
-  readonly ignore?: readonly string[] | undefined;
-}
-
-/** Options of {@link contains}. */
-export interface ContainsOptions extends ScorerOptions {
-  /** @defaultValue false */
-  readonly ignoreCase?: boolean | undefined;
-}
-
-/** Options of {@link numericCloseness}. */
-export interface NumericOptions extends ScorerOptions {
-  /** Largest difference that counts as equal. @defaultValue 0 */
-  readonly tolerance?: number | undefined;
-  /** The same, as a fraction of the expected number. @defaultValue 0 */
-  readonly relativeTolerance?: number | undefined;
 }
 
 /** Options of {@link embeddingSimilarity}. */
@@ -77,106 +39,6 @@ export interface JudgeOptions {
   readonly judge: (request: JudgeRequest) => Promise<EvaluatorResult> | EvaluatorResult;
 }
 
-const scorerKeys: KeyTable<ScorerOptions> = { key: 1, path: 1, expected: 1 };
-
-/** Judges whether the output is the expected one. Texts, numbers and other values are compared as JSON. */
-export const exactMatch = (options: ScorerOptions = {}): Scorer =>
-  createScorer("exactMatch", options, scorerKeys, (output, expected) =>
-    isDeepStrictEqual(output, expected),
-  );
-
-/**
- * Judges how much of the expected JSON the output contains: the share of the expected members, at any depth, that are
- * equal. Members that are not expected count as different. The comment names the paths that differ.
- */
-export function jsonEquality(options: JsonEqualityOptions = {}): Scorer {
-  const ignored = new Set(options.ignore ?? []);
-  return createScorer(
-    "jsonEquality",
-    options,
-    { ...scorerKeys, ignore: 1 },
-    (output, expected) => {
-      const [outputLeaves, expectedLeaves] = [listLeaves(output), listLeaves(expected)];
-      const paths = [...new Set([...expectedLeaves.keys(), ...outputLeaves.keys()])].filter(
-        (path) => !ignored.has(path),
-      );
-      const different = paths.filter(
-        (path) =>
-          outputLeaves.has(path) !== expectedLeaves.has(path) ||
-          !isDeepStrictEqual(outputLeaves.get(path), expectedLeaves.get(path)),
-      );
-      const score = paths.length === 0 ? 1 : 1 - different.length / paths.length;
-      return different.length === 0
-        ? { score }
-        : { score, comment: `different: ${different.slice(0, 20).join(", ")}` };
-    },
-    { isWhole: true },
-  );
-}
-
-/** Judges whether the output, as a text, contains the expected text; or each of several. */
-export const contains = (options: ContainsOptions = {}): Scorer =>
-  createScorer("contains", options, { ...scorerKeys, ignoreCase: 1 }, (output, expected) => {
-    const fold = options.ignoreCase === true ? toLowerText : toText;
-    const text = fold(output);
-    const parts = [expected].flat().map(fold);
-    const missing = parts.filter((part) => !text.includes(part));
-    return missing.length === 0
-      ? { score: true }
-      : { score: false, comment: `missing: ${missing.slice(0, 20).join(", ")}` };
-  });
-
-/** Judges whether the output, as a text, matches a regular expression. */
-export function matchesRegex(
-  pattern: RegExp,
-  options: Omit<ScorerOptions, "expected"> = {},
-): Scorer {
-  if (!(pattern instanceof RegExp)) {
-    throw new ValidationError("matchesRegex: pass a regular expression, such as /^\\d+$/");
-  }
-  // With the flags g and y, `test` would begin where it ended for another row.
-  const stateless = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
-  return createScorer("matchesRegex", { ...options, expected: null }, scorerKeys, (output) =>
-    stateless.test(toText(output)),
-  );
-}
-
-/**
- * Judges how close a number is to the expected one: 1 within the tolerance, else what the difference leaves of the
- * expected number, at least 0.
- */
-export const numericCloseness = (options: NumericOptions = {}): Scorer =>
-  createScorer(
-    "numericCloseness",
-    options,
-    { ...scorerKeys, tolerance: 1, relativeTolerance: 1 },
-    (output, expected) => {
-      const [number, expectedNumber] = [toNumber(output), toNumber(expected)];
-      const difference = Math.abs(number - expectedNumber);
-      const { tolerance = 0, relativeTolerance = 0 } = options;
-      if (difference <= Math.max(tolerance, relativeTolerance * Math.abs(expectedNumber))) {
-        return 1;
-      }
-      return expectedNumber === 0 ? 0 : Math.max(0, 1 - difference / Math.abs(expectedNumber));
-    },
-  );
-
-/** Largest number of steps of one comparison: the lengths of both texts, multiplied. They take about a second. */
-const maxEditSteps = 100_000_000;
-
-/** Judges how similar a text is to the expected one: 1 minus the edit distance as a fraction of the longer text. */
-export const editSimilarity = (options: ScorerOptions = {}): Scorer =>
-  createScorer("editSimilarity", options, scorerKeys, (output, expected) => {
-    const [text, expectedText] = [toText(output), toText(expected)];
-    if (text.length * expectedText.length > maxEditSteps) {
-      throw new RangeError(
-        `the texts are too long for an edit distance (${text.length} and ${expectedText.length} characters)`,
-      );
-    }
-    const longest = Math.max(text.length, expectedText.length);
-    return longest === 0 ? 1 : 1 - computeEditDistance(text, expectedText) / longest;
-  });
-
 /** Judges how similar the meaning of a text is to the expected one: the cosine of their embeddings, at least 0. */
 export function embeddingSimilarity(options: EmbeddingOptions): Scorer {
   if (typeof options.embed !== "function") {
@@ -185,7 +47,7 @@ export function embeddingSimilarity(options: EmbeddingOptions): Scorer {
   return createScorer(
     "embeddingSimilarity",
     options,
-    { ...scorerKeys, embed: 1 },
+    { key: 1, path: 1, expected: 1, embed: 1 },
     async (output, expected) => {
       const [left, right] = await options.embed([toText(output), toText(expected)]);
       if (left === undefined || right?.length !== left.length) {
@@ -220,88 +82,6 @@ export function llmJudge({ key = "llmJudge", criteria, judge, ...unknown }: Judg
   };
 }
 
-type Compare = (output: unknown, expected: unknown) => EvaluatorResult | Promise<EvaluatorResult>;
-
-// oxlint-disable-next-line max-params -- a table of scorers reads better with positions
-function createScorer<Options extends ScorerOptions>(
-  name: string,
-  options: Options,
-  keys: KeyTable<Options>,
-  compare: Compare,
-  { isWhole = false }: { readonly isWhole?: boolean } = {},
-): Scorer {
-  checkKeys(options, keys, { subject: name, error: ValidationError });
-  const { key = name, path } = options;
-  const hasExpected = "expected" in options && options.expected !== undefined;
-  const select = (value: unknown): unknown => {
-    if (path !== undefined) {
-      return readPath(value, path);
-    }
-    return isWhole ? value : unwrap(value);
-  };
-  return {
-    name: key,
-    evaluate: ({ outputs, referenceOutputs }) => {
-      if (!hasExpected && referenceOutputs === undefined) {
-        throw new TypeError(
-          "the example has no reference outputs. Add them, or pass `expected` to the scorer",
-        );
-      }
-      return compare(select(outputs), hasExpected ? options.expected : select(referenceOutputs));
-    },
-  };
-}
-
-/** The only member of an object with one member; any other value itself. Never throws. */
-export function unwrap(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return value;
-  }
-  try {
-    const members: unknown[] = Object.values(value);
-    return members.length === 1 ? members[0] : value;
-  } catch {
-    // A getter or a proxy threw. The evaluator gets the value as the target returned it.
-    return value;
-  }
-}
-
-function readPath(value: unknown, path: string): unknown {
-  let current = value;
-  for (const name of path.split(".")) {
-    if (typeof current !== "object" || current === null || !Object.hasOwn(current, name)) {
-      throw new TypeError(`there is no member ${JSON.stringify(path)}`);
-    }
-    current = (current as KeyValues)[name];
-  }
-  return current;
-}
-
-/** The values that are not objects or arrays, or empty ones, by their paths. */
-function listLeaves(value: unknown, path = ""): ReadonlyMap<string, unknown> {
-  const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
-  return entries.length === 0
-    ? new Map([[path, value]])
-    : new Map(
-        entries.flatMap(([key, member]) => [
-          ...listLeaves(member, path === "" ? key : `${path}.${key}`),
-        ]),
-      );
-}
-
-const toText = (value: unknown): string =>
-  typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
-
 /** The scalar product. */
 const multiply = (left: readonly number[], right: readonly number[]): number =>
   left.reduce((sum, value, index) => sum + value * (right[index] ?? 0), 0);
-
-const toLowerText = (value: unknown): string => toText(value).toLowerCase();
-
-function toNumber(value: unknown): number {
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  if (typeof number !== "number" || !Number.isFinite(number)) {
-    throw new TypeError(`${toText(value).slice(0, 100)} is not a number`);
-  }
-  return number;
-}

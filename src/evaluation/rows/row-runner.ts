@@ -10,7 +10,7 @@ import { createRunMetadata, toPayload } from "../payload.ts";
 import type { UntypedRow } from "../result.ts";
 import { createRowContext, rowContexts } from "./row-context.ts";
 import type { RowContext } from "./row-context.ts";
-import { unwrap } from "../scorers.ts";
+import { unwrap } from "../../scorers/scorers.ts";
 import { toRowScores } from "./scores.ts";
 import type { Target, TargetContext, TargetFunction } from "../target.ts";
 

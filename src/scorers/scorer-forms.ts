@@ -1,0 +1,225 @@
+import { ValidationError } from "../model/errors.ts";
+import { unknownKeysOf, unknownKeyText } from "../model/unknown-keys.ts";
+import {
+  contains,
+  editSimilarity,
+  exactMatch,
+  jsonEquality,
+  matchesRegex,
+  numericCloseness,
+  validJson,
+} from "./scorers.ts";
+import type { OutputScorer } from "./scorers.ts";
+
+/** An option of a scorer, as a field of a form. */
+export interface ScorerField {
+  /** The name of the option. */
+  readonly name: string;
+  readonly title: string;
+  readonly hint: string;
+  /** `list` is a list of texts, `json` any value. */
+  readonly kind: "text" | "flag" | "number" | "list" | "json";
+  readonly isRequired?: true;
+}
+
+/** A scorer that needs no code, described so that a form can be made of it. */
+export interface ScorerForm {
+  /** The name of the scorer. */
+  readonly scorer: string;
+  readonly title: string;
+  readonly hint: string;
+  /** Whether an example needs reference outputs, unless the option `expected` is set. */
+  readonly needsReference: boolean;
+  readonly fields: readonly ScorerField[];
+}
+
+/** A scorer with the options of its form. */
+export interface ScorerConfig {
+  readonly scorer: string;
+  readonly options?: Readonly<Record<string, unknown>>;
+}
+
+const keyField: ScorerField = {
+  name: "key",
+  title: "Feedback key",
+  hint: "Defaults to the name of the scorer",
+  kind: "text",
+};
+const pathField: ScorerField = {
+  name: "path",
+  title: "Path",
+  hint: "Member of outputs and reference outputs, such as answer or items.0.name. Defaults to the outputs as a whole, or their only member",
+  kind: "text",
+};
+const expectedField: ScorerField = {
+  name: "expected",
+  title: "Expected value",
+  hint: "Defaults to the reference outputs",
+  kind: "json",
+};
+const judgedFields = [keyField, pathField];
+const comparedFields = [...judgedFields, expectedField];
+
+interface ConfigurableScorer extends ScorerForm {
+  readonly create: (options: Readonly<Record<string, unknown>>) => OutputScorer;
+}
+
+const scorers: readonly ConfigurableScorer[] = [
+  {
+    scorer: "exactMatch",
+    title: "Exact match",
+    hint: "Whether the output equals the expected one",
+    needsReference: true,
+    fields: comparedFields,
+    create: exactMatch,
+  },
+  {
+    scorer: "contains",
+    title: "Contains",
+    hint: "Whether the output contains the expected text, or each of several",
+    needsReference: true,
+    fields: [
+      ...comparedFields,
+      { name: "ignoreCase", title: "Ignore case", hint: "Compare without case", kind: "flag" },
+    ],
+    create: contains,
+  },
+  {
+    scorer: "matchesRegex",
+    title: "Regular expression",
+    hint: "Whether the output matches a pattern",
+    needsReference: false,
+    fields: [
+      {
+        name: "pattern",
+        title: "Pattern",
+        hint: String.raw`JavaScript syntax without slashes, such as ^\d+$`,
+        kind: "text",
+        isRequired: true,
+      },
+      { name: "flags", title: "Flags", hint: "Such as i, m or u", kind: "text" },
+      ...judgedFields,
+    ],
+    create: ({ pattern, flags, ...options }) =>
+      matchesRegex(createPattern(pattern, flags), options),
+  },
+  {
+    scorer: "validJson",
+    title: "Valid JSON",
+    hint: "Whether the output is JSON",
+    needsReference: false,
+    fields: judgedFields,
+    create: validJson,
+  },
+  {
+    scorer: "jsonEquality",
+    title: "JSON equality",
+    hint: "Share of the expected members, at any depth, that are equal",
+    needsReference: true,
+    fields: [
+      ...comparedFields,
+      {
+        name: "ignore",
+        title: "Ignored paths",
+        hint: "Members that are not compared",
+        kind: "list",
+      },
+    ],
+    create: jsonEquality,
+  },
+  {
+    scorer: "numericCloseness",
+    title: "Numeric closeness",
+    hint: "How close a number is to the expected one",
+    needsReference: true,
+    fields: [
+      ...comparedFields,
+      {
+        name: "tolerance",
+        title: "Tolerance",
+        hint: "Difference that counts as equal",
+        kind: "number",
+      },
+      {
+        name: "relativeTolerance",
+        title: "Relative tolerance",
+        hint: "The same as a fraction of the expected number",
+        kind: "number",
+      },
+    ],
+    create: numericCloseness,
+  },
+  {
+    scorer: "editSimilarity",
+    title: "Edit similarity",
+    hint: "1 minus the edit distance as a fraction of the longer text",
+    needsReference: true,
+    fields: comparedFields,
+    create: editSimilarity,
+  },
+];
+
+/** The scorers that need no code. */
+export const scorerForms: readonly ScorerForm[] = scorers.map(({ create: _, ...form }) => form);
+
+/**
+ * Creates a scorer from its name and the values of its form.
+ *
+ * @throws {@link ValidationError} the scorer or an option does not exist, or an option has a wrong type.
+ */
+export function createConfiguredScorer({ scorer, options = {} }: ScorerConfig): OutputScorer {
+  const found = scorers.find((candidate) => candidate.scorer === scorer);
+  if (found === undefined) {
+    const names = scorers.map((candidate) => candidate.scorer).join(", ");
+    throw new ValidationError(`There is no scorer ${JSON.stringify(scorer)}. Use one of ${names}`);
+  }
+  const [unknownKey] = unknownKeysOf(
+    options,
+    found.fields.map(({ name }) => name),
+  );
+  if (unknownKey !== undefined) {
+    throw new ValidationError(`${scorer}: ${unknownKeyText("option", unknownKey)}`);
+  }
+  for (const field of found.fields) {
+    checkField(scorer, field, options[field.name]);
+  }
+  return found.create(options);
+}
+
+function checkField(scorer: string, { name, kind, isRequired }: ScorerField, value: unknown): void {
+  if (value === undefined) {
+    if (isRequired === true) {
+      throw new ValidationError(`${scorer}: the option ${name} is missing`);
+    }
+    return;
+  }
+  const isValid = {
+    text: typeof value === "string",
+    flag: typeof value === "boolean",
+    number: typeof value === "number" && Number.isFinite(value) && value >= 0,
+    list: Array.isArray(value) && value.every((item) => typeof item === "string"),
+    json: true,
+  }[kind];
+  if (!isValid) {
+    const expected = {
+      text: "a text",
+      flag: "true or false",
+      number: "a number of at least 0",
+      list: "a list of texts",
+      json: "JSON",
+    }[kind];
+    throw new ValidationError(`${scorer}: the option ${name} must be ${expected}`);
+  }
+}
+
+function createPattern(pattern: unknown, flags: unknown): RegExp {
+  try {
+    return new RegExp(toOption(pattern), toOption(flags));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ValidationError(`matchesRegex: the pattern is invalid: ${reason}`, { cause });
+  }
+}
+
+/** The value of an option that was checked to be a text, or is absent. */
+const toOption = (value: unknown): string => (typeof value === "string" ? value : "");
