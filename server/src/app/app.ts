@@ -85,6 +85,7 @@ export function createApp(
   store: Store,
   settings: AppSettings,
   jobKinds: readonly AnyJobKind[] = createJobKinds(store),
+  jobKinds: readonly AnyJobKind[] = createJobKinds(),
 ) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
