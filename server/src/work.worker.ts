@@ -3,6 +3,8 @@ import type { MessagePort } from "node:worker_threads";
 import { serialize } from "node:v8";
 import { SchemaValidator } from "./datasets/examples/schemas/schema-validator.ts";
 import type { SchemaErrors } from "./datasets/examples/schemas/schema-validator.ts";
+import { renderPrompt, scoreOutput } from "./experiments/launch/launch-tasks.ts";
+import type { RenderTask, ScoreTask } from "./experiments/launch/launch-tasks.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
@@ -31,6 +33,8 @@ import type { ResultOf, WorkMessage } from "./storage/work-threads.ts";
 // terminated if a task takes too long.
 
 type Task =
+  | RenderTask
+  | ScoreTask
   | RunsTask
   | SchemaTask
   | ExamplesTask
@@ -70,6 +74,10 @@ function performTask(schemaValidator: SchemaValidator, task: Task): TaskResult {
   switch (task.kind) {
     case "schema":
       return { result: checkSchemas(schemaValidator, task), transferList: [] };
+    case "renderPrompt":
+      return { result: renderPrompt(task), transferList: [] };
+    case "scoreOutput":
+      return { result: scoreOutput(task), transferList: [] };
     case "examples": {
       const result = parseExamplesTask(task, joinChunks(task.chunks));
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };

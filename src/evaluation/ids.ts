@@ -1,27 +1,11 @@
-import { createHash } from "node:crypto";
 import { isUuid } from "../model/index.ts";
+import { createNamedId } from "../scorers/row-ids.ts";
 import { toJsonValue } from "./rows/json-value.ts";
+
+export { createFeedbackId, createNamedId, createRunId } from "../scorers/row-ids.ts";
 
 /** The namespace of the ids of rows that are not examples of a dataset. */
 export const rowNamespace = "0f5f7c1e-6a55-4d0c-9d3f-5d7f2f0c6b11";
-
-/** Creates a UUID of version 5 (RFC 9562, section 5.5): the same name in the same namespace has the same id. */
-export function createNamedId(namespace: string, name: string): string {
-  const digest = createHash("sha1")
-    .update(namespace.replaceAll("-", ""), "hex")
-    .update(name)
-    .digest("hex");
-  const variant = ((Number.parseInt(digest.charAt(16), 16) & 0x3) | 0x8).toString(16);
-  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-${variant}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
-}
-
-/** The id of the run of an example in an experiment. */
-export const createRunId = (experimentId: string, exampleId: string, repetition: number): string =>
-  createNamedId(experimentId, `${exampleId}:${repetition}`);
-
-/** The id of the feedback that one score of a run becomes. Scores of one evaluator may have the same key. */
-export const createFeedbackId = (runId: string, key: string, index: number): string =>
-  createNamedId(runId, `feedback:${index}:${key}`);
 
 /** What the id of a row follows from. */
 interface IdentifiedRow {

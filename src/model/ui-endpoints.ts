@@ -42,6 +42,17 @@ export const uiEndpoints = {
   readJob: { method: "GET", path: "/ui/jobs/:id", action: "read job" },
   cancelJob: { method: "POST", path: "/ui/jobs/:id/cancel", action: "cancel job" },
   retryJob: { method: "POST", path: "/ui/jobs/:id/retry", action: "retry job" },
+  listScorers: { method: "GET", path: "/ui/experiments/scorers", action: "list scorers" },
+  estimateExperiments: {
+    method: "POST",
+    path: "/ui/experiments/estimate",
+    action: "estimate experiments",
+  },
+  startExperiments: {
+    method: "POST",
+    path: "/ui/experiments/start",
+    action: "start experiments",
+  },
   readMetrics: { method: "GET", path: "/ui/metrics", action: "read metrics of a project" },
   listThreads: { method: "GET", path: "/ui/threads", action: "list threads" },
   listTurns: { method: "GET", path: "/ui/threads/turns", action: "list the turns of a thread" },

@@ -1,4 +1,5 @@
 // What the local server takes of this folder: it scores the experiments that it runs.
+export { createFeedbackId, createNamedId, createRunId } from "./row-ids.ts";
 export { createConfiguredScorer, scorerForms } from "./scorer-forms.ts";
 export type { ScorerConfig, ScorerForm, ScorerField } from "./scorer-forms.ts";
 export { readPath } from "./scorers.ts";

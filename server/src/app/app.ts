@@ -46,6 +46,7 @@ import { addUiTraceRoutes } from "../runs/trace-routes.ts";
 import { RunExports } from "../runs/handlers/run-export.ts";
 import { addUiRunExportRoute, addUiRunRoutes } from "../runs/ui-run-routes.ts";
 import { JobRunner } from "../jobs/job-runner.ts";
+import { addLaunchRoutes } from "../experiments/launch/launch-routes.ts";
 import { addUiJobRoutes } from "../jobs/job-routes.ts";
 import type { AnyJobKind } from "../jobs/job-kind.ts";
 import { createJobKinds } from "./job-kinds.ts";
@@ -87,6 +88,7 @@ export function createApp(
   jobKinds: readonly AnyJobKind[] = createJobKinds(store),
   jobKinds: readonly AnyJobKind[] = createJobKinds(),
 ) {
+export function createApp(store: Store, settings: AppSettings, jobKinds?: readonly AnyJobKind[]) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
@@ -95,7 +97,8 @@ export function createApp(
   const dependencies = { store, links: new SignedLinks() };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
-  const kinds = new Map(jobKinds.map((kind) => [kind.name, kind]));
+  const launch = { store, models: models.caller, workThreads };
+  const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, settings);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
@@ -219,6 +222,7 @@ export function createApp(
       outbound: automation.outbound,
       sender: automation.sender,
     });
+    addLaunchRoutes(authenticatedApp, { ...launch, access: models.access, runner });
   });
   return app;
 }

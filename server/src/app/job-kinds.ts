@@ -1,3 +1,5 @@
+import { createExperimentJobKind } from "../experiments/launch/experiment-job.ts";
+import type { LaunchDependencies } from "../experiments/launch/launch-store.ts";
 import type { AnyJobKind } from "../jobs/job-kind.ts";
 import { createAddFeedback } from "../run-actions/add-feedback.ts";
 import { createAddToDataset } from "../run-actions/add-to-dataset.ts";
@@ -6,6 +8,9 @@ import { createDeleteRuns } from "../run-actions/delete-runs.ts";
 import { createTagRuns } from "../run-actions/tag-runs.ts";
 import type { Store } from "../store/store.ts";
 
+/** What the kinds of jobs work with. */
+export type JobKindDependencies = LaunchDependencies;
+
 /** All kinds of jobs. A resource declares its kinds with `defineJobKind`, and is added here. */
 export const createJobKinds = (store: Store): readonly AnyJobKind[] => [
   createAddToDataset(store),
@@ -13,4 +18,6 @@ export const createJobKinds = (store: Store): readonly AnyJobKind[] => [
   createTagRuns(store),
   createAddFeedback(store),
   createDeleteRuns(store),
+export const createJobKinds = (dependencies: JobKindDependencies): readonly AnyJobKind[] => [
+  createExperimentJobKind(dependencies),
 ];

@@ -164,6 +164,11 @@ export interface ExperimentReads {
   compare(tenantId: string, request: ComparisonRequest): ComparisonPage;
   /** Reads the runs of experiments on some examples, by their start. */
   readRuns(tenantId: string, query: ComparedRunsQuery): readonly ComparedRun[];
+  /**
+   * Returns the mean output tokens of the latest model calls of the first of the experiments that has any; `null` if none
+   * has.
+   */
+  measureOutputTokens(tenantId: string, experimentIds: readonly string[]): number | null;
   /** Reads token counts and costs by trace id. Traces of other tenants are left out. */
   readUsageOfTraces(tenantId: string, traceIds: readonly string[]): ReadonlyMap<string, TraceUsage>;
 }

@@ -54,6 +54,8 @@ export interface JobKind<Schema extends TSchema = TSchema> {
   readonly name: string;
   /** The schema of the parameters. It bounds the sizes of all members. */
   readonly parameters: Schema;
+  /** Whether only a resource of the server creates jobs of this kind, because it checks more than `prepare` can. */
+  readonly isInternal?: boolean;
   /**
    * Checks the parameters of a new job.
    *

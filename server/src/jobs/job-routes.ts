@@ -95,10 +95,11 @@ async function createJob(
   { body, tenantId }: FastifyRequest<{ Body: JobBody }>,
 ): Promise<Job> {
   const kind = kinds.get(body.kind);
-  if (kind === undefined) {
+  if (kind === undefined || kind.isInternal === true) {
+    const names = [...kinds.values()].filter(({ isInternal }) => isInternal !== true);
     throw new RequestError(
       422,
-      `kind must be one of ${[...kinds.keys()].join(", ")}, not ${JSON.stringify(body.kind)}`,
+      `kind must be one of ${names.map(({ name }) => name).join(", ")}, not ${JSON.stringify(body.kind)}`,
     );
   }
   const { parameters } = body;

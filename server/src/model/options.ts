@@ -129,6 +129,8 @@ export const serverLimits = {
    * stopped from within the thread.
    */
   schemaTaskMs: 8_000,
+  /** Milliseconds that filling in a prompt or scoring an output may take. A regular expression may take forever. */
+  scoreTaskMs: 5_000,
   /** Examples that are exported, indexed or validated in one step. */
   examplesStep: 500,
   /** Bytes of examples that an export reads in one step. Other requests run between the steps. */

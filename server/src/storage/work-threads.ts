@@ -193,10 +193,7 @@ export class WorkThreads {
         onExit = () =>
           reject(new RequestError(413, "the task needs more memory than allowed; send less"));
         thread.once("message", onMessage).once("exit", onExit);
-        const withinMs = Math.min(
-          this.#timeoutMs,
-          task.kind === "schema" ? serverLimits.schemaTaskMs : this.#timeoutMs,
-        );
+        const withinMs = Math.min(this.#timeoutMs, taskLimitsMs[task.kind] ?? this.#timeoutMs);
         timer = setTimeout(() => {
           this.#threads.delete(thread);
           thread.off("exit", onExit ?? (() => undefined));
@@ -204,7 +201,7 @@ export class WorkThreads {
           reject(
             new RequestError(
               422,
-              `${describeTask(task)} took longer than ${withinMs} ms: send less, or use a simpler schema`,
+              `${describeTask(task)} took longer than ${withinMs} ms: ${adviceByKind[task.kind] ?? "send less, or use a simpler schema"}`,
             ),
           );
         }, withinMs);
@@ -221,7 +218,23 @@ export class WorkThreads {
   }
 }
 
+/** Limits of tasks that may take forever, by kind, in milliseconds. */
+const taskLimitsMs: Readonly<Record<string, number>> = {
+  schema: serverLimits.schemaTaskMs,
+  renderPrompt: serverLimits.scoreTaskMs,
+  scoreOutput: serverLimits.scoreTaskMs,
+};
+
 const describeTask = ({ kind }: WorkTask): string =>
-  kind === "schema"
-    ? "validation against the dataset's schema"
-    : "parsing the body, which is large,";
+  descriptions[kind] ?? "parsing the body, which is large,";
+
+const descriptions: Readonly<Record<string, string>> = {
+  schema: "validation against the dataset's schema",
+  renderPrompt: "filling in the prompt",
+  scoreOutput: "scoring",
+};
+
+const adviceByKind: Readonly<Record<string, string>> = {
+  renderPrompt: "use a smaller template or smaller examples",
+  scoreOutput: "use a simpler regular expression, or compare shorter texts",
+};

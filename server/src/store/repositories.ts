@@ -414,6 +414,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
       tenantId,
       replaceMembers(query, { experimentIds: toProjectKeys }),
     ],
+    measureOutputTokens: ([tenantId, ids], { toProjectKeys }) => [tenantId, toProjectKeys(ids)],
     readUsageOfTraces: unchanged,
   },
   jobs: { list: unchanged, find: unchanged, hasActive: unchanged },

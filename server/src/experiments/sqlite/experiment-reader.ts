@@ -22,6 +22,8 @@ import { ResultCache } from "./result-cache.ts";
 const resultCondition =
   "r.project_id = ?1 AND r.parent_run_id IS NULL AND r.reference_example_id IS NOT NULL";
 const experimentRunCondition = `${resultCondition} AND ${withinDeadlineSql("r.rowid")}`;
+/** Number of model calls whose output tokens are averaged. */
+const measuredCalls = 100;
 /** Maximum number of runs that one page contains of each experiment. */
 const maxRunsPerExperiment = 1_000;
 
@@ -78,6 +80,14 @@ export class ExperimentReader implements ExperimentReads {
           `SELECT f.run_id, f.key_json, avg(f.score)
            FROM json_each(?1) i CROSS JOIN feedback f INDEXED BY feedback_scores ON f.run_id = i.value
            WHERE f.tenant_id = ?2 AND f.score IS NOT NULL AND f.comparative_id IS ?3 GROUP BY 1, 2`,
+        )
+        .raw(),
+      outputTokens: db
+        .prepare(
+          `SELECT avg(tokens) FROM (SELECT r.completion_tokens AS tokens FROM runs r
+           WHERE r.project_id = ?1 AND ${createModelCallSql("r.run_type")} AND r.completion_tokens IS NOT NULL
+             AND ${withinDeadlineSql("r.rowid")} AND EXISTS (SELECT 1 FROM projects p WHERE p.id = ?1 AND p.tenant_id = ?2)
+           ORDER BY r.start_us DESC LIMIT ${measuredCalls})`,
         )
         .raw(),
       usage: db
@@ -184,6 +194,16 @@ export class ExperimentReader implements ExperimentReads {
       scoresOfRun.set(String(JSON.parse(String(keyJson))), Number(score));
     }
     return scores;
+  }
+
+  measureOutputTokens(tenantId: string, experimentIds: readonly string[]): number | null {
+    for (const id of experimentIds) {
+      const [mean] = this.#statements.outputTokens.all([id, tenantId]).flat();
+      if (typeof mean === "number") {
+        return mean;
+      }
+    }
+    return null;
   }
 
   readUsageOfTraces(

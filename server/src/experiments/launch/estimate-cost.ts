@@ -1,0 +1,214 @@
+import { findProvider } from "../../models/model-caller.ts";
+import { assumedOutputTokens, estimateTextTokens } from "../../models/estimate-tokens.ts";
+import type { Example } from "../../datasets/examples/example.ts";
+import type { CallPrice } from "../../prices/price.ts";
+import { launchLimits } from "./launch-schemas.ts";
+import type { LaunchBody, LaunchParameters, ModelChoice } from "./launch-schemas.ts";
+import type { LaunchDependencies } from "./launch-store.ts";
+import type { Rendered, RenderTask } from "./launch-tasks.ts";
+import { prepareExperiments } from "./experiment-job.ts";
+import { readPromptCommit } from "./prompt-source.ts";
+
+/** The lowest and the highest of some numbers. */
+interface Range {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What an experiment is expected to cost. */
+export interface TargetEstimate {
+  readonly name: string;
+  /** The prompt with its commit. */
+  readonly prompt: string;
+  /** Number of rows. */
+  readonly rows: number;
+  readonly inputTokens: Range;
+  readonly outputTokens: Range;
+  /** In US dollars, judges included; or why it is unknown. */
+  readonly cost: Range | { readonly reason: string };
+  /** The prompt, filled in with the first example, or why that is impossible. */
+  readonly preview: Rendered;
+  /** Number of the sampled examples with which the prompt can't be filled in, of {@link TargetEstimate.sampled}. */
+  readonly failing: number;
+  readonly sampled: number;
+}
+
+export interface LaunchEstimate {
+  readonly targets: readonly TargetEstimate[];
+  /** Whether the output tokens are those of earlier experiments on the dataset; otherwise they are assumed. */
+  readonly isMeasured: boolean;
+}
+
+/** Assumed output tokens of an answer, if no earlier experiment tells more. */
+const assumedAnswer: Range = { low: 50, high: 1_000 };
+/** Output tokens of a judge that gives a short reason. */
+const assumedJudgement: Range = { low: 30, high: 300 };
+/** More than most tokens have, for the lower end of the range. */
+const mostCharsPerToken = 4.5;
+/** How far the output tokens of another prompt or model may be from measured ones. */
+const measuredSpread = 2;
+const earlierExperiments = 5;
+
+/**
+ * Estimates what experiments cost: from the size of the prompts, filled in with some of the examples, from prices, and
+ * from the output tokens of earlier experiments on the dataset.
+ *
+ * @throws RequestError the dataset, a prompt or an endpoint does not exist.
+ */
+export async function estimateCost(
+  dependencies: LaunchDependencies,
+  tenantId: string,
+  body: LaunchBody,
+): Promise<LaunchEstimate> {
+  const { store } = dependencies;
+  const prepared = await prepareExperiments(dependencies, tenantId, body);
+  const examples = await store.read.examples.page(tenantId, {
+    datasetId: body.dataset_id,
+    versionTime: prepared[0]?.parameters.version_us ?? null,
+    after: -1,
+    limit: launchLimits.sampledExamples,
+    bytesMax: launchLimits.stepBytes,
+  });
+  const measured = await measureOutputs(dependencies, tenantId, body.dataset_id);
+  const targets: TargetEstimate[] = [];
+  for (const { parameters, total } of prepared) {
+    // Sequential: a tenant has one task at a time on the worker threads.
+    targets.push(
+      await estimateTarget(dependencies, { tenantId, parameters, rows: total, examples, measured }),
+    );
+  }
+  return { targets, isMeasured: measured !== undefined };
+}
+
+/** Reads the output tokens of the model calls of the latest experiments on a dataset: how far an answer may be from them. */
+async function measureOutputs(
+  { store }: LaunchDependencies,
+  tenantId: string,
+  datasetId: string,
+): Promise<Range | undefined> {
+  const projects = await store.read.projects.list(tenantId, {
+    referenceDatasetIds: [datasetId],
+    sortBy: "start_time",
+    isDescending: true,
+    limit: earlierExperiments,
+    offset: 0,
+  });
+  const mean = await store.read.experiments.measureOutputTokens(
+    tenantId,
+    projects.map(({ id }) => id),
+  );
+  return mean === null ? undefined : { low: mean / measuredSpread, high: mean * measuredSpread };
+}
+
+interface TargetInput {
+  readonly tenantId: string;
+  readonly parameters: LaunchParameters;
+  readonly rows: number;
+  readonly examples: readonly Example[];
+  readonly measured: Range | undefined;
+}
+
+async function estimateTarget(
+  dependencies: LaunchDependencies,
+  { tenantId, parameters, rows, examples, measured }: TargetInput,
+): Promise<TargetEstimate> {
+  const { target, mapping, judges } = parameters;
+  const { manifest, commit } = await readPromptCommit(
+    dependencies.store.read.prompts,
+    tenantId,
+    parameters.prompt_commit,
+  );
+  const rendered: Rendered[] = [];
+  for (const { inputs, outputs, metadata } of examples) {
+    rendered.push(
+      await dependencies.workThreads.run<RenderTask>(tenantId, {
+        kind: "renderPrompt",
+        manifest,
+        example: { inputs, outputs, metadata },
+        mapping,
+      }),
+    );
+  }
+  const sizes = rendered.flatMap((one) => ("error" in one ? [] : [countChars(one.messages)]));
+  const inputTokens = toTokens(mean(sizes));
+  const outputTokens = limitOutput(measured ?? assumedAnswer, target);
+  const calls = [
+    { choice: target as ModelChoice, inputTokens, outputTokens },
+    ...judges.map((judge) => {
+      const exampleChars = mean(
+        examples.map(({ inputs, outputs }) => inputs.length + (outputs?.length ?? 0)),
+      );
+      const fixed = toTokens(judge.template.length + exampleChars);
+      return {
+        choice: judge as ModelChoice,
+        inputTokens: {
+          low: fixed.low + outputTokens.low,
+          high: fixed.high + outputTokens.high,
+        },
+        outputTokens: limitOutput(assumedJudgement, judge),
+      };
+    }),
+  ];
+  return {
+    name: target.name,
+    prompt: commit,
+    rows,
+    inputTokens: multiply(inputTokens, rows),
+    outputTokens: multiply(outputTokens, rows),
+    cost: await priceCalls(dependencies, tenantId, { calls, rows }),
+    preview: rendered[0] ?? { error: "the dataset has no examples" },
+    failing: rendered.length - sizes.length,
+    sampled: rendered.length,
+  };
+}
+
+interface EstimatedCall {
+  readonly choice: ModelChoice;
+  readonly inputTokens: Range;
+  readonly outputTokens: Range;
+}
+
+async function priceCalls(
+  { store, models }: LaunchDependencies,
+  tenantId: string,
+  { calls, rows }: { readonly calls: readonly EstimatedCall[]; readonly rows: number },
+): Promise<Range | { readonly reason: string }> {
+  const total = { low: 0, high: 0 };
+  for (const { choice, inputTokens, outputTokens } of calls) {
+    for (const end of ["low", "high"] as const) {
+      const price: CallPrice = await store.read.prices.priceCall(tenantId, {
+        model: choice.model,
+        provider: findProvider(models.findEndpoint(choice.endpoint)) ?? null,
+        inputTokens: Math.ceil(inputTokens[end]),
+        outputTokens: Math.ceil(outputTokens[end]),
+        timeMs: Date.now(),
+      });
+      if ("reason" in price) {
+        return { reason: price.reason };
+      }
+      total[end] += price.total * rows;
+    }
+  }
+  return total;
+}
+
+const countChars = (messages: readonly { readonly content: string }[]): number =>
+  messages.reduce((sum, { content }) => sum + content.length, 0);
+
+const toTokens = (chars: number): Range => ({
+  low: Math.ceil(chars / mostCharsPerToken),
+  high: estimateTextTokens(chars) + 16,
+});
+
+const limitOutput = ({ low, high }: Range, { max_tokens: most }: ModelChoice): Range => {
+  const limit = most ?? assumedOutputTokens;
+  return { low: Math.min(low, limit), high: Math.min(high, limit) };
+};
+
+const multiply = ({ low, high }: Range, factor: number): Range => ({
+  low: Math.ceil(low * factor),
+  high: Math.ceil(high * factor),
+});
+
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,0 +1,342 @@
+import { randomUUID } from "node:crypto";
+import { createRunId } from "millrace/scorers";
+import { RequestError } from "../../model/errors.ts";
+import { defineJobKind } from "../../jobs/job-kind.ts";
+import type { AnyJobKind, JobContext, JobStep } from "../../jobs/job-kind.ts";
+import type { JsonValue } from "../../jobs/job.ts";
+import type { Example } from "../../datasets/examples/example.ts";
+import { MultipartBatch } from "../../runs/ingest/multipart-batch.ts";
+import { runRow } from "./experiment-row.ts";
+import type { Row, RowResult } from "./experiment-row.ts";
+import { launchLimits, launchParameters } from "./launch-schemas.ts";
+import type { LaunchBody, LaunchParameters, Target } from "./launch-schemas.ts";
+import type { LaunchDependencies } from "./launch-store.ts";
+import { readPromptCommit } from "./prompt-source.ts";
+
+export const experimentJobKind = "experiments.run";
+
+type Context = JobContext<LaunchParameters>;
+
+/** Where a step begins. */
+interface Cursor {
+  /** Position of the last example of which all rows are done. */
+  readonly after: number;
+  /** Number of rows that are done. */
+  readonly done: number;
+}
+
+/**
+ * The job that runs an experiment: it calls a model with a prompt for each example of a dataset, and scores the answers.
+ * A step runs a few rows at the same time. The id of a run follows from its experiment, example and repetition, so a step
+ * that is performed again calls models only for rows whose run is not stored.
+ */
+export const createExperimentJobKind = (dependencies: LaunchDependencies): AnyJobKind =>
+  defineJobKind({
+    name: experimentJobKind,
+    parameters: launchParameters,
+    isInternal: true,
+    prepare: async (_tenantId, parameters) => ({
+      title: `Experiment “${parameters.target.name}”`,
+    }),
+    step: async (context, cursor) => performStep(dependencies, context, toCursor(cursor)),
+  });
+
+const toCursor = (cursor: JsonValue): Cursor =>
+  (cursor as unknown as Cursor | null) ?? { after: -1, done: 0 };
+
+/**
+ * Checks what is to be run, and returns the parameters of one job for each target.
+ *
+ * @throws RequestError the dataset, a prompt or an endpoint does not exist, or the dataset has no examples.
+ */
+export async function prepareExperiments(
+  { store, models }: LaunchDependencies,
+  tenantId: string,
+  { targets, ...common }: LaunchBody,
+): Promise<readonly { readonly parameters: LaunchParameters; readonly total: number }[]> {
+  const dataset = await store.read.datasets.find(tenantId, common.dataset_id);
+  if (dataset === undefined) {
+    throw new RequestError(404, `there is no dataset with the id ${common.dataset_id}`);
+  }
+  if (dataset.exampleCount === 0) {
+    throw new RequestError(422, "the dataset has no examples: add some, then start the experiment");
+  }
+  for (const { endpoint } of common.judges) {
+    models.findEndpoint(endpoint);
+  }
+  const prepared = [];
+  for (const target of targets) {
+    models.findEndpoint(target.endpoint);
+    const { commit } = await readPromptCommit(store.read.prompts, tenantId, target.prompt);
+    prepared.push({
+      parameters: {
+        ...common,
+        target,
+        prompt_commit: commit,
+        experiment_id: randomUUID(),
+        version_us: dataset.versionMicros,
+      },
+      total: dataset.exampleCount * common.repetitions,
+    });
+  }
+  return prepared;
+}
+
+async function performStep(
+  dependencies: LaunchDependencies,
+  context: Context,
+  cursor: Cursor,
+): Promise<JobStep> {
+  const { store } = dependencies;
+  const { tenantId, parameters, progress } = context;
+  const { repetitions, concurrency } = parameters;
+  const experimentName = await openExperiment(dependencies, context);
+  const examples = await store.read.examples.page(tenantId, {
+    datasetId: parameters.dataset_id,
+    versionTime: parameters.version_us,
+    after: cursor.after,
+    limit: Math.max(1, Math.ceil(concurrency / repetitions)),
+    bytesMax: launchLimits.stepBytes,
+  });
+  const last = examples.at(-1);
+  if (last === undefined) {
+    await endExperiment(dependencies, context);
+    return {
+      done: cursor.done,
+      total: cursor.done,
+      result: {
+        summary: `${cursor.done} ${cursor.done === 1 ? "row" : "rows"}`,
+        dataset_id: parameters.dataset_id,
+        experiment_id: parameters.experiment_id,
+      },
+    };
+  }
+  const { manifest } = await readPromptCommit(
+    store.read.prompts,
+    tenantId,
+    parameters.prompt_commit,
+  );
+  const rows = examples.flatMap((example) =>
+    Array.from({ length: repetitions }, (_, index) =>
+      createRow(context, { example, repetition: index + 1, experimentName, manifest }),
+    ),
+  );
+  const stored = await findStoredRows(dependencies, rows, context);
+  const results = await runRows(
+    dependencies,
+    rows.filter(({ runId }) => !stored.runIds.has(runId)),
+    concurrency,
+  );
+  const figures = addFigures(progress.figures, results);
+  const done = cursor.done + rows.length;
+  return {
+    cursor: { after: last.position, done },
+    done,
+    figures: { ...figures, cost_usd: figures.cost_usd + stored.cost },
+    failures: results.flatMap(({ error }) => error ?? []),
+  };
+}
+
+function createRow(
+  { tenantId, parameters, signal }: Context,
+  {
+    example,
+    repetition,
+    experimentName,
+    manifest,
+  }: Pick<Row, "repetition" | "experimentName" | "manifest"> & { readonly example: Example },
+): Row {
+  const { inputs, outputs, metadata } = example;
+  return {
+    tenantId,
+    exampleId: example.id,
+    example: { inputs, outputs, metadata },
+    repetition,
+    runId: createRunId(parameters.experiment_id, example.id, repetition),
+    experimentName,
+    manifest,
+    parameters,
+    signal,
+  };
+}
+
+/** The rows that an interrupted step has stored already, and what they cost. */
+async function findStoredRows(
+  { store }: LaunchDependencies,
+  rows: readonly Row[],
+  { tenantId }: Context,
+): Promise<{ readonly runIds: ReadonlySet<string>; readonly cost: number }> {
+  const { runs } = await store.read.runs.query(tenantId, {
+    filter: { ids: rows.map(({ runId }) => runId) },
+    order: "asc",
+    limit: rows.length,
+    withChildren: false,
+    parts: new Set(),
+  });
+  const runIds = new Set(runs.map(({ row }) => row.id));
+  const usage =
+    runIds.size === 0
+      ? new Map<string, never>()
+      : await store.read.experiments.readUsageOfTraces(tenantId, [...runIds]);
+  const cost = [...usage.values()].reduce((sum, one) => sum + (one.cost ?? 0), 0);
+  return { runIds, cost };
+}
+
+/**
+ * Runs rows, at most `concurrency` at the same time, and stores each as soon as it is done. If one can't be run, no
+ * further one is begun; those that are running end first.
+ */
+async function runRows(
+  dependencies: LaunchDependencies,
+  rows: readonly Row[],
+  concurrency: number,
+): Promise<readonly RowResult[]> {
+  const waiting = [...rows];
+  const results: RowResult[] = [];
+  const failures: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (let row = waiting.shift(); row !== undefined; row = waiting.shift()) {
+      try {
+        row.signal.throwIfAborted();
+        const result = await runRow(row, dependencies);
+        await storeRow(dependencies, row.tenantId, result);
+        results.push(result);
+      } catch (cause) {
+        failures.push(cause);
+        waiting.length = 0;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  if (failures.length > 0) {
+    throw failures[0];
+  }
+  return results;
+}
+
+/** Stores the runs and the feedback of a row at once. */
+async function storeRow(
+  { store }: LaunchDependencies,
+  tenantId: string,
+  { parts }: RowResult,
+): Promise<void> {
+  const multipart = new MultipartBatch();
+  for (const { name, body } of parts) {
+    const bytes = Buffer.from(JSON.stringify(body));
+    multipart.add({ name, contentType: "application/json", bytes, fault: undefined });
+  }
+  await multipart.parse();
+  const { batch, rejected } = multipart.build();
+  const result = await store.ingest(tenantId, batch);
+  const [rejection] = [...rejected, ...result.rejected];
+  if (rejection !== undefined) {
+    throw new RequestError(422, `the result of a row can't be stored: ${rejection.reason}`);
+  }
+}
+
+interface Figures {
+  readonly cost_usd: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Calls whose cost is unknown. */
+  readonly unpriced_calls: number;
+  readonly [name: string]: number;
+}
+
+function addFigures(
+  before: Readonly<Record<string, number>>,
+  results: readonly RowResult[],
+): Figures {
+  const calls = results.flatMap((result) => result.calls);
+  const sum = (name: string, read: (call: (typeof calls)[number]) => number): number =>
+    calls.reduce((total, call) => total + read(call), before[name] ?? 0);
+  return {
+    cost_usd: sum("cost_usd", ({ cost }) => ("reason" in cost ? 0 : cost.total)),
+    input_tokens: sum("input_tokens", ({ usage }) => usage?.inputTokens ?? 0),
+    output_tokens: sum("output_tokens", ({ usage }) => usage?.outputTokens ?? 0),
+    unpriced_calls: sum("unpriced_calls", ({ cost }) => Number("reason" in cost)),
+  };
+}
+
+/** Number of names that are tried if projects have the name of the experiment. */
+const nameAttempts = 100;
+
+/** Creates the experiment unless an earlier step has done so. Returns its name. */
+async function openExperiment(
+  { store }: LaunchDependencies,
+  { tenantId, parameters }: Context,
+): Promise<string> {
+  const { experiment_id: id, target } = parameters;
+  const existing = await store.read.projects.find(tenantId, id);
+  if (existing !== undefined) {
+    return existing.name;
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const project = await store.write.projects.create(
+        tenantId,
+        createDraft(parameters, attempt === 1 ? target.name : `${target.name}-${attempt}`),
+      );
+      return project.name;
+    } catch (cause) {
+      const isTaken = cause instanceof RequestError && cause.status === 409;
+      if (!isTaken || attempt === nameAttempts) {
+        throw cause;
+      }
+    }
+  }
+}
+
+function createDraft(parameters: LaunchParameters, name: string) {
+  const { experiment_id: id, dataset_id: referenceDatasetId, target } = parameters;
+  return {
+    id,
+    name,
+    description: null,
+    startMicros: Date.now() * 1_000,
+    endMicros: null,
+    referenceDatasetId,
+    upsert: false,
+    extra: { metadata: createMetadata(parameters, target) },
+  };
+}
+
+const createMetadata = (
+  { prompt_commit: prompt, repetitions, version_us: versionMicros }: LaunchParameters,
+  { model, endpoint, temperature, max_tokens: maxTokens }: Target,
+) => ({
+  prompt,
+  model,
+  endpoint,
+  num_repetitions: repetitions,
+  ...(temperature === undefined ? {} : { temperature }),
+  ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+  ...(versionMicros === null
+    ? {}
+    : { dataset_version: new Date(versionMicros / 1_000).toISOString() }),
+});
+
+async function endExperiment(
+  { store }: LaunchDependencies,
+  { tenantId, parameters }: Context,
+): Promise<void> {
+  const { name, description, extra } = await readExperiment(store, tenantId, parameters);
+  await store.write.projects.update(tenantId, parameters.experiment_id, {
+    name,
+    description,
+    extra,
+    endMicros: Date.now() * 1_000,
+  });
+}
+
+async function readExperiment(
+  store: LaunchDependencies["store"],
+  tenantId: string,
+  { experiment_id: id }: LaunchParameters,
+) {
+  const project = await store.read.projects.find(tenantId, id);
+  if (project === undefined) {
+    throw new RequestError(404, "the experiment was deleted while it ran");
+  }
+  return project;
+}

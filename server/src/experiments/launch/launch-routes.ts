@@ -1,0 +1,127 @@
+import type { FastifyInstance } from "fastify";
+import { uiEndpoints } from "millrace/model";
+import { createConfiguredScorer, scorerForms } from "millrace/scorers";
+import { route } from "../../http/route.ts";
+import { messageOf, RequestError } from "../../model/errors.ts";
+import type { JobRunner } from "../../jobs/job-runner.ts";
+import type { ModelAccess } from "../../models/model-access.ts";
+import { estimateCost } from "./estimate-cost.ts";
+import type { TargetEstimate } from "./estimate-cost.ts";
+import { experimentJobKind, prepareExperiments } from "./experiment-job.ts";
+import { launchBody } from "./launch-schemas.ts";
+import type { LaunchBody } from "./launch-schemas.ts";
+import type { LaunchDependencies } from "./launch-store.ts";
+
+export interface LaunchRouteDependencies extends LaunchDependencies {
+  readonly access: ModelAccess;
+  readonly runner: Pick<JobRunner, "wake">;
+}
+
+const apiTag = "experiments";
+
+/** Adds the routes by which the UI starts experiments. */
+export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteDependencies): void {
+  app.route({
+    ...route(uiEndpoints.listScorers, {
+      tag: apiTag,
+      summary: "Lists the scorers that need no code, with their options.",
+    }),
+    handler: async () => ({ scorers: scorerForms }),
+  });
+  app.route<{ Body: LaunchBody }>({
+    ...route(uiEndpoints.estimateExperiments, {
+      tag: apiTag,
+      summary:
+        "Estimates what experiments cost, and fills in their prompts with the first example.",
+      body: launchBody,
+    }),
+    handler: async ({ body, tenantId }) => {
+      assertScorers(body);
+      const { targets, isMeasured } = await estimateCost(dependencies, tenantId, body);
+      return { is_measured: isMeasured, targets: targets.map(toEstimateJson) };
+    },
+  });
+  app.route<{ Body: LaunchBody }>({
+    ...route(uiEndpoints.startExperiments, {
+      tag: apiTag,
+      summary: "Starts an experiment for each target, as a job.",
+      body: launchBody,
+    }),
+    handler: async ({ body, tenantId, headers }) => {
+      await dependencies.access.check(headers);
+      assertScorers(body);
+      return { experiments: await startExperiments(dependencies, tenantId, body) };
+    },
+  });
+}
+
+async function startExperiments(
+  dependencies: LaunchRouteDependencies,
+  tenantId: string,
+  body: LaunchBody,
+): Promise<readonly unknown[]> {
+  const started = [];
+  for (const { parameters, total } of await prepareExperiments(dependencies, tenantId, body)) {
+    const job = await dependencies.store.write.jobs.create(tenantId, {
+      kind: experimentJobKind,
+      title: `Experiment “${parameters.target.name}”`,
+      parameters: JSON.parse(JSON.stringify(parameters)) as never,
+      total,
+    });
+    started.push({ job_id: job.id, experiment_id: parameters.experiment_id });
+  }
+  dependencies.runner.wake();
+  return started;
+}
+
+/**
+ * Checks the scorers, and that all scores have different keys.
+ *
+ * @throws RequestError 422: a scorer or one of its options is invalid.
+ */
+function assertScorers({ scorers, judges }: LaunchBody): void {
+  const keys = new Set<string>();
+  const addKey = (key: string): void => {
+    if (keys.has(key)) {
+      throw new RequestError(
+        422,
+        `two scores would have the key ${JSON.stringify(key)}: give one of them another key`,
+      );
+    }
+    keys.add(key);
+  };
+  for (const config of scorers) {
+    try {
+      addKey(createConfiguredScorer(config).name);
+    } catch (cause) {
+      throw cause instanceof RequestError ? cause : new RequestError(422, messageOf(cause));
+    }
+  }
+  judges.forEach(({ key }) => addKey(key));
+}
+
+const toEstimateJson = (estimate: TargetEstimate) => ({
+  name: estimate.name,
+  prompt: estimate.prompt,
+  rows: estimate.rows,
+  input_tokens: estimate.inputTokens,
+  output_tokens: estimate.outputTokens,
+  cost: estimate.cost,
+  preview: limitPreview(estimate.preview),
+  failing: estimate.failing,
+  sampled: estimate.sampled,
+});
+
+/** Characters of a message that the page shows. */
+const previewChars = 4_000;
+
+const limitPreview = (preview: TargetEstimate["preview"]): object =>
+  "error" in preview
+    ? { error: preview.error.slice(0, previewChars) }
+    : {
+        messages: preview.messages.map(({ role, content }) => ({
+          role,
+          content: content.slice(0, previewChars),
+          chars: content.length,
+        })),
+      };

@@ -1,0 +1,161 @@
+import { createConfiguredScorer } from "millrace/scorers";
+import type { OutputScore, ScorerConfig } from "millrace/scorers";
+import { readPath } from "millrace/scorers";
+import {
+  compileTemplate,
+  parseManifest,
+  parseTemplate,
+  readNames,
+  readText,
+  renderTemplate,
+} from "millrace/templates";
+import { messageOf } from "../../model/errors.ts";
+import type { ModelMessage } from "../../models/model-request.ts";
+import type { WorkTask } from "../../storage/work-threads.ts";
+
+/** The JSON of an example, as it is stored. */
+export interface ExampleJson {
+  readonly inputs: string;
+  readonly outputs: string | null;
+  readonly metadata: string;
+}
+
+/** Fills in a prompt with an example. It runs on a worker thread, because examples and templates may be large. */
+export interface RenderTask extends WorkTask<Rendered> {
+  readonly kind: "renderPrompt";
+  /** JSON of the manifest. */
+  readonly manifest: string;
+  readonly example: ExampleJson;
+  readonly mapping: Readonly<Record<string, string>>;
+}
+
+/** The messages of a prompt, or why there are none. */
+export type Rendered =
+  | {
+      readonly messages: readonly ModelMessage[];
+      readonly schema?: {
+        readonly name: string;
+        readonly schema: Readonly<Record<string, unknown>>;
+      };
+    }
+  | { readonly error: string };
+
+/**
+ * Scores an output, and fills in the prompts of judges. It runs on a worker thread that is ended if it takes too long: a
+ * regular expression may take forever.
+ */
+export interface ScoreTask extends WorkTask<Scored> {
+  readonly kind: "scoreOutput";
+  readonly example: ExampleJson;
+  /** JSON of the output. */
+  readonly output: string;
+  readonly scorers: readonly ScorerConfig[];
+  readonly templates: readonly string[];
+}
+
+/** A score, or the reason why there is none. */
+export type ScoreOutcome =
+  | { readonly key: string; readonly score: number | boolean; readonly comment?: string }
+  | { readonly key: string; readonly error: string };
+
+export interface Scored {
+  readonly scores: readonly ScoreOutcome[];
+  readonly prompts: readonly ({ readonly text: string } | { readonly error: string })[];
+}
+
+export function renderPrompt({ manifest, example, mapping }: RenderTask): Rendered {
+  try {
+    const template = parseManifest(JSON.parse(manifest) as unknown);
+    const values = toValues(example);
+    const variables = Object.fromEntries(
+      [...readNames(template)].flatMap((name) => {
+        const path = mapping[name];
+        if (path === undefined) {
+          // A variable without a member of its name may have a value in the manifest.
+          const inputs = values.inputs as Readonly<Record<string, unknown>>;
+          return Object.hasOwn(inputs, name) ? [[name, inputs[name]]] : [];
+        }
+        return [[name, readPath(values, path)]];
+      }),
+    );
+    const { messages, schema } = compileTemplate(template, variables, "ignore");
+    return {
+      messages: messages.map((message): ModelMessage => {
+        const content = readText(message);
+        if (content === undefined) {
+          throw new TypeError("a message has a part that is no text; experiments send texts only");
+        }
+        const role = message.role === "developer" ? "system" : message.role;
+        return {
+          role,
+          content,
+          ...(message.toolCallId === undefined ? {} : { toolCallId: message.toolCallId }),
+          ...(message.toolCalls === undefined
+            ? {}
+            : {
+                toolCalls: message.toolCalls.map((call) => ({
+                  id: call.id,
+                  name: call.name,
+                  arguments: JSON.stringify(call.arguments),
+                })),
+              }),
+        };
+      }),
+      ...(schema === undefined ? {} : { schema: { name: schema.name, schema: schema.schema } }),
+    };
+  } catch (cause) {
+    return { error: messageOf(cause) };
+  }
+}
+
+export function scoreOutput({ example, output, scorers, templates }: ScoreTask): Scored {
+  const outputs: unknown = JSON.parse(output);
+  const { inputs, outputs: referenceOutputs } = toValues(example);
+  return {
+    scores: scorers.map((config) => score(config, { outputs, referenceOutputs })),
+    prompts: templates.map((text) => {
+      try {
+        const values = {
+          inputs,
+          output: outputs,
+          ...(referenceOutputs === undefined ? {} : { reference: referenceOutputs }),
+        };
+        const scope = { values, missing: new Set<string>() };
+        const filled = renderTemplate(parseTemplate(text, "mustache"), scope);
+        const [missing] = scope.missing;
+        return missing === undefined
+          ? { text: filled }
+          : {
+              error: `the example has no ${missing}: the variables are inputs, output and reference`,
+            };
+      } catch (cause) {
+        return { error: messageOf(cause) };
+      }
+    }),
+  };
+}
+
+function score(
+  config: ScorerConfig,
+  judged: { readonly outputs: unknown; readonly referenceOutputs: unknown },
+): ScoreOutcome {
+  const key = readKey(config);
+  try {
+    const result: OutputScore = createConfiguredScorer(config).evaluate(judged);
+    return typeof result === "object" ? { key, ...result } : { key, score: result };
+  } catch (cause) {
+    return { key, error: messageOf(cause) };
+  }
+}
+
+/** The feedback key of a scorer. */
+export const readKey = ({ scorer, options }: ScorerConfig): string => {
+  const key = options?.["key"];
+  return typeof key === "string" && key !== "" ? key : scorer;
+};
+
+const toValues = ({ inputs, outputs, metadata }: ExampleJson) => ({
+  inputs: JSON.parse(inputs) as unknown,
+  outputs: outputs === null ? undefined : (JSON.parse(outputs) as unknown),
+  metadata: JSON.parse(metadata) as unknown,
+});

@@ -1,0 +1,305 @@
+import { expect, test } from "vitest";
+import type { RunningServer, ServerOptions } from "@millrace/server";
+import { DatasetFixture, itemsOf, textOf } from "../../../../tests/support/dataset-fixture.ts";
+import { runOwnServer } from "../../../../tests/support/running-server.ts";
+import type { Json } from "../../../../tests/support/running-server.ts";
+import { createAnswer, sendStream, startEndpoint } from "../../../models/tests/fake-endpoint.ts";
+
+const manifest = {
+  lc: 1,
+  type: "constructor",
+  id: ["langchain", "prompts", "prompt", "PromptTemplate"],
+  kwargs: {
+    template: "Answer: {question}",
+    template_format: "f-string",
+    input_variables: ["question"],
+  },
+};
+
+const target = { name: "first try", prompt: "qa", endpoint: "local", model: "gpt-4o-mini" };
+
+const headersOf = (server: RunningServer) => ({
+  origin: server.url,
+  "sec-fetch-site": "same-origin",
+  ...(server.modelToken === undefined ? {} : { "x-model-token": server.modelToken }),
+});
+
+/** The text of the last message of a call. */
+const readPrompt = ({ messages = [] }: { readonly messages?: readonly unknown[] }): string =>
+  textOf((messages.at(-1) as Json)["content"]);
+
+/** A dataset of questions, a prompt, and an endpoint that answers what `answer` returns. */
+async function makeScene(
+  answer: (prompt: string) => string | undefined,
+  {
+    questions = ["a", "b", "c"],
+    ...options
+  }: ServerOptions & { readonly questions?: readonly string[] } = {},
+) {
+  const endpoint = await startEndpoint((response, { body }) => {
+    const text = answer(readPrompt(body));
+    if (text === undefined) {
+      response.writeHead(500, { "content-type": "application/json" });
+      response.end('{"error":{"message":"overloaded"}}');
+    } else {
+      sendStream(response, createAnswer(text));
+    }
+  });
+  const server = await runOwnServer({
+    modelEndpoints: [{ name: "local", url: endpoint.url, apiKey: "sk-secret-0123456789" }],
+    ...options,
+  });
+  const fixture = await DatasetFixture.open({}, server);
+  await fixture.addMany(
+    questions.map((question) => ({ inputs: { question }, outputs: { answer: `${question}!` } })),
+  );
+  await fixture.call("POST /repos", { body: { repo_handle: "qa", is_public: false } });
+  await fixture.call("POST /commits/-/qa", { body: { manifest } });
+  const body = {
+    dataset_id: fixture.id,
+    repetitions: 1,
+    concurrency: 2,
+    mapping: {},
+    scorers: [{ scorer: "exactMatch", options: { key: "right" } }],
+    judges: [],
+    targets: [target],
+  };
+  const start = (changes: object = {}, headers = headersOf(server)) =>
+    fixture.call("POST /ui/experiments/start", { headers, body: { ...body, ...changes } });
+  const readJobs = async () => itemsOf((await fixture.call("GET /ui/jobs")).json["jobs"] as Json);
+  const waitForJobs = async (state = "succeeded") => {
+    await expect
+      .poll(async () => (await readJobs()).map((job) => job["state"]), { timeout: 15_000 })
+      .toSatisfy(
+        (states: readonly unknown[]) => states.length > 0 && states.every((one) => one === state),
+      );
+    return readJobs();
+  };
+  const compare = async (ids: readonly unknown[]) =>
+    (
+      await fixture.call(`POST /ui/datasets/${fixture.id}/comparison`, {
+        body: { experiment_ids: ids, order: "run" },
+      })
+    ).json;
+  return { endpoint, server, fixture, body, start, readJobs, waitForJobs, compare };
+}
+
+const experimentIdsOf = (json: Json): readonly string[] =>
+  itemsOf(json["experiments"] as Json).map((one) => textOf(one["experiment_id"]));
+
+const answerQuestion = (prompt: string): string => `${prompt.replace("Answer: ", "")}!`;
+
+test("an experiment calls the model for each row, and is compared like one of the SDK", async () => {
+  const scene = await makeScene((prompt) =>
+    prompt.endsWith("b") ? "wrong" : answerQuestion(prompt),
+  );
+  const started = await scene.start({ repetitions: 2 });
+  expect(started.status).toBe(200);
+  const [id = ""] = experimentIdsOf(started.json);
+  const [job] = await scene.waitForJobs();
+  expect(job).toMatchObject({
+    kind: "experiments.run",
+    progress: { done: 6, total: 6, figures: { input_tokens: 120, output_tokens: 60 } },
+    result: { experiment_id: id, dataset_id: scene.fixture.id, summary: "6 rows" },
+  });
+  expect(scene.endpoint.calls.map(({ body }) => readPrompt(body)).toSorted()).toEqual(
+    ["a", "a", "b", "b", "c", "c"].map((question) => `Answer: ${question}`),
+  );
+  const compared = await scene.compare([id]);
+  expect(compared).toMatchObject({
+    total: 3,
+    experiments: [{ id, example_count: 3, run_count: 6, error_count: 0 }],
+    keys: [{ key: "right", experiments: { [id]: { mean: 2 / 3, count: 3 } } }],
+  });
+  const [row] = itemsOf(compared["rows"] as Json);
+  expect(row?.["runs"]?.[id]).toMatchObject([
+    { tokens: 30, scores: { right: 1 } },
+    { tokens: 30, scores: { right: 1 } },
+  ]);
+  const { json: project } = await scene.fixture.call(`GET /sessions/${id}`);
+  expect(project).toMatchObject({
+    name: "first try",
+    reference_dataset_id: scene.fixture.id,
+    extra: {
+      metadata: {
+        prompt: expect.stringMatching(/^qa:[\da-f]{64}$/),
+        model: "gpt-4o-mini",
+        num_repetitions: 2,
+      },
+    },
+  });
+  expect(project["end_time"]).not.toBeNull();
+});
+
+test("a judge's call is recorded, and its failure is feedback with an error instead of a score", async () => {
+  const judgements: Record<string, string | undefined> = {
+    "Rate a!": '{"reasoning":"good","score":0.75}',
+    "Rate b!": "I would say 5 of 5",
+  };
+  const scene = await makeScene((prompt) =>
+    prompt.startsWith("Rate") ? judgements[prompt] : answerQuestion(prompt),
+  );
+  const judge = {
+    key: "quality",
+    template: "Rate {{output.output}}",
+    form: { kind: "score" },
+    endpoint: "local",
+    model: "gpt-4o-mini",
+  };
+  const started = await scene.start({ judges: [judge], scorers: [] });
+  const [id = ""] = experimentIdsOf(started.json);
+  const [job] = await scene.waitForJobs();
+  expect(job?.["progress"]).toMatchObject({ done: 3 });
+  const compared = await scene.compare([id]);
+  expect(compared["keys"]).toMatchObject([
+    { key: "quality", experiments: { [id]: { mean: 0.75, count: 1 } } },
+  ]);
+  const { json: feedback } = await scene.fixture.call("GET /feedback?key=quality");
+  const shown = itemsOf(feedback).map(({ score, comment, feedback_source: source }) => ({
+    score,
+    comment,
+    source,
+  }));
+  expect(shown).toHaveLength(3);
+  expect(shown).toContainEqual({
+    score: 0.75,
+    comment: "good",
+    source: expect.objectContaining({
+      metadata: { __run: { run_id: expect.stringMatching(/^[\da-f-]{36}$/) } },
+    }),
+  });
+  for (const comment of [/not a JSON object/, /did not answer: .*overloaded/]) {
+    expect(shown).toContainEqual({
+      score: null,
+      comment: expect.stringMatching(comment),
+      source: expect.objectContaining({ metadata: expect.objectContaining({ error: true }) }),
+    });
+  }
+  const { json: evaluators } = await scene.fixture.call(
+    "GET /sessions?name=evaluators&include_stats=true",
+  );
+  expect(itemsOf(evaluators)).toMatchObject([{ run_count: 3 }]);
+});
+
+test("a model that fails is a row with an error, and the others go on", async () => {
+  const scene = await makeScene((prompt) =>
+    prompt.endsWith("b") ? undefined : answerQuestion(prompt),
+  );
+  const [id = ""] = experimentIdsOf((await scene.start()).json);
+  const [job] = await scene.waitForJobs();
+  expect(job).toMatchObject({
+    progress: { done: 3 },
+    failures: { count: 1, messages: [expect.stringContaining("overloaded")] },
+  });
+  const compared = await scene.compare([id]);
+  expect(compared["experiments"]).toMatchObject([{ run_count: 3, error_count: 1 }]);
+  expect(JSON.stringify(compared)).not.toContain("sk-secret");
+});
+
+test("an expression that takes forever is an error of the score, and ends", async () => {
+  const scene = await makeScene(() => `${"a".repeat(40)}!`, { questions: ["a"] });
+  const [id = ""] = experimentIdsOf(
+    (await scene.start({ scorers: [{ scorer: "matchesRegex", options: { pattern: "^(a+)+$" } }] }))
+      .json,
+  );
+  await scene.waitForJobs();
+  expect(await scene.compare([id])).toMatchObject({ total: 1, keys: [] });
+  const { json } = await scene.fixture.call("GET /feedback?key=matchesRegex");
+  expect(itemsOf(json)).toMatchObject([
+    { score: null, comment: expect.stringContaining("simpler regular expression") },
+  ]);
+}, 30_000);
+
+test("a canceled experiment calls no further models, and keeps its rows", async () => {
+  const questions = Array.from({ length: 40 }, (_, index) => `q${index}`);
+  let open: () => void = () => undefined;
+  const scene = await makeScene(
+    (prompt) => {
+      open();
+      return answerQuestion(prompt);
+    },
+    { questions },
+  );
+  const called = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  await scene.start({ concurrency: 1 });
+  await called;
+  const [job] = await scene.readJobs();
+  await scene.fixture.call(`POST /ui/jobs/${textOf(job?.["id"])}/cancel`);
+  await scene.waitForJobs("canceled");
+  const calls = scene.endpoint.calls.length;
+  expect(calls).toBeLessThan(40);
+  await scene.fixture.call(`POST /ui/jobs/${textOf(job?.["id"])}/retry`);
+  await scene.waitForJobs();
+  // At most the call that the cancellation interrupted is made again.
+  expect(scene.endpoint.calls.length).toBeLessThanOrEqual(41);
+});
+
+test("only the page itself may start experiments, and no job of this kind can be created directly", async () => {
+  const scene = await makeScene(answerQuestion);
+  expect(
+    (await scene.start({}, { origin: "https://other.example", "sec-fetch-site": "cross-site" }))
+      .status,
+  ).toBe(403);
+  const { "x-model-token": _token, ...headers } = {
+    "x-model-token": "",
+    ...headersOf(scene.server),
+  };
+  expect((await scene.start({}, headers)).status).toBe(403);
+  const job = { kind: "experiments.run", parameters: { ...scene.body, target } };
+  const direct = await scene.fixture.call("POST /ui/jobs", { body: job });
+  expect(direct.status).toBe(422);
+  expect(scene.endpoint.calls).toEqual([]);
+});
+
+test.each([
+  [{ dataset_id: "00000000-0000-4000-8000-000000000009" }, 404, "dataset"],
+  [{ targets: [{ ...target, prompt: "other" }] }, 404, ""],
+  [{ targets: [{ ...target, endpoint: "elsewhere" }] }, 404, "use one of local"],
+  [{ targets: [] }, 422, "targets"],
+  [{ repetitions: 11 }, 422, "repetitions"],
+  [{ scorers: [{ scorer: "unknown" }] }, 422, "no scorer"],
+  [{ scorers: [{ scorer: "exactMatch" }, { scorer: "exactMatch" }] }, 422, "another key"],
+])("%o is rejected with %i", async (changes, status, detail) => {
+  const scene = await makeScene(answerQuestion);
+  for (const path of ["start", "estimate"]) {
+    const response = await scene.fixture.call(`POST /ui/experiments/${path}`, {
+      headers: headersOf(scene.server),
+      body: { ...scene.body, ...changes },
+    });
+    expect(response.status).toBe(status);
+    expect(response.text).toContain(detail);
+  }
+  expect(await scene.readJobs()).toEqual([]);
+});
+
+test("an estimate has the first prompt, and a range of costs that contains the actual cost", async () => {
+  const scene = await makeScene(answerQuestion);
+  const estimate = async () =>
+    (await scene.fixture.call("POST /ui/experiments/estimate", { body: scene.body })).json;
+  await scene.fixture.call("PUT /ui/prices", {
+    body: { prices: [{ model: "gpt-4o-mini", provider: "local", input: 1, output: 2 }] },
+  });
+  const before = await estimate();
+  expect(before).toMatchObject({
+    is_measured: false,
+    targets: [
+      {
+        rows: 3,
+        sampled: 3,
+        failing: 0,
+        preview: { messages: [{ role: "user", content: "Answer: a" }] },
+      },
+    ],
+  });
+  await scene.start();
+  await scene.waitForJobs();
+  const after = await estimate();
+  // Each answer had ten tokens.
+  expect(after).toMatchObject({
+    is_measured: true,
+    targets: [{ output_tokens: { low: 15, high: 60 } }],
+  });
+  expect(scene.endpoint.calls).toHaveLength(3);
+});
