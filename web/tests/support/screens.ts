@@ -89,6 +89,8 @@ export async function recordScreens(
     ["versions", `${datasetPath}?tab=versions`],
     ["experiments", `${datasetPath}?tab=experiments`],
     ["pairwise", `${datasetPath}?tab=comparisons`],
+    ["new experiment", `${datasetPath}/new-experiment`],
+    ["dataset of a new experiment", "/experiments/new"],
     ["compare", `${datasetPath}/compare?experiments=${experiments.join(",")}`],
     ["rules", `${tenant}/rules?project=${projectId}`],
     ["alerts", `${tenant}/rules?project=${projectId}&tab=alerts`],

@@ -132,15 +132,15 @@ async function estimateTarget(
   const sizes = rendered.flatMap((one) => ("error" in one ? [] : [countChars(one.messages)]));
   const inputTokens = toTokens(mean(sizes));
   const outputTokens = limitOutput(measured ?? assumedAnswer, target);
-  const calls = [
-    { choice: target as ModelChoice, inputTokens, outputTokens },
+  const calls: readonly EstimatedCall[] = [
+    { choice: target, inputTokens, outputTokens },
     ...judges.map((judge) => {
       const exampleChars = mean(
         examples.map(({ inputs, outputs }) => inputs.length + (outputs?.length ?? 0)),
       );
       const fixed = toTokens(judge.template.length + exampleChars);
       return {
-        choice: judge as ModelChoice,
+        choice: judge,
         inputTokens: {
           low: fixed.low + outputTokens.low,
           high: fixed.high + outputTokens.high,
@@ -156,7 +156,7 @@ async function estimateTarget(
     inputTokens: multiply(inputTokens, rows),
     outputTokens: multiply(outputTokens, rows),
     cost: await priceCalls(dependencies, tenantId, { calls, rows }),
-    preview: rendered[0] ?? { error: "the dataset has no examples" },
+    preview: rendered[0] ?? { error: "the dataset has no examples", variables: [], paths: [] },
     failing: rendered.length - sizes.length,
     sampled: rendered.length,
   };

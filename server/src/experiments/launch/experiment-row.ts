@@ -10,7 +10,8 @@ import { createJudgeRequest, parseJudgement } from "./judge.ts";
 import { launchLimits } from "./launch-schemas.ts";
 import type { Judge, LaunchParameters, ModelChoice } from "./launch-schemas.ts";
 import type { LaunchDependencies } from "./launch-store.ts";
-import type { ExampleJson, Rendered, RenderTask, ScoreOutcome, ScoreTask } from "./launch-tasks.ts";
+import { readScorerKey } from "./launch-tasks.ts";
+import type { ExampleJson, RenderTask, ScoreOutcome, ScoreTask } from "./launch-tasks.ts";
 
 /** The project in which the calls of judges are recorded, as the SDK records those of evaluators. */
 const evaluatorProject = "evaluators";
@@ -54,7 +55,7 @@ export async function runRow(row: Row, dependencies: LaunchDependencies): Promis
   const { tenantId, parameters, example, manifest } = row;
   const { target, mapping } = parameters;
   const startMs = Date.now();
-  const rendered: Rendered = await dependencies.workThreads
+  const rendered = await dependencies.workThreads
     .run<RenderTask>(tenantId, { kind: "renderPrompt", manifest, example, mapping })
     .catch(describeTaskFailure);
   if ("error" in rendered) {
@@ -269,11 +270,6 @@ async function scoreAnswer(
     calls: judgements.flatMap(({ calls }) => calls),
   };
 }
-
-const readScorerKey = ({ scorer, options }: LaunchParameters["scorers"][number]): string => {
-  const key = options?.["key"];
-  return typeof key === "string" && key !== "" ? key : scorer;
-};
 
 interface JudgeCall {
   readonly judge: Judge;

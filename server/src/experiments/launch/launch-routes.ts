@@ -117,8 +117,14 @@ const previewChars = 4_000;
 
 const limitPreview = (preview: TargetEstimate["preview"]): object =>
   "error" in preview
-    ? { error: preview.error.slice(0, previewChars) }
+    ? {
+        variables: preview.variables,
+        paths: preview.paths,
+        error: preview.error.slice(0, previewChars),
+      }
     : {
+        variables: preview.variables,
+        paths: preview.paths,
         messages: preview.messages.map(({ role, content }) => ({
           role,
           content: content.slice(0, previewChars),

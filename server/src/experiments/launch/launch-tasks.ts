@@ -1,6 +1,5 @@
-import { createConfiguredScorer } from "millrace/scorers";
+import { createConfiguredScorer, readPath } from "millrace/scorers";
 import type { OutputScore, ScorerConfig } from "millrace/scorers";
-import { readPath } from "millrace/scorers";
 import {
   compileTemplate,
   parseManifest,
@@ -9,6 +8,7 @@ import {
   readText,
   renderTemplate,
 } from "millrace/templates";
+import type { PromptTemplate } from "millrace/templates";
 import { messageOf } from "../../model/errors.ts";
 import type { ModelMessage } from "../../models/model-request.ts";
 import type { WorkTask } from "../../storage/work-threads.ts";
@@ -29,16 +29,24 @@ export interface RenderTask extends WorkTask<Rendered> {
   readonly mapping: Readonly<Record<string, string>>;
 }
 
+/** The variables of a prompt, and the members of an example that they can be mapped to. */
+interface PromptNames {
+  readonly variables: readonly string[];
+  readonly paths: readonly string[];
+}
+
 /** The messages of a prompt, or why there are none. */
-export type Rendered =
-  | {
-      readonly messages: readonly ModelMessage[];
-      readonly schema?: {
-        readonly name: string;
-        readonly schema: Readonly<Record<string, unknown>>;
-      };
-    }
-  | { readonly error: string };
+export type Rendered = PromptNames &
+  (
+    | {
+        readonly messages: readonly ModelMessage[];
+        readonly schema?: {
+          readonly name: string;
+          readonly schema: Readonly<Record<string, unknown>>;
+        };
+      }
+    | { readonly error: string }
+  );
 
 /**
  * Scores an output, and fills in the prompts of judges. It runs on a worker thread that is ended if it takes too long: a
@@ -63,49 +71,66 @@ export interface Scored {
   readonly prompts: readonly ({ readonly text: string } | { readonly error: string })[];
 }
 
+/** Number of variables and of members of an example that are listed. */
+const maxNames = 100;
+
 export function renderPrompt({ manifest, example, mapping }: RenderTask): Rendered {
+  const values = toValues(example);
+  const paths = Object.entries(values)
+    .flatMap(([part, members]) => Object.keys(toMembers(members)).map((name) => `${part}.${name}`))
+    .slice(0, maxNames);
+  let variables: readonly string[] = [];
   try {
     const template = parseManifest(JSON.parse(manifest) as unknown);
-    const values = toValues(example);
-    const variables = Object.fromEntries(
-      [...readNames(template)].flatMap((name) => {
-        const path = mapping[name];
-        if (path === undefined) {
-          // A variable without a member of its name may have a value in the manifest.
-          const inputs = values.inputs as Readonly<Record<string, unknown>>;
-          return Object.hasOwn(inputs, name) ? [[name, inputs[name]]] : [];
-        }
-        return [[name, readPath(values, path)]];
-      }),
-    );
-    const { messages, schema } = compileTemplate(template, variables, "ignore");
-    return {
-      messages: messages.map((message): ModelMessage => {
-        const content = readText(message);
-        if (content === undefined) {
-          throw new TypeError("a message has a part that is no text; experiments send texts only");
-        }
-        const role = message.role === "developer" ? "system" : message.role;
-        return {
-          role,
-          content,
-          ...(message.toolCallId === undefined ? {} : { toolCallId: message.toolCallId }),
-          ...(message.toolCalls === undefined
-            ? {}
-            : {
-                toolCalls: message.toolCalls.map((call) => ({
-                  id: call.id,
-                  name: call.name,
-                  arguments: JSON.stringify(call.arguments),
-                })),
-              }),
-        };
-      }),
-      ...(schema === undefined ? {} : { schema: { name: schema.name, schema: schema.schema } }),
-    };
+    variables = [...readNames(template)].slice(0, maxNames);
+    return { variables, paths, ...fillIn(template, values, mapping) };
   } catch (cause) {
-    return { error: messageOf(cause) };
+    return { variables, paths, error: messageOf(cause) };
   }
+}
+
+/** @throws Error a variable has no value, or a message can't be sent. */
+function fillIn(
+  template: PromptTemplate,
+  values: ReturnType<typeof toValues>,
+  mapping: Readonly<Record<string, string>>,
+): Omit<Extract<Rendered, { readonly messages: unknown }>, keyof PromptNames> {
+  const given = Object.fromEntries(
+    [...readNames(template)].flatMap((name) => {
+      const path = mapping[name];
+      if (path === undefined) {
+        // A variable without a member of its name may have a value in the manifest.
+        const inputs = values.inputs as Readonly<Record<string, unknown>>;
+        return Object.hasOwn(inputs, name) ? [[name, inputs[name]]] : [];
+      }
+      return [[name, readPath(values, path)]];
+    }),
+  );
+  const { messages, schema } = compileTemplate(template, given, "ignore");
+  return {
+    messages: messages.map((message): ModelMessage => {
+      const content = readText(message);
+      if (content === undefined) {
+        throw new TypeError("a message has a part that is no text; experiments send texts only");
+      }
+      const role = message.role === "developer" ? "system" : message.role;
+      return {
+        role,
+        content,
+        ...(message.toolCallId === undefined ? {} : { toolCallId: message.toolCallId }),
+        ...(message.toolCalls === undefined
+          ? {}
+          : {
+              toolCalls: message.toolCalls.map((call) => ({
+                id: call.id,
+                name: call.name,
+                arguments: JSON.stringify(call.arguments),
+              })),
+            }),
+      };
+    }),
+    ...(schema === undefined ? {} : { schema: { name: schema.name, schema: schema.schema } }),
+  };
 }
 
 export function scoreOutput({ example, output, scorers, templates }: ScoreTask): Scored {
@@ -139,7 +164,7 @@ function score(
   config: ScorerConfig,
   judged: { readonly outputs: unknown; readonly referenceOutputs: unknown },
 ): ScoreOutcome {
-  const key = readKey(config);
+  const key = readScorerKey(config);
   try {
     const result: OutputScore = createConfiguredScorer(config).evaluate(judged);
     return typeof result === "object" ? { key, ...result } : { key, score: result };
@@ -149,10 +174,13 @@ function score(
 }
 
 /** The feedback key of a scorer. */
-export const readKey = ({ scorer, options }: ScorerConfig): string => {
+export const readScorerKey = ({ scorer, options }: ScorerConfig): string => {
   const key = options?.["key"];
   return typeof key === "string" && key !== "" ? key : scorer;
 };
+
+const toMembers = (value: unknown): object =>
+  typeof value === "object" && value !== null ? value : {};
 
 const toValues = ({ inputs, outputs, metadata }: ExampleJson) => ({
   inputs: JSON.parse(inputs) as unknown,

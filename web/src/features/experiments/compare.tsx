@@ -19,6 +19,7 @@ import {
   createComparisonQuery,
   createExperimentsQuery,
 } from "./queries.ts";
+import { ExperimentJobs } from "./launch/experiment-jobs.tsx";
 import "../datasets/datasets.css";
 import "./experiments.css";
 
@@ -89,6 +90,7 @@ export const ExperimentComparison = () => {
         </div>
         {isRunning && <span className="live on">Running</span>}
       </div>
+      <ExperimentJobs experimentIds={experimentIds} />
       {experimentIds.length === 0 && (
         <Empty title="No experiments selected">
           <Link

@@ -56,6 +56,20 @@ export const Experiments = ({
           ]}
           onChange={({ currentTarget }) => setBaselineId(currentTarget.value)}
         />
+        {selection.size === 0 && (
+          <Button
+            size="xs"
+            renderRoot={(props) => (
+              <Link
+                to="/o/$tenantId/datasets/$datasetId/new-experiment"
+                params={{ tenantId, datasetId }}
+                {...props}
+              />
+            )}
+          >
+            New experiment
+          </Button>
+        )}
         {selection.size > 0 && (
           <Button
             size="xs"
@@ -92,8 +106,8 @@ export const Experiments = ({
         emptyState={
           <Empty title="No experiments yet">
             <p>
-              Evaluate a program on these examples with <code>evaluate</code> from{" "}
-              <code>millrace/evaluation</code>. Each evaluation creates an experiment.
+              Run a prompt with a model on these examples, or evaluate a program with{" "}
+              <code>evaluate</code> from <code>millrace/evaluation</code>.
             </p>
           </Empty>
         }

@@ -1,6 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import { createLazyView } from "../../components/page/load-chunk.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
+import { parseLaunchSearch } from "./launch/launch-search.ts";
 import { parseCompareSearch } from "./compare-search.ts";
 
 const getParentRoute = () => rootRoute;
@@ -11,5 +12,17 @@ export const experimentsRoutes = [
     path: "/o/$tenantId/datasets/$datasetId/compare",
     validateSearch: parseCompareSearch,
     component: createLazyView(async () => import("./compare.tsx"), "ExperimentComparison"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/datasets/$datasetId/new-experiment",
+    validateSearch: parseLaunchSearch,
+    component: createLazyView(async () => import("./launch/new-experiment.tsx"), "NewExperiment"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/experiments/new",
+    validateSearch: parseLaunchSearch,
+    component: createLazyView(async () => import("./launch/choose-dataset.tsx"), "ChooseDataset"),
   }),
 ] as const;

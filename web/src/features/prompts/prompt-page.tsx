@@ -1,3 +1,4 @@
+import { Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { tenantQuery } from "../../api/tenant.ts";
@@ -14,6 +15,7 @@ import type { Prompt } from "./prompt.ts";
 import { parsePromptSearch } from "./prompts-search.ts";
 import type { PromptTab } from "./prompts-search.ts";
 import { createPromptQuery } from "./queries.ts";
+import type { PromptAddress } from "./queries.ts";
 import { Readme } from "./readme.tsx";
 import "./prompts.css";
 
@@ -58,7 +60,22 @@ export const PromptPage = () => {
           </h1>
           <PromptFacts prompt={prompt} />
         </div>
-        <LikeButton prompt={prompt} />
+        <Group gap="xs">
+          <Button
+            size="xs"
+            variant="default"
+            renderRoot={(props) => (
+              <Link
+                to="/experiments/new"
+                search={{ prompt: toExperimentPrompt(address, commit) }}
+                {...props}
+              />
+            )}
+          >
+            Run over a dataset
+          </Button>
+          <LikeButton prompt={prompt} />
+        </Group>
       </header>
       <nav className="tabs" aria-label="Prompt sections">
         {tabs.map((name) => (
@@ -140,3 +157,7 @@ const PullCode = ({
     </section>
   );
 };
+
+/** The name of a prompt in an experiment: `repo` or `owner/repo`, with the commit unless it is the latest. */
+const toExperimentPrompt = ({ owner, repo }: PromptAddress, commit: string | undefined): string =>
+  `${owner === "-" ? "" : `${owner}/`}${repo}${commit === undefined || commit === "latest" ? "" : `:${commit}`}`;

@@ -42,6 +42,8 @@ test("a prompt gets the inputs of its names, and mapped members of the example",
     mapping: { city: "inputs.context.city", source: "metadata.source" },
   });
   expect(rendered).toEqual({
+    variables: ["city", "source", "question"],
+    paths: ["inputs.question", "inputs.context", "outputs.answer", "metadata.source"],
     messages: [
       { role: "system", content: "Know Bonn from test." },
       { role: "user", content: "Where?" },
@@ -81,7 +83,11 @@ test("an output is scored, and the prompts of judges are filled in", () => {
   ]);
   expect(prompts).toEqual([
     { text: "Bonn for Where?, not Bonn?" },
-    { error: expect.stringContaining("no other: the variables are inputs, output and reference") },
+    {
+      error: expect.stringContaining(
+        "no other: the variables are inputs, output and reference",
+      ) as unknown,
+    },
   ]);
 });
 
@@ -94,7 +100,7 @@ test("without reference outputs, a scorer that needs them is an error", () => {
     templates: [],
   });
   expect(scores).toEqual([
-    { key: "exactMatch", error: expect.stringContaining("no reference outputs") },
+    { key: "exactMatch", error: expect.stringContaining("no reference outputs") as unknown },
     { key: "matchesRegex", score: true },
   ]);
 });

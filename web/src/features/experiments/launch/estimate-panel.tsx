@@ -1,0 +1,95 @@
+import { Alert, NativeSelect } from "@mantine/core";
+import { useState } from "react";
+import { formatDollars } from "../../../components/text/cost.ts";
+import { pluralize } from "../../../components/text/quantity.ts";
+import { toVisibleText } from "../../../components/text/visible-text.ts";
+import { sumCosts } from "./launch.ts";
+import type { LaunchEstimate, TargetEstimate } from "./launch.ts";
+
+/** What the experiments will cost, and their prompts, filled in with the first example. */
+export const EstimatePanel = ({ estimate }: { readonly estimate: LaunchEstimate }) => {
+  const [shown, setShown] = useState("0");
+  const { targets, isMeasured } = estimate;
+  const target = targets[Number(shown)] ?? targets[0];
+  const cost = sumCosts(targets);
+  const unknownCost = targets.map((one) => one.cost).find((one) => typeof one === "string");
+  const rows = targets.reduce((sum, one) => sum + one.rows, 0);
+  return (
+    <>
+      <dl className="launch-cost" aria-label="Estimate">
+        <div>
+          <dt>Rows</dt>
+          <dd>{rows.toLocaleString("en")}</dd>
+        </div>
+        <div>
+          <dt>Input tokens</dt>
+          <dd>{formatRange(sumTokens(targets, "inputTokens"))}</dd>
+        </div>
+        <div>
+          <dt>Output tokens</dt>
+          <dd>{formatRange(sumTokens(targets, "outputTokens"))}</dd>
+        </div>
+        <div>
+          <dt>Cost</dt>
+          <dd>
+            {cost === undefined
+              ? "Unknown"
+              : `${formatDollars(cost.low)} – ${formatDollars(cost.high)}`}
+          </dd>
+        </div>
+      </dl>
+      <p className="form-about">
+        {isMeasured
+          ? "Output tokens are estimated from earlier experiments on this dataset."
+          : "Output tokens are assumed, because there is no earlier experiment: 50 to 1,000 an answer."}
+        {unknownCost !== undefined && ` The cost is unknown: ${unknownCost}`}
+      </p>
+      {targets.length > 1 && (
+        <NativeSelect
+          label="Preview of"
+          value={shown}
+          data={targets.map(({ name }, index) => ({
+            value: String(index),
+            label: toVisibleText(name),
+          }))}
+          onChange={({ currentTarget }) => setShown(currentTarget.value)}
+        />
+      )}
+      {target !== undefined && <PromptPreview target={target} />}
+    </>
+  );
+};
+
+const PromptPreview = ({ target }: { readonly target: TargetEstimate }) => (
+  <section aria-label="First row" className="launch-preview">
+    <h3>First row</h3>
+    {target.error !== undefined && (
+      <Alert color="red" title="The prompt can't be filled in">
+        {toVisibleText(target.error)}
+      </Alert>
+    )}
+    {target.error === undefined && target.failing > 0 && (
+      <Alert color="orange">
+        {target.failing} of the first {pluralize(target.sampled, "example")} can't fill in the
+        prompt. Their rows will be errors.
+      </Alert>
+    )}
+    {target.messages.map(({ role, content, chars }, index) => (
+      <div key={index} className="launch-message">
+        <span className="launch-role">{role}</span>
+        <pre>
+          {toVisibleText(content)}
+          {chars > content.length && ` … (${chars.toLocaleString("en")} characters)`}
+        </pre>
+      </div>
+    ))}
+  </section>
+);
+
+const sumTokens = (targets: readonly TargetEstimate[], name: "inputTokens" | "outputTokens") => ({
+  low: targets.reduce((sum, target) => sum + target[name].low, 0),
+  high: targets.reduce((sum, target) => sum + target[name].high, 0),
+});
+
+const formatRange = ({ low, high }: { readonly low: number; readonly high: number }): string =>
+  `${low.toLocaleString("en")} – ${high.toLocaleString("en")}`;

@@ -1,0 +1,236 @@
+import { omitUndefined } from "../../../api/parse.ts";
+
+/** A model at an endpoint, as it is entered. Numbers are texts until the experiment starts. */
+export interface ModelDraft {
+  readonly endpoint: string;
+  readonly model: string;
+  readonly temperature: string;
+  readonly maxTokens: string;
+}
+
+export const judgeForms = {
+  score: "Score from 0 to 1",
+  verdict: "Yes or no",
+  categories: "Categories",
+};
+export type JudgeForm = keyof typeof judgeForms;
+
+export interface JudgeDraft extends ModelDraft {
+  readonly key: string;
+  readonly template: string;
+  readonly form: JudgeForm;
+  /** Separated by commas. */
+  readonly categories: string;
+}
+
+export interface ScorerDraft {
+  readonly scorer: string;
+  /** The entered text of each option; `true` and `false` of a flag. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** What is entered on the page of a new experiment. */
+export interface LaunchDraft {
+  /** `repo`, `repo:commit` or `owner/repo:commit`. */
+  readonly prompts: readonly string[];
+  readonly models: readonly ModelDraft[];
+  readonly repetitions: number;
+  readonly concurrency: number;
+  /** The path in an example by the name of the variable. */
+  readonly mapping: Readonly<Record<string, string>>;
+  readonly scorers: readonly ScorerDraft[];
+  readonly judges: readonly JudgeDraft[];
+}
+
+export const createModelDraft = (endpoint: string): ModelDraft => ({
+  endpoint,
+  model: "",
+  temperature: "",
+  maxTokens: "",
+});
+
+export const createJudgeDraft = (endpoint: string): JudgeDraft => ({
+  ...createModelDraft(endpoint),
+  key: "quality",
+  template:
+    "Question:\n{{inputs}}\n\nAnswer to judge:\n{{output}}\n\nExpected:\n{{reference}}\n\nIs the answer correct and complete?",
+  form: "score",
+  categories: "",
+});
+
+export const createDraft = (prompt: string | undefined, endpoint: string): LaunchDraft => ({
+  prompts: prompt === undefined ? [] : [prompt],
+  models: [createModelDraft(endpoint)],
+  repetitions: 1,
+  concurrency: 4,
+  mapping: {},
+  scorers: [],
+  judges: [],
+});
+
+/** An option of a scorer. */
+export interface ScorerField {
+  readonly name: string;
+  readonly title: string;
+  readonly hint: string;
+  readonly kind: "text" | "flag" | "number" | "list" | "json";
+  readonly isRequired: boolean;
+}
+
+export interface ScorerForm {
+  readonly scorer: string;
+  readonly title: string;
+  readonly hint: string;
+  readonly fields: readonly ScorerField[];
+}
+
+/** The body of the requests that estimate and start experiments. */
+export type LaunchBody = Readonly<Record<string, unknown>>;
+
+/** Why an experiment can't start yet, or the body of the request. */
+export type LaunchResult =
+  | { readonly faults: readonly string[] }
+  | { readonly body: LaunchBody; readonly targetCount: number };
+
+/** Largest number of experiments that one request starts. */
+const maxTargets = 20;
+
+/** Checks what was entered, and converts it to the body of a request. */
+export function toLaunchBody(
+  datasetId: string,
+  draft: LaunchDraft,
+  forms: readonly ScorerForm[],
+): LaunchResult {
+  const { prompts, models, judges, mapping } = draft;
+  const targetCount = prompts.length * models.length;
+  const scorers = draft.scorers.map((scorer) => toScorer(scorer, forms));
+  const faults = [
+    ...(prompts.length === 0 ? ["Choose a prompt."] : []),
+    ...(models.some(({ model }) => model.trim() === "") ? ["Enter the name of each model."] : []),
+    ...(targetCount > maxTargets
+      ? [`${targetCount} experiments are too many: choose at most ${maxTargets} combinations.`]
+      : []),
+    ...[...models, ...judges].flatMap(findNumberFaults),
+    ...scorers.flatMap((scorer) => ("fault" in scorer ? [scorer.fault] : [])),
+    ...judges.flatMap(findJudgeFaults),
+  ];
+  if (faults.length > 0) {
+    return { faults: [...new Set(faults)] };
+  }
+  return {
+    targetCount,
+    body: {
+      dataset_id: datasetId,
+      repetitions: draft.repetitions,
+      concurrency: draft.concurrency,
+      mapping: Object.fromEntries(Object.entries(mapping).filter(([, path]) => path !== "")),
+      scorers,
+      judges: judges.map((judge) => ({
+        key: judge.key.trim(),
+        template: judge.template,
+        form:
+          judge.form === "categories"
+            ? { kind: judge.form, categories: toCategories(judge) }
+            : { kind: judge.form },
+        ...toModel(judge),
+      })),
+      targets: prompts.flatMap((prompt) =>
+        models.map((model) => ({
+          name: `${prompt} · ${model.model.trim()}${describeSettings(model)}`.slice(0, 200),
+          prompt,
+          ...toModel(model),
+        })),
+      ),
+    },
+  };
+}
+
+const toModel = ({ endpoint, model, temperature, maxTokens }: ModelDraft) =>
+  omitUndefined({
+    endpoint,
+    model: model.trim(),
+    temperature: temperature.trim() === "" ? undefined : Number(temperature),
+    max_tokens: maxTokens.trim() === "" ? undefined : Number(maxTokens),
+  });
+
+const describeSettings = ({ temperature }: ModelDraft): string =>
+  temperature.trim() === "" ? "" : ` · ${temperature.trim()}`;
+
+function findNumberFaults({ temperature, maxTokens }: ModelDraft): readonly string[] {
+  const [heat, tokens] = [Number(temperature), Number(maxTokens)];
+  return [
+    ...(heat >= 0 && heat <= 100 ? [] : ["Temperature must be a number from 0 to 100."]),
+    ...(maxTokens.trim() === "" || (Number.isInteger(tokens) && tokens > 0)
+      ? []
+      : ["Max tokens must be a whole number above 0."]),
+  ];
+}
+
+const toCategories = ({ categories }: JudgeDraft): readonly string[] => [
+  ...new Set(
+    categories
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+  ),
+];
+
+function findJudgeFaults(judge: JudgeDraft): readonly string[] {
+  return [
+    ...(judge.key.trim() === "" ? ["Enter the feedback key of each judge."] : []),
+    ...(judge.model.trim() === "" ? ["Enter the model of each judge."] : []),
+    ...(judge.template.trim() === "" ? ["Enter the prompt of each judge."] : []),
+    ...(judge.form === "categories" && toCategories(judge).length < 2
+      ? ["Enter at least two categories, separated by commas."]
+      : []),
+  ];
+}
+
+type Scorer =
+  | { readonly scorer: string; readonly options: Readonly<Record<string, unknown>> }
+  | { readonly fault: string };
+
+function toScorer({ scorer, options }: ScorerDraft, forms: readonly ScorerForm[]): Scorer {
+  const form = forms.find((candidate) => candidate.scorer === scorer);
+  const values: Record<string, unknown> = {};
+  for (const { name, title, kind, isRequired } of form?.fields ?? []) {
+    const text = options[name] ?? "";
+    if (text.trim() === "") {
+      if (isRequired) {
+        return { fault: `${form?.title ?? scorer}: enter ${title.toLowerCase()}.` };
+      }
+      continue;
+    }
+    const value = toValue(text, kind);
+    if (value === undefined) {
+      return { fault: `${form?.title ?? scorer}: ${title} must be a number of at least 0.` };
+    }
+    values[name] = value;
+  }
+  return { scorer, options: values };
+}
+
+/** Converts the text of a field to its value; `undefined` if the text is not valid. */
+function toValue(text: string, kind: ScorerField["kind"]): unknown {
+  switch (kind) {
+    case "flag":
+      return text === "true";
+    case "number": {
+      const number = Number(text);
+      return Number.isFinite(number) && number >= 0 ? number : undefined;
+    }
+    case "list":
+      return text
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== "");
+    case "json":
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        return text; // A text needs no quotation marks.
+      }
+    case "text":
+      return text;
+  }
+}

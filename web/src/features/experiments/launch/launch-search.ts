@@ -1,0 +1,11 @@
+import { omitUndefined, toSearchText } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
+
+/** Search parameters in the URL of a new experiment. */
+export interface LaunchSearch {
+  /** The prompt that is chosen at first: `repo`, `repo:commit` or `owner/repo:commit`. */
+  readonly prompt?: string;
+}
+
+export const parseLaunchSearch = (search: JsonMembers): LaunchSearch =>
+  omitUndefined({ prompt: toSearchText(search["prompt"]) });

@@ -1,0 +1,194 @@
+import {
+  requireItems,
+  requireText,
+  toItems,
+  toNumber,
+  toRecord,
+  toText,
+} from "../../../api/parse.ts";
+import type { ScorerForm } from "./launch-draft.ts";
+
+const fieldKinds = ["text", "flag", "number", "list", "json"] as const;
+
+/** @throws TypeError `value` is not a list of scorers. */
+export const parseScorers = (value: unknown): readonly ScorerForm[] =>
+  requireItems(toRecord(value)["scorers"], "scorers").map((item) => {
+    const form = toRecord(item);
+    return {
+      scorer: requireText(form, "scorer"),
+      title: requireText(form, "title"),
+      hint: toText(form["hint"]) ?? "",
+      fields: toItems(form["fields"]).map((field) => {
+        const members = toRecord(field);
+        return {
+          name: requireText(members, "name"),
+          title: requireText(members, "title"),
+          hint: toText(members["hint"]) ?? "",
+          kind: fieldKinds.find((kind) => kind === members["kind"]) ?? "text",
+          isRequired: members["isRequired"] === true,
+        };
+      }),
+    };
+  });
+
+/** The model endpoints of the operator. */
+export interface LaunchModels {
+  readonly endpoints: readonly {
+    readonly name: string;
+    readonly host: string;
+    readonly hasKey: boolean;
+    readonly keyVariable: string;
+  }[];
+  /** Whether the token that the server has printed must be entered first. */
+  readonly needsToken: boolean;
+  readonly budget: number | undefined;
+  readonly spentToday: number;
+}
+
+/** @throws TypeError `value` is not a list of model endpoints. */
+export function parseModels(value: unknown): LaunchModels {
+  const { endpoints, needs_token: needsToken, budget, spent_today: spent } = toRecord(value);
+  return {
+    endpoints: requireItems(endpoints, "model endpoints").map((item) => {
+      const endpoint = toRecord(item);
+      return {
+        name: requireText(endpoint, "name"),
+        host: requireText(endpoint, "host"),
+        hasKey: endpoint["has_key"] === true || endpoint["is_private"] === true,
+        keyVariable: toText(endpoint["key_variable"]) ?? "",
+      };
+    }),
+    needsToken: needsToken === true,
+    budget: toNumber(budget),
+    spentToday: toNumber(spent) ?? 0,
+  };
+}
+
+interface Range {
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface TargetEstimate {
+  readonly name: string;
+  readonly prompt: string;
+  readonly rows: number;
+  readonly inputTokens: Range;
+  readonly outputTokens: Range;
+  /** In US dollars; a text says why the cost is unknown. */
+  readonly cost: Range | string;
+  readonly failing: number;
+  readonly sampled: number;
+  readonly variables: readonly string[];
+  readonly paths: readonly string[];
+  /** The prompt, filled in with the first example. */
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string;
+    readonly chars: number;
+  }[];
+  /** Why the prompt can't be filled in. */
+  readonly error: string | undefined;
+}
+
+export interface LaunchEstimate {
+  readonly isMeasured: boolean;
+  readonly targets: readonly TargetEstimate[];
+}
+
+const toRange = (value: unknown): Range => {
+  const { low, high } = toRecord(value);
+  return { low: toNumber(low) ?? 0, high: toNumber(high) ?? 0 };
+};
+
+const toTexts = (value: unknown): readonly string[] =>
+  toItems(value).filter((item): item is string => typeof item === "string");
+
+/** @throws TypeError `value` is not an estimate. */
+export function parseEstimate(value: unknown): LaunchEstimate {
+  const { targets, is_measured: isMeasured } = toRecord(value);
+  return {
+    isMeasured: isMeasured === true,
+    targets: requireItems(targets, "estimates").map((item) => {
+      const target = toRecord(item);
+      const preview = toRecord(target["preview"]);
+      return {
+        name: requireText(target, "name"),
+        prompt: requireText(target, "prompt"),
+        rows: toNumber(target["rows"]) ?? 0,
+        inputTokens: toRange(target["input_tokens"]),
+        outputTokens: toRange(target["output_tokens"]),
+        cost: toText(toRecord(target["cost"])["reason"]) ?? toRange(target["cost"]),
+        failing: toNumber(target["failing"]) ?? 0,
+        sampled: toNumber(target["sampled"]) ?? 0,
+        variables: toTexts(preview["variables"]),
+        paths: toTexts(preview["paths"]),
+        messages: toItems(preview["messages"]).map((message) => {
+          const { role, content, chars } = toRecord(message);
+          const text = toText(content) ?? "";
+          return { role: toText(role) ?? "", content: text, chars: toNumber(chars) ?? text.length };
+        }),
+        error: toText(preview["error"]),
+      };
+    }),
+  };
+}
+
+/** The sum of the estimated costs; `undefined` if one is unknown. */
+export function sumCosts(targets: readonly TargetEstimate[]): Range | undefined {
+  const sum = { low: 0, high: 0 };
+  for (const { cost } of targets) {
+    if (typeof cost === "string") {
+      return undefined;
+    }
+    sum.low += cost.low;
+    sum.high += cost.high;
+  }
+  return sum;
+}
+
+const jobStates = ["queued", "running", "succeeded", "failed", "canceled"] as const;
+
+/** The job that runs an experiment. */
+export interface ExperimentJob {
+  readonly id: string;
+  readonly experimentId: string;
+  readonly name: string;
+  readonly state: (typeof jobStates)[number];
+  readonly done: number;
+  readonly total: number | undefined;
+  readonly costUsd: number;
+  /** Calls whose cost is unknown. */
+  readonly unpricedCalls: number;
+  readonly failureCount: number;
+  readonly failure: string | undefined;
+  readonly error: string | undefined;
+}
+
+/** Reads the jobs that run experiments. */
+export const parseExperimentJobs = (value: unknown): readonly ExperimentJob[] =>
+  toItems(toRecord(value)["jobs"]).flatMap((item) => {
+    const job = toRecord(item);
+    if (job["kind"] !== "experiments.run") {
+      return [];
+    }
+    const progress = toRecord(job["progress"]);
+    const figures = toRecord(progress["figures"]);
+    const failures = toRecord(job["failures"]);
+    const parameters = toRecord(job["parameters"]);
+    return [
+      {
+        id: requireText(job, "id"),
+        experimentId: toText(parameters["experiment_id"]) ?? "",
+        name: toText(toRecord(parameters["target"])["name"]) ?? "Experiment",
+        state: jobStates.find((state) => state === job["state"]) ?? "running",
+        done: toNumber(progress["done"]) ?? 0,
+        total: toNumber(progress["total"]),
+        costUsd: toNumber(figures["cost_usd"]) ?? 0,
+        unpricedCalls: toNumber(figures["unpriced_calls"]) ?? 0,
+        failureCount: toNumber(failures["count"]) ?? 0,
+        failure: toText(toItems(failures["messages"])[0]),
+        error: toText(job["error"]),
+      },
+    ];
+  });

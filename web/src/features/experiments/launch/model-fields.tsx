@@ -1,0 +1,43 @@
+import { NativeSelect, TextInput } from "@mantine/core";
+import type { ModelDraft } from "./launch-draft.ts";
+
+/** The fields of a model at an endpoint. */
+export const ModelFields = <Draft extends ModelDraft>({
+  draft,
+  endpoints,
+  onChange,
+}: {
+  readonly draft: Draft;
+  readonly endpoints: readonly { readonly name: string; readonly host: string }[];
+  readonly onChange: (draft: Draft) => void;
+}) => (
+  <div className="launch-fields">
+    <NativeSelect
+      label="Endpoint"
+      value={draft.endpoint}
+      data={endpoints.map(({ name, host }) => ({ value: name, label: `${name} (${host})` }))}
+      onChange={({ currentTarget }) => onChange({ ...draft, endpoint: currentTarget.value })}
+    />
+    <TextInput
+      label="Model"
+      required
+      placeholder="gpt-5-mini"
+      value={draft.model}
+      onChange={({ currentTarget }) => onChange({ ...draft, model: currentTarget.value })}
+    />
+    <TextInput
+      label="Temperature"
+      inputMode="decimal"
+      placeholder="Default"
+      value={draft.temperature}
+      onChange={({ currentTarget }) => onChange({ ...draft, temperature: currentTarget.value })}
+    />
+    <TextInput
+      label="Max tokens"
+      inputMode="numeric"
+      placeholder="Default"
+      value={draft.maxTokens}
+      onChange={({ currentTarget }) => onChange({ ...draft, maxTokens: currentTarget.value })}
+    />
+  </div>
+);

@@ -1,0 +1,100 @@
+import { Button, Checkbox, NativeSelect, TextInput } from "@mantine/core";
+import { FormSection } from "../../../components/dialog/form.tsx";
+import type { ScorerDraft, ScorerField, ScorerForm } from "./launch-draft.ts";
+import { replaceAt } from "./replace-at.ts";
+
+/** The scorers of an experiment. Their fields follow from the descriptions that the server has. */
+export const ScorerFields = ({
+  scorers,
+  forms,
+  onChange,
+}: {
+  readonly scorers: readonly ScorerDraft[];
+  readonly forms: readonly ScorerForm[];
+  readonly onChange: (scorers: readonly ScorerDraft[]) => void;
+}) => (
+  <FormSection
+    title="Scorers"
+    description="Compare each output with what is expected, without a model."
+  >
+    {scorers.map((draft, index) => (
+      <ScorerItem
+        key={index}
+        draft={draft}
+        form={forms.find(({ scorer }) => scorer === draft.scorer)}
+        onChange={(changed) => onChange(replaceAt(scorers, index, changed))}
+        onRemove={() => onChange(scorers.toSpliced(index, 1))}
+      />
+    ))}
+    <NativeSelect
+      aria-label="Add a scorer"
+      className="launch-add"
+      value=""
+      data={[
+        { value: "", label: "Add a scorer …" },
+        ...forms.map(({ scorer, title }) => ({ value: scorer, label: title })),
+      ]}
+      onChange={({ currentTarget }) =>
+        onChange([...scorers, { scorer: currentTarget.value, options: {} }])
+      }
+    />
+  </FormSection>
+);
+
+const ScorerItem = ({
+  draft,
+  form,
+  onChange,
+  onRemove,
+}: {
+  readonly draft: ScorerDraft;
+  readonly form: ScorerForm | undefined;
+  readonly onChange: (draft: ScorerDraft) => void;
+  readonly onRemove: () => void;
+}) => (
+  <fieldset className="launch-item">
+    <legend>{form?.title ?? draft.scorer}</legend>
+    <p className="form-about">{form?.hint}</p>
+    <div className="launch-fields">
+      {form?.fields.map((field) => (
+        <OptionField
+          key={field.name}
+          field={field}
+          value={draft.options[field.name] ?? ""}
+          onChange={(value) =>
+            onChange({ ...draft, options: { ...draft.options, [field.name]: value } })
+          }
+        />
+      ))}
+    </div>
+    <Button size="compact-xs" variant="subtle" color="gray" onClick={onRemove}>
+      Remove {form?.title}
+    </Button>
+  </fieldset>
+);
+
+const OptionField = ({
+  field: { title, hint, kind, isRequired },
+  value,
+  onChange,
+}: {
+  readonly field: ScorerField;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) =>
+  kind === "flag" ? (
+    <Checkbox
+      label={title}
+      description={hint}
+      checked={value === "true"}
+      onChange={({ currentTarget }) => onChange(String(currentTarget.checked))}
+    />
+  ) : (
+    <TextInput
+      label={title}
+      description={kind === "list" ? `${hint}. Comma-separated` : hint}
+      required={isRequired}
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    />
+  );

@@ -1,0 +1,202 @@
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { startServer } from "@millrace/server";
+import type { RunningServer } from "@millrace/server";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "millrace";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { WatchedPage } from "../support/watched-page.ts";
+
+const browser = await startBrowser();
+const exampleCount = 12;
+
+const manifest = {
+  lc: 1,
+  type: "constructor",
+  id: ["langchain", "prompts", "prompt", "PromptTemplate"],
+  kwargs: {
+    template: "Capital of {country}?",
+    template_format: "f-string",
+    input_variables: ["country"],
+  },
+};
+
+/** A model that answers `city N`, but not for the country 3, and judges each answer as 0.5. */
+async function startModel(): Promise<{
+  readonly url: string;
+  readonly server: Server;
+  readonly held: { release: () => void };
+}> {
+  const held = { release: (): void => undefined };
+  const gate = new Promise<void>((resolve) => {
+    held.release = resolve;
+  });
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) {
+        chunks.push(chunk as Buffer);
+      }
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as {
+        readonly messages: readonly { readonly content: string }[];
+      };
+      const prompt = body.messages.at(-1)?.content ?? "";
+      const [, number = ""] = /country (\d+)/.exec(prompt) ?? [];
+      if (number === "7") {
+        await gate;
+      }
+      const content = prompt.startsWith("Rate")
+        ? '{"reasoning":"half right","score":0.5}'
+        : `city ${number === "3" ? "unknown" : number}`;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify({
+          model: "m-1",
+          choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+          usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 },
+        }),
+      );
+    })();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, server, held };
+}
+
+describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
+  let server: RunningServer;
+  let model: Awaited<ReturnType<typeof startModel>>;
+  let dataDir: string;
+  let watched: WatchedPage;
+  let datasetAddress: string;
+
+  const send = async (method: string, path: string, body: unknown): Promise<void> => {
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(server.url + path, {
+      method,
+      headers,
+      body: JSON.stringify(body),
+    });
+    expect(response.status).toBeLessThan(300);
+  };
+
+  beforeAll(async () => {
+    mkdirSync("temp/web", { recursive: true });
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-e2e-"));
+    model = await startModel();
+    server = await startServer({
+      port: 0,
+      dataDir,
+      modelEndpoints: [{ name: "local", url: model.url }],
+    });
+    const client = new Client({ endpoint: server.url });
+    const { id } = await client.datasets.create({ name: "capitals \u202Eof" });
+    await client.examples.createMany({
+      datasetId: id,
+      examples: Array.from({ length: exampleCount }, (_, index) => ({
+        inputs: { land: `country ${index}`, hint: "<img src=x onerror=alert(1)>" },
+        outputs: { answer: `city ${index}` },
+      })),
+    });
+    await client.close();
+    await send("POST", "/repos", { repo_handle: "capital", is_public: false });
+    await send("POST", "/commits/-/capital", { manifest });
+    await send("PUT", "/ui/prices", {
+      prices: [{ model: "m-1", provider: "local", input: 1, output: 2 }],
+    });
+    const settings = (await (await fetch(`${server.url}/settings`)).json()) as { id: string };
+    datasetAddress = `${server.url}/o/${settings.id}/datasets/${id}`;
+    watched = await WatchedPage.open(browser!, server.url);
+  }, 60_000);
+
+  beforeEach(() => {
+    watched.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    model.held.release();
+    await browser?.close();
+    await server.close();
+    model.server.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  test("a prompt is run with a model over a dataset: token, preview, cost, progress, comparison", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${server.url}/prompts/capital`);
+    await page.getByRole("link", { name: "Run over a dataset" }).click();
+    await page.getByRole("list", { name: "Datasets" }).getByRole("link").click();
+    await page.getByLabel("Token").fill("wrong");
+    await page.getByRole("button", { name: "Unlock" }).click();
+    await page.getByText("The server did not accept the token.").waitFor();
+    await page.getByLabel("Token").fill(server.modelToken ?? "");
+    await page.getByRole("button", { name: "Unlock" }).click();
+    const start = page.getByRole("button", { name: "Start experiment" });
+    await start.waitFor();
+    expect(await start.isDisabled()).toBe(true);
+    await page.getByText("Enter the name of each model.").waitFor();
+    await page.getByRole("group", { name: "Model 1" }).getByLabel("Model").fill("m-1");
+
+    // The dataset has no `inputs.country`, so the prompt can't be filled in until the variable is mapped.
+    await page.getByText(/missing variables: country/).waitFor();
+    await page.getByLabel("country").selectOption("inputs.land");
+    await page.getByText("Capital of country 0?").waitFor();
+    const estimate = page.getByLabel("Estimate");
+    await expect.poll(() => estimate.textContent()).toContain("Rows12");
+    expect(await estimate.textContent()).toMatch(/Cost\$0\.00\d+ – \$0\.0\d+/);
+
+    await page.getByLabel("Add a scorer").selectOption("exactMatch");
+    await page.getByRole("group", { name: "Exact match" }).getByLabel("Feedback key").fill("right");
+    await page.getByRole("button", { name: "Add a judge" }).click();
+    const judge = page.getByRole("group", { name: "Judge 1" });
+    await judge.getByLabel("Judge prompt").fill("Rate {{output.output}}");
+    await judge.getByLabel("Model").fill("m-1");
+    await expect.poll(async () => start.isDisabled()).toBe(false);
+    expect(await watched.audit()).toEqual([]);
+    await watched.picture("new-experiment");
+    await start.click();
+
+    await page.getByRole("heading", { name: "Compare experiments" }).waitFor();
+    const progress = page.getByRole("region", { name: "Progress" });
+    await progress.getByText("Running").waitFor();
+    // The rows that are done arrive while the model still holds the answer for country 7.
+    await page.getByText('{"output":"city 0"}').waitFor();
+    await expect.poll(() => progress.textContent()).toMatch(/[48] of 12 rows/);
+    await expect.poll(() => progress.textContent()).toMatch(/\$0\.00\d+/);
+    expect(await watched.audit()).toEqual([]);
+    await watched.picture("experiment-progress");
+    model.held.release();
+    await progress.waitFor({ state: "detached" });
+    const summary = page.getByRole("region", { name: "Summary by experiment" });
+    await expect.poll(() => summary.textContent()).toContain("0.917");
+    expect(await summary.textContent()).toContain("0.5");
+    await expect.poll(() => page.getByText('{"output":"city unknown"}').count()).toBe(1);
+    await watched.picture("experiment-done");
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  test("several models are several experiments, and a model without a price is named", async () => {
+    const { page, faults } = watched;
+    await page.goto(`${datasetAddress}?tab=experiments`);
+    await page.getByRole("link", { name: "New experiment" }).click();
+    await page.getByLabel("Prompts").fill("capital");
+    await page.keyboard.press("Enter");
+    await page.getByRole("group", { name: "Model 1" }).getByLabel("Model").fill("m-1");
+    await page.getByLabel("country").selectOption("inputs.land");
+    await page.getByRole("button", { name: "Add a model" }).click();
+    await page.getByRole("group", { name: "Model 2" }).getByLabel("Model").fill("m-2");
+    await page.getByText(/The cost is unknown: .*m-2/).waitFor();
+    await page.getByText("estimated from earlier experiments on this dataset").waitFor();
+    await page.getByRole("button", { name: "Start 2 experiments" }).click();
+    await page.getByRole("heading", { name: "Compare experiments" }).waitFor();
+    await expect
+      .poll(() => page.getByRole("columnheader", { name: /capital · m-/ }).count())
+      .toBe(2);
+    expect(faults).toEqual([]);
+  }, 60_000);
+});
