@@ -43,6 +43,11 @@ export const uiEndpoints = {
   cancelJob: { method: "POST", path: "/ui/jobs/:id/cancel", action: "cancel job" },
   retryJob: { method: "POST", path: "/ui/jobs/:id/retry", action: "retry job" },
   listScorers: { method: "GET", path: "/ui/experiments/scorers", action: "list scorers" },
+  listExperimentJobs: {
+    method: "GET",
+    path: "/ui/experiments/jobs",
+    action: "list jobs of experiments",
+  },
   estimateExperiments: {
     method: "POST",
     path: "/ui/experiments/estimate",

@@ -107,7 +107,7 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     await send("POST", "/repos", { repo_handle: "capital", is_public: false });
     await send("POST", "/commits/-/capital", { manifest });
     await send("PUT", "/ui/prices", {
-      prices: [{ model: "m-1", provider: "local", input: 1, output: 2 }],
+      prices: [{ model: "m-1", provider: "local", prices: { input: 1, output: 2 } }],
     });
     const settings = (await (await fetch(`${server.url}/settings`)).json()) as { id: string };
     datasetAddress = `${server.url}/o/${settings.id}/datasets/${id}`;
@@ -131,10 +131,10 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     await page.goto(`${server.url}/prompts/capital`);
     await page.getByRole("link", { name: "Run over a dataset" }).click();
     await page.getByRole("list", { name: "Datasets" }).getByRole("link").click();
-    await page.getByLabel("Token").fill("wrong");
+    await page.getByRole("textbox", { name: "Token" }).fill("wrong");
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByText("The server did not accept the token.").waitFor();
-    await page.getByLabel("Token").fill(server.modelToken ?? "");
+    await page.getByRole("textbox", { name: "Token" }).fill(server.modelToken ?? "");
     await page.getByRole("button", { name: "Unlock" }).click();
     const start = page.getByRole("button", { name: "Start experiment" });
     await start.waitFor();
@@ -184,7 +184,7 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     const { page, faults } = watched;
     await page.goto(`${datasetAddress}?tab=experiments`);
     await page.getByRole("link", { name: "New experiment" }).click();
-    await page.getByLabel("Prompts").fill("capital");
+    await page.getByPlaceholder("support").fill("capital");
     await page.keyboard.press("Enter");
     await page.getByRole("group", { name: "Model 1" }).getByLabel("Model").fill("m-1");
     await page.getByLabel("country").selectOption("inputs.land");

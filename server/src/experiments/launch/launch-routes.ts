@@ -3,13 +3,14 @@ import { uiEndpoints } from "millrace/model";
 import { createConfiguredScorer, scorerForms } from "millrace/scorers";
 import { route } from "../../http/route.ts";
 import { messageOf, RequestError } from "../../model/errors.ts";
+import type { Job } from "../../jobs/job.ts";
 import type { JobRunner } from "../../jobs/job-runner.ts";
 import type { ModelAccess } from "../../models/model-access.ts";
 import { estimateCost } from "./estimate-cost.ts";
 import type { TargetEstimate } from "./estimate-cost.ts";
 import { experimentJobKind, prepareExperiments } from "./experiment-job.ts";
 import { launchBody } from "./launch-schemas.ts";
-import type { LaunchBody } from "./launch-schemas.ts";
+import type { LaunchBody, LaunchParameters } from "./launch-schemas.ts";
 import type { LaunchDependencies } from "./launch-store.ts";
 
 export interface LaunchRouteDependencies extends LaunchDependencies {
@@ -27,6 +28,23 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
       summary: "Lists the scorers that need no code, with their options.",
     }),
     handler: async () => ({ scorers: scorerForms }),
+  });
+  app.route({
+    ...route(uiEndpoints.listExperimentJobs, {
+      tag: apiTag,
+      summary: "Lists the latest jobs that run experiments, the newest first.",
+    }),
+    handler: async ({ tenantId }) => ({
+      jobs: (
+        await dependencies.store.read.jobs.list(tenantId, {
+          limit: listedJobs,
+          offset: 0,
+          isActive: false,
+        })
+      )
+        .filter(({ kind }) => kind === experimentJobKind)
+        .map(toJobJson),
+    }),
   });
   app.route<{ Body: LaunchBody }>({
     ...route(uiEndpoints.estimateExperiments, {
@@ -53,6 +71,22 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
       return { experiments: await startExperiments(dependencies, tenantId, body) };
     },
   });
+}
+
+/** Number of a tenant's latest jobs among which those of experiments are searched. */
+const listedJobs = 200;
+
+function toJobJson({ id, state, progress, failures, error, parameters }: Job) {
+  const { experiment_id: experimentId, target } = parameters as unknown as LaunchParameters;
+  return {
+    id,
+    state,
+    experiment_id: experimentId,
+    name: target.name,
+    progress,
+    failures: { count: failures.count, messages: failures.messages.slice(0, 1) },
+    error,
+  };
 }
 
 async function startExperiments(

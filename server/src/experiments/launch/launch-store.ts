@@ -1,7 +1,7 @@
 import type { RequestScoped } from "../../http/request-scope.ts";
 import type { DatasetReads } from "../../datasets/dataset.ts";
 import type { ExampleReads } from "../../datasets/examples/example.ts";
-import type { JobWrites } from "../../jobs/job.ts";
+import type { JobReads, JobWrites } from "../../jobs/job.ts";
 import type { PricedAnswer, TenantCall } from "../../models/model-caller.ts";
 import type { ModelEndpoint } from "../../model/model-endpoint.ts";
 import type { PriceReads } from "../../prices/price.ts";
@@ -18,6 +18,7 @@ export interface LaunchStore extends RequestScoped<LaunchStore>, Pick<RunStore, 
   readonly read: Promised<{ readonly experiments: ExperimentReads; readonly runs: RunReads }> & {
     readonly datasets: DatasetReads;
     readonly examples: ExampleReads;
+    readonly jobs: JobReads;
     readonly prices: PriceReads;
     readonly projects: ProjectReads;
     readonly prompts: PromptReads;

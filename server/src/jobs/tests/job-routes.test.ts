@@ -40,6 +40,7 @@ async function runApp() {
   const app = createApp(
     store,
     { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "unused" },
+    { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "" },
     [counting],
   );
   onTestFinished(async () => {

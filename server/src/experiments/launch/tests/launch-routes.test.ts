@@ -279,9 +279,12 @@ test("an estimate has the first prompt, and a range of costs that contains the a
   const scene = await makeScene(answerQuestion);
   const estimate = async () =>
     (await scene.fixture.call("POST /ui/experiments/estimate", { body: scene.body })).json;
-  await scene.fixture.call("PUT /ui/prices", {
-    body: { prices: [{ model: "gpt-4o-mini", provider: "local", input: 1, output: 2 }] },
+  const priced = await scene.fixture.call("PUT /ui/prices", {
+    body: {
+      prices: [{ model: "gpt-4o-mini", provider: "local", prices: { input: 1, output: 2 } }],
+    },
   });
+  expect(priced.status).toBe(200);
   const before = await estimate();
   expect(before).toMatchObject({
     is_measured: false,

@@ -165,30 +165,24 @@ export interface ExperimentJob {
   readonly error: string | undefined;
 }
 
-/** Reads the jobs that run experiments. */
+/** @throws TypeError `value` is not a list of jobs. */
 export const parseExperimentJobs = (value: unknown): readonly ExperimentJob[] =>
-  toItems(toRecord(value)["jobs"]).flatMap((item) => {
+  requireItems(toRecord(value)["jobs"], "jobs").map((item) => {
     const job = toRecord(item);
-    if (job["kind"] !== "experiments.run") {
-      return [];
-    }
     const progress = toRecord(job["progress"]);
     const figures = toRecord(progress["figures"]);
     const failures = toRecord(job["failures"]);
-    const parameters = toRecord(job["parameters"]);
-    return [
-      {
-        id: requireText(job, "id"),
-        experimentId: toText(parameters["experiment_id"]) ?? "",
-        name: toText(toRecord(parameters["target"])["name"]) ?? "Experiment",
-        state: jobStates.find((state) => state === job["state"]) ?? "running",
-        done: toNumber(progress["done"]) ?? 0,
-        total: toNumber(progress["total"]),
-        costUsd: toNumber(figures["cost_usd"]) ?? 0,
-        unpricedCalls: toNumber(figures["unpriced_calls"]) ?? 0,
-        failureCount: toNumber(failures["count"]) ?? 0,
-        failure: toText(toItems(failures["messages"])[0]),
-        error: toText(job["error"]),
-      },
-    ];
+    return {
+      id: requireText(job, "id"),
+      experimentId: requireText(job, "experiment_id"),
+      name: requireText(job, "name"),
+      state: jobStates.find((state) => state === job["state"]) ?? "running",
+      done: toNumber(progress["done"]) ?? 0,
+      total: toNumber(progress["total"]),
+      costUsd: toNumber(figures["cost_usd"]) ?? 0,
+      unpricedCalls: toNumber(figures["unpriced_calls"]) ?? 0,
+      failureCount: toNumber(failures["count"]) ?? 0,
+      failure: toText(toItems(failures["messages"])[0]),
+      error: toText(job["error"]),
+    };
   });

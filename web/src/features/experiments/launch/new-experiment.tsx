@@ -153,6 +153,7 @@ const LaunchForm = ({
             label="Prompts"
             description="The latest commit, unless you add one: support:3f2a or owner/repo:3f2a"
             required
+            placeholder={draft.prompts.length === 0 ? "support" : ""}
             data={[...promptNames]}
             value={[...draft.prompts]}
             onChange={(prompts) => change({ prompts })}

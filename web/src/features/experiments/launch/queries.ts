@@ -77,7 +77,7 @@ export const createExperimentJobsQuery = (experimentIds: readonly string[]) =>
   queryOptions({
     queryKey: ["experiments", "jobs", experimentIds],
     queryFn: async ({ signal }) =>
-      parseExperimentJobs(await getJson(`${toEndpointPath("/ui/jobs")}?limit=100`, signal)).filter(
+      parseExperimentJobs(await getJson(toEndpointPath("/ui/experiments/jobs"), signal)).filter(
         ({ experimentId }) => experimentIds.includes(experimentId),
       ),
     enabled: experimentIds.length > 0,

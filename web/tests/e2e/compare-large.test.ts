@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  fillExperiments,
+  isFilledError,
+  toFilledScore,
+} from "../../../tests/support/fill-experiments.ts";
+import type { FilledExperiments } from "../../../tests/support/fill-experiments.ts";
+import { startBrowser } from "../support/browser.ts";
+import { openPage } from "../support/opened-page.ts";
+import type { OpenedPage } from "../support/opened-page.ts";
+
+const browser = await startBrowser();
+/** With COMPARISON=full, the size that has to stay usable: 200,000 results, which take some minutes to write. */
+const isFull = process.env["COMPARISON"] === "full";
+const [experimentCount, exampleCount] = isFull ? [20, 10_000] : [6, 1_000];
+/** Users notice tasks of 100 ms. The limit is higher because the machine that runs the tests may be busy. */
+const longestTaskMs = 1_000;
+
+interface Rating {
+  readonly example: number;
+  readonly worst: number;
+  readonly best: number;
+}
+
+/** How each example has changed compared with the first experiment, computed one by one. */
+const ratings = Array.from({ length: exampleCount }, (_, example): Rating => {
+  const before = toFilledScore(0, example);
+  const changes = Array.from({ length: experimentCount - 1 }, (_unused, index) => {
+    const experiment = index + 1;
+    // The score `brief` is 1 minus the score `correct`, so one of them is worse if the other is better.
+    const change = toFilledScore(experiment, example) - before;
+    const [wasError, isError] = [isFilledError(0, example), isFilledError(experiment, example)];
+    const error = wasError === isError ? 0 : isError ? -2 : 2;
+    return [change, -change, error];
+  }).flat();
+  return { example, worst: Math.min(0, ...changes), best: Math.max(0, ...changes) };
+});
+
+/** The number of the example that comes first in an order. Examples with equal ratings are in the order of their runs. */
+const firstBy = (rate: (rating: Rating) => number): number =>
+  ratings.toSorted((a, b) => rate(a) - rate(b) || a.example - b.example)[0]?.example ?? 0;
+
+describe.skipIf(browser === undefined)("the comparison of many experiments, in Chromium", () => {
+  let opened: OpenedPage;
+  let filled: FilledExperiments;
+  let address: string;
+
+  beforeAll(async () => {
+    opened = await openPage(browser!, "compared");
+    filled = await fillExperiments(opened.server.url, {
+      experiments: experimentCount,
+      examples: exampleCount,
+    });
+    // The server indexes the new runs in the background. The first answer shows that it has time for reads again.
+    const started = performance.now();
+    const response = await fetch(
+      `${opened.server.url}/ui/datasets/${filled.datasetId}/comparison`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ experiment_ids: filled.experimentIds }),
+      },
+    );
+    expect(response.status).toBe(200);
+    await response.text();
+    console.log(`first answer of the server: ${(performance.now() - started).toFixed(0)} ms`);
+    address = `/o/${filled.tenantId}/datasets/${filled.datasetId}/compare?experiments=${filled.experimentIds.join(",")}`;
+  }, 590_000);
+
+  beforeEach(() => {
+    opened.faults.length = 0;
+  });
+
+  afterAll(async () => {
+    await opened.close();
+    await browser?.close();
+  });
+
+  /** Prints how long an action takes until its result is shown, and limits the page's longest task during it. */
+  const measure = async (name: string, action: () => Promise<void>): Promise<void> => {
+    const { page } = opened;
+    await page.evaluate(() => {
+      const tasks: number[] = [];
+      Object.assign(window, { tasks });
+      new PerformanceObserver((list) => {
+        list.getEntries().forEach(({ duration }) => tasks.push(duration));
+      }).observe({ type: "longtask", buffered: false });
+    });
+    const start = performance.now();
+    await action();
+    const took = performance.now() - start;
+    const tasks = await page.evaluate(async () => {
+      // The observer receives a task only after the task has ended.
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
+      return (window as unknown as { tasks: number[] }).tasks;
+    });
+    const longest = Math.max(0, ...tasks);
+    console.log(
+      `${name}: ${took.toFixed(0)} ms, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms`,
+    );
+    expect(longest).toBeLessThan(longestTaskMs);
+  };
+
+  const table = () => opened.page.getByRole("table", { name: "Compared examples" });
+  const row = (index: number) => table().locator(`tr[aria-rowindex="${index + 2}"]`);
+  const waitForFirst = (example: number) =>
+    row(0).getByText(`Question ${example}:`).first().waitFor();
+
+  test("it can be opened, sorted, filtered and scrolled, and shows the right examples", async () => {
+    const { page, faults, server } = opened;
+    await page.goto(`${server.url}/settings`);
+    await measure("open", async () => {
+      await page.evaluate((to) => {
+        history.pushState(undefined, "", to);
+        dispatchEvent(new PopStateEvent("popstate"));
+      }, address);
+      await waitForFirst(firstBy(({ worst }) => worst));
+    });
+    expect(await table().getByRole("columnheader").count()).toBe(experimentCount + 1);
+    // A virtual list: only the rows near the visible ones exist.
+    expect(await table().getByRole("row").count()).toBeLessThan(30);
+    await measure("sort by improvement", async () => {
+      await page.getByLabel("Sort order").selectOption("improvement");
+      await waitForFirst(firstBy(({ best }) => -best));
+    });
+    await measure("run order", async () => {
+      await page.getByLabel("Sort order").selectOption("run");
+      await waitForFirst(0);
+    });
+    const first = toFilledScore(1, 0);
+    await expect
+      .poll(() => row(0).getByRole("cell").nth(2).textContent())
+      .toContain(`correct${first === 0 ? "0" : String(Number(first.toFixed(3)))}`);
+    const errors = ratings.filter(({ example }) => example % 97 < experimentCount);
+    await measure("only errors", async () => {
+      await page.getByLabel("Filter examples").selectOption("errors");
+      await waitForFirst(errors[0]?.example ?? 0);
+      await row(1).getByText(`Question ${errors[1]?.example}:`).first().waitFor();
+    });
+    await measure("all examples", async () => {
+      await page.getByLabel("Filter examples").selectOption("all");
+      await row(1).getByText("Question 1:").first().waitFor();
+    });
+    await measure("scroll to row 200", async () => {
+      await table().hover();
+      await expect
+        .poll(
+          async () => {
+            await page.mouse.wheel(0, 4_000);
+            return row(200).count();
+          },
+          { timeout: 60_000, interval: 50 },
+        )
+        .toBe(1);
+    });
+    await row(200).getByText("Question 200:").first().waitFor();
+    expect(await table().getByRole("row").count()).toBeLessThan(30);
+    const usedMegabytes = await page.evaluate(
+      () =>
+        (performance as unknown as { memory: { usedJSHeapSize: number } }).memory.usedJSHeapSize /
+        1_048_576,
+    );
+    console.log(`memory of the page: ${usedMegabytes.toFixed(0)} MB`);
+    expect(usedMegabytes).toBeLessThan(200);
+    expect(faults).toEqual([]);
+  }, 180_000);
+});
