@@ -76,7 +76,7 @@ interface StoredJob {
 }
 
 test("an experiment goes on after its server was killed, and repeats only the calls in flight", async () => {
-  const dataDir = temporaryFolder();
+  const dataDir = await temporaryFolder();
   const model = await startModel(10);
   const first = await serve(dataDir, model.url);
   const post = async (url: string, path: string, body: object, token = ""): Promise<unknown> => {

@@ -1,10 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  fillExperiments,
-  isFilledError,
-  toFilledScore,
-} from "../../../tests/support/fill-experiments.ts";
-import type { FilledExperiments } from "../../../tests/support/fill-experiments.ts";
+import { fillExperiments, isFilledError, toFilledScore } from "../support/fill-experiments.ts";
+import type { FilledExperiments } from "../support/fill-experiments.ts";
 import { startBrowser } from "../support/browser.ts";
 import { openPage } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
@@ -110,7 +106,7 @@ describe.skipIf(browser === undefined)("the comparison of many experiments, in C
 
   test("it can be opened, sorted, filtered and scrolled, and shows the right examples", async () => {
     const { page, faults, server } = opened;
-    await page.goto(`${server.url}/settings`);
+    await page.goto(server.url);
     await measure("open", async () => {
       await page.evaluate((to) => {
         history.pushState(undefined, "", to);
@@ -143,19 +139,24 @@ describe.skipIf(browser === undefined)("the comparison of many experiments, in C
       await page.getByLabel("Filter examples").selectOption("all");
       await row(1).getByText("Question 1:").first().waitFor();
     });
-    await measure("scroll to row 200", async () => {
+    const lastRow = table().locator("tr[aria-rowindex]").last();
+    const readLastIndex = async (): Promise<number> =>
+      Number(await lastRow.getAttribute("aria-rowindex")) - 2;
+    await measure("scroll over 200 rows", async () => {
       await table().hover();
       await expect
         .poll(
           async () => {
             await page.mouse.wheel(0, 4_000);
-            return row(200).count();
+            return readLastIndex();
           },
           { timeout: 60_000, interval: 50 },
         )
-        .toBe(1);
+        .toBeGreaterThan(200);
     });
-    await row(200).getByText("Question 200:").first().waitFor();
+    const index = await readLastIndex();
+    // In run order, the row of an example is at its number.
+    await row(index).getByText(`Question ${index}:`).first().waitFor();
     expect(await table().getByRole("row").count()).toBeLessThan(30);
     const usedMegabytes = await page.evaluate(
       () =>

@@ -194,9 +194,9 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     await page.getByText("estimated from earlier experiments on this dataset").waitFor();
     await page.getByRole("button", { name: "Start 2 experiments" }).click();
     await page.getByRole("heading", { name: "Compare experiments" }).waitFor();
-    await expect
-      .poll(() => page.getByRole("columnheader", { name: /capital · m-/ }).count())
-      .toBe(2);
+    const columns = page.getByRole("columnheader", { name: /capital · m-/ });
+    await columns.nth(1).waitFor();
+    expect(await columns.count()).toBe(2);
     expect(faults).toEqual([]);
   }, 60_000);
 });

@@ -90,7 +90,7 @@ async function performStep(
   const { store } = dependencies;
   const { tenantId, parameters, progress } = context;
   const { repetitions, concurrency } = parameters;
-  const experimentName = await openExperiment(dependencies, context);
+  const { name: experimentName } = await readExperiment(store, tenantId, parameters);
   const examples = await store.read.examples.page(tenantId, {
     datasetId: parameters.dataset_id,
     versionTime: parameters.version_us,
@@ -261,23 +261,20 @@ function addFigures(
 /** Number of names that are tried if projects have the name of the experiment. */
 const nameAttempts = 100;
 
-/** Creates the experiment unless an earlier step has done so. Returns its name. */
-async function openExperiment(
+/** Creates the project of an experiment. If the name is taken, a number is appended. */
+export async function createExperiment(
   { store }: LaunchDependencies,
-  { tenantId, parameters }: Context,
-): Promise<string> {
-  const { experiment_id: id, target } = parameters;
-  const existing = await store.read.projects.find(tenantId, id);
-  if (existing !== undefined) {
-    return existing.name;
-  }
+  tenantId: string,
+  parameters: LaunchParameters,
+): Promise<void> {
+  const { name } = parameters.target;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const project = await store.write.projects.create(
+      await store.write.projects.create(
         tenantId,
-        createDraft(parameters, attempt === 1 ? target.name : `${target.name}-${attempt}`),
+        createDraft(parameters, attempt === 1 ? name : `${name}-${attempt}`),
       );
-      return project.name;
+      return;
     } catch (cause) {
       const isTaken = cause instanceof RequestError && cause.status === 409;
       if (!isTaken || attempt === nameAttempts) {

@@ -8,7 +8,7 @@ import type { JobRunner } from "../../jobs/job-runner.ts";
 import type { ModelAccess } from "../../models/model-access.ts";
 import { estimateCost } from "./estimate-cost.ts";
 import type { TargetEstimate } from "./estimate-cost.ts";
-import { experimentJobKind, prepareExperiments } from "./experiment-job.ts";
+import { createExperiment, experimentJobKind, prepareExperiments } from "./experiment-job.ts";
 import { launchBody } from "./launch-schemas.ts";
 import type { LaunchBody, LaunchParameters } from "./launch-schemas.ts";
 import type { LaunchDependencies } from "./launch-store.ts";
@@ -96,6 +96,8 @@ async function startExperiments(
 ): Promise<readonly unknown[]> {
   const started = [];
   for (const { parameters, total } of await prepareExperiments(dependencies, tenantId, body)) {
+    // The experiment exists before its job runs, so that the page can open it at once.
+    await createExperiment(dependencies, tenantId, parameters);
     const job = await dependencies.store.write.jobs.create(tenantId, {
       kind: experimentJobKind,
       title: `Experiment “${parameters.target.name}”`,
