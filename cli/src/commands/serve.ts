@@ -74,7 +74,6 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .option(
       "--model-budget <dollars>",
       "most that the model calls of a tenant may cost in a day, in US dollars; unlimited by default; also MILLRACE_MODEL_BUDGET",
-      "US dollars that the model calls of a tenant may cost in a day; unlimited by default; also MILLRACE_MODEL_BUDGET",
     )
     .option(
       "--webhook-host <host[:port]>",

@@ -82,12 +82,6 @@ export type App = ReturnType<typeof createApp>;
  * Creates the HTTP application: guards, routes and error handling. It does not listen yet. When it is ready, it begins to
  * perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
  */
-export function createApp(
-  store: Store,
-  settings: AppSettings,
-  jobKinds: readonly AnyJobKind[] = createJobKinds(store),
-  jobKinds: readonly AnyJobKind[] = createJobKinds(),
-) {
 export function createApp(store: Store, settings: AppSettings, jobKinds?: readonly AnyJobKind[]) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);

@@ -9,15 +9,19 @@ import { createTagRuns } from "../run-actions/tag-runs.ts";
 import type { Store } from "../store/store.ts";
 
 /** What the kinds of jobs work with. */
-export type JobKindDependencies = LaunchDependencies;
+export interface JobKindDependencies extends LaunchDependencies {
+  readonly store: Store;
+}
 
 /** All kinds of jobs. A resource declares its kinds with `defineJobKind`, and is added here. */
-export const createJobKinds = (store: Store): readonly AnyJobKind[] => [
-  createAddToDataset(store),
-  createAddToQueue(store),
-  createTagRuns(store),
-  createAddFeedback(store),
-  createDeleteRuns(store),
-export const createJobKinds = (dependencies: JobKindDependencies): readonly AnyJobKind[] => [
-  createExperimentJobKind(dependencies),
-];
+export const createJobKinds = (dependencies: JobKindDependencies): readonly AnyJobKind[] => {
+  const { store } = dependencies;
+  return [
+    createAddToDataset(store),
+    createAddToQueue(store),
+    createTagRuns(store),
+    createAddFeedback(store),
+    createDeleteRuns(store),
+    createExperimentJobKind(dependencies),
+  ];
+};

@@ -5,7 +5,6 @@ const charsPerToken = 3;
 const tokensPerMessage = 8;
 const tokensPerImage = 1_500;
 /** The output tokens of a request without a limit. */
-const assumedOutputTokens = 4_096;
 export const assumedOutputTokens = 4_096;
 
 /** Estimates how many tokens a request can cost at most, before it is sent. */

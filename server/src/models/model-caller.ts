@@ -211,7 +211,6 @@ export function findProvider({ url, allowsPrivateAddress }: ModelEndpoint): stri
 }
 
 const localProvider = "local";
-export const localProvider = "local";
 
 const providersByHost: readonly (readonly [host: RegExp, provider: string])[] = [
   [/(?:^|\.)anthropic\.com$/, "anthropic"],

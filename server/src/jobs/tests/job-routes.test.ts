@@ -40,7 +40,6 @@ async function runApp() {
   const app = createApp(
     store,
     { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "unused" },
-    { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "" },
     [counting],
   );
   onTestFinished(async () => {

@@ -199,9 +199,6 @@ describe("the answer", () => {
     await expect.poll(() => endpoint.closedEarly, { timeout: waitMs }).toBe(1);
     await expect
       .poll(async () => (await runsOf(server))[0], { timeout: waitMs })
-    await expect.poll(() => endpoint.closedEarly).toBe(1);
-    await expect
-      .poll(async () => (await runsOf(server))[0])
       .toMatchObject({
         error: "The call was canceled.",
         outputs: { choices: [{ message: { content: "Hello" } }] },
@@ -345,13 +342,6 @@ describe("endpoints that misbehave", () => {
     expect(performance.now() - startMs).toBeLessThan(10_000);
     expect(await pending).toMatch(/canceled|failed|terminated/);
     await expect.poll(() => endpoint.closedEarly, { timeout: waitMs }).toBe(1);
-    await expect.poll(() => endpoint.calls.length).toBe(1);
-    await delay(50);
-    const startMs = performance.now();
-    await server.close();
-    expect(performance.now() - startMs).toBeLessThan(4_000);
-    expect(await pending).toMatch(/canceled|failed|terminated/);
-    await expect.poll(() => endpoint.closedEarly).toBe(1);
   });
 });
 

@@ -9,7 +9,7 @@ import {
   toRecord,
   toText,
 } from "../../api/parse.ts";
-import { createModelHeaders } from "./model-session.ts";
+import { createModelHeaders } from "../../api/model-session.ts";
 import type { RequestDraft } from "./playground-request.ts";
 
 /** An endpoint that the operator of the server named. */

@@ -2,7 +2,7 @@ import { Button, PasswordInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { FormError } from "../../components/dialog/form.tsx";
-import { storeModelToken } from "./model-session.ts";
+import { storeModelToken } from "../../api/model-session.ts";
 import { modelEndpointsQuery } from "./queries.ts";
 
 /** Asks for the token that the server printed when it started. */
