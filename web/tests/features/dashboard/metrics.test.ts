@@ -4,7 +4,11 @@ import {
   parseDashboardSearch,
   toDashboardTimes,
 } from "../../../src/features/dashboard/dashboard-search.ts";
-import { formatChange, parseMetrics } from "../../../src/features/dashboard/metrics.ts";
+import {
+  costPerRunOf,
+  formatChange,
+  parseMetrics,
+} from "../../../src/features/dashboard/metrics.ts";
 
 const durations = { p50: 10, p95: null, p99: null };
 const values = { runs: 4, errors: 1, tokens: 7, cost: 0.5, latency_ms: durations };
@@ -49,7 +53,9 @@ test("without groups, charts compare with the period before; with groups, they s
   expect(errorRate?.series[1]?.values).toEqual([0.25, null]);
   expect(latency?.series.map(({ label }) => label)).toEqual(["Previous p50", "p50", "p95", "p99"]);
   const other = { ...group, kind: "other", value: "" };
-  const charts = toCharts(parseMetrics({ ...response, groups: [group, other] }));
+  const measured = { ...values, first_token_ms: { p50: 3 } };
+  const all = { ...response.all, previous: measured };
+  const charts = toCharts(parseMetrics({ ...response, all, groups: [group, other] }));
   expect(charts.map(({ label }) => label)).toEqual([
     "Runs",
     "Error rate",
@@ -58,6 +64,8 @@ test("without groups, charts compare with the period before; with groups, they s
     "Tokens",
     "Cost",
   ]);
+  const labels = toCharts(parseMetrics(response)).map(({ label }) => label);
+  expect(labels, "without a first token, there is no chart of it").not.toContain("First token");
   expect(charts[0]?.series.map(({ label, kind }) => [label, kind])).toEqual([
     ["m", "stack"],
     ["Other", "stack"],
@@ -91,4 +99,12 @@ test("the URL keeps valid parameters; the default range is the last 24 hours", (
     from: "2026-03-01T12:01:00.000Z",
     to: "2026-03-02T12:01:00.000Z",
   });
+});
+
+test("the cost per run is unknown without runs or without costs, and huge changes are cut", () => {
+  expect(costPerRunOf({ runs: 4, cost: 1 })).toBe(0.25);
+  expect(costPerRunOf({ runs: 0, cost: 0 })).toBeUndefined();
+  expect(costPerRunOf({ runs: 4, cost: 0 })).toBeUndefined();
+  expect(formatChange(1_000_000, 1)).toBe("> +9,999 %");
+  expect(formatChange(24, 1)).toBe("+2,300 %");
 });
