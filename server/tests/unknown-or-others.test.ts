@@ -57,6 +57,10 @@ const withoutIds: ReadonlySet<string> = new Set([
   "PUT /ui/models/:name/key",
   "DELETE /ui/models/:name/key",
   "GET /ui/jobs",
+  "GET /ui/experiments/scorers",
+  "GET /ui/experiments/jobs",
+  // Answers that the tenant has no such dataset only to the page of the server: see `launch-routes.test.ts`.
+  "POST /ui/experiments/start",
   "POST /ui/jobs",
   "GET /ui/webhooks",
   "POST /ui/webhooks",

@@ -25,6 +25,7 @@ const reading: readonly Endpoint[] = [
   uiEndpoints.countRunFacets,
   uiEndpoints.exportRuns,
   uiEndpoints.compareExperiments,
+  uiEndpoints.estimateExperiments,
   v2Endpoints.queryV2Runs,
   v2Endpoints.queryV2Threads,
   v2Endpoints.queryV2Traces,

@@ -511,6 +511,15 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
     "POST /ui/datasets/:id/comparison": one(`/ui${ofDataset}/comparison`, {
       experiment_ids: [experiment],
     }),
+    "POST /ui/experiments/estimate": one("/ui/experiments/estimate", {
+      dataset_id: dataset,
+      repetitions: 1,
+      concurrency: 1,
+      mapping: {},
+      scorers: [],
+      judges: [],
+      targets: [{ name: "t", prompt: "p", endpoint: "none", model: "m" }],
+    }),
     "POST /ui/datasets/:id/import": one(`/ui${ofDataset}/import`, [{ inputs: {} }]),
     "GET /ui/annotation-queues": one(`/ui/annotation-queues?ids=${queue}`),
     "GET /ui/annotation-queues/:id/progress": one(`/ui${ofQueue}/progress`),

@@ -165,7 +165,10 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     const progress = page.getByRole("region", { name: "Progress" });
     await progress.getByText("Running").waitFor();
     // The rows that are done arrive while the model still holds the answer for country 7.
-    await page.getByText('{"output":"city 0"}').waitFor();
+    await page
+      .getByText(/city unknown/)
+      .first()
+      .waitFor();
     await expect.poll(() => progress.textContent()).toMatch(/[48] of 12 rows/);
     await expect.poll(() => progress.textContent()).toMatch(/\$0\.00\d+/);
     expect(await watched.audit()).toEqual([]);
@@ -175,7 +178,7 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     const summary = page.getByRole("region", { name: "Summary by experiment" });
     await expect.poll(() => summary.textContent()).toContain("0.917");
     expect(await summary.textContent()).toContain("0.5");
-    await expect.poll(() => page.getByText('{"output":"city unknown"}').count()).toBe(1);
+    expect(await page.getByText(/city unknown/).count()).toBe(1);
     await watched.picture("experiment-done");
     expect(faults).toEqual([]);
   }, 60_000);
