@@ -165,7 +165,7 @@ export const scorerForms: readonly ScorerForm[] = scorers.map(({ create: _, ...f
 /**
  * Creates a scorer from its name and the values of its form.
  *
- * @throws {@link ValidationError} the scorer or an option does not exist, or an option has a wrong type.
+ * @throws `ValidationError` the scorer or an option does not exist, or an option has a wrong type.
  */
 export function createConfiguredScorer({ scorer, options = {} }: ScorerConfig): OutputScorer {
   const found = scorers.find((candidate) => candidate.scorer === scorer);

@@ -4,7 +4,7 @@ import type { KeyValues } from "../model/run.ts";
 /** Roles of messages. LangChain's `human` and `ai` are `user` and `assistant`. */
 export const promptRoles = ["system", "developer", "user", "assistant", "tool"] as const;
 
-/** One of {@link promptRoles}. */
+/** The role of a message. */
 export type PromptRole = (typeof promptRoles)[number];
 
 /** A part of a message. */
