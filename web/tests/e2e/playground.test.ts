@@ -371,6 +371,11 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     await dialog.getByRole("button", { name: "Done" }).click();
     const { manifest } = await opened.client.prompts.pull("greeter");
     expect(JSON.stringify(manifest)).toContain("Greet {name} warmly");
+    const { commitHash: hash } = await opened.client.prompts.pull("greeter");
+    const link = page.getByRole("link", { name: `Run commit ${hash.slice(0, 8)} over a dataset` });
+    expect(await link.getAttribute("href")).toBe(
+      `/experiments/new?prompt=${encodeURIComponent(`greeter:${hash}`)}`,
+    );
     await page.getByRole("button", { name: "Save as prompt" }).click();
     await dialog.getByLabel("New prompt").click();
     await dialog.getByLabel("Name").fill("greeter-two");

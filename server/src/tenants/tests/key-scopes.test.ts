@@ -111,6 +111,7 @@ describe("a key permits", () => {
       "searchRuns",
       "countRunFacets",
       "exportRuns",
+      "estimateExperiments",
       "compareExperiments",
       "queryV2Runs",
       "queryV2Threads",

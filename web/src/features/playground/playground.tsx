@@ -1,11 +1,12 @@
 import { Button, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { shortenHash, toExperimentPrompt } from "../prompts/prompt.ts";
 import { AnswerCard } from "./answer-card.tsx";
 import { CommitDialog } from "./commit-dialog.tsx";
 import { KeyDialog } from "./key-dialog.tsx";
@@ -14,7 +15,12 @@ import { ModelFields } from "./model-fields.tsx";
 import { OptionFields } from "./option-fields.tsx";
 import { createRequest } from "./playground-request.ts";
 import { createState, readStoredState, storeState } from "./playground-state.ts";
-import type { PlaygroundMessage, PlaygroundState, Target } from "./playground-state.ts";
+import type {
+  PlaygroundMessage,
+  PlaygroundSource,
+  PlaygroundState,
+  Target,
+} from "./playground-state.ts";
 import { modelEndpointsQuery } from "./queries.ts";
 import type { ModelEndpoints } from "./queries.ts";
 import { createSourceQuery, toOrigin } from "./source-queries.ts";
@@ -179,6 +185,7 @@ const Editor = ({
               >
                 Clear
               </Button>
+              {state.source?.kind === "prompt" && <RunOverDataset source={state.source} />}
               <Button type="button" variant="default" onClick={() => setIsCommitting(true)}>
                 Save as prompt
               </Button>
@@ -219,6 +226,26 @@ const Editor = ({
     </>
   );
 };
+
+/** Leads to a new experiment with the saved commit, which its name says, because later changes are not part of it. */
+const RunOverDataset = ({
+  source,
+}: {
+  readonly source: Extract<PlaygroundSource, { readonly kind: "prompt" }>;
+}) => (
+  <Button
+    variant="default"
+    renderRoot={(props) => (
+      <Link
+        to="/experiments/new"
+        search={{ prompt: toExperimentPrompt(source, source.hash) }}
+        {...props}
+      />
+    )}
+  >
+    Run commit {shortenHash(source.hash)} over a dataset
+  </Button>
+);
 
 const storeDelayMs = 300;
 

@@ -10,12 +10,12 @@ import { LikeButton } from "./like-button.tsx";
 import { Messages } from "./messages.tsx";
 import { PromptLink, usePromptAddress } from "./prompt-link.tsx";
 import { PromptSettings } from "./prompt-settings.tsx";
-import { toLangChainCode, toPullCode, shortenHash } from "./prompt.ts";
+import { shortenHash, toExperimentPrompt, toLangChainCode, toPullCode } from "./prompt.ts";
 import type { Prompt } from "./prompt.ts";
 import { parsePromptSearch } from "./prompts-search.ts";
 import type { PromptTab } from "./prompts-search.ts";
 import { createPromptQuery } from "./queries.ts";
-import type { PromptAddress } from "./queries.ts";
+
 import { Readme } from "./readme.tsx";
 import "./prompts.css";
 
@@ -157,7 +157,3 @@ const PullCode = ({
     </section>
   );
 };
-
-/** The name of a prompt in an experiment: `repo` or `owner/repo`, with the commit unless it is the latest. */
-const toExperimentPrompt = ({ owner, repo }: PromptAddress, commit: string | undefined): string =>
-  `${owner === "-" ? "" : `${owner}/`}${repo}${commit === undefined || commit === "latest" ? "" : `:${commit}`}`;

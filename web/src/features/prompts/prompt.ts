@@ -154,3 +154,10 @@ await client.close();
 export const parseTags = (text: string): readonly string[] => [
   ...new Set(text.split(/[\s,]+/).filter((tag) => tag !== "")),
 ];
+
+/** The name of a prompt in an experiment: `repo` or `owner/repo`, with the commit unless it is the latest. */
+export const toExperimentPrompt = (
+  { owner, repo }: { readonly owner: string; readonly repo: string },
+  commit: string | undefined,
+): string =>
+  `${owner === "-" ? "" : `${owner}/`}${repo}${commit === undefined || commit === "latest" ? "" : `:${commit}`}`;
