@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import * as ts from "typescript";
+import { parse as parseYaml } from "yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksOf, documentedPages } from "./documented.ts";
 import type { DocumentedBlock } from "./documented.ts";
@@ -20,6 +21,7 @@ const languages: ReadonlySet<string> = new Set([
   "ts", // compiled and run by this test
   "js", // compiled and run by this test
   "json", // parsed by this test
+  "yaml", // parsed by this test
   "text", // output of a program, compared by this test, unless `unrun` gives a reason
   "sh", // doc-commands.test.ts
   "filter", // server/src/filter/tests/filter-docs.test.ts
@@ -116,6 +118,14 @@ test("every block of JSON can be parsed", () => {
   const texts = blocks.filter(({ language }) => language === "json").map(({ text }) => text);
   expect(texts.length).toBeGreaterThan(0);
   expect(() => texts.map((text) => JSON.parse(text) as unknown)).not.toThrow();
+});
+
+test("every block of YAML can be parsed", () => {
+  const texts = blocks.filter(({ language }) => language === "yaml").map(({ text }) => text);
+  expect(texts.length).toBeGreaterThan(0);
+  for (const text of texts) {
+    expect(parseYaml(text)).toBeInstanceOf(Object);
+  }
 });
 
 test("every sample compiles, strictly", { timeout: 120_000 }, async () => {

@@ -43,7 +43,7 @@ test("the package depends on Piscina, whose threads need its files, and contains
 
 test("the package holds types, and as code the files that programs import and that threads run, with their chunks", () => {
   const types =
-    /^dist\/(api|delivery|evaluation|integrations|main|model|tracing|transport|uploads|workers)\/[\w./-]+\.d\.ts$/;
+    /^dist\/(api|delivery|evaluation|integrations|main|model|scorers|templates|tracing|transport|uploads|workers)\/[\w./-]+\.d\.ts$/;
   const others = files.filter((file) => !types.test(file) && !file.startsWith("dist/chunks/"));
   expect(others.toSorted()).toEqual([
     "CHANGELOG.md",
@@ -74,6 +74,8 @@ test("the package holds types, and as code the files that programs import and th
     "dist/main/spool-tools.js",
     "dist/main/sync.worker.js",
     "dist/model/index.js",
+    "dist/scorers/index.js",
+    "dist/templates/index.js",
     "dist/uploads/upload.task.js",
     "dist/workers/host/ship.task.js",
     "dist/workers/spans/index.js",
