@@ -67,7 +67,7 @@ const compressors: { readonly [Name in Encoding]: (body: Buffer) => Promise<Buff
  * accepts HTML, as the requests of a browser that opens a URL do.
  */
 const uiPathPattern =
-  /^\/(?:$|o\/|prompts(?:\/|$)|playground\/?$|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;
+  /^\/(?:$|o\/|prompts(?:\/|$)|playground\/?$|experiments\/new\/?$|hub(?:\/|$)|public\/[^/]+\/[dr]\/?$|feedback\/tokens\/[^/]+\/?$)/;
 
 /**
  * Matches a feedback link whose query contains feedback: opening it submits this feedback. Without feedback, the link

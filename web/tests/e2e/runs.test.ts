@@ -111,6 +111,8 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     await page.getByRole("option", { name: "user-3" }).click();
     expect(await filter().inputValue()).toBe('eq(metadata.user, "user-3")');
     await filter().press("Enter");
+    // The server checks a typed filter before it is applied.
+    await expect.poll(() => new URL(page.url()).searchParams.get("filter")).toContain("user-3");
     await row("Question 233").waitFor();
     await expect.poll(rowCount).toBeLessThan(60);
     await page.getByRole("combobox", { name: "Status" }).selectOption("error");

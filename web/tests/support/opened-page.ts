@@ -33,7 +33,10 @@ export async function openPage(
   const faults: string[] = [];
   page.setDefaultTimeout(15_000);
   page.on("pageerror", (error) => faults.push(String(error)));
-  page.on("console", (line) => line.type() === "error" && faults.push(line.text()));
+  page.on(
+    "console",
+    (line) => line.type() === "error" && faults.push(`${line.text()} ${line.location().url}`),
+  );
   page.on("dialog", (dialog) => {
     faults.push(`a dialog: ${dialog.message()}`);
     void dialog.dismiss();

@@ -26,7 +26,10 @@ export class WatchedPage {
     const { page, faults } = watched;
     page.setDefaultTimeout(15_000);
     page.on("pageerror", (error) => faults.push(String(error)));
-    page.on("console", (line) => line.type() === "error" && faults.push(line.text()));
+    page.on(
+      "console",
+      (line) => line.type() === "error" && faults.push(`${line.text()} ${line.location().url}`),
+    );
     page.on("request", (request) => {
       if (!request.url().startsWith(origin) && !request.url().startsWith(`blob:${origin}`)) {
         faults.push(`a request to ${request.url()}`);

@@ -32,7 +32,7 @@ export const Tile = ({
 }) => (
   <div className="tile">
     <dt>
-      {name}
+      <span>{name}</span>
       {action}
     </dt>
     <dd className={isBad ? "bad" : ""}>

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { JobRow } from "./job-row.tsx";
 import { jobListQuery } from "./queries.ts";
@@ -27,6 +27,11 @@ export const Jobs = () => {
           <p>
             Work that takes a while appears here, such as adding all matching runs to a dataset.
             Jobs are removed a week after they have ended.
+          </p>
+          <p>
+            <Link to="/o/$tenantId/projects" params={{ tenantId }}>
+              Open the projects
+            </Link>
           </p>
         </Empty>
       )}
