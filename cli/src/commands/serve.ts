@@ -5,6 +5,7 @@ import {
   defaultQueryTimeoutMs,
 } from "@millrace/server/default-port";
 import type { RunningServer, ServerOptions } from "@millrace/server";
+import { Option } from "commander";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
 import { addHelpExamples } from "../examples.ts";
@@ -49,22 +50,26 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "--api-key-file <path>",
       "file with one accepted API key per line; also MILLRACE_API_KEY_FILE, or MILLRACE_API_KEY for a single key",
     )
-    .option(
-      "--api-key <key>",
-      "accepted API key; may be repeated; other users of the machine can see it in the list of processes",
-      appendText,
-      [],
+    .addOption(
+      new Option(
+        "--api-key <key>",
+        "accepted API key; may be repeated; other users of the machine can see it in the list of processes",
+      )
+        .argParser(appendText)
+        .default([], "none"),
     )
     .option(
       "--query-timeout-ms <number>",
       "time limit of one query, in milliseconds; also MILLRACE_QUERY_TIMEOUT_MS",
       String(defaultQueryTimeoutMs),
     )
-    .option(
-      "--model-endpoint <name=url>",
-      `endpoint at which the playground may call models, such as openai=https://api.openai.com/v1; may be repeated. The API is that of OpenAI's chat completions, unless the URL is one of Anthropic, or begins with openai-responses+ or anthropic+. A host name with a private address needs private+ before the URL. The key is read from MILLRACE_MODEL_KEY_<NAME>, or entered in the UI`,
-      appendText,
-      [],
+    .addOption(
+      new Option(
+        "--model-endpoint <name=url>",
+        `endpoint at which the playground may call models, such as openai=https://api.openai.com/v1; may be repeated. The API is that of OpenAI's chat completions, unless the URL is one of Anthropic, or begins with openai-responses+ or anthropic+. A host name with a private address needs private+ before the URL. The key is read from MILLRACE_MODEL_KEY_<NAME>, or entered in the UI`,
+      )
+        .argParser(appendText)
+        .default([], "none"),
     )
     .option(
       "--model-rate <number>",
@@ -75,11 +80,13 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "--model-budget <dollars>",
       "most that the model calls of a tenant may cost in a day, in US dollars; unlimited by default; also MILLRACE_MODEL_BUDGET",
     )
-    .option(
-      "--webhook-host <host[:port]>",
-      "host to which webhooks may be sent although it is private or uses http; may be repeated; also MILLRACE_WEBHOOK_HOSTS, comma-separated",
-      appendText,
-      [],
+    .addOption(
+      new Option(
+        "--webhook-host <host[:port]>",
+        "host to which webhooks may be sent although it is private or uses http; may be repeated; also MILLRACE_WEBHOOK_HOSTS, comma-separated",
+      )
+        .argParser(appendText)
+        .default([], "none"),
     )
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
