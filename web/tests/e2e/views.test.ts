@@ -1,6 +1,6 @@
 import type { Client } from "millrace";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
 import { press } from "../support/key-effects.ts";
@@ -120,8 +120,15 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
   });
 
   const deleteErrors = async (): Promise<void> => {
-    await page.getByRole("button", { name: "Actions on Errors" }).click();
-    await page.getByRole("menuitem", { name: "Delete view" }).click();
+    // If the list renders its rows again between the two clicks, the menu is closed and must be opened once more.
+    await vi.waitFor(
+      async () => {
+        await page.getByRole("button", { name: "Actions on Errors" }).click();
+        await page.getByRole("menuitem", { name: "Delete view" }).click({ timeout: 2_000 });
+        await dialog("Delete Errors?").waitFor({ timeout: 2_000 });
+      },
+      { timeout: 20_000, interval: 100 },
+    );
   };
 
   test("a view is deleted after a confirmation, and the runs stay", async () => {
