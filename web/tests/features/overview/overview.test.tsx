@@ -19,7 +19,7 @@ const live: LiveReport = {
 };
 
 const valueOf = (name: string): string | null | undefined =>
-  screen.getByText(name).parentElement?.querySelector("dd")?.textContent;
+  screen.getByText(name).closest(".tile")?.querySelector("dd")?.textContent;
 
 test("the tiles show the figures of the last minute, and a dash for missing ones", () => {
   render(<LiveTiles live={live} />);
