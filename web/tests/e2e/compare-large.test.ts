@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { fillExperiments, isFilledError, toFilledScore } from "../support/fill-experiments.ts";
 import type { FilledExperiments } from "../support/fill-experiments.ts";
 import { startBrowser } from "../support/browser.ts";
+import { measureAction } from "../support/long-tasks.ts";
 import { openPage } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 
@@ -9,8 +10,6 @@ const browser = await startBrowser();
 /** With COMPARISON=full, the size that has to stay usable: 200,000 results, which take some minutes to write. */
 const isFull = process.env["COMPARISON"] === "full";
 const [experimentCount, exampleCount] = isFull ? [20, 10_000] : [6, 1_000];
-/** Users notice tasks of 100 ms. The limit is higher because the machine that runs the tests may be busy. */
-const longestTaskMs = 1_000;
 
 interface Rating {
   readonly example: number;
@@ -74,32 +73,8 @@ describe.skipIf(browser === undefined)("the comparison of many experiments, in C
     await browser?.close();
   });
 
-  /** Prints how long an action takes until its result is shown, and limits the page's longest task during it. */
-  const measure = async (name: string, action: () => Promise<void>): Promise<void> => {
-    const { page } = opened;
-    await page.evaluate(() => {
-      const tasks: number[] = [];
-      Object.assign(window, { tasks });
-      new PerformanceObserver((list) => {
-        list.getEntries().forEach(({ duration }) => tasks.push(duration));
-      }).observe({ type: "longtask", buffered: false });
-    });
-    const start = performance.now();
-    await action();
-    const took = performance.now() - start;
-    const tasks = await page.evaluate(async () => {
-      // The observer receives a task only after the task has ended.
-      await new Promise((resolve) => {
-        setTimeout(resolve, 100);
-      });
-      return (window as unknown as { tasks: number[] }).tasks;
-    });
-    const longest = Math.max(0, ...tasks);
-    console.log(
-      `${name}: ${took.toFixed(0)} ms, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms`,
-    );
-    expect(longest).toBeLessThan(longestTaskMs);
-  };
+  const measure = (name: string, action: () => Promise<void>): Promise<void> =>
+    measureAction(opened.page, name, action);
 
   const table = () => opened.page.getByRole("table", { name: "Compared examples" });
   const row = (index: number) => table().locator(`tr[aria-rowindex="${index + 2}"]`);

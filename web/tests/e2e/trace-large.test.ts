@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
+import { measureAction } from "../support/long-tasks.ts";
 import { openPage } from "../support/opened-page.ts";
 import { screenshots } from "../support/screenshots.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
@@ -7,8 +8,6 @@ import { recordForest } from "../support/trace-recordings.ts";
 
 const browser = await startBrowser();
 const runs = 50_000;
-/** Users notice tasks of 100 ms. The limit is higher because the machine that runs the tests may be busy. */
-const longestTaskMs = 1_000;
 
 describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", () => {
   let opened: OpenedPage;
@@ -29,32 +28,8 @@ describe.skipIf(browser === undefined)("a trace of 50,000 runs, in Chromium", ()
     await browser?.close();
   });
 
-  /** Prints how long an action takes until its result is shown, and limits the page's longest task during it. */
-  const measure = async (name: string, action: () => Promise<void>): Promise<void> => {
-    const { page } = opened;
-    await page.evaluate(() => {
-      const tasks: number[] = [];
-      Object.assign(window, { tasks });
-      new PerformanceObserver((list) => {
-        list.getEntries().forEach(({ duration }) => tasks.push(duration));
-      }).observe({ type: "longtask", buffered: false });
-    });
-    const start = performance.now();
-    await action();
-    const took = performance.now() - start;
-    const tasks = await page.evaluate(async () => {
-      // The observer receives a task only after the task has ended.
-      await new Promise((resolve) => {
-        setTimeout(resolve, 100);
-      });
-      return (window as unknown as { tasks: number[] }).tasks;
-    });
-    const longest = Math.max(0, ...tasks);
-    console.log(
-      `${name}: ${took.toFixed(0)} ms, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms, ${tasks.length} over 50 ms`,
-    );
-    expect(longest).toBeLessThan(longestTaskMs);
-  };
+  const measure = (name: string, action: () => Promise<void>): Promise<void> =>
+    measureAction(opened.page, name, action);
 
   const tree = () => opened.page.getByRole("tree", { name: "Runs of the trace" });
   const heading = (name: string) =>

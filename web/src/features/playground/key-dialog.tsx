@@ -5,8 +5,9 @@ import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime } from "../../components/time/time.ts";
-import { deleteModelKey, modelEndpointsQuery, setModelKey } from "./queries.ts";
-import type { ModelEndpoint } from "./queries.ts";
+import { modelEndpointsQuery } from "../models/model-endpoints.ts";
+import type { ModelEndpoint } from "../models/model-endpoints.ts";
+import { deleteModelKey, setModelKey } from "./queries.ts";
 
 /** Enters or removes the key of this tab for an endpoint. The browser does not keep it. */
 export const KeyDialog = ({

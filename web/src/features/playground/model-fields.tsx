@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import type { PlaygroundState, Target } from "./playground-state.ts";
-import type { ModelEndpoint, ModelEndpoints } from "./queries.ts";
+import type { ModelEndpoint, ModelEndpoints } from "../models/model-endpoints.ts";
 
 /** The most models that are called at the same time. */
 const maxTargets = 8;

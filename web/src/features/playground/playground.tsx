@@ -6,6 +6,9 @@ import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { formatDollars } from "../../components/text/cost.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { modelEndpointsQuery } from "../models/model-endpoints.ts";
+import type { ModelEndpoints } from "../models/model-endpoints.ts";
+import { TokenForm } from "../models/token-form.tsx";
 import { shortenHash, toExperimentPrompt } from "../prompts/prompt.ts";
 import { AnswerCard } from "./answer-card.tsx";
 import { CommitDialog } from "./commit-dialog.tsx";
@@ -21,10 +24,7 @@ import type {
   PlaygroundState,
   Target,
 } from "./playground-state.ts";
-import { modelEndpointsQuery } from "./queries.ts";
-import type { ModelEndpoints } from "./queries.ts";
 import { createSourceQuery, toOrigin } from "./source-queries.ts";
-import { TokenForm } from "./token-form.tsx";
 import { useAnswers } from "./use-answers.ts";
 import type { Answer } from "./use-answers.ts";
 import { VariableFields } from "./variable-fields.tsx";
@@ -264,7 +264,7 @@ const Setup = ({ models }: { readonly models: ModelEndpoints }) => {
       </div>
     );
   }
-  return models.needsToken ? <TokenForm /> : null;
+  return models.needsToken ? <TokenForm className="playground-setup" /> : null;
 };
 
 /** Chooses the first endpoint where none that the server has is chosen. */

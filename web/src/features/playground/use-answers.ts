@@ -1,7 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { ToolCall } from "./playground-state.ts";
-import { modelEndpointsQuery, streamAnswer } from "./queries.ts";
+import { modelEndpointsQuery } from "../models/model-endpoints.ts";
+import { streamAnswer } from "./queries.ts";
 import type { AnswerEnd, AnswerEvent, CallBody } from "./queries.ts";
 
 /** The answer of one model, as far as it has arrived. */

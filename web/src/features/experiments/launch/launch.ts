@@ -31,39 +31,6 @@ export const parseScorers = (value: unknown): readonly ScorerForm[] =>
     };
   });
 
-/** The model endpoints of the operator. */
-export interface LaunchModels {
-  readonly endpoints: readonly {
-    readonly name: string;
-    readonly host: string;
-    readonly hasKey: boolean;
-    readonly keyVariable: string;
-  }[];
-  /** Whether the token that the server has printed must be entered first. */
-  readonly needsToken: boolean;
-  readonly budget: number | undefined;
-  readonly spentToday: number;
-}
-
-/** @throws TypeError `value` is not a list of model endpoints. */
-export function parseModels(value: unknown): LaunchModels {
-  const { endpoints, needs_token: needsToken, budget, spent_today: spent } = toRecord(value);
-  return {
-    endpoints: requireItems(endpoints, "model endpoints").map((item) => {
-      const endpoint = toRecord(item);
-      return {
-        name: requireText(endpoint, "name"),
-        host: requireText(endpoint, "host"),
-        hasKey: endpoint["has_key"] === true || endpoint["is_private"] === true,
-        keyVariable: toText(endpoint["key_variable"]) ?? "",
-      };
-    }),
-    needsToken: needsToken === true,
-    budget: toNumber(budget),
-    spentToday: toNumber(spent) ?? 0,
-  };
-}
-
 interface Range {
   readonly low: number;
   readonly high: number;

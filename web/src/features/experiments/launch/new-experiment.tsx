@@ -12,18 +12,19 @@ import { EstimatePanel } from "./estimate-panel.tsx";
 import { JudgeFields } from "./judge-fields.tsx";
 import { createDraft, createModelDraft, toLaunchBody } from "./launch-draft.ts";
 import type { LaunchDraft } from "./launch-draft.ts";
-import type { LaunchEstimate, LaunchModels } from "./launch.ts";
+import { modelEndpointsQuery } from "../../models/model-endpoints.ts";
+import type { ModelEndpoints } from "../../models/model-endpoints.ts";
+import { TokenForm } from "../../models/token-form.tsx";
+import type { LaunchEstimate } from "./launch.ts";
 import { ModelFields } from "./model-fields.tsx";
 import {
   createEstimateQuery,
   createPromptNamesQuery,
-  modelsQuery,
   scorersQuery,
   startExperiments,
 } from "./queries.ts";
 import { replaceAt } from "./replace-at.ts";
 import { ScorerFields } from "./scorer-fields.tsx";
-import { TokenForm } from "./token-form.tsx";
 import "./launch.css";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/new-experiment");
@@ -32,7 +33,7 @@ const route = getRouteApi("/o/$tenantId/datasets/$datasetId/new-experiment");
 export const NewExperiment = () => {
   const { tenantId, datasetId } = route.useParams();
   const dataset = useQuery(createDatasetQuery(datasetId));
-  const models = useQuery(modelsQuery);
+  const models = useQuery(modelEndpointsQuery);
   if (dataset.data === undefined) {
     return (
       <AbsentView
@@ -75,7 +76,7 @@ export const NewExperiment = () => {
   );
 };
 
-const LaunchState = ({ models }: { readonly models: LaunchModels }) => {
+const LaunchState = ({ models }: { readonly models: ModelEndpoints }) => {
   const [endpoint] = models.endpoints;
   if (endpoint === undefined) {
     return (
@@ -90,7 +91,7 @@ const LaunchState = ({ models }: { readonly models: LaunchModels }) => {
     );
   }
   return models.needsToken ? (
-    <TokenForm />
+    <TokenForm className="launch-setup" />
   ) : (
     <LaunchForm models={models} endpoint={endpoint.name} />
   );
@@ -103,7 +104,7 @@ const LaunchForm = ({
   models,
   endpoint,
 }: {
-  readonly models: LaunchModels;
+  readonly models: ModelEndpoints;
   readonly endpoint: string;
 }) => {
   const { tenantId, datasetId } = route.useParams();
@@ -132,7 +133,8 @@ const LaunchForm = ({
     },
   });
   const withoutKey = models.endpoints.filter(
-    ({ name, hasKey }) => !hasKey && draft.models.some((model) => model.endpoint === name),
+    ({ name, hasKey, isPrivate }) =>
+      !hasKey && !isPrivate && draft.models.some((model) => model.endpoint === name),
   );
   const count = "targetCount" in launch ? launch.targetCount : 0;
   return (

@@ -4,25 +4,13 @@ import { callJson, getJson, postJson } from "../../../api/http.ts";
 import { createModelHeaders } from "../../../api/model-session.ts";
 import { requireItems, requireText, toItems, toRecord, toText } from "../../../api/parse.ts";
 import type { LaunchBody } from "./launch-draft.ts";
-import { parseEstimate, parseExperimentJobs, parseModels, parseScorers } from "./launch.ts";
+import { parseEstimate, parseExperimentJobs, parseScorers } from "./launch.ts";
 
 export const scorersQuery = queryOptions({
   queryKey: ["experiments", "scorers"],
   queryFn: async ({ signal }) =>
     parseScorers(await getJson(toEndpointPath("/ui/experiments/scorers"), signal)),
   staleTime: Number.POSITIVE_INFINITY,
-});
-
-export const modelsQuery = queryOptions({
-  queryKey: ["experiments", "models"],
-  queryFn: async ({ signal }) =>
-    parseModels(
-      await callJson(toEndpointPath("/ui/models"), {
-        method: "GET",
-        headers: createModelHeaders(),
-        signal,
-      }),
-    ),
 });
 
 /** Number of prompts that are proposed. */

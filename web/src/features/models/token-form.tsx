@@ -1,13 +1,12 @@
 import { Button, PasswordInput } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { FormError } from "../../components/dialog/form.tsx";
 import { storeModelToken } from "../../api/model-session.ts";
-import { modelEndpointsQuery } from "./queries.ts";
+import { FormError } from "../../components/dialog/form.tsx";
+import { modelEndpointsQuery } from "./model-endpoints.ts";
 
 /** Asks for the token that the server printed when it started. */
-export const TokenForm = () => {
-  const client = useQueryClient();
+export const TokenForm = ({ className }: { readonly className: string }) => {
   const { refetch } = useQuery(modelEndpointsQuery);
   const [token, setToken] = useState("");
   const check = useMutation({
@@ -17,12 +16,11 @@ export const TokenForm = () => {
       if (data?.needsToken === true) {
         throw new Error("The server did not accept the token. It prints a new one at each start.");
       }
-      await client.invalidateQueries({ queryKey: modelEndpointsQuery.queryKey });
     },
   });
   return (
     <form
-      className="playground-setup form"
+      className={`form ${className}`}
       aria-label="Token"
       onSubmit={(event) => {
         event.preventDefault();
