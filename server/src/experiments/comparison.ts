@@ -192,8 +192,8 @@ interface Changes {
 }
 
 /**
- * Calls a function with how much better an experiment's score is than the score of the baseline, for each example for
- * which both have one.
+ * Calls a function for each example for which an experiment and the baseline both have a score. It receives how much
+ * better the experiment's score is.
  */
 function forEachChange(
   { baseline, other, exampleCount, key, query }: Changes,

@@ -27,8 +27,8 @@ export const defaultOutboundLimits: OutboundLimits = {
 export const outboundCalls = { ofTenant: 16, ofAll: 64 } as const;
 
 /**
- * Names that are resolved at the same time. The system's resolver occupies one of the process's few threads for files,
- * for as long as a slow name server takes.
+ * Maximum number of names that are resolved at the same time. Until the name server answers, each of them occupies one of
+ * the few threads that also read files.
  */
 export const outboundLookups = 2;
 

@@ -147,7 +147,7 @@ export class WebhookSender {
     return undefined;
   }
 
-  /** Resolves to the milliseconds for which the delivery is left alone. */
+  /** Resolves to the milliseconds until the delivery may be attempted again. */
   async #sendAndRecord(delivery: DueDelivery): Promise<number> {
     const { status, error, wasMade } = await this.#post(delivery);
     if (!wasMade) {

@@ -1,6 +1,6 @@
 import type { ModelHttpRequest, ModelHttpResponse, ModelTransport } from "../model-transport.ts";
 
-/** A response, of which the absent members are those of a stream that succeeds. */
+/** A response. Members that are absent have the values of a stream that succeeds. */
 export interface ScriptedResponse extends Partial<Omit<ModelHttpResponse, "chunks">> {
   readonly body: string | readonly string[] | AsyncIterable<Uint8Array>;
 }

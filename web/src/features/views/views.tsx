@@ -138,7 +138,7 @@ const toColumns = (openDialog: (dialog: OpenDialog) => void): readonly Column<Vi
   },
 ];
 
-/** Marks a filter that the server does not accept any more, for example of a version whose fields were others. */
+/** Marks a filter that the server does not accept any more, for example because an earlier version had other fields. */
 const FilterFaultMark = ({ filter = "" }: { readonly filter: string | undefined }) => {
   const { data } = useQuery({
     ...createFilterCheckQuery("runs", filter),
