@@ -161,15 +161,21 @@ describe.skipIf(browser === undefined)("the keyboard shortcuts, in Chromium", ()
     expect(Object.keys(effects).filter((description) => !tested.has(description))).toEqual([]);
   });
 
+  /** Waits until the palette has the focus, because what is typed before goes to the field that had it. */
+  const openPalette = async (): Promise<void> => {
+    await press(page, "Control+k");
+    await isFocused(page, "[role=combobox][aria-label^='Find a page']");
+  };
+
   test("the palette runs commands, even those that move the focus; Escape restores the focus", async () => {
     await open("runs");
     await press(page, "f", "Control+k", "Escape");
     await isFocused(page, "[data-filter-input]");
-    await press(page, "Control+k");
+    await openPalette();
     await page.keyboard.type("search runs");
     await press(page, "Enter");
     await isFocused(page, "[data-filter-input]");
-    await press(page, "Control+k");
+    await openPalette();
     await page.keyboard.type("settings");
     await press(page, "Enter");
     await expect.poll(() => new URL(page.url()).pathname).toMatch(/\/settings$/);
