@@ -1,6 +1,6 @@
 import type { Client } from "millrace";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findFaults } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
 import { press } from "../support/key-effects.ts";
@@ -11,6 +11,13 @@ import { showScreen } from "../support/screenshots.ts";
 const browser = await startBrowser();
 const project = "support";
 const failed = 'eq(status, "error")';
+
+/** Whether a click on the lower edge of each element would reach the element. */
+const areHit = (elements: readonly Element[]): readonly boolean[] =>
+  elements.map((element) => {
+    const { left, width, bottom } = element.getBoundingClientRect();
+    return element.contains(document.elementFromPoint(left + width / 2, bottom - 2));
+  });
 
 describe.skipIf(browser === undefined)("the saved views of a project, in Chromium", () => {
   let opened: OpenedPage;
@@ -120,16 +127,22 @@ describe.skipIf(browser === undefined)("the saved views of a project, in Chromiu
   });
 
   const deleteErrors = async (): Promise<void> => {
-    // If the list renders its rows again between the two clicks, the menu is closed and must be opened once more.
-    await vi.waitFor(
-      async () => {
-        await page.getByRole("button", { name: "Actions on Errors" }).click();
-        await page.getByRole("menuitem", { name: "Delete view" }).click({ timeout: 2_000 });
-        await dialog("Delete Errors?").waitFor({ timeout: 2_000 });
-      },
-      { timeout: 20_000, interval: 100 },
-    );
+    await page.getByRole("button", { name: "Actions on Errors" }).click();
+    await page.getByRole("menuitem", { name: "Delete view" }).click();
   };
+
+  test("no other row and no edge of the list covers an item of a row's menu", async () => {
+    await page.goto(`${address}/views`);
+    for (const name of ["Below bad", "Errors"]) {
+      await page.getByRole("button", { name: `Actions on ${name}` }).click();
+      const items = page.getByRole("menuitem");
+      await items.first().waitFor();
+      // The menu is placed after it is rendered.
+      await expect.poll(() => items.evaluateAll(areHit)).toEqual([true, true]);
+      await page.keyboard.press("Escape");
+      await items.first().waitFor({ state: "detached" });
+    }
+  });
 
   test("a view is deleted after a confirmation, and the runs stay", async () => {
     await page.goto(`${address}/views`);

@@ -17,7 +17,7 @@ export const ActionMenu = ({
   readonly label: string;
   readonly actions: readonly MenuAction[];
 }) => (
-  <Menu position="bottom-end" withinPortal={false} transitionProps={{ duration: 0 }}>
+  <Menu position="bottom-end" transitionProps={{ duration: 0 }}>
     <Menu.Target>
       <ActionIcon variant="subtle" color="gray" aria-label={label} title={label}>
         ⋯
