@@ -99,7 +99,7 @@ export default defineConfig({
           [
             "json",
             {
-              outputFile: `temp/tests/${process.env["npm_lifecycle_event"]?.replace(":", "-")}.json`,
+              outputFile: `${process.env["TEST_REPORTS"] ?? "temp/tests"}/${process.env["npm_lifecycle_event"]?.replace(":", "-")}.json`,
             },
           ],
         ]

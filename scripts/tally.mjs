@@ -1,36 +1,52 @@
 // Prints what failed, and the closing line of CI, `N passed, N failed`, from the reports of the test commands:
-// `node scripts/tally.mjs temp/tests <stages that failed>`. A test file that did not load counts as a failure. If no test
-// failed but a stage did, the stages are counted.
+// `node scripts/tally.mjs temp/tests temp/tests-again <stages that failed>`. A test that failed first and passed when its
+// file ran again counts as passed, and is named. A test file that did not load counts as a failure. If no test failed but
+// a stage did, the stages are counted.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-const [folder, failedStages] = process.argv.slice(2);
-const names = existsSync(folder) ? readdirSync(folder) : [];
-const reports = names.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")));
+const [folder, againFolder, failedStages] = process.argv.slice(2);
 
+const readReport = (name) => JSON.parse(readFileSync(name, "utf8"));
+/** Whether the file itself failed, for example because it did not load. */
 const isBroken = ({ status, assertionResults }) =>
   status === "failed" && assertionResults.every((test) => test.status !== "failed");
-const failuresOf = ({ numFailedTests, testResults }) =>
-  numFailedTests + testResults.filter(isBroken).length;
+/** What failed in a report, as pairs of a name and a message. */
+const failuresOf = ({ testResults }) =>
+  testResults.flatMap((file) =>
+    isBroken(file)
+      ? [[file.name, file.message]]
+      : file.assertionResults
+          .filter(({ status }) => status === "failed")
+          .map((test) => [`${file.name}: ${test.fullName}`, test.failureMessages.join("\n")]),
+  );
 
 // Repeated here because the log of a run is long, and its middle may be cut where it is read.
 const maxMessageLength = 1_500;
-const printFailure = (name, message) =>
-  console.log(`FAILED ${name}\n${message.slice(0, maxMessageLength)}\n`);
-for (const file of reports.flatMap(({ testResults }) => testResults)) {
-  if (isBroken(file)) {
-    printFailure(file.name, file.message);
+const print = (kind, [name, message]) =>
+  console.log(`${kind} ${name}\n${message.slice(0, maxMessageLength)}\n`);
+
+let passed = 0;
+let failed = 0;
+let openStages = Number(failedStages);
+for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+  const report = readReport(join(folder, name));
+  const failures = failuresOf(report);
+  const againFile = join(againFolder, name);
+  const again = existsSync(againFile) ? readReport(againFile) : undefined;
+  const passedAgain = failures.length > 0 && again?.success === true && again.numPassedTests > 0;
+  for (const failure of failures) {
+    print(passedAgain ? "FAILED, THEN PASSED ALONE" : "FAILED", failure);
   }
-  for (const { status, fullName, failureMessages } of file.assertionResults) {
-    if (status === "failed") {
-      printFailure(`${file.name}: ${fullName}`, failureMessages.join("\n"));
-    }
+  passed += report.numPassedTests;
+  if (passedAgain) {
+    passed += failures.length;
+    openStages -= 1;
+  } else {
+    failed += failures.length;
   }
 }
-
-const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-const passed = sum(reports.map(({ numPassedTests }) => numPassedTests));
-const failed = sum(reports.map(failuresOf)) || Number(failedStages);
+failed ||= openStages;
 
 console.log(`${passed} passed, ${failed} failed`);
 if (failed > 0 || passed === 0) {
