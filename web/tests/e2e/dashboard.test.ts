@@ -197,17 +197,48 @@ describe.skipIf(browser === undefined)("the dashboard of a project, in Chromium"
   test("every range of one hour to ninety days can be selected; the numbers are those of the server", async () => {
     await page.goto(`${address}/dashboard`);
     for (const [label, runs] of [
-      ["1 h", 12],
-      ["6 h", 24],
-      ["7 d", 25],
-      ["30 d", 25],
-      ["90 d", 25],
+      ["Last hour", 12],
+      ["Last 6 hours", 24],
+      ["Last 7 days", 25],
+      ["Last 30 days", 25],
+      ["Last 90 days", 25],
     ] as const) {
-      await page.getByRole("button", { name: label, exact: true }).click();
+      await page.getByLabel("Time range").selectOption({ label });
       await expect
         .poll(async () => tile("Runs").textContent(), patience)
         .toMatch(new RegExp(`^${runs}(?:\\D|$)`));
     }
     expect(opened.faults).toEqual([]);
   });
+
+  test("run list and dashboard have the same time ranges, and links between them keep the selected one", async () => {
+    const choices = page.getByLabel("Time range", { exact: true });
+    const readRange = (): readonly (string | null)[] => {
+      const { searchParams } = new URL(page.url());
+      return ["last", "from", "to"].map((name) => searchParams.get(name));
+    };
+    const count = async () => page.locator("tbody tr").count();
+    await page.goto(address);
+    await expect.poll(count, patience).toBe(25);
+    const listChoices = await choices.locator("option").allTextContents();
+    await choices.selectOption({ label: "Last hour" });
+    await expect.poll(count, patience).toBe(12);
+    await page.getByRole("link", { name: "Dashboard" }).click();
+    await expect.poll(async () => tile("Runs").textContent(), patience).toMatch(/^12/);
+    expect(readRange()).toEqual(["1h", null, null]);
+    expect(await choices.inputValue()).toBe("1h");
+    expect(["All time", ...(await choices.locator("option").allTextContents())]).toEqual(
+      listChoices,
+    );
+    await choices.selectOption({ label: "Custom range" });
+    // A custom range begins a day ago and has no end.
+    await expect.poll(async () => tile("Runs").textContent(), patience).toMatch(/^24/);
+    const range = readRange();
+    expect(range).toEqual([null, expect.stringMatching(/^"?20/), null]);
+    await page.getByRole("link", { name: "support", exact: true }).click();
+    await expect.poll(count, patience).toBe(24);
+    expect(readRange()).toEqual(range);
+    expect(await choices.inputValue()).toBe("custom");
+    expect(opened.faults).toEqual([]);
+  }, 40_000);
 });

@@ -1,18 +1,6 @@
 import { parseChoice, toSearchText } from "../../api/parse.ts";
-
-/** The time ranges that the dashboard offers. Each range ends now. */
-export const dashboardRanges = {
-  "1h": { label: "1 h", ms: 3_600_000 },
-  "6h": { label: "6 h", ms: 21_600_000 },
-  "1d": { label: "24 h", ms: 86_400_000 },
-  "7d": { label: "7 d", ms: 604_800_000 },
-  "30d": { label: "30 d", ms: 2_592_000_000 },
-  "90d": { label: "90 d", ms: 7_776_000_000 },
-} as const;
-
-export type DashboardRange = keyof typeof dashboardRanges;
-
-export const rangeNames = Object.keys(dashboardRanges) as readonly DashboardRange[];
+import { parseTimeSelection, timePresets } from "../../components/time/time-range.ts";
+import type { UrlTimes } from "../../components/time/time-range.ts";
 
 /** The properties by which runs can be grouped. */
 export const groupings = ["model", "name", "tag", "user", "status"] as const;
@@ -22,13 +10,11 @@ export type Grouping = (typeof groupings)[number];
 export const scopes = ["traces", "models", "all"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Search parameters in the URL of the dashboard. */
-export interface DashboardSearch {
-  /** A range that ends now. @defaultValue 1d. Absent in a custom range. */
-  readonly last?: DashboardRange;
-  /** Start and end of a custom range, ISO 8601. */
-  readonly from?: string;
-  readonly to?: string;
+/** The range of a dashboard whose URL has none, and the length of one whose URL has only an end. */
+export const defaultRange = "1d";
+
+/** Search parameters in the URL of the dashboard. A custom range without an end goes on until now. */
+export interface DashboardSearch extends UrlTimes {
   readonly group?: Grouping;
   /** @defaultValue traces */
   readonly scope?: Scope;
@@ -37,37 +23,35 @@ export interface DashboardSearch {
 
 /** Parses the search parameters of a URL. Leaves out invalid values. */
 export function parseDashboardSearch(search: Readonly<Record<string, unknown>>): DashboardSearch {
-  const last = parseChoice(search["last"], rangeNames);
   const group = parseChoice(search["group"], groupings);
   const scope = parseChoice(search["scope"], scopes);
   const filter = toSearchText(search["filter"]);
-  const [from, to] = [toTime(search["from"]), toTime(search["to"])];
-  const isCustom = last === undefined && from !== undefined && to !== undefined && from < to;
   return {
-    ...(last === undefined ? {} : { last }),
-    ...(isCustom ? { from, to } : {}),
+    ...withStart(parseTimeSelection(search)),
     ...(group === undefined ? {} : { group }),
     ...(scope === undefined ? {} : { scope }),
     ...(filter === undefined ? {} : { filter }),
   };
 }
 
-/** Returns a valid time in a form that can be compared as a text. */
-function toTime(value: unknown): string | undefined {
-  const timeMs = typeof value === "string" && value.length <= 40 ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(timeMs) ? undefined : new Date(timeMs).toISOString();
-}
+/** Adds the start of a range that has only an end: a dashboard can't count all runs before it. */
+const withStart = (times: UrlTimes): UrlTimes =>
+  times.to === undefined || times.from !== undefined
+    ? times
+    : {
+        ...times,
+        from: new Date(Date.parse(times.to) - timePresets[defaultRange].ms).toISOString(),
+      };
 
-/** Converts the range of the URL to times. One that ends now is rounded, so that equal queries can be cached. */
+/** Converts the range of the URL to times. An end that is now is rounded, so that equal queries can be cached. */
 export function toDashboardTimes(
-  { last = "1d", from, to }: DashboardSearch,
+  { last, from, to }: UrlTimes,
   nowMs: number,
 ): { readonly from: string; readonly to: string } {
-  if (from !== undefined && to !== undefined) {
-    return { from, to };
-  }
-  const { ms } = dashboardRanges[last];
   const stepMs = 60_000;
   const endMs = Math.ceil(nowMs / stepMs) * stepMs;
-  return { from: new Date(endMs - ms).toISOString(), to: new Date(endMs).toISOString() };
+  return {
+    from: from ?? new Date(endMs - timePresets[last ?? defaultRange].ms).toISOString(),
+    to: to ?? new Date(endMs).toISOString(),
+  };
 }

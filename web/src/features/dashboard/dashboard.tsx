@@ -4,11 +4,13 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
+import { TimeRangePicker } from "../../components/time/time-range-picker.tsx";
+import { pickTimes } from "../../components/time/time-range.ts";
 import { formatTime } from "../../components/time/time.ts";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { readRunValues } from "../runs/queries.ts";
 import { ChartGrid } from "./chart-grid.tsx";
-import { dashboardRanges, groupings, rangeNames, scopes } from "./dashboard-search.ts";
+import { defaultRange, groupings, scopes } from "./dashboard-search.ts";
 import type { DashboardSearch, Grouping, Scope } from "./dashboard-search.ts";
 import { GroupTable } from "./group-table.tsx";
 import { MetricTiles } from "./metric-tiles.tsx";
@@ -26,7 +28,12 @@ export const Dashboard = () => {
   return (
     <div>
       <title>Dashboard · Millrace</title>
-      <ProjectPageHead address={{ tenantId, projectId }} title="Dashboard" filter={search.filter}>
+      <ProjectPageHead
+        address={{ tenantId, projectId }}
+        title="Dashboard"
+        filter={search.filter}
+        times={pickTimes(search)}
+      >
         <DashboardControls search={search} />
       </ProjectPageHead>
       <div className="page-body">
@@ -108,28 +115,15 @@ const scopeLabels: { readonly [Name in Scope]: string } = {
 /** Selects the range, the runs that are counted, and the property by which they are grouped. */
 const DashboardControls = ({ search }: { readonly search: DashboardSearch }) => {
   const navigate = route.useNavigate();
-  const { last, from, to, ...others } = search;
-  const isCustom = from !== undefined;
+  const { last: _last, from: _from, to: _to, ...others } = search;
   const set = (next: DashboardSearch): void => void navigate({ search: next });
   return (
     <div className="dashboard-controls">
-      <fieldset className="segments" aria-label="Time range">
-        {rangeNames.map((name) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={!isCustom && name === (last ?? "1d")}
-            onClick={() => set({ ...others, last: name })}
-          >
-            {dashboardRanges[name].label}
-          </button>
-        ))}
-      </fieldset>
-      {from !== undefined && to !== undefined && (
-        <span className="dashboard-range">
-          {formatTime(Date.parse(from)).slice(0, 16)} – {formatTime(Date.parse(to)).slice(0, 16)}
-        </span>
-      )}
+      <TimeRangePicker
+        times={search}
+        defaultPreset={defaultRange}
+        onTimes={(times) => set({ ...others, ...times })}
+      />
       <NativeSelect
         size="xs"
         aria-label="Runs"

@@ -6,6 +6,7 @@ import { ActionMenu } from "../../components/page/action-menu.tsx";
 import { usePages } from "../../components/page/pages.ts";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { pickTimes } from "../../components/time/time-range.ts";
 import { formatDuration } from "../../components/time/time.ts";
 import { createProjectQuery, createProjectStatsQuery } from "../projects/queries.ts";
 import { DeleteProject, EditProject } from "./project-dialogs.tsx";
@@ -74,9 +75,9 @@ export const ProjectHeader = ({
   );
 };
 
-/** Links to the pages of the project, with the filter of the list. */
+/** Links to the pages of the project, with the filter and the time range of the list. */
 const ProjectPages = () => {
-  const { filter } = route.useSearch();
+  const { filter, ...search } = route.useSearch();
   return usePages()
     .filter(({ path }) => path.startsWith(`${route.id}/`))
     .map(({ path, params, title }) => (
@@ -88,7 +89,7 @@ const ProjectPages = () => {
           <Link
             to={path}
             params={params}
-            search={filter === undefined ? {} : { filter }}
+            search={{ ...pickTimes(search), ...(filter === undefined ? {} : { filter }) }}
             {...props}
           />
         )}

@@ -8,10 +8,10 @@ import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import type { ValueRequest } from "../../components/filter/filter-completion.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
+import type { TimeRange } from "../../components/time/time-range.ts";
 import { parseRunItemPage } from "./run-item.ts";
 import type { RunItemPage } from "./run-item.ts";
 import { parseRunDetails } from "./run.ts";
-import type { TimeRange } from "./time-range.ts";
 
 const searchPath = toEndpointPath("/ui/runs/search");
 const countsPath = toEndpointPath("/ui/runs/counts");

@@ -1,10 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
+import { toTimeRange } from "../../components/time/time-range.ts";
 import type { RunListQuery } from "./queries.ts";
 import { runFields } from "./run-columns.tsx";
 import { maxUrlSelection } from "./run-list-search.ts";
 import type { RunListSearch } from "./run-list-search.ts";
-import { toTimeRange } from "./time-range.ts";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId");
 

@@ -94,11 +94,16 @@ test("the URL keeps valid parameters; the default range is the last 24 hours", (
     filter: "12",
   });
   expect(parseDashboardSearch({ last: "2w", group: "x", from: "b", to: "a" })).toEqual({});
+  const [from, to] = ["2026-03-01T12:00:00Z", "2026-03-02T12:00:00Z"];
+  expect(parseDashboardSearch({ from })).toEqual({ from });
+  expect(parseDashboardSearch({ to })).toEqual({ from: "2026-03-01T12:00:00.000Z", to });
   const nowMs = Date.parse("2026-03-02T12:00:30Z");
   expect(toDashboardTimes({}, nowMs)).toEqual({
     from: "2026-03-01T12:01:00.000Z",
     to: "2026-03-02T12:01:00.000Z",
   });
+  expect(toDashboardTimes({ from }, nowMs)).toEqual({ from, to: "2026-03-02T12:01:00.000Z" });
+  expect(toDashboardTimes({ from, to }, nowMs)).toEqual({ from, to });
 });
 
 test("the cost per run is unknown without runs or without costs, and huge changes are cut", () => {

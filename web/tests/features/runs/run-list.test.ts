@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { parseDashboardSearch } from "../../../src/features/dashboard/dashboard-search.ts";
 import { toPausedView, toLiveRows } from "../../../src/features/runs/live-rows.ts";
 import {
   createFeedbackCondition,
@@ -9,7 +10,7 @@ import {
 import { parseRunCounts } from "../../../src/features/runs/queries.ts";
 import { parseRunItemPage } from "../../../src/features/runs/run-item.ts";
 import { parseRunsSearch } from "../../../src/features/trace/project-search.ts";
-import { toUrlRange, toTimeRange } from "../../../src/features/runs/time-range.ts";
+import { toUrlRange, toTimeRange } from "../../../src/components/time/time-range.ts";
 
 const id = "00000000-0000-4000-8000-000000000001";
 const other = "00000000-0000-4000-8000-000000000002";
@@ -34,6 +35,13 @@ describe("the URL of a list", () => {
     const from = "2026-03-01T12:00:00Z";
     expect(parseRunsSearch({ last: "1h", from })).toEqual({ last: "1h" });
     expect(parseRunsSearch({ from, to: "whenever" })).toEqual({ from });
+  });
+
+  test("has the same time range as the URL of a dashboard", () => {
+    const [from, to] = ["2026-03-01T12:00:00Z", "2026-03-02T12:00:00Z"];
+    for (const search of [{ last: "90d" }, { last: "15m" }, { from }, { from, to }, {}]) {
+      expect(parseRunsSearch(search)).toEqual(parseDashboardSearch(search));
+    }
   });
 });
 

@@ -1,11 +1,11 @@
 /** The predefined time ranges, which end now. */
 export const timePresets = {
-  "15m": { label: "Last 15 minutes", ms: 900_000 },
   "1h": { label: "Last hour", ms: 3_600_000 },
   "6h": { label: "Last 6 hours", ms: 21_600_000 },
   "1d": { label: "Last 24 hours", ms: 86_400_000 },
   "7d": { label: "Last 7 days", ms: 604_800_000 },
   "30d": { label: "Last 30 days", ms: 2_592_000_000 },
+  "90d": { label: "Last 90 days", ms: 7_776_000_000 },
 } as const;
 
 export type TimePreset = keyof typeof timePresets;
@@ -13,12 +13,43 @@ export type TimePreset = keyof typeof timePresets;
 export const isPreset = (value: unknown): value is TimePreset =>
   typeof value === "string" && Object.hasOwn(timePresets, value);
 
-/** The time range as stored in the URL: either `last`, or `from` and `to`. */
+/**
+ * The time range as stored in the URL: either `last`, or a custom range, which is unlimited on the side that is absent.
+ * Every page with a time range has these parameters, so that a link can carry the range from one page to another.
+ */
 export interface TimeSelection {
   readonly last?: TimePreset | undefined;
+  /** Start and end of a custom range, ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
+
+/** A {@link TimeSelection} without members that are `undefined`, as the state of a page contains it. */
+export interface UrlTimes extends TimeSelection {
+  readonly last?: TimePreset;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** Parses the time range in the query of a URL. Leaves out invalid values. */
+export function parseTimeSelection(search: Readonly<Record<string, unknown>>): UrlTimes {
+  const { last, from, to } = search;
+  return isPreset(last)
+    ? { last }
+    : { ...(isTime(from) ? { from } : {}), ...(isTime(to) ? { to } : {}) };
+}
+
+/** Returns only the time range of the state of a page, for a link to another page. */
+export const pickTimes = ({ last, from, to }: TimeSelection): UrlTimes =>
+  last === undefined
+    ? { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+    : { last };
+
+/** The longest text that is parsed as a time, in characters. */
+const maxTimeChars = 40;
+
+const isTime = (value: unknown): value is string =>
+  typeof value === "string" && value.length <= maxTimeChars && !Number.isNaN(Date.parse(value));
 
 /** A time range, in milliseconds since the Unix epoch. Without `fromMs` or `toMs`, it is unlimited on that side. */
 export interface TimeRange {

@@ -1,0 +1,49 @@
+import { useQuery } from "@tanstack/react-query";
+import { Chart } from "../../components/chart/chart.tsx";
+import { toUrlRange } from "../../components/time/time-range.ts";
+import type { UrlTimes } from "../../components/time/time-range.ts";
+import { formatTime } from "../../components/time/time.ts";
+import { createRunCountsQuery } from "./queries.ts";
+import type { RunCountsQuery } from "./queries.ts";
+
+/** The number of matching runs over time. Dragging across it selects the time range. */
+export const RunHistogram = ({
+  onTimes,
+  ...query
+}: RunCountsQuery & { readonly onTimes: (times: UrlTimes) => void }) => {
+  const { data, error } = useQuery(createRunCountsQuery(query));
+  if (error !== null) {
+    return <p className="histogram-note bad">{error.message}</p>;
+  }
+  if (data === undefined || data.bucketStarts.length === 0) {
+    return (
+      <p className="histogram-note">{data === undefined ? "" : "No runs in this time range"}</p>
+    );
+  }
+  return (
+    <Chart
+      label={toHistogramLabel(query, data.countedToMs)}
+      positions={data.bucketStarts}
+      series={[
+        { label: "Failed", values: data.failed, color: "--bad", kind: "stack" },
+        { label: "OK", values: data.succeeded, color: "--accent", kind: "stack" },
+      ]}
+      range={data.range}
+      height={84}
+      restingValue="total"
+      onSelect={(from, to) => onTimes(toUrlRange(from, to))}
+    />
+  );
+};
+
+/** Names what is counted. If counting all runs took too long, says how far back the counts go. */
+function toHistogramLabel(
+  { isRootOnly, filter }: RunCountsQuery,
+  countedToMs: number | undefined,
+): string {
+  const label = `${filter === "" ? "" : "Matching "}${isRootOnly ? "traces" : "runs"} over time`;
+  const capitalized = label.charAt(0).toUpperCase() + label.slice(1);
+  return countedToMs === undefined
+    ? capitalized
+    : `${capitalized}, counted back to ${formatTime(countedToMs).slice(0, 16)}`;
+}
