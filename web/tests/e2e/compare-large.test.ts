@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findFaults } from "../support/axe.ts";
 import { fillExperiments, isFilledError, toFilledScore } from "../support/fill-experiments.ts";
 import type { FilledExperiments } from "../support/fill-experiments.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -9,7 +10,7 @@ import type { OpenedPage } from "../support/opened-page.ts";
 const browser = await startBrowser();
 /** With COMPARISON=full, the size that has to stay usable: 200,000 results, which take some minutes to write. */
 const isFull = process.env["COMPARISON"] === "full";
-const [experimentCount, exampleCount] = isFull ? [20, 10_000] : [6, 1_000];
+const [experimentCount, exampleCount] = isFull ? [20, 10_000] : [9, 600];
 
 interface Rating {
   readonly example: number;
@@ -91,9 +92,10 @@ describe.skipIf(browser === undefined)("the comparison of many experiments, in C
       }, address);
       await waitForFirst(firstBy(({ worst }) => worst));
     });
-    expect(await table().getByRole("columnheader").count()).toBe(experimentCount + 1);
-    // A virtual list: only the rows near the visible ones exist.
+    expect(await table().getAttribute("aria-colcount")).toBe(String(experimentCount + 1));
+    // A virtual table: only the rows and columns near the visible ones exist.
     expect(await table().getByRole("row").count()).toBeLessThan(30);
+    expect(await table().getByRole("columnheader").count()).toBeLessThan(9);
     await measure("sort by improvement", async () => {
       await page.getByLabel("Sort order").selectOption("improvement");
       await waitForFirst(firstBy(({ best }) => -best));
@@ -116,6 +118,10 @@ describe.skipIf(browser === undefined)("the comparison of many experiments, in C
       await page.getByLabel("Filter examples").selectOption("all");
       await row(1).getByText("Question 1:").first().waitFor();
     });
+    const readColumns = async (): Promise<readonly number[]> =>
+      table()
+        .locator("th")
+        .evaluateAll((titles) => titles.map((title) => Number(title.ariaColIndex)));
     const lastRow = table().locator("tr[aria-rowindex]").last();
     const readLastIndex = async (): Promise<number> =>
       Number(await lastRow.getAttribute("aria-rowindex")) - 2;
@@ -135,6 +141,36 @@ describe.skipIf(browser === undefined)("the comparison of many experiments, in C
     // In run order, the row of an example is at its number.
     await row(index).getByText(`Question ${index}:`).first().waitFor();
     expect(await table().getByRole("row").count()).toBeLessThan(30);
+    await measure("scroll to the last experiment", async () => {
+      await table().hover();
+      await expect
+        .poll(
+          async () => {
+            await page.mouse.wheel(120, 0);
+            return readColumns();
+          },
+          { timeout: 60_000, interval: 50 },
+        )
+        .toContain(experimentCount + 1);
+    });
+    const last = experimentCount - 1;
+    const lastTitle = table().locator(`th[aria-colindex="${experimentCount + 1}"]`);
+    expect(await lastTitle.textContent()).toContain(`experiment ${last} of`);
+    // The wheel may have scrolled on vertically, too.
+    const shown = await readLastIndex();
+    const lastCell = row(shown).locator(`td[aria-colindex="${experimentCount + 1}"]`);
+    const lastScore = toFilledScore(last, shown);
+    expect(await lastCell.textContent()).toContain(
+      `correct${String(Number(lastScore.toFixed(3)))}`,
+    );
+    // The example stays in view at the left, above the columns that were scrolled.
+    const [box, scroller] = await Promise.all(
+      [row(shown).locator("td").first(), page.locator(".compare-rows")].map(async (part) =>
+        part.boundingBox(),
+      ),
+    );
+    expect(Math.abs(box!.x - scroller!.x)).toBeLessThan(2);
+    expect(await findFaults(page)).toEqual([]);
     const usedMegabytes = await page.evaluate(
       () =>
         (performance as unknown as { memory: { usedJSHeapSize: number } }).memory.usedJSHeapSize /
@@ -142,6 +178,9 @@ describe.skipIf(browser === undefined)("the comparison of many experiments, in C
     );
     console.log(`memory of the page: ${usedMegabytes.toFixed(0)} MB`);
     expect(usedMegabytes).toBeLessThan(200);
+    await lastCell.getByRole("link", { name: "Open trace" }).click();
+    await page.getByRole("tree", { name: "Runs of the trace" }).waitFor();
+    expect(new URL(page.url()).pathname).toContain(filled.experimentIds[last]);
     expect(faults).toEqual([]);
   }, 180_000);
 });

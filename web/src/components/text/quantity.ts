@@ -1,6 +1,9 @@
+// `toLocaleString` would create a formatter each time, which takes longer than to render a cell of a table.
+const countFormat = new Intl.NumberFormat("en");
+
 /** Formats a count with its noun: `1 example`, `1,200 examples`. */
 export const pluralize = (count: number, noun: string): string =>
-  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  `${countFormat.format(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 const units = ["bytes", "kB", "MB", "GB", "TB"] as const;
 

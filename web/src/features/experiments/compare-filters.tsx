@@ -8,7 +8,7 @@ import type { CompareSearch } from "./compare-search.ts";
 import { getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparisonPage } from "./comparison.ts";
-import type { Experiment } from "./experiment.ts";
+import type { ExperimentName } from "./queries.ts";
 
 const route = getRouteApi("/o/$tenantId/datasets/$datasetId/compare");
 
@@ -33,7 +33,7 @@ export const CompareFilters = ({
   readonly context: ComparisonContext;
   readonly page: ComparisonPage;
   /** The experiments that can be added to the comparison. */
-  readonly experiments: readonly Experiment[];
+  readonly experiments: readonly ExperimentName[];
 }) => {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -1,40 +1,57 @@
+import { useMediaQuery } from "@mantine/hooks";
+import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { useCallback, useEffect, useRef } from "react";
+import type { MouseEvent } from "react";
 import { Empty } from "../../components/page/states.tsx";
-import { PayloadText } from "../datasets/examples/example-columns.tsx";
-import { ComparedOutput } from "./compared-output.tsx";
+import { minColumnWidth, narrowFirstColumnWidth, toRowHeight } from "./compare-layout.ts";
+import { CompareRow } from "./compare-row.tsx";
 import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedRow } from "./comparison.ts";
+import { useVisibleColumns } from "./use-visible-columns.ts";
 
-/** The height of a row whose scores fit into one line. A row with more lines is taller. */
-const estimatedRowHeight = 132;
 /** The next page is requested when this many rows remain below the visible ones. */
-const prefetchRows = 5;
+const prefetchRows = 10;
+const narrowMediaQuery = "(max-width: 760px)";
 
-/** A virtual table with one row per example: its inputs and reference outputs, then each experiment's output. */
-export const CompareRows = ({
-  context,
-  rows,
-  openId,
-  onOpen,
-  hasMore,
-  onMore,
-}: {
+interface CompareRowsProps {
   readonly context: ComparisonContext;
   readonly rows: readonly ComparedRow[];
   readonly openId: string | undefined;
+  /** Must stay the same function, so that rows are not rendered again. */
   readonly onOpen: (exampleId: string) => void;
   readonly hasMore: boolean;
   readonly onMore: () => void;
-}) => {
+}
+
+/**
+ * A table with one row per example: its inputs and reference outputs, then each experiment's output. Only the visible
+ * rows exist, and of them only the visible columns.
+ */
+export const CompareRows = (props: CompareRowsProps) =>
+  props.rows.length === 0 ? <Empty title="No matching examples" /> : <CompareTable {...props} />;
+
+const CompareTable = ({ context, rows, openId, onOpen, hasMore, onMore }: CompareRowsProps) => {
   const scroller = useRef<HTMLDivElement>(null);
+  const isNarrow = useMediaQuery(narrowMediaQuery, false, { getInitialValueInEffect: false });
+  const firstColumnWidth = isNarrow ? narrowFirstColumnWidth : minColumnWidth;
+  const count = context.experimentIds.length;
+  const { first, last, scoresPerLine } = useVisibleColumns(scroller, { count, firstColumnWidth });
+  // The virtualizer asks for the heights of all rows again when this function changes.
+  const getItemKey = useCallback(
+    (index: number) => `${scoresPerLine} ${rows[index]?.exampleId}`,
+    [rows, scoresPerLine],
+  );
   // oxlint-disable-next-line react/incompatible-library -- the functions of the virtualizer are not memoized here
   const virtualizer = useVirtualizer({
     count: rows.length,
+    getItemKey,
     getScrollElement: () => scroller.current,
-    estimateSize: () => estimatedRowHeight,
-    measureElement: (element: HTMLElement) => Math.max(estimatedRowHeight, element.offsetHeight),
+    estimateSize: (index) => {
+      const row = rows[index];
+      return row === undefined ? 0 : toRowHeight(row, scoresPerLine);
+    },
     overscan: 4,
   });
   const virtualItems = virtualizer.getVirtualItems();
@@ -44,25 +61,37 @@ export const CompareRows = ({
       onMore();
     }
   });
-  if (rows.length === 0) {
-    return <Empty title="No matching examples" />;
-  }
-  const tracks = `minmax(220px, 1fr) repeat(${context.experimentIds.length}, minmax(220px, 1fr))`;
+  const openLink = useRouterLinks();
   return (
-    <div className="compare-rows" ref={scroller}>
+    <div
+      className="compare-rows"
+      ref={scroller}
+      style={{ ["--first-column" as string]: `${firstColumnWidth}px` }}
+    >
+      {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- it handles the clicks of the links in its cells, which Enter also causes */}
       <table
         aria-label="Compared examples"
         aria-rowcount={hasMore ? -1 : rows.length + 1}
+        aria-colcount={count + 1}
         style={{
-          ["--tracks" as string]: tracks,
-          minWidth: 220 * (context.experimentIds.length + 1),
+          ["--tracks" as string]: `minmax(var(--first-column), 1fr) repeat(${count}, minmax(${minColumnWidth}px, 1fr))`,
+          ["--scores-per-line" as string]: scoresPerLine,
+          minWidth: firstColumnWidth + minColumnWidth * count,
         }}
+        onClick={openLink}
       >
         <thead>
-          <tr className="compare-row">
-            <th scope="col">Inputs and reference outputs</th>
-            {context.experimentIds.map((id) => (
-              <th key={id} scope="col">
+          <tr className="compare-row" aria-rowindex={1}>
+            <th scope="col" aria-colindex={1}>
+              Inputs and reference outputs
+            </th>
+            {context.experimentIds.slice(first, last + 1).map((id, offset) => (
+              <th
+                key={id}
+                scope="col"
+                aria-colindex={first + offset + 2}
+                style={{ gridColumn: first + offset + 2 }}
+              >
                 <span
                   className="experiment-label"
                   style={{ borderColor: `var(${getExperimentColor(context, id)})` }}
@@ -75,40 +104,21 @@ export const CompareRows = ({
           </tr>
         </thead>
         <tbody style={{ height: virtualizer.getTotalSize() }}>
-          {virtualItems.map(({ index, start }) => {
+          {virtualItems.map(({ index, start, size }) => {
             const row = rows[index];
             return row === undefined ? null : (
-              <tr
+              <CompareRow
                 key={row.exampleId}
-                className="compare-row"
-                aria-rowindex={index + 2}
-                data-index={index}
-                data-open={row.exampleId === openId || undefined}
-                ref={virtualizer.measureElement}
-                style={{ minHeight: estimatedRowHeight, transform: `translateY(${start}px)` }}
-              >
-                <td>
-                  <button
-                    type="button"
-                    className="compare-open"
-                    onClick={() => onOpen(row.exampleId)}
-                  >
-                    {row.example === undefined ? (
-                      `Deleted example ${row.exampleId}`
-                    ) : (
-                      <PayloadText preview={row.example.inputs} />
-                    )}
-                  </button>
-                  <div className="compare-output compare-reference">
-                    <PayloadText preview={row.example?.outputs} />
-                  </div>
-                </td>
-                {context.experimentIds.map((id) => (
-                  <td key={id}>
-                    <ComparedOutput context={context} row={row} experimentId={id} />
-                  </td>
-                ))}
-              </tr>
+                context={context}
+                row={row}
+                index={index}
+                offsetTop={start}
+                height={size}
+                first={first}
+                last={last}
+                isOpen={row.exampleId === openId}
+                onOpen={onOpen}
+              />
             );
           })}
         </tbody>
@@ -116,3 +126,23 @@ export const CompareRows = ({
     </div>
   );
 };
+
+/**
+ * Returns a handler that opens links to pages of the UI without loading the UI again. The cells have plain links,
+ * because the router's links follow the location, each on its own, and a screen of this table has a hundred of them.
+ */
+function useRouterLinks(): (event: MouseEvent) => void {
+  const router = useRouter();
+  return useCallback(
+    (event) => {
+      const { target, ctrlKey, metaKey, shiftKey, altKey, button } = event;
+      const link = target instanceof Element ? target.closest("a") : null;
+      if (link === null || ctrlKey || metaKey || shiftKey || altKey || button !== 0) {
+        return;
+      }
+      event.preventDefault();
+      router.history.push(link.getAttribute("href") ?? "/");
+    },
+    [router],
+  );
+}

@@ -1,8 +1,8 @@
+import { memo } from "react";
 import { Chart } from "../../components/chart/chart.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
-import type { CompareSearch } from "./compare-search.ts";
 import { getExperimentColor, getExperimentName } from "./comparison-context.ts";
 import type { ComparisonContext } from "./comparison-context.ts";
 import type { ComparedKey, ComparisonPage } from "./comparison.ts";
@@ -10,47 +10,50 @@ import { formatScore, formatWinRate } from "./score-change.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
 /** Totals of the experiments: mean scores, wins against the baseline, and a chart of the score distribution. */
-export const CompareSummary = ({
-  context,
-  page,
-  search,
-}: {
-  readonly context: ComparisonContext;
-  readonly page: ComparisonPage;
-  readonly search: CompareSearch;
-}) => {
-  const chartedKey = page.keys.find(({ key }) => key === search.key) ?? page.keys[0];
-  return (
-    <div className="compare-summary">
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table */}
-      <section className="compare-totals" tabIndex={0} aria-label="Summary by experiment">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Experiment</th>
-              {page.keys.map(({ key }) => (
-                <th key={key} scope="col">
-                  {toVisibleText(key)}
-                </th>
+export const CompareSummary = memo(
+  ({
+    context,
+    page,
+    chartedName,
+  }: {
+    readonly context: ComparisonContext;
+    readonly page: ComparisonPage;
+    /** The feedback key of the chart. @defaultValue the first one */
+    readonly chartedName: string | undefined;
+  }) => {
+    const chartedKey = page.keys.find(({ key }) => key === chartedName) ?? page.keys[0];
+    return (
+      <div className="compare-summary">
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll the table */}
+        <section className="compare-totals" tabIndex={0} aria-label="Summary by experiment">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Experiment</th>
+                {page.keys.map(({ key }) => (
+                  <th key={key} scope="col">
+                    {toVisibleText(key)}
+                  </th>
+                ))}
+                <th scope="col">Errors</th>
+                <th scope="col">Mean latency</th>
+                <th scope="col">Runs</th>
+              </tr>
+            </thead>
+            <tbody>
+              {context.experimentIds.map((id) => (
+                <TotalsRow key={id} experimentId={id} context={context} page={page} />
               ))}
-              <th scope="col">Errors</th>
-              <th scope="col">Mean latency</th>
-              <th scope="col">Runs</th>
-            </tr>
-          </thead>
-          <tbody>
-            {context.experimentIds.map((id) => (
-              <TotalsRow key={id} experimentId={id} context={context} page={page} />
-            ))}
-          </tbody>
-        </table>
-      </section>
-      {chartedKey !== undefined && chartedKey.max > chartedKey.min && (
-        <ScoreDistribution context={context} comparedKey={chartedKey} />
-      )}
-    </div>
-  );
-};
+            </tbody>
+          </table>
+        </section>
+        {chartedKey !== undefined && chartedKey.max > chartedKey.min && (
+          <ScoreDistribution context={context} comparedKey={chartedKey} />
+        )}
+      </div>
+    );
+  },
+);
 
 const TotalsRow = ({
   experimentId,
@@ -87,9 +90,11 @@ const TotalsRow = ({
           </td>
         );
       })}
-      <td className={(totals?.errorCount ?? 0) > 0 ? "bad" : ""}>{totals?.errorCount ?? 0}</td>
+      <td className={(totals?.errorCount ?? 0) > 0 ? "bad" : ""}>
+        {(totals?.errorCount ?? 0).toLocaleString("en")}
+      </td>
       <td>{totals?.latencyMs === undefined ? "–" : formatDuration(totals.latencyMs)}</td>
-      <td>{totals?.runCount ?? 0}</td>
+      <td>{(totals?.runCount ?? 0).toLocaleString("en")}</td>
     </tr>
   );
 };
@@ -104,7 +109,7 @@ const WinCounts = ({
   readonly same: number;
 }) => (
   <span className="wins" title="Examples compared with the baseline">
-    {`${better} better, ${worse} worse, ${same} same · win rate ${formatWinRate(better, worse)}`}
+    {`${better.toLocaleString("en")} better, ${worse.toLocaleString("en")} worse, ${same.toLocaleString("en")} same · win rate ${formatWinRate(better, worse)}`}
   </span>
 );
 

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 import { isMissing } from "../../api/failure.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
@@ -17,7 +17,7 @@ import {
   comparisonRefreshMs,
   createComparedExperimentsQuery,
   createComparisonQuery,
-  createExperimentsQuery,
+  createExperimentNamesQuery,
 } from "./queries.ts";
 import { ExperimentJobs } from "./launch/experiment-jobs.tsx";
 import "../datasets/datasets.css";
@@ -30,9 +30,9 @@ export const ExperimentComparison = () => {
   const { tenantId, datasetId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const experimentIds = parseIds(search.experiments);
+  const experimentIds = useMemo(() => parseIds(search.experiments), [search.experiments]);
   const dataset = useQuery(createDatasetQuery(datasetId));
-  const listedExperiments = useInfiniteQuery(createExperimentsQuery(datasetId));
+  const listedExperiments = useQuery(createExperimentNamesQuery(datasetId));
   const compared = useQuery(createComparedExperimentsQuery(experimentIds));
   const isRunning = compared.data?.isRunning === true;
   const [pinnedId] = usePinnedBaseline(datasetId);
@@ -48,15 +48,22 @@ export const ExperimentComparison = () => {
   });
   useRefreshAtEnd(isRunning, pages.refetch);
   const firstPage = pages.data?.pages[0];
-  const context: ComparisonContext = {
-    experimentIds,
-    baselineId,
-    names: new Map(
-      [...(compared.data?.names ?? [])].map(([id, name]) => [id, toVisibleText(name)]),
-    ),
-    lowerIsBetterKeys: new Set(parseKeys(search.lower)),
-    tenantId,
-  };
+  const names = compared.data?.names;
+  const context = useMemo(
+    (): ComparisonContext => ({
+      experimentIds,
+      baselineId,
+      names: new Map([...(names ?? [])].map(([id, name]) => [id, toVisibleText(name)])),
+      lowerIsBetterKeys: new Set(parseKeys(search.lower)),
+      tenantId,
+    }),
+    [experimentIds, baselineId, names, search.lower, tenantId],
+  );
+  const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.rows) ?? [], [pages.data]);
+  const onOpen = useCallback(
+    (example: string) => void navigate({ search: (current) => ({ ...current, example }) }),
+    [navigate],
+  );
   const title = search.comparative === undefined ? "Compare experiments" : "Pairwise comparison";
   if (dataset.data === undefined && isMissing(dataset.error)) {
     return (
@@ -111,19 +118,17 @@ export const ExperimentComparison = () => {
       {firstPage !== undefined && (
         <div className="dataset-body">
           <div className="dataset-list compare-list">
-            <CompareSummary context={context} page={firstPage} search={search} />
+            <CompareSummary context={context} page={firstPage} chartedName={search.key} />
             <CompareFilters
               context={context}
               page={firstPage}
-              experiments={listedExperiments.data?.pages.flat() ?? []}
+              experiments={listedExperiments.data ?? []}
             />
             <CompareRows
               context={context}
-              rows={pages.data?.pages.flatMap(({ rows }) => rows) ?? []}
+              rows={rows}
               openId={search.example}
-              onOpen={(example) =>
-                void navigate({ search: (current) => ({ ...current, example }) })
-              }
+              onOpen={onOpen}
               hasMore={pages.hasNextPage}
               onMore={() => void (pages.isFetching ? undefined : pages.fetchNextPage())}
             />

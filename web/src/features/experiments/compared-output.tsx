@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/react-router";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatDuration } from "../../components/time/time.ts";
@@ -8,7 +7,10 @@ import { toErrorLine } from "./comparison.ts";
 import type { ComparedRow, ComparedRun } from "./comparison.ts";
 import { ScoreMark } from "./score-mark.tsx";
 
-/** An experiment's output for an example, with its scores and a link to its trace. */
+/**
+ * An experiment's output for an example, with its scores and a link to its trace. The table opens the link with the
+ * router.
+ */
 export const ComparedOutput = ({
   context,
   row,
@@ -46,14 +48,8 @@ export const ComparedOutput = ({
       </div>
       <div className="compare-facts">
         <RunFacts run={firstRun} />
+        <a href={toTracePath(context, experimentId, firstRun)}>Open trace</a>
         {runs.length > 1 && <span>{pluralize(runs.length, "run")} (mean scores)</span>}
-        <Link
-          to="/o/$tenantId/projects/p/$projectId"
-          params={{ tenantId: context.tenantId, projectId: experimentId }}
-          search={{ trace: firstRun.traceId, run: firstRun.id }}
-        >
-          Open trace
-        </Link>
       </div>
     </>
   );
@@ -65,3 +61,9 @@ const RunFacts = ({ run }: { readonly run: ComparedRun }) => (
     {run.tokens !== undefined && <span>{pluralize(run.tokens, "token")}</span>}
   </>
 );
+
+const toTracePath = (
+  { tenantId }: ComparisonContext,
+  experimentId: string,
+  { traceId, id }: ComparedRun,
+): string => `/o/${tenantId}/projects/p/${experimentId}?trace=${traceId}&run=${id}`;

@@ -11,7 +11,10 @@ import type { Experiment, PairwiseComparison } from "./experiment.ts";
 
 const projectsPath = toEndpointPath("/sessions");
 const comparisonsPath = toEndpointPath("/datasets/comparative");
-const examplePageSize = 25;
+/** A page has fewer examples if it has many experiments, because it contains an output of each on each example. */
+const maxPageExamples = 25;
+const minPageExamples = 10;
+const maxPageOutputs = 300;
 const experimentPageSize = 50;
 const pairwisePageSize = 100;
 
@@ -32,6 +35,23 @@ export const createExperimentsQuery = (datasetId: string) =>
     initialPageParam: 0,
     getNextPageParam: (page: readonly Experiment[], pages) =>
       page.length < experimentPageSize ? undefined : pages.length * experimentPageSize,
+  });
+
+/** An experiment that can be added to a comparison. */
+export type ExperimentName = Pick<Experiment, "id" | "name">;
+
+/** The names of the newest experiments on a dataset, without their statistics, which take long for many runs. */
+export const createExperimentNamesQuery = (datasetId: string) =>
+  queryOptions({
+    queryKey: ["datasets", datasetId, "experiment-names"],
+    queryFn: async ({ signal }): Promise<readonly ExperimentName[]> => {
+      const query = new URLSearchParams({
+        reference_dataset: datasetId,
+        sort_by: "start_time",
+        limit: String(experimentPageSize),
+      });
+      return parseExperiments(await getJson(`${projectsPath}?${query}`, signal));
+    },
   });
 
 /** How often a comparison is read again while one of its experiments is running, in milliseconds. */
@@ -96,8 +116,10 @@ export const createComparison = async (draft: ComparisonDraft): Promise<unknown>
 export const createComparisonQuery = (
   datasetId: string,
   { experiments, baseline, key, lower, order, only, comparative }: CompareSearch,
-) =>
-  infiniteQueryOptions({
+) => {
+  const experimentIds = parseIds(experiments);
+  const pageExamples = countPageExamples(experimentIds.length);
+  return infiniteQueryOptions({
     queryKey: [
       "datasets",
       datasetId,
@@ -109,14 +131,14 @@ export const createComparisonQuery = (
         await postJson(
           toEndpointPath("/ui/datasets/:id/comparison", { id: datasetId }),
           {
-            experiment_ids: parseIds(experiments),
+            experiment_ids: experimentIds,
             baseline_id: baseline,
             comparative_id: comparative,
             key,
             lower_is_better: parseKeys(lower),
             order,
             only,
-            limit: examplePageSize,
+            limit: pageExamples,
             offset: pageParam,
           },
           signal,
@@ -124,9 +146,16 @@ export const createComparisonQuery = (
       ),
     initialPageParam: 0,
     getNextPageParam: ({ matching }: ComparisonPage, pages) =>
-      pages.length * examplePageSize < matching ? pages.length * examplePageSize : undefined,
+      pages.length * pageExamples < matching ? pages.length * pageExamples : undefined,
     placeholderData: keepPreviousData,
   });
+};
+
+const countPageExamples = (experimentCount: number): number =>
+  Math.min(
+    maxPageExamples,
+    Math.max(minPageExamples, Math.floor(maxPageOutputs / Math.max(1, experimentCount))),
+  );
 
 /** One run of an experiment, with its whole outputs; a comparison contains only their beginning. */
 export interface ExampleRun {

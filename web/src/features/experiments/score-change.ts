@@ -8,11 +8,14 @@ export interface ScoreChange {
 /** Smaller differences count as equal, because rounding can make means of equal scores differ slightly. */
 const tolerance = 1e-9;
 
+// Creating a formatter takes longer than to render a cell, so each is created once.
+const wholeFormat = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const smallChangeFormat = new Intl.NumberFormat("en", { maximumSignificantDigits: 1 });
+const fractionFormat = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
+
 /** Formats a score: `1`, `0.25`, `0.333`, `1,200`. */
 export const formatScore = (score: number): string =>
-  new Intl.NumberFormat("en", {
-    maximumFractionDigits: Math.abs(score) >= 100 ? 0 : 3,
-  }).format(score);
+  (Math.abs(score) >= 100 ? wholeFormat : fractionFormat).format(score);
 
 /** Compares two scores. Returns `undefined` if one of them is missing. */
 export function toScoreChange(
@@ -27,7 +30,9 @@ export function toScoreChange(
   if (Math.abs(change) < tolerance) {
     return { kind: "same", text: "=" };
   }
-  const amount = formatScore(Math.abs(change));
+  const rounded = formatScore(Math.abs(change));
+  // A change that is rounded to zero is still one: means of many scores differ by little.
+  const amount = rounded === "0" ? smallChangeFormat.format(Math.abs(change)) : rounded;
   return {
     kind: change > 0 === isLowerBetter ? "worse" : "better",
     text: change > 0 ? `▲ +${amount}` : `▼ −${amount}`,

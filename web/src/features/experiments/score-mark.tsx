@@ -18,7 +18,11 @@ export const ScoreMark = ({
   const change = toScoreChange(baseline, score, isLowerBetter);
   return (
     <span className="score">
-      {name !== undefined && <span className="score-name">{toVisibleText(name)}</span>}
+      {name !== undefined && (
+        <span className="score-name" title={name.length > 12 ? toVisibleText(name) : undefined}>
+          {toVisibleText(name)}
+        </span>
+      )}
       <b>{score === undefined ? "–" : formatScore(score)}</b>
       {change !== undefined && (
         <span className="score-change" data-kind={change.kind} title={change.kind}>

@@ -17,6 +17,7 @@ describe("a score", () => {
     expect(toScoreChange(0.5, 0.75, true)).toEqual({ kind: "worse", text: "▲ +0.25" });
     expect(toScoreChange(1, 0, false)).toEqual({ kind: "worse", text: "▼ −1" });
     expect(toScoreChange(0.3, 0.1 + 0.2, false)).toEqual({ kind: "same", text: "=" });
+    expect(toScoreChange(0.5, 0.50034, false)).toEqual({ kind: "better", text: "▲ +0.0003" });
     expect(toScoreChange(undefined, 1, false)).toBeUndefined();
   });
 

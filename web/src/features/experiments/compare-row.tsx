@@ -1,0 +1,49 @@
+import { memo } from "react";
+import { PayloadText } from "../datasets/examples/example-columns.tsx";
+import { ComparedOutput } from "./compared-output.tsx";
+import type { ComparisonContext } from "./comparison-context.ts";
+import type { ComparedRow } from "./comparison.ts";
+
+interface CompareRowProps {
+  readonly context: ComparisonContext;
+  readonly row: ComparedRow;
+  readonly index: number;
+  /** The position and the height of the row, in pixels. */
+  readonly offsetTop: number;
+  readonly height: number;
+  /** Indexes of the first and the last experiment whose cells exist. */
+  readonly first: number;
+  readonly last: number;
+  readonly isOpen: boolean;
+  readonly onOpen: (exampleId: string) => void;
+}
+
+/** One example: its inputs and reference outputs, then the outputs of the experiments whose columns are visible. */
+export const CompareRow = memo(
+  ({ context, row, index, offsetTop, height, first, last, isOpen, onOpen }: CompareRowProps) => (
+    <tr
+      className="compare-row"
+      aria-rowindex={index + 2}
+      data-open={isOpen || undefined}
+      style={{ height, transform: `translateY(${offsetTop}px)` }}
+    >
+      <td aria-colindex={1}>
+        <button type="button" className="compare-open" onClick={() => onOpen(row.exampleId)}>
+          {row.example === undefined ? (
+            `Deleted example ${row.exampleId}`
+          ) : (
+            <PayloadText preview={row.example.inputs} />
+          )}
+        </button>
+        <div className="compare-output compare-reference">
+          <PayloadText preview={row.example?.outputs} />
+        </div>
+      </td>
+      {context.experimentIds.slice(first, last + 1).map((id, offset) => (
+        <td key={id} aria-colindex={first + offset + 2} style={{ gridColumn: first + offset + 2 }}>
+          <ComparedOutput context={context} row={row} experimentId={id} />
+        </td>
+      ))}
+    </tr>
+  ),
+);

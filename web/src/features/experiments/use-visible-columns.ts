@@ -1,0 +1,40 @@
+import { useLayoutEffect, useState } from "react";
+import type { RefObject } from "react";
+import { toVisibleColumns } from "./compare-layout.ts";
+import type { VisibleColumns } from "./compare-layout.ts";
+
+/** The width for which columns are rendered before the width of the table is known. */
+const assumedWidth = 1_440;
+
+/** Follows which columns of a table are visible while the user scrolls it or changes its size. */
+export function useVisibleColumns(
+  scroller: RefObject<HTMLElement | null>,
+  { count, firstColumnWidth }: { readonly count: number; readonly firstColumnWidth: number },
+): VisibleColumns {
+  const [columns, setColumns] = useState(() =>
+    toVisibleColumns({ scrollLeft: 0, width: assumedWidth }, { count, firstColumnWidth }),
+  );
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) {
+      return undefined;
+    }
+    const update = (): void => {
+      const viewport = { scrollLeft: element.scrollLeft, width: element.clientWidth };
+      const next = toVisibleColumns(viewport, { count, firstColumnWidth });
+      setColumns((current) => (isEqual(current, next) ? current : next));
+    };
+    update();
+    const observer = new ResizeObserver(update);
+    observer.observe(element);
+    element.addEventListener("scroll", update, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", update);
+    };
+  }, [scroller, count, firstColumnWidth]);
+  return columns;
+}
+
+const isEqual = (a: VisibleColumns, b: VisibleColumns): boolean =>
+  a.first === b.first && a.last === b.last && a.scoresPerLine === b.scoresPerLine;
