@@ -25,6 +25,14 @@ export interface RunPageReads {
     search: RunSearch,
     select: ReadonlySet<string>,
   ): Promise<SearchSlice<string>>;
-  /** Returns the response to `GET /ui/traces/{id}`. */
-  readTrace(tenantId: string, query: TraceQuery): Uint8Array;
+  readTrace(tenantId: string, query: TraceQuery): TraceLine;
+}
+
+/** A line of the response to `GET /ui/traces/{id}`. */
+export interface TraceLine {
+  /** JSON that ends with a line feed. */
+  readonly json: Uint8Array;
+  readonly runCount: number;
+  /** The id after which the next line begins; absent on the last page. */
+  readonly next?: string;
 }

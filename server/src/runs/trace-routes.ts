@@ -13,11 +13,10 @@ export function addUiTraceRoutes(app: FastifyInstance, dependencies: WithLinks<R
   app.route({
     ...route(uiEndpoints.readTrace, {
       tag: apiTag,
-      summary: "Returns the runs of a trace as columns, without payloads.",
+      summary: "Returns the runs of a trace as columns, without payloads: lines of JSON.",
       query: {
-        after: "The id after which the page begins: `next` of the previous page.",
         since: "The `mark` of an earlier response: returns only runs that changed since.",
-        limit: "Maximum number of runs, 10,000 by default.",
+        limit: "Maximum number of runs of a line, 10,000 by default.",
       },
     }),
     handler: (request, reply) => readTrace(scopeToRequest(dependencies, request), request, reply),

@@ -1,19 +1,23 @@
-/** The fields of a run that the view of its trace shows. Times are in microseconds. */
-export interface TraceRun {
-  readonly id: string;
-  readonly parentRunId: string | null;
-  readonly name: string;
-  readonly runType: string;
-  readonly startMicros: number;
-  readonly endMicros: number | null;
-  readonly hasError: boolean;
-  readonly totalTokens: number | null;
-  readonly totalCost: number | null;
-  readonly promptCost: number | null;
-  readonly completionCost: number | null;
-  readonly firstTokenMicros: number | null;
-  /** The model from whose price the cost was computed, or whose price is unknown. */
-  readonly model: string | null;
+/**
+ * The fields of runs that the view of their trace shows, as columns: a run has the same index in each. `null` is what a
+ * run does not have. Times are in microseconds.
+ */
+export interface TraceColumns {
+  readonly ids: readonly string[];
+  readonly parentIds: readonly (string | null)[];
+  readonly names: readonly string[];
+  readonly runTypes: readonly string[];
+  readonly starts: readonly number[];
+  readonly ends: readonly (number | null)[];
+  /** 1 for a run that failed, else 0. */
+  readonly errors: readonly number[];
+  readonly tokens: readonly (number | null)[];
+  readonly costs: readonly (number | null)[];
+  readonly promptCosts: readonly (number | null)[];
+  readonly completionCosts: readonly (number | null)[];
+  readonly firstTokens: readonly (number | null)[];
+  /** The models from whose prices the costs were computed, or whose prices are unknown. */
+  readonly models: readonly (string | null)[];
 }
 
 /**
@@ -28,7 +32,7 @@ export interface TraceQuery {
 
 /** A page of a trace's runs, in the order of their ids. */
 export interface TracePage {
-  readonly runs: readonly TraceRun[];
+  readonly columns: TraceColumns;
   /** The id after which the next page begins; absent on the last page. */
   readonly next?: string;
   /**

@@ -3,6 +3,7 @@ import { reportConnectivity } from "./connectivity.ts";
 import { toEndpointPath } from "./endpoint-path.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
+import { JsonLineReader } from "./json-lines.ts";
 
 /** The server responded with a status other than 2xx, or did not respond. */
 export class ApiError extends Error {
@@ -90,27 +91,52 @@ export async function* streamEvents(
   call: Pick<Call, "method" | "body" | "headers"> = { method: "GET" },
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const init = { ...call, signal, accept: "text/event-stream" };
-  const response = await send(path, init);
   const reader = new EventStreamReader();
-  const chunkReader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    // Sequential: a stream can be read only one chunk at a time.
-    const chunk = await readNextChunk(chunkReader, signal);
-    if (chunk === undefined) {
-      return;
-    }
+  for await (const chunk of readChunks(await send(path, init), { signal })) {
     yield* reader.read(chunk);
   }
 }
 
-async function readNextChunk(
-  chunkReader: ReadableStreamDefaultReader<string> | undefined,
+/**
+ * Reads the lines of a response in JSON Lines, each as soon as it has arrived.
+ *
+ * @throws {@link ApiError}
+ */
+export async function* streamJsonLines(
+  path: string,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): AsyncGenerator<unknown, void, undefined> {
+  const deadline = AbortSignal.timeout(fileTimeoutMs);
+  const init = { method: "GET", signal, accept: "application/x-ndjson" } as const;
+  const response = await send(path, init, deadline);
+  const reader = new JsonLineReader();
+  for await (const chunk of readChunks(response, { signal, deadline })) {
+    yield* reader.read(chunk);
+  }
+  if (reader.isWithinLine) {
+    throw new ApiError(0, "The response of the server ended too early. Try again.");
+  }
+}
+
+async function* readChunks(
+  response: Response,
+  signals: { readonly signal: AbortSignal; readonly deadline?: AbortSignal },
+): AsyncGenerator<string, void, undefined> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   try {
-    return (await chunkReader?.read())?.value;
+    for (;;) {
+      // Sequential: a stream can be read only one chunk at a time.
+      const chunk = await reader?.read();
+      if (chunk?.value === undefined) {
+        return;
+      }
+      yield chunk.value;
+    }
   } catch (cause) {
-    throw toRequestError(cause, { signal });
+    throw toRequestError(cause, signals);
+  } finally {
+    // If the caller needs no more of the response, the server need not send the rest.
+    reader?.cancel().catch(() => undefined);
   }
 }
 

@@ -1,5 +1,8 @@
 import type { WithLinks } from "../../http/signed-links.ts";
+import type { TraceLine } from "../run-pages.ts";
 import type { RunStore } from "../run-store.ts";
+import type { TraceQuery } from "../trace.ts";
+import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../../model/errors.ts";
 import { toRunJson } from "../serializers/run-json.ts";
@@ -8,14 +11,15 @@ import type { QueryString } from "../../http/query-string.ts";
 import { createFileLinker } from "./run-handlers.ts";
 
 /**
- * Maximum number of runs on a page. A reader thread is busy while it writes a page, so larger traces need several
- * pages.
+ * Maximum number of runs of a line. A reader thread is busy while it writes a line, so larger traces need several.
  */
-const maxPageRuns = 10_000;
+const maxLineRuns = 10_000;
+/** Maximum number of runs of a response. The last line of a response that ends there has the id of its last run. */
+const maxRuns = 200_000;
 
 /**
- * `GET /ui/traces/{id}`: returns a page of a trace's runs without their payloads: ids, parents, names, times and
- * counts.
+ * `GET /ui/traces/{id}`: returns a trace's runs without their payloads: ids, parents, names, times and counts. Each line
+ * is JSON with some of the runs, so that the client reads one line while the next one is written.
  */
 export async function readTrace(
   { store }: WithLinks<RunStore>,
@@ -23,17 +27,40 @@ export async function readTrace(
   reply: FastifyReply,
 ): Promise<unknown> {
   const query = request.query as QueryString;
-  const after = firstValue(query, "after");
   const since = firstValue(query, "since");
-  const json = await store.read.runPages.readTrace(request.tenantId, {
+  const traceQuery: TraceQuery = {
     traceId: readRunId(request),
-    limit: parseCount(query, "limit", { fallback: maxPageRuns, min: 1, max: maxPageRuns }),
-    ...(after === undefined ? {} : { afterId: parseId(after, "after") }),
+    limit: parseCount(query, "limit", { fallback: maxLineRuns, min: 1, max: maxLineRuns }),
     ...(since === undefined
       ? {}
       : { since: parseCount(query, "since", { fallback: 0, max: Number.MAX_SAFE_INTEGER }) }),
-  });
-  return reply.type("application/json; charset=utf-8").send(json);
+  };
+  const readLine = (afterId?: string): Promise<TraceLine> =>
+    store.read.runPages.readTrace(request.tenantId, {
+      ...traceQuery,
+      ...(afterId === undefined ? {} : { afterId }),
+    });
+  // The first line is read before the response begins, so that an error has a status.
+  const firstLine = await readLine();
+  return reply
+    .type("application/x-ndjson; charset=utf-8")
+    .send(Readable.from(readLines(firstLine, readLine), { objectMode: false, highWaterMark }));
+}
+
+/** Bytes of lines that wait for a slow client. The next line is read only when fewer wait. */
+const highWaterMark = 1_048_576;
+
+async function* readLines(
+  firstLine: TraceLine,
+  readLine: (afterId: string) => Promise<TraceLine>,
+): AsyncGenerator<Uint8Array> {
+  let runCount = 0;
+  for (let line: TraceLine | undefined = firstLine; line !== undefined;) {
+    yield line.json;
+    runCount += line.runCount;
+    // Each line begins where the previous one ended.
+    line = line.next === undefined || runCount >= maxRuns ? undefined : await readLine(line.next);
+  }
 }
 
 /** `GET /ui/trace-runs/{id}`: returns a run without the ids of its descendants, because there may be many. */

@@ -1,5 +1,5 @@
 import type { RunSearch, SearchSlice } from "../run-list.ts";
-import type { PageView, RunPageReads } from "../run-pages.ts";
+import type { PageView, RunPageReads, TraceLine } from "../run-pages.ts";
 import type { RunQuery } from "../run-query.ts";
 import type { RunFile } from "../run-row.ts";
 import type { RunReaders } from "../run-store.ts";
@@ -82,8 +82,13 @@ export class RunPageReader implements RunPageReads {
     return { runs: serializedRuns, ...position };
   }
 
-  readTrace(tenantId: string, query: TraceQuery): Uint8Array {
-    return Buffer.from(JSON.stringify(toTraceJson(this.#readers.traces.readPage(tenantId, query))));
+  readTrace(tenantId: string, query: TraceQuery): TraceLine {
+    const page = this.#readers.traces.readPage(tenantId, query);
+    return {
+      json: Buffer.from(`${JSON.stringify(toTraceJson(page))}\n`),
+      runCount: page.columns.ids.length,
+      ...(page.next === undefined ? {} : { next: page.next }),
+    };
   }
 
   #readFeedbackStats(

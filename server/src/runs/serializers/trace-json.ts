@@ -1,4 +1,4 @@
-import type { TracePage, TraceRun } from "../trace.ts";
+import type { TracePage } from "../trace.ts";
 
 /** Names and types, which may have any length, are cut off after this number of characters. */
 const maxNameChars = 300;
@@ -9,56 +9,57 @@ const maxNameChars = 300;
  * `base_us`, the earliest start on the page. A parent is the index of a run on the page, or -1 if there is no parent.
  * An index of `count` (the number of runs) or more refers to `far`, the ids of parents that are not on the page.
  */
-export function toTraceJson({ runs, next, mark }: TracePage): Readonly<Record<string, unknown>> {
-  const earliestMicros = runs.reduce(
-    (first, { startMicros }) => Math.min(first, startMicros),
-    Infinity,
-  );
-  const baseMicros = runs.length === 0 ? 0 : earliestMicros;
-  const nameTable = new TextTable();
-  const typeTable = new TextTable();
-  const modelTable = new TextTable();
-  const indexById = new Map(runs.map(({ id }, index) => [id, index]));
-  const distantParents = new TextTable();
-  const parents = runs.map(({ parentRunId }) =>
-    parentRunId === null
-      ? -1
-      : (indexById.get(parentRunId) ?? runs.length + distantParents.findOrAddIndex(parentRunId)),
-  );
-  const toSparseColumn = (read: (run: TraceRun) => number | null): Record<number, number> =>
-    Object.fromEntries(
-      runs.flatMap((run, index) => {
-        const value = read(run);
-        return value === null ? [] : [[index, value]];
-      }),
-    );
+export function toTraceJson({ columns, next, mark }: TracePage): Readonly<Record<string, unknown>> {
+  const { ids, parentIds, starts } = columns;
+  const count = ids.length;
+  const baseMicros =
+    count === 0 ? 0 : starts.reduce((first, start) => Math.min(first, start), Infinity);
+  const names = new TextTable();
+  const types = new TextTable();
+  const models = new TextTable();
+  const far = new TextTable();
+  const indexById = new Map(ids.map((id, index) => [id, index]));
   return {
-    count: runs.length,
+    count,
     mark,
     next: next ?? null,
     base_us: baseMicros,
-    ids: runs.map(({ id }) => id).join(""),
-    parents,
-    far: distantParents.texts.join(""),
-    name: runs.map(({ name }) => nameTable.findOrAddIndex(name.slice(0, maxNameChars))),
-    names: nameTable.texts,
-    type: runs.map(({ runType }) => typeTable.findOrAddIndex(runType.slice(0, maxNameChars))),
-    types: typeTable.texts,
-    start: runs.map(({ startMicros }) => startMicros - baseMicros),
-    end: runs.map(({ endMicros }) => (endMicros === null ? null : endMicros - baseMicros)),
-    errors: runs.flatMap(({ hasError }, index) => (hasError ? [index] : [])),
-    model: toSparseColumn(({ model }) =>
-      model === null ? null : modelTable.findOrAddIndex(model.slice(0, maxNameChars)),
+    ids: ids.join(""),
+    parents: parentIds.map((id) =>
+      id === null ? -1 : (indexById.get(id) ?? count + far.findOrAddIndex(id)),
     ),
-    models: modelTable.texts,
-    tokens: toSparseColumn(({ totalTokens }) => totalTokens),
-    cost: toSparseColumn(({ totalCost }) => totalCost),
-    prompt_cost: toSparseColumn(({ promptCost }) => promptCost),
-    completion_cost: toSparseColumn(({ completionCost }) => completionCost),
-    first_token: toSparseColumn(({ firstTokenMicros }) =>
-      firstTokenMicros === null ? null : firstTokenMicros - baseMicros,
+    far: far.texts.join(""),
+    name: columns.names.map((name) => names.findOrAddIndex(name.slice(0, maxNameChars))),
+    names: names.texts,
+    type: columns.runTypes.map((type) => types.findOrAddIndex(type.slice(0, maxNameChars))),
+    types: types.texts,
+    start: starts.map((start) => start - baseMicros),
+    end: columns.ends.map((end) => (end === null ? null : end - baseMicros)),
+    errors: columns.errors.flatMap((hasError, index) => (hasError === 1 ? [index] : [])),
+    model: toSparseColumn(columns.models, (model) =>
+      models.findOrAddIndex(model.slice(0, maxNameChars)),
     ),
+    models: models.texts,
+    tokens: toSparseColumn(columns.tokens),
+    cost: toSparseColumn(columns.costs),
+    prompt_cost: toSparseColumn(columns.promptCosts),
+    completion_cost: toSparseColumn(columns.completionCosts),
+    first_token: toSparseColumn(columns.firstTokens, (time) => time - baseMicros),
   };
+}
+
+/** The values by index, without those that are `null`: most runs have none in these columns. */
+function toSparseColumn<Value>(
+  values: readonly (Value | null)[],
+  convert: (value: Value) => unknown = (value) => value,
+): Readonly<Record<number, unknown>> {
+  const sparse: Record<number, unknown> = {};
+  values.forEach((value, index) => {
+    if (value !== null) {
+      sparse[index] = convert(value);
+    }
+  });
+  return sparse;
 }
 
 /** Distinct texts in the order of their first occurrence, referred to by index. */

@@ -129,8 +129,10 @@ describe("computed costs", () => {
     const traceId = String(fixture.runs()[0]?.["trace_id"]);
     const usage = fixture.readers.experiments.readUsageOfTraces(fixture.tenantId, [traceId]);
     expect(usage.get(traceId)).toMatchObject({ cost: 0.0235, promptCost: 0.0225 });
-    const { runs } = fixture.readers.traces.readPage(fixture.tenantId, { traceId, limit: 10 });
-    expect(Object.fromEntries(runs.map(({ name, totalCost }) => [name, totalCost]))).toEqual({
+    const { columns } = fixture.readers.traces.readPage(fixture.tenantId, { traceId, limit: 10 });
+    expect(
+      Object.fromEntries(columns.names.map((name, index) => [name, columns.costs[index]])),
+    ).toEqual({
       embedding: 0.02,
       known: 0.0035,
       root: null,

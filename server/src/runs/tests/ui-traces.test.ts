@@ -58,15 +58,36 @@ test("a trace is returned as columns: positions, distinct names, times relative 
   });
 });
 
-test("a trace is returned in pages, with parents on other pages named by their id", async () => {
+test("a long trace is returned in lines, with parents on other lines named by their id", async () => {
   const server = await runServer();
   const { root, child, open } = family();
   await call(server, "POST /runs/batch", { body: { post: [root, child, open] } });
-  const first = await call(server, `GET /ui/traces/${root.id}?limit=2`);
-  expect(namesOf(first)).toEqual(["root", "child"]);
-  expect(first.json["next"]).toBe(child.id);
-  const second = await call(server, `GET /ui/traces/${root.id}?limit=2&after=${child.id}`);
-  expect(second.json).toMatchObject({ count: 1, next: null, parents: [1], far: child.id });
+  const { text, headers } = await call(server, `GET /ui/traces/${root.id}?limit=2`);
+  expect(headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+  const lines = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  expect(lines).toMatchObject([
+    { count: 2, ids: root.id + child.id, parents: [-1, 0], next: child.id },
+    { count: 1, ids: open.id, parents: [1], far: child.id, next: null },
+  ]);
+});
+
+test("names are returned as they are, whatever characters they contain", async () => {
+  const server = await runServer();
+  const names = [
+    '"quoted"\\',
+    "nul \u0000 within",
+    "bidi \u202e mark",
+    "\ud83d\ude00",
+    "line\n\u2028end",
+  ];
+  const [first, ...others] = names.map((name, index) => ({ id: idAt(index + 1), name }));
+  const root = wireRun({ ...first, start_time: at(0) });
+  const children = others.map((run) => wireRun({ ...run, parent: root, start_time: at(1) }));
+  await call(server, "POST /runs/batch", { body: { post: [root, ...children] } });
+  expect(namesOf(await call(server, `GET /ui/traces/${root.id}`))).toEqual(names);
 });
 
 test("with the mark of an earlier response only new and changed runs are returned", async () => {
@@ -108,12 +129,7 @@ test("a run of a trace is returned without the ids of its descendants", async ()
 
 test("malformed ids, marks and limits are rejected", async () => {
   const server = await runServer();
-  for (const path of [
-    "/no-id",
-    `/${idAt(1)}?after=x`,
-    `/${idAt(1)}?since=-1`,
-    `/${idAt(1)}?limit=10001`,
-  ]) {
+  for (const path of ["/no-id", `/${idAt(1)}?since=-1`, `/${idAt(1)}?limit=10001`]) {
     expect((await call(server, `GET /ui/traces${path}`)).status).toBe(422);
   }
 });

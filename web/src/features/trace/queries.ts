@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
-import { getBlob, getJson, postJson } from "../../api/http.ts";
+import { getBlob, getJson, postJson, streamJsonLines } from "../../api/http.ts";
 import { toRecord } from "../../api/parse.ts";
 import { parseAttachments } from "../../components/payload/attachment.ts";
 import type { Attachment } from "../../components/payload/attachment.ts";
@@ -10,8 +10,7 @@ import type { RunDetails } from "../runs/run.ts";
 import { parseRunCost } from "./run-panel/run-cost.ts";
 import type { RunCost } from "./run-panel/run-cost.ts";
 import { parseTraceColumns } from "./trace-columns.ts";
-import type { TraceColumns } from "./trace-columns.ts";
-import { growTrace, isGrowing } from "./trace-model.ts";
+import { isGrowing, startGrowth } from "./trace-model.ts";
 import type { TraceModel } from "./trace-model.ts";
 
 const queryPath = toEndpointPath("/runs/query");
@@ -48,7 +47,7 @@ export const createTraceQuery = (traceId: string) =>
       const loadedTrace = client.getQueryData<LoadedTrace>(queryKey);
       return readTrace(traceId, loadedTrace, signal);
     },
-    // Comparing two models would read every run. Instead, `growTrace` returns the same model if nothing changed.
+    // Comparing two models would read every run. Instead, `TraceGrowth` returns the same model if nothing changed.
     structuralSharing: false,
     refetchInterval: ({ state: { data } }) => {
       if (data === undefined || data.model.count === 0) {
@@ -67,27 +66,25 @@ async function readTrace(
   signal: AbortSignal,
 ): Promise<LoadedTrace> {
   const isNew = loadedTrace === undefined || loadedTrace.model.count === 0;
-  const sinceParameter = isNew ? "" : `&since=${loadedTrace.mark}`;
-  const pages: TraceColumns[] = [];
-  let runCount = isNew ? 0 : loadedTrace.model.count;
-  let cursorParameter = "";
-  do {
-    const path = toEndpointPath("/ui/traces/:id", { id: traceId });
-    // Sequential: each response contains the cursor of the next page.
-    const page = parseTraceColumns(
-      await getJson(`${path}?${cursorParameter}${sinceParameter}`, signal),
-    );
-    pages.push(page);
-    runCount += page.count;
-    cursorParameter = page.next === undefined ? "" : `after=${page.next}`;
-  } while (cursorParameter !== "" && runCount < traceRunLimit);
-  return {
-    model: growTrace(isNew ? undefined : loadedTrace.model, pages),
-    // Use the mark of the first page, so that the next request also finds runs that changed during this one.
-    mark: pages[0]?.mark ?? 0,
-    isTruncated: cursorParameter !== "" || (!isNew && loadedTrace.isTruncated),
-    readMs: Date.now(),
-  };
+  const path = toEndpointPath("/ui/traces/:id", { id: traceId });
+  const growth = startGrowth(isNew ? undefined : loadedTrace.model);
+  let mark: number | undefined;
+  let isTruncated = !isNew && loadedTrace.isTruncated;
+  // Each line is parsed and added while the server writes the next one.
+  for await (const line of streamJsonLines(
+    isNew ? path : `${path}?since=${loadedTrace.mark}`,
+    signal,
+  )) {
+    const page = parseTraceColumns(line);
+    growth.add(page);
+    // Use the mark of the first line, so that the next request also finds runs that changed during this one.
+    mark ??= page.mark;
+    if (growth.runCount >= traceRunLimit) {
+      isTruncated ||= page.next !== undefined;
+      break;
+    }
+  }
+  return { model: growth.build(), mark: mark ?? 0, isTruncated, readMs: Date.now() };
 }
 
 /** A run with its payloads. Large members stay in the memory of a worker thread, which parses them. */

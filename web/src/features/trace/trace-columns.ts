@@ -1,9 +1,9 @@
-/** One page of a trace's runs, as columns: the response of `GET /ui/traces/:id`. */
+/** A page of a trace's runs, as columns: a line of the response of `GET /ui/traces/:id`. */
 export interface TraceColumns {
   readonly count: number;
   /** Identifies the latest change in the response. A request with `since=<mark>` returns only runs that changed later. */
   readonly mark: number;
-  /** The cursor of the next page; `undefined` on the last page. */
+  /** The id of the last run if more follow; `undefined` on the last page. */
   readonly next: string | undefined;
   /** Microseconds since the Unix epoch. Times in `start`, `end` and `firstToken` count from here. */
   readonly baseMicros: number;

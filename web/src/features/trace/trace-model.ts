@@ -7,7 +7,7 @@ const statusNames: readonly TraceStatus[] = ["success", "error", "pending"];
 
 /**
  * The runs of one trace as columns. A run is identified by its index, the same in every column. Times are
- * microseconds since {@link TraceModel.baseMicros}. A model is immutable: {@link growTrace} returns a new one.
+ * microseconds since {@link TraceModel.baseMicros}. A model is immutable: {@link startGrowth} returns a new one.
  */
 export interface TraceModel {
   readonly count: number;
@@ -59,26 +59,56 @@ interface TraceDraft {
   readonly indexById: Map<string, number>;
 }
 
-/** The draft from which each model was built. {@link growTrace} extends a copy of it. */
+/** The draft from which each model was built. {@link startGrowth} extends a copy of it. */
 const drafts = new WeakMap<TraceModel, TraceDraft>();
 
-/**
- * Adds the runs of further pages to a trace: new runs at the end, changed runs at their existing index. The time it
- * takes is proportional to the number of all runs of the trace. Returns the same model if the pages contain no runs.
- */
+/** Collects the runs of further pages of a trace, each when it arrives. */
+export interface TraceGrowth {
+  /** The number of runs that the trace has with the added ones, some of which may be the same. */
+  readonly runCount: number;
+  add(page: TraceColumns): void;
+  /**
+   * Returns the trace with the added runs: new runs at the end, changed runs at their existing index. Returns the same
+   * model if the pages contained no runs. The time it takes is proportional to the number of all runs of the trace.
+   */
+  build(): TraceModel;
+}
+
+/** Begins to grow a trace; `model` is absent for a new one. */
+export function startGrowth(model?: TraceModel): TraceGrowth {
+  let draft: TraceDraft | undefined;
+  let runCount = model?.count ?? 0;
+  return {
+    get runCount() {
+      return runCount;
+    },
+    add: (page) => {
+      if (page.count > 0) {
+        draft ??= copyDraft(model);
+        addPage(draft, page);
+        runCount += page.count;
+      }
+    },
+    build: () => {
+      if (draft === undefined && model !== undefined) {
+        return model;
+      }
+      const builtDraft = draft ?? createDraft();
+      const grownModel = buildModel(builtDraft);
+      drafts.set(grownModel, builtDraft);
+      return grownModel;
+    },
+  };
+}
+
+/** Adds the runs of further pages to a trace. */
 export function growTrace(
   model: TraceModel | undefined,
   pages: readonly TraceColumns[],
 ): TraceModel {
-  const previousDraft = model === undefined ? undefined : drafts.get(model);
-  if (model !== undefined && pages.every(({ count }) => count === 0)) {
-    return model;
-  }
-  const draft = previousDraft === undefined ? createDraft() : copyDraft(previousDraft);
-  pages.filter(({ count }) => count > 0).forEach((page) => addPage(draft, page));
-  const grownModel = buildModel(draft);
-  drafts.set(grownModel, draft);
-  return grownModel;
+  const growth = startGrowth(model);
+  pages.forEach((page) => growth.add(page));
+  return growth.build();
 }
 
 export const readStatus = (model: TraceModel, run: number): TraceStatus =>
@@ -120,7 +150,13 @@ const createDraft = (): TraceDraft => ({
   indexById: new Map(),
 });
 
-const copyDraft = (draft: TraceDraft): TraceDraft => ({
+/** Returns a copy of the draft from which a model was built; a new draft without one. */
+function copyDraft(model: TraceModel | undefined): TraceDraft {
+  const draft = model === undefined ? undefined : drafts.get(model);
+  return draft === undefined ? createDraft() : cloneDraft(draft);
+}
+
+const cloneDraft = (draft: TraceDraft): TraceDraft => ({
   baseMicros: draft.baseMicros,
   ids: draft.ids.slice(),
   parentIds: draft.parentIds.slice(),
