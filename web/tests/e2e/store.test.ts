@@ -7,6 +7,7 @@ import { env } from "node:process";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
+import { measureAction } from "../support/long-tasks.ts";
 import { screenshots } from "../support/screenshots.ts";
 import { WatchedPage } from "../support/watched-page.ts";
 
@@ -45,13 +46,6 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
     project = `${tenant}/projects/p/${projectId}`;
     watched = await WatchedPage.open(browser!, server.url);
     ({ page } = watched);
-    await page.addInitScript(() => {
-      const tasks: number[] = [];
-      Object.assign(globalThis, { tasks });
-      new PerformanceObserver((list) => {
-        list.getEntries().forEach(({ duration }) => tasks.push(duration));
-      }).observe({ type: "longtask", buffered: true });
-    });
   }, 240_000);
 
   afterAll(async () => {
@@ -62,19 +56,8 @@ describe.skipIf(browser === undefined)("every screen with many stored runs, in C
     }
   });
 
-  const takeTasks = (): Promise<readonly number[]> =>
-    page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks.splice(0));
-
-  /** Prints how long an action takes until its content is shown, and the longest task of the page during it. */
-  const measure = async (name: string, action: () => Promise<unknown>): Promise<void> => {
-    const began = performance.now();
-    await action();
-    const took = performance.now() - began;
-    const longest = Math.max(0, ...(await takeTasks()));
-    console.log(
-      `${name}: ${took.toFixed(0)} ms, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms`,
-    );
-  };
+  const measure = (name: string, action: () => Promise<void>): Promise<void> =>
+    measureAction(page, name, action);
 
   const grid = () => page.getByRole("table", { name: /runs|traces/i });
   const row = (index: number) => grid().locator("tbody [role=row], tbody tr").nth(index);

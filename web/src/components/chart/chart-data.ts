@@ -84,17 +84,21 @@ export function describeSeries(
     .join(" ");
 }
 
+// Creating a formatter takes longer than to render a cell of a table, so each is created once.
+const compactFormat = new Intl.NumberFormat("en", {
+  notation: "compact",
+  maximumSignificantDigits: 3,
+});
+const fractionFormat = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+const plainFormat = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+
 /** Formats a number for an axis or a legend: `0`, `0.02`, `7.5`, `1,200`, `34k`, `1.2M`. */
 export function formatCount(value: number): string {
   const magnitude = Math.abs(value);
   if (magnitude >= 1e4) {
-    return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(
-      value,
-    );
+    return compactFormat.format(value);
   }
-  return new Intl.NumberFormat("en", { maximumSignificantDigits: magnitude < 1 ? 2 : 4 }).format(
-    value,
-  );
+  return (magnitude < 1 ? fractionFormat : plainFormat).format(value);
 }
 
 const dayMs = 86_400_000;

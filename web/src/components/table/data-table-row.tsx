@@ -1,3 +1,4 @@
+import { memo } from "react";
 import type { ReactNode } from "react";
 import type { Column } from "./data-table-columns.ts";
 
@@ -18,16 +19,14 @@ interface DataTableRowProps<Row> {
   readonly renderLink: ((row: Row, linkProps: RowLinkProps) => ReactNode) | undefined;
   readonly isCurrent: boolean;
   readonly isOpen: boolean;
-  readonly onFocus: () => void;
-  readonly selection:
-    | { readonly isSelected: boolean; readonly toggle: (isRange: boolean) => void }
-    | undefined;
+  /** `undefined` if rows can't be selected. */
+  readonly isSelected: boolean | undefined;
+  readonly onFocus: (index: number) => void;
+  readonly onToggle: (index: number, isRange: boolean) => void;
 }
 
-/** One row: a check box, the link in the first column, and the other cells. */
-export const DataTableRow = <Row extends object>(props: DataTableRowProps<Row>) => {
-  const { row, index, offsetTop, columns, renderLink, isCurrent, isOpen, onFocus, selection } =
-    props;
+const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
+  const { row, index, offsetTop, columns, renderLink, isCurrent, isOpen, isSelected } = props;
   const tabIndex = isCurrent ? 0 : -1;
   // Without a link, the row itself is focusable.
   const isFocusable = renderLink === undefined;
@@ -35,23 +34,24 @@ export const DataTableRow = <Row extends object>(props: DataTableRowProps<Row>) 
     <tr
       className="data-row"
       aria-rowindex={index + 2}
-      aria-selected={selection?.isSelected}
+      aria-selected={isSelected}
       data-index={index}
       data-open={isOpen || undefined}
       data-row-focus={isFocusable || undefined}
+      data-opens={!isFocusable || undefined}
       tabIndex={isFocusable ? tabIndex : undefined}
       style={{ transform: `translateY(${offsetTop}px)` }}
-      onFocus={onFocus}
+      onFocus={() => props.onFocus(index)}
     >
-      {selection !== undefined && (
+      {isSelected !== undefined && (
         <td className="data-cell data-check">
           <input
             type="checkbox"
             aria-label={`Select row ${index + 1}`}
             tabIndex={-1}
-            checked={selection.isSelected}
+            checked={isSelected}
             onChange={(event) =>
-              selection.toggle((event.nativeEvent as Partial<MouseEvent>).shiftKey === true)
+              props.onToggle(index, (event.nativeEvent as Partial<MouseEvent>).shiftKey === true)
             }
           />
         </td>
@@ -71,3 +71,9 @@ export const DataTableRow = <Row extends object>(props: DataTableRowProps<Row>) 
     </tr>
   );
 };
+
+/**
+ * One row: a check box, the link in the first column, and the other cells. It is rendered again only if one of its props
+ * changes: while the user scrolls, the rows that stay in view do not.
+ */
+export const DataTableRow = memo(PlainRow) as typeof PlainRow;

@@ -8,7 +8,7 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { useListKeys } from "../keyboard/list-keys.ts";
 import { Empty, Failure, Loading } from "../page/states.tsx";
@@ -136,8 +136,10 @@ const FilledTable = <Row extends object>(
       rowSelection: selection.state,
     },
   });
-  const byId = new Map(columns.map((column) => [column.id, column]));
-  const visibleColumns = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
+  const visibleColumns = useColumnsById(
+    columns,
+    table.getVisibleLeafColumns().map(({ id }) => id),
+  );
   const [currentIndex, setCurrentIndex] = useState<number>();
   const scroller = useRef<HTMLDivElement>(null);
   const [initialOffset] = useState(() => readTablePlace(props.place)?.scrollTop ?? 0);
@@ -181,6 +183,12 @@ const FilledTable = <Row extends object>(
   });
   const tracks = toTracks(visibleColumns, { layout, hasSelection: selection.isEnabled, isNarrow });
   const tableRows = table.getRowModel().rows;
+  const toggle = useLatest((index: number, isRange: boolean) => {
+    const row = rows[index];
+    if (row !== undefined) {
+      selection.toggle(getRowId(row), { isRange, ids: () => rows.map(getRowId) });
+    }
+  });
   return (
     <div className="data-table" ref={scroller}>
       <table
@@ -204,16 +212,9 @@ const FilledTable = <Row extends object>(
                 renderLink={props.renderLink}
                 isCurrent={index === (currentIndex ?? 0)}
                 isOpen={props.openId !== undefined && props.openId === row.id}
-                onFocus={() => setCurrentIndex(index)}
-                selection={
-                  selection.isEnabled
-                    ? {
-                        isSelected: row.getIsSelected(),
-                        toggle: (isRange) =>
-                          selection.toggle(row.id, { isRange, ids: () => rows.map(getRowId) }),
-                      }
-                    : undefined
-                }
+                isSelected={selection.isEnabled ? row.getIsSelected() : undefined}
+                onFocus={setCurrentIndex}
+                onToggle={toggle}
               />
             );
           })}
@@ -230,6 +231,29 @@ const FilledTable = <Row extends object>(
     </div>
   );
 };
+
+/** Returns the columns with these ids: the same array as long as the columns and the ids are the same. */
+function useColumnsById<Row extends object>(
+  columns: readonly Column<Row>[],
+  ids: readonly string[],
+): readonly Column<Row>[] {
+  const idsJson = JSON.stringify(ids);
+  return useMemo(() => {
+    const byId = new Map(columns.map((column) => [column.id, column]));
+    return (JSON.parse(idsJson) as readonly string[]).flatMap((id) => byId.get(id) ?? []);
+  }, [columns, idsJson]);
+}
+
+/** Returns a function that stays the same, and calls the latest version of the callback. */
+function useLatest<Parameters extends readonly unknown[]>(
+  callback: (...parameters: Parameters) => void,
+): (...parameters: Parameters) => void {
+  const latest = useRef(callback);
+  useLayoutEffect(() => {
+    latest.current = callback;
+  });
+  return useCallback((...parameters) => latest.current(...parameters), []);
+}
 
 function isColumnShown<Row extends object>(
   column: Column<Row>,

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useSyncExternalStore } from "react";
 import { formatAge, formatTime } from "./time.ts";
 
 /** Shows how long ago a moment was, with the exact time as a tooltip. */
@@ -16,12 +16,32 @@ export const Ago = ({
   );
 };
 
+const tickMs = 10_000;
+/** A list shows a hundred ages: one timer for all of them renders them in one task. */
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+let currentMs = 0;
+
 /** The current time, updated every ten seconds. */
-function useNow(): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 10_000);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
+const useNow = (): number => useSyncExternalStore(subscribe, readNow);
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => listeners.forEach((notify) => notify()), tickMs);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  };
+}
+
+/** Returns the same time for a second, because React compares the results of two calls. */
+function readNow(): number {
+  const nowMs = Date.now();
+  if (Math.abs(nowMs - currentMs) >= 1_000) {
+    currentMs = nowMs;
+  }
+  return currentMs;
 }

@@ -167,7 +167,7 @@ const RunPreview = ({ run: { inputs, outputs, error } }: { readonly run: RunItem
 };
 
 const Models = ({ models }: { readonly models: readonly string[] }) => (
-  <span className="quiet" title={models.length > 1 ? models.join(", ") : undefined}>
+  <span className="quiet" title={models.length > 1 ? toVisibleText(models.join(", ")) : undefined}>
     {toVisibleText(models[0] ?? "")}
     {models.length > 1 && ` +${models.length - 1}`}
   </span>
