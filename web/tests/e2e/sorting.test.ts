@@ -130,6 +130,18 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
     await expect.poll(() => title.getAttribute("aria-sort")).toBe(wanted);
   };
 
+  /** The columns whose titles sort the list. A column that is missing here has no test of its order. */
+  const expectSortable = async (columns: readonly string[]): Promise<void> => {
+    const titles = page.locator("th[aria-sort]");
+    await expect
+      .poll(async () =>
+        titles.evaluateAll((heads) =>
+          heads.map((head) => (head as HTMLElement).dataset["column"] ?? "").toSorted(),
+        ),
+      )
+      .toEqual(columns.toSorted());
+  };
+
   const runNames = async (sort: string, order: Order, cursor?: string): Promise<Row> => {
     const session = [runsAddress.split("/").at(-1)];
     return (await call("/ui/runs/search", {
@@ -160,6 +172,7 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
     "show runs by %s, %s",
     async (sort, order) => {
       await page.goto(runsAddress);
+      await expectSortable(["start", "latency"]);
       await sortBy(sort, order);
       const { runs: first, cursors } = await runNames(sort, order);
       await expectRows("name", namesOf(first));
@@ -233,6 +246,7 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
     "show datasets by %s",
     async (column) => {
       await page.goto(`${server.url}/o/${tenant}/datasets`);
+      await expectSortable(datasetColumns);
       for (const order of ["asc", "desc"] as const) {
         await sortBy(column, order);
         const rows = await call(`/datasets?sort_by=${column}&sort_by_desc=${order === "desc"}`);
@@ -243,7 +257,9 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
     30_000,
   );
 
-  test.each(["created", "modified"])(
+  const exampleColumns = ["created", "modified"];
+
+  test.each(exampleColumns)(
     "show examples by %s",
     async (column) => {
       const by = column === "created" ? "recently_created" : "recent";
@@ -255,6 +271,7 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
         const box = page.getByRole("checkbox", { name: "Created" });
         await box.setChecked(true);
         await page.keyboard.press("Escape");
+        await expectSortable(exampleColumns);
         await sortBy(column, order);
         const rows = (await call(`/examples?dataset=${datasetId}&order=${by}`)) as readonly Row[];
         // An object of one text is shown as its member and the text.
@@ -267,10 +284,13 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
     30_000,
   );
 
-  test.each(["repo_handle", "num_downloads", "updated_at", "num_likes"])(
+  const promptColumns = ["repo_handle", "num_downloads", "updated_at", "num_likes"];
+
+  test.each(promptColumns)(
     "show prompts by %s",
     async (column) => {
       await page.goto(`${server.url}/prompts`);
+      await expectSortable(promptColumns);
       for (const order of ["asc", "desc"] as const) {
         await sortBy(column, order);
         const query = `sort_field=${column}&sort_direction=${order}&is_archived=false`;
