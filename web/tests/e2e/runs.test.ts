@@ -85,6 +85,16 @@ describe.skipIf(browser === undefined)("the runs of a project, in Chromium", () 
     client.startRun({ name: "came in live" }).end();
     await client.flush();
     await row("came in live").waitFor();
+    // A row that has just arrived fades in; one that was there before does not.
+    const readMotion = async (name: string) =>
+      row(name)
+        .first()
+        .evaluate((element) => getComputedStyle(element).animationName);
+    expect(await readMotion("came in live")).toBe("row-arrives");
+    expect(await readMotion("Question 239")).toBe("none");
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    expect(await readMotion("came in live")).toBe("none");
+    await page.emulateMedia({ reducedMotion: "no-preference" });
     await page.locator(".data-table").hover();
     await page.mouse.wheel(0, 900);
     await page.getByText("Paused", { exact: true }).waitFor();

@@ -84,11 +84,50 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
         const axe = await findFaults(page);
         const wide = await findSidewaysScrollers();
         const small = width < 400 ? await findSmallTargets() : [];
-        return axe.length + wide.length + small.length > 0 ? { axe, wide, small } : undefined;
+        const looks = await findLooks();
+        return axe.length + wide.length + small.length + looks.length > 0
+          ? { axe, wide, small, looks }
+          : undefined;
       }
     },
     120_000,
   );
+
+  /**
+   * Finds what stands out too much or says too little: a second primary action, a visible action that deletes beside others, a time
+   * without its exact value, numbers whose digits have different widths, and a text in a size that is not in the scale.
+   */
+  const findLooks = (): Promise<readonly string[]> =>
+    opened.page.evaluate(() => {
+      const isVisible = (element: Element): boolean =>
+        element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+      const query = (selector: string): readonly Element[] =>
+        [...document.querySelectorAll(selector)].filter(isVisible);
+      const primary = query('main button[data-variant="filled"], main a[data-variant="filled"]');
+      // Alone in a section of its own, such an action does not compete with others.
+      const destructive = query("main button + button, main button:has(+ button)").filter(
+        (button) => /^Delete\b/.test(button.textContent),
+      );
+      const vague = query("main time").filter(
+        (time) => !/^\d{4}-\d\d-\d\d \d\d:\d\d/.test(time.getAttribute("title") ?? ""),
+      );
+      const uneven = query('main .number, main [data-align="end"]').filter(
+        (cell) => !getComputedStyle(cell).fontVariantNumeric.includes("tabular-nums"),
+      );
+      const scale = new Set(["12px", "13.5px", "16px", "20px", "24px"]);
+      const offScale = query("main h1, main h2, main p, main td, main th, main button").filter(
+        (element) => !scale.has(getComputedStyle(element).fontSize),
+      );
+      const name = (kind: string, elements: readonly Element[]): readonly string[] =>
+        elements.map((element) => `${kind}: ${element.outerHTML.slice(0, 120)}`);
+      return [
+        ...(primary.length > 1 ? name("primary", primary) : []),
+        ...name("destructive", destructive),
+        ...name("vague", vague),
+        ...name("uneven", uneven.slice(0, 3)),
+        ...name("size", offScale.slice(0, 3)),
+      ];
+    });
 
   /** Finds touch targets that are too small (WCAG 2.5.8), except in lines of code. */
   const findSmallTargets = (): Promise<readonly string[]> =>

@@ -1,4 +1,4 @@
-import { memo } from "react";
+import { memo, useState } from "react";
 import type { ReactNode } from "react";
 import type { Column } from "./data-table-columns.ts";
 
@@ -21,6 +21,7 @@ interface DataTableRowProps<Row> {
   readonly isOpen: boolean;
   /** `undefined` if rows can't be selected. */
   readonly isSelected: boolean | undefined;
+  readonly isFresh: ((row: Row) => boolean) | undefined;
   readonly onFocus: (index: number) => void;
   readonly onToggle: (index: number, isRange: boolean) => void;
 }
@@ -28,6 +29,8 @@ interface DataTableRowProps<Row> {
 const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
   const { row, index, offsetTop, columns, renderLink, isCurrent, isOpen, isSelected } = props;
   const tabIndex = isCurrent ? 0 : -1;
+  // Only when the row appears: it must not be marked again while it stays in view.
+  const [isFresh] = useState(() => props.isFresh?.(row) === true);
   // Without a link, the row itself is focusable.
   const isFocusable = renderLink === undefined;
   return (
@@ -39,6 +42,7 @@ const PlainRow = <Row extends object>(props: DataTableRowProps<Row>) => {
       data-open={isOpen || undefined}
       data-row-focus={isFocusable || undefined}
       data-opens={!isFocusable || undefined}
+      data-fresh={isFresh || undefined}
       tabIndex={isFocusable ? tabIndex : undefined}
       style={{ transform: `translateY(${offsetTop}px)` }}
       onFocus={() => props.onFocus(index)}

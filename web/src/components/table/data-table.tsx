@@ -44,6 +44,8 @@ export interface DataTableProps<Row> {
    * middle click anywhere in the row, and Enter, open it.
    */
   readonly renderLink?: (row: Row, part: RowLinkProps) => ReactNode;
+  /** Whether a row that appears has just arrived: its background then fades in. It must stay the same function. */
+  readonly isFresh?: (row: Row) => boolean;
   /** The id of the row whose details are open next to the table. */
   readonly openId?: string | undefined;
   readonly sort?: Sort | undefined;
@@ -212,6 +214,7 @@ const FilledTable = <Row extends object>(
                 renderLink={props.renderLink}
                 isCurrent={index === (currentIndex ?? 0)}
                 isOpen={props.openId !== undefined && props.openId === row.id}
+                isFresh={props.isFresh}
                 isSelected={selection.isEnabled ? row.getIsSelected() : undefined}
                 onFocus={setCurrentIndex}
                 onToggle={toggle}

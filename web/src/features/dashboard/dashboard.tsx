@@ -16,6 +16,7 @@ import { GroupTable } from "./group-table.tsx";
 import { MetricTiles } from "./metric-tiles.tsx";
 import type { Metrics } from "./metrics.ts";
 import { createMetricsQuery } from "./queries.ts";
+import "../projects/projects.css";
 import "./dashboard.css";
 
 const route = getRouteApi("/o/$tenantId/projects/p/$projectId/dashboard");

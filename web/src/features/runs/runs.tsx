@@ -11,7 +11,7 @@ import type { Command } from "../../components/keyboard/commands.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { useColumnLayout } from "../../components/table/column-layout.ts";
 import { DataTable } from "../../components/table/data-table.tsx";
-import type { RowLinkProps } from "../../components/table/data-table.tsx";
+import type { Column, RowLinkProps } from "../../components/table/data-table.tsx";
 import type { TablePlace } from "../../components/table/table-place.ts";
 import { TimeRangePicker } from "../../components/time/time-range-picker.tsx";
 import { formatTime } from "../../components/time/time.ts";
@@ -56,15 +56,8 @@ export const Runs = ({
   const isPaused = !isAtTop || selectedIds.size > 0;
   const fault = useFilterFault(query.filter, (filter) => change({ filter }));
   const list = useRunList(query, isPaused);
-  const columns = useMemo(
-    () =>
-      toRunColumns({
-        isRootOnly: query.isRoot,
-        metadataKeys: collectKeys(list.rows?.map(({ metadata }) => metadata) ?? []),
-        feedbackKeys: collectKeys(list.rows?.map(({ feedback }) => feedback) ?? []),
-      }),
-    [list.rows, query.isRoot],
-  );
+  const columns = useRunColumns(list.rows, query.isRoot);
+  const [isFresh] = useState(() => createFreshCheck(Date.now()));
   const renderLink = useMemo(() => createLinkRenderer(address), [address]);
   useRunKeys();
   if (search.compare === true && search.selected?.length === 2) {
@@ -143,6 +136,7 @@ export const Runs = ({
               layout={layout}
               onLayout={setLayout}
               renderLink={renderLink}
+              isFresh={isFresh}
               sort={{ column: sortColumn, order: query.order }}
               onSort={({ column, order }) => change({ sort: toSort(column, order) })}
               selection={selectedIds}
@@ -191,6 +185,34 @@ export const Runs = ({
     </>
   );
 };
+
+/** A run that began longer ago, and appears now, was scrolled into view. */
+const freshMs = 60_000;
+
+/** Returns a function that tells the runs that arrived after the list was opened from those that it had at first. */
+const createFreshCheck =
+  (openedMs: number) =>
+  ({ startMs }: RunItem): boolean =>
+    startMs > openedMs && Date.now() - startMs < freshMs;
+
+/** The columns for these rows: the same array as long as the keys in the rows are the same. */
+function useRunColumns(
+  rows: readonly RunItem[] | undefined,
+  isRootOnly: boolean,
+): readonly Column<RunItem>[] {
+  const keysJson = useMemo(
+    () =>
+      JSON.stringify([
+        collectKeys(rows?.map(({ metadata }) => metadata) ?? []),
+        collectKeys(rows?.map(({ feedback }) => feedback) ?? []),
+      ]),
+    [rows],
+  );
+  return useMemo(() => {
+    const [metadataKeys = [], feedbackKeys = []] = JSON.parse(keysJson) as readonly string[][];
+    return toRunColumns({ isRootOnly, metadataKeys, feedbackKeys });
+  }, [keysJson, isRootOnly]);
+}
 
 /** Returns a function that renders a link to a run. The link's URL contains the state of the list, for the way back. */
 const createLinkRenderer =

@@ -1,6 +1,7 @@
 import { ActionIcon, Button } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { ActionMenu } from "../../../components/page/action-menu.tsx";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { formatJson } from "../../../components/text/json-text.ts";
 import { DeleteExamples } from "./delete-examples.tsx";
@@ -43,14 +44,10 @@ export const ExamplePanel = ({
             <Button size="compact-xs" variant="default" onClick={() => setMode("edit")}>
               Edit
             </Button>
-            <Button
-              size="compact-xs"
-              variant="subtle"
-              color="red"
-              onClick={() => setMode("delete")}
-            >
-              Delete
-            </Button>
+            <ActionMenu
+              label="Example actions"
+              actions={[{ label: "Delete", onClick: () => setMode("delete"), isDestructive: true }]}
+            />
           </span>
         )}
         <ActionIcon variant="subtle" color="gray" aria-label="Close example" onClick={onClose}>

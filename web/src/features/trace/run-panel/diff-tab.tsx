@@ -55,9 +55,9 @@ const RunPicker = ({
   const position = sameNameRuns.indexOf(runIndex);
   const choices: readonly (readonly [string, string | undefined])[] = [
     ["Reference outputs", details.referenceExampleId === undefined ? undefined : referenceName],
-    ["Previous in this trace", model.ids[sameNameRuns[position - 1] ?? -1]],
-    ["Next in this trace", model.ids[sameNameRuns[position + 1] ?? -1]],
-    ["Previous in this project", previousRunId ?? undefined],
+    ["Previous run with this name in the trace", model.ids[sameNameRuns[position - 1] ?? -1]],
+    ["Next run with this name in the trace", model.ids[sameNameRuns[position + 1] ?? -1]],
+    ["Previous run with this name", previousRunId ?? undefined],
   ];
   const isInvalid = text !== "" && !isId(text);
   return (
