@@ -115,6 +115,14 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     expect(await watched.audit()).toEqual([]);
     await panel.getByRole("button", { name: "Edit" }).click();
     const inputs = panel.getByRole("textbox", { name: "Inputs" });
+    // Names, texts and numbers of the code have colors of their own.
+    const readColors = async (): Promise<ReadonlySet<string>> =>
+      new Set(
+        await inputs
+          .locator(".cm-line span")
+          .evaluateAll((parts) => parts.map((part) => getComputedStyle(part).color)),
+      );
+    await expect.poll(async () => (await readColors()).size).toBeGreaterThan(2);
     await inputs.fill('{"question": "Changed?", ');
     await panel.getByText("expected a property name in double quotes").waitFor();
     expect(await panel.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);

@@ -259,4 +259,37 @@ describe.skipIf(browser === undefined)("a trace of a list, in Chromium", () => {
     await tools.getByText("1 of 1").waitFor();
     expect(faults).toEqual([]);
   }, 40_000);
+
+  test("messages have an icon of their role, values are colored by their type, and the palette begins with pages", async () => {
+    const openRun = async (name: string): Promise<void> => {
+      await page
+        .getByRole("treeitem", { name: new RegExp(name) })
+        .first()
+        .click();
+      await page.getByRole("heading", { name, exact: true }).waitFor();
+    };
+    await page.goto(`${project}?trace=${traceIds[0]}`);
+    await openRun("model");
+    const message = page.locator('.chat-message[data-role="user"]').first();
+    await message.locator(".chat-role svg path").waitFor();
+    expect(await message.locator(".chat-role").innerText()).toBe("user");
+    await openRun("find-order");
+    const readColor = async (selector: string): Promise<string> =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element) => getComputedStyle(element).color);
+    await page.locator(".json-key").first().waitFor();
+    const colors = await Promise.all(
+      [".json-key", '.json-value[data-kind="string"]', "main h1"].map(readColor),
+    );
+    expect(new Set(colors).size).toBe(3);
+    await page.keyboard.press("Control+k");
+    const groups = page.getByRole("option").locator(".palette-group");
+    await groups.first().waitFor();
+    const names = await groups.allInnerTexts();
+    expect(names.filter((name) => name !== "")[0]).toBe("Pages");
+    await page.keyboard.press("Escape");
+    expect(faults).toEqual([]);
+  }, 40_000);
 });
