@@ -62,6 +62,27 @@ const Table = (props: Partial<DataTableProps<Fruit>>) => {
 const bodyRows = () => screen.getAllByRole("row").slice(1);
 const selected = () => screen.getByRole("status").textContent;
 
+test("a change of one row renders only this row again", () => {
+  const rendered: string[] = [];
+  const counted = columns.map((column) => ({
+    ...column,
+    renderCell: (fruit: Fruit) => {
+      rendered.push(fruit.id);
+      return column.renderCell(fruit);
+    },
+  }));
+  const rows = fruits(1_000);
+  const renderLink: DataTableProps<Fruit>["renderLink"] = ({ id }, part) => (
+    <a href={`/fruit/${id}`} {...part} />
+  );
+  render(<Table rows={rows} columns={counted} renderLink={renderLink} />);
+  expect(rendered).toContain("f3");
+  rendered.length = 0;
+  fireEvent.click(screen.getByRole("checkbox", { name: "Select row 4" }));
+  expect(selected()).toBe("f3");
+  expect(new Set(rendered)).toEqual(new Set(["f3"]));
+});
+
 test("of a thousand rows only those in view are rendered, and aria-rowcount is the total", () => {
   render(<Table />);
   expect(bodyRows().length).toBeGreaterThan(5);
