@@ -127,6 +127,16 @@ export const uiEndpoints = {
     action: "read feedback form",
   },
 
+  listComments: { method: "GET", path: "/ui/comments", action: "list comments" },
+  createComment: { method: "POST", path: "/ui/comments", action: "write comment" },
+  updateComment: { method: "PATCH", path: "/ui/comments/:id", action: "change comment" },
+  deleteComment: { method: "DELETE", path: "/ui/comments/:id", action: "delete comment" },
+  countTraceComments: {
+    method: "GET",
+    path: "/ui/traces/:id/comments",
+    action: "count the comments of a trace",
+  },
+
   previewExamples: {
     method: "GET",
     path: "/ui/datasets/:id/examples",

@@ -15,6 +15,7 @@ import { addModelRoutes } from "../models/model-routes.ts";
 import { OutboundTransport } from "../models/outbound-transport.ts";
 import type { AppSettings } from "./server-protocol.ts";
 import { addAnnotationQueueRoutes } from "../queues/annotation-queue-routes.ts";
+import { addUiCommentRoutes } from "../comments/comment-routes.ts";
 import { addComparativeRoutes, addDatasetRunRoutes } from "../experiments/comparative-routes.ts";
 import { addFeedbackRoutes, addSubmittedFeedbackRoutes } from "../feedback/feedback-routes.ts";
 import { addOtlpRoutes } from "../otlp/otlp-routes.ts";
@@ -123,6 +124,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   app.setSerializerCompiler(createSerializerCompiler());
   app.setValidatorCompiler(createValidatorCompiler());
   app.decorateRequest("tenantId", "");
+  app.decorateRequest("apiKey", null);
   addProtocolErrorHandlers(app);
   observeRequests(app, metrics);
   app.addHook("onRequest", ({ headers }, _reply, done) => {
@@ -161,7 +163,9 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   const checkKey = async (request: FastifyRequest): Promise<void> => {
     // A route that does not say what it needs is only for keys that permit everything.
     const { scope = "admin" } = request.routeOptions.config;
-    request.tenantId = await keyGuard.checkKey(request.headers, scope);
+    const { tenantId, apiKey } = await keyGuard.checkKey(request.headers, scope);
+    request.tenantId = tenantId;
+    request.apiKey = apiKey;
   };
   addApiDocs(app);
   app.register(async (publicApp: FastifyInstance) => {
@@ -297,6 +301,7 @@ function addJsonRoutes(app: FastifyInstance, store: Store): void {
   addPromptRoutes(app, store);
   addSettingsRoutes(app, store);
   addUiAnnotationQueueRoutes(app, store);
+  addUiCommentRoutes(app, store);
   addUiThreadRoutes(app, store);
   addUiMetricRoutes(app, store);
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
+import { personNamePattern } from "../http/author.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import { serverLimits } from "../model/options.ts";
 import type { ReviewKey, ReviewChoice } from "./queue-review.ts";
@@ -18,7 +19,7 @@ import type { QueryString } from "../http/query-string.ts";
 const Reviewer = Type.String({
   minLength: 1,
   maxLength: serverLimits.reviewerChars,
-  pattern: String.raw`^(?!\s)[^\p{Cc}\p{Cs}]*(?<!\s)$`,
+  pattern: personNamePattern,
 });
 
 /** Body of `POST /ui/annotation-queues/{id}/claim`. */

@@ -3,6 +3,9 @@ import { alertTables } from "../alerts/alert-tables.ts";
 import type { AlertReads, AlertWrites } from "../alerts/alert.ts";
 import { AnnotationQueueReader } from "../queues/annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../queues/annotation-queue-writer.ts";
+import { CommentRepository } from "../comments/comment-repository.ts";
+import { commentTables } from "../comments/comment-tables.ts";
+import type { CommentReads, CommentWrites } from "../comments/comment.ts";
 import { ComparativeReader } from "../experiments/comparative-reader.ts";
 import { ComparativeWriter } from "../experiments/comparative-writer.ts";
 import { experimentTables } from "../experiments/sqlite/experiment-tables.ts";
@@ -131,12 +134,14 @@ export const addedTables: readonly string[] = [
   spendingTables,
   `${webhookTables}${ruleTables}${alertTables}`,
   experimentTables,
+  commentTables,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
   readonly alerts: AlertReads;
   readonly annotationQueues: AnnotationQueueReads;
+  readonly comments: CommentReads;
   readonly comparatives: ComparativeReads;
   readonly feedback: FeedbackReads;
   readonly metrics: MetricReads;
@@ -171,6 +176,7 @@ export interface Readers {
 export interface Writers {
   readonly alerts: AlertWrites;
   readonly annotationQueues: AnnotationQueueWrites;
+  readonly comments: CommentWrites;
   readonly comparatives: ComparativeWrites;
   readonly feedback: FeedbackWrites;
   readonly datasets: DatasetWrites;
@@ -209,6 +215,7 @@ export function createReaders(db: Connection): Readers {
     }),
     experiments,
     annotationQueues: new AnnotationQueueReader(database),
+    comments: new CommentRepository(database),
     comparatives: new ComparativeReader(database),
     feedback,
     feedbackTrend: new FeedbackTrendReader(database),
@@ -263,6 +270,7 @@ export function createWriters(db: Connection) {
   const scopedWriters = {
     alerts: new AlertRepository(database, webhooks),
     annotationQueues: new AnnotationQueueWriter(database),
+    comments: new CommentRepository(database),
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     jobs: new JobWriter(database),
@@ -328,6 +336,15 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     listEntries: unchanged,
     countEntries: unchanged,
     readLastAdded: ([tenantId, ids], { toRunKeys }) => [tenantId, toRunKeys(ids)],
+  },
+  comments: {
+    list: ([tenantId, target, page], { toRunKey }) => [
+      tenantId,
+      replaceMembers(target, { runId: toRunKey }),
+      page,
+    ],
+    // Rows store ids of traces, not keys.
+    countInTrace: unchanged,
   },
   comparatives: {
     list: ([tenantId, query], { toDatasetKey }) => [
@@ -586,6 +603,16 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     ],
     updateRun: unchanged,
     removeRun: unchanged,
+  },
+  comments: {
+    create: ([tenantId, draft], { toRunKey }) => [
+      tenantId,
+      replaceMembers(draft, {
+        target: (target) => replaceMembers(target, { runId: toRunKey }),
+      }),
+    ],
+    update: unchanged,
+    delete: unchanged,
   },
   comparatives: {
     create: ([tenantId, draft], { toProjectKeys, toDatasetKey }) => [

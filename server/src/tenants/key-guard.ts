@@ -5,6 +5,7 @@ import type { KeyScope } from "millrace/model";
 import { RequestError } from "../model/errors.ts";
 import type { ServerSettings } from "../model/options.ts";
 import type { TenantStore } from "./tenant-store.ts";
+import type { RequestKey } from "../http/author.ts";
 import type { KeyAccess } from "./tenant.ts";
 
 declare module "fastify" {
@@ -12,6 +13,12 @@ declare module "fastify" {
     /** Id of the calling tenant; empty on routes that need no key. */
     tenantId: string;
   }
+}
+
+/** What a request has access to, and with which key; `null` without a key, or with one of the server's configuration. */
+export interface RequestAccess {
+  readonly tenantId: string;
+  readonly apiKey: RequestKey | null;
 }
 
 /** Determines the tenant of a request from its API key. */
@@ -25,17 +32,17 @@ export class KeyGuard {
   }
 
   /**
-   * Returns the tenant of the client. Once any key exists, whether configured at the start of the server or created
+   * Returns the tenant of the client and its key. Once any key exists, whether configured at the start of the server or created
    * later, every request needs a key, which must permit what needs `scope`.
    *
    * @throws RequestError 401: the key is missing or wrong. 403: `x-tenant-id` does not match the key's tenant, or the
    * key does not permit it.
    */
-  async checkKey(headers: IncomingHttpHeaders, scope: KeyScope): Promise<string> {
+  async checkKey(headers: IncomingHttpHeaders, scope: KeyScope): Promise<RequestAccess> {
     const key = readKey(headers);
     const requestedTenant = headers["x-tenant-id"];
     if (!(await this.isKeyRequired())) {
-      return this.#chooseTenant(requestedTenant);
+      return { tenantId: await this.#chooseTenant(requestedTenant), apiKey: null };
     }
     if (key === undefined) {
       throw new RequestError(
@@ -44,7 +51,7 @@ export class KeyGuard {
       );
     }
     const access: KeyAccess | undefined = this.#isConfigured(key)
-      ? { tenantId: this.#store.defaultTenantId, scopes: ["admin"] }
+      ? { tenantId: this.#store.defaultTenantId, scopes: ["admin"], key: null }
       : await this.#store.read.tenants.findByKey(key);
     if (access === undefined) {
       throw new RequestError(
@@ -52,7 +59,7 @@ export class KeyGuard {
         'the API key is unknown to this server: send one that it was started with, or create one with "millrace keys create"',
       );
     }
-    const { tenantId, scopes } = access;
+    const { tenantId, scopes, key: apiKey } = access;
     if (
       typeof requestedTenant === "string" &&
       requestedTenant !== "" &&
@@ -69,7 +76,7 @@ export class KeyGuard {
         `this request needs an API key with the scope ${scope}, and the key has ${scopes.join(", ") || "none"}: use another key, or create one with "millrace keys create --scope ${scope}"`,
       );
     }
-    return tenantId;
+    return { tenantId, apiKey };
   }
 
   /** Whether requests need a key. */

@@ -32,7 +32,13 @@ export class TenantReader implements TenantReads {
 
   async findByKey(key: string): Promise<KeyAccess | undefined> {
     const row = await this.#db.first(tenantQueries.findByKey, { digest: digestKey(key) });
-    return row && { tenantId: row.tenant_id, scopes: parseScopes(row.scopes) };
+    return (
+      row && {
+        tenantId: row.tenant_id,
+        scopes: parseScopes(row.scopes),
+        key: { id: row.id, name: String(JSON.parse(row.name_json)) },
+      }
+    );
   }
 
   async hasKeys(): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { KeyScope } from "millrace/model";
+import type { RequestKey } from "../http/author.ts";
 
 /** A tenant, to which projects, runs and all other rows belong. */
 export interface Tenant {
@@ -27,6 +28,8 @@ export interface ApiKey {
 export interface KeyAccess {
   readonly tenantId: string;
   readonly scopes: readonly KeyScope[];
+  /** The key itself; `null` for a key of the server's configuration, which has no id and no name. */
+  readonly key: RequestKey | null;
 }
 
 export interface ApiKeyDraft {

@@ -29,6 +29,7 @@ const tables = [
   "settings",
   "runs",
   "datasets",
+  "examples",
   "annotation_queues",
   "annotation_queue_runs",
   "annotation_queue_reviews",
@@ -75,6 +76,8 @@ export interface RepositoryFixture {
     projectId: string,
     rest?: { readonly id?: string; readonly traceId?: string; readonly parentId?: string },
   ): Promise<string>;
+  /** Inserts an example with one content, and returns its id. */
+  insertExample(datasetId: string): Promise<string>;
 }
 
 /**
@@ -116,6 +119,13 @@ export function describeRepositories(
         await engine.exec(`INSERT INTO runs (trace_id, id, project_id, name, run_type, start_us, has_error,
             parent_run_id, dotted_order, posted, patched)
           VALUES ('${traceId}', '${id}', '${projectId}', 'r', 'llm', 7, 0, ${parent}, '', 1, 0)`);
+        return id;
+      },
+      insertExample: async (datasetId) => {
+        const id = randomUUID();
+        await engine.exec(`INSERT INTO examples (key, tenant_id, dataset_id, id, position, created_us, from_us,
+            inputs, metadata) VALUES (1, '${tenantId}', '${datasetId}', '${id}', 1, 1, 1, '{}', '{}')`);
+        await engine.indexExamples();
         return id;
       },
     });

@@ -18,6 +18,7 @@ export interface Names {
   readonly other: string;
   readonly example: string;
   readonly feedback: string;
+  readonly comment: string;
   readonly queue: string;
   readonly comparative: string;
   readonly spanTrace: string;
@@ -55,6 +56,7 @@ export const createNames = (): Names => ({
   other: randomUUID(),
   example: randomUUID(),
   feedback: randomUUID(),
+  comment: randomUUID(),
   queue: randomUUID(),
   comparative: randomUUID(),
   spanTrace: randomUUID(),
@@ -150,6 +152,10 @@ export async function createResources(
   }
   const filter = { display_name: mark, filter_string: 'eq(name, "x")' };
   const view = await must(`POST /sessions/${experiment}/views`, { body: filter });
+  await must("POST /ui/comments", {
+    body: { id: names.comment, example_id: example, text: mark },
+    headers: ada,
+  });
   const parts = multipart([
     { name: `post.${root.id}`, body: JSON.stringify(root) },
     { name: `post.${child.id}`, body: JSON.stringify(child) },
@@ -248,6 +254,8 @@ const form = (name: string, value: unknown): FormData => {
   data.append(name, new Blob([JSON.stringify(value)], { type: "application/json" }));
   return data;
 };
+
+const ada = { "x-millrace-author": "Ada" };
 
 /** For each route with an id in it: requests that name what a tenant has. */
 export function listProbes(names: Names): Readonly<Record<string, readonly Probe[]>> {
@@ -464,6 +472,23 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
       },
     ],
     "GET /ui/traces/:id": one(`/ui/traces/${root}`),
+    "GET /ui/traces/:id/comments": one(`/ui/traces/${root}/comments`),
+    "GET /ui/comments": [
+      { path: `/ui/comments?run=${root}` },
+      { path: `/ui/comments?example=${example}` },
+    ],
+    "POST /ui/comments": [
+      { path: "/ui/comments", body: { id: randomUUID(), run_id: root, text: "x" }, headers: ada },
+      {
+        path: "/ui/comments",
+        body: { id: randomUUID(), example_id: example, text: "x" },
+        headers: ada,
+      },
+    ],
+    "PATCH /ui/comments/:id": [
+      { path: `/ui/comments/${names.comment}`, body: { text: "x" }, headers: ada },
+    ],
+    "DELETE /ui/comments/:id": [{ path: `/ui/comments/${names.comment}`, headers: ada }],
     "GET /ui/trace-runs/:id": one(`/ui/trace-runs/${root}`),
     "GET /ui/runs/words": one(`/ui/runs/words?session=${experiment}&kind=name`),
     "POST /ui/runs/search": [

@@ -35,6 +35,8 @@ test("deleted content is in no file within seconds, and other content stays", as
     patch: canary("patch"),
     file: canary("file"),
     feedback: canary("feedback"),
+    comment: canary("comment"),
+    edited: canary("edited"),
     project: canary("project"),
     example: canary("example"),
     dataset: canary("dataset"),
@@ -58,6 +60,14 @@ test("deleted content is in no file within seconds, and other content stays", as
   const feedback = await call(server, "POST /feedback", {
     body: { run_id: other.id, key: "note", comment: words.feedback },
   });
+  const headers = { "x-millrace-author": "Ada" };
+  const [ofRun, ofOther] = [randomUUID(), randomUUID()];
+  for (const comment of [
+    { id: ofRun, run_id: run.id, text: words.comment },
+    { id: ofOther, run_id: other.id, text: words.edited },
+  ]) {
+    await call(server, "POST /ui/comments", { body: comment, headers });
+  }
   const dataset = await call(server, "POST /datasets", {
     body: { name: "kept", description: words.dataset },
   });
@@ -73,6 +83,7 @@ test("deleted content is in no file within seconds, and other content stays", as
   const sessions = await call(server, `GET /sessions?name=${words.project}`);
   await call(server, `DELETE /sessions/${textOf(sessions.json[0]?.["id"])}`);
   await call(server, `DELETE /feedback/${textOf(feedback.json["id"])}`);
+  await call(server, `PATCH /ui/comments/${ofOther}`, { body: { text: kept }, headers });
   await call(server, "POST /v1/platform/datasets/examples/delete", {
     body: { example_ids: [example.json["id"]], hard_delete: true },
   });

@@ -1,0 +1,61 @@
+import type { FastifyRequest } from "fastify";
+import { RequestError } from "../model/errors.ts";
+import { serverLimits } from "../model/options.ts";
+
+/** An API key that was created at the server, as the names of authors refer to it. */
+export interface RequestKey {
+  readonly id: string;
+  readonly name: string;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The key of the request; `null` without a key, or with one of the server's configuration. */
+    apiKey: RequestKey | null;
+  }
+}
+
+/**
+ * Who makes a request. There are no accounts: a person chooses a name, which anyone else can choose too, while the key
+ * is proven.
+ */
+export interface Author {
+  readonly name: string | null;
+  readonly key: RequestKey | null;
+}
+
+/** The header with the percent-encoded name that the person at the UI has chosen. */
+export const authorHeader = "x-millrace-author";
+
+/** The names that people may choose, as a pattern of JSON Schema. */
+export const personNamePattern = String.raw`^(?!\s)[^\p{Cc}\p{Cs}]*(?<!\s)$`;
+
+const personName = new RegExp(personNamePattern, "u");
+
+/**
+ * Reads who makes a request.
+ *
+ * @throws RequestError 422: the header has no valid name.
+ */
+export function readAuthor({ headers, apiKey }: FastifyRequest): Author {
+  const text = headers[authorHeader];
+  if (text === undefined || text === "") {
+    return { name: null, key: apiKey };
+  }
+  const name = decodeName(String(text));
+  if (name === undefined || !personName.test(name) || name.length > serverLimits.reviewerChars) {
+    throw new RequestError(
+      422,
+      `${authorHeader} must be a percent-encoded name of 1 to ${serverLimits.reviewerChars} characters, without control characters and without spaces around it`,
+    );
+  }
+  return { name, key: apiKey };
+}
+
+function decodeName(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined; // Malformed: the caller rejects it.
+  }
+}
