@@ -10,7 +10,16 @@ const maxFiles = 25;
 /** File names that do not describe their content. */
 const vagueNames = /^(?:utils?|helpers?|common|misc|types)\.tsx?$/;
 /** The features of the UI that other features may import. */
-const sharedFeatures = ["projects", "runs", "trace", "datasets", "prompts", "jobs", "models"];
+const sharedFeatures = [
+  "projects",
+  "runs",
+  "trace",
+  "datasets",
+  "prompts",
+  "jobs",
+  "models",
+  "comments",
+];
 /** Matches `import` and `export … from`, including types, and `import()`. */
 const specifiers = /\b(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g;
 

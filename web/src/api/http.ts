@@ -1,6 +1,7 @@
 import { readTenantId, reportUnauthorized, readKey } from "./access.ts";
 import { reportConnectivity } from "./connectivity.ts";
 import { toEndpointPath } from "./endpoint-path.ts";
+import { readEncodedName } from "./person-name.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
 import { JsonLineReader } from "./json-lines.ts";
@@ -214,13 +215,16 @@ async function send(path: string, call: Call, deadline?: AbortSignal): Promise<R
   return response;
 }
 
-/** Returns the request headers with the API key and the tenant id. */
+/** Returns the request headers with the API key, the tenant id and the person's name. */
 function createAuthHeaders(): Record<string, string> {
   const key = readKey();
   const tenantId = readTenantId();
+  const name = readEncodedName();
   return {
     ...(key === undefined ? {} : { "x-api-key": key }),
     ...(tenantId === undefined ? {} : { "x-tenant-id": tenantId }),
+    // A header has no characters beyond Latin-1.
+    ...(name === undefined ? {} : { "x-millrace-author": name }),
   };
 }
 

@@ -99,7 +99,7 @@ test("what is too long, empty or names no single target is refused with the reas
       body: { id: randomUUID(), run_id: run.id, text: "x", ...fields },
       headers,
     });
-  expect((await write({ text: "é".repeat(10_000) })).status).toBe(200);
+  expect((await write({ text: "😀".repeat(10_000) })).status).toBe(200);
   const tooLong = await write({ text: "x".repeat(10_001) });
   expect(tooLong.status).toBe(422);
   expect(tooLong.text).toContain("10000");

@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { usePersonName } from "../../components/text/person-name.ts";
 import { AbsentView } from "../../components/page/absent-view.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createQueueQuery } from "./queries.ts";
 import { QueueHeading } from "./queue-heading.tsx";
 import { QueueRuns } from "./queue-runs.tsx";
 import { ReviewSessionView } from "./review/review-session.tsx";
-import { ReviewerEntry, useReviewer } from "./reviewer-entry.tsx";
+import { ReviewerEntry } from "./reviewer-entry.tsx";
 import "./queues.css";
 import "./review/review.css";
 
@@ -17,7 +18,7 @@ export const QueuePage = () => {
   const { tenantId, queueId } = route.useParams();
   const { run, view } = route.useSearch();
   const { data: queue, error, refetch } = useQuery(createQueueQuery(queueId));
-  const [reviewer, setReviewer] = useReviewer();
+  const [reviewer, setReviewer] = usePersonName();
   if (queue === undefined) {
     return (
       <AbsentView title="Annotation queue" resourceName="the queue" error={error} onRetry={refetch}>

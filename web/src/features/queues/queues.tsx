@@ -2,6 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { usePersonName } from "../../components/text/person-name.ts";
 import { useSearchShortcut } from "../../components/keyboard/list-keys.ts";
 import { Empty } from "../../components/page/states.tsx";
 import { DataTable } from "../../components/table/data-table.tsx";
@@ -13,7 +14,6 @@ import { ProgressBar } from "./progress-bar.tsx";
 import { createQueuesQuery } from "./queries.ts";
 import { QueueForm } from "./queue-form.tsx";
 import type { ListedQueue } from "./queue.ts";
-import { useReviewer } from "./reviewer-entry.tsx";
 import "./queues.css";
 
 const route = getRouteApi("/o/$tenantId/annotation-queues");
@@ -87,7 +87,7 @@ export const Queues = () => {
   const { tenantId } = route.useParams();
   const { name } = route.useSearch();
   const navigate = useNavigate();
-  const [reviewer] = useReviewer();
+  const [reviewer] = usePersonName();
   const [isFormOpen, setIsFormOpen] = useState(false);
   const searchField = useSearchShortcut("Search queues by name");
   const pages = useInfiniteQuery(createQueuesQuery(name, reviewer === "" ? undefined : reviewer));

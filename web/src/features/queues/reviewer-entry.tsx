@@ -1,6 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
-import { useLocalStorage } from "@mantine/hooks";
 import { useEffect, useRef, useState } from "react";
+import { validatePersonName } from "../../components/text/person-name.ts";
 import { FormError } from "../../components/dialog/form.tsx";
 
 /** A form for the reviewer's name, which this browser stores and other reviewers see. */
@@ -24,7 +24,7 @@ export const ReviewerEntry = ({
       className="form queues-name"
       onSubmit={(event) => {
         event.preventDefault();
-        const problem = validateName(text);
+        const problem = validatePersonName(text);
         setError(problem);
         if (problem === undefined) {
           onName(text.trim());
@@ -47,25 +47,3 @@ export const ReviewerEntry = ({
     </form>
   );
 };
-
-/** The reviewer name that this browser stores; empty until the user enters one. There are no user accounts. */
-export const useReviewer = (): readonly [string, (name: string) => void] => {
-  const [name, setName] = useLocalStorage({
-    key: "millrace-reviewer",
-    defaultValue: "",
-    getInitialValueInEffect: false,
-  });
-  return [typeof name === "string" ? name : "", setName];
-};
-
-/** Returns an error message for an invalid reviewer name, else `undefined`. The server applies the same rules. */
-function validateName(text: string): string | undefined {
-  const name = text.trim();
-  if (name === "") {
-    return "Enter a name, so that other reviewers see who is reviewing a run.";
-  }
-  if (name.length > 64) {
-    return "Use at most 64 characters.";
-  }
-  return /[\p{Cc}\p{Cs}]/u.test(name) ? "Remove the control characters from the name." : undefined;
-}

@@ -121,7 +121,7 @@ const TraceRows = ({
   readonly virtualizer: ReturnType<typeof useVirtualizer<HTMLDivElement, Element>>;
   readonly isExpanded: (run: number) => boolean | undefined;
 }) => {
-  const { model, visibleRuns, facts, path, matches, window, now } = view;
+  const { model, visibleRuns, facts, path, matches, window, now, commentCounts } = view;
   const matchingRuns = useMemo(() => new Set(matches), [matches]);
   return (
     <div className="rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
@@ -143,6 +143,7 @@ const TraceRows = ({
             criticalIntervals={path.get(run)}
             tokens={facts?.usage.tokens[run] ?? 0}
             cost={facts?.usage.costs[run] ?? 0}
+            commentCount={commentCounts.get(model.ids[run] ?? "") ?? 0}
             isMatch={matchingRuns.has(run)}
             searchText={searchText}
           />

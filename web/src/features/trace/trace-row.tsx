@@ -32,6 +32,7 @@ export interface TraceRowProps {
   /** Tokens and cost of the model calls in the run's subtree; 0 for none. */
   readonly tokens: number;
   readonly cost: number;
+  readonly commentCount: number;
   readonly isMatch: boolean;
   readonly searchText: string;
 }
@@ -63,6 +64,15 @@ export const TraceRow = memo((props: TraceRowProps) => {
         <RunName {...props} />
         {isMatch && !hasNameMatch(props) && <span className="tag">in content</span>}
         {status === "error" && <span className="error-mark">Error</span>}
+        {props.commentCount > 0 && (
+          <span className="tree-comments" title={formatComments(props.commentCount)}>
+            <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+              <path d="M2 3h12v8H7l-3 3v-3H2z" fill="none" stroke="currentColor" />
+            </svg>
+            {props.commentCount}
+            <span className="unseen"> {props.commentCount === 1 ? "comment" : "comments"}</span>
+          </span>
+        )}
         {props.slowRank !== undefined && (
           <span className="slow-mark" title={`#${props.slowRank} slowest by self time`}>
             {props.slowRank}
@@ -86,6 +96,8 @@ export const TraceRow = memo((props: TraceRowProps) => {
     </div>
   );
 });
+
+const formatComments = (count: number): string => (count === 1 ? "1 comment" : `${count} comments`);
 
 /** Whether the search text is in what the row shows of the run. Otherwise it is in the run's content. */
 const hasNameMatch = ({ model, runIndex, searchText }: TraceRowProps): boolean => {

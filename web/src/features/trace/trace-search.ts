@@ -7,6 +7,7 @@ export const traceTabs = [
   "events",
   "metadata",
   "feedback",
+  "comments",
   "files",
   "timing",
   "diff",

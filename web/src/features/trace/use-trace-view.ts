@@ -1,6 +1,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
+import { createCommentCountsQuery } from "../comments/queries.ts";
 import { minContentChars, createContentSearchQuery } from "./queries.ts";
 import type { LoadedTrace } from "./queries.ts";
 import { searchRuns } from "./search-runs.ts";
@@ -48,6 +49,8 @@ export interface TraceView {
   readonly fullRange: TimeWindow;
   /** The visible part of the whole time range. */
   readonly window: TimeWindow;
+  /** The number of comments by the id of their run. */
+  readonly commentCounts: ReadonlyMap<string, number>;
   /** The moment at which the bars of runs that have not ended stop, in microseconds since the model's `baseMicros`. */
   readonly now: number;
 }
@@ -80,6 +83,7 @@ export function useTraceView(
     [model, now, isPathShown],
   );
   const { matches, isSearching } = useMatches(model, traceId, find);
+  const { data: commentCounts } = useQuery(createCommentCountsQuery(traceId));
   return {
     model,
     visibleRuns,
@@ -89,10 +93,12 @@ export function useTraceView(
     isSearching,
     fullRange,
     window,
+    commentCounts: commentCounts ?? noComments,
     now,
   };
 }
 
+const noComments: ReadonlyMap<string, number> = new Map();
 const emptyPath: ReadonlyMap<number, readonly Interval[]> = new Map();
 
 function groupByRun(path: readonly Interval[]): ReadonlyMap<number, readonly Interval[]> {

@@ -1,14 +1,21 @@
 import { ActionIcon, Button } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
 import { ActionMenu } from "../../../components/page/action-menu.tsx";
+import { usePersonName } from "../../../components/text/person-name.ts";
+import { loadChunk } from "../../../components/page/load-chunk.ts";
 import { Failure, Loading } from "../../../components/page/states.tsx";
 import { formatJson } from "../../../components/text/json-text.ts";
+import { createCommentsQuery } from "../../comments/queries.ts";
 import { DeleteExamples } from "./delete-examples.tsx";
 import { ExampleEditor } from "./example-editor.tsx";
 import { ExampleView } from "./example-view.tsx";
 import type { Example } from "./example.ts";
 import { createExampleQuery, updateExample } from "./queries.ts";
+
+const Comments = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("../../comments/comments.tsx")).Comments })),
+);
 
 /**
  * Shows one example in a panel next to the list. The example can be edited and deleted only in the newest version of
@@ -59,7 +66,10 @@ export const ExamplePanel = ({
         <Failure resourceName="the example" error={error} onRetry={refetch} isSingleResource />
       )}
       {example !== undefined && mode !== "edit" && (
-        <ExampleView example={example} tenantId={tenantId} />
+        <>
+          <ExampleView example={example} tenantId={tenantId} />
+          <ExampleComments key={exampleId} exampleId={exampleId} />
+        </>
       )}
       {example !== undefined && mode === "edit" && (
         <ExampleEditor
@@ -83,6 +93,22 @@ export const ExamplePanel = ({
         />
       )}
     </aside>
+  );
+};
+
+/** The comments on an example, below it. */
+const ExampleComments = ({ exampleId }: { readonly exampleId: string }) => {
+  const target = { kind: "example", id: exampleId } as const;
+  const [name] = usePersonName();
+  const { data } = useInfiniteQuery(createCommentsQuery(target, name));
+  const total = data?.pages[0]?.total ?? 0;
+  return (
+    <section className="example-part">
+      <h2>Comments{total > 0 && <small className="quiet"> {total.toLocaleString()}</small>}</h2>
+      <Suspense fallback={<Loading resourceName="comments" />}>
+        <Comments target={target} />
+      </Suspense>
+    </section>
   );
 };
 

@@ -27,6 +27,9 @@ import { TimingTab } from "./timing-tab.tsx";
 const DiffTab = lazy(async () =>
   loadChunk(async () => ({ default: (await import("./diff-tab.tsx")).DiffTab })),
 );
+const Comments = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("../../comments/comments.tsx")).Comments })),
+);
 const CodeTab = lazy(async () =>
   loadChunk(async () => ({ default: (await import("./code-tab.tsx")).CodeTab })),
 );
@@ -67,6 +70,7 @@ const tabLabels: { readonly [Tab in TraceTab]: string } = {
   events: "Events",
   metadata: "Metadata",
   feedback: "Feedback",
+  comments: "Comments",
   files: "Files",
   timing: "Timing",
   diff: "Compare",
@@ -80,6 +84,7 @@ const RunTabs = (props: RunPanelProps & { readonly details: TraceRunDetails }) =
     events: details.events.length,
     files: details.files.length,
     feedback: feedback?.length ?? 0,
+    comments: props.view.commentCounts.get(details.id) ?? 0,
   };
   useReferenceKey(props);
   const onTab = (tab: string | null): void => {
@@ -165,6 +170,8 @@ const TabContent = ({
       return <MetadataTab details={details} />;
     case "feedback":
       return <FeedbackTab runId={details.id} />;
+    case "comments":
+      return <Comments target={{ kind: "run", id: details.id }} />;
     case "files":
       return details.files.length === 0 ? (
         <p className="absent">No attachments</p>
