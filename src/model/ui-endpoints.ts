@@ -88,6 +88,11 @@ export const uiEndpoints = {
   listWebhooks: { method: "GET", path: "/ui/webhooks", action: "list webhooks" },
   createWebhook: { method: "POST", path: "/ui/webhooks", action: "create webhook" },
   updateWebhook: { method: "PATCH", path: "/ui/webhooks/:id", action: "update webhook" },
+  updateWebhookSecret: {
+    method: "POST",
+    path: "/ui/webhooks/:id/secret",
+    action: "change the secret of webhook",
+  },
   deleteWebhook: { method: "DELETE", path: "/ui/webhooks/:id", action: "delete webhook" },
   testWebhook: { method: "POST", path: "/ui/webhooks/:id/test", action: "send a test" },
   listDeliveries: {

@@ -114,7 +114,7 @@ import { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts"
 import { ViewRepository, viewTables } from "../views/view-repository.ts";
 import type { ViewReads, ViewWrites } from "../views/view-repository.ts";
 import { WebhookRepository } from "../webhooks/webhook-repository.ts";
-import { webhookTables } from "../webhooks/webhook-tables.ts";
+import { previousSecretColumns, webhookTables } from "../webhooks/webhook-tables.ts";
 import type { WebhookReads, WebhookWrites } from "../webhooks/webhook.ts";
 import { UploadWriter } from "../datasets/imports/upload-writer.ts";
 
@@ -134,7 +134,7 @@ export const addedTables: readonly string[] = [
   spendingTables,
   `${webhookTables}${ruleTables}${alertTables}`,
   experimentTables,
-  commentTables,
+  `${commentTables}${previousSecretColumns}`,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
@@ -739,6 +739,7 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
   webhooks: {
     create: unchanged,
     update: unchanged,
+    updateSecret: unchanged,
     delete: unchanged,
     enqueue: unchanged,
     resend: unchanged,

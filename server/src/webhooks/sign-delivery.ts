@@ -17,19 +17,22 @@ export interface SignedDelivery {
 
 /**
  * The headers by which a receiver recognizes a delivery, as Standard Webhooks defines them: the signature is the
- * HMAC-SHA256 of id, timestamp and body.
+ * HMAC-SHA256 of id, timestamp and body. With several secrets, there is a signature for each: a receiver accepts a
+ * delivery if it can verify one of them.
  */
 export function createWebhookHeaders(
-  secret: string,
+  secrets: readonly string[],
   { id, timestamp, body }: SignedDelivery,
 ): Record<string, string> {
-  const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
-  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
+    return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+  });
   return {
     "content-type": "application/json",
     "user-agent": "millrace-webhooks",
     "webhook-id": id,
     "webhook-timestamp": String(timestamp),
-    "webhook-signature": `v1,${signature}`,
+    "webhook-signature": signatures.join(" "),
   };
 }

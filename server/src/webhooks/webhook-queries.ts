@@ -45,7 +45,25 @@ export const webhookQueries = {
       created_us: row.created_us,
       delivered: row.delivered,
       last_delivered_us: row.last_delivered_us,
+      previous_sealed: row.previous_sealed,
+      previous_until_us: row.previous_until_us,
     }),
+  ),
+  updateSecret: new Query(
+    (
+      row: Parameters<
+        Pick<WebhookRow, "tenant_id" | "id" | "sealed" | "previous_sealed" | "previous_until_us">
+      >,
+    ) =>
+      builder
+        .updateTable("webhooks")
+        .set({
+          sealed: row.sealed,
+          previous_sealed: row.previous_sealed,
+          previous_until_us: row.previous_until_us,
+        })
+        .where("tenant_id", "=", row.tenant_id)
+        .where("id", "=", row.id),
   ),
   update: new Query(
     (row: Parameters<Pick<WebhookRow, "tenant_id" | "id" | "name_json" | "url" | "is_enabled">>) =>
@@ -149,11 +167,20 @@ export const deliveryQueries = {
         "w.id",
         "w.url",
         "w.sealed",
+        "w.previous_sealed",
+        "w.previous_until_us",
         fn.min<number>("d.next_us").as("next_us"),
       ])
       .where("d.state", "=", 0)
       .where("w.is_enabled", "=", 1)
-      .groupBy(["w.tenant_id", "w.id", "w.url", "w.sealed"])
+      .groupBy([
+        "w.tenant_id",
+        "w.id",
+        "w.url",
+        "w.sealed",
+        "w.previous_sealed",
+        "w.previous_until_us",
+      ])
       .orderBy("next_us")
       .limit(limit),
   ),

@@ -49,12 +49,13 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
       limit: webhookLimits.perTenant,
     });
     const counts = await this.#countStates(tenantId);
-    return rows.map((row) => toWebhook(row, counts.get(row.id)));
+    const nowMicros = this.#clock();
+    return rows.map((row) => toWebhook(row, nowMicros, counts.get(row.id)));
   }
 
   async find(tenantId: string, id: string): Promise<Webhook> {
     const row = await this.#findRow(tenantId, id);
-    return toWebhook(row, (await this.#countStates(tenantId)).get(id));
+    return toWebhook(row, this.#clock(), (await this.#countStates(tenantId)).get(id));
   }
 
   async listDeliveries(
@@ -81,9 +82,9 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
     return { ...toDelivery(row), body: row.body };
   }
 
-  async readTarget(tenantId: string, id: string): Promise<Pick<DueDelivery, "url" | "secret">> {
-    const { url, sealed } = await this.#findRow(tenantId, id);
-    return { url, secret: this.#cipher.decrypt(sealed, secretOwner(id)) };
+  async readTarget(tenantId: string, id: string): Promise<Pick<DueDelivery, "url" | "secrets">> {
+    const row = await this.#findRow(tenantId, id);
+    return { url: row.url, secrets: this.#decryptSecrets(row, this.#clock()) };
   }
 
   async listDue(nowMicros: number): ReturnType<WebhookReads["listDue"]> {
@@ -92,7 +93,7 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
     });
     const due: DueDelivery[] = [];
     for (const webhook of webhooks.filter(({ next_us }) => next_us <= nowMicros)) {
-      const secret = this.#cipher.decrypt(webhook.sealed, secretOwner(webhook.id));
+      const secrets = this.#decryptSecrets(webhook, nowMicros);
       const rows = await this.#db.all(deliveryQueries.listDue, {
         tenantId: webhook.tenant_id,
         webhookId: webhook.id,
@@ -105,7 +106,7 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
           tenantId: webhook.tenant_id,
           webhookId: webhook.id,
           url: webhook.url,
-          secret,
+          secrets,
         })),
       );
     }
@@ -137,9 +138,29 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
       created_us: this.#clock(),
       delivered: 0,
       last_delivered_us: null,
+      previous_sealed: null,
+      previous_until_us: null,
     };
     await this.#db.run(webhookQueries.insert, row);
-    return { webhook: toWebhook(row), secret };
+    return { webhook: toWebhook(row, row.created_us), secret };
+  }
+
+  async updateSecret(
+    tenantId: string,
+    id: string,
+    overlapMicros: number,
+  ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
+    const { sealed } = await this.#findRow(tenantId, id);
+    const secret = createWebhookSecret();
+    await this.#db.run(webhookQueries.updateSecret, {
+      tenant_id: tenantId,
+      id,
+      sealed: this.#cipher.encrypt(secret, secretOwner(id)),
+      ...(overlapMicros === 0
+        ? { previous_sealed: null, previous_until_us: null }
+        : { previous_sealed: sealed, previous_until_us: this.#clock() + overlapMicros }),
+    });
+    return { webhook: await this.find(tenantId, id), secret };
   }
 
   async update(tenantId: string, id: string, changes: WebhookChanges): Promise<Webhook> {
@@ -256,6 +277,22 @@ export class WebhookRepository implements WebhookReads, WebhookWrites {
     return row;
   }
 
+  /** The secrets with which deliveries are signed at a time; `undefined` if the current one can't be decrypted. */
+  #decryptSecrets(
+    webhook: Pick<WebhookRow, "id" | "sealed" | "previous_sealed" | "previous_until_us">,
+    nowMicros: number,
+  ): readonly string[] | undefined {
+    const { id, sealed, previous_sealed: previousSealed } = webhook;
+    const secret = this.#cipher.decrypt(sealed, secretOwner(id));
+    const previous =
+      previousSealed === null || !isPreviousValid(webhook, nowMicros)
+        ? undefined
+        : this.#cipher.decrypt(previousSealed, secretOwner(id));
+    return secret === undefined
+      ? undefined
+      : [secret, ...(previous === undefined ? [] : [previous])];
+  }
+
   async #countStates(tenantId: string): Promise<ReadonlyMap<string, StateCounts>> {
     const counts = new Map<string, { waiting: number; dead: number }>();
     for (const row of await this.#db.all(webhookQueries.countStates, { tenantId })) {
@@ -287,7 +324,16 @@ const refusalTexts = {
   tooMany: `Not sent: ${webhookLimits.waiting} deliveries were already waiting.`,
 } as const;
 
-const toWebhook = (row: WebhookRow, counts: StateCounts = { waiting: 0, dead: 0 }): Webhook => ({
+const isPreviousValid = (
+  { previous_until_us: untilMicros }: Pick<WebhookRow, "previous_until_us">,
+  nowMicros: number,
+): boolean => untilMicros !== null && untilMicros > nowMicros;
+
+const toWebhook = (
+  row: WebhookRow,
+  nowMicros: number,
+  counts: StateCounts = { waiting: 0, dead: 0 },
+): Webhook => ({
   id: row.id,
   name: JSON.parse(row.name_json) as string,
   url: row.url,
@@ -295,6 +341,7 @@ const toWebhook = (row: WebhookRow, counts: StateCounts = { waiting: 0, dead: 0 
   createdMicros: row.created_us,
   delivered: row.delivered,
   lastDeliveredMicros: row.last_delivered_us,
+  previousSecretUntilMicros: isPreviousValid(row, nowMicros) ? row.previous_until_us : null,
   ...counts,
 });
 

@@ -39,6 +39,11 @@ const resendBody = Type.Object({
   ids: Type.Optional(Type.Array(Type.String(), { maxItems: webhookLimits.resent })),
 });
 
+const secretBody = Type.Object({
+  overlap_hours: Type.Integer({ minimum: 0, maximum: webhookLimits.overlapHours }),
+});
+
+const hourMicros = 3_600_000_000;
 const tag = "server";
 
 /** Adds the routes of webhooks, which only the UI uses. */
@@ -81,6 +86,22 @@ export function addUiWebhookRoutes(
       });
       sender.wake();
       return toJson(webhook);
+    },
+  });
+  app.route<{ Body: Static<typeof secretBody> }>({
+    ...route(uiEndpoints.updateWebhookSecret, {
+      tag,
+      summary:
+        "Gives a webhook a new secret, which can't be read again. For the given hours, deliveries are signed with the old one as well.",
+      body: secretBody,
+    }),
+    handler: async (request) => {
+      const { webhook, secret } = await store.write.webhooks.updateSecret(
+        request.tenantId,
+        readId(request),
+        request.body.overlap_hours * hourMicros,
+      );
+      return { ...toJson(webhook), secret };
     },
   });
   app.route({
@@ -192,6 +213,7 @@ const toJson = (webhook: Webhook) => ({
   waiting: webhook.waiting,
   dead: webhook.dead,
   last_delivered_at: toTime(webhook.lastDeliveredMicros),
+  previous_secret_until: toTime(webhook.previousSecretUntilMicros),
 });
 
 const toDeliveryJson = (delivery: Delivery) => ({

@@ -177,8 +177,8 @@ export class WebhookSender {
     }
   }
 
-  async #post({ tenantId, id, url, secret, body }: Attempt): Promise<PostResult> {
-    if (secret === undefined) {
+  async #post({ tenantId, id, url, secrets, body }: Attempt): Promise<PostResult> {
+    if (secrets === undefined) {
       return { status: null, error: lostSecret, wasMade: true };
     }
     try {
@@ -187,7 +187,7 @@ export class WebhookSender {
         tenantId,
         url,
         method: "POST",
-        headers: createWebhookHeaders(secret, { id, timestamp, body }),
+        headers: createWebhookHeaders(secrets, { id, timestamp, body }),
         body,
       });
       const { status } = response;
@@ -219,7 +219,7 @@ interface PostResult extends AttemptOutcome {
 }
 
 /** What one attempt needs. */
-type Attempt = Pick<DueDelivery, "tenantId" | "id" | "url" | "secret" | "body">;
+type Attempt = Pick<DueDelivery, "tenantId" | "id" | "url" | "secrets" | "body">;
 
 const lostSecret =
   "The secret can't be decrypted, because token.key next to the database does not contain its key. Restore that file and restart the server, or create the webhook again.";

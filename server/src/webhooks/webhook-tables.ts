@@ -18,6 +18,15 @@ export const webhookTables = `
   CREATE INDEX webhook_deliveries_latest ON webhook_deliveries (tenant_id, webhook_id, state, created_us);
 `;
 
+/**
+ * SQL that adds the secret before the current one, encrypted, and until when deliveries are signed with it as well; null
+ * if the secret was never changed.
+ */
+export const previousSecretColumns = `
+  ALTER TABLE webhooks ADD COLUMN previous_sealed TEXT;
+  ALTER TABLE webhooks ADD COLUMN previous_until_us INTEGER;
+`;
+
 export interface WebhookRow {
   readonly tenant_id: string;
   readonly id: string;
@@ -28,6 +37,8 @@ export interface WebhookRow {
   readonly created_us: number;
   readonly delivered: number;
   readonly last_delivered_us: number | null;
+  readonly previous_sealed: string | null;
+  readonly previous_until_us: number | null;
 }
 
 export interface DeliveryRow {

@@ -8,6 +8,8 @@ export const webhookLimits = {
   waiting: 10_000,
   /** Bytes of the body of one delivery. */
   bodyBytes: 262_144,
+  /** Hours for which deliveries may be signed with the old secret as well. */
+  overlapHours: 168,
   /** Deliveries of each webhook that are kept after they were received, and after the last attempt failed. */
   keptDelivered: 200,
   keptDead: 1_000,
@@ -39,6 +41,8 @@ export interface Webhook {
   readonly waiting: number;
   readonly dead: number;
   readonly lastDeliveredMicros: number | null;
+  /** Until when deliveries are signed with the old secret as well; `null` if they are not. */
+  readonly previousSecretUntilMicros: number | null;
 }
 
 export interface WebhookDraft {
@@ -90,8 +94,11 @@ export interface DueDelivery {
   readonly id: string;
   readonly webhookId: string;
   readonly url: string;
-  /** `undefined` if it can't be decrypted, because the key file was lost. */
-  readonly secret: string | undefined;
+  /**
+   * The secret and, for a while after it was changed, the one before it. `undefined` if the secret can't be decrypted,
+   * because the key file was lost.
+   */
+  readonly secrets: readonly string[] | undefined;
   readonly event: string;
   readonly body: string;
   readonly attempts: number;
@@ -125,7 +132,7 @@ export interface WebhookReads {
   /** @throws RequestError 404: there is no such delivery. */
   findDelivery(tenantId: string, id: string): Promise<DeliveryContent>;
   /** Reads what is needed to send a test. */
-  readTarget(tenantId: string, id: string): Promise<Pick<DueDelivery, "url" | "secret">>;
+  readTarget(tenantId: string, id: string): Promise<Pick<DueDelivery, "url" | "secrets">>;
   /** Lists deliveries of all tenants that are due, a few of each webhook, and the time at which the next one is due. */
   listDue(nowMicros: number): Promise<{
     readonly due: readonly DueDelivery[];
@@ -145,6 +152,17 @@ export interface WebhookWrites {
   ): Promise<{ readonly webhook: Webhook; readonly secret: string }>;
   /** @throws RequestError 404: there is no such webhook. */
   update(tenantId: string, id: string, changes: WebhookChanges): Promise<Webhook>;
+  /**
+   * Gives a webhook a new secret, which can't be read again. Until `overlapMicros` from now, deliveries are signed with
+   * the current secret as well, so that the receiver can be changed in the meantime.
+   *
+   * @throws RequestError 404: there is no such webhook.
+   */
+  updateSecret(
+    tenantId: string,
+    id: string,
+    overlapMicros: number,
+  ): Promise<{ readonly webhook: Webhook; readonly secret: string }>;
   /** Deletes a webhook and its deliveries. */
   delete(tenantId: string, id: string): Promise<void>;
   /**

@@ -516,6 +516,9 @@ export function listProbes(names: Names): Readonly<Record<string, readonly Probe
     ),
     "PATCH /ui/webhooks/:id": one(`/ui/webhooks/${names.webhook}`, { name: "x" }),
     "DELETE /ui/webhooks/:id": one(`/ui/webhooks/${names.webhook}`),
+    "POST /ui/webhooks/:id/secret": one(`/ui/webhooks/${names.webhook}/secret`, {
+      overlap_hours: 1,
+    }),
     "GET /ui/webhooks/:id/deliveries": one(`/ui/webhooks/${names.webhook}/deliveries`),
     "POST /ui/webhooks/:id/test": one(`/ui/webhooks/${randomUUID()}/test`),
     "POST /ui/webhooks/:id/resend": one(`/ui/webhooks/${names.webhook}/resend`, {}),

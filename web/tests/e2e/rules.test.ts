@@ -24,10 +24,12 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
   let hookUrl: string;
   let respondWith = 200;
   const received: string[] = [];
+  const signatures: string[] = [];
 
   beforeAll(async () => {
     receiver = createServer((request, response) => {
       request.on("data", (chunk: Buffer) => received.push(chunk.toString()));
+      signatures.push(String(request.headers["webhook-signature"]));
       request.on("end", () => response.writeHead(respondWith).end());
     });
     await new Promise<void>((resolve) => {
@@ -109,6 +111,30 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     await page.getByText("The receiver responded with status 418.").waitFor();
     respondWith = 200;
     await showScreen(page, "webhooks");
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("a changed secret is shown once, and until the old one ends there are two signatures", async () => {
+    await page.goto(`${rulesAddress}&tab=webhooks`);
+    await card("Webhooks", hookUrl)
+      .getByRole("button", { name: /^Actions/ })
+      .click();
+    await page.getByRole("menuitem", { name: "Change secret" }).click();
+    const form = dialog("Change the secret of");
+    await form.getByRole("combobox", { name: "The current secret stays valid for" }).waitFor();
+    await showScreen(page, "webhook-change-secret");
+    expect(await findFaults(page)).toEqual([]);
+    await form.getByRole("button", { name: "Change secret" }).click();
+    const changed = dialog("Secret changed");
+    expect(await changed.getByText(/^whsec_/).textContent()).toMatch(/^whsec_[\w+/]{43}=$/);
+    await changed.getByRole("button", { name: "Done" }).click();
+    await card("Webhooks", hookUrl).getByText("The old secret is valid until").waitFor();
+    expect(await page.content()).not.toContain("whsec_");
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.getByText("Accepted with status 200").waitFor();
+    expect(signatures.at(-1)?.split(" ")).toHaveLength(2);
+    expect(signatures[0]?.split(" ")).toHaveLength(1);
+    await showScreen(page, "webhook-two-secrets");
     expect(opened.faults).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import { createWebhookHeaders, createWebhookSecret } from "../sign-delivery.ts";
 
 // The example of the specification of Standard Webhooks.
 test("the signature is that of the specification's example", () => {
-  const headers = createWebhookHeaders("whsec_plJ3nmyCDGBKInavdOK15jsl", {
+  const headers = createWebhookHeaders(["whsec_plJ3nmyCDGBKInavdOK15jsl"], {
     id: "msg_loFOjxBNrRLzqYUf",
     timestamp: 1_731_705_121,
     body: '{"event_type":"ping","data":{"success":true}}',

@@ -53,9 +53,37 @@ describeRepositories({ webhookQueries, deliveryQueries }, (fixture) => {
     const { webhooks, webhook, secret } = await create();
     const row = await fixture.db.first(webhookQueries.find, { tenantId, id: webhook.id });
     expect(JSON.stringify(row)).not.toContain(secret.slice(6));
-    expect(await webhooks.readTarget(tenantId, webhook.id)).toEqual({ url, secret });
+    expect(await webhooks.readTarget(tenantId, webhook.id)).toEqual({ url, secrets: [secret] });
     const other = new WebhookRepository(fixture.db, TokenKeys.createRandom());
-    expect(await other.readTarget(tenantId, webhook.id)).toEqual({ url, secret: undefined });
+    expect(await other.readTarget(tenantId, webhook.id)).toEqual({ url, secrets: undefined });
+  });
+
+  test("after a change of the secret, both are used until the overlap ends, and of several changes the last two", async () => {
+    const { webhooks, webhook, secret, enqueue, clock } = await create();
+    await enqueue();
+    const changed = await webhooks.updateSecret(tenantId, webhook.id, 100);
+    expect(changed.webhook).toEqual({
+      ...webhook,
+      waiting: 1,
+      previousSecretUntilMicros: 1_100,
+    });
+    expect(changed.secret).not.toBe(secret);
+    const secretsAt = async (nowMicros: number) =>
+      (await webhooks.listDue(nowMicros)).due[0]?.secrets;
+    expect(await secretsAt(1_099)).toEqual([changed.secret, secret]);
+    expect(await secretsAt(1_100)).toEqual([changed.secret]);
+    const row = await fixture.db.first(webhookQueries.find, { tenantId, id: webhook.id });
+    expect(JSON.stringify(row)).not.toContain(secret.slice(6));
+    const again = await webhooks.updateSecret(tenantId, webhook.id, 100);
+    expect(await secretsAt(1_050)).toEqual([again.secret, changed.secret]);
+    clock.nowMicros = 1_100;
+    expect((await webhooks.find(tenantId, webhook.id)).previousSecretUntilMicros).toBeNull();
+    clock.nowMicros = 1_050;
+    const last = await webhooks.updateSecret(tenantId, webhook.id, 0);
+    expect((await webhooks.readTarget(tenantId, webhook.id)).secrets).toEqual([last.secret]);
+    await expect(webhooks.updateSecret(otherId, webhook.id, 0)).rejects.toMatchObject({
+      status: 404,
+    });
   });
 
   test("a delivery waits until it is received, and is due at its time", async () => {
@@ -63,7 +91,9 @@ describeRepositories({ webhookQueries, deliveryQueries }, (fixture) => {
     const id = await enqueue({ text: strangeText });
     expect(await webhooks.listDue(999)).toEqual({ due: [], nextMicros: 1_000 });
     const { due } = await webhooks.listDue(1_000);
-    expect(due).toMatchObject([{ id, tenantId, webhookId: webhook.id, url, secret, attempts: 0 }]);
+    expect(due).toMatchObject([
+      { id, tenantId, webhookId: webhook.id, url, secrets: [secret], attempts: 0 },
+    ]);
     expect(JSON.parse(due[0]?.body ?? "")).toEqual({
       type: "test",
       timestamp: "1970-01-01T00:00:00.001Z",

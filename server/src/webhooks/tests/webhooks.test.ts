@@ -22,7 +22,7 @@ const isSigned = (secret: string, { headers, body }: ReceivedDelivery): boolean 
   const content = `${textOf(headers["webhook-id"])}.${textOf(headers["webhook-timestamp"])}.${body}`;
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   const expected = createHmac("sha256", key).update(content).digest("base64");
-  return headers["webhook-signature"] === `v1,${expected}`;
+  return textOf(headers["webhook-signature"]).split(" ").includes(`v1,${expected}`);
 };
 
 test("a private address is refused, with how the operator can allow it", async () => {
@@ -96,7 +96,7 @@ function createSender(host: string, deliveries: readonly DueDelivery[], retryDel
     read: {
       webhooks: {
         listDue: async () => ({ due: [...open.values()], nextMicros: null }),
-        readTarget: async () => ({ url: "", secret: undefined }),
+        readTarget: async () => ({ url: "", secrets: undefined }),
       },
     },
     write: {
@@ -119,12 +119,15 @@ function createSender(host: string, deliveries: readonly DueDelivery[], retryDel
   return { sender, results, outbound };
 }
 
-const due = (url: string, secret: string | undefined = "whsec_AAAA"): DueDelivery => ({
+const due = (
+  url: string,
+  secrets: readonly string[] | undefined = ["whsec_AAAA"],
+): DueDelivery => ({
   tenantId: "t",
   id: randomUUID(),
   webhookId: "w",
   url,
-  secret,
+  secrets,
   event: "test",
   body: "{}",
   attempts: 0,
@@ -160,7 +163,7 @@ test("a lost key and an address that is not allowed any more are recorded as the
   const receiver = await receiveWebhooks();
   const { sender, results } = createSender(
     "127.0.0.1:1",
-    [{ ...due(receiver.url), secret: undefined }, due(receiver.url)],
+    [{ ...due(receiver.url), secrets: undefined }, due(receiver.url)],
     [],
   );
   sender.start();
@@ -179,4 +182,36 @@ test("an attempt that closing interrupts is not counted", async () => {
   sender.start();
   await sender.close();
   expect(results).toEqual([]);
+});
+
+test("a changed secret is shown once, and both sign what is sent until the old one ends", async () => {
+  const receiver = await receiveWebhooks();
+  const server = await runOwnServer({ webhookHosts: [receiver.host] });
+  const created = await call(server, "POST /ui/webhooks", {
+    body: { name: "h", url: receiver.url },
+  });
+  const path = `/ui/webhooks/${textOf(created.json["id"])}`;
+  const first = textOf(created.json["secret"]);
+  const changeSecret = async (hours: number) =>
+    call(server, `POST ${path}/secret`, { body: { overlap_hours: hours } });
+  const changed = await changeSecret(24);
+  const second = textOf(changed.json["secret"]);
+  const untilMs = Date.parse(textOf(changed.json["previous_secret_until"]));
+  expect(untilMs - Date.now()).toBeGreaterThan(23 * 3_600_000);
+  expect(untilMs - Date.now()).toBeLessThanOrEqual(24 * 3_600_000);
+  const listed = await call(server, "GET /ui/webhooks");
+  expect(listed.text).not.toContain("whsec");
+  await call(server, `POST ${path}/test`);
+  const third = textOf((await changeSecret(0)).json["secret"]);
+  await call(server, `POST ${path}/test`);
+  expect(
+    receiver.received.map((delivery) =>
+      [first, second, third].map((secret) => isSigned(secret, delivery)),
+    ),
+  ).toEqual([
+    [true, true, false],
+    [false, false, true],
+  ]);
+  expect((await changeSecret(169)).status).toBe(422);
+  expect((await changeSecret(0.5)).status).toBe(422);
 });

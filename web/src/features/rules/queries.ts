@@ -125,6 +125,12 @@ export async function createWebhook(body: {
   return requireText(toRecord(await postJson(toEndpointPath("/ui/webhooks"), body)), "secret");
 }
 
+/** Gives a webhook a new secret, and returns it. For some hours, deliveries are signed with the old one as well. */
+export const changeWebhookSecret = async (id: string, overlapHours: number): Promise<string> => {
+  const path = toEndpointPath("/ui/webhooks/:id/secret", { id });
+  return requireText(toRecord(await postJson(path, { overlap_hours: overlapHours })), "secret");
+};
+
 export const updateWebhook = async (id: string, body: object): Promise<unknown> =>
   patchJson(toEndpointPath("/ui/webhooks/:id", { id }), body);
 

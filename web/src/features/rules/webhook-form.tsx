@@ -3,9 +3,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
-import { CopyText } from "../../components/text/copy-text.tsx";
 import { createWebhook, updateWebhook, webhooksQuery } from "./queries.ts";
 import type { Webhook } from "./webhook.ts";
+import { NewSecret } from "./webhook-secret.tsx";
 
 /** Creates a webhook and shows its secret once, or edits an existing one. */
 export const WebhookForm = ({
@@ -39,18 +39,7 @@ export const WebhookForm = ({
     }
   };
   if (secret !== undefined) {
-    return (
-      <Dialog title="Webhook created" onClose={onClose}>
-        <p>
-          Copy the secret now. It will not be shown again. The receiver checks with it that an event
-          comes from this server.
-        </p>
-        <CopyText label="Secret" text={secret} />
-        <div className="dialog-end">
-          <Button onClick={onClose}>Done</Button>
-        </div>
-      </Dialog>
-    );
+    return <NewSecret title="Webhook created" secret={secret} onClose={onClose} />;
   }
   return (
     <Dialog title={webhook === undefined ? "New webhook" : "Edit webhook"} onClose={onClose}>

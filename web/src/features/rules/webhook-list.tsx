@@ -5,14 +5,19 @@ import { Confirm } from "../../components/dialog/confirm.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { Ago } from "../../components/time/ago.tsx";
+import { formatTime } from "../../components/time/time.ts";
 import { AutomationCard } from "./automation-card.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { deleteWebhook, testWebhook, updateWebhook, webhooksQuery } from "./queries.ts";
 import type { TestResult } from "./queries.ts";
 import type { Webhook } from "./webhook.ts";
+import { ChangeSecret } from "./webhook-secret.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
 
-type OpenDialog = { readonly kind: "edit" | "delete" | "deliveries"; readonly webhook: Webhook };
+type OpenDialog = {
+  readonly kind: "edit" | "secret" | "delete" | "deliveries";
+  readonly webhook: Webhook;
+};
 
 /** The webhooks of the tenant, with the numbers of their deliveries. */
 export const WebhookList = () => {
@@ -41,6 +46,7 @@ export const WebhookList = () => {
         </ul>
       )}
       {dialog?.kind === "edit" && <WebhookForm webhook={dialog.webhook} onClose={close} />}
+      {dialog?.kind === "secret" && <ChangeSecret webhook={dialog.webhook} onClose={close} />}
       {dialog?.kind === "deliveries" && <Deliveries webhook={dialog.webhook} onClose={close} />}
       {dialog?.kind === "delete" && (
         <Confirm
@@ -68,7 +74,8 @@ const WebhookCard = ({
 }) => {
   const queryClient = useQueryClient();
   const test = useMutation({ mutationFn: async () => testWebhook(webhook.id) });
-  const { id, isEnabled, delivered, waiting, dead, lastDeliveredMs } = webhook;
+  const { id, isEnabled, delivered, waiting, dead, lastDeliveredMs, previousSecretUntilMs } =
+    webhook;
   return (
     <AutomationCard
       name={webhook.name}
@@ -79,6 +86,7 @@ const WebhookCard = ({
       }}
       actions={[
         { label: "Edit", onClick: () => onDialog({ kind: "edit", webhook }) },
+        { label: "Change secret", onClick: () => onDialog({ kind: "secret", webhook }) },
         {
           label: "Delete",
           onClick: () => onDialog({ kind: "delete", webhook }),
@@ -99,6 +107,14 @@ const WebhookCard = ({
           </>
         )}
       </p>
+      {previousSecretUntilMs !== undefined && (
+        <p className="quiet">
+          The old secret is valid until{" "}
+          <time dateTime={new Date(previousSecretUntilMs).toISOString()}>
+            {formatTime(previousSecretUntilMs)}
+          </time>
+        </p>
+      )}
       <div className="automation-actions">
         <Button
           size="compact-xs"

@@ -10,6 +10,8 @@ export interface Webhook {
   readonly waiting: number;
   readonly dead: number;
   readonly lastDeliveredMs: number | undefined;
+  /** Until when deliveries are signed with the old secret as well; `undefined` if they are not. */
+  readonly previousSecretUntilMs: number | undefined;
 }
 
 export const deliveryStates = {
@@ -43,6 +45,7 @@ export const parseWebhooks = (value: unknown): readonly Webhook[] =>
       waiting: toNumber(members["waiting"]) ?? 0,
       dead: toNumber(members["dead"]) ?? 0,
       lastDeliveredMs: parseTimeMs(members["last_delivered_at"]),
+      previousSecretUntilMs: parseTimeMs(members["previous_secret_until"]),
     };
   });
 
