@@ -1,6 +1,6 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId, useRef, useState } from "react";
+import { useId, useLayoutEffect, useRef, useState } from "react";
 import type { KeyboardEvent, ReactNode } from "react";
 import { toVisibleText } from "../text/visible-text.ts";
 import { applySuggestion } from "./filter-completion.ts";
@@ -8,6 +8,7 @@ import type { Suggestion, ValueRequest } from "./filter-completion.ts";
 import {
   describeCondition,
   joinConditions,
+  mergeLaterFilter,
   removeConditions,
   replaceCondition,
   splitConditions,
@@ -49,7 +50,7 @@ const emptyDraft: Draft = { text: "" };
  * typed, if it is valid; otherwise the error is marked under the invalid characters, and the list stays as it is.
  */
 export const FilterBar = (props: FilterBarProps) => {
-  const { resource, value, onApply, children } = props;
+  const { resource, value, valuesKey, onApply, children } = props;
   const queryClient = useQueryClient();
   // The draft is discarded when another filter is applied, for example by a quick filter or by going back.
   const [edit, setEdit] = useState({ base: value, draft: emptyDraft });
@@ -59,6 +60,18 @@ export const FilterBar = (props: FilterBarProps) => {
   const [activeIndex, setActiveIndex] = useState(-1);
   const [scrollLeft, setScrollLeft] = useState(0);
   const input = useRef<HTMLInputElement>(null);
+  /** What the bar shows now, for code that continues after a response; `undefined` once it shows nothing. */
+  const shown = useRef<{ readonly value: string; readonly valuesKey: string | undefined }>(
+    undefined,
+  );
+  /** Number of times that a filter was applied here, or that applying one began. */
+  const actions = useRef(0);
+  useLayoutEffect(() => {
+    shown.current = { value, valuesKey };
+    return () => {
+      shown.current = undefined;
+    };
+  }, [value, valuesKey]);
   const listId = useId();
   const { data: languages } = useQuery(filterLanguageQuery);
   const fault = useFault(resource, draft.text === "" ? value : draft.text);
@@ -86,11 +99,13 @@ export const FilterBar = (props: FilterBarProps) => {
   };
   const applyFilter = (filter: string): void => {
     close();
+    actions.current += 1;
     setEdit({ base: filter, draft: emptyDraft });
     onApply(filter);
   };
   const applyDraft = async (): Promise<void> => {
     close();
+    const action = (actions.current += 1);
     const text = draft.text.trim();
     const check = createFilterCheckQuery(resource, text);
     const { functions } =
@@ -98,16 +113,24 @@ export const FilterBar = (props: FilterBarProps) => {
         ? { functions: "" }
         : // A failed request is reported by the query of the same check, which marks errors.
           await queryClient.fetchQuery(check).catch(() => ({ functions: undefined }));
-    if (functions !== undefined) {
-      // An "and" that was typed as a function stays one condition: its parts may concern the same feedback.
-      const added =
-        text.startsWith("and(") && value !== "" ? [functions] : splitConditions(functions);
-      applyFilter(
-        draft.edited === undefined
-          ? joinConditions([...new Set([...splitConditions(value), ...added])])
-          : replaceCondition(value, draft.edited, functions),
-      );
+    const { current: latest } = shown;
+    // The bar may show another list by now, or nothing, or the filter may have been cleared.
+    if (
+      functions === undefined ||
+      latest === undefined ||
+      latest.valuesKey !== valuesKey ||
+      (latest.value === value && actions.current !== action)
+    ) {
+      return;
     }
+    // An "and" that was typed as a function stays one condition: its parts may concern the same feedback.
+    const added =
+      text.startsWith("and(") && value !== "" ? [functions] : splitConditions(functions);
+    const applied =
+      draft.edited === undefined
+        ? joinConditions([...new Set([...splitConditions(value), ...added])])
+        : replaceCondition(value, draft.edited, functions);
+    applyFilter(mergeLaterFilter({ base: value, applied, later: latest.value }));
   };
   const editCondition = (condition: string): void => {
     setDraft({ text: condition, edited: condition });

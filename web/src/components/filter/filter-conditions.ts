@@ -64,6 +64,45 @@ export const replaceCondition = (filter: string, condition: string, replacement:
     ),
   ]);
 
+/**
+ * Merges a filter that took a while to apply with one that was applied in the meantime. The later one wins: what it
+ * removed stays removed, and what it added replaces conditions on the same field.
+ */
+export function mergeLaterFilter({
+  base,
+  applied,
+  later,
+}: {
+  /** The filter to which both were changes. */
+  readonly base: string;
+  readonly applied: string;
+  readonly later: string;
+}): string {
+  if (later === base) {
+    return applied;
+  }
+  const baseConditions = splitConditions(base);
+  const laterConditions = splitConditions(later);
+  if (laterConditions.length === 0 && baseConditions.length > 0) {
+    return ""; // The filter was cleared.
+  }
+  const changedFields = new Set(
+    laterConditions
+      .filter((condition) => !baseConditions.includes(condition))
+      .flatMap((condition) => readConditionField(condition) ?? []),
+  );
+  const added = splitConditions(applied).filter(
+    (condition) =>
+      !baseConditions.includes(condition) &&
+      !changedFields.has(readConditionField(condition) ?? ""),
+  );
+  const replaced = baseConditions.filter(
+    (condition) => !splitConditions(applied).includes(condition),
+  );
+  const kept = laterConditions.filter((condition) => !replaced.includes(condition));
+  return joinConditions([...new Set([...kept, ...added])]);
+}
+
 /** The field of a simple condition such as `eq(field, value)`; `undefined` for any other condition. */
 export function readConditionField(condition: string): string | undefined {
   const [name, open, field, comma] = toFilterTokens(condition);

@@ -3,6 +3,7 @@ import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/re
 import { useState } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FilterBar } from "../../../src/components/filter/filter-bar.tsx";
+import { mergeLaterFilter } from "../../../src/components/filter/filter-conditions.ts";
 import { filterWords } from "../../support/filter-words.ts";
 
 const fault = { reason: "unknown field `nam`, did you mean `name`?", offset: 3, length: 3 };
@@ -82,6 +83,74 @@ test("a word is added to the conditions as a search", async () => {
     expect(onApply).toHaveBeenCalledWith('and(gt(latency, 5), search("refund"))'),
   );
   screen.getByRole("button", { name: "Remove contains “refund”" });
+});
+
+test("what is chosen while the server checks a filter stays, and wins where both concern one field", async () => {
+  const checks: (() => void)[] = [];
+  const { fetch: respond } = globalThis;
+  vi.stubGlobal("fetch", async (path: string, init: RequestInit) => {
+    if (path.endsWith("/check")) {
+      await new Promise<void>((resolve) => {
+        checks.push(resolve);
+      });
+    }
+    return respond(path, init);
+  });
+  const onApply = vi.fn<(filter: string) => void>();
+  const Chosen = () => {
+    const [filter, setFilter] = useState("gt(latency, 5)");
+    const apply = (next: string): void => {
+      setFilter(next);
+      onApply(next);
+    };
+    const choose = (): void => apply('and(gt(latency, 5), eq(status, "error"))');
+    return (
+      <QueryClientProvider client={new QueryClient()}>
+        <FilterBar resource="runs" value={filter} onApply={apply}>
+          <button onClick={choose}>Choose errors</button>
+        </FilterBar>
+      </QueryClientProvider>
+    );
+  };
+  const answerChecks = (): void => checks.splice(0).forEach((answer) => answer());
+  render(<Chosen />);
+  type("refund");
+  fireEvent.keyDown(input(), { key: "Enter" });
+  await waitFor(() => expect(checks.length).toBeGreaterThan(0));
+  fireEvent.click(screen.getByRole("button", { name: "Choose errors" }));
+  answerChecks();
+  await waitFor(() =>
+    expect(onApply).toHaveBeenLastCalledWith(
+      'and(gt(latency, 5), eq(status, "error"), search("refund"))',
+    ),
+  );
+  type('eq(status, "pending")');
+  fireEvent.keyDown(input(), { key: "Enter" });
+  await waitFor(() => expect(checks.length).toBeGreaterThan(0));
+  fireEvent.click(screen.getByRole("button", { name: "Clear filter" }));
+  answerChecks();
+  await waitFor(() => expect(input().value).toBe(""));
+  expect(onApply).toHaveBeenLastCalledWith("");
+  cleanup();
+});
+
+test("the later of two changes of a filter wins, and keeps what the other added", () => {
+  const base = 'and(gt(latency, 5), eq(status, "error"))';
+  const merge = (applied: string, later: string): string =>
+    mergeLaterFilter({ base, applied, later });
+  expect(merge('and(gt(latency, 5), eq(status, "pending"))', base)).toBe(
+    'and(gt(latency, 5), eq(status, "pending"))',
+  );
+  expect(
+    merge(
+      'and(gt(latency, 5), eq(status, "pending"))',
+      'and(gt(latency, 5), eq(status, "success"))',
+    ),
+  ).toBe('and(gt(latency, 5), eq(status, "success"))');
+  expect(merge(`and(gt(latency, 5), eq(status, "error"), search("x"))`, "gt(latency, 5)")).toBe(
+    'and(gt(latency, 5), search("x"))',
+  );
+  expect(merge(`and(gt(latency, 5), eq(status, "error"), search("x"))`, "")).toBe("");
 });
 
 test("what is invalid is not applied, however often Enter is pressed", async () => {
