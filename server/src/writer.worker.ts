@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { deserialize } from "node:v8";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
+import type { VersionAuthor } from "./datasets/version-author.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import { serverLimits } from "./model/options.ts";
 import { areLibraryPricesLoaded, loadLibraryPrices } from "./prices/library-prices.ts";
@@ -69,6 +70,7 @@ function start(port: MessagePort, path: string): void {
     const longWrites = new LongWrites({
       db,
       beforeSlice: (call, isUndo) => {
+        writers.author.author = authorOf(call);
         assertUndamaged(damageWatch);
         const refusal =
           isUndo || canOnlyFreeSpace(call) ? undefined : diskSpace.checkSpaceFor(sliceAddedSize);
@@ -174,6 +176,9 @@ function openWithReserve(
     return openWithReserve(path, reserve);
   }
 }
+
+const authorOf = ({ request }: WriterCall): VersionAuthor | null =>
+  request.kind === "write" ? (request.author ?? null) : null;
 
 /** Whether a request can only free disk space: such requests are accepted on a full disk. */
 const canOnlyFreeSpace = ({ request }: WriterCall): boolean =>
@@ -374,6 +379,7 @@ async function performWrite(
   const { sequence } = call;
   db.exec("SAVEPOINT resource_write");
   try {
+    writers.author.author = authorOf(call);
     writers.schemas.begin(request.checkResults);
     const value = await invokeMethod(writers, request);
     const missingChecks = writers.schemas.missing;

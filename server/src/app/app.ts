@@ -92,7 +92,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   const dependencies = { store, links: new SignedLinks() };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
-  const launch = { store, models: models.caller, workThreads };
+  const launch = { store: store.forClient("job"), models: models.caller, workThreads };
   const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, settings);

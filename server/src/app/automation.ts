@@ -24,7 +24,7 @@ export class Automation {
     const onEnqueued = (): void => {
       this.sender.wake();
     };
-    this.rules = new RuleRunner(store, onEnqueued);
+    this.rules = new RuleRunner(store.forClient("rule"), onEnqueued);
     this.alerts = new AlertEvaluator(store, onEnqueued);
   }
 

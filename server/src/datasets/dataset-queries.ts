@@ -46,6 +46,7 @@ interface DatasetTables extends ExampleTables {
     readonly tenant_id: string;
     readonly dataset_id: string;
     readonly at_us: number;
+    readonly author_json: string | null;
   };
   readonly dataset_tags: {
     readonly tenant_id: string;
@@ -198,7 +199,7 @@ export const datasetQueries = {
   insertVersion: new Query((row: Parameters<DatasetTables["dataset_versions"]>) =>
     builder
       .insertInto("dataset_versions")
-      .values(columnsOf(row, ["tenant_id", "dataset_id", "at_us"])),
+      .values(columnsOf(row, ["tenant_id", "dataset_id", "at_us", "author_json"])),
   ),
   setVersion: new Query(
     ({
@@ -219,6 +220,15 @@ export const datasetQueries = {
     builder
       .selectFrom("dataset_versions")
       .select("at_us")
+      .where("dataset_id", "=", id)
+      .where("at_us", "<=", micros)
+      .orderBy("at_us", "desc")
+      .limit(sql.lit(1)),
+  ),
+  findVersionAuthor: new Query(({ id, micros }: Parameters<{ id: string; micros: number }>) =>
+    builder
+      .selectFrom("dataset_versions")
+      .select("author_json")
       .where("dataset_id", "=", id)
       .where("at_us", "<=", micros)
       .orderBy("at_us", "desc")

@@ -22,6 +22,7 @@ import { parseDatasetRow } from "./dataset-row.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { AsOf, DatasetVersion, VersionTime } from "./dataset-version.ts";
 import { DatasetVersions } from "./dataset-versions.ts";
+import type { VersionAuthor } from "./version-author.ts";
 
 /** Queries datasets and their versions. */
 export class DatasetReader implements DatasetReads {
@@ -102,6 +103,15 @@ export class DatasetReader implements DatasetReads {
     const micros = upToMicros ?? Number.MAX_SAFE_INTEGER;
     const row = await this.#db.first(datasetQueries.countVersions, { tenantId, id, micros });
     return Number(row?.count ?? 0);
+  }
+
+  async readVersionAuthor(
+    tenantId: string,
+    id: string,
+    time: VersionTime,
+  ): Promise<VersionAuthor | null> {
+    const dataset = await this.find(tenantId, id);
+    return dataset === undefined ? null : this.#versions.readAuthor(dataset, time);
   }
 
   async diff(

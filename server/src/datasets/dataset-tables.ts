@@ -36,3 +36,11 @@ export const datasetTables = `
     text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
   );
 `;
+
+/**
+ * SQL that adds who wrote a version, as the JSON of a `VersionAuthor`; null for versions of earlier formats, and where it
+ * is not known.
+ */
+export const versionAuthorColumn = `
+  ALTER TABLE dataset_versions ADD COLUMN author_json TEXT;
+`;

@@ -5,15 +5,20 @@ import type { Dataset } from "./dataset.ts";
 import { datasetQueries } from "./dataset-queries.ts";
 import { parseDatasetRow } from "./dataset-row.ts";
 import { latestTag } from "./dataset-version.ts";
-import type { AsOf, DatasetVersion } from "./dataset-version.ts";
+import type { AsOf, DatasetVersion, VersionTime } from "./dataset-version.ts";
+import { CurrentAuthor, parseVersionAuthor } from "./version-author.ts";
+import type { VersionAuthor } from "./version-author.ts";
 
 /** Finds datasets and their versions, and records new versions. */
 export class DatasetVersions {
   readonly #db: Database;
   readonly #tokens: TokenCipher;
+  readonly #author: CurrentAuthor;
 
-  constructor(db: Database, tokenCipher: TokenCipher) {
+  /** @param author - who makes the current write; only a writer needs it */
+  constructor(db: Database, tokenCipher: TokenCipher, author = new CurrentAuthor()) {
     this.#db = db;
+    this.#author = author;
     this.#tokens = tokenCipher;
   }
 
@@ -33,7 +38,12 @@ export class DatasetVersions {
 
   /** Adds a version, and changes the number of examples of the dataset by `countChange`. */
   async addVersion({ id, tenantId }: Dataset, micros: number, countChange: number): Promise<void> {
-    const version = { tenant_id: tenantId, dataset_id: id, at_us: micros };
+    const version = {
+      tenant_id: tenantId,
+      dataset_id: id,
+      at_us: micros,
+      author_json: this.#author.toJson(),
+    };
     await this.#db.run(datasetQueries.insertVersion, version);
     await this.#db.run(datasetQueries.setVersion, { id, micros, countChange });
   }
@@ -60,6 +70,16 @@ export class DatasetVersions {
     const rows = await this.#db.all(datasetQueries.listTags, { id, micros });
     const tags = rows.map(({ tag_json: tag }) => String(JSON.parse(tag)));
     return { micros, tags: micros === versionMicros ? [latestTag, ...tags] : tags };
+  }
+
+  /** Reads who wrote the newest version at or before a time; `null` if that is not known. */
+  async readAuthor(
+    { id, versionMicros }: Pick<Dataset, "id" | "versionMicros">,
+    time: VersionTime,
+  ): Promise<VersionAuthor | null> {
+    const micros = time ?? versionMicros ?? 0;
+    const row = await this.#db.first(datasetQueries.findVersionAuthor, { id, micros });
+    return parseVersionAuthor(row?.author_json);
   }
 
   async #findMicros({ id, versionMicros }: Dataset, asOf: AsOf): Promise<number | undefined> {

@@ -19,6 +19,7 @@ import { datasetDeletions, datasetQueries } from "./dataset-queries.ts";
 import { DatasetRows } from "./dataset-rows.ts";
 import { latestTag } from "./dataset-version.ts";
 import type { AsOf, DatasetVersion } from "./dataset-version.ts";
+import type { CurrentAuthor } from "./version-author.ts";
 import { DatasetVersions } from "./dataset-versions.ts";
 import type { SchemaChecks } from "./examples/schemas/schema-checks.ts";
 
@@ -34,6 +35,7 @@ interface DatasetWriterDependencies {
   readonly schemaChecks: SchemaChecks;
   readonly examples: DatasetExamplesWriter;
   readonly index: ExampleTextIndex;
+  readonly author?: CurrentAuthor;
 }
 
 /** Writes datasets, their shares, tags and search indexes. */
@@ -47,7 +49,7 @@ export class DatasetWriter implements DatasetWriteSteps {
     this.#db = db;
     this.#dependencies = dependencies;
     this.#rows = new DatasetRows(db, dependencies.keys);
-    this.#versions = new DatasetVersions(db, dependencies.tokenCipher);
+    this.#versions = new DatasetVersions(db, dependencies.tokenCipher, dependencies.author);
   }
 
   async create(tenantId: string, draft: DatasetDraft): Promise<Dataset> {

@@ -1,4 +1,5 @@
 import type { AsOf, DatasetVersion, VersionTime } from "./dataset-version.ts";
+import type { VersionAuthor } from "./version-author.ts";
 import type { ExampleChange } from "./examples/example.ts";
 import type { LongWrite } from "../storage/long-write.ts";
 import type { ShareToken } from "../storage/share-token.ts";
@@ -151,6 +152,8 @@ export interface DatasetReads {
     id: string,
     versionTimes: { from: VersionTime; to: VersionTime },
   ): Promise<DatasetDiff>;
+  /** Reads who wrote the newest version at or before a time; `null` if that is not known. */
+  readVersionAuthor(tenantId: string, id: string, time: VersionTime): Promise<VersionAuthor | null>;
   /** Returns the number of differences of each kind, and one page of them. */
   diffPage(tenantId: string, id: string, query: DiffPageQuery): Promise<DatasetDiffPage>;
 }

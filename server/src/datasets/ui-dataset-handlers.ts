@@ -4,6 +4,7 @@ import { disableIdleTimeout } from "../http/disable-idle-timeout.ts";
 import { joinChunks, readBodyChunks, isLarge } from "../bodies/read-body.ts";
 import { serverLimits } from "../model/options.ts";
 import { differenceKinds } from "./dataset.ts";
+import type { Dataset } from "./dataset.ts";
 import type { VersionTime } from "./dataset-version.ts";
 import type { ExamplePreview } from "./examples/example.ts";
 import type { DatasetStore } from "./dataset-store.ts";
@@ -72,6 +73,8 @@ export async function previewDatasetDiff(
   const after = await readPreviews(store, request, { ids, versionTime: to });
   return {
     number: await store.read.datasets.countVersions(request.tenantId, dataset.id, to),
+    author: await readAuthorJson(store, dataset, to),
+    from_author: from === 0 ? null : await readAuthorJson(store, dataset, from),
     counts: countByKind,
     changes: changes.map((change) => ({
       id: change.id,
@@ -80,6 +83,15 @@ export async function previewDatasetDiff(
       after: after.get(change.id) ?? null,
     })),
   };
+}
+
+async function readAuthorJson(
+  store: DatasetStore,
+  { tenantId, id }: Pick<Dataset, "tenantId" | "id">,
+  time: VersionTime,
+): Promise<unknown> {
+  const author = await store.read.datasets.readVersionAuthor(tenantId, id, time);
+  return author && { name: author.name, key_name: author.keyName, client: author.client };
 }
 
 async function readPreviews(

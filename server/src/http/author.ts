@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
@@ -37,7 +38,10 @@ const personName = new RegExp(personNamePattern, "u");
  *
  * @throws RequestError 422: the header has no valid name.
  */
-export function readAuthor({ headers, apiKey }: FastifyRequest): Author {
+export function readAuthor({
+  headers,
+  apiKey,
+}: Pick<FastifyRequest, "headers" | "apiKey">): Author {
   const text = headers[authorHeader];
   if (text === undefined || text === "") {
     return { name: null, key: apiKey };
@@ -58,4 +62,19 @@ function decodeName(text: string): string | undefined {
   } catch {
     return undefined; // Malformed: the caller rejects it.
   }
+}
+
+/** Longest name of a program that is recorded. */
+const maxClientChars = 100;
+
+/**
+ * Names the program that sent a request by its user agent: the first product with its version, or `browser`; `null` if it
+ * does not say.
+ */
+export function nameClient({ "user-agent": agent = "" }: IncomingHttpHeaders): string | null {
+  if (agent.startsWith("Mozilla/")) {
+    return "browser";
+  }
+  const [product = ""] = agent.split(" ");
+  return product === "" ? null : product.replace("/", " ").slice(0, maxClientChars);
 }

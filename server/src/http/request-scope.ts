@@ -1,10 +1,15 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
+import type { RequestKey } from "./author.ts";
 
 /** The part of a request that is needed to run queries for it. */
 export interface ScopedRequest {
   /** The tenant of the request; empty for requests without an access key. */
   readonly tenantId: string;
   readonly raw: { readonly socket: Socket };
+  /** By these, who makes the request is known. Absent for a request that only reads. */
+  readonly headers?: IncomingHttpHeaders;
+  readonly apiKey?: RequestKey | null;
 }
 
 /** A store that runs queries for the server itself, and from which a store for one request can be created. */
@@ -43,7 +48,7 @@ export class RequestScope implements ReadScope {
   readonly tenantId: string;
   readonly #socket: Socket;
 
-  constructor({ tenantId, raw: { socket } }: ScopedRequest) {
+  constructor({ tenantId, raw: { socket } }: Pick<ScopedRequest, "tenantId" | "raw">) {
     this.tenantId = tenantId;
     this.#socket = socket;
   }

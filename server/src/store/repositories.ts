@@ -20,6 +20,8 @@ import type { ComparativeReads, ComparativeWrites } from "../experiments/compara
 import type { ExperimentReads } from "../experiments/experiment.ts";
 import type { FeedbackReads, FeedbackWrites } from "../feedback/feedback.ts";
 import type { FeedbackTrendReads } from "../feedback/feedback-trend.ts";
+import { CurrentAuthor } from "../datasets/version-author.ts";
+import { versionAuthorColumn } from "../datasets/dataset-tables.ts";
 import type { DatasetReads, DatasetWrites } from "../datasets/dataset.ts";
 import type { ExampleReads, ExampleWrites } from "../datasets/examples/example.ts";
 import type { LargeExampleWrites } from "../datasets/examples/large-examples.ts";
@@ -134,7 +136,7 @@ export const addedTables: readonly string[] = [
   spendingTables,
   `${webhookTables}${ruleTables}${alertTables}`,
   experimentTables,
-  `${commentTables}${previousSecretColumns}`,
+  `${commentTables}${previousSecretColumns}${versionAuthorColumn}`,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
@@ -258,12 +260,14 @@ export function createWriters(db: Connection) {
   const runProjects = new SqliteRunProjects(db, keys, stepSize);
   const prices = new RunPricer(readPriceRows(db));
   const metrics = new MetricMarker(db);
-  const datasetDependencies = createDatasetWriteDependencies(db, keys);
+  const author = new CurrentAuthor();
+  const datasetDependencies = createDatasetWriteDependencies(db, keys, author);
   const largeExamples = new LargeExampleWriter(datasetDependencies);
   const exampleDependencies = {
     keys,
     tokenCipher: tokenKeysOf(db),
     schemaChecks: datasetDependencies.schemaChecks,
+    author,
     engine: new SqliteExampleWriteEngine(datasetDependencies),
   };
   const webhooks = new WebhookRepository(database, tokenKeysOf(db));
@@ -294,6 +298,7 @@ export function createWriters(db: Connection) {
       schemaChecks: datasetDependencies.schemaChecks,
       examples: new SqliteDatasetExamplesWriter(datasetDependencies, largeExamples),
       index: datasetDependencies.textIndex,
+      author,
     }),
     examples: new ExampleWriter(database, exampleDependencies),
     largeExamples,
@@ -315,6 +320,7 @@ export function createWriters(db: Connection) {
     textIndex: new TextIndexWriter(db),
     metrics: new MetricWriter(db),
     schemas: datasetDependencies.schemaChecks,
+    author,
     stepSize,
   };
 }
@@ -388,6 +394,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     countVersions: withDatasetKey,
     diff: withDatasetKey,
     diffPage: withDatasetKey,
+    readVersionAuthor: withDatasetKey,
   },
   examples: {
     find: unchanged,

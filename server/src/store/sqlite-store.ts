@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import type { Activity } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
+import type { VersionAuthor } from "../datasets/version-author.ts";
+import { nameClient, readAuthor } from "../http/author.ts";
 import { RequestScope } from "../http/request-scope.ts";
 import type { ReadScope, ScopedRequest } from "../http/request-scope.ts";
 import type { Readers, Writers } from "./repositories.ts";
@@ -168,16 +170,12 @@ class SqliteStore implements Store {
   #closed: Promise<void> | undefined;
 
   constructor(components: StoreComponents) {
-    const { connection, writer } = components;
+    const { connection } = components;
     this.#parts = components;
     this.defaultTenantId = readDefaultTenantId(connection);
     this.#immediateReaders = { tenants: new TenantReader(new SqliteDatabase(connection)) };
     this.read = this.#createReaders();
-    this.write = createProxy<Writers>((call) =>
-      writeChecked(this.#work, String(call.args[0]), (checkResults) =>
-        writer.write(call, checkResults),
-      ),
-    );
+    this.write = this.#createWriters(() => undefined);
   }
 
   get readOnlyReason(): string | undefined {
@@ -185,7 +183,15 @@ class SqliteStore implements Store {
   }
 
   forRequest(request: ScopedRequest): Store {
-    return new RequestStore(this, this.#createReaders(new RequestScope(request)));
+    return new ScopedStore(this, {
+      read: this.#createReaders(new RequestScope(request)),
+      write: this.#createWriters(() => toVersionAuthor(request)),
+    });
+  }
+
+  forClient(client: string): Store {
+    const author = { name: null, keyName: null, client };
+    return new ScopedStore(this, { read: this.read, write: this.#createWriters(() => author) });
   }
 
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
@@ -213,6 +219,16 @@ class SqliteStore implements Store {
     );
   }
 
+  /** @param findAuthor - returns who makes a write; it is called for each write that adds versions to datasets */
+  #createWriters(findAuthor: () => VersionAuthor | undefined): Promised<Writers> {
+    return createProxy<Writers>((call) => {
+      const author = versionedResources.has(call.resource) ? findAuthor() : undefined;
+      return writeChecked(this.#work, String(call.args[0]), (checkResults) =>
+        this.#parts.writer.write(call, checkResults, author),
+      );
+    });
+  }
+
   async #close(): Promise<void> {
     const { connection, writer, pool, backgroundThreads, lock, onClosed } = this.#parts;
     // Close the readers before the writer. As its last step, the writer copies the write-ahead log back into the
@@ -225,18 +241,35 @@ class SqliteStore implements Store {
   }
 }
 
-/** A store whose queries belong to one request. */
-class RequestStore implements Store {
+/** The resources whose writes add versions to datasets, which have an author. */
+const versionedResources: ReadonlySet<string> = new Set([
+  "datasets",
+  "examples",
+  "largeExamples",
+  "uploads",
+]);
+
+function toVersionAuthor({
+  headers = {},
+  apiKey = null,
+}: ScopedRequest): VersionAuthor | undefined {
+  const { name, key } = readAuthor({ headers, apiKey });
+  const client = nameClient(headers);
+  return name === null && key === null && client === null
+    ? undefined
+    : { name, keyName: key?.name ?? null, client };
+}
+
+/** A store whose queries belong to one request, or whose writes belong to a part of the server. */
+class ScopedStore implements Store {
   readonly read: Promised<Readers>;
+  readonly write: Promised<Writers>;
   readonly #store: Store;
 
-  constructor(store: Store, read: Promised<Readers>) {
+  constructor(store: Store, { read, write }: Pick<Store, "read" | "write">) {
     this.#store = store;
     this.read = read;
-  }
-
-  get write(): Promised<Writers> {
-    return this.#store.write;
+    this.write = write;
   }
 
   get defaultTenantId(): string {
@@ -249,6 +282,10 @@ class RequestStore implements Store {
 
   forRequest(request: ScopedRequest): Store {
     return this.#store.forRequest(request);
+  }
+
+  forClient(client: string): Store {
+    return this.#store.forClient(client);
   }
 
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {

@@ -16,6 +16,11 @@ export interface Store extends RequestScoped<Store> {
   readonly defaultTenantId: string;
   /** Why the store accepts only deletions, which it does on a full disk; `undefined` while it accepts all writes. */
   readonly readOnlyReason: string | undefined;
+  /**
+   * Returns a store of the same data for a part of the server that writes by itself, such as `rule`. What it writes is
+   * recorded as written by that part.
+   */
+  forClient(client: string): Store;
   /** Resolves when the batch would survive the end of the process. */
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
   /** Adds a listener that is called after each commit with the counts of the runs that the commit stored. */

@@ -1,6 +1,7 @@
 import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch } from "../runs/run-record.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
+import type { VersionAuthor } from "../datasets/version-author.ts";
 import type { SchemaCheckResult } from "../datasets/examples/schemas/schema-checks.ts";
 import type { MetricWrites } from "../metrics/metrics.ts";
 import type { TextIndexWriter } from "../runs/sqlite/text-index/text-index-writer.ts";
@@ -24,6 +25,8 @@ export type WriterRequest =
       readonly kind: "write";
       /** Results of the schema checks that were already done for the write; see `SchemaChecks`. */
       readonly checkResults: readonly SchemaCheckResult[];
+      /** Who makes the write, for the versions that it adds to datasets; absent if that is not known. */
+      readonly author?: VersionAuthor;
     })
   | { readonly kind: "close" };
 

@@ -7,6 +7,7 @@ import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { packPosts } from "../runs/sqlite/post-rows.ts";
+import type { VersionAuthor } from "../datasets/version-author.ts";
 import type { SchemaCheckResult } from "../datasets/examples/schemas/schema-checks.ts";
 import { toError } from "../storage/thread-reply.ts";
 import type { ResourceCall, ThreadReply } from "../storage/thread-reply.ts";
@@ -93,8 +94,9 @@ export class WriterThread {
   write(
     call: ResourceCall<WriterResources>,
     checkResults: readonly SchemaCheckResult[] = [],
+    author?: VersionAuthor,
   ): Promise<unknown> {
-    return this.#call({ ...call, kind: "write", checkResults });
+    return this.#call({ ...call, kind: "write", checkResults, ...(author && { author }) });
   }
 
   async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {

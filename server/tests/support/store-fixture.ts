@@ -62,19 +62,19 @@ export const patchOf = (
  * adds them again.
  */
 export function revertToFormat(db: Connection, format: number): void {
-  const added = formatMigrations
-    .slice(format)
-    .flatMap((sql) => [...sql.matchAll(/CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)/g)]);
-  for (const kind of ["TRIGGER", "INDEX", "TABLE"]) {
-    for (const [, , name] of added.filter(([, created]) => created === kind)) {
+  const reverted = formatMigrations.slice(format).join("");
+  const drop = (kind: "TRIGGER" | "INDEX" | "TABLE"): void => {
+    for (const [, name] of reverted.matchAll(
+      new RegExp(`CREATE (?:UNIQUE )?${kind} (\\w+)`, "g"),
+    )) {
       db.exec(`DROP ${kind} IF EXISTS ${name}`);
     }
-  }
-  const addedColumns = formatMigrations
-    .slice(format)
-    .flatMap((sql) => [...sql.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)]);
-  for (const [, table, column] of addedColumns) {
+  };
+  drop("TRIGGER");
+  drop("INDEX");
+  for (const [, table, column] of reverted.matchAll(/ALTER TABLE (\w+) ADD COLUMN (\w+)/g)) {
     db.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
   }
+  drop("TABLE");
   db.exec(`PRAGMA user_version = ${format}`);
 }

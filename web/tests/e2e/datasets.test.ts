@@ -9,6 +9,9 @@ import { startBrowser } from "../support/browser.ts";
 import { WatchedPage } from "../support/watched-page.ts";
 
 const browser = await startBrowser();
+const { version: packageVersion } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  readonly version: string;
+};
 
 describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
   let server: RunningServer;
@@ -176,7 +179,10 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     await client.examples.update(first!.id, {
       inputs: { question: "Another question?", number: 0 },
     });
-    await client.examples.delete(second!.id);
+    await fetch(`${server.url}/examples/${second!.id}`, {
+      method: "DELETE",
+      headers: { "x-millrace-author": encodeURIComponent("Zoë \u202eevil") },
+    });
     await page.goto(`${addressOf(id)}?tab=versions`);
     await page.getByRole("button", { name: "Tag" }).nth(2).click();
     await page.getByRole("dialog").getByLabel("Tag").fill("start");
@@ -189,7 +195,11 @@ describe.skipIf(browser === undefined)("the datasets, in Chromium", () => {
     await expect
       .poll(async () => (await cells("changes")).map((text) => text.replaceAll(/\s+/g, " ")))
       .toEqual(["+0 ~0 −1", "+0 ~1 −0", "+40 ~0 −0"]);
+    await expect
+      .poll(() => cells("author"))
+      .toEqual(["Zoë \\u202eevil", `millrace ${packageVersion}`, `millrace ${packageVersion}`]);
     await page.getByRole("link", { name: "Compare with latest" }).nth(2).click();
+    await page.getByText(`By millrace ${packageVersion} → Zoë \\u202eevil`).waitFor();
     await page.getByRole("button", { name: "~ changed 1" }).waitFor();
     await page.getByRole("button", { name: "− removed 1" }).waitFor();
     const changed = page.getByRole("row", { name: /~ changed/ });

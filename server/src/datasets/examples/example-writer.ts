@@ -5,6 +5,7 @@ import type { Database } from "../../storage/query.ts";
 import type { RowKeys } from "../../storage/row-keys.ts";
 import type { TokenCipher } from "../../storage/share-token.ts";
 import type { Dataset } from "../dataset.ts";
+import type { CurrentAuthor } from "../version-author.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import type {
   Attachment,
@@ -34,6 +35,7 @@ interface ExampleWriterDependencies {
   readonly tokenCipher: TokenCipher;
   readonly schemaChecks: SchemaChecks;
   readonly engine: ExampleWriteEngine;
+  readonly author?: CurrentAuthor;
 }
 
 /** Writes examples. Each call creates one version of each dataset that it changes. */
@@ -46,13 +48,13 @@ export class ExampleWriter implements ExampleWriteSteps {
 
   constructor(
     db: Database,
-    { keys, tokenCipher, schemaChecks, engine }: ExampleWriterDependencies,
+    { keys, tokenCipher, schemaChecks, engine, author }: ExampleWriterDependencies,
   ) {
     this.#keys = keys;
     this.#schemas = schemaChecks;
     this.#engine = engine;
     this.#rows = new ExampleRows(db, engine);
-    this.#versions = new DatasetVersions(db, tokenCipher);
+    this.#versions = new DatasetVersions(db, tokenCipher, author);
   }
 
   async create(tenantId: string, drafts: readonly ExampleDraft[]): Promise<ExampleWriteResult> {

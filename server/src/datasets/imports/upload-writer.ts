@@ -7,6 +7,7 @@ import type { DatasetDraft } from "../dataset.ts";
 import { datasetQueries } from "../dataset-queries.ts";
 import { parseBodyColumn } from "../dataset-row.ts";
 import { DatasetRows } from "../dataset-rows.ts";
+import type { CurrentAuthor } from "../version-author.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { exampleQueries } from "../examples/example-queries.ts";
 import { ExampleRows } from "../examples/example-rows.ts";
@@ -19,6 +20,7 @@ interface UploadWriterDependencies {
   readonly tokenCipher: TokenCipher;
   readonly schemaChecks: SchemaChecks;
   readonly engine: ExampleWriteEngine;
+  readonly author?: CurrentAuthor;
 }
 
 /**
@@ -33,13 +35,16 @@ export class UploadWriter implements UploadWrites {
   readonly #examples: ExampleRows;
   readonly #versions: DatasetVersions;
 
-  constructor(db: Database, { keys, tokenCipher, schemaChecks, engine }: UploadWriterDependencies) {
+  constructor(
+    db: Database,
+    { keys, tokenCipher, schemaChecks, engine, author }: UploadWriterDependencies,
+  ) {
     this.#db = db;
     this.#schemas = schemaChecks;
     this.#engine = engine;
     this.#datasets = new DatasetRows(db, keys);
     this.#examples = new ExampleRows(db, engine);
-    this.#versions = new DatasetVersions(db, tokenCipher);
+    this.#versions = new DatasetVersions(db, tokenCipher, author);
   }
 
   async begin(tenantId: string, draft: DatasetDraft): Promise<void> {

@@ -8,6 +8,7 @@ import type { DatasetDraft, DatasetFields, DatasetQuery, DatasetUpdate } from ".
 import { datasetDeletions, datasetQueries } from "../dataset-queries.ts";
 import { DatasetReader } from "../dataset-reader.ts";
 import { toDatasetColumns } from "../dataset-row.ts";
+import { CurrentAuthor } from "../version-author.ts";
 import { DatasetVersions } from "../dataset-versions.ts";
 import { DatasetWriter } from "../dataset-writer.ts";
 import { SchemaChecks } from "../examples/schemas/schema-checks.ts";
@@ -97,9 +98,10 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
     });
     return found.map(({ name }) => name);
   };
+  const currentAuthor = new CurrentAuthor();
   const addVersion = (id: string, micros: number, added = 0) =>
     engine.transact(async () => {
-      const versions = new DatasetVersions(engine.db, tokens);
+      const versions = new DatasetVersions(engine.db, tokens, currentAuthor);
       await versions.addVersion(await versions.readDataset(tenantId, id), micros, added);
     });
   const insertExample = (
@@ -110,6 +112,22 @@ describe.each(engines)("datasets on %s", (_engine, open) => {
         inputs, metadata)
       VALUES (${row.key}, '${tenantId}', '${datasetId}', '${row.id}', ${row.key}, 1, ${row.from},
         ${row.to ?? "NULL"}, '{}', '{}')`);
+
+  test("have versions with authors, each of whom is read for the versions until the next one", async () => {
+    const { id } = await create();
+    await addVersion(id, 10);
+    const author = { name: strangeText, keyName: strangeText, client: "browser" };
+    currentAuthor.author = author;
+    await addVersion(id, 20);
+    const read = (time: number | null, tenant = tenantId) =>
+      createReader().readVersionAuthor(tenant, id, time);
+    expect(await read(19)).toBeNull();
+    expect(await read(20)).toEqual(author);
+    expect(await read(null)).toEqual(author);
+    expect(await read(9)).toBeNull();
+    expect(await read(null, otherId)).toBeNull();
+    currentAuthor.author = null;
+  });
 
   test("are read back as they were created, whatever their texts contain", async () => {
     const fields: DatasetFields = draft({

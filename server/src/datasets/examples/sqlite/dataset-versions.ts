@@ -4,6 +4,7 @@ import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
 import { tokenKeysOf } from "../../../storage/sqlite/token-keys.ts";
 import type { Dataset } from "../../dataset.ts";
 import { datasetQueries } from "../../dataset-queries.ts";
+import type { CurrentAuthor } from "../../version-author.ts";
 import { parseDatasetRow } from "../../dataset-row.ts";
 
 /**
@@ -11,10 +12,12 @@ import { parseDatasetRow } from "../../dataset-row.ts";
  * because each slice runs synchronously.
  */
 export class SqliteDatasetVersions {
+  readonly #author: CurrentAuthor;
   readonly #tokens;
   readonly #queries;
 
-  constructor(db: Connection) {
+  constructor(db: Connection, author: CurrentAuthor) {
+    this.#author = author;
     const { find, insertVersion, setVersion } = datasetQueries;
     this.#tokens = tokenKeysOf(db);
     this.#queries = {
@@ -35,7 +38,12 @@ export class SqliteDatasetVersions {
 
   /** Adds a version, and changes the number of examples of the dataset by `countChange`. */
   addVersion({ id, tenantId }: Dataset, micros: number, countChange: number): void {
-    this.#queries.insertVersion.run({ tenant_id: tenantId, dataset_id: id, at_us: micros });
+    this.#queries.insertVersion.run({
+      tenant_id: tenantId,
+      dataset_id: id,
+      at_us: micros,
+      author_json: this.#author.toJson(),
+    });
     this.#queries.setVersion.run({ id, micros, countChange });
   }
 }

@@ -1,6 +1,7 @@
 import { SqliteDatasetVersions } from "./dataset-versions.ts";
 import { SqliteExampleTextIndex } from "./example-index.ts";
 import { SqliteExampleRows } from "./example-rows.ts";
+import type { CurrentAuthor } from "../../version-author.ts";
 import { SchemaChecks } from "../schemas/schema-checks.ts";
 import type { Connection } from "../../../storage/sqlite/connection.ts";
 import type { TenantKeyWriter } from "../../../storage/sqlite/tenant-keys.ts";
@@ -16,15 +17,18 @@ export interface DatasetWriteDependencies {
   readonly exampleRows: SqliteExampleRows;
   readonly textIndex: SqliteExampleTextIndex;
   readonly schemaChecks: SchemaChecks;
+  readonly author: CurrentAuthor;
 }
 
 export const createDatasetWriteDependencies = (
   db: Connection,
   keys: TenantKeyWriter,
+  author: CurrentAuthor,
 ): DatasetWriteDependencies => ({
   db,
   keys,
-  versions: new SqliteDatasetVersions(db),
+  author,
+  versions: new SqliteDatasetVersions(db, author),
   exampleRows: new SqliteExampleRows(db, keys),
   textIndex: new SqliteExampleTextIndex(db),
   schemaChecks: new SchemaChecks(),

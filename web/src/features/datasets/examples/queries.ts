@@ -11,6 +11,8 @@ import {
 } from "../../../api/parse.ts";
 import { diffKinds, toExampleParameters } from "../dataset-search.ts";
 import type { DatasetSearch, DiffKind, ExampleFilter } from "../dataset-search.ts";
+import { parseVersionAuthor } from "../version-author.ts";
+import type { VersionAuthor } from "../version-author.ts";
 import { parseExample, parsePreview, parsePreviews } from "./example.ts";
 import type { ExamplePreview } from "./example.ts";
 
@@ -78,6 +80,9 @@ export interface ExampleDifference {
 export interface DiffPage {
   /** The number of the later version, counted from the first. */
   readonly number: number | undefined;
+  /** Who wrote the later and the earlier version; `undefined` if that is not known. */
+  readonly author: VersionAuthor | undefined;
+  readonly fromAuthor: VersionAuthor | undefined;
   readonly counts: Readonly<Record<DiffKind, number>>;
   readonly changes: readonly ExampleDifference[];
 }
@@ -128,10 +133,12 @@ export const createVersionChangesQuery = (
   });
 
 function parseDiff(value: unknown): DiffPage {
-  const { counts, changes, number } = toRecord(value);
+  const { counts, changes, number, author, from_author: fromAuthor } = toRecord(value);
   const { added, modified, removed } = toRecord(counts);
   return {
     number: toNumber(number),
+    author: parseVersionAuthor(author),
+    fromAuthor: parseVersionAuthor(fromAuthor),
     counts: {
       added: toNumber(added) ?? 0,
       modified: toNumber(modified) ?? 0,

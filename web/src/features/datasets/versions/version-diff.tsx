@@ -11,8 +11,9 @@ import { diffKinds } from "../dataset-search.ts";
 import type { DiffKind } from "../dataset-search.ts";
 import { PayloadText } from "../examples/example-columns.tsx";
 import { createDiffQuery } from "../examples/queries.ts";
-import type { ExampleDifference } from "../examples/queries.ts";
+import type { DiffPage, ExampleDifference } from "../examples/queries.ts";
 import { createVersionsQuery } from "../queries.ts";
+import { AuthorName } from "./author-name.tsx";
 import { findChangedFields } from "./changed-fields.ts";
 import type { ChangedFields } from "./changed-fields.ts";
 import { DiffPanel } from "./diff-panel.tsx";
@@ -46,6 +47,7 @@ export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => 
       <div className="dataset-list">
         <div className="example-filters">
           <VersionSelects datasetId={datasetId} from={from} to={to} />
+          {diff.data?.pages[0] !== undefined && <Authors page={diff.data.pages[0]} />}
           <div className="tools">
             {[undefined, ...diffKinds].map((kindFilter) => (
               <button
@@ -94,6 +96,17 @@ export const VersionDiff = ({ datasetId, from, to, kind }: VersionDiffProps) => 
     </>
   );
 };
+
+/** Who wrote the two versions. */
+const Authors = ({
+  page: { author, fromAuthor },
+}: {
+  readonly page: Pick<DiffPage, "author" | "fromAuthor">;
+}) => (
+  <span className="quiet version-authors">
+    By <AuthorName author={fromAuthor} /> → <AuthorName author={author} />
+  </span>
+);
 
 function formatCount(
   counts: Readonly<Record<DiffKind, number>> | undefined,

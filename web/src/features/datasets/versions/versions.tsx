@@ -10,6 +10,7 @@ import { Ago } from "../../../components/time/ago.tsx";
 import type { DatasetVersion } from "../dataset.ts";
 import { createVersionChangesQuery } from "../examples/queries.ts";
 import { createVersionsQuery } from "../queries.ts";
+import { AuthorName } from "./author-name.tsx";
 import { TagDialog } from "./tag-dialog.tsx";
 import { VersionDiff } from "./version-diff.tsx";
 
@@ -91,6 +92,15 @@ const VersionNumber = ({ datasetId, version, previous }: Parameters<typeof Versi
   return <b>{data?.number === undefined ? "" : `#${data.number.toLocaleString("en")}`}</b>;
 };
 
+const VersionAuthorName = ({
+  datasetId,
+  version,
+  previous,
+}: Parameters<typeof VersionChanges>[0]) => {
+  const { data } = useQuery(createVersionChangesQuery(datasetId, version.asOf, previous?.asOf));
+  return data === undefined ? null : <AuthorName author={data.author} />;
+};
+
 const kindSigns = { added: "+", modified: "~", removed: "−" } as const;
 const kindTitles = { added: "Added", modified: "Changed", removed: "Removed" } as const;
 
@@ -132,6 +142,13 @@ const toColumns = ({
       renderCell: ({ atMs }) => <Ago timeMs={atMs} />,
     },
     {
+      id: "author",
+      title: "Author",
+      width: 140,
+      tooltip: "The person, the API key or the program that wrote the version",
+      renderCell: (version) => isKnown(version) && <VersionAuthorName {...toNeighbors(version)} />,
+    },
+    {
       id: "changes",
       title: "Changes",
       width: 150,
@@ -153,7 +170,7 @@ const toColumns = ({
     {
       id: "actions",
       title: "Actions",
-      width: 320,
+      width: 400,
       isShownWhenNarrow: true,
       renderCell: (version) => {
         const previous = rows[rows.indexOf(version) + 1];
