@@ -164,6 +164,11 @@ export const runFields: FieldTable = toTable([
     { group: "metadata", alias: "metadata.ls_model_name" },
   ],
   [
+    "trace_model",
+    "texts",
+    "Models that the runs of the trace call, in runs of the types `llm` and `embedding`.",
+  ],
+  [
     "status",
     "choice",
     "`pending` until the run has ended.",

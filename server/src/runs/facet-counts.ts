@@ -8,6 +8,7 @@ export const facetParts: ReadonlySet<RunPart> = new Set([
   "name",
   "runType",
   "hasError",
+  "startMicros",
   "endMicros",
   "bodies",
 ]);
@@ -21,11 +22,24 @@ const maxValues = 2_000;
 
 type MutableCounts = { readonly [Name in FacetName]: Map<string, number> };
 
-/** Counts the values of runs by property. Each run counts once for a value, also if it has the value twice. */
-export function countFacetValues(runs: readonly StoredRun[]): FacetCounts {
+/**
+ * Counts the values of runs by property. Each run counts once for a value, also if it has the value twice.
+ *
+ * @param traceModels - for a list of traces, the models of each by the id of its root
+ */
+export function countFacetValues(
+  runs: readonly StoredRun[],
+  traceModels?: ReadonlyMap<string, readonly unknown[]>,
+): FacetCounts {
   const counts = createCounts();
   for (const run of runs) {
-    for (const [name, values] of readFacetValues(run)) {
+    const facetValues = readFacetValues(run);
+    const models = toValues(traceModels?.get(run.row.id) ?? []);
+    const ofList =
+      traceModels === undefined
+        ? facetValues
+        : [...facetValues.filter(([name]) => name !== "model"), ["trace_model", models] as const];
+    for (const [name, values] of ofList) {
       for (const value of new Set(values)) {
         addCount(counts[name], value, 1);
       }

@@ -1,6 +1,7 @@
 import { threadKeys } from "millrace/model";
 import { measureNames } from "./usage/measures.ts";
 import type { MeasureName } from "./usage/measures.ts";
+import { createModelCallSql } from "./usage/run-cost.ts";
 import { usageSources } from "./usage/usage-sources.ts";
 import type { UsageName } from "./usage/usage-sources.ts";
 import type { FilterSource } from "../filter/compiler.ts";
@@ -58,7 +59,12 @@ function createSource(runAlias: string): FilterSource {
       is_root: `(${runAlias}.parent_run_id IS NULL)`,
       error: `(${runAlias}.has_error = 1)`,
     },
-    lists: { tags, tag: tags, thread_id: createThreadIdsSql(metadata) },
+    lists: {
+      tags,
+      tag: tags,
+      thread_id: createThreadIdsSql(metadata),
+      trace_model: createTraceModelsSql(runAlias),
+    },
     objects: { metadata, inputs, outputs },
     feedback: {
       from: "feedback f",
@@ -108,6 +114,19 @@ function createMemberSql(runAlias: string, { member, inner = "", type }: Member)
 const createThreadIdsSql = (metadata: string): string =>
   `(SELECT json_group_array(m.atom) FROM json_each(${metadata}) m
     WHERE m.type = 'text' AND m.key IN (${threadKeys.map((key) => `'${key}'`).join(", ")}))`;
+
+/**
+ * SQL for the JSON list of the models that the runs of a run's trace call. Runs of another tenant may have the same trace
+ * id; they are left out.
+ */
+export function createTraceModelsSql(runAlias: string): string {
+  const metadata = createMemberSql("t", { member: "extra", inner: ".metadata", type: "object" });
+  return `(SELECT json_group_array(DISTINCT m.atom) FROM runs t, json_each(${metadata}) m
+    WHERE t.trace_id = ${runAlias}.trace_id AND ${createModelCallSql("t.run_type")}
+      AND m.key = 'ls_model_name' AND m.type = 'text'
+      AND (t.project_id = ${runAlias}.project_id OR t.project_id IN (SELECT id FROM projects
+        WHERE tenant_id = (SELECT tenant_id FROM projects WHERE id = ${runAlias}.project_id))))`;
+}
 
 /**
  * SQL for the id of the thread that a run belongs to; NULL if it belongs to none. If the metadata has several of the

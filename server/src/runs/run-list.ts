@@ -59,12 +59,16 @@ export interface CountSlice {
   readonly nextPosition?: ListPosition;
 }
 
-/** The properties of runs whose values are counted beside a list. */
+/**
+ * The properties of runs whose values are counted beside a list. A list of traces has `trace_model` in place of `model`:
+ * the models of all runs of a trace.
+ */
 export const facetNames = [
   "status",
   "run_type",
   "name",
   "model",
+  "trace_model",
   "tag",
   "user",
   "version",

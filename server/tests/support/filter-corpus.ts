@@ -1,5 +1,6 @@
 import { feedbackTables } from "../../src/feedback/feedback-tables.ts";
 import type { FilterFixture } from "./filter-fixture.ts";
+import { modelsOf } from "./filter-oracle.ts";
 import type { EvaluatedRun } from "./filter-oracle.ts";
 import type { WireObject } from "./store-fixture.ts";
 import { patchOf } from "./store-fixture.ts";
@@ -35,7 +36,10 @@ export function fillFixture(fixture: FilterFixture): readonly EvaluatedRun[] {
       { name: "start", time: "2026-11-21T10:11:12.4Z" },
       { name: "new_token", time: "2026-11-21T10:11:12.900Z" },
     ],
-    extra: { runtime: { sdk: "x" }, metadata: { user: "u1", env: "prod", score: 0.7 } },
+    extra: {
+      runtime: { sdk: "x" },
+      metadata: { user: "u1", env: "prod", score: 0.7, ls_model_name: "mill-1" },
+    },
   });
   const chat2 = wireRun({
     name: "chat 2",
@@ -125,9 +129,14 @@ function addFeedback(
       json(comment),
     ]);
   });
-  return fixture
-    .runs()
-    .map((run) => ({ run, feedback: given.filter((one) => one["run"] === run["id"]) }));
+  const runs = fixture.runs();
+  return runs.map((run) => ({
+    run,
+    feedback: given.filter((one) => one["run"] === run["id"]),
+    traceModels: runs
+      .filter((other) => other["trace_id"] === run["trace_id"])
+      .flatMap((other) => modelsOf(other)),
+  }));
 }
 
 /** Creates the tables of feedback if the schema has none. */

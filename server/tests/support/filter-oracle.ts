@@ -17,6 +17,8 @@ import type { WireObject } from "./store-fixture.ts";
 export interface EvaluatedRun {
   readonly run: WireObject;
   readonly feedback: readonly WireObject[];
+  /** The models that the runs of its trace call; those of the run itself if it is alone. */
+  readonly traceModels?: readonly string[];
 }
 
 /** The semantics of the filter language, implemented independently: whether a run matches a filter. */
@@ -173,7 +175,8 @@ const errorTexts = ({ error }: WireObject): string[] =>
 
 function meetsComparison(filter: Comparison, judged: EvaluatedRun): boolean {
   const { comparator, operand } = filter;
-  const name = nameOf(filter);
+  // `model` is another name of this entry.
+  const name = nameOf(filter) === "model" ? "metadata.ls_model_name" : nameOf(filter);
   const { run } = judged;
   const group = pairs[name];
   if (group !== undefined) {
@@ -198,6 +201,12 @@ function meetsComparison(filter: Comparison, judged: EvaluatedRun): boolean {
       ? flatten(object).some(([path]) => path === textOf(operand))
       : isObject(object) &&
           leafTexts(object).some((text) => containsIgnoringCase(text, textOf(operand)));
+  }
+  if (name === "trace_model") {
+    const isDenial = comparator === "neq";
+    const asked = { ...filter, comparator: isDenial ? ("eq" as const) : comparator };
+    const models = judged.traceModels ?? modelsOf(run);
+    return models.some((model) => compareScalar(model, asked)) !== isDenial;
   }
   if (name === "tags" || name === "tag" || name === "thread_id") {
     const isDenial = comparator === "neq";
@@ -229,6 +238,14 @@ function meetsEntry(
     compareJson(value, { comparator: asked, operand, ...rest }),
   );
   return isMet !== (comparator === "neq");
+}
+
+/** The model that a run calls, if it calls one. */
+export function modelsOf(run: WireObject): readonly string[] {
+  const metadata = objectOf("metadata", run);
+  const model = isObject(metadata) ? metadata["ls_model_name"] : undefined;
+  const isCall = run["run_type"] === "llm" || run["run_type"] === "embedding";
+  return isCall && typeof model === "string" ? [model] : [];
 }
 
 const leafTexts = (value: unknown): string[] =>

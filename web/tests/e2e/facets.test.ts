@@ -27,6 +27,11 @@ describe.skipIf(browser === undefined)("facets beside the run list, in Chromium"
         tags: index % 2 === 0 ? ["beta", hostileTag] : [],
         metadata: { user_id: index % 5 === 0 ? "ann" : "ben", version: "1.2" },
       });
+      if (index % 4 === 1) {
+        run
+          .startChild({ name: "model", runType: "llm", metadata: { ls_model_name: "gpt-5" } })
+          .end({});
+      }
       if (index % 8 === 0) {
         run.fail(new Error("no"));
       } else {
@@ -68,6 +73,18 @@ describe.skipIf(browser === undefined)("facets beside the run list, in Chromium"
     await showScreen(page, "facets-filtered");
     await value("plan 5").click();
     await expect.poll(shownFilter).toBe('eq(status, "error")');
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("the models of a trace are those of its model calls, and a click finds these traces", async () => {
+    await page.goto(address);
+    await facets().getByText("40 matching").waitFor();
+    await value("gpt-5 10").click();
+    await expect.poll(shownFilter).toBe('eq(trace_model, "gpt-5")');
+    await facets().getByText("10 matching", { exact: true }).waitFor();
+    await expect.poll(rowCount).toBe(10);
+    expect(await value("gpt-5 10").getAttribute("aria-pressed")).toBe("true");
+    await page.getByRole("button", { name: "Edit trace_model = gpt-5" }).waitFor();
     expect(opened.faults).toEqual([]);
   });
 

@@ -105,6 +105,8 @@ describe("over a corpus of runs", () => {
     ["neq(first_token_time, null)", ["chat"]],
     ['lt(first_token_time, "2026-11-21T10:11:13Z")', ["chat"]],
     [`eq(reference_example_id, "${exampleId.toUpperCase()}")`, ["root"]],
+    ['eq(trace_model, "mill-1")', ["chat", "chat 2", "pending", "root", "tool"]],
+    ['eq(model, "mill-1")', ["chat"]],
     ['eq(thread_id, "t-1")', ["chat 2", "root"]],
     ['search("WORLD")', ["chat", "odd"]],
     ['search(inputs, "world")', ["chat"]],

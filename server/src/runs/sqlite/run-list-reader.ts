@@ -9,6 +9,7 @@ import type {
   SuggestionQuery,
 } from "../run-list.ts";
 import { countFacetValues, facetParts } from "../facet-counts.ts";
+import { createTraceModelsSql } from "../run-filter-source.ts";
 import { countIntervalMicros } from "../run-list.ts";
 import type { RunFilter } from "../run-query.ts";
 import type { RunPart, StoredRun } from "../run-row.ts";
@@ -126,7 +127,37 @@ export class RunListReader implements RunListReads {
 
   countFacets(tenantId: string, search: RunSearch): FacetSlice {
     const { runs, ...position } = this.search(tenantId, { ...search, parts: facetParts });
-    return { counts: countFacetValues(runs), runCount: runs.length, ...position };
+    if (search.filter.isRoot !== true) {
+      return { counts: countFacetValues(runs), runCount: runs.length, ...position };
+    }
+    const traceModels = this.#readTraceModels(runs);
+    const counted = runs.slice(0, traceModels.size);
+    const last = counted.at(-1);
+    return {
+      counts: countFacetValues(counted, traceModels),
+      runCount: counted.length,
+      ...(last === undefined || counted.length === runs.length
+        ? position
+        : { nextPosition: { micros: last.row.startMicros, id: last.row.id } }),
+    };
+  }
+
+  /**
+   * Reads the models of traces, by the id of the root, in the order of the roots. Traces may be large, so it stops after
+   * `traceModelsMs`; it reads at least one.
+   */
+  #readTraceModels(roots: readonly StoredRun[]): ReadonlyMap<string, readonly unknown[]> {
+    const endMs = performance.now() + traceModelsMs;
+    const statement = this.#db.prepareRaw(`SELECT ${traceModelsSql} FROM runs r WHERE r.id = ?`);
+    const models = new Map<string, readonly unknown[]>();
+    for (const { row } of roots) {
+      const [[json] = []] = parseRows(statement.all([row.id]));
+      models.set(row.id, JSON.parse(String(json)) as readonly unknown[]);
+      if (performance.now() > endMs) {
+        break;
+      }
+    }
+    return models;
   }
 
   readStartTimeRange(
@@ -231,6 +262,10 @@ export class RunListReader implements RunListReads {
     );
   }
 }
+
+const traceModelsSql = createTraceModelsSql("r");
+/** Milliseconds that one step may take to read the models of traces. */
+const traceModelsMs = 200;
 
 const countedParts: ReadonlySet<RunPart> = new Set(["startMicros", "hasError"]);
 

@@ -105,3 +105,63 @@ test("an invalid filter is refused with the reason", async () => {
     json: { detail: expect.stringMatching(/^filter: /) as string },
   });
 });
+
+test("a list of traces counts the models of all runs of a trace, and the filter finds these traces", async () => {
+  const server = await runServer();
+  const project = idOf((await call(server, "POST /sessions", { body: { name: "p" } })).json);
+  const other = idOf((await call(server, "POST /sessions", { body: { name: "other" } })).json);
+  const toModel = (name: string) => ({ metadata: { ls_model_name: name } });
+  const post = Array.from({ length: 6 }, (_, index) => {
+    const root = wireRun({ micros: someMicros + index * 1_000, session_id: project });
+    const child = (model: string, rest: object = {}) =>
+      wireRun({
+        parent: root,
+        micros: someMicros + index * 1_000,
+        run_type: "llm",
+        session_id: project,
+        extra: toModel(model),
+        ...rest,
+      });
+    return [
+      root,
+      child("gpt-5"),
+      child("gpt-5"),
+      ...(index % 2 === 0 ? [child("claude", { session_id: other })] : []),
+      // A chain only repeats the model of the calls below it.
+      child("alias", { run_type: "chain" }),
+    ];
+  }).flat();
+  const alone = wireRun({ run_type: "llm", session_id: project, extra: toModel("gpt-5") });
+  post.push(alone);
+  expect((await call(server, "POST /runs/batch", { body: { post } })).status).toBe(202);
+  const count = async (body: object) => {
+    const { json } = await call(server, "POST /ui/runs/facets", {
+      body: { session: [project], ...body },
+    });
+    const facets = json["facets"] as unknown as readonly CountedFacet[];
+    const [model, traceModel] = ["model", "trace_model"].map(
+      (name) => facets.find((facet) => facet.name === name)?.values,
+    );
+    return { runs: json["runs"], model, traceModel };
+  };
+  const counts = await count({ is_root: true });
+  expect(counts).toEqual({
+    runs: 7,
+    model: [],
+    traceModel: [
+      { value: "gpt-5", runs: 7 },
+      { value: "claude", runs: 3 },
+    ],
+  });
+  for (const { value, runs } of counts.traceModel ?? []) {
+    const filter = `eq(trace_model, "${value}")`;
+    expect((await count({ is_root: true, filter })).runs).toBe(runs);
+  }
+  expect(await count({})).toMatchObject({
+    model: [
+      { value: "gpt-5", runs: 13 },
+      { value: "alias", runs: 6 },
+    ],
+    traceModel: [],
+  });
+});

@@ -54,6 +54,8 @@ export const facetTitles: Readonly<Record<string, string>> = {
   run_type: "Type",
   name: "Name",
   model: "Model",
+  // In a list of traces: the models of all runs of a trace.
+  trace_model: "Model",
   tag: "Tag",
   user: "User",
   version: "Version",
