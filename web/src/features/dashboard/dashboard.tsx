@@ -14,6 +14,7 @@ import { defaultRange, groupings, scopes } from "./dashboard-search.ts";
 import type { DashboardSearch, Grouping, Scope } from "./dashboard-search.ts";
 import { GroupTable } from "./group-table.tsx";
 import { MetricTiles } from "./metric-tiles.tsx";
+import { describeMissing } from "./metrics.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMetricsQuery } from "./queries.ts";
 import "../projects/projects.css";
@@ -60,7 +61,7 @@ const MetricsView = ({
   readonly address: { readonly tenantId: string; readonly projectId: string };
 }) => (
   <>
-    <MissingNote metrics={metrics} />
+    <MissingNote metrics={metrics} hasFilter={search.filter !== undefined} />
     <MetricTiles metrics={metrics} address={address} />
     {metrics.total.runs + metrics.previous.runs === 0 ? (
       <Empty title="No runs in this range" />
@@ -79,25 +80,17 @@ const MetricsView = ({
   </>
 );
 
-/** Says which ranges are not counted, because their runs could not be read in time. */
-const MissingNote = ({ metrics: { missing } }: { readonly metrics: Metrics }) => {
-  const texts = useMemo(
-    () =>
-      missing.map(
-        ({ fromMs, toMs }) =>
-          `${formatTime(fromMs).slice(0, 16)} – ${formatTime(toMs).slice(0, 16)}`,
-      ),
-    [missing],
-  );
-  return texts.length === 0 ? null : (
-    <output className="dashboard-missing">
-      Incomplete. Not counted: {texts.slice(0, maxMissing).join(", ")}
-      {texts.length > maxMissing && ` and ${texts.length - maxMissing} more`}
-    </output>
-  );
+/** Says which ranges are not counted, and whether they will be. */
+const MissingNote = ({
+  metrics: { missing },
+  hasFilter,
+}: {
+  readonly metrics: Metrics;
+  readonly hasFilter: boolean;
+}) => {
+  const text = useMemo(() => describeMissing(missing, hasFilter), [missing, hasFilter]);
+  return text === undefined ? null : <output className="dashboard-missing">{text}</output>;
 };
-
-const maxMissing = 3;
 
 const groupingLabels: { readonly [Name in Grouping]: string } = {
   model: "Model",

@@ -8,7 +8,7 @@ import {
   toText,
 } from "../../api/parse.ts";
 import type { JsonMembers } from "../../api/parse.ts";
-import { parseTimeMs } from "../../components/time/time.ts";
+import { formatTime, parseTimeMs } from "../../components/time/time.ts";
 
 const percentiles = ["p50", "p95", "p99"] as const;
 type Percentile = (typeof percentiles)[number];
@@ -159,3 +159,31 @@ export function formatChange(
     ? `> +${maxPercent.toLocaleString("en")} %`
     : `${signs[Math.sign(percent) + 1]}${Math.abs(percent).toLocaleString("en")} %`;
 }
+
+/** Number of ranges that a text names. */
+const maxNamedRanges = 3;
+
+/**
+ * Says which ranges the figures lack; `undefined` if there are none. Without a filter, the server is still counting them:
+ * after many runs have arrived at once, it waits until they have settled. With a filter it reads runs for a limited time,
+ * the latest first, and counts no earlier ones later.
+ */
+export function describeMissing(
+  missing: Metrics["missing"],
+  hasFilter: boolean,
+): string | undefined {
+  if (missing.length === 0) {
+    return undefined;
+  }
+  const ranges = missing
+    .slice(0, maxNamedRanges)
+    .map(({ fromMs, toMs }) => `${toMinute(fromMs)} – ${toMinute(toMs)}`)
+    .join(", ");
+  const others = missing.length - maxNamedRanges;
+  const named = others > 0 ? `${ranges} and ${others} more` : ranges;
+  return hasFilter
+    ? `Incomplete: reading all runs would take too long. Not counted: ${named}`
+    : `Counting the latest changes. The figures do not include ${named} yet.`;
+}
+
+const toMinute = (timeMs: number): string => formatTime(timeMs).slice(0, 16);

@@ -6,7 +6,10 @@ import type { DashboardSearch } from "./dashboard-search.ts";
 import { parseMetrics } from "./metrics.ts";
 
 const refetchIntervalMs = 30_000;
-/** How often incomplete metrics are queried again: the server computes those that are missing. */
+/**
+ * How often metrics without a filter are queried again while some are missing: the server computes these. With a filter
+ * the result would be the same.
+ */
 const incompleteRefetchMs = 3_000;
 
 /** The metrics that the dashboard shows for its search parameters. */
@@ -25,6 +28,8 @@ export const createMetricsQuery = (projectId: string, search: DashboardSearch) =
       return parseMetrics(await getJson(`${path}?${query.toString()}`, signal));
     },
     refetchInterval: ({ state: { data } }) =>
-      data !== undefined && data.missing.length > 0 ? incompleteRefetchMs : refetchIntervalMs,
+      data !== undefined && data.missing.length > 0 && search.filter === undefined
+        ? incompleteRefetchMs
+        : refetchIntervalMs,
     placeholderData: keepPreviousData,
   });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { formatTime } from "../../../src/components/time/time.ts";
 import { toCharts, toGroupLabel } from "../../../src/features/dashboard/dashboard-charts.ts";
 import {
   parseDashboardSearch,
@@ -6,6 +7,7 @@ import {
 } from "../../../src/features/dashboard/dashboard-search.ts";
 import {
   costPerRunOf,
+  describeMissing,
   formatChange,
   parseMetrics,
 } from "../../../src/features/dashboard/metrics.ts";
@@ -112,4 +114,22 @@ test("the cost per run is unknown without runs or without costs, and huge change
   expect(costPerRunOf({ runs: 4, cost: 0 })).toBeUndefined();
   expect(formatChange(1_000_000, 1)).toBe("> +9,999 %");
   expect(formatChange(24, 1)).toBe("+2,300 %");
+});
+
+test("what the figures lack is still being counted without a filter, and was not read with one", () => {
+  const range = (minute: number) => ({
+    fromMs: Date.UTC(2026, 10, 27, 1, minute),
+    toMs: Date.UTC(2026, 10, 27, 1, minute + 1),
+  });
+  const named = (minute: number): string => {
+    const { fromMs, toMs } = range(minute);
+    return `${formatTime(fromMs).slice(0, 16)} – ${formatTime(toMs).slice(0, 16)}`;
+  };
+  expect(describeMissing([], false)).toBeUndefined();
+  expect(describeMissing([range(5)], false)).toBe(
+    `Counting the latest changes. The figures do not include ${named(5)} yet.`,
+  );
+  expect(describeMissing([range(9), range(7), range(5), range(3), range(1)], true)).toBe(
+    `Incomplete: reading all runs would take too long. Not counted: ${named(9)}, ${named(7)}, ${named(5)} and 2 more`,
+  );
 });
