@@ -1,5 +1,5 @@
 import { ValidationError } from "../model/errors.ts";
-import type { MustacheNode } from "./mustache.ts";
+import type { MustacheNode, ParsedText, TemplateMark } from "./mustache.ts";
 
 const bracePattern = /[{}]/g;
 
@@ -9,8 +9,9 @@ const bracePattern = /[{}]/g;
  *
  * @throws `ValidationError` if a brace has no counterpart.
  */
-export function parseFString(text: string): readonly MustacheNode[] {
+export function parseFString(text: string): ParsedText {
   const nodes: MustacheNode[] = [];
+  const marks: TemplateMark[] = [];
   let position = 0;
   const addText = (end: number): void => {
     if (end > position) {
@@ -22,7 +23,7 @@ export function parseFString(text: string): readonly MustacheNode[] {
     const brace = bracePattern.exec(text)?.index;
     if (brace === undefined) {
       addText(text.length);
-      return nodes;
+      return { nodes, marks };
     }
     const isOpening = text[brace] === "{";
     if (text[brace + 1] === text[brace]) {
@@ -37,12 +38,15 @@ export function parseFString(text: string): readonly MustacheNode[] {
       );
     }
     addText(brace);
-    nodes.push(toVariable(text.slice(brace + 1, end), brace));
+    const name = readName(text.slice(brace + 1, end), brace);
+    const source = text.slice(brace, end + 1);
+    nodes.push({ kind: "variable", name, root: name, source });
+    marks.push({ from: brace, to: end + 1, kind: "variable", name });
     position = end + 1;
   }
 }
 
-function toVariable(source: string, position: number): MustacheNode {
+function readName(source: string, position: number): string {
   const name = source.trim();
   if (name === "") {
     throw new ValidationError(
@@ -54,5 +58,5 @@ function toVariable(source: string, position: number): MustacheNode {
       `The template formats the variable "{${source.slice(0, 64)}}" in Python's way, which is not supported. Write "{name}", and pass the text that it should become`,
     );
   }
-  return { kind: "variable", name, root: name };
+  return name;
 }

@@ -1,4 +1,4 @@
-// What the local server takes of this folder: it fills in prompts for the experiments that it runs.
+// What the local server and the UI take of this folder: the server fills in prompts for the experiments that it runs.
 export { compileTemplate, readNames } from "./compile-template.ts";
 export type {
   CompiledPrompt,
@@ -13,3 +13,4 @@ export { parseManifest } from "./manifest.ts";
 export type { PromptTemplate } from "./manifest.ts";
 export { parseTemplate, renderTemplate } from "./template.ts";
 export type { Scope, Template } from "./template.ts";
+export type { TemplateMark } from "./mustache.ts";

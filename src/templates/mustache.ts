@@ -8,6 +8,8 @@ export type MustacheNode =
       readonly name: string;
       /** The part of the name that the caller passes a value for. */
       readonly root: string;
+      /** The variable as it is written, with its braces. */
+      readonly source: string;
     }
   | {
       readonly kind: "section";
@@ -17,6 +19,20 @@ export type MustacheNode =
       readonly isInverted: boolean;
       readonly nodes: readonly MustacheNode[];
     };
+
+/** What is not text in a template, and where it is written: from one index of the text up to another. */
+export interface TemplateMark {
+  readonly from: number;
+  readonly to: number;
+  readonly kind: "variable" | "section" | "inverted" | "end" | "comment" | "delimiters";
+  readonly name: string;
+}
+
+/** A template that was parsed: what it consists of, and where that is written. */
+export interface ParsedText {
+  readonly nodes: readonly MustacheNode[];
+  readonly marks: readonly TemplateMark[];
+}
 
 /** Largest number of sections inside each other. */
 const maxDepth = 100;
@@ -34,7 +50,7 @@ interface OpenSection {
  *
  * @throws `ValidationError` if a tag or a section is not closed, or there is a partial.
  */
-export function parseMustache(template: string): readonly MustacheNode[] {
+export function parseMustache(template: string): ParsedText {
   return new MustacheParser(template).parse();
 }
 
@@ -46,6 +62,7 @@ class MustacheParser {
   readonly #sections: OpenSection[] = [{ name: "", isInverted: false, nodes: [] }];
   /** The whitespace of the current line: the list that contains it, and its index there. */
   #lineSpaces: { readonly nodes: MustacheNode[]; readonly index: number }[] = [];
+  readonly #marks: TemplateMark[] = [];
   #lineHasTag = false;
   #lineHasContent = false;
 
@@ -53,7 +70,7 @@ class MustacheParser {
     this.#template = template;
   }
 
-  parse(): readonly MustacheNode[] {
+  parse(): ParsedText {
     for (;;) {
       const [open] = this.#delimiters;
       const start = this.#template.indexOf(open, this.#position);
@@ -71,7 +88,7 @@ class MustacheParser {
         `The template's section ${quote(unclosed.name)} is not closed: add {{/${unclosed.name}}}`,
       );
     }
-    return this.#sections[0]?.nodes ?? [];
+    return { nodes: this.#sections[0]?.nodes ?? [], marks: this.#marks };
   }
 
   #addText(text: string): void {
@@ -116,6 +133,8 @@ class MustacheParser {
     }
     const name = this.#template.slice(this.#position, endPosition).trim();
     this.#position = endPosition + end.length;
+    const kind = markKinds[sign] ?? "variable";
+    this.#marks.push({ from: start, to: this.#position, kind, name });
     switch (sign) {
       case "!":
         return;
@@ -132,7 +151,12 @@ class MustacheParser {
         );
       default:
         this.#lineHasContent = true;
-        this.#innermost.nodes.push({ kind: "variable", name, root: toRoot(name) });
+        this.#innermost.nodes.push({
+          kind: "variable",
+          name,
+          root: toRoot(name),
+          source: this.#template.slice(start, this.#position),
+        });
     }
   }
 
@@ -176,6 +200,15 @@ class MustacheParser {
     }
   }
 }
+
+/** The kinds of tags by their signs. All others are variables. */
+const markKinds: Readonly<Record<string, TemplateMark["kind"]>> = {
+  "#": "section",
+  "^": "inverted",
+  "/": "end",
+  "!": "comment",
+  "=": "delimiters",
+};
 
 const toRoot = (name: string): string => name.split(".")[0] ?? name;
 

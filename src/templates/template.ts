@@ -2,7 +2,7 @@ import { ValidationError } from "../model/errors.ts";
 import type { KeyValues } from "../model/run.ts";
 import { parseFString } from "./f-string.ts";
 import { parseMustache } from "./mustache.ts";
-import type { MustacheNode } from "./mustache.ts";
+import type { MustacheNode, TemplateMark } from "./mustache.ts";
 
 /** The syntaxes of templates. */
 export const templateFormats = ["f-string", "mustache"] as const;
@@ -14,21 +14,25 @@ export type TemplateFormat = (typeof templateFormats)[number];
 export interface Template {
   readonly format: TemplateFormat;
   readonly nodes: readonly MustacheNode[];
+  /** Where its variables and tags are written, in the order of the text. */
+  readonly marks: readonly TemplateMark[];
   readonly names: ReadonlySet<string>;
 }
 
 /** @throws `ValidationError` if the template is malformed; the message says where. */
 export function parseTemplate(text: string, format: TemplateFormat): Template {
-  const nodes = format === "mustache" ? parseMustache(text) : parseFString(text);
+  const { nodes, marks } = format === "mustache" ? parseMustache(text) : parseFString(text);
   const names = new Set<string>();
   collectNames(nodes, names);
-  return { format, nodes, names };
+  return { format, nodes, marks, names };
 }
 
 /** The values of variables, and the names of those that a template needs but that have none. */
 export interface Scope {
   readonly values: KeyValues;
   readonly missing: Set<string>;
+  /** Whether a variable without a value stays as it is written, for a preview. @defaultValue false */
+  readonly keepsMissing?: boolean;
 }
 
 /** Largest text that a template may produce, in UTF-16 code units. */
@@ -66,7 +70,7 @@ class Rendering {
           this.#append(node.text);
           break;
         case "variable":
-          this.#append(this.#readText(node.name, contexts));
+          this.#append(this.#readText(node, contexts));
           break;
         case "section":
           this.#addSection(node, contexts);
@@ -108,12 +112,16 @@ class Rendering {
     }
   }
 
-  #readText(name: string, contexts: readonly unknown[]): string {
+  #readText(
+    { name, source }: MustacheNode & { readonly kind: "variable" },
+    contexts: readonly unknown[],
+  ): string {
     const value = this.#lookUp(name, contexts);
     if (value === undefined) {
       // As in Mustache, an item of a list may lack a member. Everything else is probably a mistake.
       if (contexts.length === 1) {
         this.#scope.missing.add(name);
+        return this.#scope.keepsMissing === true ? source : "";
       }
       return "";
     }

@@ -1,6 +1,6 @@
 import { toRecord, toText } from "../../api/parse.ts";
 import { mapJson } from "../datasets/examples/json-map.ts";
-import { fillTemplate } from "../prompts/template.ts";
+import { fillTemplate, findTemplateFault } from "../prompts/template.ts";
 import { listVariables } from "./playground-state.ts";
 import type { MessageRole, PlaygroundMessage, PlaygroundState } from "./playground-state.ts";
 
@@ -59,6 +59,18 @@ function fillMessages(state: PlaygroundState): readonly RequestMessage[] {
       },
     ];
   });
+}
+
+/** Says which message can't be filled in, and why. */
+function findMessageFault({ format, messages }: PlaygroundState): string | undefined {
+  for (const [index, { role, text }] of messages.entries()) {
+    const fault =
+      format === "none" || role === "placeholder" ? undefined : findTemplateFault(text, format);
+    if (fault !== undefined) {
+      return `Message ${index + 1}: ${fault}.`;
+    }
+  }
+  return undefined;
 }
 
 const rolesByName: Readonly<Record<string, RequestMessage["role"]>> = {
@@ -192,6 +204,10 @@ export function createRequest(state: PlaygroundState): RequestDraft | string {
   }
   if (invalid !== undefined) {
     return "Correct the settings first.";
+  }
+  const fault = findMessageFault(state);
+  if (fault !== undefined) {
+    return fault;
   }
   const messages = fillMessages(state);
   if (messages.length === 0) {

@@ -2,7 +2,7 @@ import { Code } from "../../components/code/code.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { toManifestText } from "./manifest.ts";
 import type { PromptContent, PromptPart } from "./manifest.ts";
-import { toSegments } from "./template.ts";
+import { findTemplateFault, toSegments } from "./template.ts";
 import type { TemplateFormat } from "./template.ts";
 
 /** The messages of a prompt as written, with highlighted variables. */
@@ -52,18 +52,33 @@ const MessagePart = ({
     case "image":
     case "text":
       return (
-        <p>
-          {part.kind === "image" && "Image: "}
-          {toSegments(part.text, format).map((segment, index) =>
-            segment.kind === "text" ? (
-              toVisibleText(segment.text)
-            ) : (
-              <mark key={index} data-kind={segment.kind}>
-                {toVisibleText(segment.source)}
-              </mark>
-            ),
-          )}
-        </p>
+        <>
+          <p>
+            {part.kind === "image" && "Image: "}
+            {toSegments(part.text, format).map((segment, index) =>
+              segment.kind === "text" ? (
+                toVisibleText(segment.text)
+              ) : (
+                <mark key={index} data-kind={segment.kind}>
+                  {toVisibleText(segment.source)}
+                </mark>
+              ),
+            )}
+          </p>
+          <TemplateFault text={part.text} format={format} />
+        </>
       );
   }
+};
+
+/** Says why a template can't be filled in. */
+const TemplateFault = ({
+  text,
+  format,
+}: {
+  readonly text: string;
+  readonly format: TemplateFormat;
+}) => {
+  const fault = findTemplateFault(text, format);
+  return fault === undefined ? null : <p className="bad">{toVisibleText(fault)}</p>;
 };

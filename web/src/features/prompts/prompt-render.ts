@@ -1,6 +1,7 @@
 import { toRecord, toText } from "../../api/parse.ts";
-import type { PromptContent, PromptVariable } from "./manifest.ts";
-import { fillTemplate } from "./template.ts";
+import type { PromptContent, PromptPart, PromptVariable } from "./manifest.ts";
+import { fillTemplate, findTemplateFault } from "./template.ts";
+import type { TemplateValues } from "./template.ts";
 
 /** A message whose variables are replaced with values. */
 export interface FilledMessage {
@@ -40,15 +41,23 @@ export function fillPrompt(
     if (message.kind === "placeholder") {
       return toPlaceholderMessages(values[message.variable], message);
     }
-    const text = message.parts
-      .map((part) =>
-        part.kind === "other"
-          ? JSON.stringify(part.value)
-          : fillTemplate(part.text, format, values),
-      )
-      .join("\n");
+    const text = message.parts.map((part) => fillPart(part, format, values)).join("\n");
     return [{ role: message.role, text }];
   });
+}
+
+function fillPart(
+  part: PromptPart,
+  format: PromptContent["format"],
+  values: TemplateValues,
+): string {
+  if (part.kind === "other") {
+    return JSON.stringify(part.value);
+  }
+  // A malformed template is shown as written; the list of messages says what is wrong with it.
+  return findTemplateFault(part.text, format) === undefined
+    ? fillTemplate(part.text, format, values)
+    : part.text;
 }
 
 function toPlaceholderMessages(

@@ -37,6 +37,14 @@ describe("the request", () => {
     expect(listVariables(createState({ messages, format: "none" }))).toEqual([]);
   });
 
+  test("a template that the SDK would refuse is not sent, and the sentence names the message", () => {
+    const messages = [createMessage("system", "Be brief."), createMessage("user", '{"a": 1}')];
+    expect(createRequest(createState({ messages }))).toMatch(/^Message 2: .*Python's way/);
+    expect(createRequest(createState({ messages, format: "none" }))).toMatchObject({
+      messages: [{ content: "Be brief." }, { content: '{"a": 1}' }],
+    });
+  });
+
   test("a message list is replaced by the messages that were entered, in the roles of any library", () => {
     const messages = [createMessage("placeholder", "history"), createMessage("user", "And?")];
     const history = '[{"role":"human","content":"Hi"},{"type":"ai","content":"Yes"},"plain"]';

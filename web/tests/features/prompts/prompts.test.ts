@@ -18,7 +18,12 @@ import {
 } from "../../../src/features/prompts/manifest.ts";
 import { parseTags, toPullCode } from "../../../src/features/prompts/prompt.ts";
 import { fillPrompt } from "../../../src/features/prompts/prompt-render.ts";
-import { fillTemplate, toSegments, toVariables } from "../../../src/features/prompts/template.ts";
+import {
+  fillTemplate,
+  findTemplateFault,
+  toSegments,
+  toVariables,
+} from "../../../src/features/prompts/template.ts";
 
 const committed = (prompt: object): unknown => JSON.parse(JSON.stringify(prompt));
 
@@ -31,19 +36,31 @@ const chat = committed(
 );
 
 describe("templates", () => {
-  test("f-string variables may have conversions and formats; doubled braces are literal braces", () => {
-    const template = "a {b} {c!r:>4} {{d}} {} } {";
+  test("doubled braces of f-strings are braces; what the SDK refuses is a fault, and shown as text", () => {
+    const template = "a {b} {c} {{d}}";
     expect(toVariables(template, "f-string").map(({ name }) => name)).toEqual(["b", "c"]);
-    expect(fillTemplate(template, "f-string", { b: "B", c: 1 })).toBe("a B 1 {d} {} } {");
+    expect(fillTemplate(template, "f-string", { b: "B", c: 1 })).toBe("a B 1 {d}");
+    for (const [malformed, format, reason] of [
+      ["a {b} }", "f-string", /single "}" at character 7/],
+      ["{c!r:>4}", "f-string", /Python's way/],
+      ["{{#a}}open", "mustache", /section "a" is not closed/],
+      ["{{> other}}", "mustache", /partial "other"/],
+    ] as const) {
+      expect(findTemplateFault(malformed, format)).toMatch(reason);
+      expect(toSegments(malformed, format)).toEqual([{ kind: "text", text: malformed }]);
+      expect(toVariables(malformed, format)).toEqual([]);
+      expect(() => fillTemplate(malformed, format, {})).toThrow(reason);
+    }
+    expect(findTemplateFault(template, "f-string")).toBeUndefined();
   });
 
   test("a variable without a value is left as written, and values are not parsed as templates", () => {
-    expect(fillTemplate("{a} {b}", "f-string", { a: "{b}" })).toBe("{b} {b}");
+    expect(fillTemplate("{a} { b }", "f-string", { a: "{b}" })).toBe("{b} { b }");
     expect(fillTemplate("{{a}} {{b}}", "mustache", { a: "{{b}}" })).toBe("{{b}} {{b}}");
     expect(fillTemplate("{constructor}", "f-string", {})).toBe("{constructor}");
   });
 
-  test("Mustache sections, inverted sections, dotted names and comments are supported", () => {
+  test("Mustache sections, inverted sections, dotted names, comments and delimiters are supported", () => {
     const template =
       "{{#items}}{{name}}:{{.}};{{/items}}{{^none}}no{{/none}}{{! c }}{{a.b}}{{#o}}{{x}}{{/o}}{{{raw}}}";
     expect(toVariables(template, "mustache")).toEqual([
@@ -55,15 +72,36 @@ describe("templates", () => {
     ]);
     const values = { items: [{ name: "n" }], a: { b: 2 }, o: { x: "<x>" }, raw: "&" };
     expect(fillTemplate(template, "mustache", values)).toBe('n:{"name":"n"};no2<x>&');
-    expect(fillTemplate("{{#a}}open", "mustache", { a: [1, 2] })).toBe("openopen");
+    expect(fillTemplate("{{=<% %>=}}<% a %>{{b}}", "mustache", { a: 1 })).toBe("1{{b}}");
   });
 
   test("the segments joined are the template", () => {
-    const template = "{{#a}} {{b}} {{/a}} {c} {{! d }}";
-    const whole = toSegments(template, "mustache").map((segment) =>
+    const template = "{{#a}}\n {{b}} {{/a}}\n {c} {{! d }}{{{ e }}}{{=<% %>=}}<% f %>";
+    const segments = toSegments(template, "mustache");
+    const whole = segments.map((segment) =>
       segment.kind === "text" ? segment.text : segment.source,
     );
     expect(whole.join("")).toBe(template);
+    expect(segments.flatMap((segment) => (segment.kind === "text" ? [] : [segment.kind]))).toEqual([
+      "mark",
+      "variable",
+      "mark",
+      "mark",
+      "variable",
+      "mark",
+      "variable",
+    ]);
+  });
+
+  test("of Jinja2, variables are found, and replaced where they have a value", () => {
+    const template = "{% if a %}{{ a }} {{ b.c|upper }}{% endif %}";
+    expect(toVariables(template, "jinja2")).toEqual([
+      { name: "a", isStructured: false },
+      { name: "b", isStructured: true },
+    ]);
+    expect(fillTemplate(template, "jinja2", { a: 1 })).toBe(
+      "{% if a %}1 {{ b.c|upper }}{% endif %}",
+    );
   });
 });
 
