@@ -7,6 +7,7 @@ import { memoryDataDir, serverLimits } from "./model/options.ts";
 import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { exitRequest } from "./app/server-protocol.ts";
 import type { Store } from "./store/store.ts";
+import { ServerLog } from "./ingest-log/server-log.ts";
 import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
 
@@ -19,18 +20,23 @@ if (parentPort !== null) {
 async function serve(port: MessagePort, settings: ServerThreadData): Promise<void> {
   const post = (message: ServerThreadMessage): void => port.postMessage(message);
   let store: Store | undefined;
+  let log: ServerLog | undefined;
   try {
     store = await openStore(settings);
-    const app = createApp(store, settings);
+    // SQLite can be used by one process only, so this process also applies the log.
+    log = settings.log && (await ServerLog.open(settings.log, store));
+    const app = createApp(store, settings, { log });
     await listen(app, settings);
     const openedStore = store;
+    const openedLog = log;
     const sweeper = new RetentionSweeper(store);
     port.once("message", (request: typeof closeRequest | typeof exitRequest) => {
       sweeper.close();
       if (request === exitRequest) {
         openedStore.endReads();
       }
-      const closing = request === exitRequest ? openedStore.close() : close(app, openedStore);
+      const closing =
+        request === exitRequest ? openedStore.close() : close(app, openedStore, openedLog);
       // If closing fails, for example on a full disk, the thread ends anyway: the next start recovers the data from
       // the write-ahead log.
       void closing
@@ -49,8 +55,10 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
       kind: "listening",
       port: readPort(app, settings),
       needsModelToken: modelEndpoints.length > 0 && !isKeyRequired,
+      log: log && { address: log.address, replicas: log.replicas },
     });
   } catch (cause) {
+    await log?.close();
     await store?.close();
     const code = cause instanceof ServerError ? cause.code : "THREAD";
     post({ kind: "failed", code, reason: messageOf(cause) });
@@ -86,11 +94,12 @@ function readPort(app: App, { port }: ServerThreadData): number {
  * Gives running requests some time, then cancels their queries and closes their connections. Completes pending
  * writes.
  */
-async function close(app: App, store: Store): Promise<void> {
+async function close(app: App, store: Store, log: ServerLog | undefined): Promise<void> {
   const queryTimer = setTimeout(() => store.endReads(), serverLimits.endReadsMs);
   const connectionTimer = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);
   await app.close();
   clearTimeout(queryTimer);
   clearTimeout(connectionTimer);
+  await log?.close();
   await store.close();
 }

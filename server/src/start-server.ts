@@ -5,7 +5,7 @@ import { parseServerOptions, serverLimits } from "./model/options.ts";
 import type { ServerOptions } from "./model/options.ts";
 import { createModelToken } from "./models/model-token.ts";
 import { closeRequest, exitRequest } from "./app/server-protocol.ts";
-import type { ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
+import type { OpenedLog, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "./storage/threads.ts";
 
 /** A running server. */
@@ -18,6 +18,8 @@ export interface RunningServer {
    * a key. It is a new one at each start.
    */
   readonly modelToken: string | undefined;
+  /** Where runs are stored before they reach the database; `undefined` without the option `log`. */
+  readonly log: OpenedLog | undefined;
   /**
    * Completes the writes of all requests received, then releases the port, the files and the threads. May be called
    * twice.
@@ -32,7 +34,7 @@ export interface RunningServer {
  *
  * @throws OptionError an option is out of range, or the server would be reachable from the network without an API
  * key.
- * @throws {@link ServerError} the port is in use, or the data folder can't be used.
+ * @throws {@link ServerError} the port is in use, the data folder can't be used, or the log can't be reached.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const settings = parseServerOptions(options);
@@ -43,7 +45,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     name: "millrace-server",
     workerData: { ...settings, modelToken, endedFlag } satisfies ServerThreadData,
   });
-  const { port, needsModelToken } = await waitForStart(worker);
+  const { port, needsModelToken, log } = await waitForStart(worker);
   // Without a listener, an error of the worker would end the host program.
   worker.on("error", (cause) =>
     process.emitWarning(`The Millrace server ended because of an error: ${String(cause)}`),
@@ -58,6 +60,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   let closed: Promise<void> | undefined;
   return {
     port,
+    log,
     modelToken: needsModelToken ? modelToken : undefined,
     url: `http://${toUrlHost(settings.host)}:${port}`,
     close: () => (closed ??= endThread(worker, closeRequest, serverEndMs)),

@@ -5,6 +5,8 @@ import { SchemaValidator } from "./datasets/examples/schemas/schema-validator.ts
 import type { SchemaErrors } from "./datasets/examples/schemas/schema-validator.ts";
 import { renderPrompt, scoreOutput } from "./experiments/launch/launch-tasks.ts";
 import type { RenderTask, ScoreTask } from "./experiments/launch/launch-tasks.ts";
+import { encodePacked } from "./ingest-log/encode-task.ts";
+import type { EncodeTask } from "./ingest-log/encode-task.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
@@ -40,7 +42,8 @@ type Task =
   | ExamplesTask
   | ExampleCheckTask
   | ExampleImportTask
-  | ExampleResponseTask;
+  | ExampleResponseTask
+  | EncodeTask;
 
 if (parentPort !== null) {
   start(parentPort);
@@ -88,6 +91,10 @@ function performTask(schemaValidator: SchemaValidator, task: Task): TaskResult {
     }
     case "exampleCheck":
       return toJsonResult({ rejected: findInvalidExamples(schemaValidator, task) });
+    case "logMessages": {
+      const result = encodePacked(task);
+      return { result, transferList: result.messages.map(({ buffer }) => buffer) };
+    }
     case "exampleResponse":
       return toTransferableResult(serializeResponse(task));
     default: {

@@ -4,7 +4,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
-import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
+import type { IngestDependencies, RunReceiver } from "../runs/handlers/ingest-handlers.ts";
 import { addWebPages } from "./web-pages.ts";
 import { memoryDataDir, serverLimits } from "../model/options.ts";
 import { CallRate } from "../models/call-rate.ts";
@@ -70,6 +70,7 @@ import {
   observeRequests,
 } from "../monitoring/monitoring-routes.ts";
 import { ServerMetrics } from "../monitoring/server-metrics.ts";
+import type { ObservedLog } from "../monitoring/server-metrics.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
 import { joinChunks, readChunks } from "../bodies/read-body.ts";
 import { SignedLinks } from "../http/signed-links.ts";
@@ -79,15 +80,23 @@ import { createSerializerCompiler } from "../http/serializer-compiler.ts";
 
 export type App = ReturnType<typeof createApp>;
 
+/** Parts of the application that not every server has. */
+export interface AppParts {
+  /** The kinds of jobs, if they are not those of the server. */
+  readonly jobKinds?: readonly AnyJobKind[];
+  /** The log that receives the runs of requests. What the server itself stores goes to the store at once. */
+  readonly log?: (RunReceiver & ObservedLog) | undefined;
+}
+
 /**
  * Creates the HTTP application: guards, routes and error handling. It does not listen yet. When it is ready, it begins to
  * perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
  */
-export function createApp(store: Store, settings: AppSettings, jobKinds?: readonly AnyJobKind[]) {
+export function createApp(store: Store, settings: AppSettings, { jobKinds, log }: AppParts = {}) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
-  const metrics = new ServerMetrics(store);
+  const metrics = new ServerMetrics(store, log);
   store.onActivity((activity) => metrics.countActivity(activity));
   const dependencies = { store, links: new SignedLinks() };
   const models = createModels(store, settings, keyGuard);
@@ -173,7 +182,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
       parseBody(raw, serverLimits.openBodyBytes),
     );
     addPublicRoutes(publicApp, store);
-    addHealthRoutes(publicApp, store);
+    addHealthRoutes(publicApp, store, log);
     addUiFeedbackFormRoutes(publicApp, store);
     addSharedRunRoutes(publicApp, dependencies);
     addSharedV2Routes(publicApp, dependencies);
@@ -185,7 +194,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
     ingestApp.addHook("onRequest", checkKey);
     // The handlers read the body themselves, as it arrives.
     ingestApp.addContentTypeParser("*", (_request, _payload, done) => done(null));
-    addStreamRoutes(ingestApp, { store, workThreads });
+    addStreamRoutes(ingestApp, { store: log ?? store, workThreads });
     addExampleWriteRoutes(ingestApp, { ...dependencies, workThreads });
     addUploadRoutes(ingestApp, { store, folder: uploadFolder });
     addUiImportRoutes(ingestApp, { store, work: workThreads });

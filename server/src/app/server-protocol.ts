@@ -17,8 +17,21 @@ export interface ServerThreadData extends AppSettings {
 
 /** Messages from the server thread. */
 export type ServerThreadMessage =
-  | { readonly kind: "listening"; readonly port: number; readonly needsModelToken: boolean }
+  | {
+      readonly kind: "listening";
+      readonly port: number;
+      readonly needsModelToken: boolean;
+      readonly log: OpenedLog | undefined;
+    }
   | { readonly kind: "failed"; readonly code: ServerErrorCode; readonly reason: string };
+
+/** The ingest log of a running server. */
+export interface OpenedLog {
+  /** Its address, without credentials. */
+  readonly address: string;
+  /** NATS servers that have stored a run when it counts as received. */
+  readonly replicas: number;
+}
 
 /** The message that tells the server thread to complete the requests in progress and then to end. */
 export const closeRequest = "close";

@@ -6,3 +6,6 @@ export const defaultQueryTimeoutMs = 10_000;
 
 /** Default number of calls of models that a tenant may make in a minute. */
 export const defaultModelRate = 60;
+
+/** Bytes of runs that may wait in the ingest log by default. */
+export const defaultLogBytes = 2_147_483_648;

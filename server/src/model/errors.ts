@@ -10,6 +10,8 @@ export type ServerErrorCode =
   | "KEY"
   /** A backup can't be written or read. */
   | "BACKUP"
+  /** The ingest log can't be reached, or its servers refuse what a server needs. */
+  | "LOG"
   /** A thread of the server ended, or did not start in time. */
   | "THREAD";
 

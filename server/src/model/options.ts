@@ -1,8 +1,15 @@
 import { checkKeys, OptionError } from "millrace/model";
 import type { KeyTable } from "millrace/model";
-import { defaultModelRate, defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
+import {
+  defaultLogBytes,
+  defaultModelRate,
+  defaultPort,
+  defaultQueryTimeoutMs,
+} from "./default-port.ts";
 import { parseModelEndpoints } from "./model-endpoint.ts";
 import type { ModelEndpoint, ModelEndpointOption } from "./model-endpoint.ts";
+import { parseLogUrl } from "./log-target.ts";
+import type { LogTarget } from "./log-target.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
 
 const mebibyte = 1_048_576;
@@ -182,6 +189,10 @@ export const serverLimits = {
   queryMs: defaultQueryTimeoutMs,
   queryMsMin: 10,
   queryMsMax: 600_000,
+  /** Bytes of runs that may wait in the ingest log, and the range of the option. */
+  logBytes: defaultLogBytes,
+  logBytesMin: mebibyte,
+  logBytesMax: 1_048_576 * 1_024 * mebibyte,
   /** Bytes of requests that share one transaction. */
   groupBytes: 32 * mebibyte,
   /** Time limit for a whole request to arrive. */
@@ -257,6 +268,16 @@ export interface ServerOptions {
    * only. Without any, webhooks are sent to public addresses with https.
    */
   readonly webhookHosts?: readonly string[];
+  /**
+   * Address of NATS servers with JetStream, such as `nats://a,b,c`. Runs are then received when several of these servers have
+   * stored them, and reach the database afterwards. Without it, runs are received when the database has stored them.
+   */
+  readonly log?: string;
+  /**
+   * Bytes of runs that may wait in the log, from 1 MiB on. When they are used up, the server responds with 429 to
+   * requests that bring runs. @defaultValue 2 GiB
+   */
+  readonly logMaxBytes?: number;
 }
 
 /** {@link ServerOptions} after validation, with defaults. */
@@ -270,6 +291,13 @@ export interface ServerSettings {
   readonly modelRate: number;
   readonly modelBudget: number | undefined;
   readonly webhookHosts: readonly string[];
+  readonly log: LogSettings | undefined;
+}
+
+/** The ingest log of a server. */
+export interface LogSettings {
+  readonly target: LogTarget;
+  readonly maxBytes: number;
 }
 
 const optionKeys: KeyTable<ServerOptions> = {
@@ -282,6 +310,8 @@ const optionKeys: KeyTable<ServerOptions> = {
   modelRate: true,
   modelBudget: true,
   webhookHosts: true,
+  log: true,
+  logMaxBytes: true,
 };
 
 /** The `dataDir` for a database in memory, which is lost when the server closes. */
@@ -333,8 +363,30 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     apiKeys,
     queryTimeoutMs,
     webhookHosts,
+    log: parseLogOptions(options, dataDir),
     ...parseModelOptions(options),
   };
+}
+
+function parseLogOptions(
+  { log, logMaxBytes = serverLimits.logBytes }: ServerOptions,
+  dataDir: string,
+): LogSettings | undefined {
+  const { logBytesMin, logBytesMax } = serverLimits;
+  if (!Number.isInteger(logMaxBytes) || logMaxBytes < logBytesMin || logMaxBytes > logBytesMax) {
+    throw new OptionError(
+      `logMaxBytes must be a whole number of bytes from ${logBytesMin} to ${logBytesMax}, not ${String(logMaxBytes)}`,
+    );
+  }
+  if (log === undefined) {
+    return undefined;
+  }
+  if (dataDir === memoryDataDir) {
+    throw new OptionError(
+      "log can't be used with a database in memory: the log forgets a run once it is in the database. Set dataDir to a folder",
+    );
+  }
+  return { target: parseLogUrl(log), maxBytes: logMaxBytes };
 }
 
 function parseModelOptions({

@@ -6,7 +6,7 @@ import { route } from "../http/route.ts";
 import { Flag, Text } from "../http/schema-parts.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import type { TenantReads } from "../tenants/tenant.ts";
-import type { ObservedStore, ServerMetrics } from "./server-metrics.ts";
+import type { ObservedLog, ObservedStore, ServerMetrics } from "./server-metrics.ts";
 
 const apiTag = "server";
 
@@ -19,7 +19,20 @@ export interface CheckedStore extends ObservedStore {
 }
 
 const livenessSchema = Type.Object({ status: Text }, { title: "Liveness" });
-const readinessSchema = Type.Object({ status: Text, accepts_writes: Flag }, { title: "Readiness" });
+const logReadinessSchema = Type.Object(
+  {
+    waiting_messages: Type.Optional(Type.Integer()),
+    waiting_bytes: Type.Optional(Type.Integer()),
+    lag_seconds: Type.Optional(Type.Number()),
+    dead_letters: Type.Optional(Type.Integer()),
+    reconnects: Type.Integer(),
+  },
+  { title: "LogReadiness" },
+);
+const readinessSchema = Type.Object(
+  { status: Text, accepts_writes: Flag, log: Type.Optional(logReadinessSchema) },
+  { title: "Readiness" },
+);
 
 /** Measures each request of the application. */
 export function observeRequests(app: FastifyInstance, metrics: ServerMetrics): void {
@@ -35,7 +48,11 @@ export function observeRequests(app: FastifyInstance, metrics: ServerMetrics): v
 }
 
 /** Adds the routes from which a supervisor or a load balancer learns the state of the server. They need no key. */
-export function addHealthRoutes(app: FastifyInstance, store: CheckedStore): void {
+export function addHealthRoutes(
+  app: FastifyInstance,
+  store: CheckedStore,
+  log?: ObservedLog,
+): void {
   app.route({
     ...route(monitoringEndpoints.readLiveness, {
       tag: apiTag,
@@ -48,16 +65,34 @@ export function addHealthRoutes(app: FastifyInstance, store: CheckedStore): void
   app.route({
     ...route(monitoringEndpoints.readReadiness, {
       tag: apiTag,
-      summary: "Checks whether the database answers, and whether it accepts writes.",
+      summary:
+        "Checks whether the database and the ingest log answer, and whether the database accepts writes.",
       isPublic: true,
       response: readinessSchema,
     }),
     handler: async () => {
       await assertReady(store);
-      return { status: "ready", accepts_writes: store.readOnlyReason === undefined };
+      if (log?.isConnected === false) {
+        throw new RequestError(503, "the ingest log can't be reached, so no runs are received");
+      }
+      return {
+        status: "ready",
+        accepts_writes: store.readOnlyReason === undefined,
+        ...(log && { log: toLogReadiness(log) }),
+      };
     },
   });
 }
+
+const toLogReadiness = ({ state, reconnects }: ObservedLog) => ({
+  ...(state && {
+    waiting_messages: state.waitingMessages,
+    waiting_bytes: state.waitingBytes,
+    lag_seconds: state.lagSeconds,
+    dead_letters: state.deadLetters,
+  }),
+  reconnects,
+});
 
 /** Adds the route that Prometheus reads. */
 export function addMetricRoute(app: FastifyInstance, metrics: ServerMetrics): void {

@@ -6,6 +6,34 @@ export interface ObservedStore {
   readonly readOnlyReason: string | undefined;
 }
 
+/** What the metrics and the checks of health need from the ingest log. */
+export interface ObservedLog {
+  readonly isConnected: boolean;
+  /** How often the connection was lost and made again. */
+  readonly reconnects: number;
+  /** Messages that this server has appended. */
+  readonly appended: number;
+  /** What the log holds, as last read; `undefined` if it could not be read. */
+  readonly state: ObservedLogState | undefined;
+  /** What the writer of this process has done; `undefined` if it has none. */
+  readonly writer: ObservedWriter | undefined;
+}
+
+export interface ObservedLogState {
+  readonly waitingMessages: number;
+  readonly waitingBytes: number;
+  readonly maxBytes: number;
+  readonly inWork: number;
+  readonly lagSeconds: number;
+  readonly deadLetters: number;
+}
+
+export interface ObservedWriter {
+  readonly applied: number;
+  readonly duplicates: number;
+  readonly deadLetters: number;
+}
+
 /** A request that was answered. */
 export interface AnsweredRequest {
   readonly method: string;
@@ -14,6 +42,60 @@ export interface AnsweredRequest {
   readonly status: number;
   readonly seconds: number;
 }
+
+/** The metrics of the ingest log. What counts from the start of the process ends with `_total`. */
+const logMetrics: Readonly<
+  Record<string, { readonly help: string; readonly read: (log: ObservedLog) => number | undefined }>
+> = {
+  connected: {
+    help: "1 while the server is connected to the ingest log, else 0.",
+    read: ({ isConnected }) => (isConnected ? 1 : 0),
+  },
+  reconnects_total: {
+    help: "How often the connection to the ingest log was lost and made again.",
+    read: ({ reconnects }) => reconnects,
+  },
+  appended_total: {
+    help: "Messages that this server has appended to the ingest log.",
+    read: ({ appended }) => appended,
+  },
+  waiting_messages: {
+    help: "Messages in the ingest log that are not stored yet.",
+    read: ({ state }) => state?.waitingMessages,
+  },
+  waiting_bytes: {
+    help: "Bytes of these messages.",
+    read: ({ state }) => state?.waitingBytes,
+  },
+  max_bytes: {
+    help: "Bytes that may wait in the ingest log.",
+    read: ({ state }) => state?.maxBytes,
+  },
+  messages_in_work: {
+    help: "Messages that writers have received and not stored yet.",
+    read: ({ state }) => state?.inWork,
+  },
+  lag_seconds: {
+    help: "Seconds for which the oldest message in the ingest log waits.",
+    read: ({ state }) => state?.lagSeconds,
+  },
+  dead_letters: {
+    help: "Messages that could not be stored, and wait for somebody to replay them.",
+    read: ({ state }) => state?.deadLetters,
+  },
+  applied_total: {
+    help: "Operations that the writer of this process has stored.",
+    read: ({ writer }) => writer?.applied,
+  },
+  repeated_total: {
+    help: "Operations of the ingest log that this writer found stored already.",
+    read: ({ writer }) => writer?.duplicates,
+  },
+  given_up_total: {
+    help: "Parts of messages that this writer made dead letters.",
+    read: ({ writer }) => writer?.deadLetters,
+  },
+};
 
 /** Upper bounds of the histogram of durations, in seconds: from a small read to the limit of a request. */
 const durationBounds = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
@@ -26,7 +108,7 @@ export class ServerMetrics {
   readonly #runs: Counter;
   readonly #errors: Counter;
 
-  constructor(store: ObservedStore) {
+  constructor(store: ObservedStore, log?: ObservedLog) {
     const registers = [this.#registry];
     this.#durations = new Histogram({
       name: "millrace_http_request_duration_seconds",
@@ -51,6 +133,9 @@ export class ServerMetrics {
       registers,
       collect: () => acceptsWrites.set(store.readOnlyReason === undefined ? 1 : 0),
     });
+    if (log !== undefined) {
+      this.#observeLog(log);
+    }
   }
 
   get contentType(): string {
@@ -65,6 +150,18 @@ export class ServerMetrics {
     for (const { runs, errors } of activity) {
       this.#runs.inc(runs);
       this.#errors.inc(errors);
+    }
+  }
+
+  #observeLog(log: ObservedLog): void {
+    for (const [name, { help, read }] of Object.entries(logMetrics)) {
+      const gauge: Gauge = new Gauge({
+        name: `millrace_log_${name}`,
+        help,
+        registers: [this.#registry],
+        // A value that is not known is not a number, so that no alert takes it for zero.
+        collect: () => gauge.set(read(log) ?? Number.NaN),
+      });
     }
   }
 

@@ -58,15 +58,18 @@ export async function createBatch(
   return replyToMany(reply, result);
 }
 
+/** Where received runs go: the store, or the log in front of it. */
+export type RunReceiver = Pick<RunStore, "ingest">;
+
 /** Dependencies of the handlers that ingest runs. */
 export interface IngestDependencies {
-  readonly store: RunStore;
+  readonly store: RunReceiver;
   readonly workThreads: WorkThreads;
 }
 
 /** Stores runs that a worker thread has decoded. */
 export async function ingestDecoded(
-  store: RunStore,
+  store: RunReceiver,
   tenantId: string,
   { packed, bodies, rejected }: DecodedRuns,
 ): Promise<IngestResult> {
@@ -114,7 +117,7 @@ async function ingestChunks(
 
 /** Dependencies of the multipart handler. */
 export interface MultipartDependencies {
-  readonly store: RunStore;
+  readonly store: RunReceiver;
   readonly content: ContentCache;
 }
 
@@ -138,7 +141,7 @@ export async function createMultipart(
 
 /** Stores a batch. The result lists what the parser rejected, followed by what the store rejected. */
 export async function ingest(
-  store: RunStore,
+  store: RunReceiver,
   tenantId: string,
   { batch, rejected }: ParsedBatch,
 ): Promise<IngestResult> {

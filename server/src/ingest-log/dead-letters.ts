@@ -1,0 +1,168 @@
+import { RequestError } from "../model/errors.ts";
+import type { LogConnection } from "./log-connection.ts";
+import { logLimits, logNames } from "./log-limits.ts";
+import { decodeMessage, encodeReference, MessageError } from "./message-format.ts";
+
+/** A message that could not be applied, without its content. */
+export interface DeadLetter {
+  /** By this number it is replayed. */
+  readonly sequence: number;
+  /** ISO time at which the message was given up. */
+  readonly time: string;
+  /** `null` if the message could not be read. */
+  readonly tenantId: string | null;
+  readonly reason: string;
+  readonly bytes: number;
+}
+
+/** What is noted about a message that is given up. */
+export interface DeadLetterReason {
+  readonly tenantId: string | null;
+  readonly reason: string;
+}
+
+/** Objects of dead letters have names of their own, so that they are not deleted as objects without a message. */
+export const deadObjectPrefix = "dead-";
+
+/**
+ * Keeps a message that can't be applied, until somebody replays it.
+ *
+ * @throws RequestError the message can't be kept, so it must stay in the log.
+ */
+export async function addDeadLetter(
+  log: LogConnection,
+  message: Uint8Array,
+  { tenantId, reason }: DeadLetterReason,
+): Promise<void> {
+  const isLarge = message.byteLength > log.messageBytes;
+  const kept = isLarge
+    ? encodeReference(tenantId ?? "", await log.putObject(message, deadObjectPrefix))
+    : message;
+  const description = { time: new Date().toISOString(), tenantId, reason: shorten(reason) };
+  await log.appendDeadLetter(kept, toHeader(JSON.stringify(description)));
+}
+
+/** Dead letters from the oldest on, at most `limit`. */
+export async function listDeadLetters(
+  log: LogConnection,
+  limit: number,
+): Promise<readonly DeadLetter[]> {
+  const letters: DeadLetter[] = [];
+  for await (const { letter } of readDeadLetters(log)) {
+    if (letters.length >= limit) {
+      break;
+    }
+    letters.push(letter);
+  }
+  return letters;
+}
+
+/**
+ * Puts dead letters back into the log, where they are applied again: those with the given numbers, or all. Returns how
+ * many. A replay that is interrupted can be repeated: a run is stored once.
+ *
+ * @throws RequestError 404: there is no dead letter with one of the numbers; the others were replayed. 429 or 503: the log
+ * is full or away.
+ */
+export async function replayDeadLetters(
+  log: LogConnection,
+  sequences: readonly number[] | "all",
+): Promise<number> {
+  const wanted = sequences === "all" ? undefined : new Set(sequences);
+  let replayed = 0;
+  for await (const { letter, message } of readDeadLetters(log, wanted)) {
+    const object = findObject(message);
+    await log.append(object === undefined ? message : await restoreObject(log, object));
+    await log.manager.streams.deleteMessage(logNames.deadStream, letter.sequence);
+    if (object !== undefined) {
+      await log.deleteObject(object.name);
+    }
+    wanted?.delete(letter.sequence);
+    replayed += 1;
+  }
+  if (wanted !== undefined && wanted.size > 0) {
+    throw new RequestError(
+      404,
+      `there is no dead letter with the number ${[...wanted].join(", ")}: millrace log dead-letters lists them`,
+    );
+  }
+  return replayed;
+}
+
+interface StoredLetter {
+  readonly letter: DeadLetter;
+  readonly message: Uint8Array;
+}
+
+/** Reads dead letters, one after the other, because each may have a megabyte. */
+async function* readDeadLetters(
+  log: LogConnection,
+  wanted?: ReadonlySet<number>,
+): AsyncGenerator<StoredLetter> {
+  const { state } = await log.manager.streams.info(logNames.deadStream, { deleted_details: true });
+  const deleted = new Set(state.deleted);
+  for (let sequence = state.first_seq; sequence <= state.last_seq; sequence += 1) {
+    if (deleted.has(sequence) || wanted?.has(sequence) === false) {
+      continue;
+    }
+    const { data, header } = await log.manager.streams.getMessage(logNames.deadStream, {
+      seq: sequence,
+    });
+    const { time, tenantId, reason } = parseDescription(header.get(logNames.deadHeader));
+    yield {
+      letter: { sequence, time, tenantId, reason, bytes: data.byteLength },
+      message: data,
+    };
+  }
+}
+
+/** The object to which a dead letter refers. */
+function findObject(
+  message: Uint8Array,
+): { readonly tenantId: string; readonly name: string } | undefined {
+  try {
+    const decoded = decodeMessage(message);
+    const isObject = decoded.kind === "reference" && decoded.object.startsWith(deadObjectPrefix);
+    return isObject ? { tenantId: decoded.tenantId, name: decoded.object } : undefined;
+  } catch (cause) {
+    if (cause instanceof MessageError) {
+      return undefined; // It is replayed as it is, for a writer that can read it.
+    }
+    throw cause;
+  }
+}
+
+async function restoreObject(
+  log: LogConnection,
+  { tenantId, name }: { readonly tenantId: string; readonly name: string },
+): Promise<Uint8Array> {
+  const content = await log.objects.getBlob(name);
+  if (content === null) {
+    throw new RequestError(404, `the object ${name} of a dead letter was deleted`);
+  }
+  return encodeReference(tenantId, await log.putObject(content));
+}
+
+function parseDescription(text: string): {
+  readonly time: string;
+  readonly tenantId: string | null;
+  readonly reason: string;
+} {
+  const members = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const { time, tenantId, reason } = members;
+  return {
+    time: String(time),
+    tenantId: typeof tenantId === "string" ? tenantId : null,
+    reason: String(reason),
+  };
+}
+
+const shorten = (text: string): string =>
+  text.length > logLimits.reasonChars ? `${text.slice(0, logLimits.reasonChars)}…` : text;
+
+/** Escapes what a header can't contain: everything but ASCII. The text is JSON, so it has no line breaks. */
+const toHeader = (json: string): string =>
+  json.replaceAll(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -1,0 +1,44 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { RunBatch } from "../runs/run-record.ts";
+import type { WorkTask } from "../storage/work-threads.ts";
+import { countOperations, splitBatch, unpackBatch } from "./batch-parts.ts";
+import { logLimits } from "./log-limits.ts";
+import { encodeBatch } from "./message-format.ts";
+
+/** A batch as messages of the log. */
+export interface EncodedBatch {
+  readonly messages: readonly Uint8Array<ArrayBuffer>[];
+  /** Operations in the batch. */
+  readonly operations: number;
+}
+
+/** Task for a worker thread: writes a batch that such a thread has parsed, because it is large, as messages. */
+export interface EncodeTask extends WorkTask<EncodedBatch> {
+  readonly kind: "logMessages";
+  readonly tenantId: string;
+  /** The content and the payloads of a `PackedBatch`. */
+  readonly chunks: readonly [packed: Uint8Array<ArrayBuffer>, bodies: Uint8Array<ArrayBuffer>];
+}
+
+/** Performs the task. */
+export function encodePacked({ tenantId, chunks: [packed, bodies] }: EncodeTask): EncodedBatch {
+  const unpacked = unpackBatch({ packed, bodies });
+  return {
+    messages: splitBatch(unpacked, logLimits.messageBytes).map((part) =>
+      encodeBatch(tenantId, part),
+    ),
+    operations: countOperations(unpacked),
+  };
+}
+
+/** Writes a batch as messages, with a turn of the event loop for others between two of them. */
+export async function encodeInTurns(tenantId: string, batch: RunBatch): Promise<EncodedBatch> {
+  const messages: Uint8Array<ArrayBuffer>[] = [];
+  for (const part of splitBatch(batch, logLimits.messageBytes)) {
+    if (messages.length > 0) {
+      await nextTurn();
+    }
+    messages.push(encodeBatch(tenantId, part));
+  }
+  return { messages, operations: countOperations(batch) };
+}

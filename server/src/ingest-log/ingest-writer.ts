@@ -1,0 +1,446 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf, RequestError } from "../model/errors.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
+import { collect, countOperations, divideBatch, joinBatches, sumBytes } from "./batch-parts.ts";
+import { addDeadLetter } from "./dead-letters.ts";
+import type { LogConnection } from "./log-connection.ts";
+import { logLimits } from "./log-limits.ts";
+import { decodeMessage, encodeBatch, MessageError } from "./message-format.ts";
+import { ObjectCleaner } from "./object-cleaner.ts";
+import { pullMessages } from "./pulled-messages.ts";
+import type { PulledMessage } from "./pulled-messages.ts";
+
+/** The part of the store to which the log is applied. */
+export interface AppliedStore {
+  readonly readOnlyReason: string | undefined;
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult>;
+}
+
+/** What a writer has done since its start. */
+export interface WriterCounts {
+  /** Operations that were stored for the first time. */
+  readonly applied: number;
+  /** Operations that had been stored before: requests that clients repeated, and messages that were delivered twice. */
+  readonly duplicates: number;
+  /** Messages that became dead letters. */
+  readonly deadLetters: number;
+}
+
+/** A message whose batch was read. */
+interface ReadMessage {
+  readonly message: PulledMessage;
+  readonly tenantId: string;
+  readonly batch: RunBatch;
+  /** The object that contained the batch. */
+  readonly object: string | undefined;
+}
+
+/** A part of a batch that the store did not take, and why. */
+interface FailedPart {
+  readonly batch: RunBatch;
+  readonly reason: string;
+}
+
+/** The store did not take any write at all. */
+class StoreAwayError extends Error {}
+
+/**
+ * Applies the messages of the log to the store. Any number of writers may do this at the same time, in one process or
+ * many: the log gives each message to one of them. A message is acknowledged after its commit, so it is applied at least
+ * once; the store recognizes runs that it has.
+ *
+ * A message whose runs the store refuses is delivered again a few times, because it may depend on another one that is
+ * applied later. Then the refused runs become dead letters. While the store is away, a writer keeps its messages and
+ * waits.
+ *
+ * States: running -> closing -> closed.
+ */
+export class IngestWriter {
+  readonly #log: LogConnection;
+  readonly #store: AppliedStore;
+  readonly #warn: (text: string) => void;
+  readonly #cleaner: ObjectCleaner;
+  readonly #closing = new AbortController();
+  /** Messages that are being applied. The log must not deliver them again meanwhile. */
+  readonly #inWork = new Set<PulledMessage>();
+  readonly #lanes: readonly Promise<void>[];
+  readonly #extendTimer: NodeJS.Timeout;
+  readonly #counts = { applied: 0, duplicates: 0, deadLetters: 0 };
+  /** What was reported as away, so that it is reported once. */
+  #away: "store" | "log" | undefined;
+
+  constructor(
+    log: LogConnection,
+    store: AppliedStore,
+    warn: (text: string) => void = (text) => process.emitWarning(text),
+  ) {
+    this.#log = log;
+    this.#store = store;
+    this.#warn = warn;
+    this.#cleaner = new ObjectCleaner(log);
+    this.#extendTimer = setInterval(
+      () => this.#inWork.forEach((message) => message.extend()),
+      logLimits.extendMs,
+    );
+    this.#lanes = Array.from({ length: logLimits.lanes }, () => this.#run());
+  }
+
+  get counts(): WriterCounts {
+    return { ...this.#counts };
+  }
+
+  /** Completes the commits that were begun, and gives all other messages back to the log. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#lanes);
+    clearInterval(this.#extendTimer);
+    await this.#cleaner.close();
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#isClosing) {
+      let messages: readonly PulledMessage[] = [];
+      try {
+        messages = await pullMessages(this.#log, this.#closing.signal);
+        failures = 0;
+        this.#reportBack("log");
+      } catch (cause) {
+        this.#reportAway("log", messageOf(cause));
+        await this.#pause(failures);
+        failures += 1;
+      }
+      try {
+        await this.#applyMessages(messages);
+      } catch (cause) {
+        // The log delivers what was not acknowledged again.
+        this.#warn(`Failed to apply messages of the ingest log: ${messageOf(cause)}`);
+        await this.#pause(0);
+      }
+    }
+  }
+
+  async #applyMessages(messages: readonly PulledMessage[]): Promise<void> {
+    if (this.#isClosing) {
+      messages.forEach((message) => message.giveBack(0));
+      return;
+    }
+    messages.forEach((message) => this.#inWork.add(message));
+    try {
+      const read: ReadMessage[] = [];
+      for (const message of messages) {
+        const content = await this.#read(message);
+        if (content !== undefined) {
+          read.push(content);
+        }
+      }
+      await Promise.all(toGroups(read).map((group) => this.#applyGroup(group)));
+    } finally {
+      messages.forEach((message) => this.#inWork.delete(message));
+    }
+  }
+
+  /** Reads a message. One that can't be read is given back, or becomes a dead letter. */
+  async #read(message: PulledMessage): Promise<ReadMessage | undefined> {
+    let tenantId: string | null = null;
+    try {
+      if (message.deliveries > logLimits.deliveries) {
+        throw new MessageError(
+          `it was delivered ${message.deliveries} times, and no writer has completed it: the writers may have ended while they applied it`,
+        );
+      }
+      const decoded = decodeMessage(message.data);
+      tenantId = decoded.tenantId;
+      if (decoded.kind === "batch") {
+        return { message, ...decoded, object: undefined };
+      }
+      const content = await this.#log.objects.getBlob(decoded.object);
+      if (content === null) {
+        throw new MessageError(`the object ${decoded.object}, which contains the runs, is missing`);
+      }
+      const inner = decodeMessage(content);
+      if (inner.kind !== "batch") {
+        throw new MessageError(`the object ${decoded.object} contains no batch`);
+      }
+      return { message, tenantId, batch: inner.batch, object: decoded.object };
+    } catch (cause) {
+      const isFinal = cause instanceof MessageError && message.deliveries >= logLimits.attempts;
+      const isGivenUp = await this.#giveUpOrBack(
+        message,
+        isFinal &&
+          (async () => {
+            await addDeadLetter(this.#log, message.data, { tenantId, reason: cause.message });
+            this.#reportDeadLetters(1, cause.message);
+          }),
+      );
+      if (isGivenUp) {
+        message.acknowledge();
+      }
+      return undefined;
+    }
+  }
+
+  async #applyGroup(group: readonly ReadMessage[]): Promise<void> {
+    const [first] = group;
+    if (first === undefined) {
+      return;
+    }
+    if (group.length > 1) {
+      const isApplied = await this.#applyJoined(group);
+      if (isApplied) {
+        return;
+      }
+    }
+    // One after the other, to find the messages that the store does not take.
+    for (const message of group) {
+      await this.#applyAlone(message);
+    }
+  }
+
+  /** Applies several messages in one transaction. Returns false if anything in them was not stored. */
+  async #applyJoined(group: readonly ReadMessage[]): Promise<boolean> {
+    const batches = group.map(({ batch }) => batch);
+    try {
+      const result = await this.#store.ingest(group[0]?.tenantId ?? "", joinBatches(batches));
+      if (result.rejected.length > 0) {
+        this.#counts.applied += result.accepted;
+        return false;
+      }
+      this.#count(result);
+    } catch {
+      return false; // Each message is applied alone next, which finds and reports the cause.
+    }
+    await Promise.all(group.map((read) => this.#acknowledge(read)));
+    return true;
+  }
+
+  async #applyAlone(read: ReadMessage): Promise<void> {
+    const { message, tenantId, batch } = read;
+    const failed = await this.#applyWhenStoreIsThere(tenantId, batch);
+    if (failed === undefined) {
+      message.giveBack(0);
+      return;
+    }
+    if (failed.length === 0) {
+      await this.#acknowledge(read);
+      return;
+    }
+    const isGivenUp = await this.#giveUpOrBack(
+      message,
+      message.deliveries >= logLimits.attempts && (() => this.#addDeadLetters(tenantId, failed)),
+    );
+    if (isGivenUp) {
+      await this.#acknowledge(read);
+    }
+  }
+
+  /** Applies a batch. Returns the parts that failed; `undefined` if the writer is closed while it waits for the store. */
+  async #applyWhenStoreIsThere(
+    tenantId: string,
+    batch: RunBatch,
+  ): Promise<readonly FailedPart[] | undefined> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const failed = await this.#applyParts(tenantId, batch);
+        this.#reportBack("store");
+        return failed;
+      } catch (cause) {
+        if (!(cause instanceof StoreAwayError)) {
+          throw cause;
+        }
+        this.#reportAway("store", cause.message);
+        if (this.#isClosing) {
+          return undefined;
+        }
+        await this.#pause(failures);
+      }
+    }
+  }
+
+  /**
+   * Applies a batch; if the store does not take it, its halves, so that a run that can't be stored affects no other.
+   *
+   * @throws StoreAwayError the store takes no writes.
+   */
+  async #applyParts(tenantId: string, batch: RunBatch): Promise<readonly FailedPart[]> {
+    let result: IngestResult;
+    try {
+      result = await this.#store.ingest(tenantId, joinBatches([batch]));
+    } catch (cause) {
+      await this.#assertStoreIsThere(tenantId, cause);
+      const units = divideBatch(batch);
+      if (units.length <= 1) {
+        return [{ batch, reason: messageOf(cause) }];
+      }
+      const middle = Math.ceil(units.length / 2);
+      const halves = [units.slice(0, middle), units.slice(middle)].map((half) =>
+        collect(half, batch.bodies),
+      );
+      const failed: FailedPart[] = [];
+      for (const half of halves) {
+        failed.push(...(await this.#applyParts(tenantId, half)));
+      }
+      return failed;
+    }
+    this.#count(result);
+    return findRejected(batch, result);
+  }
+
+  /**
+   * Distinguishes a batch that can't be stored from a store that takes no writes: it is asked to store an empty batch.
+   *
+   * @throws StoreAwayError the store takes no writes.
+   */
+  async #assertStoreIsThere(tenantId: string, cause: unknown): Promise<void> {
+    const isOverloaded = cause instanceof RequestError && cause.status === 429;
+    const { readOnlyReason } = this.#store;
+    if (isOverloaded || readOnlyReason !== undefined) {
+      throw new StoreAwayError(readOnlyReason ?? messageOf(cause));
+    }
+    try {
+      await this.#store.ingest(tenantId, {
+        records: [],
+        attachments: [],
+        feedback: [],
+        bodies: new Uint8Array(0),
+      });
+    } catch (emptyCause) {
+      throw new StoreAwayError(messageOf(emptyCause), { cause: emptyCause });
+    }
+  }
+
+  async #addDeadLetters(tenantId: string, failed: readonly FailedPart[]): Promise<void> {
+    for (const { batch, reason } of failed) {
+      await addDeadLetter(this.#log, encodeBatch(tenantId, batch), { tenantId, reason });
+    }
+    this.#reportDeadLetters(failed.length, failed[0]?.reason ?? "");
+  }
+
+  #reportDeadLetters(count: number, reason: string): void {
+    this.#counts.deadLetters += count;
+    this.#warn(
+      `${count} part(s) of the ingest log could not be stored and became dead letters, which "millrace log dead-letters" lists: ${reason}`,
+    );
+  }
+
+  /**
+   * Gives a message up, if that is due, or gives it back to the log, to be delivered again later. Returns whether it was
+   * given up.
+   */
+  async #giveUpOrBack(
+    message: PulledMessage,
+    giveUp: false | (() => Promise<void>),
+  ): Promise<boolean> {
+    try {
+      if (giveUp !== false) {
+        await giveUp();
+        return true;
+      }
+    } catch (cause) {
+      this.#warn(
+        `Failed to keep a dead letter of the ingest log, whose message stays in the log: ${messageOf(cause)}`,
+      );
+    }
+    const delayMs = logLimits.retryMs * 2 ** (message.deliveries - 1);
+    message.giveBack(Math.min(delayMs, logLimits.retryMaxMs));
+    return false;
+  }
+
+  async #acknowledge({ message, object }: ReadMessage): Promise<void> {
+    if (object === undefined) {
+      message.acknowledge();
+      return;
+    }
+    try {
+      await message.acknowledgeConfirmed();
+      this.#cleaner.deleteLater(object);
+    } catch {
+      // The message is delivered again, and then its object is deleted.
+    }
+  }
+
+  #count({ accepted, duplicates }: IngestResult): void {
+    this.#counts.applied += accepted;
+    this.#counts.duplicates += duplicates;
+  }
+
+  get #isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Waits before another attempt, longer after each failure. Ends when the writer is closed. */
+  async #pause(failures: number): Promise<void> {
+    const ms = Math.min(logLimits.awayMs * 2 ** failures, logLimits.awayMaxMs);
+    await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+
+  #reportAway(what: "store" | "log", reason: string): void {
+    if (this.#away !== what && !this.#isClosing) {
+      this.#away = what;
+      this.#warn(
+        what === "store"
+          ? `the store takes no runs of the ingest log, which wait until it does: ${reason}`
+          : `the ingest log can't be read, which is tried again: ${reason}`,
+      );
+    }
+  }
+
+  #reportBack(what: "store" | "log"): void {
+    if (this.#away === what) {
+      this.#away = undefined;
+      this.#warn(
+        `the ${what === "store" ? "store takes the runs of" : "writer reads"} the ingest log again`,
+      );
+    }
+  }
+}
+
+/** Groups messages of one tenant that are applied in one transaction. */
+function toGroups(messages: readonly ReadMessage[]): readonly (readonly ReadMessage[])[] {
+  const groups: ReadMessage[][] = [];
+  const open = new Map<string, { readonly group: ReadMessage[]; records: number; bytes: number }>();
+  for (const message of messages) {
+    const [records, bytes] = [countOperations(message.batch), sumBytes(message.batch)];
+    const last = open.get(message.tenantId);
+    const fits =
+      last !== undefined &&
+      last.records + records <= logLimits.groupRecords &&
+      last.bytes + bytes <= logLimits.groupBytes;
+    if (fits) {
+      last.group.push(message);
+      last.records += records;
+      last.bytes += bytes;
+    } else {
+      const group = [message];
+      groups.push(group);
+      open.set(message.tenantId, { group, records, bytes });
+    }
+  }
+  return groups;
+}
+
+/** The parts of a batch that a store has rejected. */
+function findRejected(batch: RunBatch, { rejected }: IngestResult): readonly FailedPart[] {
+  if (rejected.length === 0) {
+    return [];
+  }
+  // A rejection with an operation is about a run, one without about a file or feedback of the run.
+  const [ofRuns, ofRest] = [true, false].map(
+    (isRun) =>
+      new Map(
+        rejected
+          .filter(({ operation }) => (operation !== null) === isRun)
+          .map(({ id, reason }) => [id, reason]),
+      ),
+  );
+  const failed = divideBatch(batch).flatMap((unit): FailedPart[] => {
+    const reason =
+      unit.records.map(({ id }) => ofRuns?.get(id)).find(isText) ??
+      [...unit.attachments, ...unit.feedback].map(({ runId }) => ofRest?.get(runId)).find(isText);
+    return reason === undefined ? [] : [{ batch: unit, reason }];
+  });
+  // A rejection that names no part of the batch is about all of it.
+  return failed.length > 0 ? failed : [{ batch, reason: rejected[0]?.reason ?? "" }];
+}
+
+const isText = (value: string | undefined): value is string => value !== undefined;

@@ -1,0 +1,58 @@
+import { LogConnection } from "./log-connection.ts";
+import { listDeadLetters, replayDeadLetters } from "./dead-letters.ts";
+import type { DeadLetter } from "./dead-letters.ts";
+import { logLimits } from "./log-limits.ts";
+import { readLogState } from "./log-state.ts";
+import type { LogState } from "./log-state.ts";
+import { parseLogUrl } from "../model/log-target.ts";
+
+export type { DeadLetter, LogState };
+
+/** Looks into the ingest log from outside the server, and replays dead letters. */
+export class IngestLog {
+  readonly #log: LogConnection;
+
+  private constructor(log: LogConnection) {
+    this.#log = log;
+  }
+
+  /**
+   * Connects to a log that a server has created.
+   *
+   * @param url - `nats://HOST,HOST,HOST`, with credentials before the first host if the servers require them
+   * @throws OptionError the URL is malformed.
+   * @throws {@link ServerError} the log can't be reached, or there is none.
+   */
+  static async open(url: string): Promise<IngestLog> {
+    return new IngestLog(await LogConnection.openExisting(parseLogUrl(url)));
+  }
+
+  /** The address without credentials. */
+  get address(): string {
+    return this.#log.address;
+  }
+
+  /** What waits in the log, and what it holds. */
+  readState(): Promise<LogState> {
+    return readLogState(this.#log);
+  }
+
+  /** Messages that could not be stored, from the oldest on. */
+  listDeadLetters(limit: number = logLimits.listedLetters): Promise<readonly DeadLetter[]> {
+    return listDeadLetters(this.#log, limit);
+  }
+
+  /**
+   * Puts dead letters back into the log, to be stored again: those with the given numbers, or all. Returns how many. It may
+   * be repeated: a run is stored once.
+   *
+   * @throws RequestError there is no dead letter with one of the numbers, or the log is full or away.
+   */
+  replay(sequences: readonly number[] | "all"): Promise<number> {
+    return replayDeadLetters(this.#log, sequences);
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
+  }
+}

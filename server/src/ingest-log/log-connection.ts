@@ -1,0 +1,421 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type * as Nats from "nats";
+import type { JetStreamClient, JetStreamManager, NatsConnection, ObjectStore } from "nats";
+import { messageOf, RequestError, ServerError } from "../model/errors.ts";
+import { logLimits, logNames } from "./log-limits.ts";
+import { describeTarget } from "../model/log-target.ts";
+import type { LogTarget } from "../model/log-target.ts";
+
+export interface LogOptions {
+  /** Bytes that may wait in the log; above this, the servers refuse runs. */
+  readonly maxBytes: number;
+  /** Milliseconds after which a message that was not acknowledged is delivered again. */
+  readonly ackWaitMs?: number;
+}
+
+/**
+ * The connection of one process to the ingest log. It reconnects by itself, to any of the servers.
+ *
+ * States: connected <-> disconnected -> closed.
+ */
+export class LogConnection {
+  /** The address without credentials. */
+  readonly address: string;
+  readonly connection: NatsConnection;
+  readonly manager: JetStreamManager;
+  readonly stream: JetStreamClient;
+  readonly objects: ObjectStore;
+  /** Servers on which each message is stored. */
+  readonly replicas: number;
+  readonly #nats: typeof Nats;
+  #isConnected = true;
+  #reconnects = 0;
+
+  private constructor(parts: {
+    readonly nats: typeof Nats;
+    readonly address: string;
+    readonly connection: NatsConnection;
+    readonly manager: JetStreamManager;
+    readonly objects: ObjectStore;
+    readonly replicas: number;
+  }) {
+    this.#nats = parts.nats;
+    this.address = parts.address;
+    this.connection = parts.connection;
+    this.manager = parts.manager;
+    this.objects = parts.objects;
+    this.replicas = parts.replicas;
+    this.stream = parts.connection.jetstream({ timeout: logLimits.callMs });
+    // Ends when the connection is closed.
+    void this.#watch();
+  }
+
+  /**
+   * Connects, and creates the log if it does not exist.
+   *
+   * @throws ServerError the log can't be reached in time, or it refuses what a server needs.
+   */
+  static async open(target: LogTarget, options: LogOptions): Promise<LogConnection> {
+    try {
+      return await LogConnection.#open(target, (nats, manager) =>
+        prepareStreams(nats, manager, options),
+      );
+    } catch (cause) {
+      if (cause instanceof ServerError && errorCodeOf(cause.cause) === errorCodes.noStorage) {
+        throw new ServerError(
+          "LOG",
+          `Failed to prepare the ingest log at ${describeTarget(target)}: its servers have no space for ${options.maxBytes} bytes of runs, as many of large runs, and the dead letters. Raise max_file_store of the NATS servers, or lower --log-max-bytes`,
+          { cause },
+        );
+      }
+      throw cause;
+    }
+  }
+
+  /**
+   * Connects to a log that a server has created.
+   *
+   * @throws ServerError the log can't be reached in time, or there is none.
+   */
+  static async openExisting(target: LogTarget): Promise<LogConnection> {
+    try {
+      return await LogConnection.#open(target, (_nats, manager) => readBytesAndReplicas(manager));
+    } catch (cause) {
+      if (cause instanceof ServerError && errorCodeOf(cause.cause) === errorCodes.noStream) {
+        throw new ServerError(
+          "LOG",
+          `there is no ingest log at ${describeTarget(target)}: a server that is started with --log creates it`,
+          { cause },
+        );
+      }
+      throw cause;
+    }
+  }
+
+  static async #open(
+    target: LogTarget,
+    prepare: (
+      nats: typeof Nats,
+      manager: JetStreamManager,
+    ) => Promise<{ readonly replicas: number; readonly maxBytes: number }>,
+  ): Promise<LogConnection> {
+    const nats = await import("nats");
+    const address = describeTarget(target);
+    const deadline = Date.now() + logLimits.startMs;
+    const connection = await retry(() => connect(nats, target), {
+      deadline,
+      isFinal: (cause) => isRefusal(cause),
+      action: `reach the ingest log at ${address}`,
+    });
+    try {
+      const prepared = await retry(
+        async () => {
+          const manager = await connection.jetstreamManager({ timeout: logLimits.callMs });
+          const { replicas, maxBytes } = await prepare(nats, manager);
+          const objects = await connection
+            .jetstream({ timeout: logLimits.callMs })
+            .views.os(logNames.bucket, { replicas, max_bytes: maxBytes });
+          return { manager, replicas, objects };
+        },
+        {
+          deadline,
+          isFinal: (cause) =>
+            errorCodeOf(cause) === errorCodes.noStorage ||
+            errorCodeOf(cause) === errorCodes.noStream,
+          action: `prepare the ingest log at ${address}`,
+        },
+      );
+      return new LogConnection({ nats, address, connection, ...prepared });
+    } catch (cause) {
+      await connection.close();
+      throw cause;
+    }
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected && !this.connection.isClosed();
+  }
+
+  /** How often the connection was lost and made again. */
+  get reconnects(): number {
+    return this.#reconnects;
+  }
+
+  /** The largest message that the server accepts, less what its headers take. */
+  get messageBytes(): number {
+    return (this.connection.info?.max_payload ?? 0) - logLimits.messageReserveBytes;
+  }
+
+  /**
+   * Appends a message. Resolves when enough servers have stored it. A message that may have been stored is sent again
+   * with the same id, by which the log recognizes it.
+   *
+   * @throws RequestError 429: the log is full. 503: it can't be reached.
+   */
+  async append(message: Uint8Array): Promise<void> {
+    await this.#publish(logNames.subject, message, { stream: logNames.stream });
+  }
+
+  /**
+   * Adds a dead letter.
+   *
+   * @throws RequestError as {@link append}
+   */
+  async appendDeadLetter(message: Uint8Array, description: string): Promise<void> {
+    const headers = this.#nats.headers();
+    headers.set(logNames.deadHeader, description);
+    await this.#publish(logNames.deadSubject, message, { stream: logNames.deadStream, headers });
+  }
+
+  /**
+   * Stores a message that is too large for the log, and returns its name.
+   *
+   * @throws RequestError as {@link append}
+   */
+  async putObject(message: Uint8Array, prefix = ""): Promise<string> {
+    const name = `${prefix}${randomUUID()}`;
+    await this.#untilStored(() => this.objects.putBlob({ name }, message));
+    return name;
+  }
+
+  /** Deletes an object, and the marker that the object store keeps of a deleted one. */
+  async deleteObject(name: string): Promise<void> {
+    await this.objects.delete(name);
+    const base64 = Buffer.from(name).toString("base64url");
+    // The object store pads the names in its subjects, which Node's "base64url" does not.
+    const padding = "=".repeat((4 - (base64.length % 4)) % 4);
+    const filter = `$O.${logNames.bucket}.M.${base64}${padding}`;
+    await this.manager.streams.purge(objectStream, { filter });
+  }
+
+  /** A subject on which answers arrive. */
+  createInbox(): string {
+    return this.#nats.createInbox();
+  }
+
+  /** Sends what was not sent yet, if the log can be reached, and ends the connection. */
+  async close(): Promise<void> {
+    if (this.isConnected) {
+      const timeout = new AbortController();
+      await Promise.race([
+        this.connection.flush().catch(() => undefined),
+        sleep(logLimits.flushMs, undefined, { signal: timeout.signal }).catch(() => undefined),
+      ]);
+      timeout.abort();
+    }
+    await this.connection.close();
+  }
+
+  async #publish(
+    subject: string,
+    message: Uint8Array,
+    {
+      stream,
+      headers,
+    }: { readonly stream: string; readonly headers?: ReturnType<typeof Nats.headers> },
+  ): Promise<void> {
+    const msgID = randomUUID();
+    await this.#untilStored((timeout) =>
+      this.stream.publish(subject, message, {
+        msgID,
+        timeout,
+        expect: { streamName: stream },
+        ...(headers && { headers }),
+      }),
+    );
+  }
+
+  async #untilStored(store: (timeoutMs: number) => Promise<unknown>): Promise<void> {
+    const deadline = Date.now() + logLimits.publishMs;
+    for (;;) {
+      try {
+        await store(logLimits.publishAttemptMs);
+        return;
+      } catch (cause) {
+        if (isLogFull(cause)) {
+          throw new RequestError(
+            429,
+            "the ingest log is full, because runs arrive faster than they are stored; retry later",
+            logLimits.fullRetrySeconds,
+          );
+        }
+        if (this.connection.isClosed() || Date.now() + logLimits.publishRetryMs >= deadline) {
+          throw new RequestError(
+            503,
+            "the ingest log can't be reached, or has no majority of its servers; retry later",
+            logLimits.awayRetrySeconds,
+          );
+        }
+        await sleep(logLimits.publishRetryMs);
+      }
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const { Events } = this.#nats;
+    for await (const { type } of this.connection.status()) {
+      if (type === Events.Disconnect) {
+        this.#isConnected = false;
+      }
+      if (type === Events.Reconnect) {
+        this.#isConnected = true;
+        this.#reconnects += 1;
+      }
+    }
+  }
+}
+
+function connect(
+  nats: typeof Nats,
+  { servers, isTls, credentials }: LogTarget,
+): Promise<NatsConnection> {
+  return nats.connect({
+    servers: [...servers],
+    name: "millrace",
+    timeout: logLimits.callMs,
+    // A server that comes back after hours is used again.
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: logLimits.awayMs,
+    ...(isTls && { tls: {} }),
+    ...(credentials.kind === "password" && { user: credentials.user, pass: credentials.password }),
+    ...(credentials.kind === "token" && { token: credentials.token }),
+  });
+}
+
+/** Creates the streams, or sets the limits of those that exist. Returns the number of replicas. */
+async function prepareStreams(
+  nats: typeof Nats,
+  manager: JetStreamManager,
+  { maxBytes, ackWaitMs = logLimits.ackWaitMs }: LogOptions,
+): Promise<{ readonly replicas: number; readonly maxBytes: number }> {
+  const { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, nanos } = nats;
+  const shared = { storage: StorageType.File, discard: DiscardPolicy.New } as const;
+  const replicas = await prepareStream(manager, {
+    ...shared,
+    name: logNames.stream,
+    subjects: [logNames.subject],
+    // A message is deleted once a writer has acknowledged it.
+    retention: RetentionPolicy.Workqueue,
+    max_bytes: maxBytes,
+    duplicate_window: nanos(logLimits.duplicateMs),
+  });
+  await prepareStream(manager, {
+    ...shared,
+    name: logNames.deadStream,
+    subjects: [logNames.deadSubject],
+    retention: RetentionPolicy.Limits,
+    max_bytes: Math.min(maxBytes, logLimits.deadLetterBytes),
+  });
+  await manager.consumers.add(logNames.stream, {
+    durable_name: logNames.consumer,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(ackWaitMs),
+    max_ack_pending: logLimits.pendingAcks,
+    // Writers count the deliveries themselves, so that no message is left behind in silence.
+    max_deliver: -1,
+  });
+  return { replicas, maxBytes };
+}
+
+async function readBytesAndReplicas(
+  manager: JetStreamManager,
+): Promise<{ readonly replicas: number; readonly maxBytes: number }> {
+  const { config } = await manager.streams.info(logNames.stream);
+  return { replicas: config.num_replicas, maxBytes: config.max_bytes };
+}
+
+type StreamSettings = Parameters<JetStreamManager["streams"]["add"]>[0] & { readonly name: string };
+
+/** Uses as many replicas as the cluster has servers, up to the limit. A stream that has fewer gets more. */
+async function prepareStream(manager: JetStreamManager, settings: StreamSettings): Promise<number> {
+  const existing = await manager.streams.info(settings.name).catch((cause: unknown) => {
+    if (errorCodeOf(cause) === errorCodes.noStream) {
+      return undefined;
+    }
+    throw cause;
+  });
+  const current = existing?.config.num_replicas ?? 0;
+  for (let replicas: number = logLimits.replicas; replicas > 0; replicas -= 1) {
+    try {
+      await (existing === undefined
+        ? manager.streams.add({ ...settings, num_replicas: replicas })
+        : manager.streams.update(settings.name, {
+            ...existing.config,
+            max_bytes: settings.max_bytes ?? -1,
+            num_replicas: Math.max(replicas, current),
+          }));
+      return Math.max(replicas, current);
+    } catch (cause) {
+      const canUseFewer = replicas > Math.max(current, 1) && isTooFewServers(cause);
+      if (!canUseFewer) {
+        throw cause;
+      }
+    }
+  }
+  return current;
+}
+
+/** The stream in which the object store keeps its objects. */
+const objectStream = `OBJ_${logNames.bucket}`;
+
+/** Error codes of JetStream; see the list of the NATS server. */
+const errorCodes = {
+  noPeers: 10_005,
+  noResources: 10_023,
+  noStorage: 10_047,
+  noStream: 10_059,
+  notClustered: 10_074,
+  notStored: 10_077,
+} as const;
+
+function errorCodeOf(cause: unknown): number | undefined {
+  const error: unknown = cause instanceof Error ? Reflect.get(cause, "api_error") : undefined;
+  const code: unknown =
+    typeof error === "object" && error !== null ? Reflect.get(error, "err_code") : undefined;
+  return typeof code === "number" ? code : undefined;
+}
+
+const isTooFewServers = (cause: unknown): boolean => {
+  const code = errorCodeOf(cause);
+  return code === errorCodes.noPeers || code === errorCodes.notClustered;
+};
+
+/** Whether the stream or the disk of a server has no space for a message. */
+const isLogFull = (cause: unknown): boolean => {
+  const code = errorCodeOf(cause);
+  return (
+    code === errorCodes.notStored ||
+    code === errorCodes.noResources ||
+    code === errorCodes.noStorage
+  );
+};
+
+/** Whether the server knows the credentials, and refuses them. */
+const isRefusal = (cause: unknown): boolean =>
+  /authorization|authentication|permissions/i.test(messageOf(cause));
+
+/** Repeats an action until it succeeds, time is over, or its error is final. */
+async function retry<Result>(
+  action: () => Promise<Result>,
+  {
+    deadline,
+    isFinal,
+    action: name,
+  }: {
+    readonly deadline: number;
+    readonly isFinal: (cause: unknown) => boolean;
+    readonly action: string;
+  },
+): Promise<Result> {
+  for (;;) {
+    try {
+      return await action();
+    } catch (cause) {
+      if (isFinal(cause) || Date.now() + logLimits.awayMs >= deadline) {
+        throw new ServerError("LOG", `Failed to ${name}: ${messageOf(cause)}`, { cause });
+      }
+      await sleep(logLimits.awayMs);
+    }
+  }
+}

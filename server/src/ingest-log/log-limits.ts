@@ -1,0 +1,81 @@
+const kibibyte = 1_024;
+const mebibyte = 1_048_576;
+
+/** The limits of the ingest log. The name contains the unit, such as Bytes or Ms, of a limit that is not a plain number. */
+export const logLimits = {
+  /** Servers on which a message is stored before it counts as received. A smaller cluster uses all of its servers. */
+  replicas: 3,
+  /** Bytes of dead letters. Above this a message that can't be applied stays in the log. */
+  deadLetterBytes: 1_024 * mebibyte,
+  /** Bytes at which a batch is divided into messages. One run alone may be larger; it becomes an object. */
+  messageBytes: 512 * kibibyte,
+  /** Bytes of a message that are left for its subject and its headers. */
+  messageReserveBytes: 8 * kibibyte,
+  /** Milliseconds for which a message is published again, from the same request, until it fails; and of one attempt. */
+  publishMs: 8_000,
+  publishAttemptMs: 2_000,
+  publishRetryMs: 200,
+  /** Seconds after which clients may repeat a request when the log is full, and when it can't be reached. */
+  fullRetrySeconds: 5,
+  awayRetrySeconds: 2,
+  /** Milliseconds for which the log recognizes a message that is published again. */
+  duplicateMs: 120_000,
+  /** Milliseconds after which a message that was not acknowledged is delivered again, to any writer. */
+  ackWaitMs: 30_000,
+  /** Milliseconds between two messages that extend this time while a commit takes long. */
+  extendMs: 10_000,
+  /** Messages that all writers together may have in work. */
+  pendingAcks: 1_000,
+  /** Messages that a writer receives at once, and groups of them that it applies at the same time. */
+  fetchMessages: 32,
+  lanes: 2,
+  /** Milliseconds that a writer waits for a message before it asks again, and for what the log has at hand. */
+  waitMs: 2_000,
+  noWaitMs: 1_000,
+  /** Runs and bytes of messages that are applied in one transaction. */
+  groupRecords: 2_000,
+  groupBytes: 8 * mebibyte,
+  /** Deliveries of a message that can't be applied, before it becomes a dead letter. */
+  attempts: 6,
+  /** Deliveries after which a message is not even tried, because each of its writers ended while it applied it. */
+  deliveries: 50,
+  /** Milliseconds after which a failed message is delivered again: doubled with each delivery. */
+  retryMs: 250,
+  retryMaxMs: 8_000,
+  /** Milliseconds after which a store, or a log, that is away is tried again: doubled with each failure. */
+  awayMs: 250,
+  awayMaxMs: 5_000,
+  /** Dead letters in a list by default. */
+  listedLetters: 1_000,
+  /** Characters of the reason in a dead letter. */
+  reasonChars: 1_000,
+  /**
+   * Milliseconds for which an object is kept after its message was applied, because the acknowledgement may get lost:
+   * the message is then delivered once more.
+   */
+  objectGraceMs: 90_000,
+  /** Milliseconds after which an object without a message is deleted, and between two searches for such objects. */
+  orphanMs: 3_600_000,
+  /** Milliseconds between two steps of the work in the background of a writer. */
+  maintainMs: 10_000,
+  /** Milliseconds between two readings of the state of the log. */
+  stateMs: 2_000,
+  /** Milliseconds after which a state that could not be read again counts as unknown. */
+  staleMs: 15_000,
+  /** Milliseconds within which the log must be reached at the start, and of one call of its API. */
+  startMs: 15_000,
+  callMs: 5_000,
+  /** Milliseconds for which the end of a process waits until its last acknowledgements are sent. */
+  flushMs: 2_000,
+} as const;
+
+/** The names of what the log consists of. All servers and writers of a cluster share them. */
+export const logNames = {
+  stream: "MILLRACE_INGEST",
+  subject: "millrace.ingest.batches",
+  consumer: "millrace-writers",
+  deadStream: "MILLRACE_DEAD_LETTERS",
+  deadSubject: "millrace.ingest.dead",
+  deadHeader: "Millrace-Dead-Letter",
+  bucket: "millrace-large",
+} as const;

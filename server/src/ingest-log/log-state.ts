@@ -1,0 +1,98 @@
+import type { LogConnection } from "./log-connection.ts";
+import { logLimits, logNames } from "./log-limits.ts";
+
+/** What waits in the log, and what it holds. */
+export interface LogState {
+  /** Messages that are not applied yet, and their bytes. */
+  readonly waitingMessages: number;
+  readonly waitingBytes: number;
+  readonly maxBytes: number;
+  /** Messages that writers are applying. */
+  readonly inWork: number;
+  /** Seconds since the oldest message arrived that is not applied yet; 0 if there is none. */
+  readonly lagSeconds: number;
+  readonly deadLetters: number;
+  /** Bytes of runs that are too large for a message. */
+  readonly objectBytes: number;
+  /** Servers that hold each message. */
+  readonly replicas: number;
+}
+
+/**
+ * Reads the state of the log.
+ *
+ * @throws Error the log can't be reached.
+ */
+export async function readLogState(log: LogConnection): Promise<LogState> {
+  const { streams, consumers } = log.manager;
+  const [stream, dead, consumer, objects] = await Promise.all([
+    streams.info(logNames.stream),
+    streams.info(logNames.deadStream),
+    consumers.info(logNames.stream, logNames.consumer),
+    log.objects.status(),
+  ]);
+  const { messages, bytes, first_ts: firstTime } = stream.state;
+  return {
+    waitingMessages: messages,
+    waitingBytes: bytes,
+    maxBytes: stream.config.max_bytes,
+    inWork: consumer.num_ack_pending,
+    lagSeconds: messages === 0 ? 0 : Math.max(0, (Date.now() - Date.parse(firstTime)) / 1_000),
+    deadLetters: dead.state.messages,
+    objectBytes: objects.size,
+    replicas: stream.config.num_replicas,
+  };
+}
+
+/** Reads the state again and again, so that health and metrics have it at hand. */
+export class LogMonitor {
+  readonly #log: LogConnection;
+  readonly #timer: NodeJS.Timeout;
+  #state: LogState | undefined;
+  #readAt = 0;
+  #reading: Promise<void> = Promise.resolve();
+  #isReading = false;
+
+  constructor(log: LogConnection) {
+    this.#log = log;
+    this.#timer = setInterval(() => this.#refresh(), logLimits.stateMs);
+    this.#refresh();
+  }
+
+  get isConnected(): boolean {
+    return this.#log.isConnected;
+  }
+
+  get reconnects(): number {
+    return this.#log.reconnects;
+  }
+
+  /** The state as last read; `undefined` before the first time, and if it could not be read for some time. */
+  get state(): LogState | undefined {
+    return Date.now() - this.#readAt > logLimits.staleMs ? undefined : this.#state;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#reading;
+  }
+
+  #refresh(): void {
+    if (this.#isReading) {
+      return;
+    }
+    this.#isReading = true;
+    this.#reading = this.#read().finally(() => {
+      this.#isReading = false;
+    });
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#state = await readLogState(this.#log);
+      this.#readAt = Date.now();
+    } catch {
+      // The state stays as it was last read, until it is too old.
+    }
+  }
+}

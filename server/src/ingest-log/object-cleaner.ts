@@ -1,0 +1,77 @@
+import { messageOf } from "../model/errors.ts";
+import { deadObjectPrefix } from "./dead-letters.ts";
+import type { LogConnection } from "./log-connection.ts";
+import { logLimits, logNames } from "./log-limits.ts";
+
+/**
+ * Deletes the objects of messages that were applied, some time afterwards, and searches for objects without a message,
+ * which remain when a server or a writer ends in between.
+ */
+export class ObjectCleaner {
+  readonly #log: LogConnection;
+  readonly #applied: { readonly object: string; readonly time: number }[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #nextSearch = Date.now() + logLimits.maintainMs;
+  #step: Promise<void> = Promise.resolve();
+  #hasWarned = false;
+
+  constructor(log: LogConnection) {
+    this.#log = log;
+    this.#timer = setInterval(() => {
+      this.#step = this.#step.then(() => this.#maintain());
+    }, logLimits.maintainMs);
+  }
+
+  /** Deletes an object when its message can't be delivered again any more. */
+  deleteLater(object: string): void {
+    this.#applied.push({ object, time: Date.now() + logLimits.objectGraceMs });
+  }
+
+  /** What was not deleted yet is found by a later search. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#step;
+  }
+
+  async #maintain(): Promise<void> {
+    try {
+      while (this.#applied[0] !== undefined && this.#applied[0].time <= Date.now()) {
+        await this.#log.deleteObject(this.#applied[0].object);
+        this.#applied.shift();
+      }
+      if (Date.now() >= this.#nextSearch) {
+        this.#nextSearch = Date.now() + logLimits.orphanMs;
+        await deleteOrphans(this.#log);
+      }
+      this.#hasWarned = false;
+    } catch (cause) {
+      if (!this.#hasWarned) {
+        this.#hasWarned = true;
+        process.emitWarning(
+          `Failed to delete objects of the ingest log, which is tried again: ${messageOf(cause)}`,
+        );
+      }
+    }
+  }
+}
+
+/**
+ * Deletes the objects that are older than the oldest message in the log, by more than any clock is wrong. An object is
+ * stored seconds before its message, so no message refers to them. Returns how many.
+ */
+export async function deleteOrphans(log: LogConnection, now = Date.now()): Promise<number> {
+  // The list comes first: a message that arrives afterwards belongs to an object that is not in it, or is new.
+  const objects = await log.objects.list();
+  const { state } = await log.manager.streams.info(logNames.stream);
+  const oldest = state.messages === 0 ? now : Date.parse(state.first_ts);
+  const orphans = objects.filter(
+    ({ name, mtime, deleted }) =>
+      !deleted &&
+      !name.startsWith(deadObjectPrefix) &&
+      Date.parse(mtime) < oldest - logLimits.orphanMs,
+  );
+  for (const { name } of orphans) {
+    await log.deleteObject(name);
+  }
+  return orphans.length;
+}

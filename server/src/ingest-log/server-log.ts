@@ -1,0 +1,73 @@
+import type { LogSettings } from "../model/options.ts";
+import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
+import { IngestWriter } from "./ingest-writer.ts";
+import type { AppliedStore, WriterCounts } from "./ingest-writer.ts";
+import { LogConnection } from "./log-connection.ts";
+import { LogMonitor } from "./log-state.ts";
+import type { LogState } from "./log-state.ts";
+import { LoggedIngest } from "./logged-ingest.ts";
+
+/** The ingest log as one server uses it: it receives runs, applies what the log holds, and observes the log. */
+export class ServerLog {
+  readonly #connection: LogConnection;
+  readonly #ingest: LoggedIngest;
+  readonly #monitor: LogMonitor;
+  readonly #writer: IngestWriter | undefined;
+
+  private constructor(connection: LogConnection, store: AppliedStore | undefined) {
+    this.#connection = connection;
+    this.#ingest = new LoggedIngest(connection);
+    this.#monitor = new LogMonitor(connection);
+    this.#writer = store && new IngestWriter(connection, store);
+  }
+
+  /**
+   * Connects, and creates the log if it does not exist. Without a store, other processes must apply the log.
+   *
+   * @throws ServerError the log can't be reached, or its servers refuse what a server needs.
+   */
+  static async open({ target, maxBytes }: LogSettings, store?: AppliedStore): Promise<ServerLog> {
+    return new ServerLog(await LogConnection.open(target, { maxBytes }), store);
+  }
+
+  /** The address without credentials. */
+  get address(): string {
+    return this.#connection.address;
+  }
+
+  get replicas(): number {
+    return this.#connection.replicas;
+  }
+
+  get isConnected(): boolean {
+    return this.#monitor.isConnected;
+  }
+
+  get reconnects(): number {
+    return this.#monitor.reconnects;
+  }
+
+  get state(): LogState | undefined {
+    return this.#monitor.state;
+  }
+
+  get appended(): number {
+    return this.#ingest.appended;
+  }
+
+  get writer(): WriterCounts | undefined {
+    return this.#writer?.counts;
+  }
+
+  /** Resolves when the log has stored the batch; see {@link LoggedIngest.ingest}. */
+  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
+    return this.#ingest.ingest(tenantId, batch);
+  }
+
+  /** Must be called when no request is running any more, and before the store is closed. */
+  async close(): Promise<void> {
+    await this.#ingest.close();
+    await Promise.all([this.#writer?.close(), this.#monitor.close()]);
+    await this.#connection.close();
+  }
+}

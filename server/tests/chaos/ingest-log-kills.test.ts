@@ -1,0 +1,254 @@
+import { randomUUID } from "node:crypto";
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { startServer } from "@millrace/server";
+import { Client } from "millrace";
+import { connect } from "nats";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createApp } from "../../dist/app/app.js";
+import { IngestWriter } from "../../dist/ingest-log/ingest-writer.js";
+import { LogConnection } from "../../dist/ingest-log/log-connection.js";
+import { logNames } from "../../dist/ingest-log/log-limits.js";
+import { ServerLog } from "../../dist/ingest-log/server-log.js";
+import { parseLogUrl } from "../../dist/model/log-target.js";
+import { memoryDataDir, parseServerOptions } from "../../dist/model/options.js";
+import { openTemporaryStore } from "../../dist/store/sqlite-store.js";
+import { canRunNats, NatsCluster } from "../support/nats-cluster.ts";
+import { call, temporaryFolder } from "../support/running-server.ts";
+
+/** Records until it is stopped, and keeps what it recorded. */
+function startRecording(client: Client) {
+  const recorded = new Map<string, string>();
+  const timer = setInterval(() => {
+    for (let index = 0; index < 5; index += 1) {
+      const question = randomUUID();
+      const run = client.startRun({ name: "answer", inputs: { question } });
+      run.end({ answer: `${question}!` });
+      recorded.set(run.id, question);
+    }
+  }, 20);
+  onTestFinished(() => clearInterval(timer));
+  return { recorded, stop: () => clearInterval(timer) };
+}
+
+/** All runs that a server returns, in pages. A run that was stored twice would be in them twice. */
+async function readRuns(server: { readonly url: string }, projectName: string) {
+  const projects = await call(server, `GET /sessions?name=${projectName}`);
+  const session = [projects.json[0]?.["id"]];
+  const runs: { readonly id: string; readonly inputs: unknown; readonly outputs: unknown }[] = [];
+  for (let cursor: unknown = undefined; cursor !== null;) {
+    const body = { session, limit: 100, ...(cursor === undefined ? {} : { cursor }) };
+    const { json } = await call(server, "POST /runs/query", { body });
+    runs.push(...(json["runs"] as unknown as typeof runs));
+    cursor = (json["cursors"] as unknown as { next: string | null }).next;
+  }
+  return runs;
+}
+
+/** The server that leads the stream, which takes the messages in. */
+async function findLeader(url: string): Promise<string> {
+  const connection = await connect({ servers: url.slice("nats://".length).split(",") });
+  try {
+    const manager = await connection.jetstreamManager({ timeout: 1_000 });
+    const { cluster } = await manager.streams.info(logNames.stream);
+    return cluster?.leader ?? "";
+  } catch {
+    return ""; // There is none at the moment.
+  } finally {
+    await connection.close();
+  }
+}
+
+const readMetric = async (server: { readonly url: string }, name: string): Promise<number> => {
+  const { text } = await call(server, "GET /metrics");
+  const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));
+  return Number(line?.split(" ")[1]);
+};
+
+describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
+  test("the stream's leader is killed three times: each acknowledged run is there once, and none is lost", async () => {
+    const cluster = await NatsCluster.start(3);
+    const dataDir = await temporaryFolder();
+    const server = await startServer({
+      port: 0,
+      dataDir,
+      log: cluster.url,
+      logMaxBytes: 67_108_864,
+    });
+    onTestFinished(() => server.close());
+    expect(server.log).toEqual({ address: cluster.url, replicas: 3 });
+    const client = new Client({
+      endpoint: server.url,
+      projectName: "kills",
+      logger: { warn: () => undefined },
+    });
+    onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));
+    const { recorded, stop } = startRecording(client);
+    for (let kill = 0; kill < 3; kill += 1) {
+      const acknowledged = await readMetric(server, "millrace_log_appended_total");
+      await expect
+        .poll(() => readMetric(server, "millrace_log_appended_total"), { timeout: 30_000 })
+        .toBeGreaterThan(acknowledged);
+      let leader = "";
+      await expect
+        .poll(async () => (leader = await findLeader(cluster.url)), { timeout: 30_000 })
+        .not.toBe("");
+      await cluster.kill(leader);
+      const atKill = await readMetric(server, "millrace_log_appended_total");
+      await expect
+        .poll(() => readMetric(server, "millrace_log_appended_total"), { timeout: 30_000 })
+        .toBeGreaterThan(atKill);
+      cluster.restart(leader);
+      await expect.poll(() => cluster.countReady(), { timeout: 30_000 }).toBe(3);
+    }
+    stop();
+    await client.flush({ timeoutMs: 60_000 });
+    expect(client.stats()).toMatchObject({ pending: 0, lost: {} });
+    await expect
+      .poll(() => readMetric(server, "millrace_runs_stored_total"), { timeout: 60_000 })
+      .toBeGreaterThanOrEqual(recorded.size);
+    const runs = await readRuns(server, "kills");
+    expect(runs.length).toBe(recorded.size);
+    const isIntact = ({ id, inputs, outputs }: (typeof runs)[number]): boolean => {
+      const question = recorded.get(id);
+      const expected = [{ question }, { answer: `${question}!` }];
+      return JSON.stringify([inputs, outputs]) === JSON.stringify(expected);
+    };
+    expect(runs.filter((run) => !isIntact(run))).toEqual([]);
+    expect(new Set(runs.map(({ id }) => id)).size).toBe(recorded.size);
+    expect(await readMetric(server, "millrace_log_dead_letters")).toBe(0);
+  }, 150_000);
+
+  test("a full log makes the SDK wait, and nothing is lost", async () => {
+    const cluster = await NatsCluster.start(1);
+    const store = await openTemporaryStore();
+    onTestFinished(() => store.close());
+    // Nothing applies the log, as if all writers were away.
+    const log = await ServerLog.open({ target: parseLogUrl(cluster.url), maxBytes: 1_048_576 });
+    onTestFinished(() => log.close());
+    const settings = { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "unused" };
+    const app = createApp(store, settings, { log });
+    const url = await app.listen({ port: 0, host: "127.0.0.1" });
+    onTestFinished(() => app.close());
+    const client = new Client({
+      endpoint: url,
+      projectName: "full",
+      logger: { warn: () => undefined },
+    });
+    onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));
+    const ids = Array.from({ length: 60 }, (_, index) => {
+      const run = client.startRun({ name: "answer", inputs: { text: "x".repeat(50_000), index } });
+      run.end({});
+      return run.id;
+    });
+    await expect
+      .poll(() => client.stats().lastFailure?.cause, { timeout: 30_000 })
+      .toMatch(/ingest log is full/);
+    expect(client.stats()).toMatchObject({ lost: {} });
+    const connection = await LogConnection.openExisting(parseLogUrl(cluster.url));
+    onTestFinished(() => connection.close());
+    const writer = new IngestWriter(connection, store);
+    onTestFinished(() => writer.close());
+    await client.flush({ timeoutMs: 60_000 });
+    expect(client.stats()).toMatchObject({ pending: 0, lost: {} });
+    await expect
+      .poll(async () => (await readRuns({ url }, "full")).length, { timeout: 30_000 })
+      .toBe(60);
+    expect(new Set((await readRuns({ url }, "full")).map(({ id }) => id))).toEqual(new Set(ids));
+  }, 120_000);
+
+  test("without a log, runs are refused with 503, the server is not ready, and both end when it is back", async () => {
+    const cluster = await NatsCluster.start(1);
+    const dataDir = await temporaryFolder();
+    const server = await startServer({
+      port: 0,
+      dataDir,
+      log: cluster.url,
+      logMaxBytes: 67_108_864,
+    });
+    onTestFinished(() => server.close());
+    const [node = ""] = cluster.names;
+    const send = (id: string) =>
+      call(server, "POST /runs", { body: { id, name: "a", run_type: "chain" } });
+    const [first, second] = [randomUUID(), randomUUID()];
+    expect(await send(first)).toMatchObject({ status: 202, json: { accepted: 1 } });
+    await expect.poll(async () => (await call(server, `GET /runs/${first}`)).status).toBe(200);
+    // A repeat is received, because only the writer knows that it is one.
+    expect((await send(first)).status).toBe(202);
+    await expect
+      .poll(async () => (await call(server, "GET /health/ready")).json)
+      .toMatchObject({ status: "ready", log: { waiting_messages: 0, dead_letters: 0 } });
+
+    await cluster.kill(node);
+    await expect.poll(async () => (await call(server, "GET /health/ready")).status).toBe(503);
+    expect((await call(server, "GET /health/live")).status).toBe(200);
+    expect((await call(server, `GET /runs/${first}`)).status).toBe(200);
+    const refused = await send(second);
+    expect(refused).toMatchObject({
+      status: 503,
+      json: { detail: expect.stringMatching(/log can't be reached/) as unknown },
+    });
+    expect(refused.headers.get("retry-after")).toBe("2");
+
+    cluster.restart(node);
+    await expect.poll(async () => (await call(server, "GET /health/ready")).status).toBe(200);
+    await expect.poll(async () => (await send(second)).status, { timeout: 30_000 }).toBe(202);
+    await expect.poll(async () => (await call(server, `GET /runs/${second}`)).status).toBe(200);
+    expect(await readMetric(server, "millrace_log_reconnects_total")).toBe(1);
+    expect(await readMetric(server, "millrace_log_connected")).toBe(1);
+    expect(await readMetric(server, "millrace_log_repeated_total")).toBeGreaterThanOrEqual(1);
+  }, 120_000);
+
+  test("the command shows the state and the dead letters, and replays them", async () => {
+    const cluster = await NatsCluster.start(1);
+    const log = await ServerLog.open({ target: parseLogUrl(cluster.url), maxBytes: 4_194_304 });
+    onTestFinished(() => log.close());
+    const connection = await LogConnection.openExisting(parseLogUrl(cluster.url));
+    onTestFinished(() => connection.close());
+    await connection.append(Buffer.from("no message"));
+    const program = fileURLToPath(new URL("../../../cli/dist/millrace.js", import.meta.url));
+    const run = (...args: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [program, "log", ...args, "--log", cluster.url],
+        { encoding: "utf8" },
+      );
+      return { status, stdout, stderr };
+    };
+    const status = run("status", "--json");
+    expect(status).toMatchObject({ status: 0, stderr: "" });
+    expect(JSON.parse(status.stdout)).toMatchObject({ waitingMessages: 1, deadLetters: 0 });
+    expect(run("status").stdout).toMatch(/on 1 server\nwaiting +1 messages, \d+ of 4194304 bytes/);
+    const header = JSON.stringify({
+      time: "2026-01-01T00:00:00.000Z",
+      tenantId: "t",
+      reason: "r\u001b[2J",
+    });
+    await connection.appendDeadLetter(Buffer.from("a"), header);
+    await connection.appendDeadLetter(Buffer.from("b"), header);
+    expect(run("dead-letters")).toEqual({
+      status: 0,
+      stdout: [1, 2].map((at) => `${at}  2026-01-01T00:00:00.000Z  t  1 bytes  r [2J\n`).join(""),
+      stderr: "",
+    });
+    expect(run("replay")).toMatchObject({ status: 2 });
+    expect(run("replay", "2")).toEqual({
+      status: 0,
+      stdout: "put 1 back into the log\n",
+      stderr: "",
+    });
+    expect(run("replay", "2")).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/number 2/) as unknown,
+    });
+    expect(run("replay", "--all")).toMatchObject({
+      status: 0,
+      stdout: "put 1 back into the log\n",
+    });
+    expect(JSON.parse(run("status", "--json").stdout)).toMatchObject({
+      waitingMessages: 3,
+      deadLetters: 0,
+    });
+  }, 120_000);
+});

@@ -1,0 +1,341 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { connect } from "nats";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { IngestWriter } from "../../dist/ingest-log/ingest-writer.js";
+import type { AppliedStore } from "../../dist/ingest-log/ingest-writer.js";
+import { listDeadLetters, replayDeadLetters } from "../../dist/ingest-log/dead-letters.js";
+import { LogConnection } from "../../dist/ingest-log/log-connection.js";
+import { logNames } from "../../dist/ingest-log/log-limits.js";
+import { readLogState } from "../../dist/ingest-log/log-state.js";
+import { LoggedIngest } from "../../dist/ingest-log/logged-ingest.js";
+import { deleteOrphans } from "../../dist/ingest-log/object-cleaner.js";
+import { RequestError } from "../../dist/model/errors.js";
+import { parseLogUrl } from "../../dist/model/log-target.js";
+import { parseBatch, parseOneRun } from "../../dist/runs/ingest/parse-batch.js";
+import { openSqliteStore, openTemporaryStore } from "../../dist/store/sqlite-store.js";
+import type { Store } from "../../dist/store/store.js";
+import { canRunNats, NatsCluster } from "../support/nats-cluster.ts";
+import { StoreFixture } from "../support/store-fixture.ts";
+import { someMicros, wireRun } from "../support/wire-runs.ts";
+import { temporaryFolder } from "../support/running-server.ts";
+
+const maxBytes = 67_108_864;
+const hour = 3_600_000;
+
+async function openLog(cluster: NatsCluster, options = { maxBytes }): Promise<LogConnection> {
+  const log = await LogConnection.open(parseLogUrl(cluster.url), options);
+  onTestFinished(() => log.close());
+  return log;
+}
+
+async function openStore(): Promise<Store> {
+  const store = await openTemporaryStore();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Starts a writer, which ends with the test, and collects its warnings. */
+function startWriter(log: LogConnection, store: AppliedStore) {
+  const warnings: string[] = [];
+  const writer = new IngestWriter(log, store, (text) => warnings.push(text));
+  onTestFinished(() => writer.close());
+  return { writer, warnings };
+}
+
+/** Receives runs into the log, as the handlers do. */
+function startIngest(log: LogConnection) {
+  const ingest = new LoggedIngest(log);
+  onTestFinished(() => ingest.close());
+  const send = (tenantId: string, ...post: readonly unknown[]) =>
+    ingest.ingest(tenantId, parseBatch(Buffer.from(JSON.stringify({ post }))).batch);
+  return { ingest, send };
+}
+
+const someRuns = (count: number, rest: Readonly<Record<string, unknown>> = {}) =>
+  Array.from({ length: count }, (_, index) =>
+    wireRun({ micros: someMicros + index, inputs: { index }, ...rest }),
+  );
+
+async function countRuns(store: Store, tenantId = store.defaultTenantId): Promise<number> {
+  const { runs } = await store.read.runs.query(tenantId, {
+    filter: {},
+    order: "asc",
+    limit: 1_000,
+    withChildren: false,
+  });
+  return runs.length;
+}
+
+const isEmpty = async (log: LogConnection): Promise<boolean> => {
+  const { waitingMessages } = await readLogState(log);
+  return waitingMessages === 0;
+};
+
+describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
+  test("a run is received when the log has it, and readable when a writer has applied it", async () => {
+    const log = await openLog(await NatsCluster.start(1));
+    const store = await openStore();
+    const { send } = startIngest(log);
+    const run = wireRun({ inputs: { question: "why?" } });
+    expect(await send(store.defaultTenantId, run)).toEqual({
+      accepted: 1,
+      duplicates: 0,
+      rejected: [],
+    });
+    // A repeat is received like any other: the writer finds out that it is one.
+    expect(await send(store.defaultTenantId, run)).toMatchObject({ accepted: 1, duplicates: 0 });
+    expect(await readLogState(log)).toMatchObject({ waitingMessages: 2, replicas: 1, maxBytes });
+    const fixture = new StoreFixture(store);
+    expect(await fixture.read(run.id)).toEqual({});
+    const { writer, warnings } = startWriter(log, store);
+    await expect.poll(() => isEmpty(log)).toBe(true);
+    expect(await fixture.read(run.id)).toMatchObject({ inputs: { question: "why?" } });
+    expect(writer.counts).toEqual({ applied: 1, duplicates: 1, deadLetters: 0 });
+    expect(await readLogState(log)).toMatchObject({ waitingBytes: 0, lagSeconds: 0, inWork: 0 });
+    expect(warnings).toEqual([]);
+  });
+
+  test("a patch that is applied before its post, and in another message, is merged with it", async () => {
+    const log = await openLog(await NatsCluster.start(1));
+    const store = await openStore();
+    const { ingest, send } = startIngest(log);
+    const run = wireRun({ inputs: { a: 1 } });
+    const patch = [{ ...run, inputs: undefined, outputs: { b: 2 } }];
+    const { batch } = parseBatch(Buffer.from(JSON.stringify({ patch })));
+    await ingest.ingest(store.defaultTenantId, batch);
+    await send(store.defaultTenantId, run);
+    startWriter(log, store);
+    await expect.poll(() => isEmpty(log)).toBe(true);
+    expect(await new StoreFixture(store).read(run.id)).toMatchObject({
+      inputs: { a: 1 },
+      outputs: { b: 2 },
+    });
+  });
+
+  test("two writers share the messages of two tenants, and each run is stored once", async () => {
+    const cluster = await NatsCluster.start(1);
+    const [first, second] = [await openLog(cluster), await openLog(cluster)];
+    const store = await openStore();
+    const { id: otherTenant } = await store.write.tenants.create({
+      handle: "other",
+      displayName: "Other",
+    });
+    const { send } = startIngest(first);
+    const tenants = [store.defaultTenantId, otherTenant];
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        send(tenants[index % 2] ?? "", ...someRuns(index % 2 === 0 ? 3 : 1)),
+      ),
+    );
+    const writers = [startWriter(first, store).writer, startWriter(second, store).writer];
+    await expect.poll(() => isEmpty(first)).toBe(true);
+    expect(await countRuns(store)).toBe(300);
+    expect(await countRuns(store, otherTenant)).toBe(100);
+    const applied = writers.map(({ counts }) => counts.applied);
+    expect(applied.reduce((sum, count) => sum + count, 0)).toBe(400);
+    expect(writers.map(({ counts }) => counts.duplicates)).toEqual([0, 0]);
+    expect(Math.min(...applied)).toBeGreaterThan(0);
+  });
+
+  test("a writer that is killed between the commit and the acknowledgement stores nothing twice", async () => {
+    const cluster = await NatsCluster.start(1);
+    const folder = await temporaryFolder();
+    const log = await openLog(cluster);
+    const { send } = startIngest(log);
+    const tenantId = await readDefaultTenant(folder);
+    await send(tenantId, ...someRuns(20));
+    const program = fileURLToPath(new URL("../support/killed-writer.mjs", import.meta.url));
+    const child = spawn(process.execPath, [program, cluster.url, folder], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const ended = once(child, "exit");
+    expect(await once(createInterface(child.stdout), "line")).toEqual(["20"]);
+    expect(await ended).toEqual([null, "SIGKILL"]);
+    expect(await readLogState(log)).toMatchObject({ waitingMessages: 1, inWork: 1 });
+    const store = await openSqliteStore(folder);
+    onTestFinished(() => store.close());
+    const { writer } = startWriter(log, store);
+    await expect.poll(() => isEmpty(log)).toBe(true);
+    expect(writer.counts).toEqual({ applied: 0, duplicates: 20, deadLetters: 0 });
+    expect(await countRuns(store)).toBe(20);
+  });
+
+  test("while the store is away, nothing becomes a dead letter, and it is said once", async () => {
+    const log = await openLog(await NatsCluster.start(1));
+    const store = await openStore();
+    const { send } = startIngest(log);
+    let attempts = 0;
+    let isAway = true;
+    const { warnings, writer } = startWriter(log, {
+      get readOnlyReason() {
+        return store.readOnlyReason;
+      },
+      ingest: (tenantId, batch) => {
+        attempts += 1;
+        return isAway
+          ? Promise.reject(new RequestError(503, "the database can't be reached", 1))
+          : store.ingest(tenantId, batch);
+      },
+    });
+    await Promise.all(someRuns(50).map((run) => send(store.defaultTenantId, run)));
+    await expect.poll(() => attempts, { timeout: 30_000 }).toBeGreaterThan(12);
+    expect(warnings).toEqual([expect.stringMatching(/store takes no runs.*can't be reached/)]);
+    isAway = false;
+    await expect.poll(() => isEmpty(log)).toBe(true);
+    expect(await countRuns(store)).toBe(50);
+    expect(writer.counts).toEqual({ applied: 50, duplicates: 0, deadLetters: 0 });
+    expect(warnings.slice(1)).toEqual([expect.stringMatching(/store takes .* again/)]);
+  });
+
+  test("what the store refuses becomes a dead letter without its neighbors, and can be replayed", async () => {
+    const log = await openLog(await NatsCluster.start(1));
+    const store = await openStore();
+    const { ingest, send } = startIngest(log);
+    const runs = someRuns(9);
+    const poison = wireRun({ micros: someMicros + 100, name: "poison" });
+    let isRefused = true;
+    const { warnings, writer } = startWriter(log, {
+      readOnlyReason: undefined,
+      ingest: (tenantId, batch) =>
+        isRefused && "records" in batch && batch.records.some(({ id }) => id === poison.id)
+          ? Promise.reject(new Error("this run can't be stored, ünfortunately"))
+          : store.ingest(tenantId, batch),
+    });
+    await send(store.defaultTenantId, ...runs.slice(0, 5), poison, ...runs.slice(5));
+    await log.append(Buffer.from("not a message"));
+    // A child without a dotted order needs its parent, which arrives later.
+    const parent = wireRun({ micros: someMicros + 200 });
+    const child = { id: wireRun().id, name: "child", run_type: "tool", parent_run_id: parent.id };
+    const { batch } = parseOneRun(Buffer.from(JSON.stringify(child)), "post", {
+      position: "optional",
+    });
+    await ingest.ingest(store.defaultTenantId, batch);
+    // The store takes the neighbors at once, and the writer tries the poison again.
+    await expect.poll(() => countRuns(store)).toBeGreaterThanOrEqual(9);
+    await send(store.defaultTenantId, parent);
+    await expect.poll(() => isEmpty(log), { timeout: 40_000 }).toBe(true);
+
+    const letters = await listDeadLetters(log, 10);
+    expect(new Map(letters.map(({ tenantId, reason }) => [tenantId, reason]))).toEqual(
+      new Map([
+        [null, "the message is not one of this log"],
+        [store.defaultTenantId, "this run can't be stored, ünfortunately"],
+      ]),
+    );
+    expect(letters).toHaveLength(2);
+    expect(writer.counts.deadLetters).toBe(2);
+    expect(warnings).toHaveLength(2);
+    expect(warnings.join("\n")).toMatch(/became dead letters.*ünfortunately/);
+    expect(await new StoreFixture(store).read(child.id)).toMatchObject({
+      name: "child",
+      trace_id: parent.id,
+    });
+    expect(await countRuns(store)).toBe(11);
+
+    isRefused = false;
+    const refused = letters.find(({ tenantId }) => tenantId !== null)?.sequence ?? 0;
+    await expect(replayDeadLetters(log, [refused, 4_711])).rejects.toThrow(/number 4711/);
+    await expect.poll(() => countRuns(store)).toBe(12);
+    expect(await new StoreFixture(store).read(poison.id)).toMatchObject({ name: "poison" });
+    expect(await listDeadLetters(log, 10)).toHaveLength(1);
+  });
+
+  test("a run that is too large for a message is stored as it was sent, and its object is deleted", async () => {
+    const log = await openLog(await NatsCluster.start(1));
+    const store = await openStore();
+    const { send } = startIngest(log);
+    const text = "ä".repeat(1_600_000);
+    const [large, small] = [wireRun({ inputs: { text } }), wireRun()];
+    await send(store.defaultTenantId, large, small);
+    expect(await readLogState(log)).toMatchObject({ waitingMessages: 2 });
+    expect(await log.objects.list()).toHaveLength(1);
+    expect(await deleteOrphans(log, Date.now() + 2 * hour)).toBe(0);
+    startWriter(log, store);
+    await expect.poll(() => isEmpty(log)).toBe(true);
+    const stored = await new StoreFixture(store).read(large.id);
+    expect((stored["inputs"] as { text: string }).text === text).toBe(true);
+    expect(await countRuns(store)).toBe(2);
+    expect(await deleteOrphans(log)).toBe(0);
+    expect(await deleteOrphans(log, Date.now() + 2 * hour)).toBe(1);
+    expect(await readLogState(log)).toMatchObject({ objectBytes: 0 });
+  });
+
+  test("a large run that the store refuses is replayed whole", async () => {
+    const log = await openLog(await NatsCluster.start(1));
+    const store = await openStore();
+    const { send } = startIngest(log);
+    let isRefused = true;
+    startWriter(log, {
+      readOnlyReason: undefined,
+      ingest: (tenantId, batch) =>
+        isRefused && "records" in batch && batch.records.length > 0
+          ? Promise.reject(new RequestError(422, "the character NUL can't be stored"))
+          : store.ingest(tenantId, batch),
+    });
+    const large = wireRun({ inputs: { text: "x".repeat(2_000_000) } });
+    await send(store.defaultTenantId, large);
+    await expect.poll(() => isEmpty(log), { timeout: 40_000 }).toBe(true);
+    expect(await listDeadLetters(log, 10)).toMatchObject([
+      { reason: "the character NUL can't be stored", tenantId: store.defaultTenantId },
+    ]);
+    isRefused = false;
+    // The object of a dead letter is not one without a message.
+    await deleteOrphans(log, Date.now() + 2 * hour);
+    expect(await replayDeadLetters(log, "all")).toBe(1);
+    await expect.poll(() => countRuns(store)).toBe(1);
+    const stored = await new StoreFixture(store).read(large.id);
+    expect(JSON.stringify(stored["inputs"])).toHaveLength(2_000_011);
+    expect(await listDeadLetters(log, 10)).toEqual([]);
+  });
+
+  test("a full log refuses runs with 429, and takes them again when a writer has made space", async () => {
+    const log = await openLog(await NatsCluster.start(1), { maxBytes: 1_048_576 });
+    const store = await openStore();
+    const { send } = startIngest(log);
+    const fill = async () => {
+      for (let count = 0; ; count += 1) {
+        try {
+          await send(store.defaultTenantId, wireRun({ inputs: { text: "x".repeat(100_000) } }));
+        } catch (cause) {
+          return { count, cause };
+        }
+      }
+    };
+    const { count: sent, cause: refusal } = await fill();
+    expect(refusal).toMatchObject({ status: 429, retryAfterSeconds: 5 });
+    expect(sent).toBeGreaterThan(5);
+    startWriter(log, store);
+    await expect.poll(() => countRuns(store)).toBe(sent);
+    await expect.poll(() => isEmpty(log)).toBe(true);
+    await send(store.defaultTenantId, wireRun());
+    await expect.poll(() => countRuns(store)).toBe(sent + 1);
+  });
+
+  test("the limits of a log that exists are changed, and a refused password is not shown", async () => {
+    const cluster = await NatsCluster.start(1);
+    await openLog(cluster, { maxBytes: 2_097_152 });
+    const second = await openLog(cluster, { maxBytes: 4_194_304 });
+    expect(await readLogState(second)).toMatchObject({ maxBytes: 4_194_304 });
+    const tooLarge = LogConnection.open(parseLogUrl(cluster.url), { maxBytes: 2 ** 40 });
+    await expect(tooLarge).rejects.toThrow(/no space for 1099511627776 bytes.*--log-max-bytes/);
+    const connection = await connect({ servers: cluster.url.slice("nats://".length) });
+    const manager = await connection.jetstreamManager();
+    await manager.streams.delete(logNames.stream);
+    await connection.close();
+    await expect(LogConnection.openExisting(parseLogUrl(cluster.url))).rejects.toThrow(
+      /there is no ingest log at nats:\/\/127.*--log/,
+    );
+  });
+});
+
+/** Creates the database of a folder, and returns the tenant of requests without a key. */
+async function readDefaultTenant(folder: string): Promise<string> {
+  const store = await openSqliteStore(folder);
+  await store.close();
+  return store.defaultTenantId;
+}

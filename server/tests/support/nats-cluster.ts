@@ -1,0 +1,145 @@
+import { spawn, spawnSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "nats";
+import { onTestFinished } from "vitest";
+
+/**
+ * Whether the tests of the log can run. In CI they must: `.ci/run` installs the server, and a test fails without it.
+ */
+export const canRunNats =
+  Boolean(process.env["CI"]) || spawnSync("nats-server", ["--version"]).status === 0;
+
+const startMs = 20_000;
+
+interface Node {
+  readonly name: string;
+  readonly port: number;
+  readonly configPath: string;
+  child: ChildProcess | undefined;
+}
+
+/** NATS servers on loopback, each with a folder of its own. They end with the test. */
+export class NatsCluster {
+  readonly #nodes: readonly Node[];
+
+  private constructor(nodes: readonly Node[]) {
+    this.#nodes = nodes;
+  }
+
+  /** Starts a single server, or several that form a cluster. */
+  static async start(size: 1 | 3): Promise<NatsCluster> {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-nats-"));
+    const [ports, routePorts] = [await findFreePorts(size), await findFreePorts(size)];
+    const routes = routePorts.map((port) => `nats://127.0.0.1:${port}`).join(", ");
+    const cluster = new NatsCluster(
+      ports.map((port, index) => {
+        const name = `n${index}`;
+        mkdirSync(join(folder, name));
+        const configPath = join(folder, name, "nats.conf");
+        const lines = [
+          `server_name: ${name}`,
+          `listen: "127.0.0.1:${port}"`,
+          `jetstream { store_dir: "${join(folder, name, "js")}", max_memory_store: 64MB, max_file_store: 1GB }`,
+          ...(size === 1
+            ? []
+            : [
+                `cluster { name: test, listen: "127.0.0.1:${routePorts[index]}", routes: [${routes}] }`,
+              ]),
+        ];
+        writeFileSync(configPath, `${lines.join("\n")}\n`);
+        return { name, port, configPath, child: undefined };
+      }),
+    );
+    onTestFinished(async () => {
+      await Promise.all(cluster.#nodes.map(({ name }) => cluster.kill(name)));
+      rmSync(folder, { recursive: true, force: true });
+    });
+    cluster.#nodes.forEach((node) => start(node));
+    const deadline = Date.now() + startMs;
+    while ((await cluster.countReady()) < size) {
+      if (Date.now() > deadline) {
+        throw new Error(`${size} NATS servers did not start: is nats-server installed?`);
+      }
+      await sleep(50);
+    }
+    return cluster;
+  }
+
+  /** The address of the log. */
+  get url(): string {
+    return `nats://${this.#nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`;
+  }
+
+  get names(): readonly string[] {
+    return this.#nodes.map(({ name }) => name);
+  }
+
+  /** Ends a server with SIGKILL. */
+  async kill(name: string): Promise<void> {
+    const node = this.#find(name);
+    const { child } = node;
+    if (child !== undefined) {
+      node.child = undefined;
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    }
+  }
+
+  restart(name: string): void {
+    start(this.#find(name));
+  }
+
+  /** Servers that take part in JetStream. */
+  async countReady(): Promise<number> {
+    const states = await Promise.all(
+      this.#nodes.map(async ({ port }) => {
+        try {
+          const connection = await connect({ port, reconnect: false, timeout: 1_000 });
+          try {
+            await connection.jetstreamManager({ timeout: 1_000 });
+            return 1;
+          } finally {
+            await connection.close();
+          }
+        } catch {
+          return 0; // Not started yet.
+        }
+      }),
+    );
+    return states.filter((state) => state === 1).length;
+  }
+
+  #find(name: string): Node {
+    const node = this.#nodes.find((candidate) => candidate.name === name);
+    if (node === undefined) {
+      throw new Error(`there is no server ${name}`);
+    }
+    return node;
+  }
+}
+
+function start(node: Node): void {
+  const child = spawn("nats-server", ["-c", node.configPath], { stdio: "ignore" });
+  child.once("error", (cause) => {
+    process.emitWarning(`nats-server can't be started, install it: ${cause.message}`);
+  });
+  node.child = child;
+}
+
+/** Ports that are free now. The servers of a cluster must know each other's before they start. */
+async function findFreePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), "close")));
+  return ports;
+}
