@@ -8,6 +8,7 @@ import { addHelpExamples } from "./examples.ts";
 import { addImport } from "./commands/import.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addDownload } from "./commands/download.ts";
+import { addLog } from "./commands/log.ts";
 import { addPrices } from "./commands/prices.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addServe } from "./commands/serve.ts";
@@ -48,6 +49,7 @@ export function createProgram(
   addEval(program, { env, onFailed: () => setExitCode(failureCode) });
   addKeys(program);
   addBackup(program);
+  addLog(program, env);
   addPrices(program, env);
   addUpload(program, onPartialSuccess);
   addDownload(program);

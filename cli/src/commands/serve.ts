@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import {
+  defaultLogBytes,
   defaultModelRate,
   defaultPort,
   defaultQueryTimeoutMs,
@@ -24,6 +25,8 @@ interface ServeFlags {
   readonly modelRate: string;
   readonly modelBudget?: string;
   readonly webhookHost: readonly string[];
+  readonly log?: string;
+  readonly logMaxBytes: string;
   readonly open?: true;
 }
 
@@ -88,12 +91,22 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
         .argParser(appendText)
         .default([], "none"),
     )
+    .option(
+      "--log <url>",
+      "NATS servers with JetStream, such as nats://a,b,c, that store runs before they reach the database; also MILLRACE_LOG, which does not show a password in the list of processes",
+    )
+    .option(
+      "--log-max-bytes <number>",
+      "bytes of runs that may wait in the log; then the server refuses runs with 429; also MILLRACE_LOG_MAX_BYTES",
+      String(defaultLogBytes),
+    )
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addHelpExamples(command, [
     "millrace serve",
     "millrace serve --port 0 --data ./traces --open",
     "MILLRACE_API_KEY=secret millrace serve --host 0.0.0.0",
+    "millrace serve --log nats://10.0.0.1,10.0.0.2,10.0.0.3",
     "MILLRACE_MODEL_KEY_OPENAI=sk-... millrace serve --model-endpoint openai=https://api.openai.com/v1",
   ]);
 }
@@ -106,6 +119,8 @@ const variablesByFlag = {
   queryTimeoutMs: "MILLRACE_QUERY_TIMEOUT_MS",
   modelRate: "MILLRACE_MODEL_RATE",
   modelBudget: "MILLRACE_MODEL_BUDGET",
+  log: "MILLRACE_LOG",
+  logMaxBytes: "MILLRACE_LOG_MAX_BYTES",
 } as const;
 
 function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
@@ -138,8 +153,15 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
     webhookHosts: webhookHost.length > 0 ? webhookHost : readHosts(env),
+    ...readLogOptions(flags),
   });
   process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
+  if (server.log !== undefined) {
+    const { address, replicas } = server.log;
+    process.stdout.write(
+      `Runs are received when ${replicas === 1 ? "1 server" : `${replicas} servers`} of ${address} stored them\n`,
+    );
+  }
   if (server.modelToken !== undefined) {
     process.stdout.write(
       `The playground asks for this token before it calls models: ${server.modelToken}\n`,
@@ -172,6 +194,19 @@ async function readModelOptions(
     modelRate: parseNumber("modelRate", modelRate),
     ...(modelBudget === undefined ? {} : { modelBudget: parseNumber("modelBudget", modelBudget) }),
   };
+}
+
+/** Reads the flags about the ingest log. */
+function readLogOptions({
+  log,
+  logMaxBytes,
+}: ServeFlags): Pick<ServerOptions, "log" | "logMaxBytes"> {
+  if (!/^\d{1,16}$/.test(logMaxBytes)) {
+    throw new UsageError(
+      `--log-max-bytes (MILLRACE_LOG_MAX_BYTES) must be a whole number of bytes, such as ${defaultLogBytes}, not ${JSON.stringify(logMaxBytes)}`,
+    );
+  }
+  return { logMaxBytes: Number(logMaxBytes), ...(log === undefined ? {} : { log }) };
 }
 
 /** Parses a number. The server checks its range. */
@@ -229,7 +264,9 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
     return new UsageError(`--webhook-host (MILLRACE_WEBHOOK_HOSTS) ${reason}`, { cause });
   }
   const flag =
-    /^(?:port|host|queryTimeoutMs|modelRate|modelBudget)\b/.exec(cause.message)?.[0] ?? "";
+    /^(?:port|host|queryTimeoutMs|modelRate|modelBudget|logMaxBytes|log)\b/.exec(
+      cause.message,
+    )?.[0] ?? "";
   const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];
   const isKeyMissing =
     apiKeys.length === 0 && cause.message.includes("reachable from other machines");
