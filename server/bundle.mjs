@@ -12,7 +12,8 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 
 /** Whether a source, named from `src`, becomes a bundle. */
-export const isServerEntry = (name) => name === "index.ts" || /^[\w-]+\.worker\.ts$/.test(name);
+export const isServerEntry = (name) =>
+  name === "index.ts" || name === "log.ts" || /^[\w-]+\.worker\.ts$/.test(name);
 
 /**
  * Writes the bundles to `dist`.
@@ -30,10 +31,10 @@ export const bundleServer = async ({ isPublished }) => {
 };
 
 const bundle = async (name, { isPublished, notices }) => {
-  // A program compares the server's errors with those of the SDK: the entry must import the same classes, so the SDK
+  // A program compares the server's errors with those of the SDK: the entries must import the same classes, so the SDK
   // is not bundled there.
   const external = Object.keys(dependencies).filter(
-    (dependency) => dependency !== "millrace" || name === "index.ts",
+    (dependency) => dependency !== "millrace" || !name.endsWith(".worker.ts"),
   );
   await writeBundle(
     {

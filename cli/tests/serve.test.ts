@@ -30,6 +30,26 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
+test.each([
+  [["--log", "http://u:hunter2@a"], {}, "--log (MILLRACE_LOG) must be the address"],
+  [[], { MILLRACE_LOG: "nats://u:hunter2@a:x" }, "--log (MILLRACE_LOG) must be the address"],
+  [["--log", "nats://a", "--data", ":memory:"], {}, "--log (MILLRACE_LOG) can't be used"],
+  [
+    ["--log-max-bytes", "2G"],
+    {},
+    "--log-max-bytes (MILLRACE_LOG_MAX_BYTES) must be a whole number",
+  ],
+  [["--log-max-bytes", "1"], {}, "--log-max-bytes (MILLRACE_LOG_MAX_BYTES) must be a whole number"],
+] as const)(
+  "serve %j refuses a bad log with exit code 2, and shows no password",
+  async (args, env, message) => {
+    const { code, errors } = await ended(start(["serve", "--port", "0", ...args], env));
+    expect(code).toBe(2);
+    expect(errors).toContain(message);
+    expect(errors).not.toContain("hunter2");
+  },
+);
+
 test("keys from the options and from the environment are all accepted", async () => {
   const args = [
     "serve",

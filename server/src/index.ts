@@ -1,8 +1,6 @@
 export { ServerError } from "./model/errors.ts";
 export type { ServerErrorCode } from "./model/errors.ts";
-export { IngestLog } from "./ingest-log/log-admin.ts";
-export type { DeadLetter, LogState } from "./ingest-log/log-admin.ts";
-export type { OpenedLog } from "./app/server-protocol.ts";
+export type { OpenedLog } from "./ingest-log/log-report.ts";
 export { createBackup, restoreBackup } from "./store/backup.ts";
 export type { BackupOptions, RestoreOptions, RestoreResult } from "./store/backup.ts";
 export { KeyStore } from "./store/key-store.ts";

@@ -5,7 +5,8 @@ import { parseServerOptions, serverLimits } from "./model/options.ts";
 import type { ServerOptions } from "./model/options.ts";
 import { createModelToken } from "./models/model-token.ts";
 import { closeRequest, exitRequest } from "./app/server-protocol.ts";
-import type { OpenedLog, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
+import type { OpenedLog } from "./ingest-log/log-report.ts";
+import type { ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "./storage/threads.ts";
 
 /** A running server. */

@@ -1,4 +1,4 @@
-import type { DeadLetter, IngestLog, LogState } from "@millrace/server";
+import type { DeadLetter, IngestLog, LogState } from "@millrace/server/log";
 import type { Command } from "commander";
 import { OptionError } from "millrace/model";
 import { addHelpExamples } from "../examples.ts";
@@ -82,7 +82,7 @@ async function withLog<Result>(
   if (url === undefined || url === "") {
     throw new UsageError("name the log: --log nats://a,b,c, or the variable MILLRACE_LOG");
   }
-  const { IngestLog } = await import("@millrace/server");
+  const { IngestLog } = await import("@millrace/server/log");
   let opened: IngestLog;
   try {
     opened = await IngestLog.open(url);

@@ -1,3 +1,4 @@
+import type { OpenedLog } from "../ingest-log/log-report.ts";
 import type { ServerErrorCode } from "../model/errors.ts";
 import type { ServerSettings } from "../model/options.ts";
 
@@ -24,14 +25,6 @@ export type ServerThreadMessage =
       readonly log: OpenedLog | undefined;
     }
   | { readonly kind: "failed"; readonly code: ServerErrorCode; readonly reason: string };
-
-/** The ingest log of a running server. */
-export interface OpenedLog {
-  /** Its address, without credentials. */
-  readonly address: string;
-  /** NATS servers that have stored a run when it counts as received. */
-  readonly replicas: number;
-}
 
 /** The message that tells the server thread to complete the requests in progress and then to end. */
 export const closeRequest = "close";

@@ -1,19 +1,8 @@
 import { RequestError } from "../model/errors.ts";
 import type { LogConnection } from "./log-connection.ts";
 import { logLimits, logNames } from "./log-limits.ts";
+import type { DeadLetter } from "./log-report.ts";
 import { decodeMessage, encodeReference, MessageError } from "./message-format.ts";
-
-/** A message that could not be applied, without its content. */
-export interface DeadLetter {
-  /** By this number it is replayed. */
-  readonly sequence: number;
-  /** ISO time at which the message was given up. */
-  readonly time: string;
-  /** `null` if the message could not be read. */
-  readonly tenantId: string | null;
-  readonly reason: string;
-  readonly bytes: number;
-}
 
 /** What is noted about a message that is given up. */
 export interface DeadLetterReason {

@@ -143,6 +143,7 @@ export class IngestWriter {
   /** Reads a message. One that can't be read is given back, or becomes a dead letter. */
   async #read(message: PulledMessage): Promise<ReadMessage | undefined> {
     let tenantId: string | null = null;
+    let { data } = message;
     try {
       if (message.deliveries > logLimits.deliveries) {
         throw new MessageError(
@@ -158,6 +159,8 @@ export class IngestWriter {
       if (content === null) {
         throw new MessageError(`the object ${decoded.object}, which contains the runs, is missing`);
       }
+      // What can't be read of an object is kept, not only the reference: the object itself is deleted after some time.
+      data = content;
       const inner = decodeMessage(content);
       if (inner.kind !== "batch") {
         throw new MessageError(`the object ${decoded.object} contains no batch`);
@@ -169,7 +172,7 @@ export class IngestWriter {
         message,
         isFinal &&
           (async () => {
-            await addDeadLetter(this.#log, message.data, { tenantId, reason: cause.message });
+            await addDeadLetter(this.#log, data, { tenantId, reason: cause.message });
             this.#reportDeadLetters(1, cause.message);
           }),
       );

@@ -1,12 +1,9 @@
 import { LogConnection } from "./log-connection.ts";
 import { listDeadLetters, replayDeadLetters } from "./dead-letters.ts";
-import type { DeadLetter } from "./dead-letters.ts";
 import { logLimits } from "./log-limits.ts";
+import type { DeadLetter, LogState } from "./log-report.ts";
 import { readLogState } from "./log-state.ts";
-import type { LogState } from "./log-state.ts";
 import { parseLogUrl } from "../model/log-target.ts";
-
-export type { DeadLetter, LogState };
 
 /** Looks into the ingest log from outside the server, and replays dead letters. */
 export class IngestLog {

@@ -12,6 +12,8 @@ export interface LogOptions {
   readonly maxBytes: number;
   /** Milliseconds after which a message that was not acknowledged is delivered again. */
   readonly ackWaitMs?: number;
+  /** Milliseconds within which the log must be reached. */
+  readonly startMs?: number;
 }
 
 /**
@@ -58,9 +60,10 @@ export class LogConnection {
    */
   static async open(target: LogTarget, options: LogOptions): Promise<LogConnection> {
     try {
-      return await LogConnection.#open(target, (nats, manager) =>
-        prepareStreams(nats, manager, options),
-      );
+      return await LogConnection.#open(target, {
+        startMs: options.startMs ?? logLimits.startMs,
+        prepare: (nats, manager) => prepareStreams(nats, manager, options),
+      });
     } catch (cause) {
       if (cause instanceof ServerError && errorCodeOf(cause.cause) === errorCodes.noStorage) {
         throw new ServerError(
@@ -80,7 +83,10 @@ export class LogConnection {
    */
   static async openExisting(target: LogTarget): Promise<LogConnection> {
     try {
-      return await LogConnection.#open(target, (_nats, manager) => readBytesAndReplicas(manager));
+      return await LogConnection.#open(target, {
+        startMs: logLimits.startMs,
+        prepare: (_nats, manager) => readBytesAndReplicas(manager),
+      });
     } catch (cause) {
       if (cause instanceof ServerError && errorCodeOf(cause.cause) === errorCodes.noStream) {
         throw new ServerError(
@@ -95,14 +101,20 @@ export class LogConnection {
 
   static async #open(
     target: LogTarget,
-    prepare: (
-      nats: typeof Nats,
-      manager: JetStreamManager,
-    ) => Promise<{ readonly replicas: number; readonly maxBytes: number }>,
+    {
+      startMs,
+      prepare,
+    }: {
+      readonly startMs: number;
+      readonly prepare: (
+        nats: typeof Nats,
+        manager: JetStreamManager,
+      ) => Promise<{ readonly replicas: number; readonly maxBytes: number }>;
+    },
   ): Promise<LogConnection> {
     const nats = await import("nats");
     const address = describeTarget(target);
-    const deadline = Date.now() + logLimits.startMs;
+    const deadline = Date.now() + startMs;
     const connection = await retry(() => connect(nats, target), {
       deadline,
       isFinal: (cause) => isRefusal(cause),
@@ -116,6 +128,7 @@ export class LogConnection {
           const objects = await connection
             .jetstream({ timeout: logLimits.callMs })
             .views.os(logNames.bucket, { replicas, max_bytes: maxBytes });
+          await matchBucket(manager, { replicas, maxBytes });
           return { manager, replicas, objects };
         },
         {
@@ -323,6 +336,21 @@ async function readBytesAndReplicas(
 ): Promise<{ readonly replicas: number; readonly maxBytes: number }> {
   const { config } = await manager.streams.info(logNames.stream);
   return { replicas: config.num_replicas, maxBytes: config.max_bytes };
+}
+
+/** Sets the limits of a bucket that existed before to those of the log. */
+async function matchBucket(
+  manager: JetStreamManager,
+  { replicas, maxBytes }: { readonly replicas: number; readonly maxBytes: number },
+): Promise<void> {
+  const { config } = await manager.streams.info(objectStream);
+  if (config.num_replicas !== replicas || config.max_bytes !== maxBytes) {
+    await manager.streams.update(objectStream, {
+      ...config,
+      num_replicas: replicas,
+      max_bytes: maxBytes,
+    });
+  }
 }
 
 type StreamSettings = Parameters<JetStreamManager["streams"]["add"]>[0] & { readonly name: string };

@@ -1,22 +1,6 @@
 import type { LogConnection } from "./log-connection.ts";
 import { logLimits, logNames } from "./log-limits.ts";
-
-/** What waits in the log, and what it holds. */
-export interface LogState {
-  /** Messages that are not applied yet, and their bytes. */
-  readonly waitingMessages: number;
-  readonly waitingBytes: number;
-  readonly maxBytes: number;
-  /** Messages that writers are applying. */
-  readonly inWork: number;
-  /** Seconds since the oldest message arrived that is not applied yet; 0 if there is none. */
-  readonly lagSeconds: number;
-  readonly deadLetters: number;
-  /** Bytes of runs that are too large for a message. */
-  readonly objectBytes: number;
-  /** Servers that hold each message. */
-  readonly replicas: number;
-}
+import type { LogState } from "./log-report.ts";
 
 /**
  * Reads the state of the log.

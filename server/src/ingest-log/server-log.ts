@@ -3,8 +3,8 @@ import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts"
 import { IngestWriter } from "./ingest-writer.ts";
 import type { AppliedStore, WriterCounts } from "./ingest-writer.ts";
 import { LogConnection } from "./log-connection.ts";
+import type { LogState } from "./log-report.ts";
 import { LogMonitor } from "./log-state.ts";
-import type { LogState } from "./log-state.ts";
 import { LoggedIngest } from "./logged-ingest.ts";
 
 /** The ingest log as one server uses it: it receives runs, applies what the log holds, and observes the log. */

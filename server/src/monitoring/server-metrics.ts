@@ -43,21 +43,39 @@ export interface AnsweredRequest {
   readonly seconds: number;
 }
 
-/** The metrics of the ingest log. What counts from the start of the process ends with `_total`. */
-const logMetrics: Readonly<
+type LogMetrics = Readonly<
   Record<string, { readonly help: string; readonly read: (log: ObservedLog) => number | undefined }>
-> = {
-  connected: {
-    help: "1 while the server is connected to the ingest log, else 0.",
-    read: ({ isConnected }) => (isConnected ? 1 : 0),
-  },
-  reconnects_total: {
+>;
+
+/** What is counted about the ingest log from the start of the process. */
+const logCounts: LogMetrics = {
+  reconnects: {
     help: "How often the connection to the ingest log was lost and made again.",
     read: ({ reconnects }) => reconnects,
   },
-  appended_total: {
+  appended: {
     help: "Messages that this server has appended to the ingest log.",
     read: ({ appended }) => appended,
+  },
+  applied: {
+    help: "Operations that the writer of this process has stored.",
+    read: ({ writer }) => writer?.applied,
+  },
+  repeated: {
+    help: "Operations of the ingest log that this writer found stored already.",
+    read: ({ writer }) => writer?.duplicates,
+  },
+  given_up: {
+    help: "Parts of messages that this writer made dead letters.",
+    read: ({ writer }) => writer?.deadLetters,
+  },
+};
+
+/** The state of the ingest log. */
+const logMetrics: LogMetrics = {
+  connected: {
+    help: "1 while the server is connected to the ingest log, else 0.",
+    read: ({ isConnected }) => (isConnected ? 1 : 0),
   },
   waiting_messages: {
     help: "Messages in the ingest log that are not stored yet.",
@@ -82,18 +100,6 @@ const logMetrics: Readonly<
   dead_letters: {
     help: "Messages that could not be stored, and wait for somebody to replay them.",
     read: ({ state }) => state?.deadLetters,
-  },
-  applied_total: {
-    help: "Operations that the writer of this process has stored.",
-    read: ({ writer }) => writer?.applied,
-  },
-  repeated_total: {
-    help: "Operations of the ingest log that this writer found stored already.",
-    read: ({ writer }) => writer?.duplicates,
-  },
-  given_up_total: {
-    help: "Parts of messages that this writer made dead letters.",
-    read: ({ writer }) => writer?.deadLetters,
   },
 };
 
@@ -154,6 +160,17 @@ export class ServerMetrics {
   }
 
   #observeLog(log: ObservedLog): void {
+    for (const [name, { help, read }] of Object.entries(logCounts)) {
+      const counter: Counter = new Counter({
+        name: `millrace_log_${name}_total`,
+        help,
+        registers: [this.#registry],
+        collect: () => {
+          counter.reset();
+          counter.inc(read(log) ?? 0);
+        },
+      });
+    }
     for (const [name, { help, read }] of Object.entries(logMetrics)) {
       const gauge: Gauge = new Gauge({
         name: `millrace_log_${name}`,

@@ -1,8 +1,13 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { startServer } from "@millrace/server";
 import { connect } from "nats";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { IngestWriter } from "../../dist/ingest-log/ingest-writer.js";
@@ -20,8 +25,10 @@ import { openSqliteStore, openTemporaryStore } from "../../dist/store/sqlite-sto
 import type { Store } from "../../dist/store/store.js";
 import { canRunNats, NatsCluster } from "../support/nats-cluster.ts";
 import { StoreFixture } from "../support/store-fixture.ts";
-import { someMicros, wireRun } from "../support/wire-runs.ts";
-import { temporaryFolder } from "../support/running-server.ts";
+import { otlpRequest, otlpSpan, spanIdOf, spanUuid } from "../support/otlp-spans.ts";
+import { multipart, multipartType, someMicros, wireRun } from "../support/wire-runs.ts";
+import { call, temporaryFolder, textOf } from "../support/running-server.ts";
+import type { CallInit } from "../support/running-server.ts";
 
 const maxBytes = 67_108_864;
 const hour = 3_600_000;
@@ -316,7 +323,114 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     await expect.poll(() => countRuns(store)).toBe(sent + 1);
   });
 
-  test("the limits of a log that exists are changed, and a refused password is not shown", async () => {
+  test("each call that brings runs, feedback, files or spans goes through the log, and is stored whole", async () => {
+    const cluster = await NatsCluster.start(1);
+    const dataDir = await temporaryFolder();
+    const server = await startServer({ port: 0, dataDir, log: cluster.url, logMaxBytes: maxBytes });
+    onTestFinished(() => server.close());
+    const [first, second] = [wireRun({ name: "first" }), wireRun({ name: "second" })];
+    const sent: [target: string, init: CallInit][] = [
+      ["POST /runs", { body: first }],
+      [`PATCH /runs/${first.id}`, { body: { outputs: { a: 1 } } }],
+      // Large enough for a worker thread, which parses the body and writes the messages.
+      [
+        "POST /runs/batch",
+        { body: { post: someRuns(400, { outputs: { text: "x".repeat(6_000) } }) } },
+      ],
+      [
+        "POST /runs/multipart",
+        {
+          body: multipart([
+            { name: `post.${second.id}`, body: JSON.stringify(second) },
+            { name: `attachment.${second.id}.note`, body: "a note", contentType: "text/plain" },
+            { name: `feedback.${second.id}`, body: JSON.stringify({ key: "k", score: 0.5 }) },
+          ]),
+          headers: { "content-type": multipartType },
+        },
+      ],
+      [
+        "POST /otel/v1/traces",
+        { body: otlpRequest([otlpSpan({ id: 1 }), otlpSpan({ id: 2, parent: 1 })]) },
+      ],
+    ];
+    const results = [];
+    for (const [target, init] of sent) {
+      results.push(await call(server, target, init));
+    }
+    expect(results.map(({ status }) => status)).toEqual([202, 202, 202, 202, 200]);
+    expect(results.slice(0, 4).map(({ json }) => json["accepted"])).toEqual([1, 1, 400, 2]);
+    const refused = await call(server, "POST /runs", { body: { ...first, id: "x" } });
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+
+    const read = async (id: string) => (await call(server, `GET /runs/${id}`)).json;
+    await expect.poll(() => read(first.id)).toMatchObject({ name: "first", outputs: { a: 1 } });
+    await expect
+      .poll(async () => (await call(server, `GET /feedback?run=${second.id}`)).json)
+      .toMatchObject([{ key: "k", score: 0.5, run_id: second.id }]);
+    expect(await read(second.id)).toMatchObject({ name: "second" });
+    const { json } = await call(server, `GET /runs/${second.id}`);
+    const link = new URL(
+      textOf(json["s3_urls"]?.["attachment.note"]?.["presigned_url"]),
+      server.url,
+    );
+    const file = await call(server, `GET ${link.pathname}${link.search}`);
+    expect([file.status, file.text]).toEqual([200, "a note"]);
+    await expect.poll(() => read(spanUuid(spanIdOf(2)))).toMatchObject({ name: "span 2" });
+    const countMany = async () => {
+      const body = { filter: 'eq(name, "a run")' };
+      return (await call(server, "POST /runs/stats", { body })).json["run_count"];
+    };
+    await expect.poll(countMany).toBe(400);
+    const metrics = await call(server, "GET /metrics");
+    expect(metrics.text).toMatch(/^millrace_log_given_up_total 0$/m);
+    // 2.4 MB do not fit into one message.
+    expect(Number(/^millrace_log_appended_total (\d+)$/m.exec(metrics.text)?.[1])).toBeGreaterThan(
+      8,
+    );
+  });
+
+  test("wrong credentials are refused at once, and no message contains them", async () => {
+    const cluster = await NatsCluster.start(1, ["authorization { user: u, password: right }"]);
+    const toUrl = (credentials: string) => cluster.url.replace("nats://", `nats://${credentials}@`);
+    const began = Date.now();
+    const refused = await LogConnection.open(parseLogUrl(toUrl("u:hunter2")), { maxBytes }).catch(
+      (cause: unknown) => cause as Error,
+    );
+    expect(refused).toMatchObject({
+      code: "LOG",
+      message: expect.stringMatching(/^Failed to reach the ingest log at nats:\/\/127/) as unknown,
+    });
+    expect(Date.now() - began).toBeLessThan(10_000);
+    expect(inspect(refused, { depth: 10 })).not.toContain("hunter2");
+    const log = await LogConnection.open(parseLogUrl(toUrl("u:right")), { maxBytes });
+    onTestFinished(() => log.close());
+    expect(log.address).toBe(cluster.url);
+    const nobody = parseLogUrl("nats://u:hunter2@127.0.0.1:9");
+    await expect(LogConnection.open(nobody, { maxBytes, startMs: 500 })).rejects.toThrow(
+      /^Failed to reach the ingest log at nats:\/\/127\.0\.0\.1:9: /,
+    );
+  });
+
+  test("the configuration in deploy is one that NATS accepts", () => {
+    const path = fileURLToPath(new URL("../../../deploy/nats/nats.conf", import.meta.url));
+    const version = spawnSync("nats-server", ["--version"], { encoding: "utf8" }).stdout;
+    // NATS 2.9 does not know when to write to disk, as the comment in the file says.
+    const text = readFileSync(path, "utf8").replace(
+      / v2\.9\./.test(version) ? /^ *sync_interval.*$/m : /^$/,
+      "",
+    );
+    const copy = join(mkdtempSync(join(tmpdir(), "millrace-nats-")), "nats.conf");
+    onTestFinished(() => rmSync(dirname(copy), { recursive: true }));
+    writeFileSync(copy, text);
+    const env = { ...process.env, NATS_NAME: "a", NATS_PASSWORD: "secret" };
+    const { stderr, stdout, status } = spawnSync("nats-server", ["--config", copy, "-t"], {
+      encoding: "utf8",
+      env,
+    });
+    expect([stdout + stderr, status]).toEqual([expect.stringMatching(/is valid/), 0]);
+  });
+
+  test("the limits of a log that exists are changed, and a log that does not fit is refused", async () => {
     const cluster = await NatsCluster.start(1);
     await openLog(cluster, { maxBytes: 2_097_152 });
     const second = await openLog(cluster, { maxBytes: 4_194_304 });

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { connect } from "nats";
+import { connect, NatsError } from "nats";
 import { onTestFinished } from "vitest";
 
 /**
@@ -35,7 +35,7 @@ export class NatsCluster {
   }
 
   /** Starts a single server, or several that form a cluster. */
-  static async start(size: 1 | 3): Promise<NatsCluster> {
+  static async start(size: 1 | 3, settings: readonly string[] = []): Promise<NatsCluster> {
     const folder = mkdtempSync(join(tmpdir(), "millrace-nats-"));
     const [ports, routePorts] = [await findFreePorts(size), await findFreePorts(size)];
     const routes = routePorts.map((port) => `nats://127.0.0.1:${port}`).join(", ");
@@ -47,6 +47,7 @@ export class NatsCluster {
         const lines = [
           `server_name: ${name}`,
           `listen: "127.0.0.1:${port}"`,
+          ...settings,
           `jetstream { store_dir: "${join(folder, name, "js")}", max_memory_store: 64MB, max_file_store: 1GB }`,
           ...(size === 1
             ? []
@@ -110,8 +111,9 @@ export class NatsCluster {
           } finally {
             await connection.close();
           }
-        } catch {
-          return 0; // Not started yet.
+        } catch (cause) {
+          // Not started yet, or it runs and wants credentials.
+          return cause instanceof NatsError && cause.isAuthError() ? 1 : 0;
         }
       }),
     );

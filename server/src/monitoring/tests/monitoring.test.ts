@@ -6,6 +6,8 @@ import { KeyStore, startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addHealthRoutes } from "../monitoring-routes.ts";
+import { ServerMetrics } from "../server-metrics.ts";
+import type { ObservedLog } from "../server-metrics.ts";
 import type { RequestError } from "../../model/errors.ts";
 
 const noop = (): void => undefined;
@@ -65,6 +67,86 @@ test.for([
     await app.close();
   },
 );
+
+const someLog: ObservedLog = {
+  isConnected: true,
+  reconnects: 2,
+  appended: 7,
+  state: {
+    waitingMessages: 3,
+    waitingBytes: 4_096,
+    maxBytes: 8_192,
+    inWork: 1,
+    lagSeconds: 1.5,
+    deadLetters: 5,
+  },
+  writer: { applied: 11, duplicates: 12, deadLetters: 13 },
+};
+
+async function readReadiness(log: ObservedLog) {
+  const app = fastify();
+  app.setErrorHandler((cause: RequestError, _request, reply) =>
+    reply.code(cause.status).send({ detail: cause.message }),
+  );
+  const tenants = { hasKeys: () => Promise.resolve(false) };
+  addHealthRoutes(app, { readOnlyReason: undefined, read: { tenants } }, log);
+  const response = await app.inject("/health/ready");
+  await app.close();
+  return [response.statusCode, response.json()];
+}
+
+test("a server with an ingest log says what waits in it, and is not ready without it", async () => {
+  expect(await readReadiness(someLog)).toEqual([
+    200,
+    {
+      status: "ready",
+      accepts_writes: true,
+      log: {
+        waiting_messages: 3,
+        waiting_bytes: 4_096,
+        lag_seconds: 1.5,
+        dead_letters: 5,
+        reconnects: 2,
+      },
+    },
+  ]);
+  expect(await readReadiness({ ...someLog, state: undefined })).toEqual([
+    200,
+    { status: "ready", accepts_writes: true, log: { reconnects: 2 } },
+  ]);
+  expect(await readReadiness({ ...someLog, isConnected: false })).toEqual([
+    503,
+    { detail: "the ingest log can't be reached, so no runs are received" },
+  ]);
+});
+
+test("the metrics contain those of the log, and no number for what could not be read", async () => {
+  const store = { readOnlyReason: undefined };
+  const metrics = await new ServerMetrics(store, someLog).write();
+  const values = Object.fromEntries(
+    [...metrics.matchAll(/^millrace_log_(\w+) (\S+)$/gm)].map(([, name, value]) => [
+      name,
+      Number(value),
+    ]),
+  );
+  expect(values).toEqual({
+    connected: 1,
+    reconnects_total: 2,
+    appended_total: 7,
+    waiting_messages: 3,
+    waiting_bytes: 4_096,
+    max_bytes: 8_192,
+    messages_in_work: 1,
+    lag_seconds: 1.5,
+    dead_letters: 5,
+    applied_total: 11,
+    repeated_total: 12,
+    given_up_total: 13,
+  });
+  const unknown = await new ServerMetrics(store, { ...someLog, state: undefined }).write();
+  expect(unknown).toMatch(/^millrace_log_dead_letters nan$/im);
+  expect(await new ServerMetrics(store).write()).not.toContain("millrace_log_");
+});
 
 test("the metrics count requests by route, and stored runs once", async () => {
   const id = "0190a6c2-1f0a-7000-8000-0000000000a1";
