@@ -124,7 +124,7 @@ test.for(await documentedPages())(
 /** Services on the Internet that `millrace import` reads from. `cli/tests/import-*.test.ts` run it against fakes of them. */
 const publicServices = /https:\/\/(?:api\.smith\.langchain|cloud\.langfuse)\.com/;
 
-/** An ingest log needs NATS servers. `server/tests/chaos/ingest-log-kills.test.ts` runs the commands against some. */
+/** An ingest log needs NATS servers. `server/tests/chaos/ingest-log.test.ts` runs `millrace log` against one. */
 const natsServers = /nats:\/\//;
 
 /** Describes what is wrong with a command; an empty text if nothing is. */

@@ -26,7 +26,7 @@ export function addLog(program: Command, env: NodeJS.ProcessEnv): void {
   const addSubcommand = (name: string): Command =>
     log
       .command(name)
-      .option("--log <url>", "NATS servers of the log, such as nats://a,b,c; also MILLRACE_LOG");
+      .option("--log <url>", "address of the log, such as nats://a,b,c; also MILLRACE_LOG");
   addHelpExamples(addSubcommand("status"), ["millrace log status --log nats://10.0.0.1"])
     .description("Print what waits in the log, for how long, and how many dead letters there are.")
     .option("--json", "print one JSON object")

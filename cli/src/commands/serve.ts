@@ -93,7 +93,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     )
     .option(
       "--log <url>",
-      "NATS servers with JetStream, such as nats://a,b,c, that store runs before they reach the database; also MILLRACE_LOG, which does not show a password in the list of processes",
+      "address of NATS servers with JetStream, such as nats://a,b,c, that store runs before they reach the database; also MILLRACE_LOG, which hides a password from the list of processes",
     )
     .option(
       "--log-max-bytes <number>",

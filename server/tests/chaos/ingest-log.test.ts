@@ -17,6 +17,7 @@ import { LogConnection } from "../../dist/ingest-log/log-connection.js";
 import { logNames } from "../../dist/ingest-log/log-limits.js";
 import { readLogState } from "../../dist/ingest-log/log-state.js";
 import { LoggedIngest } from "../../dist/ingest-log/logged-ingest.js";
+import { ServerLog } from "../../dist/ingest-log/server-log.js";
 import { deleteOrphans } from "../../dist/ingest-log/object-cleaner.js";
 import { RequestError } from "../../dist/model/errors.js";
 import { parseLogUrl } from "../../dist/model/log-target.js";
@@ -388,6 +389,58 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
       8,
     );
   });
+
+  test("the command shows the state and the dead letters, and replays them", async () => {
+    const cluster = await NatsCluster.start(1);
+    const log = await ServerLog.open({ target: parseLogUrl(cluster.url), maxBytes: 4_194_304 });
+    onTestFinished(() => log.close());
+    const connection = await LogConnection.openExisting(parseLogUrl(cluster.url));
+    onTestFinished(() => connection.close());
+    await connection.append(Buffer.from("no message"));
+    const program = fileURLToPath(new URL("../../../cli/dist/millrace.js", import.meta.url));
+    const run = (...args: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [program, "log", ...args, "--log", cluster.url],
+        { encoding: "utf8" },
+      );
+      return { status, stdout, stderr };
+    };
+    const status = run("status", "--json");
+    expect(status).toMatchObject({ status: 0, stderr: "" });
+    expect(JSON.parse(status.stdout)).toMatchObject({ waitingMessages: 1, deadLetters: 0 });
+    expect(run("status").stdout).toMatch(/on 1 server\nwaiting +1 messages, \d+ of 4194304 bytes/);
+    const header = JSON.stringify({
+      time: "2026-01-01T00:00:00.000Z",
+      tenantId: "t",
+      reason: "r\u001b[2J",
+    });
+    await connection.appendDeadLetter(Buffer.from("a"), header);
+    await connection.appendDeadLetter(Buffer.from("b"), header);
+    expect(run("dead-letters")).toEqual({
+      status: 0,
+      stdout: [1, 2].map((at) => `${at}  2026-01-01T00:00:00.000Z  t  1 bytes  r [2J\n`).join(""),
+      stderr: "",
+    });
+    expect(run("replay")).toMatchObject({ status: 2 });
+    expect(run("replay", "2")).toEqual({
+      status: 0,
+      stdout: "put 1 back into the log\n",
+      stderr: "",
+    });
+    expect(run("replay", "2")).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/number 2/) as unknown,
+    });
+    expect(run("replay", "--all")).toMatchObject({
+      status: 0,
+      stdout: "put 1 back into the log\n",
+    });
+    expect(JSON.parse(run("status", "--json").stdout)).toMatchObject({
+      waitingMessages: 3,
+      deadLetters: 0,
+    });
+  }, 120_000);
 
   test("wrong credentials are refused at once, and no message contains them", async () => {
     const cluster = await NatsCluster.start(1, ["authorization { user: u, password: right }"]);
