@@ -6,7 +6,6 @@ import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { TimeRangePicker } from "../../components/time/time-range-picker.tsx";
 import { pickTimes } from "../../components/time/time-range.ts";
-import { formatTime } from "../../components/time/time.ts";
 import { ProjectPageHead } from "../projects/project-page-head.tsx";
 import { readRunValues } from "../runs/queries.ts";
 import { ChartGrid } from "./chart-grid.tsx";
