@@ -7,6 +7,8 @@ import { renderPrompt, scoreOutput } from "./experiments/launch/launch-tasks.ts"
 import type { RenderTask, ScoreTask } from "./experiments/launch/launch-tasks.ts";
 import { encodePacked } from "./ingest-log/encode-task.ts";
 import type { EncodeTask } from "./ingest-log/encode-task.ts";
+import { fillJudgePrompt } from "./judges/judge-prompt.ts";
+import type { JudgePromptTask } from "./judges/judge-prompt.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
@@ -37,6 +39,7 @@ import type { ResultOf, WorkMessage } from "./storage/work-threads.ts";
 type Task =
   | RenderTask
   | ScoreTask
+  | JudgePromptTask
   | RunsTask
   | SchemaTask
   | ExamplesTask
@@ -81,6 +84,8 @@ function performTask(schemaValidator: SchemaValidator, task: Task): TaskResult {
       return { result: renderPrompt(task), transferList: [] };
     case "scoreOutput":
       return { result: scoreOutput(task), transferList: [] };
+    case "fillJudgePrompt":
+      return { result: fillJudgePrompt(task), transferList: [] };
     case "examples": {
       const result = parseExamplesTask(task, joinChunks(task.chunks));
       return { result, transferList: result.parts.map(({ buffer }) => buffer) };

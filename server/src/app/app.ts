@@ -101,10 +101,11 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
   const dependencies = { store, links: new SignedLinks() };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
-  const launch = { store: store.forClient("job"), models: models.caller, workThreads };
+  const judging = { models: models.caller, workThreads };
+  const launch = { store: store.forClient("job"), ...judging };
   const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
-  const automation = new Automation(store, settings);
+  const automation = new Automation(store, judging, settings);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
@@ -221,8 +222,11 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
     addUiTraceRoutes(authenticatedApp, dependencies);
     addUiJobRoutes(authenticatedApp, { store, kinds, runner });
     addUiAlertRoutes(authenticatedApp, store);
-    addUiRuleRoutes(authenticatedApp, store, () => {
-      automation.rules.wake();
+    addUiRuleRoutes(authenticatedApp, {
+      store,
+      judging,
+      access: models.access,
+      onChange: () => automation.rules.wake(),
     });
     addUiWebhookRoutes(authenticatedApp, {
       store,

@@ -2,6 +2,7 @@ import { AlertEvaluator } from "../alerts/alert-evaluator.ts";
 import type { ServerSettings } from "../model/options.ts";
 import { OutboundClient } from "../outbound/outbound-client.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
+import type { Judging } from "../rules/judge-action.ts";
 import { RuleRunner } from "../rules/rule-runner.ts";
 import type { Store } from "../store/store.ts";
 import { WebhookSender } from "../webhooks/webhook-sender.ts";
@@ -15,7 +16,7 @@ export class Automation {
   readonly alerts: AlertEvaluator;
 
   /** Does nothing by itself until {@link Automation.start}. */
-  constructor(store: Store, { webhookHosts }: ServerSettings) {
+  constructor(store: Store, judging: Judging, { webhookHosts }: ServerSettings) {
     this.outbound = new OutboundClient({
       allowedHosts: webhookHosts.map(parseAllowedHost),
       flag: "--webhook-host",
@@ -24,7 +25,7 @@ export class Automation {
     const onEnqueued = (): void => {
       this.sender.wake();
     };
-    this.rules = new RuleRunner(store.forClient("rule"), onEnqueued);
+    this.rules = new RuleRunner({ store: store.forClient("rule"), judging }, onEnqueued);
     this.alerts = new AlertEvaluator(store, onEnqueued);
   }
 

@@ -5,16 +5,20 @@ import type { DatasetReads } from "../datasets/dataset.ts";
 import { addSplits } from "../datasets/examples/splits.ts";
 import type { ExampleDraft, ExampleWrites } from "../datasets/examples/example.ts";
 import { readInputsAndOutputs } from "../datasets/examples/source-run.ts";
+import { judgeSchema } from "../judges/judge-schema.ts";
 import { RequestError } from "../model/errors.ts";
 import type { AnnotationQueueReads, AnnotationQueueWrites } from "../queues/annotation-queue.ts";
 import type { RunReads } from "../runs/run-query.ts";
 import type { StoredRun } from "../runs/run-row.ts";
 import { toRunJson } from "../runs/serializers/run-json.ts";
+import type { RunStore } from "../runs/run-store.ts";
 import type { Promised } from "../storage/promised.ts";
+import { assertJudge, judgeRun } from "./judge-action.ts";
+import type { Judging } from "./judge-action.ts";
 import type { WebhookReads, WebhookWrites } from "../webhooks/webhook.ts";
 
 /** The part of the store that the actions of rules use. */
-export interface ActionStore {
+export interface ActionStore extends Pick<RunStore, "ingest"> {
   readonly read: Promised<{ readonly runs: RunReads }> & {
     readonly annotationQueues: Pick<AnnotationQueueReads, "find">;
     readonly datasets: Pick<DatasetReads, "find">;
@@ -27,12 +31,25 @@ export interface ActionStore {
   };
 }
 
+/** What the actions of rules work with. */
+export interface ActionDependencies {
+  readonly store: ActionStore;
+  readonly judging: Judging;
+}
+
 const queueAction = Type.Object({ kind: Type.Literal("queue"), queue_id: Type.String() });
 const datasetAction = Type.Object({ kind: Type.Literal("dataset"), dataset_id: Type.String() });
 const webhookAction = Type.Object({ kind: Type.Literal("webhook"), webhook_id: Type.String() });
+/** A judge, whose feedback the run gets. Its variables are `inputs` and `output`. */
+const judgeAction = Type.Object({ kind: Type.Literal("judge"), ...judgeSchema.properties });
 
 /** The schema of what a rule does with a run. A further kind of action is a member here, and a row of `ruleActions`. */
-export const ruleActionSchema = Type.Union([queueAction, datasetAction, webhookAction]);
+export const ruleActionSchema = Type.Union([
+  queueAction,
+  datasetAction,
+  webhookAction,
+  judgeAction,
+]);
 
 export type RuleAction = Static<typeof ruleActionSchema>;
 
@@ -42,35 +59,41 @@ export interface ActionCall<Action> {
   readonly rule: { readonly id: string; readonly name: string };
   readonly action: Action;
   readonly runIds: readonly string[];
+  /** Cancels an action that takes long. */
+  readonly signal: AbortSignal;
 }
 
 interface ActionKind<Action> {
-  /** @throws RequestError 422: the target of the action does not exist. */
-  readonly assertTarget: (store: ActionStore, tenantId: string, action: Action) => Promise<void>;
+  /** @throws RequestError 422: the target of the action does not exist, or the action can't be taken. */
+  readonly assertTarget: (
+    dependencies: ActionDependencies,
+    tenantId: string,
+    action: Action,
+  ) => Promise<void>;
   /**
    * Takes the action for some runs. Repeating it changes nothing, because it may fail after some of the runs, and the
    * server may fail between the action and its record.
    */
-  readonly apply: (store: ActionStore, call: ActionCall<Action>) => Promise<void>;
+  readonly apply: (dependencies: ActionDependencies, call: ActionCall<Action>) => Promise<void>;
 }
 
 type ActionOf<Kind extends RuleAction["kind"]> = Extract<RuleAction, { readonly kind: Kind }>;
 
 const ruleActions: { readonly [Kind in RuleAction["kind"]]: ActionKind<ActionOf<Kind>> } = {
   queue: {
-    assertTarget: async (store, tenantId, { queue_id }) => {
+    assertTarget: async ({ store }, tenantId, { queue_id }) => {
       assertExists(await store.read.annotationQueues.find(tenantId, queue_id), "annotation queue");
     },
-    apply: async (store, { tenantId, action, runIds }) => {
+    apply: async ({ store }, { tenantId, action, runIds }) => {
       const keys = runIds.map((runId) => ({ runId, projectId: null }));
       await store.write.annotationQueues.addRuns(tenantId, action.queue_id, keys);
     },
   },
   dataset: {
-    assertTarget: async (store, tenantId, { dataset_id }) => {
+    assertTarget: async ({ store }, tenantId, { dataset_id }) => {
       assertExists(await store.read.datasets.find(tenantId, dataset_id), "dataset");
     },
-    apply: async (store, { tenantId, rule, action, runIds }) => {
+    apply: async ({ store }, { tenantId, rule, action, runIds }) => {
       let drafts: ExampleDraft[] = [];
       let chars = 0;
       for (const runId of runIds) {
@@ -96,7 +119,7 @@ const ruleActions: { readonly [Kind in RuleAction["kind"]]: ActionKind<ActionOf<
     },
   },
   webhook: {
-    assertTarget: async (store, tenantId, { webhook_id }) => {
+    assertTarget: async ({ store }, tenantId, { webhook_id }) => {
       try {
         await store.read.webhooks.find(tenantId, webhook_id);
       } catch (cause) {
@@ -106,7 +129,7 @@ const ruleActions: { readonly [Kind in RuleAction["kind"]]: ActionKind<ActionOf<
         assertExists(undefined, "webhook");
       }
     },
-    apply: async (store, { tenantId, rule, action, runIds }) => {
+    apply: async ({ store }, { tenantId, rule, action, runIds }) => {
       const drafts = [];
       for (const runId of runIds) {
         const run = await findRun(store, tenantId, runId);
@@ -120,22 +143,34 @@ const ruleActions: { readonly [Kind in RuleAction["kind"]]: ActionKind<ActionOf<
       await store.write.webhooks.enqueue(tenantId, drafts);
     },
   },
+  judge: {
+    assertTarget: async ({ judging }, _tenantId, judge) => assertJudge(judging, judge),
+    apply: async ({ store, judging }, { tenantId, rule, action: judge, runIds, signal }) => {
+      for (const runId of runIds) {
+        const run = await findRun(store, tenantId, runId);
+        const id = deriveId(rule.id, runId);
+        await judgeRun(store, judging, { tenantId, rule, judge, run, id, signal });
+      }
+    },
+  },
 };
 
 /**
- * Checks that what an action adds to exists.
+ * Checks that what an action adds to exists, and that the action can be taken.
  *
- * @throws RequestError 422: it does not.
+ * @throws RequestError 422: it can't.
  */
 export const assertActionTarget = (
-  store: ActionStore,
+  dependencies: ActionDependencies,
   tenantId: string,
   action: RuleAction,
-): Promise<void> => kindOf(action).assertTarget(store, tenantId, action);
+): Promise<void> => kindOf(action).assertTarget(dependencies, tenantId, action);
 
 /** Takes the action of a rule for some runs. */
-export const applyAction = (store: ActionStore, call: ActionCall<RuleAction>): Promise<void> =>
-  kindOf(call.action).apply(store, call);
+export const applyAction = (
+  dependencies: ActionDependencies,
+  call: ActionCall<RuleAction>,
+): Promise<void> => kindOf(call.action).apply(dependencies, call);
 
 /** The compiler can't relate the kind of an action to the row of the table, so this is where they are related. */
 const kindOf = ({ kind }: RuleAction): ActionKind<RuleAction> =>

@@ -117,6 +117,19 @@ export const ruleQueries = {
   ),
 };
 
+/** Matches the stored action of a rule with a judge: `storeAction` of the repository writes the kind first. */
+const judgePattern = '{"kind":"judge",%';
+
+const selectWaiting = () =>
+  builder
+    .selectFrom("rule_runs as r")
+    .innerJoin("rules as u", (join) =>
+      join.onRef("u.tenant_id", "=", "r.tenant_id").onRef("u.id", "=", "r.rule_id"),
+    )
+    .select(({ fn }) => ["r.tenant_id", "r.rule_id", fn.min<number>("r.next_us").as("next_us")])
+    .where("r.state", "=", 0)
+    .where("u.is_enabled", "=", 1);
+
 export const ruleRunQueries = {
   insert: new Query((row: Parameters<RuleRunRow>) =>
     builder
@@ -135,14 +148,16 @@ export const ruleRunQueries = {
   ),
   /** The enabled rules of all tenants with waiting actions, and when these are due. */
   listWaiting: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
-    builder
-      .selectFrom("rule_runs as r")
-      .innerJoin("rules as u", (join) =>
-        join.onRef("u.tenant_id", "=", "r.tenant_id").onRef("u.id", "=", "r.rule_id"),
-      )
-      .select(({ fn }) => ["r.tenant_id", "r.rule_id", fn.min<number>("r.next_us").as("next_us")])
-      .where("r.state", "=", 0)
-      .where("u.is_enabled", "=", 1)
+    selectWaiting()
+      .where("u.action_json", "not like", judgePattern)
+      .groupBy(["r.tenant_id", "r.rule_id"])
+      .orderBy("next_us")
+      .limit(limit),
+  ),
+  /** The same of rules with a judge. */
+  listWaitingJudges: new Query(({ limit }: Parameters<{ readonly limit: number }>) =>
+    selectWaiting()
+      .where("u.action_json", "like", judgePattern)
       .groupBy(["r.tenant_id", "r.rule_id"])
       .orderBy("next_us")
       .limit(limit),
@@ -177,6 +192,18 @@ export const ruleRunQueries = {
         .orderBy("at_us", "desc")
         .limit(limit),
   ),
+  /** Actions that wait for a repetition are due last. */
+  listWaitingLast: new Query(
+    ({ tenantId, ruleId, limit }: Parameters<Omit<RunKey, "runId"> & { readonly limit: number }>) =>
+      builder
+        .selectFrom("rule_runs")
+        .select(["run_id", "at_us", "next_us", "error_json"])
+        .where("tenant_id", "=", tenantId)
+        .where("rule_id", "=", ruleId)
+        .where("state", "=", 0)
+        .orderBy("next_us", "desc")
+        .limit(limit),
+  ),
   record: new Query(
     (
       row: Parameters<
@@ -208,7 +235,7 @@ export const ruleRunQueries = {
     }: Parameters<Omit<RunKey, "runId"> & { readonly nowMicros: number }>) =>
       builder
         .updateTable("rule_runs")
-        .set({ state: 0, attempts: 0, next_us: nowMicros })
+        .set({ state: 0, attempts: 0, next_us: nowMicros, error_json: null })
         .where("tenant_id", "=", tenantId)
         .where("rule_id", "=", ruleId)
         .where("state", "=", 2),

@@ -74,26 +74,38 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
     const due: DueAction[] = [];
     for (const { tenant_id: tenantId, rule_id: ruleId, next_us } of waiting) {
       if (next_us <= nowMicros) {
-        const row = await this.#findRow(tenantId, ruleId);
-        const { name, action } = parseRow(row);
-        const runs = await this.#db.all(ruleRunQueries.listDue, {
-          tenantId,
-          ruleId,
-          nowMicros,
-          limit: ruleLimits.runsAtOnce,
-        });
-        due.push({
-          tenantId,
-          ruleId,
-          ruleName: name,
-          projectId: idOf(row.project_id),
-          action,
-          runs: runs.map(({ run_id: id, attempts }) => ({ id, attempts })),
-        });
+        due.push(await this.findDue(tenantId, ruleId, { nowMicros, limit: ruleLimits.runsAtOnce }));
       }
     }
     const later = waiting.find(({ next_us }) => next_us > nowMicros);
     return { due, nextMicros: later?.next_us ?? null };
+  }
+
+  async listWaitingJudges(nowMicros: number): ReturnType<RuleReads["listWaitingJudges"]> {
+    const waiting = await this.#db.all(ruleRunQueries.listWaitingJudges, {
+      limit: ruleLimits.judgingRules,
+    });
+    return waiting
+      .filter(({ next_us }) => next_us <= nowMicros)
+      .map(({ tenant_id: tenantId, rule_id: ruleId }) => ({ tenantId, ruleId }));
+  }
+
+  async findDue(
+    tenantId: string,
+    ruleId: string,
+    { nowMicros, limit }: { readonly nowMicros: number; readonly limit: number },
+  ): Promise<DueAction> {
+    const row = await this.#findRow(tenantId, ruleId);
+    const { name, action } = parseRow(row);
+    const key = { tenantId, ruleId };
+    const runs = await this.#db.all(ruleRunQueries.listDue, { ...key, nowMicros, limit });
+    return {
+      ...key,
+      ruleName: name,
+      projectId: idOf(row.project_id),
+      action,
+      runs: runs.map(({ run_id: id, attempts }) => ({ id, attempts })),
+    };
   }
 
   async create(tenantId: string, projectId: string, draft: RuleDraft): Promise<Rule> {
@@ -113,7 +125,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
       name_json: JSON.stringify(draft.name),
       filter_json: JSON.stringify(draft.filter),
       sampling_rate: draft.samplingRate,
-      action_json: JSON.stringify(draft.action),
+      action_json: storeAction(draft.action),
       is_enabled: 1,
       paused_json: null,
       created_us: this.#clock(),
@@ -137,7 +149,7 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
       name_json: JSON.stringify(rule.name),
       filter_json: JSON.stringify(rule.filter),
       sampling_rate: rule.samplingRate,
-      action_json: JSON.stringify(rule.action),
+      action_json: storeAction(rule.action),
       is_enabled: Number(rule.isEnabled),
       paused_json: isEnabledNow ? null : row.paused_json,
       from_row: isEnabledNow ? await this.#beginSearch() : row.from_row,
@@ -316,18 +328,20 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
   }
 
   async #toRule(row: RuleRow): Promise<Rule> {
-    const errors = await this.#db.all(ruleRunQueries.listFailed, {
-      tenantId: row.tenant_id,
-      ruleId: row.id,
-      limit: ruleLimits.errors,
-    });
-    const lastErrors = errors.map(
-      ({ run_id: runId, at_us: atMicros, error_json: json }): RuleError => ({
-        runId,
-        atMicros,
-        reason: json === null ? "" : (JSON.parse(json) as string),
-      }),
-    );
+    const key = { tenantId: row.tenant_id, ruleId: row.id, limit: ruleLimits.errors };
+    const lastWaiting = await this.#db.all(ruleRunQueries.listWaitingLast, key);
+    const failures = await this.#db.all(ruleRunQueries.listFailed, key);
+    const repeated = lastWaiting.filter(({ error_json: json }) => json !== null);
+    const lastErrors = [...repeated, ...failures.map((one) => ({ ...one, next_us: null }))]
+      .slice(0, ruleLimits.errors)
+      .map(
+        ({ run_id: runId, at_us: atMicros, next_us: nextMicros, error_json: json }): RuleError => ({
+          runId,
+          atMicros,
+          reason: json === null ? "" : (JSON.parse(json) as string),
+          nextMicros,
+        }),
+      );
     return { ...parseRow(row), lastErrors };
   }
 
@@ -342,6 +356,10 @@ export class RuleRepository implements Omit<RuleReads, "scanRoots">, RuleWrites 
 const [waiting, applied, failed] = [0, 1, 2];
 
 const createNotFound = (): RequestError => new RequestError(404, "Rule not found");
+
+/** The JSON of an action, with its kind first. */
+const storeAction = ({ kind, ...members }: RuleAction): string =>
+  JSON.stringify({ kind, ...members });
 
 const parseRow = (row: RuleRow): Omit<Rule, "lastErrors"> => ({
   id: row.id,

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { Type } from "typebox";
@@ -12,8 +13,10 @@ import { Time } from "../http/schema-parts.ts";
 import { toIso } from "../http/wire-text.ts";
 import { RequestError } from "../model/errors.ts";
 import { parseOptionalTime, parseTimeBound } from "../model/parse-time.ts";
+import type { ModelAccess } from "../models/model-access.ts";
 import { assertActionTarget, ruleActionSchema } from "./rule-action.ts";
 import type { ActionStore, RuleAction } from "./rule-action.ts";
+import type { Judging } from "./judge-action.ts";
 import { ruleLimits } from "./rule.ts";
 import type { Rule, RuleReads, RuleWrites } from "./rule.ts";
 
@@ -46,16 +49,18 @@ const applyBody = Type.Object({ from: Type.Optional(Time), to: Type.Optional(Tim
 
 const tag = "runs";
 
-/**
- * Adds the routes of rules, which only the UI uses.
- *
- * @param onChange - called after a rule was created or changed
- */
-export function addUiRuleRoutes(
-  app: FastifyInstance,
-  store: RuleStore,
-  onChange: () => void,
-): void {
+export interface RuleRouteDependencies {
+  readonly store: RuleStore;
+  readonly judging: Judging;
+  /** Decides who may call models. */
+  readonly access: Pick<ModelAccess, "check">;
+  /** Called after a rule was created or changed. */
+  readonly onChange: () => void;
+}
+
+/** Adds the routes of rules, which only the UI uses. */
+export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDependencies): void {
+  const { store, onChange } = dependencies;
   app.route({
     ...route(uiEndpoints.listRules, {
       tag,
@@ -74,10 +79,11 @@ export function addUiRuleRoutes(
       summary: "Creates a rule of a project.",
       body: ruleBody,
     }),
-    handler: async ({ body, tenantId }) => {
+    handler: async ({ body, tenantId, headers }) => {
       const action = parseAction(body.action);
       readFilter(runFields, "filter", body.filter);
-      await assertActionTarget(store, tenantId, action);
+      await assertActionTarget(dependencies, tenantId, action);
+      await checkAccess(dependencies, headers, action);
       const rule = await store.write.rules.create(
         tenantId,
         parseId(body.session_id, "session_id"),
@@ -101,11 +107,16 @@ export function addUiRuleRoutes(
     handler: async (request) => {
       const { body, tenantId } = request;
       readFilter(runFields, "filter", body.filter);
+      const id = readId(request);
       const action = body.action && parseAction(body.action);
       if (action !== undefined) {
-        await assertActionTarget(store, tenantId, action);
+        await assertActionTarget(dependencies, tenantId, action);
       }
-      const rule = await store.write.rules.update(tenantId, readId(request), {
+      if (body.is_enabled !== false) {
+        const { action: current } = await store.read.rules.find(tenantId, id);
+        await checkAccess(dependencies, request.headers, action ?? current);
+      }
+      const rule = await store.write.rules.update(tenantId, id, {
         ...(body.name !== undefined && { name: body.name }),
         ...(body.filter !== undefined && { filter: body.filter.trim() }),
         ...(body.sampling_rate !== undefined && { samplingRate: body.sampling_rate }),
@@ -135,6 +146,10 @@ export function addUiRuleRoutes(
       const { body, tenantId } = request;
       const id = readId(request);
       const range = readRange(body);
+      if (range !== undefined) {
+        const { action } = await store.read.rules.find(tenantId, id);
+        await checkAccess(dependencies, request.headers, action);
+      }
       const rule =
         range === undefined
           ? await store.write.rules.endPast(tenantId, id)
@@ -146,11 +161,29 @@ export function addUiRuleRoutes(
   app.route({
     ...route(uiEndpoints.retryRule, { tag, summary: "Takes the actions that failed again." }),
     handler: async (request) => {
-      const count = await store.write.rules.retry(request.tenantId, readId(request));
+      const id = readId(request);
+      const { action } = await store.read.rules.find(request.tenantId, id);
+      await checkAccess(dependencies, request.headers, action);
+      const count = await store.write.rules.retry(request.tenantId, id);
       onChange();
       return { count };
     },
   });
+}
+
+/**
+ * Checks whether a request may make calls of models cost money, if the action of its rule does.
+ *
+ * @throws RequestError 403: it may not.
+ */
+async function checkAccess(
+  { access }: RuleRouteDependencies,
+  headers: IncomingHttpHeaders,
+  action: RuleAction,
+): Promise<void> {
+  if (action.kind === "judge") {
+    await access.check(headers);
+  }
 }
 
 /** Checks the ids in an action. */
@@ -162,6 +195,8 @@ const parseAction = (action: RuleAction): RuleAction => {
       return { ...action, dataset_id: parseId(action.dataset_id, "action.dataset_id") };
     case "webhook":
       return { ...action, webhook_id: parseId(action.webhook_id, "action.webhook_id") };
+    case "judge":
+      return action;
   }
 };
 
@@ -202,10 +237,11 @@ const toJson = (rule: Rule) => ({
   matched: rule.matched,
   applied: rule.applied,
   failed: rule.failed,
-  last_errors: rule.lastErrors.map(({ runId, atMicros, reason }) => ({
+  last_errors: rule.lastErrors.map(({ runId, atMicros, reason, nextMicros }) => ({
     run_id: runId,
     at: toIso(atMicros),
     reason,
+    next_attempt_at: nextMicros === null ? null : toIso(nextMicros),
   })),
   past:
     rule.past === null

@@ -2,12 +2,15 @@ import { checkFilter } from "../filter/checker.ts";
 import type { CheckedFilter } from "../filter/checker.ts";
 import { runFields } from "../filter/fields.ts";
 import { FilterError } from "../filter/filter-error.ts";
+import { judgeMetadataKey } from "../judges/call-judge.ts";
 import { messageOf, RequestError } from "../model/errors.ts";
 import type { RunListReads } from "../runs/run-list.ts";
 import type { RunPart } from "../runs/run-row.ts";
 import type { Promised } from "../storage/promised.ts";
 import { applyAction } from "./rule-action.ts";
-import type { ActionStore } from "./rule-action.ts";
+import type { ActionDependencies, ActionStore } from "./rule-action.ts";
+import type { Judging } from "./judge-action.ts";
+import { JudgeRunner } from "./judge-runner.ts";
 import { actionDelaysMs, ruleLimits } from "./rule.ts";
 import type {
   ActionResult,
@@ -24,11 +27,19 @@ import { isSampled } from "./sample-trace.ts";
 export interface RunnerStore extends ActionStore {
   readonly read: ActionStore["read"] &
     Promised<{ readonly runLists: Pick<RunListReads, "search"> }> & {
-      readonly rules: Pick<RuleReads, "listActive" | "listDue" | "scanRoots">;
+      readonly rules: Pick<
+        RuleReads,
+        "findDue" | "listActive" | "listDue" | "listWaitingJudges" | "scanRoots"
+      >;
     };
   readonly write: ActionStore["write"] & {
     readonly rules: Pick<RuleWrites, "advance" | "advancePast" | "pause" | "prune" | "record">;
   };
+}
+
+export interface RunnerDependencies {
+  readonly store: RunnerStore;
+  readonly judging: Judging;
 }
 
 export interface RunnerTimes {
@@ -61,6 +72,9 @@ const pruneMs = 3_600_000;
  */
 export class RuleRunner {
   readonly #store: RunnerStore;
+  readonly #actions: ActionDependencies;
+  readonly #judges: JudgeRunner;
+  readonly #controller = new AbortController();
   readonly #onEnqueued: () => void;
   readonly #times: RunnerTimes;
   #timer: NodeJS.Timeout | undefined;
@@ -69,9 +83,21 @@ export class RuleRunner {
   #isClosed = true;
 
   /** @param onEnqueued - called after deliveries of webhooks were stored */
-  constructor(store: RunnerStore, onEnqueued: () => void, times: Partial<RunnerTimes> = {}) {
+  constructor(
+    { store, judging }: RunnerDependencies,
+    onEnqueued: () => void,
+    times: Partial<RunnerTimes> = {},
+  ) {
     this.#store = store;
+    this.#actions = { store, judging };
     this.#onEnqueued = onEnqueued;
+    this.#judges = new JudgeRunner({
+      rules: store.read.rules,
+      judge: async (due, id, signal) => this.#apply(due, [id], signal),
+      record: async (due, run, failure) =>
+        store.write.rules.record([this.#toResult(due, run, failure)]),
+      onEnd: () => this.wake(),
+    });
     this.#times = { ...defaultTimes, ...times };
   }
 
@@ -90,7 +116,9 @@ export class RuleRunner {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    this.#controller.abort(new RequestError(503, "the server is closing"));
     await this.#step;
+    await this.#judges.close();
   }
 
   #schedule(delayMs: number): void {
@@ -134,6 +162,7 @@ export class RuleRunner {
     const hasMoreRoots = await this.#applyToNew(valid);
     const hasMorePast = await this.#applyToPast(valid);
     const wasBusy = await this.#takeActions();
+    await this.#judges.begin();
     return hasMoreRoots || hasMorePast || wasBusy ? this.#times.busyMs : this.#times.stepMs;
   }
 
@@ -146,7 +175,8 @@ export class RuleRunner {
     for (const rule of rules) {
       try {
         const runFilters = rule.filter === "" ? [] : [checkFilter(rule.filter, runFields)];
-        valid.push({ ...rule, runFilters });
+        const exclusions = rule.action.kind === "judge" ? [isNoJudgeCall] : [];
+        valid.push({ ...rule, runFilters: [...runFilters, ...exclusions] });
       } catch (cause) {
         if (!(cause instanceof FilterError)) {
           throw cause;
@@ -285,27 +315,26 @@ export class RuleRunner {
   }
 
   async #takeAction(due: DueAction): Promise<readonly ActionResult[]> {
-    const failure = await this.#apply(due, due.runs);
+    const { signal } = this.#controller;
+    const ids = due.runs.map(({ id }) => id);
+    const failure = await this.#apply(due, ids, signal);
     if (failure === undefined) {
       return due.runs.map((run) => this.#toResult(due, run, undefined));
     }
     // One run may be the reason, such as one that was deleted.
     const results: ActionResult[] = [];
     for (const run of due.runs) {
-      results.push(this.#toResult(due, run, await this.#apply(due, [run])));
+      results.push(this.#toResult(due, run, await this.#apply(due, [run.id], signal)));
     }
     return results;
   }
 
-  async #apply(due: DueAction, runs: DueAction["runs"]): Promise<unknown> {
+  /** Takes an action. Returns why that failed; `undefined` if it did not. */
+  async #apply(due: DueAction, runIds: readonly string[], signal: AbortSignal): Promise<unknown> {
     const { tenantId, ruleId, ruleName, action } = due;
+    const rule = { id: ruleId, name: ruleName };
     try {
-      await applyAction(this.#store, {
-        tenantId,
-        rule: { id: ruleId, name: ruleName },
-        action,
-        runIds: runs.map(({ id }) => id),
-      });
+      await applyAction(this.#actions, { tenantId, rule, action, runIds, signal });
       return undefined;
     } catch (cause) {
       return cause;
@@ -345,6 +374,12 @@ interface InvalidRule {
   readonly id: string;
   readonly reason: string;
 }
+
+/** Excludes the calls of judges from what judges judge. */
+const isNoJudgeCall: CheckedFilter = {
+  kind: "not",
+  part: checkFilter(`eq(metadata_key, ${JSON.stringify(judgeMetadataKey)})`, runFields),
+};
 
 const readParts: ReadonlySet<RunPart> = new Set(["traceId", "startMicros", "endMicros"]);
 

@@ -16,6 +16,12 @@ export const ruleLimits = {
   /** Rules whose actions are taken in one step, and runs of each. */
   rulesAtOnce: 50,
   runsAtOnce: 200,
+  /** Judges that run at the same time, in total and of one tenant, and rules among which those that are due are found. */
+  judgesAtOnce: 32,
+  judgesOfTenant: 4,
+  judgingRules: 1_000,
+  /** The longest time that a judge waits for a limit of calls. A longer one is a failed attempt. */
+  judgePauseSeconds: 60,
   /** Runs of a step of applying a rule to past runs: those that are read, and those that may match. */
   pastScan: 2_000,
   pastMatches: 200,
@@ -57,6 +63,8 @@ export interface RuleError {
   readonly runId: string;
   readonly atMicros: number;
   readonly reason: string;
+  /** When the action is tried again; `null` if it failed for good. */
+  readonly nextMicros: number | null;
 }
 
 /** The range of start times of past runs to which a rule is being applied, and how far it got. */
@@ -145,11 +153,25 @@ export interface RuleReads {
   listActive(): Promise<readonly ActiveRule[]>;
   /** Finds root runs that were stored since the last step, of projects with enabled rules. */
   scanRoots(nowMicros: number): Promise<RootScan>;
-  /** Lists actions of all tenants that are due, a few of each rule, and whether there may be more. */
+  /** Lists actions of all tenants that are due, a few of each rule, and when the next one is. Judges are not among them. */
   listDue(nowMicros: number): Promise<{
     readonly due: readonly DueAction[];
     readonly nextMicros: number | null;
   }>;
+  /** Lists the rules of all tenants whose judges have something to do. */
+  listWaitingJudges(
+    nowMicros: number,
+  ): Promise<readonly { readonly tenantId: string; readonly ruleId: string }[]>;
+  /**
+   * Finds runs for which the action of one rule is due.
+   *
+   * @throws RequestError 404: there is no such rule.
+   */
+  findDue(
+    tenantId: string,
+    ruleId: string,
+    range: { readonly nowMicros: number; readonly limit: number },
+  ): Promise<DueAction>;
 }
 
 export interface RuleWrites {

@@ -223,6 +223,7 @@ const taskLimitsMs: Readonly<Record<string, number>> = {
   schema: serverLimits.schemaTaskMs,
   renderPrompt: serverLimits.scoreTaskMs,
   scoreOutput: serverLimits.scoreTaskMs,
+  fillJudgePrompt: serverLimits.scoreTaskMs,
 };
 
 const describeTask = ({ kind }: WorkTask): string =>
@@ -232,9 +233,11 @@ const descriptions: Readonly<Record<string, string>> = {
   schema: "validation against the dataset's schema",
   renderPrompt: "filling in the prompt",
   scoreOutput: "scoring",
+  fillJudgePrompt: "filling in the prompt of the judge",
 };
 
 const adviceByKind: Readonly<Record<string, string>> = {
   renderPrompt: "use a smaller template or smaller examples",
+  fillJudgePrompt: "use a smaller template, or members of inputs and output in it",
   scoreOutput: "use a simpler regular expression, or compare shorter texts",
 };

@@ -468,6 +468,8 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     listActive: unchanged,
     scanRoots: unchanged,
     listDue: unchanged,
+    listWaitingJudges: unchanged,
+    findDue: unchanged,
   },
   runs: {
     find: withRunKey,

@@ -1,9 +1,10 @@
 import { findProvider } from "../../models/model-caller.ts";
 import { assumedOutputTokens, estimateTextTokens } from "../../models/estimate-tokens.ts";
+import type { ModelChoice } from "../../judges/judge-schema.ts";
 import type { Example } from "../../datasets/examples/example.ts";
 import type { CallPrice } from "../../prices/price.ts";
 import { launchLimits } from "./launch-schemas.ts";
-import type { LaunchBody, LaunchParameters, ModelChoice } from "./launch-schemas.ts";
+import type { LaunchBody, LaunchParameters } from "./launch-schemas.ts";
 import type { LaunchDependencies } from "./launch-store.ts";
 import type { Rendered, RenderTask } from "./launch-tasks.ts";
 import { prepareExperiments } from "./experiment-job.ts";

@@ -5,7 +5,7 @@ import { defineJobKind } from "../../jobs/job-kind.ts";
 import type { AnyJobKind, JobContext, JobStep } from "../../jobs/job-kind.ts";
 import type { JsonValue } from "../../jobs/job.ts";
 import type { Example } from "../../datasets/examples/example.ts";
-import { MultipartBatch } from "../../runs/ingest/multipart-batch.ts";
+import { storeParts } from "../../judges/result-parts.ts";
 import { runRow } from "./experiment-row.ts";
 import type { Row, RowResult } from "./experiment-row.ts";
 import { launchLimits, launchParameters } from "./launch-schemas.ts";
@@ -199,7 +199,7 @@ async function runRows(
       try {
         row.signal.throwIfAborted();
         const result = await runRow(row, dependencies);
-        await storeRow(dependencies, row.tenantId, result);
+        await storeParts(dependencies.store, row.tenantId, result.parts);
         results.push(result);
       } catch (cause) {
         failures.push(cause);
@@ -212,26 +212,6 @@ async function runRows(
     throw failures[0];
   }
   return results;
-}
-
-/** Stores the runs and the feedback of a row at once. */
-async function storeRow(
-  { store }: LaunchDependencies,
-  tenantId: string,
-  { parts }: RowResult,
-): Promise<void> {
-  const multipart = new MultipartBatch();
-  for (const { name, body } of parts) {
-    const bytes = Buffer.from(JSON.stringify(body));
-    multipart.add({ name, contentType: "application/json", bytes, fault: undefined });
-  }
-  await multipart.parse();
-  const { batch, rejected } = multipart.build();
-  const result = await store.ingest(tenantId, batch);
-  const [rejection] = [...rejected, ...result.rejected];
-  if (rejection !== undefined) {
-    throw new RequestError(422, `the result of a row can't be stored: ${rejection.reason}`);
-  }
 }
 
 interface Figures {

@@ -1,20 +1,20 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { createFeedbackId, createNamedId } from "millrace/scorers";
-import { toIso } from "millrace/model";
-import { messageOf, RequestError } from "../../model/errors.ts";
+import { callJudge } from "../../judges/call-judge.ts";
+import type { JudgePrompt } from "../../judges/judge-prompt.ts";
+import type { Judge, ModelChoice } from "../../judges/judge-schema.ts";
+import { createFeedbackPart, toOrderSegment, toWireTime } from "../../judges/result-parts.ts";
+import type { FeedbackOutcome, ResultPart } from "../../judges/result-parts.ts";
+import { RequestError } from "../../model/errors.ts";
 import type { ModelRequest } from "../../models/model-request.ts";
 import { findProvider } from "../../models/model-caller.ts";
 import type { PricedAnswer } from "../../models/model-caller.ts";
 import { createModelRun } from "../../models/model-run.ts";
-import { createJudgeRequest, parseJudgement } from "./judge.ts";
-import { launchLimits } from "./launch-schemas.ts";
-import type { Judge, LaunchParameters, ModelChoice } from "./launch-schemas.ts";
+import { repeatCall } from "../../models/repeat-call.ts";
+import type { LaunchParameters } from "./launch-schemas.ts";
 import type { LaunchDependencies } from "./launch-store.ts";
 import { readScorerKey } from "./launch-tasks.ts";
-import type { ExampleJson, RenderTask, ScoreOutcome, ScoreTask } from "./launch-tasks.ts";
+import type { ExampleJson, RenderTask, ScoreTask } from "./launch-tasks.ts";
 
-/** The project in which the calls of judges are recorded, as the SDK records those of evaluators. */
-const evaluatorProject = "evaluators";
 const runName = "target";
 
 /** A row of an experiment: one repetition of an example. */
@@ -30,15 +30,9 @@ export interface Row {
   readonly signal: AbortSignal;
 }
 
-/** A run or feedback, as a part of the body of `POST /runs/multipart`. */
-export interface RowPart {
-  readonly name: string;
-  readonly body: object;
-}
-
 export interface RowResult {
   /** The runs and the feedback of the row, which are stored together: a row is done if its run is stored. */
-  readonly parts: readonly RowPart[];
+  readonly parts: readonly ResultPart[];
   readonly calls: readonly PricedAnswer[];
   /** Why the model did not answer. */
   readonly error?: string;
@@ -71,7 +65,12 @@ export async function runRow(row: Row, dependencies: LaunchDependencies): Promis
     ...(rendered.schema === undefined ? {} : { outputSchema: rendered.schema }),
   };
   const callStartMs = Date.now();
-  const answer = await callModel(row, dependencies, { choice: target, request });
+  const answer = await repeatCall(dependencies.models, {
+    tenantId,
+    endpointName: target.endpoint,
+    request,
+    signal: row.signal,
+  });
   const callParts = createCallParts(row, dependencies, {
     request,
     answer,
@@ -116,37 +115,6 @@ function describeTaskFailure(cause: unknown): { readonly error: string } {
   throw cause;
 }
 
-interface Call {
-  readonly choice: ModelChoice;
-  readonly request: ModelRequest;
-}
-
-/** Calls a model. A call that the endpoint had no capacity for is repeated after the time that it asks for. */
-async function callModel(
-  { tenantId, signal }: Row,
-  { models }: LaunchDependencies,
-  { choice, request }: Call,
-): Promise<PricedAnswer> {
-  for (let attempt = 1; ; attempt += 1) {
-    const answer = await models.call({
-      tenantId,
-      endpointName: choice.endpoint,
-      request,
-      signal,
-    });
-    signal.throwIfAborted();
-    const { failure } = answer;
-    if (failure?.kind !== "rateLimited" || attempt === launchLimits.callAttempts) {
-      return answer;
-    }
-    const requestedMs = (failure.retryAfterSeconds ?? 0) * 1_000;
-    const ownMs = launchLimits.retryMs * 2 ** (attempt - 1);
-    await delay(Math.min(launchLimits.retryMaxMs, Math.max(requestedMs, ownMs)), undefined, {
-      signal,
-    });
-  }
-}
-
 interface Root {
   readonly startMs: number;
   readonly outputs?: object;
@@ -154,7 +122,7 @@ interface Root {
 }
 
 /** The run of a row, as the SDK records that of a target. */
-function createRootParts(row: Row, { startMs, outputs, error }: Root): readonly RowPart[] {
+function createRootParts(row: Row, { startMs, outputs, error }: Root): readonly ResultPart[] {
   const { runId, exampleId, repetition, example, experimentName, parameters } = row;
   const { target } = parameters;
   return [
@@ -163,13 +131,13 @@ function createRootParts(row: Row, { startMs, outputs, error }: Root): readonly 
       body: {
         id: runId,
         trace_id: runId,
-        dotted_order: toSegment(startMs, runId),
+        dotted_order: toOrderSegment(startMs, runId),
         name: runName,
         run_type: "chain",
         session_name: experimentName,
         reference_example_id: exampleId,
-        start_time: toTime(startMs),
-        end_time: toTime(Date.now()),
+        start_time: toWireTime(startMs),
+        end_time: toWireTime(Date.now()),
         inputs: JSON.parse(example.inputs) as unknown,
         ...(outputs === undefined ? {} : { outputs }),
         ...(error === undefined ? {} : { error }),
@@ -200,7 +168,7 @@ function createCallParts(
     readonly startMs: number;
     readonly rootMs: number;
   },
-): readonly RowPart[] {
+): readonly ResultPart[] {
   const { runId, experimentName, parameters } = row;
   const { endpoint, model } = parameters.target;
   const id = createNamedId(runId, "call");
@@ -217,14 +185,14 @@ function createCallParts(
     members: {
       trace_id: runId,
       parent_run_id: runId,
-      dotted_order: `${toSegment(rootMs, runId)}.${toSegment(startMs, id)}`,
+      dotted_order: `${toOrderSegment(rootMs, runId)}.${toOrderSegment(startMs, id)}`,
     },
   });
   return [{ name: `post.${id}`, body }];
 }
 
 interface Judged {
-  readonly parts: readonly RowPart[];
+  readonly parts: readonly ResultPart[];
   readonly calls: readonly PricedAnswer[];
 }
 
@@ -255,7 +223,7 @@ async function scoreAnswer(
   }
   const judgements = await Promise.all(
     judges.map((judge, index) =>
-      callJudge(row, dependencies, {
+      judgeAnswer(row, dependencies, {
         judge,
         index,
         prompt: scored.prompts[index] ?? { error: "there is no prompt" },
@@ -274,10 +242,10 @@ async function scoreAnswer(
 interface JudgeCall {
   readonly judge: Judge;
   readonly index: number;
-  readonly prompt: { readonly text: string } | { readonly error: string };
+  readonly prompt: JudgePrompt;
 }
 
-async function callJudge(
+async function judgeAnswer(
   row: Row,
   dependencies: LaunchDependencies,
   { judge, index, prompt }: JudgeCall,
@@ -287,75 +255,34 @@ async function callJudge(
   if ("error" in prompt) {
     return { parts: [createFeedback(row, feedbackIndex, { key, error: prompt.error })], calls: [] };
   }
-  const request = createJudgeRequest(judge, prompt.text);
-  const startMs = Date.now();
-  const answer = await callModel(row, dependencies, { choice: judge, request });
   const id = createNamedId(row.runId, `judge:${index}`);
-  let outcome: FeedbackOutcome;
-  try {
-    if (answer.failure !== undefined) {
-      throw new TypeError(`the judge did not answer: ${answer.failure.message}`);
-    }
-    outcome = { key, ...parseJudgement(answer.text, judge.form) };
-  } catch (cause) {
-    outcome = { key, error: messageOf(cause) };
-  }
-  const run = createModelRun({
+  const { run, outcome, answer } = await callJudge(dependencies.models, {
+    tenantId: row.tenantId,
+    judge,
+    prompt: prompt.text,
     id,
-    projectName: evaluatorProject,
-    name: key,
-    startMs,
-    request,
-    answer,
-    endpointName: judge.endpoint,
-    provider: findProvider(dependencies.models.findEndpoint(judge.endpoint)),
     metadata: {
       experiment: row.experimentName,
       run_id: row.runId,
       example_id: row.exampleId,
     },
-    members: { trace_id: id, dotted_order: toSegment(startMs, id) },
+    signal: row.signal,
   });
-  return {
-    parts: [{ name: `post.${id}`, body: run }, createFeedback(row, feedbackIndex, outcome, id)],
-    calls: [answer],
-  };
+  return { parts: [run, createFeedback(row, feedbackIndex, outcome, id)], calls: [answer] };
 }
 
-type FeedbackOutcome =
-  | ScoreOutcome
-  | { readonly key: string; readonly value: string; readonly comment?: string };
-
-/** The feedback of a score, as the SDK sends it. */
+/** The feedback of a score. */
 // oxlint-disable-next-line max-params -- the source is an exception
-function createFeedback(
+const createFeedback = (
   { runId }: Row,
   index: number,
   outcome: FeedbackOutcome,
   sourceRunId?: string,
-): RowPart {
-  const isError = "error" in outcome;
-  const { key } = outcome;
-  return {
-    name: `feedback.${runId}`,
-    body: {
-      id: createFeedbackId(runId, key, index),
-      run_id: runId,
-      trace_id: runId,
-      ...(isError ? { key, comment: outcome.error, error: true } : outcome),
-      feedback_source: {
-        type: "model",
-        metadata: {
-          ...(sourceRunId === undefined ? {} : { __run: { run_id: sourceRunId } }),
-          ...(isError ? { error: true } : {}),
-        },
-      },
-    },
-  };
-}
-
-const toTime = (ms: number): string => toIso(ms * 1_000);
-
-/** A segment of a dotted order. */
-const toSegment = (ms: number, id: string): string =>
-  `${new Date(ms).toISOString().replaceAll(/[-:.Z]/g, "")}000Z${id}`;
+): ResultPart =>
+  createFeedbackPart({
+    id: createFeedbackId(runId, outcome.key, index),
+    runId,
+    traceId: runId,
+    outcome,
+    sourceRunId,
+  });

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import { judgeLimits, judgeSchema, modelChoiceSchema } from "../../judges/judge-schema.ts";
 
 /** Limits of one experiment. The names contain the unit of a limit that is not a plain number. */
 export const launchLimits = {
@@ -11,62 +12,26 @@ export const launchLimits = {
   scorers: 20,
   judges: 5,
   variables: 100,
-  categories: 20,
-  nameChars: 200,
-  templateChars: 10_000,
   pathChars: 500,
   optionsChars: 4_000,
   /** Bytes of the examples that one step reads. */
   stepBytes: 16 * 1_048_576,
-  /** How often a call is repeated that the endpoint had no capacity for. */
-  callAttempts: 4,
-  retryMs: 1_000,
-  /** The longest wait that an endpoint may ask for before a call is repeated. */
-  retryMaxMs: 30_000,
   /** Examples whose prompts are rendered to estimate the cost. */
   sampledExamples: 20,
 } as const;
 
 const limits = launchLimits;
-const nameSchema = Type.String({ minLength: 1, maxLength: limits.nameChars });
-const modelSchema = Type.Object({
-  /** Name of a model endpoint. */
-  endpoint: nameSchema,
-  model: nameSchema,
-  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
-  max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-});
-
+const nameSchema = Type.String({ minLength: 1, maxLength: judgeLimits.nameChars });
 const targetSchema = Type.Object({
   name: nameSchema,
   /** `owner/repo:commit`, or `repo:commit`; the latest commit by default. */
   prompt: nameSchema,
-  ...modelSchema.properties,
+  ...modelChoiceSchema.properties,
 });
 
 const scorerSchema = Type.Object({
   scorer: nameSchema,
   options: Type.Optional(Type.Record(Type.String({ maxLength: 100 }), Type.Unknown())),
-});
-
-const judgeSchema = Type.Object({
-  key: Type.String({ minLength: 1, maxLength: 180 }),
-  /** A Mustache template with the variables `inputs`, `output` and `reference`. */
-  template: Type.String({ minLength: 1, maxLength: limits.templateChars }),
-  form: Type.Union([
-    /** A number from 0 to 1. */
-    Type.Object({ kind: Type.Literal("score") }),
-    Type.Object({ kind: Type.Literal("verdict") }),
-    Type.Object({
-      kind: Type.Literal("categories"),
-      categories: Type.Array(nameSchema, {
-        minItems: 2,
-        maxItems: limits.categories,
-        uniqueItems: true,
-      }),
-    }),
-  ]),
-  ...modelSchema.properties,
 });
 
 /** What all experiments of one start have in common. */
@@ -76,7 +41,7 @@ const commonMembers = {
   concurrency: Type.Integer({ minimum: 1, maximum: limits.concurrency }),
   /** Which member of an example each variable of the prompts gets; `inputs.<name>` by default. */
   mapping: Type.Record(
-    Type.String({ maxLength: limits.nameChars }),
+    Type.String({ maxLength: judgeLimits.nameChars }),
     Type.String({ maxLength: limits.pathChars }),
     { maxProperties: limits.variables },
   ),
@@ -103,5 +68,3 @@ export const launchParameters = Type.Object({
 export type LaunchParameters = Static<typeof launchParameters>;
 
 export type Target = Static<typeof targetSchema>;
-export type Judge = Static<typeof judgeSchema>;
-export type ModelChoice = Static<typeof modelSchema>;

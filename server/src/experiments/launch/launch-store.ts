@@ -2,8 +2,7 @@ import type { RequestScoped } from "../../http/request-scope.ts";
 import type { DatasetReads } from "../../datasets/dataset.ts";
 import type { ExampleReads } from "../../datasets/examples/example.ts";
 import type { JobReads, JobWrites } from "../../jobs/job.ts";
-import type { PricedAnswer, TenantCall } from "../../models/model-caller.ts";
-import type { ModelEndpoint } from "../../model/model-endpoint.ts";
+import type { JudgeModels } from "../../judges/call-judge.ts";
 import type { PriceReads } from "../../prices/price.ts";
 import type { ProjectReads, ProjectWrites } from "../../projects/project.ts";
 import type { PromptReads } from "../../prompts/prompt.ts";
@@ -26,14 +25,8 @@ export interface LaunchStore extends RequestScoped<LaunchStore>, Pick<RunStore, 
   readonly write: { readonly jobs: JobWrites; readonly projects: ProjectWrites };
 }
 
-/** What calls models. */
-export interface LaunchModels {
-  findEndpoint(name: string): ModelEndpoint;
-  call(call: TenantCall): Promise<PricedAnswer>;
-}
-
 export interface LaunchDependencies {
   readonly store: Pick<LaunchStore, "read" | "write" | "ingest">;
-  readonly models: LaunchModels;
+  readonly models: JudgeModels;
   readonly workThreads: Pick<WorkThreads, "run">;
 }

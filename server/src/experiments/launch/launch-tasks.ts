@@ -1,14 +1,9 @@
 import { createConfiguredScorer, readPath } from "millrace/scorers";
 import type { OutputScore, ScorerConfig } from "millrace/scorers";
-import {
-  compileTemplate,
-  parseManifest,
-  parseTemplate,
-  readNames,
-  readText,
-  renderTemplate,
-} from "millrace/templates";
+import { compileTemplate, parseManifest, readNames, readText } from "millrace/templates";
 import type { PromptTemplate } from "millrace/templates";
+import { fillJudgeTemplate } from "../../judges/judge-prompt.ts";
+import type { JudgePrompt } from "../../judges/judge-prompt.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { ModelMessage } from "../../models/model-request.ts";
 import type { WorkTask } from "../../storage/work-threads.ts";
@@ -68,7 +63,7 @@ export type ScoreOutcome =
 
 export interface Scored {
   readonly scores: readonly ScoreOutcome[];
-  readonly prompts: readonly ({ readonly text: string } | { readonly error: string })[];
+  readonly prompts: readonly JudgePrompt[];
 }
 
 /** Number of variables and of members of an example that are listed. */
@@ -138,25 +133,17 @@ export function scoreOutput({ example, output, scorers, templates }: ScoreTask):
   const { inputs, outputs: referenceOutputs } = toValues(example);
   return {
     scores: scorers.map((config) => score(config, { outputs, referenceOutputs })),
-    prompts: templates.map((text) => {
-      try {
-        const values = {
+    prompts: templates.map((template) =>
+      fillJudgeTemplate(template, {
+        values: {
           inputs,
           output: outputs,
           ...(referenceOutputs === undefined ? {} : { reference: referenceOutputs }),
-        };
-        const scope = { values, missing: new Set<string>() };
-        const filled = renderTemplate(parseTemplate(text, "mustache"), scope);
-        const [missing] = scope.missing;
-        return missing === undefined
-          ? { text: filled }
-          : {
-              error: `the example has no ${missing}: the variables are inputs, output and reference`,
-            };
-      } catch (cause) {
-        return { error: messageOf(cause) };
-      }
-    }),
+        },
+        name: "the example",
+        variables: "inputs, output and reference",
+      }),
+    ),
   };
 }
 

@@ -52,6 +52,34 @@ describeRepositories({ ruleQueries, ruleRunQueries, cursorQueries }, (fixture) =
     expect(await rules.list(tenantId, projectId)).toEqual([]);
   });
 
+  test("judges are listed apart from other actions, whatever the order of the action's members", async () => {
+    const { rules, projectId, rule, clock, match } = await create();
+    const judge = {
+      key: "quality",
+      template: "{{output}}",
+      form: { kind: "score" as const },
+      endpoint: "local",
+      model: "m",
+      kind: "judge" as const,
+    };
+    const judging = await rules.create(tenantId, projectId, { ...draft, action: judge });
+    expect(judging.action).toEqual(judge);
+    await match("a");
+    await rules.advance(emptyScan, [{ tenantId, ruleId: judging.id, runIds: ["b"] }]);
+    expect((await rules.listDue(1_000)).due.map(({ ruleId }) => ruleId)).toEqual([rule.id]);
+    expect(await rules.listWaitingJudges(999)).toEqual([]);
+    expect(await rules.listWaitingJudges(1_000)).toEqual([{ tenantId, ruleId: judging.id }]);
+    const due = await rules.findDue(tenantId, judging.id, { nowMicros: 1_000, limit: 1 });
+    expect(due).toMatchObject({ action: judge, runs: [{ id: "b", attempts: 0 }] });
+    const error = "over the budget";
+    clock.nowMicros = 2_000;
+    await rules.record([{ tenantId, ruleId: judging.id, runId: "b", error, nextMicros: 9_000 }]);
+    expect((await rules.find(tenantId, judging.id)).lastErrors).toEqual([
+      { runId: "b", atMicros: 2_000, reason: error, nextMicros: 9_000 },
+    ]);
+    expect(await rules.listWaitingJudges(8_999)).toEqual([]);
+  });
+
   test("a rule applies once to a run, however often the run is found", async () => {
     const { rules, rule, match, result } = await create();
     await match("a", "b");

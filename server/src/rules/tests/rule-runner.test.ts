@@ -5,6 +5,7 @@ import type { Store } from "../../store/store.ts";
 import { patchOf, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 import { RuleRunner } from "../rule-runner.ts";
+import type { RunnerDependencies } from "../rule-runner.ts";
 import { RequestError } from "../../model/errors.ts";
 import type { RunQuery } from "../../runs/run-query.ts";
 import type { RuleAction } from "../rule-action.ts";
@@ -71,8 +72,26 @@ const openRun = (name: string) => wireRun({ session_name: "p", name, inputs: { q
 const endOf = (posted: ReturnType<typeof wireRun>, fields = {}) =>
   patchOf(posted, { end_time: (someMicros + secondMicros) / 1_000, ...fields });
 
+const failJudge = (): never => {
+  throw new Error("no rule of these tests has a judge");
+};
+
+const createDependencies = (store: RunnerDependencies["store"]): RunnerDependencies => ({
+  store,
+  judging: {
+    models: { findEndpoint: failJudge, call: failJudge },
+    workThreads: { run: failJudge },
+  },
+});
+
+const storeOf = (store: Store): RunnerDependencies["store"] => ({
+  read: store.read,
+  write: store.write,
+  ingest: async (tenantId, batch) => store.ingest(tenantId, batch),
+});
+
 function startRunner(store: Store, onEnqueued = (): void => {}): RuleRunner {
-  const runner = new RuleRunner(store, onEnqueued, {
+  const runner = new RuleRunner(createDependencies(store), onEnqueued, {
     stepMs: 5,
     busyMs: 1,
     idleMs: 5,
@@ -228,7 +247,10 @@ test("a rule whose filter takes too long is paused, and the others are applied",
     get: (target, name) => (name === "runs" ? runs : (Reflect.get(target, name) as unknown)),
   });
   await fixture.send({ post: [run("match")] });
-  const runner = new RuleRunner({ read, write: store.write }, () => {}, { stepMs: 5, busyMs: 1 });
+  const runner = new RuleRunner(createDependencies({ ...storeOf(store), read }), () => {}, {
+    stepMs: 5,
+    busyMs: 1,
+  });
   runner.start();
   onTestFinished(() => runner.close());
   await expectSoon(async () => (await readRule(valid.id)).applied).toBe(1);
@@ -336,7 +358,10 @@ test("runs are searched only while a rule is enabled", async () => {
   const read = new Proxy(store.read, {
     get: (target, name) => (name === "rules" ? rules : (Reflect.get(target, name) as unknown)),
   });
-  const runner = new RuleRunner({ read, write: store.write }, () => {}, { stepMs: 1, idleMs: 1 });
+  const runner = new RuleRunner(createDependencies({ ...storeOf(store), read }), () => {}, {
+    stepMs: 1,
+    idleMs: 1,
+  });
   runner.start();
   onTestFinished(() => runner.close());
   await expectSoon(() => steps).toBeGreaterThan(3);

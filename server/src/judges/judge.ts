@@ -1,5 +1,5 @@
-import type { ModelRequest } from "../../models/model-request.ts";
-import type { Judge } from "./launch-schemas.ts";
+import type { ModelRequest } from "../models/model-request.ts";
+import type { Judge } from "./judge-schema.ts";
 
 /** What a judge has decided. */
 export type JudgeScore =

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createJudgeRequest, parseJudgement } from "../judge.ts";
-import type { Judge } from "../launch-schemas.ts";
+import type { Judge } from "../judge-schema.ts";
 
 const judge: Judge = {
   key: "helpful",

@@ -1,0 +1,83 @@
+import { messageOf } from "../model/errors.ts";
+import { findProvider } from "../models/model-caller.ts";
+import type { ModelCaller, PricedAnswer } from "../models/model-caller.ts";
+import { createModelRun } from "../models/model-run.ts";
+import { repeatCall } from "../models/repeat-call.ts";
+import { createJudgeRequest, parseJudgement } from "./judge.ts";
+import type { Judge } from "./judge-schema.ts";
+import { toOrderSegment } from "./result-parts.ts";
+import type { FeedbackOutcome, ResultPart } from "./result-parts.ts";
+
+/** The project in which the calls of judges are recorded, as the SDK records those of evaluators. */
+const evaluatorProject = "evaluators";
+
+/** The metadata key that a recorded call of a judge has. Rules do not judge such runs: judging would never end. */
+export const judgeMetadataKey = "judge_key";
+
+/** What calls the models of judges. */
+export type JudgeModels = Pick<ModelCaller, "call" | "findEndpoint">;
+
+export interface JudgeCall {
+  readonly tenantId: string;
+  readonly judge: Judge;
+  /** The template, filled in. */
+  readonly prompt: string;
+  /** The id of the run that records the call. */
+  readonly id: string;
+  /** The id instead of that one, if the judge gives no valid answer. */
+  readonly failedId?: string;
+  /** Further metadata of that run. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+}
+
+export interface JudgeResult {
+  readonly outcome: FeedbackOutcome;
+  readonly answer: PricedAnswer;
+  /** The run that records the call. */
+  readonly run: ResultPart;
+}
+
+/**
+ * Lets a model judge. If it does not answer, or in another form, the outcome is an error.
+ *
+ * @throws RequestError a limit of calls or costs is reached, or the endpoint does not exist. The signal's reason: the
+ * call was canceled.
+ */
+export async function callJudge(models: JudgeModels, call: JudgeCall): Promise<JudgeResult> {
+  const { tenantId, judge, prompt, metadata, signal } = call;
+  const { key, endpoint } = judge;
+  const request = createJudgeRequest(judge, prompt);
+  const startMs = Date.now();
+  const answer = await repeatCall(models, { tenantId, endpointName: endpoint, request, signal });
+  const outcome: FeedbackOutcome = { key, ...readOutcome(answer, judge) };
+  const id = "error" in outcome ? (call.failedId ?? call.id) : call.id;
+  const run = createModelRun({
+    id,
+    projectName: evaluatorProject,
+    name: key,
+    startMs,
+    request,
+    answer,
+    endpointName: endpoint,
+    provider: findProvider(models.findEndpoint(endpoint)),
+    metadata: { [judgeMetadataKey]: key, ...metadata },
+    members: { trace_id: id, dotted_order: toOrderSegment(startMs, id) },
+  });
+  return {
+    outcome,
+    answer,
+    run: { name: `post.${id}`, body: run },
+  };
+}
+
+function readOutcome(answer: PricedAnswer, { form }: Judge) {
+  if (answer.failure !== undefined) {
+    return { error: `the judge did not answer: ${answer.failure.message}` };
+  }
+  try {
+    return parseJudgement(answer.text, form);
+  } catch (cause) {
+    return { error: messageOf(cause) };
+  }
+}

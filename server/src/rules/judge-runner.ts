@@ -1,0 +1,109 @@
+import { messageOf, RequestError } from "../model/errors.ts";
+import { ruleLimits } from "./rule.ts";
+import type { DueAction, RuleReads } from "./rule.ts";
+
+interface Dependencies {
+  readonly rules: Pick<RuleReads, "listWaitingJudges" | "findDue">;
+  /** Lets the judge of a rule judge a run. Returns why that failed; `undefined` if it did not. */
+  readonly judge: (due: DueAction, runId: string, signal: AbortSignal) => Promise<unknown>;
+  /** Stores what became of it. */
+  readonly record: (due: DueAction, run: DueRun, failure: unknown) => Promise<void>;
+  /** Called when a judge has ended, so that the next one can begin. */
+  readonly onEnd: () => void;
+}
+
+type DueRun = DueAction["runs"][number];
+
+/**
+ * Runs the judges of rules beside their other actions: a model may take minutes, during which other actions must not wait.
+ * A few of each tenant run at the same time. A run waits for its judge in the database, so a judge that the end of the
+ * server interrupts begins again after the next start.
+ */
+export class JudgeRunner {
+  readonly #dependencies: Dependencies;
+  readonly #controller = new AbortController();
+  /** What is running, by tenant, rule and run. */
+  readonly #running = new Map<
+    string,
+    { readonly tenantId: string; readonly work: Promise<void> }
+  >();
+  /** Until when a tenant makes no calls, because it has made too many. */
+  readonly #pausedUntilMs = new Map<string, number>();
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Begins what is due, as far as the limits allow. */
+  async begin(): Promise<void> {
+    const { rules } = this.#dependencies;
+    const nowMicros = Date.now() * 1_000;
+    this.#endPauses();
+    for (const { tenantId, ruleId } of await rules.listWaitingJudges(nowMicros)) {
+      if (this.#countFree(tenantId) > 0) {
+        const limit = ruleLimits.judgesOfTenant;
+        const due = await rules.findDue(tenantId, ruleId, { nowMicros, limit });
+        for (const run of due.runs) {
+          const key = JSON.stringify([tenantId, ruleId, run.id]);
+          if (!this.#running.has(key) && this.#countFree(tenantId) > 0) {
+            this.#running.set(key, { tenantId, work: this.#run(key, due, run) });
+          }
+        }
+      }
+    }
+  }
+
+  /** Cancels what is running. */
+  async close(): Promise<void> {
+    this.#controller.abort(new RequestError(503, "the server is closing"));
+    await Promise.all([...this.#running.values()].map(({ work }) => work));
+  }
+
+  #countFree(tenantId: string): number {
+    if (this.#controller.signal.aborted || this.#pausedUntilMs.has(tenantId)) {
+      return 0;
+    }
+    const ofTenant = [...this.#running.values()].filter((one) => one.tenantId === tenantId).length;
+    return Math.min(
+      ruleLimits.judgesOfTenant - ofTenant,
+      ruleLimits.judgesAtOnce - this.#running.size,
+    );
+  }
+
+  #endPauses(): void {
+    const nowMs = Date.now();
+    for (const [tenantId, untilMs] of this.#pausedUntilMs) {
+      if (untilMs <= nowMs) {
+        this.#pausedUntilMs.delete(tenantId);
+      }
+    }
+  }
+
+  async #run(key: string, due: DueAction, run: DueRun): Promise<void> {
+    const { judge, record, onEnd } = this.#dependencies;
+    const { signal } = this.#controller;
+    const failure = await judge(due, run.id, signal);
+    const pauseMs = readPauseMs(failure);
+    if (pauseMs !== undefined) {
+      this.#pausedUntilMs.set(due.tenantId, Date.now() + pauseMs);
+    } else if (!signal.aborted) {
+      try {
+        await record(due, run, failure);
+      } catch (cause) {
+        // The run is still due. Its judge finds the stored call, and makes no other one.
+        process.emitWarning(`the result of a rule could not be stored: ${messageOf(cause)}`);
+      }
+    }
+    this.#running.delete(key);
+    onEnd();
+  }
+}
+
+/** How long a tenant waits that has made too many calls; `undefined` for another failure. */
+const readPauseMs = (failure: unknown): number | undefined =>
+  failure instanceof RequestError &&
+  failure.status === 429 &&
+  failure.retryAfterSeconds !== undefined &&
+  failure.retryAfterSeconds <= ruleLimits.judgePauseSeconds
+    ? failure.retryAfterSeconds * 1_000
+    : undefined;
