@@ -164,6 +164,20 @@ describe.skipIf(browser === undefined)("rules, alerts and webhooks, in Chromium"
     expect(opened.faults).toEqual([]);
   });
 
+  test("without a model endpoint, the form says why no judge can be saved", async () => {
+    await page.goto(rulesAddress);
+    await page.getByRole("button", { name: "New rule" }).click();
+    const form = dialog("New rule");
+    await form.getByLabel("Name").fill("Judge");
+    await form.getByLabel("Action").selectOption({ label: "Let a model judge it" });
+    await form.getByText("This server calls no models").waitFor();
+    expect(await form.getByText("--model-endpoint").count()).toBe(1);
+    expect(await form.getByRole("button", { name: "Create rule" }).isDisabled()).toBe(true);
+    expect(await findFaults(page)).toEqual([]);
+    await form.getByRole("button", { name: "Cancel" }).click();
+    expect(opened.faults).toEqual([]);
+  });
+
   test("a rule can be applied to past runs, disabled and deleted", async () => {
     await page.goto(rulesAddress);
     await page.getByRole("button", { name: "Actions of Failures" }).click();

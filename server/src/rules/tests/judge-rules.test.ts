@@ -29,8 +29,8 @@ const headersOf = (server: RunningServer) => ({
   ...(server.modelToken === undefined ? {} : { "x-model-token": server.modelToken }),
 });
 
-const readPrompt = (body: { readonly messages?: readonly unknown[] }): string =>
-  textOf((body.messages?.at(-1) as Json)["content"]);
+const readPrompt = ({ messages = [] }: { readonly messages?: readonly unknown[] }): string =>
+  textOf((messages.at(-1) as Json)["content"]);
 
 const waiting = { timeout: 30_000 };
 

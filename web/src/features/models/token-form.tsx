@@ -7,9 +7,32 @@ import { modelEndpointsQuery } from "./model-endpoints.ts";
 
 /** Asks for the token that the server printed when it started. */
 export const TokenForm = ({ className }: { readonly className: string }) => {
+  const { fields, check } = useToken("submit");
+  return (
+    <form
+      className={`form ${className}`}
+      aria-label="Token"
+      onSubmit={(event) => {
+        event.preventDefault();
+        check();
+      }}
+    >
+      {fields}
+    </form>
+  );
+};
+
+/** The same as a part of another form. */
+export const TokenFields = () => (
+  <section className="form" aria-label="Token">
+    {useToken("button").fields}
+  </section>
+);
+
+function useToken(type: "submit" | "button") {
   const { refetch } = useQuery(modelEndpointsQuery);
   const [token, setToken] = useState("");
-  const check = useMutation({
+  const { mutate, error, isPending } = useMutation({
     mutationFn: async () => {
       storeModelToken(token.trim());
       const { data } = await refetch();
@@ -18,15 +41,9 @@ export const TokenForm = ({ className }: { readonly className: string }) => {
       }
     },
   });
-  return (
-    <form
-      className={`form ${className}`}
-      aria-label="Token"
-      onSubmit={(event) => {
-        event.preventDefault();
-        check.mutate();
-      }}
-    >
+  const check = (): void => mutate();
+  const fields = (
+    <>
       <PasswordInput
         label="Token"
         description="Model calls can cost money. The server printed a token when it started."
@@ -34,10 +51,16 @@ export const TokenForm = ({ className }: { readonly className: string }) => {
         value={token}
         onChange={({ currentTarget }) => setToken(currentTarget.value)}
       />
-      <FormError error={check.error?.message} />
-      <Button type="submit" disabled={token.trim() === ""} loading={check.isPending}>
+      <FormError error={error?.message} />
+      <Button
+        type={type}
+        disabled={token.trim() === ""}
+        loading={isPending}
+        {...(type === "button" && { onClick: check })}
+      >
         Unlock
       </Button>
-    </form>
+    </>
   );
-};
+  return { fields, check };
+}

@@ -1,10 +1,11 @@
 import { queryOptions } from "@tanstack/react-query";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
-import { deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
+import { callJson, deleteJson, getJson, patchJson, postJson } from "../../api/http.ts";
+import { createModelHeaders } from "../../api/model-session.ts";
 import { requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
 import { parseAlertHistory, parseAlerts } from "./alert.ts";
 import { parseRules, toRuleBody } from "./rule.ts";
-import type { ActionKind, RuleDraft } from "./rule.ts";
+import type { RuleDraft, TargetKind } from "./rule.ts";
 import { parseDeliveries, parseWebhooks } from "./webhook.ts";
 
 /** How often the lists are read again. The server works in the background. */
@@ -54,7 +55,7 @@ export const createDeliveriesQuery = (id: string) =>
   });
 
 /** The queues and datasets to which a rule can add runs; at most 100 of each. */
-export const createTargetsQuery = (kind: Exclude<ActionKind, "webhook">) =>
+export const createTargetsQuery = (kind: Exclude<TargetKind, "webhook">) =>
   queryOptions({
     queryKey: ["rule-targets", kind],
     queryFn: async ({ signal }) => {
@@ -74,12 +75,16 @@ export async function saveRule(
 ): Promise<void> {
   const body = toRuleBody(draft);
   await (id === undefined
-    ? postJson(toEndpointPath("/ui/rules"), { ...body, session_id: projectId })
-    : patchJson(toEndpointPath("/ui/rules/:id", { id }), body));
+    ? callRule("POST", toEndpointPath("/ui/rules"), { ...body, session_id: projectId })
+    : callRule("PATCH", toEndpointPath("/ui/rules/:id", { id }), body));
 }
 
+/** Sends a request of which the server must know whether it may call models. */
+const callRule = async (method: "POST" | "PATCH", path: string, body: object): Promise<unknown> =>
+  callJson(path, { method, body, headers: createModelHeaders() });
+
 export const enableRule = async (id: string, isEnabled: boolean): Promise<unknown> =>
-  patchJson(toEndpointPath("/ui/rules/:id", { id }), { is_enabled: isEnabled });
+  callRule("PATCH", toEndpointPath("/ui/rules/:id", { id }), { is_enabled: isEnabled });
 
 export const deleteRule = async (id: string): Promise<unknown> =>
   deleteJson(toEndpointPath("/ui/rules/:id", { id }));
@@ -94,11 +99,11 @@ export const applyRule = async (id: string, days: number | undefined): Promise<u
           from: new Date(nowMs - days * 86_400_000).toISOString(),
           to: new Date(nowMs).toISOString(),
         };
-  return postJson(toEndpointPath("/ui/rules/:id/apply", { id }), range);
+  return callRule("POST", toEndpointPath("/ui/rules/:id/apply", { id }), range);
 };
 
 export const retryRule = async (id: string): Promise<unknown> =>
-  postJson(toEndpointPath("/ui/rules/:id/retry", { id }), {});
+  callRule("POST", toEndpointPath("/ui/rules/:id/retry", { id }), {});
 
 /** Changes the alert with the id, or creates one if the id is `undefined`. */
 export async function saveAlert(

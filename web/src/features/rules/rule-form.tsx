@@ -6,18 +6,22 @@ import { FilterBar } from "../../components/filter/filter-bar.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { formatTime } from "../../components/time/time.ts";
+import { createRunJudgeDraft, findJudgeFaults } from "../models/judge-draft.ts";
+import { modelEndpointsQuery } from "../models/model-endpoints.ts";
 import { createRunCountsQuery, readRunValues } from "../runs/queries.ts";
+import { JudgeAction } from "./judge-action.tsx";
 import { createTargetsQuery, saveRule, webhooksQuery } from "./queries.ts";
 import { actionKinds } from "./rule.ts";
-import type { ActionKind, Rule, RuleDraft } from "./rule.ts";
+import type { ActionKind, Rule, RuleAction, RuleDraft, TargetKind } from "./rule.ts";
 
 const actionLabels: { readonly [Kind in ActionKind]: string } = {
   queue: "Add to annotation queue",
   dataset: "Add to dataset",
   webhook: "Send to webhook",
+  judge: "Let a model judge it",
 };
 
-const targetLabels: { readonly [Kind in ActionKind]: string } = {
+const targetLabels: { readonly [Kind in TargetKind]: string } = {
   queue: "Annotation queue",
   dataset: "Dataset",
   webhook: "Webhook",
@@ -39,27 +43,27 @@ export const RuleForm = ({
 }) => {
   const queryClient = useQueryClient();
   const filterField = useRef<HTMLDivElement>(null);
-  const [draft, setDraft] = useState<RuleDraft>({
+  const [draft, setDraft] = useState<Omit<RuleDraft, "action">>({
     name: rule?.name ?? "",
     filter: rule?.filter ?? initialFilter ?? "",
     samplingPercent: (rule?.samplingRate ?? 1) * 100,
-    kind: rule?.action?.kind ?? "queue",
-    targetId: rule?.action?.targetId ?? "",
   });
-  const change = (changes: Partial<RuleDraft>): void => setDraft({ ...draft, ...changes });
-  const targets = useActionTargets(draft.kind);
-  const targetId = draft.targetId === "" ? (targets?.[0]?.id ?? "") : draft.targetId;
+  const change = (changes: Partial<typeof draft>): void => setDraft({ ...draft, ...changes });
+  const { kind, action, faults, fields, changeKind } = useActionFields(rule?.action);
   return (
     <DialogForm
       title={rule === undefined ? "New rule" : "Edit rule"}
       action={rule === undefined ? "Create rule" : "Save"}
-      isDisabled={draft.name.trim() === "" || targetId === ""}
+      isDisabled={draft.name.trim() === "" || action === undefined}
       onClose={onClose}
       onSubmit={async () => {
         if (hasUnappliedText(filterField.current)) {
           throw new Error("The text in the filter is not applied yet. Press Enter in it first.");
         }
-        await saveRule(projectId, rule?.id, { ...draft, targetId });
+        if (action === undefined || faults.length > 0) {
+          throw new Error(faults.join(" "));
+        }
+        await saveRule(projectId, rule?.id, { ...draft, action });
         await queryClient.invalidateQueries({ queryKey: ["rules", projectId] });
       }}
     >
@@ -96,25 +100,13 @@ export const RuleForm = ({
       />
       <NativeSelect
         label="Action"
-        value={draft.kind}
-        onChange={({ currentTarget }) => {
-          const kind = actionKinds.find((name) => name === currentTarget.value) ?? "queue";
-          change({ kind, targetId: "" });
-        }}
-        data={actionKinds.map((kind) => ({ value: kind, label: actionLabels[kind] }))}
-      />
-      <NativeSelect
-        label={targetLabels[draft.kind]}
-        value={targetId}
-        disabled={targets === undefined || targets.length === 0}
-        description={
-          targets?.length === 0
-            ? `There is no ${targetLabels[draft.kind].toLowerCase()} yet. Create one first.`
-            : undefined
+        value={kind}
+        onChange={({ currentTarget }) =>
+          changeKind(actionKinds.find((name) => name === currentTarget.value) ?? "queue")
         }
-        onChange={({ currentTarget }) => change({ targetId: currentTarget.value })}
-        data={(targets ?? []).map(({ id, name }) => ({ value: id, label: toVisibleText(name) }))}
+        data={actionKinds.map((name) => ({ value: name, label: actionLabels[name] }))}
       />
+      {fields}
     </DialogForm>
   );
 };
@@ -125,13 +117,71 @@ const hasUnappliedText = (field: HTMLElement | null): boolean => {
   return input instanceof HTMLInputElement && input.value.trim() !== "";
 };
 
+/** The fields of an action, and the action that is entered; `undefined` while it is not complete. */
+function useActionFields(initial: RuleAction | undefined) {
+  const [kind, setKind] = useState<ActionKind>(initial?.kind ?? "queue");
+  const [chosenId, setChosenId] = useState(
+    initial === undefined || initial.kind === "judge" ? "" : initial.targetId,
+  );
+  const [judge, setJudge] = useState(
+    initial?.kind === "judge" ? initial.judge : createRunJudgeDraft(""),
+  );
+  const targetKind = kind === "judge" ? undefined : kind;
+  const targets = useActionTargets(targetKind);
+  const models = useQuery({ ...modelEndpointsQuery, enabled: kind === "judge" });
+  const changeKind = (changed: ActionKind): void => {
+    setKind(changed);
+    setChosenId("");
+  };
+  if (targetKind === undefined) {
+    const [endpoint] = models.data?.endpoints ?? [];
+    const entered = judge.endpoint === "" ? { ...judge, endpoint: endpoint?.name ?? "" } : judge;
+    const isReady = endpoint !== undefined && models.data?.needsToken === false;
+    return {
+      kind,
+      changeKind,
+      action: isReady ? ({ kind: "judge", judge: entered } as const) : undefined,
+      faults: findJudgeFaults(entered),
+      fields: (
+        <JudgeAction
+          models={models.data}
+          error={models.error}
+          judge={entered}
+          onChange={setJudge}
+        />
+      ),
+    };
+  }
+  const targetId = chosenId === "" ? (targets?.[0]?.id ?? "") : chosenId;
+  return {
+    kind,
+    changeKind,
+    action: targetId === "" ? undefined : ({ kind: targetKind, targetId } as const),
+    faults: [],
+    fields: (
+      <NativeSelect
+        label={targetLabels[targetKind]}
+        value={targetId}
+        disabled={targets === undefined || targets.length === 0}
+        description={
+          targets?.length === 0
+            ? `There is no ${targetLabels[targetKind].toLowerCase()} yet. Create one first.`
+            : undefined
+        }
+        onChange={({ currentTarget }) => setChosenId(currentTarget.value)}
+        data={(targets ?? []).map(({ id, name }) => ({ value: id, label: toVisibleText(name) }))}
+      />
+    ),
+  };
+}
+
 function useActionTargets(
-  kind: ActionKind,
+  kind: TargetKind | undefined,
 ): readonly { readonly id: string; readonly name: string }[] | undefined {
   const webhooks = useQuery({ ...webhooksQuery, enabled: kind === "webhook" });
   const targets = useQuery({
     ...createTargetsQuery(kind === "dataset" ? "dataset" : "queue"),
-    enabled: kind !== "webhook",
+    enabled: kind === "queue" || kind === "dataset",
   });
   return kind === "webhook" ? webhooks.data : targets.data;
 }

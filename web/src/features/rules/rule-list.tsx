@@ -1,11 +1,13 @@
 import { Button, NativeSelect } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Confirm } from "../../components/dialog/confirm.tsx";
 import { DialogForm } from "../../components/dialog/dialog-form.tsx";
+import { FormError } from "../../components/dialog/form.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import { formatTime } from "../../components/time/time.ts";
 import { Ago } from "../../components/time/ago.tsx";
 import { AutomationCard } from "./automation-card.tsx";
 import {
@@ -46,8 +48,8 @@ export const RuleList = ({
       {rules.length === 0 ? (
         <Empty title="No rules yet">
           <p>
-            A rule adds traces that match a filter to an annotation queue or a dataset, or sends
-            them to a webhook, once they have ended.
+            A rule adds traces that match a filter to an annotation queue or a dataset, sends them
+            to a webhook, or lets a model judge them, once they have ended.
           </p>
         </Empty>
       ) : (
@@ -113,33 +115,28 @@ const RuleCard = ({
       {pastProgress !== undefined && (
         <p>
           <output>Applying to past runs: {formatPercent(pastProgress)}</output>{" "}
-          <Button
-            size="compact-xs"
-            variant="default"
-            onClick={() => void change(async () => applyRule(id, undefined))}
-          >
-            Cancel
-          </Button>
+          <ActionButton
+            label="Cancel"
+            onClick={async () => change(async () => applyRule(id, undefined))}
+          />
         </p>
       )}
       {errors.length > 0 && (
         <details className="automation-errors">
           <summary>Last errors</summary>
           <ul>
-            {errors.map(({ runId, atMs, reason }) => (
+            {errors.map(({ runId, atMs, reason, nextMs }) => (
               <li key={runId}>
                 <Ago timeMs={atMs} />: {toVisibleText(reason)} <code>{runId}</code>
+                {nextMs !== undefined && ` (is tried again at ${formatTime(nextMs).slice(0, 19)})`}
               </li>
             ))}
           </ul>
           {failed > 0 && (
-            <Button
-              size="compact-xs"
-              variant="default"
-              onClick={() => void change(async () => retryRule(id))}
-            >
-              Retry failed runs
-            </Button>
+            <ActionButton
+              label="Retry failed runs"
+              onClick={async () => change(async () => retryRule(id))}
+            />
           )}
         </details>
       )}
@@ -149,7 +146,31 @@ const RuleCard = ({
 
 const formatPercent = (share: number): string => `${Number((share * 100).toFixed(1))} %`;
 
-/** The queue, dataset or webhook to which a rule adds runs. */
+/** A button of a card, with the reason if its action fails. */
+const ActionButton = ({
+  label,
+  onClick,
+}: {
+  readonly label: string;
+  readonly onClick: () => Promise<unknown>;
+}) => {
+  const action = useMutation({ mutationFn: onClick });
+  return (
+    <>
+      <Button
+        size="compact-xs"
+        variant="default"
+        loading={action.isPending}
+        onClick={() => action.mutate()}
+      >
+        {label}
+      </Button>
+      <FormError error={action.error?.message} />
+    </>
+  );
+};
+
+/** The queue, dataset or webhook to which a rule adds runs, or the model that judges them. */
 const ActionTarget = ({
   action,
   tenantId,
@@ -157,14 +178,22 @@ const ActionTarget = ({
   readonly action: RuleAction | undefined;
   readonly tenantId: string;
 }) => {
-  const kind = action?.kind ?? "webhook";
+  const kind = action?.kind;
   const webhooks = useQuery({ ...webhooksQuery, enabled: kind === "webhook" });
   const targets = useQuery({
     ...createTargetsQuery(kind === "dataset" ? "dataset" : "queue"),
-    enabled: kind !== "webhook",
+    enabled: kind === "queue" || kind === "dataset",
   });
   if (action === undefined) {
     return "an action that this page does not know";
+  }
+  if (action.kind === "judge") {
+    const { key, model, endpoint } = action.judge;
+    return (
+      <>
+        judge <bdi>{toVisibleText(key)}</bdi> ({toVisibleText(`${model} at ${endpoint}`)})
+      </>
+    );
   }
   const found = (kind === "webhook" ? webhooks.data : targets.data)?.find(
     ({ id }) => id === action.targetId,
@@ -235,7 +264,7 @@ const DeleteRule = ({ rule, onClose }: { readonly rule: Rule; readonly onClose: 
       onClose={onClose}
       onConfirm={async () => change(async () => deleteRule(rule.id))}
     >
-      <p>Runs that it has added to queues and datasets stay there.</p>
+      <p>Runs that it has added to queues and datasets stay there, and so does its feedback.</p>
     </Confirm>
   );
 };

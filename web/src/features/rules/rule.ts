@@ -1,15 +1,19 @@
 import { requireItems, requireText, toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
+import { parseJudge, toJudgeBody } from "../models/judge-draft.ts";
+import type { JudgeDraft } from "../models/judge-draft.ts";
 import { parseTimeMs } from "../../components/time/time.ts";
 
-export const actionKinds = ["queue", "dataset", "webhook"] as const;
+export const actionKinds = ["queue", "dataset", "webhook", "judge"] as const;
 
 export type ActionKind = (typeof actionKinds)[number];
 
-/** What a rule does with a run, and the id of the queue, dataset or webhook. */
-export interface RuleAction {
-  readonly kind: ActionKind;
-  readonly targetId: string;
-}
+/** Kinds of actions that add runs to something with an id. */
+export type TargetKind = Exclude<ActionKind, "judge">;
+
+/** What a rule does with a run: adds it to a queue, dataset or webhook, or lets a model judge it. */
+export type RuleAction =
+  | { readonly kind: TargetKind; readonly targetId: string }
+  | { readonly kind: "judge"; readonly judge: JudgeDraft };
 
 export interface Rule {
   readonly id: string;
@@ -30,6 +34,8 @@ export interface Rule {
     readonly runId: string;
     readonly atMs: number;
     readonly reason: string;
+    /** When the action is tried again; `undefined` if it failed for good. */
+    readonly nextMs: number | undefined;
   }[];
   /** The progress of applying the rule to past runs, from 0 to 1. */
   readonly pastProgress: number | undefined;
@@ -39,8 +45,7 @@ export interface RuleDraft {
   readonly name: string;
   readonly filter: string;
   readonly samplingPercent: number;
-  readonly kind: ActionKind;
-  readonly targetId: string;
+  readonly action: RuleAction;
 }
 
 /** @throws TypeError the value is not a list of rules. */
@@ -64,6 +69,7 @@ export const parseRules = (value: unknown): readonly Rule[] =>
           runId: toText(error["run_id"]) ?? "",
           atMs: parseTimeMs(error["at"]) ?? 0,
           reason: toText(error["reason"]) ?? "",
+          nextMs: parseTimeMs(error["next_attempt_at"]),
         })),
       pastProgress: parsePast(members["past"]),
     };
@@ -72,6 +78,10 @@ export const parseRules = (value: unknown): readonly Rule[] =>
 function parseAction(value: unknown): RuleAction | undefined {
   const members = toRecord(value);
   const kind = actionKinds.find((known) => known === members["kind"]);
+  if (kind === "judge") {
+    const judge = parseJudge(members);
+    return judge && { kind, judge };
+  }
   const targetId = kind && toText(members[`${kind}_id`]);
   return kind === undefined || targetId === undefined ? undefined : { kind, targetId };
 }
@@ -85,19 +95,27 @@ function parsePast(value: unknown): number | undefined {
 }
 
 /** The body with which a rule is created or changed. */
-export const toRuleBody = ({ name, filter, samplingPercent, kind, targetId }: RuleDraft) => ({
+export const toRuleBody = ({ name, filter, samplingPercent, action }: RuleDraft) => ({
   name: name.trim(),
   filter,
   sampling_rate: samplingPercent / 100,
-  action: { kind, [`${kind}_id`]: targetId },
+  action:
+    action.kind === "judge"
+      ? { kind: action.kind, ...toJudgeBody(action.judge) }
+      : { kind: action.kind, [`${action.kind}_id`]: action.targetId },
 });
 
-/** What a rule has done, such as `12 matched, 10 applied, 2 failed`. */
+/** What a rule has done, such as `12 matched, 9 applied, 1 waiting, 2 failed`. */
 export const describeCounts = ({
   matched,
   applied,
   failed,
-}: Pick<Rule, "matched" | "applied" | "failed">): string =>
-  [`${matched} matched`, `${applied} applied`, ...(failed > 0 ? [`${failed} failed`] : [])].join(
-    ", ",
-  );
+}: Pick<Rule, "matched" | "applied" | "failed">): string => {
+  const waiting = matched - applied - failed;
+  return [
+    `${matched} matched`,
+    `${applied} applied`,
+    ...(waiting > 0 ? [`${waiting} waiting`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ].join(", ");
+};

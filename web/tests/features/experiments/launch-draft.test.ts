@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import {
   createDraft,
-  createJudgeDraft,
   toLaunchBody,
 } from "../../../src/features/experiments/launch/launch-draft.ts";
+import { createJudgeDraft } from "../../../src/features/models/judge-draft.ts";
 import type { LaunchDraft } from "../../../src/features/experiments/launch/launch-draft.ts";
 import { parseScorers, sumCosts } from "../../../src/features/experiments/launch/launch.ts";
 import type { TargetEstimate } from "../../../src/features/experiments/launch/launch.ts";
@@ -119,10 +119,10 @@ test.each<readonly [Partial<LaunchDraft>, string]>([
     { scorers: [{ scorer: "numericCloseness", options: { tolerance: "-1" } }] },
     "Numeric closeness: Tolerance must be a number of at least 0.",
   ],
-  [{ judges: [{ ...judge, key: "" }] }, "Enter the feedback key of each judge."],
+  [{ judges: [{ ...judge, key: "" }] }, "Enter the feedback key of the judge."],
   [
     { judges: [{ ...judge, form: "categories", categories: "good" }] },
-    "Enter at least two categories, separated by commas.",
+    "Enter at least two categories of the judge, separated by commas.",
   ],
   [
     { prompts: Array.from({ length: 11 }, (_, index) => `p${index}`) },

@@ -50,7 +50,12 @@ describe("rules", () => {
 
   test("a draft becomes the body of a request", () => {
     expect(
-      toRuleBody({ name: " n ", filter: "", samplingPercent: 12.5, kind: "queue", targetId: "q" }),
+      toRuleBody({
+        name: " n ",
+        filter: "",
+        samplingPercent: 12.5,
+        action: { kind: "queue", targetId: "q" },
+      }),
     ).toEqual({
       name: "n",
       filter: "",
@@ -59,10 +64,34 @@ describe("rules", () => {
     });
   });
 
-  test("failed runs are only counted if there are any", () => {
+  test("a judge is parsed to what is entered, and becomes the same body again", () => {
+    const action = {
+      kind: "judge",
+      key: "quality",
+      template: "{{output}}",
+      form: { kind: "categories", categories: ["good", "bad"] },
+      endpoint: "local",
+      model: "m",
+      max_tokens: 50,
+    };
+    const [rule] = parseRules([{ ...wireRule, action }]);
+    expect(rule?.action).toMatchObject({
+      kind: "judge",
+      judge: { key: "quality", categories: "good, bad", maxTokens: "50", temperature: "" },
+    });
+    const body = toRuleBody({
+      name: "n",
+      filter: "",
+      samplingPercent: 100,
+      action: rule!.action!,
+    });
+    expect(body.action).toEqual(action);
+  });
+
+  test("waiting and failed runs are only counted if there are any", () => {
     expect(describeCounts({ matched: 2, applied: 2, failed: 0 })).toBe("2 matched, 2 applied");
-    expect(describeCounts({ matched: 2, applied: 1, failed: 1 })).toBe(
-      "2 matched, 1 applied, 1 failed",
+    expect(describeCounts({ matched: 4, applied: 1, failed: 1 })).toBe(
+      "4 matched, 1 applied, 2 waiting, 1 failed",
     );
   });
 });

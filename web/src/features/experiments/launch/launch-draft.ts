@@ -1,27 +1,7 @@
-import { omitUndefined } from "../../../api/parse.ts";
-
-/** A model at an endpoint, as it is entered. Numbers are texts until the experiment starts. */
-export interface ModelDraft {
-  readonly endpoint: string;
-  readonly model: string;
-  readonly temperature: string;
-  readonly maxTokens: string;
-}
-
-export const judgeForms = {
-  score: "Score from 0 to 1",
-  verdict: "Yes or no",
-  categories: "Categories",
-};
-export type JudgeForm = keyof typeof judgeForms;
-
-export interface JudgeDraft extends ModelDraft {
-  readonly key: string;
-  readonly template: string;
-  readonly form: JudgeForm;
-  /** Separated by commas. */
-  readonly categories: string;
-}
+import { findJudgeFaults, toJudgeBody } from "../../models/judge-draft.ts";
+import type { JudgeDraft } from "../../models/judge-draft.ts";
+import { createModelDraft, findModelFaults, toModelBody } from "../../models/model-draft.ts";
+import type { ModelDraft } from "../../models/model-draft.ts";
 
 export interface ScorerDraft {
   readonly scorer: string;
@@ -41,22 +21,6 @@ export interface LaunchDraft {
   readonly scorers: readonly ScorerDraft[];
   readonly judges: readonly JudgeDraft[];
 }
-
-export const createModelDraft = (endpoint: string): ModelDraft => ({
-  endpoint,
-  model: "",
-  temperature: "",
-  maxTokens: "",
-});
-
-export const createJudgeDraft = (endpoint: string): JudgeDraft => ({
-  ...createModelDraft(endpoint),
-  key: "quality",
-  template:
-    "Question:\n{{inputs}}\n\nAnswer to judge:\n{{output}}\n\nExpected:\n{{reference}}\n\nIs the answer correct and complete?",
-  form: "score",
-  categories: "",
-});
 
 export const createDraft = (prompt: string | undefined, endpoint: string): LaunchDraft => ({
   prompts: prompt === undefined ? [] : [prompt],
@@ -110,7 +74,7 @@ export function toLaunchBody(
     ...(targetCount > maxTargets
       ? [`${targetCount} experiments are too many: choose at most ${maxTargets} combinations.`]
       : []),
-    ...[...models, ...judges].flatMap(findNumberFaults),
+    ...models.flatMap(findModelFaults),
     ...scorers.flatMap((scorer) => ("fault" in scorer ? [scorer.fault] : [])),
     ...judges.flatMap(findJudgeFaults),
   ];
@@ -125,66 +89,20 @@ export function toLaunchBody(
       concurrency: draft.concurrency,
       mapping: Object.fromEntries(Object.entries(mapping).filter(([, path]) => path !== "")),
       scorers,
-      judges: judges.map((judge) => ({
-        key: judge.key.trim(),
-        template: judge.template,
-        form:
-          judge.form === "categories"
-            ? { kind: judge.form, categories: toCategories(judge) }
-            : { kind: judge.form },
-        ...toModel(judge),
-      })),
+      judges: judges.map(toJudgeBody),
       targets: prompts.flatMap((prompt) =>
         models.map((model) => ({
           name: `${prompt} · ${model.model.trim()}${describeSettings(model)}`.slice(0, 200),
           prompt,
-          ...toModel(model),
+          ...toModelBody(model),
         })),
       ),
     },
   };
 }
 
-const toModel = ({ endpoint, model, temperature, maxTokens }: ModelDraft) =>
-  omitUndefined({
-    endpoint,
-    model: model.trim(),
-    temperature: temperature.trim() === "" ? undefined : Number(temperature),
-    max_tokens: maxTokens.trim() === "" ? undefined : Number(maxTokens),
-  });
-
 const describeSettings = ({ temperature }: ModelDraft): string =>
   temperature.trim() === "" ? "" : ` · ${temperature.trim()}`;
-
-function findNumberFaults({ temperature, maxTokens }: ModelDraft): readonly string[] {
-  const [heat, tokens] = [Number(temperature), Number(maxTokens)];
-  return [
-    ...(heat >= 0 && heat <= 100 ? [] : ["Temperature must be a number from 0 to 100."]),
-    ...(maxTokens.trim() === "" || (Number.isInteger(tokens) && tokens > 0)
-      ? []
-      : ["Max tokens must be a whole number above 0."]),
-  ];
-}
-
-const toCategories = ({ categories }: JudgeDraft): readonly string[] => [
-  ...new Set(
-    categories
-      .split(",")
-      .map((name) => name.trim())
-      .filter((name) => name !== ""),
-  ),
-];
-
-function findJudgeFaults(judge: JudgeDraft): readonly string[] {
-  return [
-    ...(judge.key.trim() === "" ? ["Enter the feedback key of each judge."] : []),
-    ...(judge.model.trim() === "" ? ["Enter the model of each judge."] : []),
-    ...(judge.template.trim() === "" ? ["Enter the prompt of each judge."] : []),
-    ...(judge.form === "categories" && toCategories(judge).length < 2
-      ? ["Enter at least two categories, separated by commas."]
-      : []),
-  ];
-}
 
 type Scorer =
   | { readonly scorer: string; readonly options: Readonly<Record<string, unknown>> }

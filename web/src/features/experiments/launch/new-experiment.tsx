@@ -10,13 +10,15 @@ import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { createDatasetQuery } from "../../datasets/queries.ts";
 import { EstimatePanel } from "./estimate-panel.tsx";
 import { JudgeFields } from "./judge-fields.tsx";
-import { createDraft, createModelDraft, toLaunchBody } from "./launch-draft.ts";
+import { createDraft, toLaunchBody } from "./launch-draft.ts";
 import type { LaunchDraft } from "./launch-draft.ts";
 import { modelEndpointsQuery } from "../../models/model-endpoints.ts";
 import type { ModelEndpoints } from "../../models/model-endpoints.ts";
+import { createModelDraft } from "../../models/model-draft.ts";
+import { ModelFields } from "../../models/model-fields.tsx";
 import { TokenForm } from "../../models/token-form.tsx";
 import type { LaunchEstimate } from "./launch.ts";
-import { ModelFields } from "./model-fields.tsx";
+
 import {
   createEstimateQuery,
   createPromptNamesQuery,

@@ -1,5 +1,6 @@
 import { NativeSelect, TextInput } from "@mantine/core";
-import type { ModelDraft } from "./launch-draft.ts";
+import type { ModelDraft } from "./model-draft.ts";
+import "./models.css";
 
 /** The fields of a model at an endpoint. */
 export const ModelFields = <Draft extends ModelDraft>({
@@ -11,7 +12,7 @@ export const ModelFields = <Draft extends ModelDraft>({
   readonly endpoints: readonly { readonly name: string; readonly host: string }[];
   readonly onChange: (draft: Draft) => void;
 }) => (
-  <div className="launch-fields">
+  <div className="model-fields">
     <NativeSelect
       label="Endpoint"
       value={draft.endpoint}

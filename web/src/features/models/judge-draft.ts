@@ -1,0 +1,100 @@
+import { toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
+import { createModelDraft, findModelFaults, toModelBody } from "./model-draft.ts";
+import type { ModelDraft } from "./model-draft.ts";
+
+export const judgeForms = {
+  score: "Score from 0 to 1",
+  verdict: "Yes or no",
+  categories: "Categories",
+};
+export type JudgeForm = keyof typeof judgeForms;
+
+/** A judge, as it is entered. */
+export interface JudgeDraft extends ModelDraft {
+  readonly key: string;
+  readonly template: string;
+  readonly form: JudgeForm;
+  /** Separated by commas. */
+  readonly categories: string;
+}
+
+/** A new judge of the answers of an experiment. */
+export const createJudgeDraft = (endpoint: string): JudgeDraft => ({
+  ...createModelDraft(endpoint),
+  key: "quality",
+  template:
+    "Question:\n{{inputs}}\n\nAnswer to judge:\n{{output}}\n\nExpected:\n{{reference}}\n\nIs the answer correct and complete?",
+  form: "score",
+  categories: "",
+});
+
+/** A new judge of runs, for which there is no reference. */
+export const createRunJudgeDraft = (endpoint: string): JudgeDraft => ({
+  ...createJudgeDraft(endpoint),
+  template:
+    "Input:\n{{inputs}}\n\nAnswer to judge:\n{{output}}\n\nIs the answer helpful and complete?",
+});
+
+/** The judge in the body of a request. */
+export const toJudgeBody = (judge: JudgeDraft) => ({
+  key: judge.key.trim(),
+  template: judge.template,
+  form:
+    judge.form === "categories"
+      ? { kind: judge.form, categories: toCategories(judge) }
+      : { kind: judge.form },
+  ...toModelBody(judge),
+});
+
+/** Parses what {@link toJudgeBody} creates; `undefined` if it is something else. */
+export function parseJudge(value: unknown): JudgeDraft | undefined {
+  const members = toRecord(value);
+  const form = toRecord(members["form"]);
+  const kind = (Object.keys(judgeForms) as JudgeForm[]).find((name) => name === form["kind"]);
+  const [key, template, endpoint, model] = ["key", "template", "endpoint", "model"].map((name) =>
+    toText(members[name]),
+  );
+  if (
+    kind === undefined ||
+    key === undefined ||
+    template === undefined ||
+    endpoint === undefined ||
+    model === undefined
+  ) {
+    return undefined;
+  }
+  return {
+    key,
+    template,
+    endpoint,
+    model,
+    temperature: String(toNumber(members["temperature"]) ?? ""),
+    maxTokens: String(toNumber(members["max_tokens"]) ?? ""),
+    form: kind,
+    categories: toItems(form["categories"])
+      .filter((name): name is string => typeof name === "string")
+      .join(", "),
+  };
+}
+
+/** What is wrong with a judge, or missing. */
+export function findJudgeFaults(judge: JudgeDraft): readonly string[] {
+  return [
+    ...findModelFaults(judge),
+    ...(judge.key.trim() === "" ? ["Enter the feedback key of the judge."] : []),
+    ...(judge.model.trim() === "" ? ["Enter the model of the judge."] : []),
+    ...(judge.template.trim() === "" ? ["Enter the prompt of the judge."] : []),
+    ...(judge.form === "categories" && toCategories(judge).length < 2
+      ? ["Enter at least two categories of the judge, separated by commas."]
+      : []),
+  ];
+}
+
+const toCategories = ({ categories }: JudgeDraft): readonly string[] => [
+  ...new Set(
+    categories
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+  ),
+];

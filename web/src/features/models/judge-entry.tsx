@@ -1,0 +1,59 @@
+import { NativeSelect, Textarea, TextInput } from "@mantine/core";
+import { judgeForms } from "./judge-draft.ts";
+import type { JudgeDraft, JudgeForm } from "./judge-draft.ts";
+import { ModelFields } from "./model-fields.tsx";
+import "./models.css";
+
+/** The fields of a judge: a prompt with which a model judges an output. */
+export const JudgeEntry = ({
+  draft,
+  endpoints,
+  variables,
+  onChange,
+}: {
+  readonly draft: JudgeDraft;
+  readonly endpoints: readonly { readonly name: string; readonly host: string }[];
+  /** What the template can use, such as `inputs and output`. */
+  readonly variables: string;
+  readonly onChange: (draft: JudgeDraft) => void;
+}) => {
+  const change = (changes: Partial<JudgeDraft>): void => onChange({ ...draft, ...changes });
+  return (
+    <>
+      <div className="model-fields">
+        <TextInput
+          label="Feedback key"
+          required
+          value={draft.key}
+          onChange={({ currentTarget }) => change({ key: currentTarget.value })}
+        />
+        <NativeSelect
+          label="Result"
+          value={draft.form}
+          data={Object.entries(judgeForms).map(([value, label]) => ({ value, label }))}
+          onChange={({ currentTarget }) => change({ form: currentTarget.value as JudgeForm })}
+        />
+        {draft.form === "categories" && (
+          <TextInput
+            label="Categories"
+            description="Comma-separated"
+            required
+            value={draft.categories}
+            onChange={({ currentTarget }) => change({ categories: currentTarget.value })}
+          />
+        )}
+      </div>
+      <Textarea
+        label="Judge prompt"
+        description={`Mustache template. Variables: ${variables}`}
+        required
+        autosize
+        minRows={4}
+        maxRows={16}
+        value={draft.template}
+        onChange={({ currentTarget }) => change({ template: currentTarget.value })}
+      />
+      <ModelFields draft={draft} endpoints={endpoints} onChange={onChange} />
+    </>
+  );
+};

@@ -1,0 +1,64 @@
+import { FormError } from "../../components/dialog/form.tsx";
+import type { JudgeDraft } from "../models/judge-draft.ts";
+import { JudgeEntry } from "../models/judge-entry.tsx";
+import type { ModelEndpoints } from "../models/model-endpoints.ts";
+import { TokenFields } from "../models/token-form.tsx";
+
+/** The fields of a rule's judge, or what is missing for one. */
+export const JudgeAction = ({
+  models,
+  error,
+  judge,
+  onChange,
+}: {
+  readonly models: ModelEndpoints | undefined;
+  readonly error: Error | null;
+  readonly judge: JudgeDraft;
+  readonly onChange: (judge: JudgeDraft) => void;
+}) => {
+  if (models === undefined) {
+    return error === null ? (
+      <output className="quiet">Loading the model endpoints …</output>
+    ) : (
+      <FormError error={`The model endpoints could not be loaded: ${error.message}`} />
+    );
+  }
+  if (models.endpoints.length === 0) {
+    return (
+      <p>
+        <strong>This server calls no models.</strong> The operator names the endpoints that it may
+        call, for example{" "}
+        <code>millrace serve --model-endpoint openai=https://api.openai.com/v1</code>.
+      </p>
+    );
+  }
+  if (models.needsToken) {
+    return <TokenFields />;
+  }
+  const endpoint = models.endpoints.find(({ name }) => name === judge.endpoint);
+  return (
+    <>
+      <JudgeEntry
+        draft={judge}
+        endpoints={
+          endpoint === undefined
+            ? [...models.endpoints, { name: judge.endpoint, host: "not configured any more" }]
+            : models.endpoints
+        }
+        variables="inputs and output, and their members, such as inputs.question"
+        onChange={onChange}
+      />
+      <p className="form-about">
+        Each run that matches is one call of the model, within the limits of the server. The result
+        is feedback on the run. Calls of judges are not judged.
+        {endpoint?.hasKey === false && !endpoint.isPrivate && (
+          <>
+            {" "}
+            The endpoint has no key on the server. If it needs one, the operator sets{" "}
+            <code>{endpoint.keyVariable}</code>.
+          </>
+        )}
+      </p>
+    </>
+  );
+};
