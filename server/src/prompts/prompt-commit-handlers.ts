@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
+import { removeModel } from "./remove-model.ts";
 import { serverLimits } from "../model/options.ts";
 import type { PromptStore } from "./prompt-store.ts";
 import { toCommitJson } from "./prompt-json.ts";
@@ -50,8 +51,8 @@ export async function createCommit(
 }
 
 /**
- * `GET /commits/{owner}/{repo}/{commit}`: returns the manifest as it was committed, including the model that it
- * names, so `include_model` has no effect.
+ * `GET /commits/{owner}/{repo}/{commit}`: returns the manifest as it was committed; without `include_model` only its prompt,
+ * if it was saved together with a model.
  */
 export async function readCommit(
   store: PromptStore,
@@ -59,7 +60,9 @@ export async function readCommit(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { commit: name } = request.params as { readonly commit: string };
-  const isView = parseBoolean(request.query as QueryString, "is_view") === true;
+  const query = request.query as QueryString;
+  const isView = parseBoolean(query, "is_view") === true;
+  const includesModel = parseBoolean(query, "include_model") === true;
   const location = readPromptLocation(request);
   const { commit, manifest } = await store.read.prompts.pull(request.tenantId, location, name);
   // The count is only a statistic: the response does not wait for it, and does not fail with it.
@@ -72,7 +75,9 @@ export async function readCommit(
   });
   return reply
     .type("application/json; charset=utf-8")
-    .send(`{"manifest":${manifest},${otherMembers.slice(1)}`);
+    .send(
+      `{"manifest":${includesModel ? manifest : removeModel(manifest)},${otherMembers.slice(1)}`,
+    );
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { compile } from "millrace/prompts";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findFaults } from "../support/axe.ts";
@@ -384,6 +385,77 @@ describe.skipIf(browser === undefined)("the playground, in Chromium", () => {
     expect(JSON.stringify((await opened.client.prompts.pull("greeter-two")).manifest)).toContain(
       "warmly",
     );
+    expect(opened.faults).toEqual([]);
+  });
+
+  test("tools, output schema, settings and model are saved with a prompt, shown on its page, and restored", async () => {
+    await open();
+    await modelField(1).fill("echo-1");
+    await page.locator("summary").filter({ hasText: "Settings" }).click();
+    await page.getByLabel("Temperature").fill("0.25");
+    const enterJson = async (label: string, value: unknown): Promise<void> => {
+      await page.locator("summary").filter({ hasText: label }).click();
+      await page.getByRole("textbox", { name: label }).fill(JSON.stringify(value));
+    };
+    const tool = {
+      type: "function",
+      function: {
+        name: "look_up\u202e<b>",
+        description: "<img src=x onerror=alert(1)>",
+        parameters: { type: "object", properties: { word: { type: "string" } } },
+      },
+    };
+    const schema = { title: "answer", type: "object", properties: { text: { type: "string" } } };
+    await enterJson("Tools", [tool]);
+    await enterJson("Output schema", schema);
+    await page.getByRole("button", { name: "Save as prompt" }).click();
+    const dialog = page.getByRole("dialog", { name: "Save as prompt" });
+    await dialog
+      .getByText(
+        "Saved are the messages, the output schema, 1 tool and the model echo-1 with its settings.",
+      )
+      .waitFor();
+    await dialog.getByLabel("Name").fill("with-tools");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText(/Saved as with-tools:/).waitFor();
+    await dialog.getByRole("button", { name: "Done" }).click();
+
+    const plain = compile(await opened.client.prompts.pull("with-tools"), { question: "Why?" });
+    expect(plain.messages.at(-1)).toMatchObject({ role: "user", content: "Why?" });
+    expect(plain).toMatchObject({ schema: { schema } });
+    expect(plain.model).toBeUndefined();
+    const pulled = await opened.client.prompts.pull("with-tools", { includeModel: true });
+    expect(compile(pulled, { question: "Why?" }).model).toEqual({
+      model: "echo-1",
+      temperature: 0.25,
+      tools: [tool],
+    });
+
+    await page.goto(`${opened.server.url}/prompts/with-tools`);
+    const messages = page.getByRole("region", { name: "Messages" });
+    await messages.getByRole("heading", { name: "Tool look_up\\u202e<b>" }).waitFor();
+    await messages.getByText("<img src=x onerror=alert(1)>").waitFor();
+    await messages.getByText("echo-1").waitFor();
+    await messages.getByText("0.25").waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await showScreen(page, "prompt-with-tools");
+    await page.getByRole("link", { name: "Open in playground" }).click();
+    await message(1).waitFor();
+    expect(await page.getByLabel("Temperature").inputValue()).toBe("0.25");
+    expect(await modelField(1).inputValue()).toBe("echo-1");
+    await page.getByRole("textbox", { name: "Tools" }).filter({ hasText: "look_up" }).waitFor();
+    await page
+      .getByRole("textbox", { name: "Output schema" })
+      .filter({ hasText: "answer" })
+      .waitFor();
+    await page.getByLabel("Temperature").fill("1");
+    await page.getByRole("button", { name: "Save as prompt" }).click();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText(/Saved as with-tools:/).waitFor();
+    await page.goto(`${opened.server.url}/prompts/with-tools?tab=commits`);
+    const diff = page.getByRole("region", { name: "Changes in this commit" });
+    await diff.getByText("temperature: 1").first().waitFor();
+    await diff.getByText("temperature: 0.25").first().waitFor();
     expect(opened.faults).toEqual([]);
   });
 

@@ -68,6 +68,28 @@ describe("commits", () => {
     });
   });
 
+  test("are returned without the model unless it is requested", async () => {
+    const server = await serverWithPrompt();
+    const node = (name: string, kwargs: object) => ({
+      lc: 1,
+      type: "constructor",
+      id: ["langchain", name],
+      kwargs,
+    });
+    const prompt = node("ChatPromptTemplate", { messages: [] });
+    const last = node("ChatOpenAI", { model: "gpt-5" });
+    const read = async (query: string): Promise<unknown> =>
+      (await call(server, `GET /commits/-/p/latest${query}`)).json["manifest"];
+    const sequence = node("RunnableSequence", { first: prompt, last });
+    const first = await commit(server, sequence);
+    expect(await read("")).toEqual(prompt);
+    expect(await read("?include_model=false")).toEqual(prompt);
+    expect(await read("?include_model=true")).toEqual(sequence);
+    const other = node("RunnableSequence", { first: last, last });
+    await commit(server, other, { parent_commit: hashOf(first) });
+    expect(await read("")).toEqual(other);
+  });
+
   test("with the same manifest and parent have the same hash, in another prompt too", async () => {
     const [one, other] = [await serverWithPrompt(), await serverWithPrompt()];
     const chains = await Promise.all(

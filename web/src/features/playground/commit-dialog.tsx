@@ -4,18 +4,26 @@ import { useState } from "react";
 import { ApiError } from "../../api/http.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
+import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
+import type { ModelClass } from "../prompts/model-edit.ts";
 import { commitManifest, createPrompt } from "../prompts/queries.ts";
-import { findPromptFault, stateToManifest } from "./from-prompt.ts";
+import { findPromptFault, stateToManifest, toModelDraft } from "./from-prompt.ts";
 import type { PlaygroundSource, PlaygroundState } from "./playground-state.ts";
 
-/** Saves the messages in the hub: as a commit of the prompt that was opened, or as a new prompt. */
+/**
+ * Saves the messages, the output schema and the model with its settings and tools in the hub: as a commit of the prompt that
+ * was opened, or as a new prompt.
+ */
 export const CommitDialog = ({
   state,
+  protocol,
   onClose,
   onCommit,
 }: {
   readonly state: PlaygroundState;
+  /** The protocol of the first model's endpoint. */
+  readonly protocol: string | undefined;
   readonly onClose: () => void;
   /** Called with the commit, on which the next one is based. */
   readonly onCommit: (source: PlaygroundSource) => void;
@@ -34,6 +42,7 @@ export const CommitDialog = ({
     readonly savedAs?: string;
   }>({ isBusy: false });
   const fault = findPromptFault(state);
+  const className: ModelClass = protocol === "anthropic" ? "ChatAnthropic" : "ChatOpenAI";
   const save = async (): Promise<void> => {
     setProgress({ isBusy: true });
     try {
@@ -43,7 +52,7 @@ export const CommitDialog = ({
         await createPrompt({ repo_handle: repo, is_public: false });
         setCreatedName(repo);
       }
-      const manifest = stateToManifest(state, base?.manifest);
+      const manifest = stateToManifest(state, base?.manifest, className);
       const { hash } = await commitManifest(
         { owner: "-", repo },
         {
@@ -70,7 +79,10 @@ export const CommitDialog = ({
             void save();
           }}
         >
-          <p className="note">Only the messages are saved: neither settings, tools nor values.</p>
+          <p className="note">
+            {fault === undefined && describeSaved(state, className)} Values of variables are not
+            saved.
+          </p>
           {opened !== undefined && (
             <Radio.Group
               label="Save as"
@@ -117,6 +129,23 @@ export const CommitDialog = ({
     </Dialog>
   );
 };
+
+/** What is saved, as a sentence. */
+function describeSaved(state: PlaygroundState, className: ModelClass): string {
+  const model = toModelDraft(state, className);
+  const parts = [
+    "the messages",
+    ...(state.schemaText.trim() === "" ? [] : ["the output schema"]),
+    ...(model === undefined || model.tools.length === 0
+      ? []
+      : [pluralize(model.tools.length, "tool")]),
+    ...(model === undefined ? [] : [`the model ${toVisibleText(model.name)} with its settings`]),
+  ];
+  const others = state.targets.length > 1 ? " Of the models, the first one is saved." : "";
+  const list =
+    parts.length === 1 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
+  return `Saved are ${list}.${others}`;
+}
 
 function explainError(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);

@@ -1,10 +1,16 @@
-import { toRecord, toText } from "../../api/parse.ts";
-import { applyDraft, toManifest } from "../prompts/manifest-edit.ts";
+import { applyDraft, applySchema, toManifest } from "../prompts/manifest-edit.ts";
 import type { PromptDraft } from "../prompts/manifest-edit.ts";
+import { toNode } from "../prompts/manifest-node.ts";
 import { templateRole, toManifestText, toPromptContent } from "../prompts/manifest.ts";
 import type { PromptMessage } from "../prompts/manifest.ts";
+import { withModel } from "../prompts/model-edit.ts";
+import type { ModelClass } from "../prompts/model-edit.ts";
+import { modelNumbers } from "../prompts/prompt-model.ts";
+import type { ModelNumber, PromptModel } from "../prompts/prompt-model.ts";
+import { findSettingFault, parseSchema, parseTools } from "./playground-request.ts";
 import { createMessage, createState } from "./playground-state.ts";
 import type {
+  EnteredSettings,
   MessageRole,
   PlaygroundMessage,
   PlaygroundSource,
@@ -33,32 +39,40 @@ export function promptToState(source: PromptSource): PlaygroundState {
       notes: ["The manifest of this prompt has an unknown format. Its JSON is shown as a message."],
     });
   }
-  const { model } = toRecord(toRecord(toRecord(content.model)["kwargs"])["bound"] ?? {});
+  const { model } = content;
   return createState({
     source,
     format: content.format,
     messages: content.messages.map(toPlaygroundMessage),
     schemaText: content.schema === undefined ? "" : toManifestText(content.schema),
-    targets: [
-      {
-        id: crypto.randomUUID(),
-        endpoint: "",
-        model: toText(model) ?? readModelName(content.model),
-      },
-    ],
-    notes:
-      content.format === "jinja2"
+    toolsText: model === undefined || model.tools.length === 0 ? "" : toManifestText(model.tools),
+    ...(model === undefined ? {} : { settings: toEntered(model) }),
+    targets: [{ id: crypto.randomUUID(), endpoint: "", model: model?.name ?? "" }],
+    notes: [
+      ...(content.format === "jinja2"
         ? ["Of Jinja2, only variables are replaced: blocks and filters are sent as written."]
-        : [],
+        : []),
+      ...(model === undefined ? [] : describeOthers(model)),
+    ],
   });
 }
 
-/** The name of the model that was saved with the prompt; empty if there is none. */
-function readModelName(model: unknown): string {
-  const kwargs = toRecord(toRecord(model)["kwargs"]);
-  return (
-    toText(kwargs["model"]) ?? toText(kwargs["model_name"]) ?? toText(kwargs["modelName"]) ?? ""
-  );
+const toEntered = ({ numbers, stop }: PromptModel): EnteredSettings => ({
+  ...(Object.fromEntries(modelNumbers.map((name) => [name, String(numbers[name] ?? "")])) as Record<
+    ModelNumber,
+    string
+  >),
+  stop: stop.join("\n"),
+});
+
+/** Parameters of the model that the playground does not send, but keeps when it saves the prompt. */
+function describeOthers({ others }: PromptModel): readonly string[] {
+  const names = Object.entries(others)
+    .filter(([, value]) => !(typeof value === "string" && value.startsWith("secret ")))
+    .map(([name]) => name);
+  return names.length === 0
+    ? []
+    : [`Not sent from here, but kept in the prompt: ${names.slice(0, 20).join(", ")}.`];
 }
 
 function toPlaygroundMessage(message: PromptMessage): PlaygroundMessage {
@@ -75,15 +89,48 @@ function toPlaygroundMessage(message: PromptMessage): PlaygroundMessage {
   return createMessage(rolesByName[message.role] ?? "user", texts.join("\n"), { images });
 }
 
-/** Why the messages can't become a prompt; `undefined` if they can. */
-export function findPromptFault({ messages }: PlaygroundState): string | undefined {
+/** Why the state can't become a prompt; `undefined` if it can. */
+export function findPromptFault(state: PlaygroundState): string | undefined {
+  const { messages, toolsText, schemaText, settings } = state;
   const number =
     messages.findIndex(
       ({ role, toolCalls, images }) => role === "tool" || toolCalls.length + images.length > 0,
     ) + 1;
-  return number === 0
+  if (number > 0) {
+    return `Message ${number} has a tool call, a tool result or an image, which a prompt can't contain here. Remove it first.`;
+  }
+  const [toolFault] = parseTools(toolsText).faults;
+  const [schemaFault] = parseSchema(schemaText).faults;
+  if (toolFault !== undefined || schemaFault !== undefined) {
+    return `Correct the ${toolFault === undefined ? "output schema" : "tools"} first.`;
+  }
+  if (modelNumbers.some((name) => findSettingFault(name, settings[name]) !== undefined)) {
+    return "Correct the settings first.";
+  }
+  const model = toModelDraft(state, "ChatOpenAI");
+  return model === undefined || model.name !== ""
     ? undefined
-    : `Message ${number} has a tool call, a tool result or an image, which a prompt can't contain here. Remove it first.`;
+    : "Enter a model: tools and settings are saved together with one.";
+}
+
+/** The model with its settings and tools; `undefined` if nothing of it was entered. */
+export function toModelDraft(
+  { targets, settings, toolsText }: PlaygroundState,
+  className: ModelClass,
+) {
+  const [target] = targets;
+  const name = target?.model.trim() ?? "";
+  const numbers = Object.fromEntries(
+    modelNumbers.flatMap((setting) => {
+      const text = settings[setting].trim();
+      return text === "" ? [] : [[setting, Number(text)]];
+    }),
+  );
+  const stop = settings.stop.split("\n").filter((line) => line !== "");
+  const tools = toolsText.trim() === "" ? [] : (JSON.parse(toolsText) as readonly unknown[]);
+  const isEmpty =
+    name === "" && Object.keys(numbers).length === 0 && stop.length + tools.length === 0;
+  return isEmpty ? undefined : { className, name, numbers, stop, tools };
 }
 
 const promptRoles: Readonly<Record<MessageRole, string>> = {
@@ -95,12 +142,22 @@ const promptRoles: Readonly<Record<MessageRole, string>> = {
 };
 
 /**
- * Converts the messages to a manifest. Based on an existing one, its other members, such as its model, stay unchanged.
+ * Converts the messages, the schema of the answer, and the model with its settings and tools to a manifest. Based on an
+ * existing one, its other members stay unchanged.
+ *
+ * @param className - the class of a model that was not saved before
  */
-export function stateToManifest(state: PlaygroundState, base: unknown): object {
-  const { format, messages } = state;
-  const baseKind = base === undefined ? undefined : toPromptContent(base)?.kind;
-  const kind = baseKind === "text" && messages.length === 1 ? "text" : "chat";
+export function stateToManifest(
+  state: PlaygroundState,
+  base: unknown,
+  className: ModelClass,
+): object {
+  const { format, messages, schemaText } = state;
+  const { schema } = parseSchema(schemaText);
+  const baseContent = base === undefined ? undefined : toPromptContent(base);
+  const baseKind = baseContent?.kind;
+  const kind =
+    baseKind === "text" && messages.length === 1 && schema === undefined ? "text" : "chat";
   const draft: PromptDraft = {
     kind: baseKind === "structured" ? "structured" : kind,
     format: format === "none" ? "f-string" : format,
@@ -110,7 +167,15 @@ export function stateToManifest(state: PlaygroundState, base: unknown): object {
       text: format === "none" ? escapeBraces(text) : text,
     })),
   };
-  return baseKind === undefined ? toManifest(draft) : applyDraft(base, draft);
+  const node = toNode(base);
+  const basePrompt = node?.name === "RunnableSequence" ? node.kwargs["first"] : base;
+  const prompt = baseKind === undefined ? toManifest(draft) : applyDraft(basePrompt, draft);
+  const model = toModelDraft(state, className);
+  return withModel(
+    draft.kind === "text" ? prompt : applySchema(prompt, schema),
+    baseKind === undefined ? undefined : base,
+    model,
+  );
 }
 
 /** Braces of a text without variables, which would begin a variable in a prompt. */

@@ -219,6 +219,9 @@ const Editor = ({
       {isCommitting && (
         <CommitDialog
           state={state}
+          protocol={
+            models.endpoints.find(({ name }) => name === state.targets[0]?.endpoint)?.protocol
+          }
           onClose={() => setIsCommitting(false)}
           onCommit={(source) => change({ source })}
         />

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react";
 import { TextDiff } from "../../components/code/text-diff.tsx";
-import { listVariables, toDiffText, toPromptContent } from "./manifest.ts";
+import { listVariables, toDiffText, toManifestText, toPromptContent } from "./manifest.ts";
 import type { PromptContent, PromptVariable } from "./manifest.ts";
 import { fillPrompt } from "./prompt-render.ts";
 import type { EnteredValues } from "./prompt-render.ts";
@@ -27,6 +27,14 @@ export const ManifestDiff = ({
   );
   const variables = useMemo(() => listAllVariables(contents), [contents]);
   const isFilled = variables.some(({ name }) => (enteredValues[name] ?? "") !== "");
+  // A difference that the readable form leaves out, such as in the class of a node, must not look like none.
+  const isOnlyInJson = useMemo(
+    () =>
+      before !== undefined &&
+      toDiffText(before) === toDiffText(after) &&
+      toManifestText(before) !== toManifestText(after),
+    [before, after],
+  );
   const [beforeText = "", afterText = ""] = useMemo(
     () =>
       [before, after].map((manifest, index) => {
@@ -34,11 +42,12 @@ export const ManifestDiff = ({
         if (manifest === undefined) {
           return "";
         }
-        return isFilled && content !== undefined
-          ? toFilledText(content, enteredValues)
-          : toDiffText(manifest);
+        if (isFilled && content !== undefined) {
+          return toFilledText(content, enteredValues);
+        }
+        return isOnlyInJson ? toManifestText(manifest) : toDiffText(manifest);
       }),
-    [before, after, contents, isFilled, enteredValues],
+    [before, after, contents, isFilled, isOnlyInJson, enteredValues],
   );
   return (
     <>

@@ -81,6 +81,27 @@ export function applyDraft(manifest: unknown, draft: PromptDraft): JsonMembers {
     : newManifest;
 }
 
+const promptIds = {
+  chat: ["langchain_core", "prompts", "chat", "ChatPromptTemplate"],
+  structured: ["langchain_core", "prompts", "structured", "StructuredPrompt"],
+} as const;
+
+/** Sets the schema of the answer of a prompt with messages; without one, the prompt is not structured any more. */
+export function applySchema(prompt: JsonMembers, schema: object | undefined): JsonMembers {
+  const { schema_, schema: otherSchema, ...kwargs } = toRecord(prompt["kwargs"]);
+  const current = schema_ ?? otherSchema;
+  if (JSON.stringify(current) === JSON.stringify(schema)) {
+    return prompt;
+  }
+  if (schema === undefined) {
+    const { structured_output_kwargs: _kwargs, ...others } = kwargs;
+    return { ...prompt, id: promptIds.chat, kwargs: others };
+  }
+  const name = schema_ === undefined && otherSchema !== undefined ? "schema" : "schema_";
+  const id = current === undefined ? promptIds.structured : prompt["id"];
+  return { ...prompt, id, kwargs: { ...kwargs, [name]: schema } };
+}
+
 /** Converts a draft to a manifest in LangChain's serialization format. */
 export function toManifest(draft: PromptDraft): JsonMembers {
   const { format, kind, messages } = draft;
@@ -91,10 +112,7 @@ export function toManifest(draft: PromptDraft): JsonMembers {
   return {
     lc: 1,
     type: "constructor",
-    id:
-      kind === "structured"
-        ? ["langchain_core", "prompts", "structured", "StructuredPrompt"]
-        : ["langchain_core", "prompts", "chat", "ChatPromptTemplate"],
+    id: promptIds[kind],
     kwargs: {
       input_variables: variables,
       messages: messages.map((message) => toMessageNode(message, format)),

@@ -1,5 +1,9 @@
 import { toRecord, toText } from "../../api/parse.ts";
 import type { JsonMembers } from "../../api/parse.ts";
+import { toNode } from "./manifest-node.ts";
+import type { LangChainNode } from "./manifest-node.ts";
+import { listSteps, readPromptModel, readTool } from "./prompt-model.ts";
+import type { PromptModel } from "./prompt-model.ts";
 import { toVariables } from "./template.ts";
 import type { TemplateFormat, Variable } from "./template.ts";
 
@@ -23,14 +27,7 @@ export interface PromptContent {
   /** JSON Schema of the response; `undefined` unless the prompt is structured. */
   readonly schema: unknown;
   /** The model that was saved with the prompt. */
-  readonly model: JsonMembers | undefined;
-}
-
-/** A node of LangChain's serialization format. */
-interface LangChainNode {
-  /** The class name: the last item of the node's `id`. */
-  readonly name: string;
-  readonly kwargs: JsonMembers;
+  readonly model: PromptModel | undefined;
 }
 
 const kindsByClass: Readonly<Record<string, PromptContent["kind"]>> = {
@@ -47,7 +44,7 @@ export function toPromptContent(manifest: unknown): PromptContent | undefined {
   }
   if (node.name === "RunnableSequence") {
     const content = toPromptContent(node.kwargs["first"]);
-    return content && { ...content, model: toRecord(node.kwargs["last"]) };
+    return content && { ...content, model: readPromptModel(listSteps(node.kwargs)) };
   }
   const kind = kindsByClass[node.name];
   if (kind === undefined) {
@@ -136,14 +133,6 @@ function readFormat(kwargs: JsonMembers): TemplateFormat {
   return format === "mustache" || format === "jinja2" ? format : "f-string";
 }
 
-function toNode(value: unknown): LangChainNode | undefined {
-  const { lc, id, kwargs } = toRecord(value);
-  const name: unknown = Array.isArray(id) ? id.at(-1) : undefined;
-  return lc === undefined || typeof name !== "string"
-    ? undefined
-    : { name, kwargs: toRecord(kwargs) };
-}
-
 /** Lists the variables of a prompt, each once, in the order of their first use. */
 export function listVariables({ messages, format }: PromptContent): readonly PromptVariable[] {
   const variablesByName = new Map<string, PromptVariable>();
@@ -188,10 +177,27 @@ export function toDiffText(manifest: unknown): string {
   );
   const settings = [
     ...(content.schema === undefined ? [] : [`— schema\n${toManifestText(content.schema)}`]),
-    ...(content.model === undefined ? [] : [`— model\n${toManifestText(content.model)}`]),
+    ...(content.model === undefined ? [] : listModelBlocks(content.model)),
   ];
   return `${[...blocks, ...settings].join("\n\n")}\n`;
 }
+
+const listModelBlocks = ({
+  className,
+  name,
+  numbers,
+  stop,
+  tools,
+  others,
+}: PromptModel): readonly string[] => [
+  [
+    `— model\n${className} ${name}`.trimEnd(),
+    ...Object.entries(numbers).map(([setting, value]) => `${setting}: ${value}`),
+    ...(stop.length === 0 ? [] : [`stop: ${JSON.stringify(stop)}`]),
+    ...Object.entries(others).map(([setting, value]) => `${setting}: ${toManifestText(value)}`),
+  ].join("\n"),
+  ...tools.map((tool) => `— tool ${readTool(tool).name}\n${toManifestText(tool)}`),
+];
 
 const formatPart = (part: PromptPart): string =>
   part.kind === "other" ? toManifestText(part.value) : part.text;

@@ -2,6 +2,7 @@ import { Code } from "../../components/code/code.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { toManifestText } from "./manifest.ts";
 import type { PromptContent, PromptPart } from "./manifest.ts";
+import { ModelSection } from "./model-section.tsx";
 import { findTemplateFault, toSegments } from "./template.ts";
 import type { TemplateFormat } from "./template.ts";
 
@@ -30,12 +31,7 @@ export const MessageList = ({ content }: { readonly content: PromptContent }) =>
         <Code label="Schema" language="json" readOnly value={toManifestText(content.schema)} />
       </article>
     )}
-    {content.model !== undefined && (
-      <article className="hub-message">
-        <h2>Model</h2>
-        <Code label="Model" language="json" readOnly value={toManifestText(content.model)} />
-      </article>
-    )}
+    {content.model !== undefined && <ModelSection model={content.model} />}
   </section>
 );
 

@@ -72,7 +72,7 @@ export const createCommitQuery = (address: PromptAddress, commit: string) =>
     queryFn: async ({ signal }) =>
       parsePulledCommit(
         await getJson(
-          `${toEndpointPath("/commits/:owner/:repo/:commit", { ...address, commit })}?is_view=true`,
+          `${toEndpointPath("/commits/:owner/:repo/:commit", { ...address, commit })}?is_view=true&include_model=true`,
           signal,
         ),
       ),

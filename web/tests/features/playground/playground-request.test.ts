@@ -131,17 +131,17 @@ describe("prompts", () => {
         createMessage("assistant", "Yes"),
       ],
     });
-    const manifest = stateToManifest(state, undefined);
+    const manifest = stateToManifest(state, undefined, "ChatOpenAI");
     const opened = promptToState(source(manifest));
     expect(opened.format).toBe("f-string");
     expect(opened.messages.map(({ role, text }) => [role, text])).toEqual(
       state.messages.map(({ role, text }) => [role, text]),
     );
-    expect(stateToManifest(opened, manifest)).toEqual(manifest);
+    expect(stateToManifest(opened, manifest, "ChatOpenAI")).toEqual(manifest);
   });
 
   test("the model of a prompt stays when its messages are changed, and is offered as the model to call", () => {
-    const first = stateToManifest(createState(), undefined);
+    const first = stateToManifest(createState(), undefined, "ChatOpenAI");
     const manifest = {
       lc: 1,
       type: "constructor",
@@ -153,14 +153,15 @@ describe("prompts", () => {
     const changed = stateToManifest(
       { ...opened, messages: [createMessage("user", "New")] },
       manifest,
+      "ChatAnthropic",
     );
-    expect(toPromptContent(changed)?.model).toEqual(manifest.kwargs.last);
+    expect(changed).toMatchObject({ kwargs: { last: manifest.kwargs.last } });
     expect(JSON.stringify(changed)).toContain("New");
   });
 
   test("braces of recorded messages do not become variables, and what a prompt can't hold is refused", () => {
     const recorded = createState({ format: "none", messages: [createMessage("user", '{"a": 1}')] });
-    const content = toPromptContent(stateToManifest(recorded, undefined));
+    const content = toPromptContent(stateToManifest(recorded, undefined, "ChatOpenAI"));
     expect(content?.messages).toEqual([
       { kind: "message", role: "human", parts: [{ kind: "text", text: '{{"a": 1}}' }] },
     ]);

@@ -139,9 +139,12 @@ describe("manifests", () => {
     const sequence = {
       lc: 1,
       id: ["x", "RunnableSequence"],
-      kwargs: { first: structured, last: { m: 1 } },
+      kwargs: { first: structured, last: { lc: 1, id: ["ChatX"], kwargs: { m: 1, model: "x" } } },
     };
-    expect(toPromptContent(sequence)).toMatchObject({ kind: "structured", model: { m: 1 } });
+    expect(toPromptContent(sequence)).toMatchObject({
+      kind: "structured",
+      model: { className: "ChatX", name: "x", others: { m: 1 } },
+    });
     for (const other of [null, 5, {}, { lc: 1, id: ["FewShotPromptTemplate"], kwargs: {} }]) {
       expect(toPromptContent(other)).toBeUndefined();
     }
@@ -184,8 +187,8 @@ describe("manifests", () => {
       messages: draft.messages.map((message) => ({ ...message, text: `${message.text}!` })),
     };
     const edited = applyDraft(sequence, changed);
+    expect(edited).toMatchObject({ kwargs: { last: { m: 1 } } });
     expect(toPromptContent(edited)).toMatchObject({
-      model: { m: 1 },
       messages: [{ parts: [{ text: "You speak {language}.!" }] }, {}, {}],
     });
     const image = { lc: 1, id: ["ImagePromptTemplate"], kwargs: { template: { url: "{u}" } } };

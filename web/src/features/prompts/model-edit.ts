@@ -1,0 +1,184 @@
+import { toRecord } from "../../api/parse.ts";
+import type { JsonMembers } from "../../api/parse.ts";
+import { toNode } from "./manifest-node.ts";
+import {
+  findModelStep,
+  listSteps,
+  modelNumbers,
+  parameterNames,
+  readPromptModel,
+} from "./prompt-model.ts";
+import type { PromptModel } from "./prompt-model.ts";
+
+/** The model that is saved with a prompt. */
+export type ModelDraft = Omit<PromptModel, "others">;
+
+/** Models of these classes are saved. Others stay as they were committed. */
+export type ModelClass = "ChatOpenAI" | "ChatAnthropic";
+
+const classIds: { readonly [Name in ModelClass]: readonly string[] } = {
+  ChatOpenAI: ["langchain", "chat_models", "openai", "ChatOpenAI"],
+  ChatAnthropic: ["langchain", "chat_models", "anthropic", "ChatAnthropic"],
+};
+
+/**
+ * Combines a prompt with a model, as clients of LangSmith save them: a sequence of the prompt and of a model to which
+ * tools are bound. What did not change keeps the form that it has in `base`.
+ */
+export function withModel(
+  prompt: JsonMembers,
+  base: unknown,
+  draft: (Omit<ModelDraft, "className"> & { readonly className: ModelClass }) | undefined,
+): JsonMembers {
+  const sequence = toNode(base);
+  const steps = sequence?.name === "RunnableSequence" ? listSteps(sequence.kwargs) : [];
+  const position = findModelStep(steps);
+  const current = readPromptModel(steps);
+  if (draft === undefined) {
+    const isWithoutModel = sequence?.name === "RunnableSequence" && current === undefined;
+    return isWithoutModel
+      ? { ...toRecord(base), kwargs: { ...sequence.kwargs, first: prompt } }
+      : prompt;
+  }
+  if (current === undefined || (draft.name !== current.name && isOtherClass(draft, current))) {
+    return createSequence(prompt, createBinding(draft));
+  }
+  const changed = steps.with(position, changeModel(steps[position], current, draft));
+  const node = toRecord(base);
+  const { middle, ...kwargs } = toRecord(node["kwargs"]);
+  return {
+    ...node,
+    kwargs: {
+      ...kwargs,
+      first: prompt,
+      ...(middle === undefined ? {} : { middle: changed.slice(0, -1) }),
+      last: changed.at(-1),
+    },
+  };
+}
+
+/** Whether a model needs another class than the one that was saved. A class that is not known here is kept. */
+const isOtherClass = (draft: ModelDraft, current: ModelDraft): boolean =>
+  draft.className !== current.className && Object.hasOwn(classIds, current.className);
+
+const createSequence = (first: JsonMembers, last: JsonMembers): JsonMembers =>
+  createNode(["langchain", "schema", "runnable", "RunnableSequence"], { first, last });
+
+function createBinding({
+  className,
+  name,
+  numbers,
+  stop,
+  tools,
+}: Omit<ModelDraft, "className"> & { readonly className: ModelClass }): JsonMembers {
+  const settings = modelNumbers.flatMap((number) =>
+    numbers[number] === undefined ? [] : [[parameterNames[number][0], numbers[number]]],
+  );
+  return createNode(["langchain", "schema", "runnable", "RunnableBinding"], {
+    bound: createNode(classIds[className], {
+      ...(name === "" ? {} : { model: name }),
+      ...(Object.fromEntries(settings) as JsonMembers),
+    }),
+    kwargs: {
+      ...(stop.length === 0 ? {} : { stop }),
+      ...(tools.length === 0 ? {} : { tools }),
+    },
+  });
+}
+
+const createNode = (id: readonly string[], kwargs: JsonMembers): JsonMembers => ({
+  lc: 1,
+  type: "constructor",
+  id,
+  kwargs,
+});
+
+/** A parameter with its new value; `undefined` removes it. */
+interface Change {
+  readonly names: readonly string[];
+  readonly value: unknown;
+  /** Whether it is bound to the model, and not one of its own parameters. */
+  readonly isBound: boolean;
+}
+
+function changeModel(step: unknown, current: ModelDraft, draft: ModelDraft): unknown {
+  const isSame = (one: unknown, other: unknown): boolean =>
+    JSON.stringify(one) === JSON.stringify(other);
+  const toValue = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items);
+  const changes: readonly Change[] = [
+    ...(draft.name === current.name
+      ? []
+      : [{ names: parameterNames.name, value: draft.name, isBound: false }]),
+    ...modelNumbers.flatMap((number) =>
+      draft.numbers[number] === current.numbers[number]
+        ? []
+        : [{ names: parameterNames[number], value: draft.numbers[number], isBound: false }],
+    ),
+    ...(["stop", "tools"] as const).flatMap((name) =>
+      isSame(draft[name], current[name])
+        ? []
+        : [{ names: parameterNames[name], value: toValue<unknown>(draft[name]), isBound: true }],
+    ),
+  ];
+  return changes.reduce(applyChange, step);
+}
+
+/** Changes a parameter wherever it is: in the model, or in what is bound to it. */
+function applyChange(step: unknown, change: Change): JsonMembers {
+  const holders = [...listHolders(step)];
+  const found = holders.some((holder) => change.names.some((name) => Object.hasOwn(holder, name)));
+  const isBinding = toNode(step)?.name === "RunnableBinding";
+  if (!found && change.isBound && !isBinding) {
+    return createNode(["langchain", "schema", "runnable", "RunnableBinding"], {
+      bound: step,
+      kwargs: change.value === undefined ? {} : { [change.names[0] ?? ""]: change.value },
+    });
+  }
+  return replaceIn(step, change, found);
+}
+
+/** The objects with parameters: what is bound to the model, and then its own. */
+function* listHolders(step: unknown): Generator<JsonMembers> {
+  const node = toNode(step);
+  if (node?.name === "RunnableBinding") {
+    yield toRecord(node.kwargs["kwargs"]);
+    yield* listHolders(node.kwargs["bound"]);
+  } else if (node !== undefined) {
+    yield node.kwargs;
+  }
+}
+
+function replaceIn(step: unknown, change: Change, isFound: boolean): JsonMembers {
+  const node = toRecord(step);
+  const kwargs = toRecord(node["kwargs"]);
+  if (toNode(step)?.name !== "RunnableBinding") {
+    return { ...node, kwargs: setParameter(kwargs, change, !isFound && !change.isBound) };
+  }
+  return {
+    ...node,
+    kwargs: {
+      ...kwargs,
+      bound: replaceIn(kwargs["bound"], change, isFound || change.isBound),
+      kwargs: setParameter(toRecord(kwargs["kwargs"]), change, !isFound && change.isBound),
+    },
+  };
+}
+
+/** Sets a parameter under each of its names that there is, or under the first one if it is new here. */
+function setParameter(
+  parameters: JsonMembers,
+  { names, value }: Change,
+  isAdded: boolean,
+): JsonMembers {
+  const existing = names.filter((name) => Object.hasOwn(parameters, name));
+  const changed = existing.length === 0 && isAdded ? names.slice(0, 1) : existing;
+  const { ...members } = parameters;
+  for (const name of changed) {
+    if (value === undefined) {
+      Reflect.deleteProperty(members, name);
+    } else {
+      Reflect.set(members, name, value);
+    }
+  }
+  return members;
+}
