@@ -21,6 +21,7 @@ test("an experiment goes on after its server was killed, and repeats only the ca
     Array.from({ length: exampleCount }, (_, index) => ({
       dataset_id: dataset.id,
       inputs: { question: `q${index}` },
+      split: "run",
     })),
   );
   await first.post("/repos", { repo_handle: "qa", is_public: false });
@@ -34,6 +35,7 @@ test("an experiment goes on after its server was killed, and repeats only the ca
   });
   const body = {
     dataset_id: dataset.id,
+    splits: ["run"],
     repetitions: 1,
     concurrency,
     mapping: {},
@@ -44,6 +46,10 @@ test("an experiment goes on after its server was killed, and repeats only the ca
   await first.post("/ui/experiments/start", body);
   // Ten rows are answered, and the calls after them wait for their answers.
   await expect.poll(() => model.prompts.length, { timeout: 20_000 }).toBeGreaterThan(10);
+  // The experiment keeps the version of the dataset with which it began.
+  await first.post("/examples/bulk", [
+    { dataset_id: dataset.id, inputs: { question: "later" }, split: "run" },
+  ]);
   await first.kill();
   const callsBefore = model.prompts.length;
   model.release();
@@ -58,6 +64,7 @@ test("an experiment goes on after its server was killed, and repeats only the ca
   const job = await readJob();
   expect(job?.progress.done).toBe(exampleCount);
   expect(new Set(model.prompts).size).toBe(exampleCount);
+  expect(model.prompts).not.toContain("later");
   const repeated = model.prompts.length - exampleCount;
   expect(repeated).toBeLessThanOrEqual(concurrency);
   expect(callsBefore).toBeLessThanOrEqual(10 + concurrency);

@@ -202,4 +202,54 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
     expect(await columns.count()).toBe(2);
     expect(faults).toEqual([]);
   }, 60_000);
+
+  test("a split and a tagged version are chosen, counted, recorded and shown", async () => {
+    const { page, faults } = watched;
+    const datasetId = datasetAddress.split("/").at(-1);
+    const versions = (await (
+      await fetch(`${server.url}/datasets/${datasetId}/versions`)
+    ).json()) as readonly { readonly as_of: string }[];
+    await send("PUT", `/datasets/${datasetId}/tags`, { as_of: versions[0]?.as_of, tag: "first" });
+    const add = async (land: string, split: string): Promise<void> =>
+      send("POST", "/examples", {
+        dataset_id: datasetId,
+        inputs: { land },
+        outputs: { answer: "city" },
+        split,
+      });
+    await add("country 20", "hard");
+    await add("country 21", "hard");
+    await page.goto(`${datasetAddress}/new-experiment?prompt=capital&split=hard`);
+    await page.getByRole("group", { name: "Model 1" }).getByLabel("Model").fill("m-1");
+    const estimate = page.getByLabel("Estimate");
+    await page.getByLabel("country").selectOption("inputs.land");
+    await expect.poll(() => estimate.textContent()).toContain("Rows2");
+    const version = page.getByRole("combobox", { name: "Dataset version" });
+    await version.click();
+    await page.getByRole("option", { name: "first", exact: true }).click();
+    await page.getByText(/no examples in the split "hard"/).waitFor();
+    // The browser logs that the server refused the estimate.
+    faults.length = 0;
+    await page.getByLabel("Split").selectOption("base");
+    await expect.poll(() => estimate.textContent()).toContain("Rows12");
+    expect(await watched.audit()).toEqual([]);
+    await watched.picture("new-experiment-version");
+    await page.getByRole("button", { name: "Start experiment" }).click();
+    await page.getByRole("heading", { name: "Compare experiments" }).waitFor();
+    const [id = ""] = (new URL(page.url()).searchParams.get("experiments") ?? "").split(",");
+    const project: unknown = await (await fetch(`${server.url}/sessions/${id}`)).json();
+    expect(project).toMatchObject({
+      extra: {
+        metadata: {
+          dataset_splits: ["base"],
+          dataset_version: versions[0]?.as_of,
+          dataset_version_tag: "first",
+        },
+      },
+    });
+    await page.goto(`${datasetAddress}?tab=experiments`);
+    const row = page.getByRole("row").filter({ hasText: "base" });
+    await row.filter({ hasText: "first" }).waitFor();
+    expect(faults).toEqual([]);
+  }, 60_000);
 });

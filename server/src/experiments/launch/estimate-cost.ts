@@ -66,6 +66,7 @@ export async function estimateCost(
   const examples = await store.read.examples.page(tenantId, {
     datasetId: body.dataset_id,
     versionTime: prepared[0]?.parameters.version_us ?? null,
+    ...(body.splits === undefined ? {} : { splits: body.splits }),
     after: -1,
     limit: launchLimits.sampledExamples,
     bytesMax: launchLimits.stepBytes,

@@ -1,9 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { toIso } from "millrace/model";
 import { createRunId } from "millrace/scorers";
 import { RequestError } from "../../model/errors.ts";
 import { defineJobKind } from "../../jobs/job-kind.ts";
 import type { AnyJobKind, JobContext, JobStep } from "../../jobs/job-kind.ts";
 import type { JsonValue } from "../../jobs/job.ts";
+import { parseAsOf } from "../../datasets/as-of.ts";
+import type { Dataset } from "../../datasets/dataset.ts";
+import { latestTag } from "../../datasets/dataset-version.ts";
 import type { Example } from "../../datasets/examples/example.ts";
 import { storeParts } from "../../judges/result-parts.ts";
 import { runRow } from "./experiment-row.ts";
@@ -52,14 +56,26 @@ const toCursor = (cursor: JsonValue): Cursor =>
 export async function prepareExperiments(
   { store, models }: LaunchDependencies,
   tenantId: string,
-  { targets, ...common }: LaunchBody,
+  { targets, as_of: asOfText, ...common }: LaunchBody,
 ): Promise<readonly { readonly parameters: LaunchParameters; readonly total: number }[]> {
-  const dataset = await store.read.datasets.find(tenantId, common.dataset_id);
+  const { dataset_id: datasetId, splits } = common;
+  const dataset = await store.read.datasets.find(tenantId, datasetId);
   if (dataset === undefined) {
-    throw new RequestError(404, `there is no dataset with the id ${common.dataset_id}`);
+    throw new RequestError(404, `there is no dataset with the id ${datasetId}`);
   }
-  if (dataset.exampleCount === 0) {
-    throw new RequestError(422, "the dataset has no examples: add some, then start the experiment");
+  const version = await chooseVersion(store, dataset, asOfText);
+  const exampleCount = await store.read.examples.count(tenantId, {
+    datasetId,
+    versionTime: version.version_us,
+    ...(splits === undefined ? {} : { splits }),
+  });
+  if (exampleCount === 0) {
+    throw new RequestError(
+      422,
+      splits === undefined
+        ? "this version of the dataset has no examples: add some, or choose another version"
+        : `this version of the dataset has no examples in the split ${splits.map((name) => JSON.stringify(name)).join(" or ")}: choose another split or version`,
+    );
   }
   for (const { endpoint } of common.judges) {
     models.findEndpoint(endpoint);
@@ -74,12 +90,41 @@ export async function prepareExperiments(
         target,
         prompt_commit: commit,
         experiment_id: randomUUID(),
-        version_us: dataset.versionMicros,
+        ...version,
       },
-      total: dataset.exampleCount * common.repetitions,
+      total: exampleCount * common.repetitions,
     });
   }
   return prepared;
+}
+
+/**
+ * Finds the version that an experiment is run with. It stays the same if the dataset is changed meanwhile.
+ *
+ * @throws RequestError 404: there is no such version.
+ */
+async function chooseVersion(
+  store: LaunchDependencies["store"],
+  { id, tenantId, versionMicros }: Dataset,
+  text = "",
+): Promise<Pick<LaunchParameters, "version_us" | "version_tag">> {
+  if (text === "" || text === latestTag) {
+    return { version_us: versionMicros };
+  }
+  const asOf = parseAsOf(text);
+  const version = await store.read.datasets.findVersion(tenantId, id, asOf);
+  if (version === undefined) {
+    throw new RequestError(
+      404,
+      asOf.kind === "tag"
+        ? `no version of the dataset has the tag ${JSON.stringify(asOf.tag)}: use a tag, a time such as 2026-11-27T10:00:00Z, or latest`
+        : `the dataset has no version at or before ${text}`,
+    );
+  }
+  return {
+    version_us: version.micros,
+    ...(asOf.kind === "tag" ? { version_tag: asOf.tag } : {}),
+  };
 }
 
 async function performStep(
@@ -94,6 +139,7 @@ async function performStep(
   const examples = await store.read.examples.page(tenantId, {
     datasetId: parameters.dataset_id,
     versionTime: parameters.version_us,
+    ...(parameters.splits === undefined ? {} : { splits: parameters.splits }),
     after: cursor.after,
     limit: Math.max(1, Math.ceil(concurrency / repetitions)),
     bytesMax: launchLimits.stepBytes,
@@ -279,7 +325,13 @@ function createDraft(parameters: LaunchParameters, name: string) {
 }
 
 const createMetadata = (
-  { prompt_commit: prompt, repetitions, version_us: versionMicros }: LaunchParameters,
+  {
+    prompt_commit: prompt,
+    repetitions,
+    version_us: versionMicros,
+    version_tag: versionTag,
+    splits,
+  }: LaunchParameters,
   { model, endpoint, temperature, max_tokens: maxTokens }: Target,
 ) => ({
   prompt,
@@ -288,9 +340,9 @@ const createMetadata = (
   num_repetitions: repetitions,
   ...(temperature === undefined ? {} : { temperature }),
   ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-  ...(versionMicros === null
-    ? {}
-    : { dataset_version: new Date(versionMicros / 1_000).toISOString() }),
+  ...(versionMicros === null ? {} : { dataset_version: toIso(versionMicros) }),
+  ...(versionTag === undefined ? {} : { dataset_version_tag: versionTag }),
+  ...(splits === undefined ? {} : { dataset_splits: splits }),
 });
 
 async function endExperiment(

@@ -12,6 +12,9 @@ export const launchLimits = {
   scorers: 20,
   judges: 5,
   variables: 100,
+  /** Splits of which the examples are run. */
+  splits: 20,
+  versionChars: 200,
   pathChars: 500,
   optionsChars: 4_000,
   /** Bytes of the examples that one step reads. */
@@ -37,6 +40,13 @@ const scorerSchema = Type.Object({
 /** What all experiments of one start have in common. */
 const commonMembers = {
   dataset_id: Type.String({ maxLength: 64 }),
+  /** Only examples in any of these splits are run; all without them. */
+  splits: Type.Optional(
+    Type.Array(Type.String({ maxLength: judgeLimits.nameChars }), {
+      minItems: 1,
+      maxItems: limits.splits,
+    }),
+  ),
   repetitions: Type.Integer({ minimum: 1, maximum: limits.repetitions }),
   concurrency: Type.Integer({ minimum: 1, maximum: limits.concurrency }),
   /** Which member of an example each variable of the prompts gets; `inputs.<name>` by default. */
@@ -52,6 +62,8 @@ const commonMembers = {
 /** Body of the requests that estimate and start experiments. */
 export const launchBody = Type.Object({
   ...commonMembers,
+  /** The version of the dataset: a tag, or a time at or after the version; the latest one by default. */
+  as_of: Type.Optional(Type.String({ maxLength: limits.versionChars })),
   targets: Type.Array(targetSchema, { minItems: 1, maxItems: limits.targets }),
 });
 export type LaunchBody = Static<typeof launchBody>;
@@ -62,8 +74,9 @@ export const launchParameters = Type.Object({
   target: targetSchema,
   experiment_id: Type.String({ maxLength: 64 }),
   prompt_commit: Type.String({ maxLength: 200 }),
-  /** The version of the dataset, in microseconds. */
+  /** The version of the dataset, in microseconds, and the tag by which it was chosen. */
   version_us: Type.Union([Type.Integer(), Type.Null()]),
+  version_tag: Type.Optional(Type.String({ maxLength: limits.versionChars })),
 });
 export type LaunchParameters = Static<typeof launchParameters>;
 

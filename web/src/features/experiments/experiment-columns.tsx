@@ -23,10 +23,20 @@ export function toExperimentColumns(
       grow: 2,
       isFixed: true,
       isShownWhenNarrow: true,
-      renderCell: ({ id, name }) => (
+      renderCell: ({ id, name, splits, versionTag }) => (
         <>
           <bdi>{toVisibleText(name)}</bdi>
           {id === baseline?.id && <span className="tag">baseline</span>}
+          {splits.map((split) => (
+            <span key={split} className="tag" title="Split of the examples">
+              {toVisibleText(split)}
+            </span>
+          ))}
+          {versionTag !== undefined && (
+            <span className="tag" title="Version of the dataset">
+              {toVisibleText(versionTag)}
+            </span>
+          )}
         </>
       ),
     },

@@ -13,6 +13,10 @@ export interface Experiment {
   readonly cost: number | undefined;
   /** Mean score by feedback key. */
   readonly scores: Readonly<Record<string, number>>;
+  /** The splits of which the examples were run; empty for all. */
+  readonly splits: readonly string[];
+  /** The tag by which the version of the dataset was chosen. */
+  readonly versionTag: string | undefined;
 }
 
 /** A comparison in which the outputs of experiments are judged side by side. */
@@ -31,6 +35,7 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
     const members = toRecord(item);
     const latency = toNumber(members["latency_p50"]);
     const cost = members["total_cost"];
+    const metadata = toRecord(toRecord(members["extra"])["metadata"]);
     return {
       id: requireText(members, "id"),
       name: requireText(members, "name"),
@@ -47,6 +52,8 @@ export const parseExperiments = (value: unknown): readonly Experiment[] =>
           return mean === undefined ? [] : [[key, mean]];
         }),
       ),
+      splits: toItems(metadata["dataset_splits"]).flatMap((split) => toText(split) ?? []),
+      versionTag: toText(metadata["dataset_version_tag"]),
     };
   });
 

@@ -43,7 +43,7 @@ const forms = parseScorers({
   ],
 });
 const draft: LaunchDraft = {
-  ...createDraft("qa", "openai"),
+  ...createDraft({ prompt: "qa" }, "openai"),
   models: [
     { endpoint: "openai", model: " gpt-5 ", temperature: "0.5", maxTokens: "100" },
     { endpoint: "local", model: "llama", temperature: "", maxTokens: "" },
@@ -151,4 +151,22 @@ test("the cost is unknown if that of one experiment is", () => {
   const known = { cost: { low: 1, high: 2 } } as TargetEstimate;
   expect(sumCosts([known, known])).toEqual({ low: 2, high: 4 });
   expect(sumCosts([known, { cost: "no price" } as TargetEstimate])).toBeUndefined();
+});
+
+test("a split and a version are part of the request only if they are chosen", () => {
+  const bodyOf = (changes: Partial<LaunchDraft>) => {
+    const result = toBody(changes);
+    return "body" in result ? result.body : {};
+  };
+  expect(bodyOf({})).not.toHaveProperty("splits");
+  expect(bodyOf({})).not.toHaveProperty("as_of");
+  expect(bodyOf({ split: "hard", version: " v1 " })).toMatchObject({
+    splits: ["hard"],
+    as_of: "v1",
+  });
+  expect(createDraft({ split: "hard", asOf: "v1" }, "openai")).toMatchObject({
+    prompts: [],
+    split: "hard",
+    version: "v1",
+  });
 });

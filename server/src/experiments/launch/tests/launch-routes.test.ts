@@ -235,6 +235,52 @@ test("a canceled experiment calls no further models, and keeps its rows", async 
   expect(scene.endpoint.calls.length).toBeLessThanOrEqual(41);
 });
 
+test("an experiment runs the examples of a split in a version, and records both", async () => {
+  const scene = await makeScene(answerQuestion, { questions: ["a"] });
+  const { fixture } = scene;
+  await fixture.addMany([
+    { inputs: { question: "b" }, outputs: { answer: "b!" }, split: "hard" },
+    { inputs: { question: "c" }, outputs: { answer: "c!" }, split: ["hard", "odd \u202e"] },
+  ]);
+  const { json: versions } = await fixture.call(`GET /datasets/${fixture.id}/versions`);
+  const version = textOf(itemsOf(versions)[0]?.["as_of"]);
+  await fixture.call(`PUT /datasets/${fixture.id}/tags`, { body: { as_of: version, tag: "two" } });
+  await fixture.addMany([{ inputs: { question: "d" }, outputs: { answer: "d!" }, split: "hard" }]);
+  const run = async (changes: object) => {
+    const before = scene.endpoint.calls.length;
+    const { json: estimate } = await fixture.call("POST /ui/experiments/estimate", {
+      body: { ...scene.body, ...changes },
+    });
+    const started = await scene.start(changes);
+    expect(started.status).toBe(200);
+    await scene.waitForJobs();
+    const { json } = await fixture.call(`GET /sessions/${experimentIdsOf(started.json)[0]}`);
+    const questions = scene.endpoint.calls
+      .slice(before)
+      .map(({ body }) => readPrompt(body).replace("Answer: ", ""))
+      .toSorted();
+    expect((estimate["targets"] as Json)[0]?.["rows"]).toBe(questions.length);
+    return { questions, metadata: json["extra"]?.["metadata"] };
+  };
+  expect(await run({ splits: ["hard"] })).toMatchObject({
+    questions: ["b", "c", "d"],
+    metadata: { dataset_splits: ["hard"] },
+  });
+  expect(await run({ splits: ["hard"], as_of: "two" })).toMatchObject({
+    questions: ["b", "c"],
+    metadata: {
+      dataset_splits: ["hard"],
+      dataset_version: version,
+      dataset_version_tag: "two",
+    },
+  });
+  const byTime = await run({ splits: ["odd \u202e", "base"], as_of: version });
+  expect(byTime.questions).toEqual(["a", "c"]);
+  // The recorded time leads to the same version.
+  expect(byTime.metadata).toMatchObject({ dataset_version: version });
+  expect((await run({ as_of: "latest" })).questions).toEqual(["a", "b", "c", "d"]);
+}, 90_000);
+
 test("only the page itself may start experiments, and no job of this kind can be created directly", async () => {
   const scene = await makeScene(answerQuestion);
   expect(
@@ -254,6 +300,10 @@ test.each([
   [{ targets: [{ ...target, prompt: "other" }] }, 404, ""],
   [{ targets: [{ ...target, endpoint: "elsewhere" }] }, 404, "use one of local"],
   [{ targets: [] }, 422, "targets"],
+  [{ splits: ["absent"] }, 422, 'no examples in the split \\"absent\\"'],
+  [{ splits: [] }, 422, "splits"],
+  [{ as_of: "absent" }, 404, 'no version of the dataset has the tag \\"absent\\"'],
+  [{ as_of: "2001-01-01" }, 404, "no version at or before 2001-01-01"],
   [{ repetitions: 11 }, 422, "repetitions"],
   [{ scorers: [{ scorer: "unknown" }] }, 422, "no scorer"],
   [{ scorers: [{ scorer: "exactMatch" }, { scorer: "exactMatch" }] }, 422, "another key"],

@@ -2,6 +2,7 @@ import { findJudgeFaults, toJudgeBody } from "../../models/judge-draft.ts";
 import type { JudgeDraft } from "../../models/judge-draft.ts";
 import { createModelDraft, findModelFaults, toModelBody } from "../../models/model-draft.ts";
 import type { ModelDraft } from "../../models/model-draft.ts";
+import type { LaunchSearch } from "./launch-search.ts";
 
 export interface ScorerDraft {
   readonly scorer: string;
@@ -14,6 +15,10 @@ export interface LaunchDraft {
   /** `repo`, `repo:commit` or `owner/repo:commit`. */
   readonly prompts: readonly string[];
   readonly models: readonly ModelDraft[];
+  /** Empty for all examples. */
+  readonly split: string;
+  /** A tag or a time; empty for the latest version. */
+  readonly version: string;
   readonly repetitions: number;
   readonly concurrency: number;
   /** The path in an example by the name of the variable. */
@@ -22,9 +27,14 @@ export interface LaunchDraft {
   readonly judges: readonly JudgeDraft[];
 }
 
-export const createDraft = (prompt: string | undefined, endpoint: string): LaunchDraft => ({
+export const createDraft = (
+  { prompt, split = "", asOf = "" }: LaunchSearch,
+  endpoint: string,
+): LaunchDraft => ({
   prompts: prompt === undefined ? [] : [prompt],
   models: [createModelDraft(endpoint)],
+  split,
+  version: asOf,
   repetitions: 1,
   concurrency: 4,
   mapping: {},
@@ -85,6 +95,8 @@ export function toLaunchBody(
     targetCount,
     body: {
       dataset_id: datasetId,
+      ...(draft.split === "" ? {} : { splits: [draft.split] }),
+      ...(draft.version.trim() === "" ? {} : { as_of: draft.version.trim() }),
       repetitions: draft.repetitions,
       concurrency: draft.concurrency,
       mapping: Object.fromEntries(Object.entries(mapping).filter(([, path]) => path !== "")),

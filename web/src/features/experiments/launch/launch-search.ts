@@ -5,7 +5,14 @@ import type { JsonMembers } from "../../../api/parse.ts";
 export interface LaunchSearch {
   /** The prompt that is chosen at first: `repo`, `repo:commit` or `owner/repo:commit`. */
   readonly prompt?: string;
+  /** The split and the version of the dataset that are chosen at first. */
+  readonly split?: string;
+  readonly asOf?: string;
 }
 
 export const parseLaunchSearch = (search: JsonMembers): LaunchSearch =>
-  omitUndefined({ prompt: toSearchText(search["prompt"]) });
+  omitUndefined({
+    prompt: toSearchText(search["prompt"]),
+    split: toSearchText(search["split"]),
+    asOf: toSearchText(search["asOf"]),
+  });

@@ -15,6 +15,7 @@ import type { LaunchDraft } from "./launch-draft.ts";
 import { modelEndpointsQuery } from "../../models/model-endpoints.ts";
 import type { ModelEndpoints } from "../../models/model-endpoints.ts";
 import { createModelDraft } from "../../models/model-draft.ts";
+import { ExampleFields } from "./example-fields.tsx";
 import { ModelFields } from "../../models/model-fields.tsx";
 import { TokenForm } from "../../models/token-form.tsx";
 import type { LaunchEstimate } from "./launch.ts";
@@ -110,10 +111,10 @@ const LaunchForm = ({
   readonly endpoint: string;
 }) => {
   const { tenantId, datasetId } = route.useParams();
-  const { prompt } = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
   const queryClient = useQueryClient();
-  const [draft, setDraft] = useState<LaunchDraft>(() => createDraft(prompt, endpoint));
+  const [draft, setDraft] = useState<LaunchDraft>(() => createDraft(search, endpoint));
   const [areFaultsShown, setAreFaultsShown] = useState(false);
   const change = (changes: Partial<LaunchDraft>): void =>
     setDraft((current) => ({ ...current, ...changes }));
@@ -211,6 +212,7 @@ const LaunchForm = ({
             />
           </div>
         </FormSection>
+        <ExampleFields datasetId={datasetId} draft={draft} onChange={change} />
         {estimate.data !== undefined && (
           <MappingFields
             estimate={estimate.data}
