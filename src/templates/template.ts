@@ -33,6 +33,8 @@ export interface Scope {
   readonly missing: Set<string>;
   /** Whether a variable without a value stays as it is written, for a preview. @defaultValue false */
   readonly keepsMissing?: boolean;
+  /** Called for each variable, with the range of its value in the result. */
+  readonly onVariable?: (name: string, from: number, to: number) => void;
 }
 
 /** Largest text that a template may produce, in UTF-16 code units. */
@@ -69,9 +71,12 @@ class Rendering {
         case "text":
           this.#append(node.text);
           break;
-        case "variable":
+        case "variable": {
+          const from = this.text.length;
           this.#append(this.#readText(node, contexts));
+          this.#scope.onVariable?.(node.name, from, this.text.length);
           break;
+        }
         case "section":
           this.#addSection(node, contexts);
           break;

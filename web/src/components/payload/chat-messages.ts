@@ -62,6 +62,10 @@ function findMessages(value: unknown, depth: number): ChatMessage[] | undefined 
   if (message !== undefined) {
     return [message];
   }
+  const kwargs = fields["lc"] === undefined ? undefined : toFields(fields["kwargs"]);
+  if (kwargs !== undefined) {
+    return findMessages(kwargs, depth + 1);
+  }
   const responses = parseChoices(fields) ?? parseCandidates(fields) ?? parseGenerations(fields);
   if (responses !== undefined) {
     return responses;

@@ -101,10 +101,10 @@ interface Change {
   readonly isBound: boolean;
 }
 
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
 function changeModel(step: unknown, current: ModelDraft, draft: ModelDraft): unknown {
-  const isSame = (one: unknown, other: unknown): boolean =>
-    JSON.stringify(one) === JSON.stringify(other);
-  const toValue = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items);
   const changes: readonly Change[] = [
     ...(draft.name === current.name
       ? []
@@ -117,7 +117,13 @@ function changeModel(step: unknown, current: ModelDraft, draft: ModelDraft): unk
     ...(["stop", "tools"] as const).flatMap((name) =>
       isSame(draft[name], current[name])
         ? []
-        : [{ names: parameterNames[name], value: toValue<unknown>(draft[name]), isBound: true }],
+        : [
+            {
+              names: parameterNames[name],
+              value: draft[name].length === 0 ? undefined : draft[name],
+              isBound: true,
+            },
+          ],
     ),
   ];
   return changes.reduce(applyChange, step);

@@ -118,6 +118,50 @@ export function fillTemplate(text: string, format: TemplateFormat, values: Templ
   });
 }
 
+/** A part of a text that a template was filled in to. */
+export interface FilledPiece {
+  readonly text: string;
+  /** The name of the variable whose value the text is. */
+  readonly variable?: string;
+}
+
+/**
+ * Replaces the variables of a template with values, in pieces that say which text is the value of a variable. Returns
+ * `undefined` if the template can't be filled in: it is of Jinja2, malformed, or a variable has no value.
+ */
+export function fillPieces(
+  template: string,
+  format: TemplateFormat,
+  values: TemplateValues,
+): readonly FilledPiece[] | undefined {
+  const parsed = format === "jinja2" ? undefined : parse(template, format);
+  if (parsed?.kind !== "template") {
+    return undefined;
+  }
+  const ranges: { readonly variable: string; readonly from: number; readonly to: number }[] = [];
+  const missing = new Set<string>();
+  let text: string;
+  try {
+    text = renderTemplate(parsed.template, {
+      values,
+      missing,
+      onVariable: (variable, from, to) => ranges.push({ variable, from, to }),
+    });
+  } catch {
+    return undefined; // A value can't be a text, so this is not what was sent.
+  }
+  if (missing.size > 0) {
+    return undefined;
+  }
+  let position = 0;
+  const pieces = ranges.flatMap(({ variable, from, to }): readonly FilledPiece[] => {
+    const before = text.slice(position, from);
+    position = to;
+    return [{ text: before }, { text: text.slice(from, to), variable }];
+  });
+  return [...pieces, { text: text.slice(position) }].filter((piece) => piece.text !== "");
+}
+
 const readMember = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name)
     ? (value as TemplateValues)[name]

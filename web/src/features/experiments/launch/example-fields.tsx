@@ -35,7 +35,10 @@ export const ExampleFields = ({
   );
   const tags = [...new Set(versions.flatMap((one) => one.tags))].filter((tag) => tag !== "latest");
   return (
-    <FormSection title="Examples">
+    <FormSection
+      title="Examples"
+      description="Which examples are run. A version is named by a tag, or by a time at or after it."
+    >
       <div className="launch-fields">
         <NativeSelect
           label="Split"
@@ -51,7 +54,6 @@ export const ExampleFields = ({
         />
         <Autocomplete
           label="Dataset version"
-          description="A tag, or a time"
           placeholder="Latest version"
           value={version}
           data={[

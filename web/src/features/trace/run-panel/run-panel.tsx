@@ -33,6 +33,9 @@ const Comments = lazy(async () =>
 const CodeTab = lazy(async () =>
   loadChunk(async () => ({ default: (await import("./code-tab.tsx")).CodeTab })),
 );
+const RenderedPrompt = lazy(async () =>
+  loadChunk(async () => ({ default: (await import("./rendered-prompt.tsx")).RenderedPrompt })),
+);
 
 /** How long a run must stay selected before its details are loaded, so that stepping through the tree loads few runs. */
 const selectionDelayMs = 120;
@@ -158,11 +161,11 @@ const TabContent = ({
   switch (tab) {
     case "data":
       return (
-        <RunData
-          details={details}
-          payloadMode={search.as}
-          onView={(mode) => change({ as: mode })}
-        />
+        <RunData details={details} payloadMode={search.as} onView={(mode) => change({ as: mode })}>
+          <Suspense fallback={null}>
+            <RenderedPrompt details={details} model={view.model} runIndex={run} />
+          </Suspense>
+        </RunData>
       );
     case "events":
       return <EventsTab details={details} />;

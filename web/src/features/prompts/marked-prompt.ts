@@ -1,0 +1,159 @@
+import { toRecord, toText } from "../../api/parse.ts";
+import { toChatMessages } from "../../components/payload/chat-messages.ts";
+import type { ChatMessage } from "../../components/payload/chat-messages.ts";
+import type { PromptContent, PromptPart } from "./manifest.ts";
+import { templateRole } from "./manifest.ts";
+import type { PromptAddress } from "./queries.ts";
+import { fillPieces } from "./template.ts";
+import type { FilledPiece, TemplateValues } from "./template.ts";
+
+/** A recorded message of which it is known what was a variable. */
+export interface MarkedMessage {
+  readonly role: string;
+  readonly pieces: readonly FilledPiece[];
+}
+
+/**
+ * Finds out which parts of recorded messages are values of variables: fills in a prompt with values, and compares the
+ * result with what was recorded. Returns `undefined` unless both are exactly the same, or if no variable was filled in: a
+ * mark is never a guess. Messages may follow those of the prompt, such as those of tools; they are left out.
+ */
+export function markVariables(
+  { messages, format }: PromptContent,
+  values: TemplateValues,
+  recorded: readonly ChatMessage[],
+): readonly MarkedMessage[] | undefined {
+  const marked: MarkedMessage[] = [];
+  for (const message of messages) {
+    if (message.kind === "placeholder") {
+      const found = markPlaceholder(message, values, recorded.slice(marked.length));
+      if (found === undefined) {
+        return undefined;
+      }
+      marked.push(...found);
+    } else {
+      const sent = recorded[marked.length];
+      const parts = fillParts(message.parts, format, values);
+      if (sent === undefined || parts === undefined || !isSame(message.role, parts, sent)) {
+        return undefined;
+      }
+      marked.push({ role: sent.role, pieces: mergePieces(parts) });
+    }
+  }
+  const hasVariable = marked.some(({ pieces }) =>
+    pieces.some(({ variable }) => variable !== undefined),
+  );
+  return hasVariable ? marked : undefined;
+}
+
+/** The pieces of a text; `undefined` for a part that is no text. */
+type FilledPart = readonly FilledPiece[] | undefined;
+
+/** Fills in the parts of a message; `undefined` if one of its texts can't be filled in. */
+function fillParts(
+  parts: readonly PromptPart[],
+  format: PromptContent["format"],
+  values: TemplateValues,
+): readonly FilledPart[] | undefined {
+  const filled: FilledPart[] = [];
+  for (const part of parts) {
+    const pieces = part.kind === "text" ? fillPieces(part.text, format, values) : undefined;
+    if (part.kind === "text" && pieces === undefined) {
+      return undefined;
+    }
+    filled.push(pieces);
+  }
+  return filled;
+}
+
+function isSame(
+  role: string,
+  parts: readonly FilledPart[],
+  sent: ChatMessage,
+): boolean {
+  return (
+    isSameRole(role, sent.role) &&
+    parts.length === sent.parts.length &&
+    parts.every((pieces, index) => {
+      const part = sent.parts[index];
+      return pieces === undefined
+        ? part?.kind !== "text"
+        : part?.kind === "text" && part.text === pieces.map(({ text }) => text).join("");
+    })
+  );
+}
+
+const rolesByName: Readonly<Record<string, readonly string[]>> = {
+  system: ["system", "developer"],
+  human: ["user"],
+  [templateRole]: ["user"],
+  ai: ["assistant"],
+};
+
+const isSameRole = (role: string, sentRole: string): boolean =>
+  (rolesByName[role] ?? [role]).includes(sentRole);
+
+/** The texts of a message, with a line between them. A part that is no text is named. */
+const mergePieces = (parts: readonly FilledPart[]): readonly FilledPiece[] =>
+  parts.flatMap((pieces, index) => [
+    ...(index === 0 ? [] : [{ text: "\n" }]),
+    ...(pieces ?? [{ text: "[a part that is no text]" }]),
+  ]);
+
+function markPlaceholder(
+  { variable, isOptional }: { readonly variable: string; readonly isOptional: boolean },
+  values: TemplateValues,
+  recorded: readonly ChatMessage[],
+): readonly MarkedMessage[] | undefined {
+  const value = Object.hasOwn(values, variable) ? values[variable] : undefined;
+  if (value === undefined || value === null) {
+    return isOptional ? [] : undefined;
+  }
+  const list = Array.isArray(value) ? value : undefined;
+  const given = list?.length === 0 ? [] : toChatMessages(list);
+  if (given === undefined || given.length !== list?.length) {
+    return undefined;
+  }
+  const sent = recorded.slice(0, given.length);
+  const isEqual = JSON.stringify(given) === JSON.stringify(sent);
+  return isEqual
+    ? sent.map(({ role, parts }) => ({
+        role,
+        pieces: [{ text: parts.map(toPartText).join("\n"), variable }],
+      }))
+    : undefined;
+}
+
+const toPartText = (part: ChatMessage["parts"][number]): string =>
+  part.kind === "text" ? part.text : `[${part.kind}]`;
+
+/** The commit of a prompt that a run was made with. */
+export interface PromptReference {
+  readonly address: PromptAddress;
+  readonly commit: string;
+}
+
+/**
+ * Reads which prompt a run used: from the metadata that LangChain and the SDK record, or from that of calls of the
+ * server.
+ */
+export function readPromptReference(metadata: unknown): PromptReference | undefined {
+  const members = toRecord(metadata);
+  const repo = toText(members["lc_hub_repo"]);
+  const commit = toText(members["lc_hub_commit_hash"]);
+  if (repo !== undefined && commit !== undefined) {
+    const owner = toText(members["lc_hub_owner"]) ?? "-";
+    return isName(owner) && isName(repo) && isHash(commit)
+      ? { address: { owner, repo }, commit }
+      : undefined;
+  }
+  const match = /^(?:([^/:]+)\/)?([^/:]+):([^/:]+)$/.exec(toText(members["prompt"]) ?? "");
+  const [, owner = "-", name = "", hash = ""] = match ?? [];
+  return match !== null && isName(owner) && isName(name) && isHash(hash)
+    ? { address: { owner, repo: name }, commit: hash }
+    : undefined;
+}
+
+const isName = (text: string): boolean => /^(?:-|[\w-]{1,100})$/.test(text);
+/** A tag may have been moved since the run, so only hashes are references. */
+const isHash = (text: string): boolean => /^[\da-f]{7,64}$/i.test(text);
