@@ -65,9 +65,14 @@ describe.skipIf(browser === undefined)("the prompt of a call, in Chromium", () =
     await prompt().waitFor();
     const marks = prompt().locator("mark");
     await expect.poll(async () => marks.count()).toBe(2);
-    // Screen readers read the name before the value.
     expect(await marks.allTextContents()).toEqual([
-      "language: Latin",
+      "Latin",
+      "\\u202eWhy <img src=x onerror=alert(1)>?",
+    ]);
+    // Screen readers read the name before the value.
+    const texts = await prompt().getByRole("paragraph").allTextContents();
+    expect(texts).toEqual([
+      "Speak language: Latin.",
       "question: \\u202eWhy <img src=x onerror=alert(1)>?",
     ]);
     await marks.first().hover();

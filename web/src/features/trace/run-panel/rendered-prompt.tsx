@@ -189,12 +189,14 @@ const Piece = ({ piece: { text, variable } }: { readonly piece: FilledPiece }) =
   }
   const name = toVisibleText(variable);
   return (
-    <Tooltip label={`Variable ${name}`}>
-      <mark className="filled-variable">
-        <span className="unseen">{name}: </span>
-        {shown}
-        {rest}
-      </mark>
-    </Tooltip>
+    <>
+      <span className="unseen">{name}: </span>
+      <Tooltip label={`Variable ${name}`}>
+        <mark className="filled-variable">
+          {shown}
+          {rest}
+        </mark>
+      </Tooltip>
+    </>
   );
 };
