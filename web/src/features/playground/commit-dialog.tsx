@@ -6,7 +6,7 @@ import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { pluralize } from "../../components/text/quantity.ts";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import type { ModelClass } from "../prompts/model-edit.ts";
+import type { ModelClass } from "../prompts/manifest/model-edit.ts";
 import { commitManifest, createPrompt } from "../prompts/queries.ts";
 import { findPromptFault, stateToManifest, toModelDraft } from "./from-prompt.ts";
 import type { PlaygroundSource, PlaygroundState } from "./playground-state.ts";

@@ -1,12 +1,12 @@
-import { applyDraft, applySchema, toManifest } from "../prompts/manifest-edit.ts";
-import type { PromptDraft } from "../prompts/manifest-edit.ts";
-import { toNode } from "../prompts/manifest-node.ts";
-import { templateRole, toManifestText, toPromptContent } from "../prompts/manifest.ts";
-import type { PromptMessage } from "../prompts/manifest.ts";
-import { withModel } from "../prompts/model-edit.ts";
-import type { ModelClass } from "../prompts/model-edit.ts";
-import { modelNumbers } from "../prompts/prompt-model.ts";
-import type { ModelNumber, PromptModel } from "../prompts/prompt-model.ts";
+import { applyDraft, applySchema, toManifest } from "../prompts/manifest/manifest-edit.ts";
+import type { PromptDraft } from "../prompts/manifest/manifest-edit.ts";
+import { toNode } from "../prompts/manifest/manifest-node.ts";
+import { templateRole, toManifestText, toPromptContent } from "../prompts/manifest/manifest.ts";
+import type { PromptMessage } from "../prompts/manifest/manifest.ts";
+import { withModel } from "../prompts/manifest/model-edit.ts";
+import type { ModelClass } from "../prompts/manifest/model-edit.ts";
+import { modelNumbers } from "../prompts/manifest/prompt-model.ts";
+import type { ModelNumber, PromptModel } from "../prompts/manifest/prompt-model.ts";
 import { findSettingFault, parseSchema, parseTools } from "./playground-request.ts";
 import { createMessage, createState } from "./playground-state.ts";
 import type {

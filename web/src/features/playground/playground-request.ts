@@ -1,6 +1,6 @@
 import { toRecord, toText } from "../../api/parse.ts";
 import { mapJson } from "../datasets/examples/json-map.ts";
-import { fillTemplate, findTemplateFault } from "../prompts/template.ts";
+import { fillTemplate, findTemplateFault } from "../prompts/manifest/template.ts";
 import { listVariables } from "./playground-state.ts";
 import type { MessageRole, PlaygroundMessage, PlaygroundState } from "./playground-state.ts";
 

@@ -1,5 +1,5 @@
-import { toVariables } from "../prompts/template.ts";
-import type { TemplateFormat, Variable } from "../prompts/template.ts";
+import { toVariables } from "../prompts/manifest/template.ts";
+import type { TemplateFormat, Variable } from "../prompts/manifest/template.ts";
 
 /** A tool that a message calls. */
 export interface ToolCall {

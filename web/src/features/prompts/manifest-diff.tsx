@@ -1,9 +1,9 @@
 import { useMemo, useState } from "react";
 import { TextDiff } from "../../components/code/text-diff.tsx";
-import { listVariables, toDiffText, toManifestText, toPromptContent } from "./manifest.ts";
-import type { PromptContent, PromptVariable } from "./manifest.ts";
-import { fillPrompt } from "./prompt-render.ts";
-import type { EnteredValues } from "./prompt-render.ts";
+import { listVariables, toDiffText, toManifestText, toPromptContent } from "./manifest/manifest.ts";
+import type { PromptContent, PromptVariable } from "./manifest/manifest.ts";
+import { fillPrompt } from "./manifest/prompt-render.ts";
+import type { EnteredValues } from "./manifest/prompt-render.ts";
 import { VariableFields } from "./variable-fields.tsx";
 
 /**

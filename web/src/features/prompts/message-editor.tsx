@@ -1,7 +1,7 @@
 import { Button, NativeSelect, Textarea } from "@mantine/core";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { draftRoles, placeholderRole } from "./manifest-edit.ts";
-import type { DraftMessage, PromptDraft } from "./manifest-edit.ts";
+import { draftRoles, placeholderRole } from "./manifest/manifest-edit.ts";
+import type { DraftMessage, PromptDraft } from "./manifest/manifest-edit.ts";
 
 interface EditorProps {
   readonly draft: PromptDraft;

@@ -1,10 +1,10 @@
 import { Code } from "../../components/code/code.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { toManifestText } from "./manifest.ts";
-import type { PromptContent, PromptPart } from "./manifest.ts";
+import { toManifestText } from "./manifest/manifest.ts";
+import type { PromptContent, PromptPart } from "./manifest/manifest.ts";
 import { ModelSection } from "./model-section.tsx";
-import { findTemplateFault, toSegments } from "./template.ts";
-import type { TemplateFormat } from "./template.ts";
+import { findTemplateFault, toSegments } from "./manifest/template.ts";
+import type { TemplateFormat } from "./manifest/template.ts";
 
 /** The messages of a prompt as written, with highlighted variables. */
 export const MessageList = ({ content }: { readonly content: PromptContent }) => (

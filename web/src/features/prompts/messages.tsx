@@ -6,7 +6,7 @@ import { Code } from "../../components/code/code.tsx";
 import { Empty, Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { CommitEditor } from "./commit-editor.tsx";
-import { toManifestText, toPromptContent, listVariables } from "./manifest.ts";
+import { toManifestText, toPromptContent, listVariables } from "./manifest/manifest.ts";
 import { MessageList } from "./message-list.tsx";
 import { PromptLink } from "./prompt-link.tsx";
 import { shortenHash } from "./prompt.ts";

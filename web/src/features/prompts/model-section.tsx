@@ -1,8 +1,8 @@
 import { Code } from "../../components/code/code.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import { toManifestText } from "./manifest.ts";
-import { readTool } from "./prompt-model.ts";
-import type { ModelNumber, PromptModel } from "./prompt-model.ts";
+import { toManifestText } from "./manifest/manifest.ts";
+import { readTool } from "./manifest/prompt-model.ts";
+import type { ModelNumber, PromptModel } from "./manifest/prompt-model.ts";
 
 const numberLabels: { readonly [Name in ModelNumber]: string } = {
   temperature: "Temperature",

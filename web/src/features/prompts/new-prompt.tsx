@@ -5,7 +5,7 @@ import { useState } from "react";
 import { ApiError } from "../../api/http.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
-import { firstDraft, toManifest } from "./manifest-edit.ts";
+import { firstDraft, toManifest } from "./manifest/manifest-edit.ts";
 import { MessageEditor } from "./message-editor.tsx";
 import { parseTags } from "./prompt.ts";
 import { commitManifest, createPrompt } from "./queries.ts";

@@ -1,7 +1,7 @@
 import { Textarea } from "@mantine/core";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import type { PromptVariable } from "./manifest.ts";
-import type { EnteredValues } from "./prompt-render.ts";
+import type { PromptVariable } from "./manifest/manifest.ts";
+import type { EnteredValues } from "./manifest/prompt-render.ts";
 
 /** A field for the value of each variable of a prompt. */
 export const VariableFields = ({

@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 import { toVisibleText } from "../../components/text/visible-text.ts";
-import type { PromptContent, PromptVariable } from "./manifest.ts";
-import { fillPrompt } from "./prompt-render.ts";
-import type { EnteredValues } from "./prompt-render.ts";
+import type { PromptContent, PromptVariable } from "./manifest/manifest.ts";
+import { fillPrompt } from "./manifest/prompt-render.ts";
+import type { EnteredValues } from "./manifest/prompt-render.ts";
 import { VariableFields } from "./variable-fields.tsx";
 
 /** Fields for the variables of a prompt, and a preview of the messages with the entered values. No model is called. */

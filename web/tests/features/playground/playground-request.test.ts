@@ -15,7 +15,7 @@ import {
   createState,
   listVariables,
 } from "../../../src/features/playground/playground-state.ts";
-import { toPromptContent } from "../../../src/features/prompts/manifest.ts";
+import { toPromptContent } from "../../../src/features/prompts/manifest/manifest.ts";
 
 const textOf = (faults: readonly { readonly message: string }[]) =>
   faults.map(({ message }) => message);

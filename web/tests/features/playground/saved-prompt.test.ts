@@ -9,7 +9,7 @@ import {
 } from "../../../src/features/playground/from-prompt.ts";
 import { createMessage, createState } from "../../../src/features/playground/playground-state.ts";
 import type { PlaygroundState } from "../../../src/features/playground/playground-state.ts";
-import { toDiffText, toPromptContent } from "../../../src/features/prompts/manifest.ts";
+import { toDiffText, toPromptContent } from "../../../src/features/prompts/manifest/manifest.ts";
 
 const tool = {
   type: "function",

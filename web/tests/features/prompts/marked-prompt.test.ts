@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { toChatMessages } from "../../../src/components/payload/chat-messages.ts";
-import { toManifest } from "../../../src/features/prompts/manifest-edit.ts";
-import { toPromptContent } from "../../../src/features/prompts/manifest.ts";
-import { markVariables, readPromptReference } from "../../../src/features/prompts/marked-prompt.ts";
+import { toManifest } from "../../../src/features/prompts/manifest/manifest-edit.ts";
+import { toPromptContent } from "../../../src/features/prompts/manifest/manifest.ts";
+import {
+  markVariables,
+  readPromptReference,
+} from "../../../src/features/prompts/manifest/marked-prompt.ts";
 
 const createContent = (
   texts: readonly (readonly [role: string, text: string])[],

@@ -10,20 +10,20 @@ import {
   toManifest,
   toPromptDraft,
   applyDraft,
-} from "../../../src/features/prompts/manifest-edit.ts";
+} from "../../../src/features/prompts/manifest/manifest-edit.ts";
 import {
   toDiffText,
   toPromptContent,
   listVariables,
-} from "../../../src/features/prompts/manifest.ts";
+} from "../../../src/features/prompts/manifest/manifest.ts";
 import { parseTags, toPullCode } from "../../../src/features/prompts/prompt.ts";
-import { fillPrompt } from "../../../src/features/prompts/prompt-render.ts";
+import { fillPrompt } from "../../../src/features/prompts/manifest/prompt-render.ts";
 import {
   fillTemplate,
   findTemplateFault,
   toSegments,
   toVariables,
-} from "../../../src/features/prompts/template.ts";
+} from "../../../src/features/prompts/manifest/template.ts";
 
 const committed = (prompt: object): unknown => JSON.parse(JSON.stringify(prompt));
 

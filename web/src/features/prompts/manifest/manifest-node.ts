@@ -1,5 +1,5 @@
-import { toRecord } from "../../api/parse.ts";
-import type { JsonMembers } from "../../api/parse.ts";
+import { toRecord } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 
 /** A node of LangChain's serialization format. */
 export interface LangChainNode {

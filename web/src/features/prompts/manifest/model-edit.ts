@@ -1,5 +1,5 @@
-import { toRecord } from "../../api/parse.ts";
-import type { JsonMembers } from "../../api/parse.ts";
+import { toRecord } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 import { toNode } from "./manifest-node.ts";
 import {
   findModelStep,

@@ -1,5 +1,5 @@
-import { toItems, toNumber, toRecord, toText } from "../../api/parse.ts";
-import type { JsonMembers } from "../../api/parse.ts";
+import { toItems, toNumber, toRecord, toText } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 import { toNode } from "./manifest-node.ts";
 import type { LangChainNode } from "./manifest-node.ts";
 

@@ -1,5 +1,5 @@
-import { toRecord } from "../../api/parse.ts";
-import type { JsonMembers } from "../../api/parse.ts";
+import { toRecord } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 import { templateRole, toPromptContent, listVariables } from "./manifest.ts";
 import type { PromptContent, PromptMessage } from "./manifest.ts";
 import type { TemplateFormat } from "./template.ts";

@@ -1,5 +1,5 @@
-import { toRecord, toText } from "../../api/parse.ts";
-import type { JsonMembers } from "../../api/parse.ts";
+import { toRecord, toText } from "../../../api/parse.ts";
+import type { JsonMembers } from "../../../api/parse.ts";
 import { toNode } from "./manifest-node.ts";
 import type { LangChainNode } from "./manifest-node.ts";
 import { listSteps, readPromptModel, readTool } from "./prompt-model.ts";

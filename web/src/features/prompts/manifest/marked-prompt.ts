@@ -1,9 +1,8 @@
-import { toRecord, toText } from "../../api/parse.ts";
-import { toChatMessages } from "../../components/payload/chat-messages.ts";
-import type { ChatMessage } from "../../components/payload/chat-messages.ts";
+import { toRecord, toText } from "../../../api/parse.ts";
+import { toChatMessages } from "../../../components/payload/chat-messages.ts";
+import type { ChatMessage } from "../../../components/payload/chat-messages.ts";
 import type { PromptContent, PromptPart } from "./manifest.ts";
 import { templateRole } from "./manifest.ts";
-import type { PromptAddress } from "./queries.ts";
 import { fillPieces } from "./template.ts";
 import type { FilledPiece, TemplateValues } from "./template.ts";
 
@@ -129,7 +128,7 @@ const toPartText = (part: ChatMessage["parts"][number]): string =>
 
 /** The commit of a prompt that a run was made with. */
 export interface PromptReference {
-  readonly address: PromptAddress;
+  readonly address: { readonly owner: string; readonly repo: string };
   readonly commit: string;
 }
 

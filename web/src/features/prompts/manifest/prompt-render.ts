@@ -1,4 +1,4 @@
-import { toRecord, toText } from "../../api/parse.ts";
+import { toRecord, toText } from "../../../api/parse.ts";
 import type { PromptContent, PromptPart, PromptVariable } from "./manifest.ts";
 import { fillTemplate, findTemplateFault } from "./template.ts";
 import type { TemplateValues } from "./template.ts";
