@@ -247,6 +247,32 @@ describe.skipIf(browser === undefined)("a new experiment, in Chromium", () => {
         },
       },
     });
+    // The calls show the prompt with the member of the example that was mapped to its variable.
+    await expect
+      .poll(
+        async () => {
+          const jobs = (await (await fetch(`${server.url}/ui/experiments/jobs`)).json()) as {
+            readonly jobs: readonly { readonly experiment_id: string; readonly state: string }[];
+          };
+          return jobs.jobs.find((job) => job.experiment_id === id)?.state;
+        },
+        { timeout: 20_000 },
+      )
+      .toBe("succeeded");
+    const { runs } = (await (
+      await fetch(`${server.url}/runs/query`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ session: [id], run_type: "llm", limit: 1 }),
+      })
+    ).json()) as { readonly runs: readonly { readonly id: string; readonly trace_id: string }[] };
+    const projectAddress = datasetAddress.replace(/\/datasets\/.*/, `/projects/p/${id}`);
+    await page.goto(`${projectAddress}?trace=${runs[0]?.trace_id}&run=${runs[0]?.id}`);
+    await page
+      .getByRole("figure", { name: "Prompt" })
+      .locator("mark")
+      .filter({ hasText: /^country \d+$/ })
+      .waitFor();
     await page.goto(`${datasetAddress}?tab=experiments`);
     const row = page.getByRole("row").filter({ hasText: "base" });
     await row.filter({ hasText: "first" }).waitFor();

@@ -87,6 +87,47 @@ describe.skipIf(browser === undefined)("the prompt of a call, in Chromium", () =
     expect(opened.faults).toEqual([]);
   });
 
+  test("is shown for the prompt run of LangChain, and for the call after it", async () => {
+    const { client, page } = opened;
+    const inputs = { language: "Latin", question: "Why?" };
+    const chain = client.startRun({ name: "chain", inputs: { topic: "mills" } });
+    const toNode = (name: string, kwargs: object) => ({
+      lc: 1,
+      type: "constructor",
+      id: ["langchain_core", "x", name],
+      kwargs,
+    });
+    const messages = [
+      toNode("SystemMessage", { content: "Speak Latin." }),
+      toNode("HumanMessage", { content: "Why?" }),
+    ];
+    const prompted = chain.startChild({
+      name: "ChatPromptTemplate",
+      runType: "prompt",
+      inputs,
+      metadata: { lc_hub_owner: "-", lc_hub_repo: "qa", lc_hub_commit_hash: commitHash },
+    });
+    prompted.end({ output: toNode("ChatPromptValue", { messages }) });
+    const call = chain.startChild({
+      name: "call",
+      runType: "llm",
+      inputs: { messages: [messages] },
+    });
+    call.end({});
+    chain.end({});
+    await client.flush();
+    const address = await opened.projectAddress();
+    for (const run of [prompted, call]) {
+      await page.goto(`${address}?trace=${chain.traceId}&run=${run.id}`);
+      await prompt().waitFor();
+      expect(await prompt().locator("mark").allTextContents()).toEqual(["Latin", "Why?"]);
+    }
+    await page.goto(`${address}?trace=${chain.traceId}&run=${chain.id}`);
+    await page.getByRole("figure", { name: "Inputs" }).getByText("mills").waitFor();
+    expect(await prompt().count()).toBe(0);
+    expect(opened.faults).toEqual([]);
+  });
+
   test("is shown in part with a value of 5 MB", async () => {
     const question = "x".repeat(5_000_000);
     await openCall({ language: "Latin", question }, [

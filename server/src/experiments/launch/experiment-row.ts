@@ -170,6 +170,7 @@ function createCallParts(
   },
 ): readonly ResultPart[] {
   const { runId, experimentName, parameters } = row;
+  const { prompt_commit: prompt, mapping } = parameters;
   const { endpoint, model } = parameters.target;
   const id = createNamedId(runId, "call");
   const body = createModelRun({
@@ -181,7 +182,10 @@ function createCallParts(
     answer,
     endpointName: endpoint,
     provider: findProvider(models.findEndpoint(endpoint)),
-    metadata: { prompt: parameters.prompt_commit },
+    metadata: {
+      prompt,
+      ...(Object.keys(mapping).length === 0 ? {} : { prompt_mapping: mapping }),
+    },
     members: {
       trace_id: runId,
       parent_run_id: runId,

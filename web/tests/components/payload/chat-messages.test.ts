@@ -179,6 +179,8 @@ describe("messages in the payload of a run", () => {
     };
     expect(rolesOf(inputs)).toEqual(["system", "user", "assistant", "tool"]);
     expect(partsOf(inputs)?.[2]).toEqual({ kind: "toolCall", id: "i", name: "f", args: { x: 1 } });
+    const value = lc("ChatPromptValue", { messages: inputs.messages[0] });
+    expect(rolesOf({ output: value })).toEqual(["system", "user", "assistant", "tool"]);
     const message = lc("AIMessage", { content: "hello" });
     expect(partsOf({ generations: [[{ text: "hello", message }]] })).toEqual([
       { kind: "text", text: "hello" },

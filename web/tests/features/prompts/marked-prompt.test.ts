@@ -5,6 +5,7 @@ import { toPromptContent } from "../../../src/features/prompts/manifest/manifest
 import {
   markVariables,
   readPromptReference,
+  readVariableValues,
 } from "../../../src/features/prompts/manifest/marked-prompt.ts";
 
 const createContent = (
@@ -145,4 +146,19 @@ test("a prompt is known by the hash of its commit only", () => {
   ]) {
     expect(readPromptReference(metadata)).toBeUndefined();
   }
+});
+
+test("variables have the inputs of their names, or the members that an experiment mapped to them", () => {
+  const inputs = { question: "Why?", land: { name: "Peru" } };
+  const metadata = { prompt_mapping: { country: "inputs.land.name", other: "outputs.x" } };
+  expect(readVariableValues(inputs, undefined)).toEqual(inputs);
+  expect(readVariableValues(inputs, metadata)).toEqual({
+    ...inputs,
+    country: "Peru",
+    other: undefined,
+  });
+  expect(readVariableValues(inputs, { prompt_mapping: { x: "inputs.constructor.name" } })).toEqual({
+    ...inputs,
+    x: undefined,
+  });
 });

@@ -153,6 +153,29 @@ export function readPromptReference(metadata: unknown): PromptReference | undefi
     : undefined;
 }
 
+/**
+ * The values of variables that a run's inputs give: each variable has the input of its name, or the member that the
+ * metadata of a call of an experiment names.
+ */
+export function readVariableValues(inputs: unknown, metadata: unknown): TemplateValues {
+  const values = toRecord(inputs);
+  const mapped = Object.entries(toRecord(toRecord(metadata)["prompt_mapping"])).map(
+    ([name, path]) => [name, readPath({ inputs: values }, toText(path) ?? "")],
+  );
+  return { ...values, ...(Object.fromEntries(mapped) as TemplateValues) };
+}
+
+const readPath = (value: unknown, path: string): unknown =>
+  path
+    .split(".")
+    .reduce(
+      (current, name) =>
+        typeof current === "object" && current !== null && Object.hasOwn(current, name)
+          ? (Reflect.get(current, name) as unknown)
+          : undefined,
+      value,
+    );
+
 const isName = (text: string): boolean => /^(?:-|[\w-]{1,100})$/.test(text);
 /** A tag may have been moved since the run, so only hashes are references. */
 const isHash = (text: string): boolean => /^[\da-f]{7,64}$/i.test(text);

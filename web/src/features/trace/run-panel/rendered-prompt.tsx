@@ -8,7 +8,11 @@ import { LocalPayload } from "../../../components/payload/payload-source.ts";
 import { readLatestValue, useAsyncValue } from "../../../components/payload/use-async-value.ts";
 import { toVisibleText } from "../../../components/text/visible-text.ts";
 import { toPromptContent } from "../../prompts/manifest/manifest.ts";
-import { markVariables, readPromptReference } from "../../prompts/manifest/marked-prompt.ts";
+import {
+  markVariables,
+  readPromptReference,
+  readVariableValues,
+} from "../../prompts/manifest/marked-prompt.ts";
 import type { MarkedMessage, PromptReference } from "../../prompts/manifest/marked-prompt.ts";
 import { shortenHash } from "../../prompts/prompt.ts";
 import { createCommitQuery } from "../../prompts/queries.ts";
@@ -99,11 +103,11 @@ const FoundPrompt = ({
       () =>
         commit === undefined || valuesRun === undefined
           ? undefined
-          : readMarked(
-              commit.manifest,
-              valuesRun.inputs,
-              isPrompt ? details.outputs : details.inputs,
-            ),
+          : readMarked(commit.manifest, {
+              inputs: valuesRun.inputs,
+              metadata: toRecord(details.extra)["metadata"],
+              recorded: isPrompt ? details.outputs : details.inputs,
+            }),
       [commit, valuesRun, details, isPrompt],
     ),
   );
@@ -116,8 +120,11 @@ const FoundPrompt = ({
 
 async function readMarked(
   manifest: unknown,
-  inputs: unknown,
-  recorded: unknown,
+  {
+    inputs,
+    metadata,
+    recorded,
+  }: { readonly inputs: unknown; readonly metadata: unknown; readonly recorded: unknown },
 ): Promise<readonly MarkedMessage[] | undefined> {
   const content = toPromptContent(manifest);
   if (content === undefined || recorded === undefined) {
@@ -128,7 +135,10 @@ async function readMarked(
   // Some wrappers record the arguments of a function as the member `input`.
   const { input, ...others } = values;
   const inner = Object.keys(others).length === 0 ? toRecord(input) : {};
-  return markVariables(content, values, messages) ?? markVariables(content, inner, messages);
+  return (
+    markVariables(content, readVariableValues(values, metadata), messages) ??
+    markVariables(content, inner, messages)
+  );
 }
 
 /** The whole value, also if it is in the memory of a worker. */
