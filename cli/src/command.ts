@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
+import { addAudit } from "./commands/audit.ts";
 import { addBackup } from "./commands/backup.ts";
 import { addBench } from "./commands/bench.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -47,6 +48,7 @@ export function createProgram(
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addEval(program, { env, onFailed: () => setExitCode(failureCode) });
   addKeys(program);
+  addAudit(program, env);
   addBackup(program);
   addPrices(program, env);
   addUpload(program, onPartialSuccess);

@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { deserialize } from "node:v8";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
+import { addCreatedId } from "./audit/audit-target.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import { serverLimits } from "./model/options.ts";
 import { areLibraryPricesLoaded, loadLibraryPrices } from "./prices/library-prices.ts";
@@ -381,6 +382,9 @@ async function performWrite(
       db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
       writers.runs.clearCaches();
       return { kind: "result", sequence, value: { missingChecks } satisfies MissingChecks };
+    }
+    if (request.audit !== undefined) {
+      await writers.audit.record(request.audit.tenantId, addCreatedId(request.audit, value));
     }
     db.exec("RELEASE resource_write");
     return value instanceof LongWrite

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import {
+  defaultAuditDays,
   defaultModelRate,
   defaultPort,
   defaultQueryTimeoutMs,
@@ -24,6 +25,7 @@ interface ServeFlags {
   readonly modelRate: string;
   readonly modelBudget?: string;
   readonly webhookHost: readonly string[];
+  readonly auditDays: string;
   readonly open?: true;
 }
 
@@ -88,6 +90,11 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
         .argParser(appendText)
         .default([], "none"),
     )
+    .option(
+      "--audit-days <number>",
+      "days for which entries of the audit log are kept; also MILLRACE_AUDIT_DAYS",
+      String(defaultAuditDays),
+    )
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addHelpExamples(command, [
@@ -106,6 +113,7 @@ const variablesByFlag = {
   queryTimeoutMs: "MILLRACE_QUERY_TIMEOUT_MS",
   modelRate: "MILLRACE_MODEL_RATE",
   modelBudget: "MILLRACE_MODEL_BUDGET",
+  auditDays: "MILLRACE_AUDIT_DAYS",
 } as const;
 
 function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
@@ -137,6 +145,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     apiKeys,
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
+    auditDays: parseNumber("auditDays", flags.auditDays),
     webhookHosts: webhookHost.length > 0 ? webhookHost : readHosts(env),
   });
   process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
@@ -175,7 +184,7 @@ async function readModelOptions(
 }
 
 /** Parses a number. The server checks its range. */
-function parseNumber(flag: "modelRate" | "modelBudget", text: string): number {
+function parseNumber(flag: keyof typeof variablesByFlag, text: string): number {
   if (!/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) {
     throw new UsageError(
       `--${toKebabCase(flag)} (${variablesByFlag[flag]}) must be a number, such as 10, not ${JSON.stringify(text)}`,
@@ -229,7 +238,8 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
     return new UsageError(`--webhook-host (MILLRACE_WEBHOOK_HOSTS) ${reason}`, { cause });
   }
   const flag =
-    /^(?:port|host|queryTimeoutMs|modelRate|modelBudget)\b/.exec(cause.message)?.[0] ?? "";
+    /^(?:port|host|queryTimeoutMs|modelRate|modelBudget|auditDays)\b/.exec(cause.message)?.[0] ??
+    "";
   const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];
   const isKeyMissing =
     apiKeys.length === 0 && cause.message.includes("reachable from other machines");

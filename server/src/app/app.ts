@@ -4,6 +4,9 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
+import { AuditLog } from "../audit/audit-log.ts";
+import { AuditPruner } from "../audit/audit-pruner.ts";
+import { addUiAuditRoutes } from "../audit/audit-routes.ts";
 import type { IngestDependencies } from "../runs/handlers/ingest-handlers.ts";
 import { addWebPages } from "./web-pages.ts";
 import { memoryDataDir, serverLimits } from "../model/options.ts";
@@ -40,6 +43,7 @@ import { addUiAnnotationQueueRoutes } from "../queues/queue-review-routes.ts";
 import { addLiveRoutes } from "../live/live-routes.ts";
 import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../feedback/ui-feedback-routes.ts";
 import { addSharedV2Routes, addV2Routes } from "../v2/v2-routes.ts";
+import { isOperator } from "../tenants/settings-handlers.ts";
 import { addUiSettingsRoutes } from "../tenants/settings-routes.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-routes.ts";
 import { addUiTraceRoutes } from "../runs/trace-routes.ts";
@@ -95,6 +99,8 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, settings);
+  const auditLog = new AuditLog(store, () => metrics.countDroppedAuditEntry());
+  const auditPruner = new AuditPruner(store, settings.auditDays);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({
@@ -123,6 +129,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   app.setSerializerCompiler(createSerializerCompiler());
   app.setValidatorCompiler(createValidatorCompiler());
   app.decorateRequest("tenantId", "");
+  app.decorateRequest("audit", undefined);
   addProtocolErrorHandlers(app);
   observeRequests(app, metrics);
   app.addHook("onRequest", ({ headers }, _reply, done) => {
@@ -145,6 +152,10 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
     await Promise.all([runner.close(), automation.close()]);
   });
   app.addHook("onClose", () => workThreads.close());
+  app.addHook("onClose", async () => {
+    auditPruner.close();
+    await auditLog.close();
+  });
   app.addHook("onClose", async () => models.close());
   const sendPageNotFound = addWebPages(app);
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
@@ -158,10 +169,14 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
         .send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
   );
   app.removeAllContentTypeParsers();
-  const checkKey = async (request: FastifyRequest): Promise<void> => {
+  const checkKey = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     // A route that does not say what it needs is only for keys that permit everything.
     const { scope = "admin" } = request.routeOptions.config;
-    request.tenantId = await keyGuard.checkKey(request.headers, scope);
+    const caller = await keyGuard.findCaller(request.headers);
+    request.tenantId = caller.tenantId;
+    // Before the check, so that a request that its key does not permit is recorded as well.
+    request.audit = auditLog.begin(request, reply, caller.actor);
+    keyGuard.assertPermitted(caller, request.headers, scope);
   };
   addApiDocs(app);
   app.register(async (publicApp: FastifyInstance) => {
@@ -196,6 +211,11 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
     addLiveRoutes(authenticatedApp, store, keyGuard);
     addModelRoutes(authenticatedApp, { ...models, store, workThreads });
     addUiSettingsRoutes(authenticatedApp, { store, keyGuard, settings });
+    addUiAuditRoutes(authenticatedApp, {
+      store,
+      isOperator: (request) => isOperator({ store, keyGuard }, request),
+      auditDays: settings.auditDays,
+    });
     addUiFeedbackRoutes(authenticatedApp, store);
     addRunRoutes(authenticatedApp, dependencies);
     addV2Routes(authenticatedApp, dependencies);

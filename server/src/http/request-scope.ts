@@ -1,10 +1,13 @@
 import type { Socket } from "node:net";
+import type { PendingAudit } from "../model/audit-entry.ts";
 
 /** The part of a request that is needed to run queries for it. */
 export interface ScopedRequest {
   /** The tenant of the request; empty for requests without an access key. */
   readonly tenantId: string;
   readonly raw: { readonly socket: Socket };
+  /** The entry of the audit log that the first write of the request takes along. */
+  readonly audit?: PendingAudit | undefined;
 }
 
 /** A store that runs queries for the server itself, and from which a store for one request can be created. */

@@ -2,6 +2,8 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint, KeyScope } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
+import { auditOf } from "./endpoint-audit.ts";
+import type { AuditedAction } from "./endpoint-audit.ts";
 import { scopeOf } from "./endpoint-scope.ts";
 import { linkEndpoints } from "./link-endpoints.ts";
 import { errorSchema } from "./schema-parts.ts";
@@ -47,6 +49,8 @@ declare module "fastify" {
     readonly docs?: OperationDocs;
     /** The scope that the key of a request needs. */
     readonly scope?: KeyScope;
+    /** The action that the audit log records; `undefined` if the route is not audited. */
+    readonly audit?: AuditedAction | undefined;
   }
 }
 
@@ -98,6 +102,7 @@ export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<
     url: endpoint.path,
     config: {
       scope: scopeOf(endpoint),
+      audit: auditOf(endpoint),
       docs: {
         bodyContents: docs.bodyContents,
         responses: { ...responses, default: docs.errors ?? errorSchema },

@@ -6,3 +6,6 @@ export const defaultQueryTimeoutMs = 10_000;
 
 /** Default number of calls of models that a tenant may make in a minute. */
 export const defaultModelRate = 60;
+
+/** Days for which entries of the audit log are kept, unless the option `auditDays` is set. */
+export const defaultAuditDays = 365;

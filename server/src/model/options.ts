@@ -1,6 +1,11 @@
 import { checkKeys, OptionError } from "millrace/model";
 import type { KeyTable } from "millrace/model";
-import { defaultModelRate, defaultPort, defaultQueryTimeoutMs } from "./default-port.ts";
+import {
+  defaultAuditDays,
+  defaultModelRate,
+  defaultPort,
+  defaultQueryTimeoutMs,
+} from "./default-port.ts";
 import { parseModelEndpoints } from "./model-endpoint.ts";
 import type { ModelEndpoint, ModelEndpointOption } from "./model-endpoint.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
@@ -166,6 +171,8 @@ export const serverLimits = {
   modelRate: defaultModelRate,
   modelRateMax: 100_000,
   modelBudgetMax: 1_000_000,
+  /** The most days for which entries of the audit log can be kept. */
+  auditDaysMax: 3_650,
   /** Bytes received and not yet committed. Above this, the server responds with 429. */
   pendingBytes: 256 * mebibyte,
   /** Threads that run queries. Each one starts when it is first needed. */
@@ -257,6 +264,8 @@ export interface ServerOptions {
    * only. Without any, webhooks are sent to public addresses with https.
    */
   readonly webhookHosts?: readonly string[];
+  /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
+  readonly auditDays?: number;
 }
 
 /** {@link ServerOptions} after validation, with defaults. */
@@ -270,6 +279,7 @@ export interface ServerSettings {
   readonly modelRate: number;
   readonly modelBudget: number | undefined;
   readonly webhookHosts: readonly string[];
+  readonly auditDays: number;
 }
 
 const optionKeys: KeyTable<ServerOptions> = {
@@ -282,6 +292,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   modelRate: true,
   modelBudget: true,
   webhookHosts: true,
+  auditDays: true,
 };
 
 /** The `dataDir` for a database in memory, which is lost when the server closes. */
@@ -326,6 +337,8 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     );
   }
   assertHosts(webhookHosts);
+  const { auditDays = defaultAuditDays } = options;
+  assertWholeNumber("auditDays", auditDays, { min: 1, max: serverLimits.auditDaysMax });
   return {
     port,
     host: host.replace(/^\[(.*)\]$/, "$1"),
@@ -333,6 +346,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     apiKeys,
     queryTimeoutMs,
     webhookHosts,
+    auditDays,
     ...parseModelOptions(options),
   };
 }
@@ -354,6 +368,19 @@ function parseModelOptions({
     );
   }
   return { modelEndpoints: parseModelEndpoints(modelEndpoints), modelRate, modelBudget };
+}
+
+/** @throws OptionError the value is not a whole number within the range. */
+function assertWholeNumber(
+  name: keyof ServerOptions,
+  value: number,
+  { min, max }: { readonly min: number; readonly max: number },
+): void {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw new OptionError(
+      `${name} must be a whole number from ${min} to ${max}, not ${String(value)}`,
+    );
+  }
 }
 
 /** @throws OptionError one of the hosts is malformed. */

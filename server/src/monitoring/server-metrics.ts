@@ -25,6 +25,7 @@ export class ServerMetrics {
   #observesProcess = false;
   readonly #runs: Counter;
   readonly #errors: Counter;
+  readonly #droppedAuditEntries: Counter;
 
   constructor(store: ObservedStore) {
     const registers = [this.#registry];
@@ -43,6 +44,11 @@ export class ServerMetrics {
     this.#errors = new Counter({
       name: "millrace_trace_errors_total",
       help: "Traces whose root run ended with an error.",
+      registers,
+    });
+    this.#droppedAuditEntries = new Counter({
+      name: "millrace_audit_entries_dropped_total",
+      help: "Entries of the audit log that were not stored.",
       registers,
     });
     const acceptsWrites: Gauge = new Gauge({
@@ -66,6 +72,10 @@ export class ServerMetrics {
       this.#runs.inc(runs);
       this.#errors.inc(errors);
     }
+  }
+
+  countDroppedAuditEntry(): void {
+    this.#droppedAuditEntries.inc();
   }
 
   /** Writes all metrics as text. */

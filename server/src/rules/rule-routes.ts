@@ -74,20 +74,19 @@ export function addUiRuleRoutes(
       summary: "Creates a rule of a project.",
       body: ruleBody,
     }),
-    handler: async ({ body, tenantId }) => {
+    handler: async (request) => {
+      const { body, tenantId } = request;
       const action = parseAction(body.action);
       readFilter(runFields, "filter", body.filter);
       await assertActionTarget(store, tenantId, action);
-      const rule = await store.write.rules.create(
-        tenantId,
-        parseId(body.session_id, "session_id"),
-        {
+      const rule = await store
+        .forRequest(request)
+        .write.rules.create(tenantId, parseId(body.session_id, "session_id"), {
           name: body.name,
           filter: body.filter.trim(),
           samplingRate: body.sampling_rate,
           action,
-        },
-      );
+        });
       onChange();
       return toJson(rule);
     },
@@ -105,7 +104,7 @@ export function addUiRuleRoutes(
       if (action !== undefined) {
         await assertActionTarget(store, tenantId, action);
       }
-      const rule = await store.write.rules.update(tenantId, readId(request), {
+      const rule = await store.forRequest(request).write.rules.update(tenantId, readId(request), {
         ...(body.name !== undefined && { name: body.name }),
         ...(body.filter !== undefined && { filter: body.filter.trim() }),
         ...(body.sampling_rate !== undefined && { samplingRate: body.sampling_rate }),
@@ -120,7 +119,7 @@ export function addUiRuleRoutes(
     ...route(uiEndpoints.deleteRule, { tag, summary: "Deletes a rule." }),
     handler: async (request) => {
       const id = readId(request);
-      await store.write.rules.delete(request.tenantId, id);
+      await store.forRequest(request).write.rules.delete(request.tenantId, id);
       return { id };
     },
   });
@@ -137,8 +136,8 @@ export function addUiRuleRoutes(
       const range = readRange(body);
       const rule =
         range === undefined
-          ? await store.write.rules.endPast(tenantId, id)
-          : await store.write.rules.beginPast(tenantId, id, range);
+          ? await store.forRequest(request).write.rules.endPast(tenantId, id)
+          : await store.forRequest(request).write.rules.beginPast(tenantId, id, range);
       onChange();
       return toJson(rule);
     },
@@ -146,7 +145,9 @@ export function addUiRuleRoutes(
   app.route({
     ...route(uiEndpoints.retryRule, { tag, summary: "Takes the actions that failed again." }),
     handler: async (request) => {
-      const count = await store.write.rules.retry(request.tenantId, readId(request));
+      const count = await store
+        .forRequest(request)
+        .write.rules.retry(request.tenantId, readId(request));
       onChange();
       return { count };
     },

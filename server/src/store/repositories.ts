@@ -1,6 +1,8 @@
 import { AlertRepository } from "../alerts/alert-repository.ts";
 import { alertTables } from "../alerts/alert-tables.ts";
 import type { AlertReads, AlertWrites } from "../alerts/alert.ts";
+import { AuditRepository, auditTables } from "../audit/audit-repository.ts";
+import type { AuditReads, AuditWrites } from "../audit/audit.ts";
 import { AnnotationQueueReader } from "../queues/annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../queues/annotation-queue-writer.ts";
 import { ComparativeReader } from "../experiments/comparative-reader.ts";
@@ -131,12 +133,14 @@ export const addedTables: readonly string[] = [
   spendingTables,
   `${webhookTables}${ruleTables}${alertTables}`,
   experimentTables,
+  auditTables,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
 export interface Readers {
   readonly alerts: AlertReads;
   readonly annotationQueues: AnnotationQueueReads;
+  readonly audit: AuditReads;
   readonly comparatives: ComparativeReads;
   readonly feedback: FeedbackReads;
   readonly metrics: MetricReads;
@@ -171,6 +175,7 @@ export interface Readers {
 export interface Writers {
   readonly alerts: AlertWrites;
   readonly annotationQueues: AnnotationQueueWrites;
+  readonly audit: AuditWrites;
   readonly comparatives: ComparativeWrites;
   readonly feedback: FeedbackWrites;
   readonly datasets: DatasetWrites;
@@ -209,6 +214,7 @@ export function createReaders(db: Connection): Readers {
     }),
     experiments,
     annotationQueues: new AnnotationQueueReader(database),
+    audit: new AuditRepository(database),
     comparatives: new ComparativeReader(database),
     feedback,
     feedbackTrend: new FeedbackTrendReader(database),
@@ -263,6 +269,7 @@ export function createWriters(db: Connection) {
   const scopedWriters = {
     alerts: new AlertRepository(database, webhooks),
     annotationQueues: new AnnotationQueueWriter(database),
+    audit: new AuditRepository(database),
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     jobs: new JobWriter(database),
@@ -329,6 +336,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     countEntries: unchanged,
     readLastAdded: ([tenantId, ids], { toRunKeys }) => [tenantId, toRunKeys(ids)],
   },
+  audit: { list: unchanged },
   comparatives: {
     list: ([tenantId, query], { toDatasetKey }) => [
       tenantId,
@@ -587,6 +595,7 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     updateRun: unchanged,
     removeRun: unchanged,
   },
+  audit: { record: unchanged, removeExpired: unchanged },
   comparatives: {
     create: ([tenantId, draft], { toProjectKeys, toDatasetKey }) => [
       tenantId,

@@ -6,6 +6,7 @@ import type { Activity } from "../runs/activity.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
 import { RequestScope } from "../http/request-scope.ts";
 import type { ReadScope, ScopedRequest } from "../http/request-scope.ts";
+import type { PendingAudit } from "../model/audit-entry.ts";
 import type { Readers, Writers } from "./repositories.ts";
 import type { Store } from "./store.ts";
 import type { Promised } from "../storage/promised.ts";
@@ -168,16 +169,12 @@ class SqliteStore implements Store {
   #closed: Promise<void> | undefined;
 
   constructor(components: StoreComponents) {
-    const { connection, writer } = components;
+    const { connection } = components;
     this.#parts = components;
     this.defaultTenantId = readDefaultTenantId(connection);
     this.#immediateReaders = { tenants: new TenantReader(new SqliteDatabase(connection)) };
     this.read = this.#createReaders();
-    this.write = createProxy<Writers>((call) =>
-      writeChecked(this.#work, String(call.args[0]), (checkResults) =>
-        writer.write(call, checkResults),
-      ),
-    );
+    this.write = this.#createWriters();
   }
 
   get readOnlyReason(): string | undefined {
@@ -185,7 +182,11 @@ class SqliteStore implements Store {
   }
 
   forRequest(request: ScopedRequest): Store {
-    return new RequestStore(this, this.#createReaders(new RequestScope(request)));
+    const { audit } = request;
+    return new RequestStore(this, {
+      read: this.#createReaders(new RequestScope(request)),
+      write: audit === undefined ? this.write : this.#createWriters(audit),
+    });
   }
 
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
@@ -213,6 +214,18 @@ class SqliteStore implements Store {
     );
   }
 
+  #createWriters(audit?: PendingAudit): Promised<Writers> {
+    return createProxy<Writers>(async (call) => {
+      const { writer } = this.#parts;
+      const entry = audit?.createEntry();
+      const result = await writeChecked(this.#work, String(call.args[0]), (checkResults) =>
+        writer.write(call, checkResults, entry),
+      );
+      audit?.markStored();
+      return result;
+    });
+  }
+
   async #close(): Promise<void> {
     const { connection, writer, pool, backgroundThreads, lock, onClosed } = this.#parts;
     // Close the readers before the writer. As its last step, the writer copies the write-ahead log back into the
@@ -225,18 +238,16 @@ class SqliteStore implements Store {
   }
 }
 
-/** A store whose queries belong to one request. */
+/** A store whose queries belong to one request, and whose writes carry its entry of the audit log. */
 class RequestStore implements Store {
   readonly read: Promised<Readers>;
+  readonly write: Promised<Writers>;
   readonly #store: Store;
 
-  constructor(store: Store, read: Promised<Readers>) {
+  constructor(store: Store, { read, write }: Pick<Store, "read" | "write">) {
     this.#store = store;
     this.read = read;
-  }
-
-  get write(): Promised<Writers> {
-    return this.#store.write;
+    this.write = write;
   }
 
   get defaultTenantId(): string {

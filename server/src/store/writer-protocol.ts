@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../model/audit-entry.ts";
 import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch } from "../runs/run-record.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
@@ -24,6 +25,8 @@ export type WriterRequest =
       readonly kind: "write";
       /** Results of the schema checks that were already done for the write; see `SchemaChecks`. */
       readonly checkResults: readonly SchemaCheckResult[];
+      /** The entry of the audit log that is stored with the write. */
+      readonly audit?: AuditEntry | undefined;
     })
   | { readonly kind: "close" };
 

@@ -3,6 +3,7 @@ import { toDistFileUrl } from "../storage/dist-files.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
+import type { AuditEntry } from "../model/audit-entry.ts";
 import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
@@ -93,8 +94,9 @@ export class WriterThread {
   write(
     call: ResourceCall<WriterResources>,
     checkResults: readonly SchemaCheckResult[] = [],
+    audit?: AuditEntry,
   ): Promise<unknown> {
-    return this.#call({ ...call, kind: "write", checkResults });
+    return this.#call({ ...call, kind: "write", checkResults, audit });
   }
 
   async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {

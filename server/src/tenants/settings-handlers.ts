@@ -189,8 +189,8 @@ export async function setRetention(
  * Whether the client may manage all tenants. While no keys exist, every client may. Afterwards only clients with a key
  * of the default tenant may, because the server was set up with that tenant.
  */
-async function isOperator(
-  { store, keyGuard }: SettingsDependencies,
+export async function isOperator(
+  { store, keyGuard }: Pick<SettingsDependencies, "store" | "keyGuard">,
   { tenantId }: FastifyRequest,
 ): Promise<boolean> {
   return tenantId === store.defaultTenantId || !(await keyGuard.isKeyRequired());

@@ -59,7 +59,7 @@ export const tenantQueries = {
   findByKey: new Query(({ digest }: Parameters<{ digest: string }>) =>
     builder
       .selectFrom("api_keys")
-      .select(["tenant_id", "scopes"])
+      .select(["id", "name_json", "tenant_id", "scopes"])
       .where("digest", "=", digest)
       .where("revoked_us", "is", null),
   ),

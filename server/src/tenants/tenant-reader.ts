@@ -32,7 +32,14 @@ export class TenantReader implements TenantReads {
 
   async findByKey(key: string): Promise<KeyAccess | undefined> {
     const row = await this.#db.first(tenantQueries.findByKey, { digest: digestKey(key) });
-    return row && { tenantId: row.tenant_id, scopes: parseScopes(row.scopes) };
+    return (
+      row && {
+        id: row.id,
+        name: String(JSON.parse(row.name_json)),
+        tenantId: row.tenant_id,
+        scopes: parseScopes(row.scopes),
+      }
+    );
   }
 
   async hasKeys(): Promise<boolean> {

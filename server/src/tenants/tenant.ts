@@ -23,8 +23,10 @@ export interface ApiKey {
   readonly scopes: readonly KeyScope[];
 }
 
-/** What a key gives access to. */
+/** A key, and what it gives access to. */
 export interface KeyAccess {
+  readonly id: string;
+  readonly name: string;
   readonly tenantId: string;
   readonly scopes: readonly KeyScope[];
 }

@@ -1,5 +1,6 @@
-import { SegmentedControl, useMantineColorScheme } from "@mantine/core";
+import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { Keys } from "./keys.tsx";
@@ -26,12 +27,34 @@ export const Settings = () => {
           <Appearance />
           <Keys facts={facts} />
           <Tenants facts={facts} />
+          <AuditLink />
           <Retention />
           <Storage />
           <About facts={facts} />
         </>
       )}
     </div>
+  );
+};
+
+const route = getRouteApi("/o/$tenantId/settings");
+
+const AuditLink = () => {
+  const { tenantId } = route.useParams();
+  return (
+    <FormSection
+      title="Audit log"
+      description="Who created, changed, deleted, shared or exported what. Only admin keys can read it."
+    >
+      <Button
+        variant="default"
+        renderRoot={(props) => (
+          <Link to="/o/$tenantId/settings/audit" params={{ tenantId }} {...props} />
+        )}
+      >
+        Open audit log
+      </Button>
+    </FormSection>
   );
 };
 
