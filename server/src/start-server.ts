@@ -10,9 +10,11 @@ import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "./st
 
 /** A running server. */
 export interface RunningServer {
-  /** Base URL of the server, without a trailing slash. */
+  /** URL at which the server listens, without a trailing slash. */
   readonly url: string;
   readonly port: number;
+  /** The URL at which clients reach the server, from the option `publicUrl`. */
+  readonly publicUrl: string | undefined;
   /**
    * The token that the UI asks for before it calls models; `undefined` if the server has no model endpoints, or requires
    * a key. It is a new one at each start.
@@ -59,7 +61,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   return {
     port,
     modelToken: needsModelToken ? modelToken : undefined,
-    url: `http://${toUrlHost(settings.host)}:${port}`,
+    url: `${settings.tls === undefined ? "http" : "https"}://${toUrlHost(settings.host)}:${port}`,
+    publicUrl: settings.publicUrl?.url,
     close: () => (closed ??= endThread(worker, closeRequest, serverEndMs)),
   };
 }

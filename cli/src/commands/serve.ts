@@ -26,6 +26,10 @@ interface ServeFlags {
   readonly modelBudget?: string;
   readonly webhookHost: readonly string[];
   readonly auditDays: string;
+  readonly publicUrl?: string;
+  readonly trustProxy: readonly string[];
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
   readonly open?: true;
 }
 
@@ -95,6 +99,23 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "days for which entries of the audit log are kept; also MILLRACE_AUDIT_DAYS",
       String(defaultAuditDays),
     )
+    .option(
+      "--public-url <url>",
+      "URL at which a proxy publishes the server, such as https://traces.example.com/millrace; links begin with it; also MILLRACE_PUBLIC_URL",
+    )
+    .addOption(
+      new Option(
+        "--trust-proxy <address>",
+        "proxy whose X-Forwarded-For and X-Forwarded-Proto are used: an address, a range such as 10.0.0.0/8, or loopback; may be repeated; also MILLRACE_TRUST_PROXY, comma-separated",
+      )
+        .argParser(appendText)
+        .default([], "none"),
+    )
+    .option(
+      "--tls-cert <file>",
+      "PEM file of the certificate for HTTPS, read again when it changes; also MILLRACE_TLS_CERT",
+    )
+    .option("--tls-key <file>", "PEM file of the certificate's private key; also MILLRACE_TLS_KEY")
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addHelpExamples(command, [
@@ -114,6 +135,9 @@ const variablesByFlag = {
   modelRate: "MILLRACE_MODEL_RATE",
   modelBudget: "MILLRACE_MODEL_BUDGET",
   auditDays: "MILLRACE_AUDIT_DAYS",
+  publicUrl: "MILLRACE_PUBLIC_URL",
+  tlsCert: "MILLRACE_TLS_CERT",
+  tlsKey: "MILLRACE_TLS_KEY",
 } as const;
 
 function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
@@ -146,16 +170,20 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
     auditDays: parseNumber("auditDays", flags.auditDays),
-    webhookHosts: webhookHost.length > 0 ? webhookHost : readHosts(env),
+    webhookHosts: webhookHost.length > 0 ? webhookHost : readList(env["MILLRACE_WEBHOOK_HOSTS"]),
+    ...readNetworkOptions(flags, env),
   });
   process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
+  if (server.publicUrl !== undefined) {
+    process.stdout.write(`Clients reach it at ${server.publicUrl}\n`);
+  }
   if (server.modelToken !== undefined) {
     process.stdout.write(
       `The playground asks for this token before it calls models: ${server.modelToken}\n`,
     );
   }
   if (open === true) {
-    openBrowser(server.url);
+    openBrowser(server.publicUrl ?? server.url);
   }
   await stopRequest;
   await server.close();
@@ -197,12 +225,25 @@ function parseNumber(flag: keyof typeof variablesByFlag, text: string): number {
 const ignoreEmpty = (value: string | undefined): string | undefined =>
   value === undefined || value === "" ? undefined : value;
 
-/** The hosts of the variable that is used if the flag is not given. */
-const readHosts = (env: NodeJS.ProcessEnv): readonly string[] =>
-  (ignoreEmpty(env["MILLRACE_WEBHOOK_HOSTS"]) ?? "")
+/** Reads the flags about the network in front of the server. */
+function readNetworkOptions(
+  { publicUrl, trustProxy, tlsCert, tlsKey }: ServeFlags,
+  env: NodeJS.ProcessEnv,
+): Pick<ServerOptions, "publicUrl" | "trustedProxies" | "tlsCert" | "tlsKey"> {
+  return {
+    trustedProxies: trustProxy.length > 0 ? trustProxy : readList(env["MILLRACE_TRUST_PROXY"]),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...(tlsCert === undefined ? {} : { tlsCert }),
+    ...(tlsKey === undefined ? {} : { tlsKey }),
+  };
+}
+
+/** The items of a comma-separated variable, which is used if the flag is not given. */
+const readList = (text: string | undefined): readonly string[] =>
+  (ignoreEmpty(text) ?? "")
     .split(",")
-    .map((host) => host.trim())
-    .filter((host) => host !== "");
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
 
 /** Reads a key file: one key per line; blank lines and lines that begin with # are ignored. */
 async function readKeys(path: string): Promise<readonly string[]> {
@@ -237,12 +278,14 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
     const reason = cause.message.replace("webhookHosts ", "");
     return new UsageError(`--webhook-host (MILLRACE_WEBHOOK_HOSTS) ${reason}`, { cause });
   }
-  const flag =
-    /^(?:port|host|queryTimeoutMs|modelRate|modelBudget|auditDays)\b/.exec(cause.message)?.[0] ??
-    "";
+  if (cause.message.startsWith("trustedProxies ")) {
+    const reason = cause.message.replace("trustedProxies ", "");
+    return new UsageError(`--trust-proxy (MILLRACE_TRUST_PROXY) ${reason}`, { cause });
+  }
+  const flag = /^\w+/.exec(cause.message)?.[0] ?? "";
   const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];
   const isKeyMissing =
-    apiKeys.length === 0 && cause.message.includes("reachable from other machines");
+    apiKeys.length === 0 && /^host .*reachable from other machines/.test(cause.message);
   const message = isKeyMissing
     ? `--host ${host} is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1`
     : cause.message.replace(

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { Server as HttpsServer } from "node:https";
 import { tmpdir } from "node:os";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
@@ -64,6 +65,8 @@ import { addUiWebhookRoutes } from "../webhooks/webhook-routes.ts";
 import { Automation } from "./automation.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
+import { addBaseUrl, createUrlRewriter } from "../http/base-url.ts";
+import { readTlsContext, TlsReloader } from "../http/tls.ts";
 import { createValidatorCompiler } from "../http/validator-compiler.ts";
 import { closeUnread } from "../http/close-unread.ts";
 import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
@@ -103,6 +106,12 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   const auditPruner = new AuditPruner(store, settings.auditDays);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
+  const tls = settings.tls === undefined ? undefined : readTlsContext(settings.tls);
+  const serverOptions = {
+    headersTimeout: serverLimits.headersMs,
+    connectionsCheckingInterval: 5_000,
+    requireHostHeader: false,
+  };
   const app = fastify({
     schemaController: {
       compilersFactory: { buildValidator: unusedCompiler, buildSerializer: unusedCompiler },
@@ -112,22 +121,22 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
     requestTimeout: serverLimits.uploadMs,
     connectionTimeout: serverLimits.idleSocketMs,
     keepAliveTimeout: serverLimits.keepAliveMs,
-    http: {
-      headersTimeout: serverLimits.headersMs,
-      connectionsCheckingInterval: 5_000,
-      requireHostHeader: false,
-    },
+    http: serverOptions,
+    ...(tls === undefined ? {} : { https: { ...serverOptions, ...tls } }),
+    // Without trusted proxies, the headers X-Forwarded-… are ignored: any client can send them.
+    trustProxy: settings.trustedProxies.length > 0 && [...settings.trustedProxies],
     return503OnClosing: false,
     forceCloseConnections: "idle",
     // Fastify calls this if the path is malformed, or if one of its segments is too long.
     frameworkErrors: (cause, _request, reply) => void sendError(cause, addSafeHeaders(reply)),
     clientErrorHandler: sendParserError,
-    rewriteUrl: (request) => stripPrefix(request.url ?? "/"),
+    rewriteUrl: createUrlRewriter(settings.publicUrl),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.setSerializerCompiler(createSerializerCompiler());
   app.setValidatorCompiler(createValidatorCompiler());
+  addBaseUrl(app, settings.publicUrl);
   app.decorateRequest("tenantId", "");
   app.decorateRequest("audit", undefined);
   addProtocolErrorHandlers(app);
@@ -136,8 +145,11 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
     sourceGuard.checkSource(headers);
     done();
   });
-  app.addHook("onSend", async ({ raw }, reply) => {
+  app.addHook("onSend", async ({ raw, protocol }, reply) => {
     addSafeHeaders(reply);
+    if (protocol === "https") {
+      void reply.header("strict-transport-security", `max-age=${strictTransportSeconds}`);
+    }
     if (!raw.complete) {
       // The response was sent before the whole body arrived, so the connection can't be reused.
       void reply.header("connection", "close");
@@ -151,13 +163,17 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   app.addHook("onClose", async () => {
     await Promise.all([runner.close(), automation.close()]);
   });
+  if (settings.tls !== undefined && tls !== undefined && app.server instanceof HttpsServer) {
+    const reloader = new TlsReloader(app.server, { files: settings.tls, current: tls });
+    app.addHook("onClose", async () => reloader.close());
+  }
   app.addHook("onClose", () => workThreads.close());
   app.addHook("onClose", async () => {
     auditPruner.close();
     await auditLog.close();
   });
   app.addHook("onClose", async () => models.close());
-  const sendPageNotFound = addWebPages(app);
+  const sendPageNotFound = addWebPages(app, { basePath: settings.publicUrl?.basePath ?? "" });
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     sendError(cause, reply),
   );
@@ -178,7 +194,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
     request.audit = auditLog.begin(request, reply, caller.actor);
     keyGuard.assertPermitted(caller, request.headers, scope);
   };
-  addApiDocs(app);
+  addApiDocs(app, settings.publicUrl);
   app.register(async (publicApp: FastifyInstance) => {
     publicApp.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
       parseBody(raw, serverLimits.openBodyBytes),
@@ -244,14 +260,14 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
 /** Creates what calls models at the endpoints that the operator named. */
 function createModels(
   store: Store,
-  { modelEndpoints, modelRate, modelBudget, modelToken }: AppSettings,
+  { modelEndpoints, modelRate, modelBudget, modelToken, publicUrl }: AppSettings,
   keyGuard: KeyGuard,
 ) {
   const transport = new OutboundTransport(modelEndpoints);
   const keys = new ModelKeys();
   return {
     keys,
-    access: new ModelAccess(modelToken, () => keyGuard.isKeyRequired()),
+    access: new ModelAccess(modelToken, () => keyGuard.isKeyRequired(), publicUrl),
     caller: new ModelCaller({
       endpoints: modelEndpoints,
       budget: modelBudget,
@@ -321,15 +337,6 @@ function addJsonRoutes(app: FastifyInstance, store: Store): void {
   addUiMetricRoutes(app, store);
 }
 
-/**
- * Removes the prefix `/api/v1`, because clients use the paths with and without it. A client whose base URL ends with
- * `/api/v1` requests `/v1/platform/...` as `/api/v1/platform/...`, so `/v1` is added there.
- */
-const stripPrefix = (url: string): string => {
-  const path = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "").replace(/^\/+platform\//, "/v1/platform/");
-  return path.startsWith("/") ? path : `/${path}`;
-};
-
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) {
     return undefined;
@@ -341,6 +348,9 @@ function parseJson(body: Buffer): unknown {
     throw new RequestError(422, `the body is not JSON: ${String(cause)}`);
   }
 }
+
+/** Seconds for which a browser that used HTTPS once uses only HTTPS for this host: a year. */
+const strictTransportSeconds = 31_536_000;
 
 /** Seconds after which a client may retry an upload that did not fit on the disk. */
 const diskRetrySeconds = 10;

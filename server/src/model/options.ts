@@ -8,6 +8,8 @@ import {
 } from "./default-port.ts";
 import { parseModelEndpoints } from "./model-endpoint.ts";
 import type { ModelEndpoint, ModelEndpointOption } from "./model-endpoint.ts";
+import { parseNetworkOptions } from "./network-options.ts";
+import type { NetworkSettings } from "./network-options.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
 
 const mebibyte = 1_048_576;
@@ -266,10 +268,24 @@ export interface ServerOptions {
   readonly webhookHosts?: readonly string[];
   /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
   readonly auditDays?: number;
+  /**
+   * The URL at which clients reach the server through a proxy, such as `https://traces.example.com/millrace`. Links begin
+   * with it, and requests of pages with this origin are accepted. A host other than loopback requires `apiKeys`.
+   */
+  readonly publicUrl?: string;
+  /**
+   * Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are used: addresses, ranges such as `10.0.0.0/8`, or
+   * `loopback`. @defaultValue none
+   */
+  readonly trustedProxies?: readonly string[];
+  /** PEM file of the certificate, with which the server speaks HTTPS. It is read again when it changes. */
+  readonly tlsCert?: string;
+  /** PEM file of the private key of `tlsCert`. */
+  readonly tlsKey?: string;
 }
 
 /** {@link ServerOptions} after validation, with defaults. */
-export interface ServerSettings {
+export interface ServerSettings extends NetworkSettings {
   readonly port: number;
   readonly host: string;
   readonly dataDir: string;
@@ -293,6 +309,10 @@ const optionKeys: KeyTable<ServerOptions> = {
   modelBudget: true,
   webhookHosts: true,
   auditDays: true,
+  publicUrl: true,
+  trustedProxies: true,
+  tlsCert: true,
+  tlsKey: true,
 };
 
 /** The `dataDir` for a database in memory, which is lost when the server closes. */
@@ -326,6 +346,13 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
       `host ${host} is reachable from other machines: set apiKeys, or listen on 127.0.0.1`,
     );
   }
+  const network = parseNetworkOptions(options);
+  const { publicUrl } = network;
+  if (apiKeys.length === 0 && publicUrl !== undefined && !isLoopback(toHostName(publicUrl.host))) {
+    throw new OptionError(
+      `publicUrl ${publicUrl.url} makes the server reachable from other machines: set apiKeys`,
+    );
+  }
   const { queryMsMin, queryMsMax } = serverLimits;
   if (
     !Number.isInteger(queryTimeoutMs) ||
@@ -347,6 +374,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     queryTimeoutMs,
     webhookHosts,
     auditDays,
+    ...network,
     ...parseModelOptions(options),
   };
 }
@@ -401,6 +429,13 @@ function assertHosts(hosts: readonly string[]): void {
 
 const isKey = (key: unknown): key is string =>
   typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
+
+/** The host name in a Host header, without the port and without the brackets of an address. */
+export const toHostName = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/:\d{0,5}$/, "")
+    .replace(/^\[(.*)\]$/, "$1");
 
 /** Whether a host name or an address is reachable from this machine only. */
 export function isLoopback(host: string): boolean {

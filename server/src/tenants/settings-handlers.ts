@@ -56,8 +56,9 @@ export async function readServerFacts(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const { host, dataDir } = dependencies.settings;
-  const isLocal = isLoopback(host) && isLoopback(request.ip);
+  const { host, dataDir, publicUrl } = dependencies.settings;
+  // Behind a proxy on this machine, each request seems to come from this machine.
+  const isLocal = publicUrl === undefined && isLoopback(host) && isLoopback(request.ip);
   return {
     version,
     needs_key: await dependencies.keyGuard.isKeyRequired(),

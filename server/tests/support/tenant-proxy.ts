@@ -7,6 +7,7 @@ export interface TenantProxy {
   readonly url: string;
   readonly port: number;
   readonly modelToken: undefined;
+  readonly publicUrl: undefined;
   close(): Promise<void>;
 }
 
@@ -24,6 +25,7 @@ export async function startTenantProxy(url: string, apiKey: string): Promise<Ten
     url: `http://127.0.0.1:${port}`,
     port,
     modelToken: undefined,
+    publicUrl: undefined,
     close: () =>
       new Promise((resolve) => {
         proxy.close(() => resolve());

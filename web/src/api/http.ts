@@ -3,6 +3,7 @@ import { reportConnectivity } from "./connectivity.ts";
 import { toEndpointPath } from "./endpoint-path.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
+import { basePath } from "./base-path.ts";
 
 /** The server responded with a status other than 2xx, or did not respond. */
 export class ApiError extends Error {
@@ -173,7 +174,7 @@ async function send(path: string, call: Call, deadline?: AbortSignal): Promise<R
   let response: Response;
   let errorBody = "";
   try {
-    response = await fetch(path, init);
+    response = await fetch(basePath + path, init);
     errorBody = response.ok ? "" : await response.text();
   } catch (cause) {
     throw toRequestError(cause, { signal, deadline });

@@ -10,6 +10,7 @@ import { Retention } from "./retention.tsx";
 import { Storage } from "./storage.tsx";
 import { Tenants } from "./tenants.tsx";
 import "./settings.css";
+import { basePath, readServerUrl } from "../../api/base-path.ts";
 
 /** The page `/o/{tenantId}/settings`: appearance, API keys, tenants, retention and storage. */
 export const Settings = () => {
@@ -65,7 +66,7 @@ const About = ({ facts: { version, dataDir, needsKey } }: { readonly facts: Serv
       <dt>Version</dt>
       <dd>{version}</dd>
       <dt>Server URL</dt>
-      <dd>{location.origin}</dd>
+      <dd>{readServerUrl()}</dd>
       <dt>Access</dt>
       <dd>{needsKey ? "API key required" : "Open to this machine"}</dd>
       {dataDir !== undefined && (
@@ -76,7 +77,7 @@ const About = ({ facts: { version, dataDir, needsKey } }: { readonly facts: Serv
       )}
       <dt>API</dt>
       <dd>
-        <a href="/docs">API reference</a>
+        <a href={`${basePath}/docs`}>API reference</a>
       </dd>
     </dl>
   </FormSection>
