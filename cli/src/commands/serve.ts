@@ -26,6 +26,8 @@ interface ServeFlags {
   readonly modelBudget?: string;
   readonly webhookHost: readonly string[];
   readonly auditDays: string;
+  readonly tenantRate?: string;
+  readonly tenantIngestBytes?: string;
   readonly publicUrl?: string;
   readonly trustProxy: readonly string[];
   readonly tlsCert?: string;
@@ -100,6 +102,14 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       String(defaultAuditDays),
     )
     .option(
+      "--tenant-rate <number>",
+      "requests that a tenant may send in a second; unlimited by default; also MILLRACE_TENANT_RATE",
+    )
+    .option(
+      "--tenant-ingest-bytes <number>",
+      "bytes of runs, spans and feedback that a tenant may send in a day; unlimited by default; also MILLRACE_TENANT_INGEST_BYTES",
+    )
+    .option(
       "--public-url <url>",
       "URL at which a proxy publishes the server, such as https://traces.example.com/millrace; links begin with it; also MILLRACE_PUBLIC_URL",
     )
@@ -135,6 +145,8 @@ const variablesByFlag = {
   modelRate: "MILLRACE_MODEL_RATE",
   modelBudget: "MILLRACE_MODEL_BUDGET",
   auditDays: "MILLRACE_AUDIT_DAYS",
+  tenantRate: "MILLRACE_TENANT_RATE",
+  tenantIngestBytes: "MILLRACE_TENANT_INGEST_BYTES",
   publicUrl: "MILLRACE_PUBLIC_URL",
   tlsCert: "MILLRACE_TLS_CERT",
   tlsKey: "MILLRACE_TLS_KEY",
@@ -170,6 +182,8 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
     auditDays: parseNumber("auditDays", flags.auditDays),
+    ...parseLimit("tenantRate", flags.tenantRate),
+    ...parseLimit("tenantIngestBytes", flags.tenantIngestBytes),
     webhookHosts: webhookHost.length > 0 ? webhookHost : readList(env["MILLRACE_WEBHOOK_HOSTS"]),
     ...readNetworkOptions(flags, env),
   });
@@ -211,9 +225,16 @@ async function readModelOptions(
   };
 }
 
+/** Parses a limit that need not be set. */
+const parseLimit = (
+  flag: "tenantRate" | "tenantIngestBytes",
+  text: string | undefined,
+): Pick<ServerOptions, typeof flag> =>
+  text === undefined ? {} : { [flag]: parseNumber(flag, text) };
+
 /** Parses a number. The server checks its range. */
 function parseNumber(flag: keyof typeof variablesByFlag, text: string): number {
-  if (!/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) {
+  if (!/^\d{1,16}(?:\.\d{1,9})?$/.test(text)) {
     throw new UsageError(
       `--${toKebabCase(flag)} (${variablesByFlag[flag]}) must be a number, such as 10, not ${JSON.stringify(text)}`,
     );

@@ -44,6 +44,8 @@ import { addUiAnnotationQueueRoutes } from "../queues/queue-review-routes.ts";
 import { addLiveRoutes } from "../live/live-routes.ts";
 import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../feedback/ui-feedback-routes.ts";
 import { addSharedV2Routes, addV2Routes } from "../v2/v2-routes.ts";
+import { limitRequest } from "../tenants/limit-requests.ts";
+import { TenantLimits } from "../tenants/tenant-limits.ts";
 import { isOperator } from "../tenants/settings-handlers.ts";
 import { addUiSettingsRoutes } from "../tenants/settings-routes.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-routes.ts";
@@ -103,6 +105,11 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, settings);
   const auditLog = new AuditLog(store, () => metrics.countDroppedAuditEntry());
+  const tenantLimits = new TenantLimits({
+    requestRate: settings.tenantRate,
+    ingestBytes: settings.tenantIngestBytes,
+    onRefused: (limit) => metrics.countLimitedRequest(limit),
+  });
   const auditPruner = new AuditPruner(store, settings.auditDays);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
@@ -193,6 +200,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
     // Before the check, so that a request that its key does not permit is recorded as well.
     request.audit = auditLog.begin(request, reply, caller.actor);
     keyGuard.assertPermitted(caller, request.headers, scope);
+    limitRequest(tenantLimits, request, reply);
   };
   addApiDocs(app, settings.publicUrl);
   app.register(async (publicApp: FastifyInstance) => {

@@ -51,6 +51,8 @@ declare module "fastify" {
     readonly scope?: KeyScope;
     /** The action that the audit log records; `undefined` if the route is not audited. */
     readonly audit?: AuditedAction | undefined;
+    /** Whether requests do not count for the rate of their tenant: those of programs that watch the server. */
+    readonly isUnlimited?: boolean;
   }
 }
 
@@ -103,6 +105,7 @@ export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<
     config: {
       scope: scopeOf(endpoint),
       audit: auditOf(endpoint),
+      isUnlimited: endpoint === monitoringEndpoints.readServerMetrics,
       docs: {
         bodyContents: docs.bodyContents,
         responses: { ...responses, default: docs.errors ?? errorSchema },

@@ -175,6 +175,9 @@ export const serverLimits = {
   modelBudgetMax: 1_000_000,
   /** The most days for which entries of the audit log can be kept. */
   auditDaysMax: 3_650,
+  /** The highest limits of a tenant's requests in a second, and of the bytes that it may send in a day. */
+  tenantRateMax: 1_000_000,
+  tenantIngestBytesMax: 1e15,
   /** Bytes received and not yet committed. Above this, the server responds with 429. */
   pendingBytes: 256 * mebibyte,
   /** Threads that run queries. Each one starts when it is first needed. */
@@ -268,6 +271,13 @@ export interface ServerOptions {
   readonly webhookHosts?: readonly string[];
   /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
   readonly auditDays?: number;
+  /** Requests that a tenant may send in a second, from 1 to 1,000,000. @defaultValue unlimited */
+  readonly tenantRate?: number;
+  /**
+   * Bytes of runs, spans and feedback, as sent, that a tenant may send in a day (UTC), from 1 to 10^15. Counted since the
+   * server was started. @defaultValue unlimited
+   */
+  readonly tenantIngestBytes?: number;
   /**
    * The URL at which clients reach the server through a proxy, such as `https://traces.example.com/millrace`. Links begin
    * with it, and requests of pages with this origin are accepted. A host other than loopback requires `apiKeys`.
@@ -296,6 +306,8 @@ export interface ServerSettings extends NetworkSettings {
   readonly modelBudget: number | undefined;
   readonly webhookHosts: readonly string[];
   readonly auditDays: number;
+  readonly tenantRate: number | undefined;
+  readonly tenantIngestBytes: number | undefined;
 }
 
 const optionKeys: KeyTable<ServerOptions> = {
@@ -309,6 +321,8 @@ const optionKeys: KeyTable<ServerOptions> = {
   modelBudget: true,
   webhookHosts: true,
   auditDays: true,
+  tenantRate: true,
+  tenantIngestBytes: true,
   publicUrl: true,
   trustedProxies: true,
   tlsCert: true,
@@ -346,6 +360,17 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
       `host ${host} is reachable from other machines: set apiKeys, or listen on 127.0.0.1`,
     );
   }
+  const { tenantRate, tenantIngestBytes } = options;
+  const { tenantRateMax, tenantIngestBytesMax } = serverLimits;
+  if (tenantRate !== undefined) {
+    assertWholeNumber("tenantRate", tenantRate, { min: 1, max: tenantRateMax });
+  }
+  if (tenantIngestBytes !== undefined) {
+    assertWholeNumber("tenantIngestBytes", tenantIngestBytes, {
+      min: 1,
+      max: tenantIngestBytesMax,
+    });
+  }
   const network = parseNetworkOptions(options);
   const { publicUrl } = network;
   if (apiKeys.length === 0 && publicUrl !== undefined && !isLoopback(toHostName(publicUrl.host))) {
@@ -374,6 +399,8 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     queryTimeoutMs,
     webhookHosts,
     auditDays,
+    tenantRate,
+    tenantIngestBytes,
     ...network,
     ...parseModelOptions(options),
   };
