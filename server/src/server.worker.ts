@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf, ServerError } from "./model/errors.ts";
@@ -30,7 +31,8 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
       if (request === exitRequest) {
         openedStore.endReads();
       }
-      const closing = request === exitRequest ? openedStore.close() : close(app, openedStore);
+      const closing =
+        request === exitRequest ? openedStore.close() : close(app, openedStore, settings);
       // If closing fails, for example on a full disk, the thread ends anyway: the next start recovers the data from
       // the write-ahead log.
       void closing
@@ -77,16 +79,41 @@ async function listen(app: App, { host, port }: ServerThreadData): Promise<void>
   }
 }
 
+/**
+ * Accepts no further connections, and waits until all others have ended, at most {@link serverLimits.lastRequestsMs}. A
+ * connection ends with its next response; one without a request ends now.
+ */
+async function endConnections({ server }: App): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const timeout = new AbortController();
+  await Promise.race([
+    ended,
+    sleep(serverLimits.lastRequestsMs, undefined, { signal: timeout.signal }).catch(
+      () => undefined,
+    ),
+  ]);
+  timeout.abort();
+}
+
 function readPort(app: App, { port }: ServerThreadData): number {
   const address = app.server.address();
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
 /**
- * Gives running requests some time, then cancels their queries and closes their connections. Completes pending
- * writes.
+ * Announces the end, and goes on serving for as long as load balancers need to notice it. Then it accepts no connections,
+ * serves what arrives on those that are open, gives running requests some time, cancels their queries and closes their
+ * connections. Completes pending writes.
  */
-async function close(app: App, store: Store): Promise<void> {
+async function close(app: App, store: Store, { drainMs }: ServerThreadData): Promise<void> {
+  app.beginDrain();
+  if (drainMs > 0) {
+    await sleep(drainMs);
+  }
+  await endConnections(app);
   const queryTimer = setTimeout(() => store.endReads(), serverLimits.endReadsMs);
   const connectionTimer = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);
   await app.close();

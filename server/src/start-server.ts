@@ -63,7 +63,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     modelToken: needsModelToken ? modelToken : undefined,
     url: `${settings.tls === undefined ? "http" : "https"}://${toUrlHost(settings.host)}:${port}`,
     publicUrl: settings.publicUrl?.url,
-    close: () => (closed ??= endThread(worker, closeRequest, serverEndMs)),
+    close: () => (closed ??= endThread(worker, closeRequest, settings.drainMs + serverEndMs)),
   };
 }
 
@@ -90,7 +90,11 @@ const exitWaitMs = 10_000;
  * for requests, for the reader threads and for the writer thread, so this limit is longer than the limits of these
  * waits together.
  */
-const serverEndMs = serverLimits.closeMs + serverLimits.readerEndMs + 2 * serverLimits.endMs;
+const serverEndMs =
+  serverLimits.lastRequestsMs +
+  serverLimits.closeMs +
+  serverLimits.readerEndMs +
+  2 * serverLimits.endMs;
 
 /** A host name that a client on this machine can use. */
 function toUrlHost(host: string): string {

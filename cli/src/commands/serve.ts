@@ -26,6 +26,7 @@ interface ServeFlags {
   readonly modelBudget?: string;
   readonly webhookHost: readonly string[];
   readonly auditDays: string;
+  readonly drainSeconds: string;
   readonly tenantRate?: string;
   readonly tenantIngestBytes?: string;
   readonly publicUrl?: string;
@@ -102,6 +103,11 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       String(defaultAuditDays),
     )
     .option(
+      "--drain-seconds <number>",
+      "seconds for which a stopping server is not ready but goes on serving, for load balancers; also MILLRACE_DRAIN_SECONDS",
+      "0",
+    )
+    .option(
       "--tenant-rate <number>",
       "requests that a tenant may send in a second; unlimited by default; also MILLRACE_TENANT_RATE",
     )
@@ -145,6 +151,7 @@ const variablesByFlag = {
   modelRate: "MILLRACE_MODEL_RATE",
   modelBudget: "MILLRACE_MODEL_BUDGET",
   auditDays: "MILLRACE_AUDIT_DAYS",
+  drainSeconds: "MILLRACE_DRAIN_SECONDS",
   tenantRate: "MILLRACE_TENANT_RATE",
   tenantIngestBytes: "MILLRACE_TENANT_INGEST_BYTES",
   publicUrl: "MILLRACE_PUBLIC_URL",
@@ -182,6 +189,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
     auditDays: parseNumber("auditDays", flags.auditDays),
+    drainSeconds: parseNumber("drainSeconds", flags.drainSeconds),
     ...parseLimit("tenantRate", flags.tenantRate),
     ...parseLimit("tenantIngestBytes", flags.tenantIngestBytes),
     webhookHosts: webhookHost.length > 0 ? webhookHost : readList(env["MILLRACE_WEBHOOK_HOSTS"]),

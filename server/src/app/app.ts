@@ -69,6 +69,8 @@ import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
 import { addBaseUrl, createUrlRewriter } from "../http/base-url.ts";
 import { readTlsContext, TlsReloader } from "../http/tls.ts";
+import { addDrain } from "../http/drain.ts";
+import { addRequestIds, readRequestId } from "../http/request-id.ts";
 import { createValidatorCompiler } from "../http/validator-compiler.ts";
 import { closeUnread } from "../http/close-unread.ts";
 import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
@@ -137,6 +139,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
     // Fastify calls this if the path is malformed, or if one of its segments is too long.
     frameworkErrors: (cause, _request, reply) => void sendError(cause, addSafeHeaders(reply)),
     clientErrorHandler: sendParserError,
+    genReqId: readRequestId,
     rewriteUrl: createUrlRewriter(settings.publicUrl),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   }).withTypeProvider<TypeBoxTypeProvider>();
@@ -144,6 +147,8 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   app.setSerializerCompiler(createSerializerCompiler());
   app.setValidatorCompiler(createValidatorCompiler());
   addBaseUrl(app, settings.publicUrl);
+  addDrain(app);
+  addRequestIds(app);
   app.decorateRequest("tenantId", "");
   app.decorateRequest("audit", undefined);
   addProtocolErrorHandlers(app);
@@ -368,7 +373,11 @@ function sendError(cause: FastifyError | RequestError, reply: FastifyReply): Fas
     if (cause.retryAfterSeconds !== undefined) {
       void reply.header("retry-after", cause.retryAfterSeconds);
     }
-    return reply.code(cause.status).send({ detail: cause.message });
+    return reply.code(cause.status).send({
+      detail: cause.message,
+      // By the id, the operator finds the request in the log.
+      ...(cause.status >= 500 ? { request_id: reply.request.id } : {}),
+    });
   }
   if (cause.validation !== undefined) {
     const detail = cause.validation.map(({ instancePath, message, keyword }) => ({
@@ -381,7 +390,10 @@ function sendError(cause: FastifyError | RequestError, reply: FastifyReply): Fas
   if (cause.code === "ENOSPC") {
     const detail =
       "the server's disk has no space for the upload: delete data that is no longer needed, or free disk space";
-    return reply.header("retry-after", diskRetrySeconds).code(503).send({ detail });
+    return reply
+      .header("retry-after", diskRetrySeconds)
+      .code(503)
+      .send({ detail, request_id: reply.request.id });
   }
   const status = cause.statusCode ?? 500;
   if (status >= 500) {
@@ -389,5 +401,9 @@ function sendError(cause: FastifyError | RequestError, reply: FastifyReply): Fas
   }
   return reply
     .code(status)
-    .send({ detail: status >= 500 ? `the server failed: ${cause.message}` : cause.message });
+    .send(
+      status >= 500
+        ? { detail: `the server failed: ${cause.message}`, request_id: reply.request.id }
+        : { detail: cause.message },
+    );
 }

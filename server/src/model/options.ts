@@ -207,6 +207,10 @@ export const serverLimits = {
   keepAliveMs: 72_000,
   /** Milliseconds for which queries may continue while the server closes. Then they are canceled. */
   endReadsMs: 1_000,
+  /** Milliseconds for which open connections may end by themselves before the server closes. */
+  lastRequestsMs: 1_000,
+  /** The most seconds for which a server that is not ready any more goes on serving. */
+  drainSecondsMax: 600,
   /** Milliseconds for which requests may continue while the server closes. */
   closeMs: 2_000,
   /** Milliseconds after the start of the server at which the thread that fills the text index is started. */
@@ -271,6 +275,11 @@ export interface ServerOptions {
   readonly webhookHosts?: readonly string[];
   /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
   readonly auditDays?: number;
+  /**
+   * Seconds for which the server goes on serving when it is closed, while it is not ready any more, so that a load balancer
+   * can send requests elsewhere; from 0 to 600. @defaultValue 0
+   */
+  readonly drainSeconds?: number;
   /** Requests that a tenant may send in a second, from 1 to 1,000,000. @defaultValue unlimited */
   readonly tenantRate?: number;
   /**
@@ -306,6 +315,7 @@ export interface ServerSettings extends NetworkSettings {
   readonly modelBudget: number | undefined;
   readonly webhookHosts: readonly string[];
   readonly auditDays: number;
+  readonly drainMs: number;
   readonly tenantRate: number | undefined;
   readonly tenantIngestBytes: number | undefined;
 }
@@ -321,6 +331,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   modelBudget: true,
   webhookHosts: true,
   auditDays: true,
+  drainSeconds: true,
   tenantRate: true,
   tenantIngestBytes: true,
   publicUrl: true,
@@ -360,6 +371,8 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
       `host ${host} is reachable from other machines: set apiKeys, or listen on 127.0.0.1`,
     );
   }
+  const { drainSeconds = 0 } = options;
+  assertWholeNumber("drainSeconds", drainSeconds, { min: 0, max: serverLimits.drainSecondsMax });
   const { tenantRate, tenantIngestBytes } = options;
   const { tenantRateMax, tenantIngestBytesMax } = serverLimits;
   if (tenantRate !== undefined) {
@@ -399,6 +412,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     queryTimeoutMs,
     webhookHosts,
     auditDays,
+    drainMs: drainSeconds * 1_000,
     tenantRate,
     tenantIngestBytes,
     ...network,

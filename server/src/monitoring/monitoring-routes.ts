@@ -53,6 +53,9 @@ export function addHealthRoutes(app: FastifyInstance, store: CheckedStore): void
       response: readinessSchema,
     }),
     handler: async () => {
+      if (app.isDraining) {
+        throw new RequestError(503, "the server is about to close", 1);
+      }
       await assertReady(store);
       return { status: "ready", accepts_writes: store.readOnlyReason === undefined };
     },
