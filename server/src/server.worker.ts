@@ -10,6 +10,7 @@ import { exitRequest } from "./app/server-protocol.ts";
 import type { Store } from "./store/store.ts";
 import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
+import { ServerLog } from "./monitoring/server-log.ts";
 
 // States of the server thread: starting -> listening -> closing -> ended. A failed start ends the thread at once.
 
@@ -20,9 +21,11 @@ if (parentPort !== null) {
 async function serve(port: MessagePort, settings: ServerThreadData): Promise<void> {
   const post = (message: ServerThreadMessage): void => port.postMessage(message);
   let store: Store | undefined;
+  // Before the store, whose threads pass their warnings on to the log.
+  const log = settings.logFormat === undefined ? undefined : new ServerLog(settings.logFormat);
   try {
     store = await openStore(settings);
-    const app = createApp(store, settings);
+    const app = createApp(store, settings, { log });
     await listen(app, settings);
     const openedStore = store;
     const sweeper = new RetentionSweeper(store);
@@ -39,6 +42,7 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
         .catch((cause: unknown) =>
           process.emitWarning(`Failed to close the store: ${messageOf(cause)}`),
         )
+        .then(() => log?.close())
         .finally(() => {
           Atomics.store(settings.endedFlag, 0, 1);
           Atomics.notify(settings.endedFlag, 0);
@@ -54,6 +58,7 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
     });
   } catch (cause) {
     await store?.close();
+    await log?.close();
     const code = cause instanceof ServerError ? cause.code : "THREAD";
     post({ kind: "failed", code, reason: messageOf(cause) });
     port.close();

@@ -5,6 +5,7 @@ import { SchemaValidator } from "./datasets/examples/schemas/schema-validator.ts
 import type { SchemaErrors } from "./datasets/examples/schemas/schema-validator.ts";
 import { renderPrompt, scoreOutput } from "./experiments/launch/launch-tasks.ts";
 import type { RenderTask, ScoreTask } from "./experiments/launch/launch-tasks.ts";
+import { forwardWarnings } from "./storage/thread-warnings.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
@@ -43,6 +44,7 @@ type Task =
   | ExampleResponseTask;
 
 if (parentPort !== null) {
+  forwardWarnings("work");
   start(parentPort);
 }
 

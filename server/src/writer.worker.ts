@@ -28,11 +28,13 @@ import { TaskQueue } from "./storage/task-queue.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 import type { ThreadReply } from "./storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./store/writer-protocol.ts";
+import { forwardWarnings } from "./storage/thread-warnings.ts";
 
 // The only thread that writes to the database. Requests that wait at the same time share a transaction, because a
 // commit costs the same for one run as for ten thousand.
 
 if (parentPort !== null) {
+  forwardWarnings("writer");
   start(parentPort, String(workerData));
 }
 

@@ -19,7 +19,7 @@ async function serve(dataDir: string, port: string): Promise<{ child: ChildProce
   const args = [script, "serve", "--port", port, "--data", dataDir];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));
-  const [line] = (await once(child.stdout!, "data")) as [Buffer];
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
   return { child, url: /http:\S+/.exec(line.toString())?.[0] ?? "" };
 }
 

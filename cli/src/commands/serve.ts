@@ -26,6 +26,7 @@ interface ServeFlags {
   readonly modelBudget?: string;
   readonly webhookHost: readonly string[];
   readonly auditDays: string;
+  readonly logFormat?: string;
   readonly drainSeconds: string;
   readonly tenantRate?: string;
   readonly tenantIngestBytes?: string;
@@ -103,6 +104,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       String(defaultAuditDays),
     )
     .option(
+      "--log-format <format>",
+      "write a line for each request, and warnings, to standard error, as json or text; also MILLRACE_LOG_FORMAT",
+    )
+    .option(
       "--drain-seconds <number>",
       "seconds for which a stopping server is not ready but goes on serving, for load balancers; also MILLRACE_DRAIN_SECONDS",
       "0",
@@ -151,6 +156,7 @@ const variablesByFlag = {
   modelRate: "MILLRACE_MODEL_RATE",
   modelBudget: "MILLRACE_MODEL_BUDGET",
   auditDays: "MILLRACE_AUDIT_DAYS",
+  logFormat: "MILLRACE_LOG_FORMAT",
   drainSeconds: "MILLRACE_DRAIN_SECONDS",
   tenantRate: "MILLRACE_TENANT_RATE",
   tenantIngestBytes: "MILLRACE_TENANT_INGEST_BYTES",
@@ -189,6 +195,10 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
     auditDays: parseNumber("auditDays", flags.auditDays),
+    // The server checks the format, as it checks all values.
+    ...(flags.logFormat === undefined
+      ? {}
+      : { logFormat: flags.logFormat as NonNullable<ServerOptions["logFormat"]> }),
     drainSeconds: parseNumber("drainSeconds", flags.drainSeconds),
     ...parseLimit("tenantRate", flags.tenantRate),
     ...parseLimit("tenantIngestBytes", flags.tenantIngestBytes),

@@ -79,6 +79,7 @@ import {
   addMetricRoute,
   observeRequests,
 } from "../monitoring/monitoring-routes.ts";
+import type { ServerLog } from "../monitoring/server-log.ts";
 import { ServerMetrics } from "../monitoring/server-metrics.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
 import { joinChunks, readChunks } from "../bodies/read-body.ts";
@@ -89,11 +90,18 @@ import { createSerializerCompiler } from "../http/serializer-compiler.ts";
 
 export type App = ReturnType<typeof createApp>;
 
+/** What the application works with, if not with the defaults. */
+export interface AppParts {
+  readonly jobKinds?: readonly AnyJobKind[];
+  /** The log to which requests are written. @defaultValue none */
+  readonly log?: ServerLog | undefined;
+}
+
 /**
  * Creates the HTTP application: guards, routes and error handling. It does not listen yet. When it is ready, it begins to
  * perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
  */
-export function createApp(store: Store, settings: AppSettings, jobKinds?: readonly AnyJobKind[]) {
+export function createApp(store: Store, settings: AppSettings, { jobKinds, log }: AppParts = {}) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
@@ -147,6 +155,7 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   app.setSerializerCompiler(createSerializerCompiler());
   app.setValidatorCompiler(createValidatorCompiler());
   addBaseUrl(app, settings.publicUrl);
+  log?.observe(app);
   addDrain(app);
   addRequestIds(app);
   app.decorateRequest("tenantId", "");

@@ -10,6 +10,8 @@ import { parseModelEndpoints } from "./model-endpoint.ts";
 import type { ModelEndpoint, ModelEndpointOption } from "./model-endpoint.ts";
 import { parseNetworkOptions } from "./network-options.ts";
 import type { NetworkSettings } from "./network-options.ts";
+import { logFormats } from "./log-format.ts";
+import type { LogFormat } from "./log-format.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
 
 const mebibyte = 1_048_576;
@@ -276,6 +278,11 @@ export interface ServerOptions {
   /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
   readonly auditDays?: number;
   /**
+   * Writes a line for each request, and the warnings of all threads, to standard error: as JSON or as text.
+   * @defaultValue none
+   */
+  readonly logFormat?: LogFormat;
+  /**
    * Seconds for which the server goes on serving when it is closed, while it is not ready any more, so that a load balancer
    * can send requests elsewhere; from 0 to 600. @defaultValue 0
    */
@@ -315,6 +322,7 @@ export interface ServerSettings extends NetworkSettings {
   readonly modelBudget: number | undefined;
   readonly webhookHosts: readonly string[];
   readonly auditDays: number;
+  readonly logFormat: LogFormat | undefined;
   readonly drainMs: number;
   readonly tenantRate: number | undefined;
   readonly tenantIngestBytes: number | undefined;
@@ -331,6 +339,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   modelBudget: true,
   webhookHosts: true,
   auditDays: true,
+  logFormat: true,
   drainSeconds: true,
   tenantRate: true,
   tenantIngestBytes: true,
@@ -371,7 +380,12 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
       `host ${host} is reachable from other machines: set apiKeys, or listen on 127.0.0.1`,
     );
   }
-  const { drainSeconds = 0 } = options;
+  const { drainSeconds = 0, logFormat } = options;
+  if (logFormat !== undefined && !logFormats.includes(logFormat)) {
+    throw new OptionError(
+      `logFormat must be ${logFormats.join(" or ")}, not ${JSON.stringify(logFormat)}`,
+    );
+  }
   assertWholeNumber("drainSeconds", drainSeconds, { min: 0, max: serverLimits.drainSecondsMax });
   const { tenantRate, tenantIngestBytes } = options;
   const { tenantRateMax, tenantIngestBytesMax } = serverLimits;
@@ -412,6 +426,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     queryTimeoutMs,
     webhookHosts,
     auditDays,
+    logFormat,
     drainMs: drainSeconds * 1_000,
     tenantRate,
     tenantIngestBytes,

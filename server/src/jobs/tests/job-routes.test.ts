@@ -40,7 +40,7 @@ async function runApp() {
   const app = createApp(
     store,
     { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "unused" },
-    [counting],
+    { jobKinds: [counting] },
   );
   onTestFinished(async () => {
     await app.close();
