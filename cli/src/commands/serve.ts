@@ -30,6 +30,7 @@ interface ServeFlags {
   readonly drainSeconds: string;
   readonly tenantRate?: string;
   readonly tenantIngestBytes?: string;
+  readonly tenantMaxRuns?: string;
   readonly publicUrl?: string;
   readonly trustProxy: readonly string[];
   readonly tlsCert?: string;
@@ -121,6 +122,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "bytes of runs, spans and feedback that a tenant may send in a day; unlimited by default; also MILLRACE_TENANT_INGEST_BYTES",
     )
     .option(
+      "--tenant-max-runs <number>",
+      "runs that a tenant may store; unlimited by default; also MILLRACE_TENANT_MAX_RUNS",
+    )
+    .option(
       "--public-url <url>",
       "URL at which a proxy publishes the server, such as https://traces.example.com/millrace; links begin with it; also MILLRACE_PUBLIC_URL",
     )
@@ -160,6 +165,7 @@ const variablesByFlag = {
   drainSeconds: "MILLRACE_DRAIN_SECONDS",
   tenantRate: "MILLRACE_TENANT_RATE",
   tenantIngestBytes: "MILLRACE_TENANT_INGEST_BYTES",
+  tenantMaxRuns: "MILLRACE_TENANT_MAX_RUNS",
   publicUrl: "MILLRACE_PUBLIC_URL",
   tlsCert: "MILLRACE_TLS_CERT",
   tlsKey: "MILLRACE_TLS_KEY",
@@ -202,6 +208,7 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     drainSeconds: parseNumber("drainSeconds", flags.drainSeconds),
     ...parseLimit("tenantRate", flags.tenantRate),
     ...parseLimit("tenantIngestBytes", flags.tenantIngestBytes),
+    ...parseLimit("tenantMaxRuns", flags.tenantMaxRuns),
     webhookHosts: webhookHost.length > 0 ? webhookHost : readList(env["MILLRACE_WEBHOOK_HOSTS"]),
     ...readNetworkOptions(flags, env),
   });
@@ -245,7 +252,7 @@ async function readModelOptions(
 
 /** Parses a limit that need not be set. */
 const parseLimit = (
-  flag: "tenantRate" | "tenantIngestBytes",
+  flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns",
   text: string | undefined,
 ): Pick<ServerOptions, typeof flag> =>
   text === undefined ? {} : { [flag]: parseNumber(flag, text) };

@@ -45,6 +45,7 @@ import { addLiveRoutes } from "../live/live-routes.ts";
 import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../feedback/ui-feedback-routes.ts";
 import { addSharedV2Routes, addV2Routes } from "../v2/v2-routes.ts";
 import { limitRequest } from "../tenants/limit-requests.ts";
+import { RunQuota } from "../tenants/run-quota.ts";
 import { TenantLimits } from "../tenants/tenant-limits.ts";
 import { isOperator } from "../tenants/settings-handlers.ts";
 import { addUiSettingsRoutes } from "../tenants/settings-routes.ts";
@@ -120,6 +121,10 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
     ingestBytes: settings.tenantIngestBytes,
     onRefused: (limit) => metrics.countLimitedRequest(limit),
   });
+  const runQuota = new RunQuota(store, {
+    maxRuns: settings.tenantMaxRuns,
+    onRefused: () => metrics.countLimitedRequest("stored_runs"),
+  });
   const auditPruner = new AuditPruner(store, settings.auditDays);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
@@ -191,6 +196,7 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
   app.addHook("onClose", () => workThreads.close());
   app.addHook("onClose", async () => {
     auditPruner.close();
+    runQuota.close();
     await auditLog.close();
   });
   app.addHook("onClose", async () => models.close());
@@ -214,7 +220,7 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
     // Before the check, so that a request that its key does not permit is recorded as well.
     request.audit = auditLog.begin(request, reply, caller.actor);
     keyGuard.assertPermitted(caller, request.headers, scope);
-    limitRequest(tenantLimits, request, reply);
+    limitRequest({ limits: tenantLimits, quota: runQuota }, request, reply);
   };
   addApiDocs(app, settings.publicUrl);
   app.register(async (publicApp: FastifyInstance) => {

@@ -53,6 +53,8 @@ declare module "fastify" {
     readonly audit?: AuditedAction | undefined;
     /** Whether requests do not count for the rate of their tenant: those of programs that watch the server. */
     readonly isUnlimited?: boolean;
+    /** Whether requests store runs, so that the number of runs of their tenant limits them. */
+    readonly storesRuns?: boolean;
   }
 }
 
@@ -95,6 +97,13 @@ const operationIds = new Map<Endpoint, string>(
   }).map(([name, endpoint]) => [endpoint, name]),
 );
 
+const storingEndpoints: readonly Endpoint[] = [
+  endpoints.createRun,
+  endpoints.sendBatch,
+  endpoints.sendMultipart,
+  endpoints.sendSpans,
+];
+
 /** Creates the method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */
 export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<Body>) => {
   const { tag, summary, query, body, isPublic } = docs;
@@ -105,6 +114,7 @@ export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<
     config: {
       scope: scopeOf(endpoint),
       audit: auditOf(endpoint),
+      storesRuns: storingEndpoints.includes(endpoint),
       isUnlimited: endpoint === monitoringEndpoints.readServerMetrics,
       docs: {
         bodyContents: docs.bodyContents,

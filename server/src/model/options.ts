@@ -180,6 +180,8 @@ export const serverLimits = {
   /** The highest limits of a tenant's requests in a second, and of the bytes that it may send in a day. */
   tenantRateMax: 1_000_000,
   tenantIngestBytesMax: 1e15,
+  /** The highest limit of a tenant's stored runs. */
+  tenantRunsMax: 1e12,
   /** Bytes received and not yet committed. Above this, the server responds with 429. */
   pendingBytes: 256 * mebibyte,
   /** Threads that run queries. Each one starts when it is first needed. */
@@ -294,6 +296,8 @@ export interface ServerOptions {
    * server was started. @defaultValue unlimited
    */
   readonly tenantIngestBytes?: number;
+  /** Runs that a tenant may store, from 1 to 10^12. @defaultValue unlimited */
+  readonly tenantMaxRuns?: number;
   /**
    * The URL at which clients reach the server through a proxy, such as `https://traces.example.com/millrace`. Links begin
    * with it, and requests of pages with this origin are accepted. A host other than loopback requires `apiKeys`.
@@ -326,6 +330,7 @@ export interface ServerSettings extends NetworkSettings {
   readonly drainMs: number;
   readonly tenantRate: number | undefined;
   readonly tenantIngestBytes: number | undefined;
+  readonly tenantMaxRuns: number | undefined;
 }
 
 const optionKeys: KeyTable<ServerOptions> = {
@@ -343,6 +348,7 @@ const optionKeys: KeyTable<ServerOptions> = {
   drainSeconds: true,
   tenantRate: true,
   tenantIngestBytes: true,
+  tenantMaxRuns: true,
   publicUrl: true,
   trustedProxies: true,
   tlsCert: true,
@@ -387,8 +393,11 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     );
   }
   assertWholeNumber("drainSeconds", drainSeconds, { min: 0, max: serverLimits.drainSecondsMax });
-  const { tenantRate, tenantIngestBytes } = options;
-  const { tenantRateMax, tenantIngestBytesMax } = serverLimits;
+  const { tenantRate, tenantIngestBytes, tenantMaxRuns } = options;
+  const { tenantRateMax, tenantIngestBytesMax, tenantRunsMax } = serverLimits;
+  if (tenantMaxRuns !== undefined) {
+    assertWholeNumber("tenantMaxRuns", tenantMaxRuns, { min: 1, max: tenantRunsMax });
+  }
   if (tenantRate !== undefined) {
     assertWholeNumber("tenantRate", tenantRate, { min: 1, max: tenantRateMax });
   }
@@ -430,6 +439,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     drainMs: drainSeconds * 1_000,
     tenantRate,
     tenantIngestBytes,
+    tenantMaxRuns,
     ...network,
     ...parseModelOptions(options),
   };

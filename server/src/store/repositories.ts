@@ -510,7 +510,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     findTraceTokens: ([tenantId, ids], { toRunKeys }) => [tenantId, toRunKeys(ids)],
     findThreadToken: withThreadKey,
   },
-  storage: { measure: unchanged, listProjects: unchanged },
+  storage: { measure: unchanged, listProjects: unchanged, countRuns: unchanged },
   tenants: {
     find: unchanged,
     findByHandle: unchanged,

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { RunQuota } from "./run-quota.ts";
 import type { TenantLimits } from "./tenant-limits.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { TenantLimits } from "./tenant-limits.ts";
  * @throws RequestError 429: the tenant has reached a limit.
  */
 export function limitRequest(
-  limits: TenantLimits,
+  { limits, quota }: { readonly limits: TenantLimits; readonly quota: RunQuota },
   { tenantId, headers, raw, routeOptions }: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -20,6 +21,9 @@ export function limitRequest(
     return;
   }
   limits.admitIngest(tenantId);
+  if (routeOptions.config.storesRuns === true) {
+    quota.admit(tenantId);
+  }
   const { socket } = raw;
   const bytesBefore = socket.bytesRead;
   reply.raw.once("close", () => {

@@ -1,7 +1,7 @@
 import { RequestError } from "../model/errors.ts";
 
 /** The limits that a tenant can reach. They are the values of a label in the metrics. */
-export type TenantLimit = "requests" | "ingest_bytes";
+export type TenantLimit = "requests" | "ingest_bytes" | "stored_runs";
 
 export interface TenantLimitOptions {
   /** Requests that a tenant may send in a second; `undefined` for any number. */
