@@ -19,7 +19,8 @@ export function receiveWarnings(listener: (warning: ThreadWarning) => void): () 
   // Several servers may run in a process: each has a channel of its own.
   const name = `${environmentName}-${randomUUID()}`;
   const channel = new BroadcastChannel(name);
-  channel.onmessage = ({ data }: { readonly data: unknown }) => listener(data as ThreadWarning);
+  channel.onmessage = (event: unknown) =>
+    listener((event as { readonly data: ThreadWarning }).data);
   channel.unref();
   setEnvironmentData(environmentName, name);
   const onWarning = ({ message }: Error): void => listener({ thread: "server", message });
