@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 
 /** The header with the id of a request, in requests and in responses. */
-export const requestIdHeader = "x-request-id";
+const requestIdHeader = "x-request-id";
 
 /** The ids of requests that are accepted from clients and proxies: they can be written to a log as they are. */
 const idPattern = /^[\w.:@-]{8,128}$/;

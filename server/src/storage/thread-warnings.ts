@@ -19,6 +19,7 @@ export function receiveWarnings(listener: (warning: ThreadWarning) => void): () 
   // Several servers may run in a process: each has a channel of its own.
   const name = `${environmentName}-${randomUUID()}`;
   const channel = new BroadcastChannel(name);
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the types of Node 20 declare no other way to listen
   channel.onmessage = (event: unknown) =>
     listener((event as { readonly data: ThreadWarning }).data);
   channel.unref();
