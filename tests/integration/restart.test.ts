@@ -68,7 +68,7 @@ async function get(url: string, agent: Agent): Promise<IncomingMessage> {
 }
 
 test("a server that drains is not ready, goes on serving, and closes each connection with its response", async () => {
-  const server = await startServer({ port: 0, dataDir: ":memory:", drainSeconds: 3 });
+  const server = await startServer({ port: 0, dataDir: ":memory:", drainSeconds: 8 });
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   const ready = await get(`${server.url}/health/ready`, agent);
