@@ -44,6 +44,8 @@ const fontLicense: Plugin = {
 
 export default defineConfig({
   plugins: [react(), fontLicense],
+  // Relative URLs: the server adds the path below which it is published to those of the page.
+  base: "./",
   build: {
     // The server serves the files in this folder.
     outDir,

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { version } from "millrace/model";
+import { addAudit } from "./commands/audit.ts";
 import { addBackup } from "./commands/backup.ts";
 import { addBench } from "./commands/bench.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -48,6 +49,7 @@ export function createProgram(
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addEval(program, { env, onFailed: () => setExitCode(failureCode) });
   addKeys(program);
+  addAudit(program, env);
   addBackup(program);
   addLog(program, env);
   addPrices(program, env);

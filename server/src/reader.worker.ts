@@ -9,10 +9,12 @@ import type { Connection } from "./storage/sqlite/connection.ts";
 import { attachTextIndex } from "./runs/sqlite/text-index/text-index.ts";
 import { TaskQueue } from "./storage/task-queue.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
+import { forwardWarnings } from "./storage/thread-warnings.ts";
 
 // Runs queries one after the other, on a read-only connection of this thread.
 
 if (parentPort !== null) {
+  forwardWarnings("reader");
   start(parentPort, workerData as ReaderData);
 }
 

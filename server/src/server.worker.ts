@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { messageOf, ServerError } from "./model/errors.ts";
@@ -7,9 +8,10 @@ import { memoryDataDir, serverLimits } from "./model/options.ts";
 import type { closeRequest, ServerThreadData, ServerThreadMessage } from "./app/server-protocol.ts";
 import { exitRequest } from "./app/server-protocol.ts";
 import type { Store } from "./store/store.ts";
-import { ServerLog } from "./ingest-log/server-log.ts";
+import { IngestLog } from "./ingest-log/ingest-log.ts";
 import { RetentionSweeper } from "./runs/retention/retention-sweeper.ts";
 import { openSqliteStore, openTemporaryStore } from "./store/sqlite-store.ts";
+import { ServerLog } from "./monitoring/server-log.ts";
 
 // States of the server thread: starting -> listening -> closing -> ended. A failed start ends the thread at once.
 
@@ -20,12 +22,15 @@ if (parentPort !== null) {
 async function serve(port: MessagePort, settings: ServerThreadData): Promise<void> {
   const post = (message: ServerThreadMessage): void => port.postMessage(message);
   let store: Store | undefined;
-  let log: ServerLog | undefined;
+  let log: IngestLog | undefined;
+  // Before the store, whose threads pass their warnings on to this log.
+  const requestLog =
+    settings.logFormat === undefined ? undefined : new ServerLog(settings.logFormat);
   try {
     store = await openStore(settings);
     // SQLite can be used by one process only, so this process also applies the log.
-    log = settings.log && (await ServerLog.open(settings.log, store));
-    const app = createApp(store, settings, { log });
+    log = settings.log && (await IngestLog.open(settings.log, store));
+    const app = createApp(store, settings, { log, requestLog });
     await listen(app, settings);
     const openedStore = store;
     const openedLog = log;
@@ -36,13 +41,16 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
         openedStore.endReads();
       }
       const closing =
-        request === exitRequest ? openedStore.close() : close(app, openedStore, openedLog);
+        request === exitRequest
+          ? openedStore.close()
+          : close(app, openedStore, { log: openedLog, drainMs: settings.drainMs });
       // If closing fails, for example on a full disk, the thread ends anyway: the next start recovers the data from
       // the write-ahead log.
       void closing
         .catch((cause: unknown) =>
           process.emitWarning(`Failed to close the store: ${messageOf(cause)}`),
         )
+        .then(() => requestLog?.close())
         .finally(() => {
           Atomics.store(settings.endedFlag, 0, 1);
           Atomics.notify(settings.endedFlag, 0);
@@ -60,6 +68,7 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   } catch (cause) {
     await log?.close();
     await store?.close();
+    await requestLog?.close();
     const code = cause instanceof ServerError ? cause.code : "THREAD";
     post({ kind: "failed", code, reason: messageOf(cause) });
     port.close();
@@ -85,16 +94,45 @@ async function listen(app: App, { host, port }: ServerThreadData): Promise<void>
   }
 }
 
+/**
+ * Accepts no further connections, and waits until all others have ended, at most {@link serverLimits.lastRequestsMs}. A
+ * connection ends with its next response; one without a request ends now.
+ */
+async function endConnections({ server }: App): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const timeout = new AbortController();
+  await Promise.race([
+    ended,
+    sleep(serverLimits.lastRequestsMs, undefined, { signal: timeout.signal }).catch(
+      () => undefined,
+    ),
+  ]);
+  timeout.abort();
+}
+
 function readPort(app: App, { port }: ServerThreadData): number {
   const address = app.server.address();
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
 /**
- * Gives running requests some time, then cancels their queries and closes their connections. Completes pending
- * writes.
+ * Announces the end, and goes on serving for as long as load balancers need to notice it. Then it accepts no connections,
+ * serves what arrives on those that are open, gives running requests some time, cancels their queries and closes their
+ * connections. Completes pending writes.
  */
-async function close(app: App, store: Store, log: ServerLog | undefined): Promise<void> {
+async function close(
+  app: App,
+  store: Store,
+  { log, drainMs }: { readonly log: IngestLog | undefined; readonly drainMs: number },
+): Promise<void> {
+  app.beginDrain();
+  if (drainMs > 0) {
+    await sleep(drainMs);
+  }
+  await endConnections(app);
   const queryTimer = setTimeout(() => store.endReads(), serverLimits.endReadsMs);
   const connectionTimer = setTimeout(() => app.server.closeAllConnections(), serverLimits.closeMs);
   await app.close();

@@ -11,9 +11,11 @@ import { endThread, threadOptions, waitForFirstMessage, waitForExit } from "./st
 
 /** A running server. */
 export interface RunningServer {
-  /** Base URL of the server, without a trailing slash. */
+  /** URL at which the server listens, without a trailing slash. */
   readonly url: string;
   readonly port: number;
+  /** The URL at which clients reach the server, from the option `publicUrl`. */
+  readonly publicUrl: string | undefined;
   /**
    * The token that the UI asks for before it calls models; `undefined` if the server has no model endpoints, or requires
    * a key. It is a new one at each start.
@@ -63,8 +65,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     port,
     log,
     modelToken: needsModelToken ? modelToken : undefined,
-    url: `http://${toUrlHost(settings.host)}:${port}`,
-    close: () => (closed ??= endThread(worker, closeRequest, serverEndMs)),
+    url: `${settings.tls === undefined ? "http" : "https"}://${toUrlHost(settings.host)}:${port}`,
+    publicUrl: settings.publicUrl?.url,
+    close: () => (closed ??= endThread(worker, closeRequest, settings.drainMs + serverEndMs)),
   };
 }
 
@@ -91,7 +94,11 @@ const exitWaitMs = 10_000;
  * for requests, for the reader threads and for the writer thread, so this limit is longer than the limits of these
  * waits together.
  */
-const serverEndMs = serverLimits.closeMs + serverLimits.readerEndMs + 2 * serverLimits.endMs;
+const serverEndMs =
+  serverLimits.lastRequestsMs +
+  serverLimits.closeMs +
+  serverLimits.readerEndMs +
+  2 * serverLimits.endMs;
 
 /** A host name that a client on this machine can use. */
 function toUrlHost(host: string): string {

@@ -9,6 +9,7 @@ import { encodePacked } from "./ingest-log/encode-task.ts";
 import type { EncodeTask } from "./ingest-log/encode-task.ts";
 import { fillJudgePrompt } from "./judges/judge-prompt.ts";
 import type { JudgePromptTask } from "./judges/judge-prompt.ts";
+import { forwardWarnings } from "./storage/thread-warnings.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import type { ParsedBatch } from "./runs/ingest/batch-builder.ts";
 import { parseOneRun, decodeBatch } from "./runs/ingest/parse-batch.ts";
@@ -49,6 +50,7 @@ type Task =
   | EncodeTask;
 
 if (parentPort !== null) {
+  forwardWarnings("work");
   start(parentPort);
 }
 

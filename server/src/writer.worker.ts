@@ -3,6 +3,7 @@ import { deserialize } from "node:v8";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { VersionAuthor } from "./datasets/version-author.ts";
+import { addCreatedId } from "./audit/audit-target.ts";
 import { messageOf, RequestError } from "./model/errors.ts";
 import { serverLimits } from "./model/options.ts";
 import { areLibraryPricesLoaded, loadLibraryPrices } from "./prices/library-prices.ts";
@@ -28,11 +29,13 @@ import { TaskQueue } from "./storage/task-queue.ts";
 import { invokeMethod, toFailure } from "./storage/thread-reply.ts";
 import type { ThreadReply } from "./storage/thread-reply.ts";
 import type { WriterCall, WriterMessage, WriterRequest } from "./store/writer-protocol.ts";
+import { forwardWarnings } from "./storage/thread-warnings.ts";
 
 // The only thread that writes to the database. Requests that wait at the same time share a transaction, because a
 // commit costs the same for one run as for ten thousand.
 
 if (parentPort !== null) {
+  forwardWarnings("writer");
   start(parentPort, String(workerData));
 }
 
@@ -387,6 +390,9 @@ async function performWrite(
       db.exec("ROLLBACK TO resource_write; RELEASE resource_write");
       writers.runs.clearCaches();
       return { kind: "result", sequence, value: { missingChecks } satisfies MissingChecks };
+    }
+    if (request.audit !== undefined) {
+      await writers.audit.record(request.audit.tenantId, addCreatedId(request.audit, value));
     }
     db.exec("RELEASE resource_write");
     return value instanceof LongWrite

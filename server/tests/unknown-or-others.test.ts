@@ -47,6 +47,8 @@ const withoutIds: ReadonlySet<string> = new Set([
   "GET /ui/server",
   "GET /ui/storage",
   "GET /ui/keys",
+  "GET /ui/audit",
+  "GET /ui/audit/export",
   "POST /ui/keys",
   "GET /ui/tenants",
   "POST /ui/tenants",

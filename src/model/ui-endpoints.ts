@@ -68,6 +68,9 @@ export const uiEndpoints = {
   listKeys: { method: "GET", path: "/ui/keys", action: "list keys" },
   createKey: { method: "POST", path: "/ui/keys", action: "create key" },
   revokeKey: { method: "DELETE", path: "/ui/keys/:id", action: "revoke key" },
+  /** The command `millrace audit` uses this one too. */
+  listAudit: { method: "GET", path: "/ui/audit", action: "read the audit log" },
+  exportAudit: { method: "GET", path: "/ui/audit/export", action: "export the audit log" },
   listTenants: { method: "GET", path: "/ui/tenants", action: "list tenants" },
   createTenant: { method: "POST", path: "/ui/tenants", action: "create tenant" },
   listRetention: { method: "GET", path: "/ui/retention", action: "read retention settings" },

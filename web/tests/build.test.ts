@@ -8,7 +8,7 @@ const html = readFileSync(`${folder}/index.html`, "utf8");
 
 /** The scripts that load before the UI shows anything: those in index.html and their static imports. */
 function initialScripts(): readonly string[] {
-  const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(
+  const scripts = [...html.matchAll(/(?:src|href)="\.(\/assets\/[^"]+\.js)"/g)].map(
     ([, path]) => path!,
   );
   const seen = new Set<string>();

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import {
   defaultLogBytes,
+  defaultAuditDays,
   defaultModelRate,
   defaultPort,
   defaultQueryTimeoutMs,
@@ -27,6 +28,16 @@ interface ServeFlags {
   readonly webhookHost: readonly string[];
   readonly log?: string;
   readonly logMaxBytes: string;
+  readonly auditDays: string;
+  readonly logFormat?: string;
+  readonly drainSeconds: string;
+  readonly tenantRate?: string;
+  readonly tenantIngestBytes?: string;
+  readonly tenantMaxRuns?: string;
+  readonly publicUrl?: string;
+  readonly trustProxy: readonly string[];
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
   readonly open?: true;
 }
 
@@ -100,6 +111,49 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "bytes of runs that may wait in the log; then the server refuses runs with 429; also MILLRACE_LOG_MAX_BYTES",
       String(defaultLogBytes),
     )
+    .option(
+      "--audit-days <number>",
+      "days for which entries of the audit log are kept; also MILLRACE_AUDIT_DAYS",
+      String(defaultAuditDays),
+    )
+    .option(
+      "--log-format <format>",
+      "write a line for each request, and warnings, to standard error, as json or text; also MILLRACE_LOG_FORMAT",
+    )
+    .option(
+      "--drain-seconds <number>",
+      "seconds for which a stopping server is not ready but goes on serving, for load balancers; also MILLRACE_DRAIN_SECONDS",
+      "0",
+    )
+    .option(
+      "--tenant-rate <number>",
+      "requests that a tenant may send in a second; unlimited by default; also MILLRACE_TENANT_RATE",
+    )
+    .option(
+      "--tenant-ingest-bytes <number>",
+      "bytes of runs, spans and feedback that a tenant may send in a day; unlimited by default; also MILLRACE_TENANT_INGEST_BYTES",
+    )
+    .option(
+      "--tenant-max-runs <number>",
+      "runs that a tenant may store; unlimited by default; also MILLRACE_TENANT_MAX_RUNS",
+    )
+    .option(
+      "--public-url <url>",
+      "URL at which a proxy publishes the server, such as https://traces.example.com/millrace; links begin with it; also MILLRACE_PUBLIC_URL",
+    )
+    .addOption(
+      new Option(
+        "--trust-proxy <address>",
+        "proxy whose X-Forwarded-For and X-Forwarded-Proto are used: an address, a range such as 10.0.0.0/8, or loopback; may be repeated; also MILLRACE_TRUST_PROXY, comma-separated",
+      )
+        .argParser(appendText)
+        .default([], "none"),
+    )
+    .option(
+      "--tls-cert <file>",
+      "PEM file of the certificate for HTTPS, read again when it changes; also MILLRACE_TLS_CERT",
+    )
+    .option("--tls-key <file>", "PEM file of the certificate's private key; also MILLRACE_TLS_KEY")
     .option("--open", "open the UI in a browser")
     .action((flags: ServeFlags) => serve(applyVariables(command, flags, env), env));
   addHelpExamples(command, [
@@ -121,6 +175,15 @@ const variablesByFlag = {
   modelBudget: "MILLRACE_MODEL_BUDGET",
   log: "MILLRACE_LOG",
   logMaxBytes: "MILLRACE_LOG_MAX_BYTES",
+  auditDays: "MILLRACE_AUDIT_DAYS",
+  logFormat: "MILLRACE_LOG_FORMAT",
+  drainSeconds: "MILLRACE_DRAIN_SECONDS",
+  tenantRate: "MILLRACE_TENANT_RATE",
+  tenantIngestBytes: "MILLRACE_TENANT_INGEST_BYTES",
+  tenantMaxRuns: "MILLRACE_TENANT_MAX_RUNS",
+  publicUrl: "MILLRACE_PUBLIC_URL",
+  tlsCert: "MILLRACE_TLS_CERT",
+  tlsKey: "MILLRACE_TLS_KEY",
 } as const;
 
 function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.ProcessEnv): ServeFlags {
@@ -152,8 +215,18 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     apiKeys,
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
-    webhookHosts: webhookHost.length > 0 ? webhookHost : readHosts(env),
+    webhookHosts: webhookHost.length > 0 ? webhookHost : readList(env["MILLRACE_WEBHOOK_HOSTS"]),
     ...readLogOptions(flags),
+    auditDays: parseNumber("auditDays", flags.auditDays),
+    // The server checks the format, as it checks all values.
+    ...(flags.logFormat === undefined
+      ? {}
+      : { logFormat: flags.logFormat as NonNullable<ServerOptions["logFormat"]> }),
+    drainSeconds: parseNumber("drainSeconds", flags.drainSeconds),
+    ...parseLimit("tenantRate", flags.tenantRate),
+    ...parseLimit("tenantIngestBytes", flags.tenantIngestBytes),
+    ...parseLimit("tenantMaxRuns", flags.tenantMaxRuns),
+    ...readNetworkOptions(flags, env),
   });
   process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
   if (server.log !== undefined) {
@@ -162,13 +235,16 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
       `Runs are received when ${replicas === 1 ? "1 server" : `${replicas} servers`} of ${address} stored them\n`,
     );
   }
+  if (server.publicUrl !== undefined) {
+    process.stdout.write(`Clients reach it at ${server.publicUrl}\n`);
+  }
   if (server.modelToken !== undefined) {
     process.stdout.write(
       `The playground asks for this token before it calls models: ${server.modelToken}\n`,
     );
   }
   if (open === true) {
-    openBrowser(server.url);
+    openBrowser(server.publicUrl ?? server.url);
   }
   await stopRequest;
   await server.close();
@@ -208,10 +284,16 @@ function readLogOptions({
   }
   return { logMaxBytes: Number(logMaxBytes), ...(log === undefined ? {} : { log }) };
 }
+/** Parses a limit that need not be set. */
+const parseLimit = (
+  flag: "tenantRate" | "tenantIngestBytes" | "tenantMaxRuns",
+  text: string | undefined,
+): Pick<ServerOptions, typeof flag> =>
+  text === undefined ? {} : { [flag]: parseNumber(flag, text) };
 
 /** Parses a number. The server checks its range. */
-function parseNumber(flag: "modelRate" | "modelBudget", text: string): number {
-  if (!/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) {
+function parseNumber(flag: keyof typeof variablesByFlag, text: string): number {
+  if (!/^\d{1,16}(?:\.\d{1,9})?$/.test(text)) {
     throw new UsageError(
       `--${toKebabCase(flag)} (${variablesByFlag[flag]}) must be a number, such as 10, not ${JSON.stringify(text)}`,
     );
@@ -223,12 +305,25 @@ function parseNumber(flag: "modelRate" | "modelBudget", text: string): number {
 const ignoreEmpty = (value: string | undefined): string | undefined =>
   value === undefined || value === "" ? undefined : value;
 
-/** The hosts of the variable that is used if the flag is not given. */
-const readHosts = (env: NodeJS.ProcessEnv): readonly string[] =>
-  (ignoreEmpty(env["MILLRACE_WEBHOOK_HOSTS"]) ?? "")
+/** Reads the flags about the network in front of the server. */
+function readNetworkOptions(
+  { publicUrl, trustProxy, tlsCert, tlsKey }: ServeFlags,
+  env: NodeJS.ProcessEnv,
+): Pick<ServerOptions, "publicUrl" | "trustedProxies" | "tlsCert" | "tlsKey"> {
+  return {
+    trustedProxies: trustProxy.length > 0 ? trustProxy : readList(env["MILLRACE_TRUST_PROXY"]),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...(tlsCert === undefined ? {} : { tlsCert }),
+    ...(tlsKey === undefined ? {} : { tlsKey }),
+  };
+}
+
+/** The items of a comma-separated variable, which is used if the flag is not given. */
+const readList = (text: string | undefined): readonly string[] =>
+  (ignoreEmpty(text) ?? "")
     .split(",")
-    .map((host) => host.trim())
-    .filter((host) => host !== "");
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
 
 /** Reads a key file: one key per line; blank lines and lines that begin with # are ignored. */
 async function readKeys(path: string): Promise<readonly string[]> {
@@ -263,13 +358,14 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
     const reason = cause.message.replace("webhookHosts ", "");
     return new UsageError(`--webhook-host (MILLRACE_WEBHOOK_HOSTS) ${reason}`, { cause });
   }
-  const flag =
-    /^(?:port|host|queryTimeoutMs|modelRate|modelBudget|logMaxBytes|log)\b/.exec(
-      cause.message,
-    )?.[0] ?? "";
+  if (cause.message.startsWith("trustedProxies ")) {
+    const reason = cause.message.replace("trustedProxies ", "");
+    return new UsageError(`--trust-proxy (MILLRACE_TRUST_PROXY) ${reason}`, { cause });
+  }
+  const flag = /^\w+/.exec(cause.message)?.[0] ?? "";
   const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];
   const isKeyMissing =
-    apiKeys.length === 0 && cause.message.includes("reachable from other machines");
+    apiKeys.length === 0 && /^host .*reachable from other machines/.test(cause.message);
   const message = isKeyMissing
     ? `--host ${host} is reachable from other machines and needs a key: pass --api-key-file <path> or --api-key <key>, or set MILLRACE_API_KEY, or listen on 127.0.0.1`
     : cause.message.replace(

@@ -60,20 +60,23 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
   });
   app.route<{ Body: Static<typeof alertBody> }>({
     ...route(uiEndpoints.createAlert, { tag, summary: "Creates an alert.", body: alertBody }),
-    handler: async ({ body, tenantId }) => {
+    handler: async (request) => {
+      const { body, tenantId } = request;
       const { session_id, window_minutes: windowMinutes, webhook_id, ...rest } = body;
       const webhookId = await checkWebhook(store, tenantId, webhook_id);
       return toJson(
-        await store.write.alerts.create(tenantId, parseId(session_id, "session_id"), {
-          name: rest.name,
-          figure: rest.figure,
-          scope: rest.scope,
-          group: rest.group,
-          direction: rest.direction,
-          threshold: rest.threshold,
-          windowMinutes,
-          webhookId,
-        }),
+        await store
+          .forRequest(request)
+          .write.alerts.create(tenantId, parseId(session_id, "session_id"), {
+            name: rest.name,
+            figure: rest.figure,
+            scope: rest.scope,
+            group: rest.group,
+            direction: rest.direction,
+            threshold: rest.threshold,
+            windowMinutes,
+            webhookId,
+          }),
       );
     },
   });
@@ -87,7 +90,7 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
       const { body, tenantId } = request;
       const { name, figure, scope, group, direction, threshold } = body;
       const { window_minutes: windowMinutes, webhook_id, is_enabled: isEnabled } = body;
-      const alert = await store.write.alerts.update(tenantId, readId(request), {
+      const alert = await store.forRequest(request).write.alerts.update(tenantId, readId(request), {
         ...(name !== undefined && { name }),
         ...(figure !== undefined && { figure }),
         ...(scope !== undefined && { scope }),
@@ -107,7 +110,7 @@ export function addUiAlertRoutes(app: FastifyInstance, store: AlertStore): void 
     ...route(uiEndpoints.deleteAlert, { tag, summary: "Deletes an alert with its history." }),
     handler: async (request) => {
       const id = readId(request);
-      await store.write.alerts.delete(request.tenantId, id);
+      await store.forRequest(request).write.alerts.delete(request.tenantId, id);
       return { id };
     },
   });

@@ -23,28 +23,28 @@ const swaggerFileTypes: Readonly<Record<string, string>> = {
   "favicon-32x32.png": "image/png",
 };
 
-const pageHtml = `<!DOCTYPE html>
+const createPage = (basePath: string): string => `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="UTF-8">
 <title>Millrace local server: API</title>
-<link rel="stylesheet" href="/docs/static/swagger-ui.css">
-<link rel="stylesheet" href="/docs/static/index.css">
-<link rel="icon" type="image/png" href="/docs/static/favicon-32x32.png">
+<link rel="stylesheet" href="${basePath}/docs/static/swagger-ui.css">
+<link rel="stylesheet" href="${basePath}/docs/static/index.css">
+<link rel="icon" type="image/png" href="${basePath}/docs/static/favicon-32x32.png">
 </head>
 <body>
 <div id="swagger-ui"></div>
-<script src="/docs/static/swagger-ui-bundle.js"></script>
-<script src="/docs/static/start.js"></script>
+<script src="${basePath}/docs/static/swagger-ui-bundle.js"></script>
+<script src="${basePath}/docs/static/start.js"></script>
 </body>
 </html>
 `;
 
 // BaseLayout omits the top bar, in which a user can enter any URL to fetch. Without a validator, which is a service on
 // another server, the page only sends requests to this server.
-const startScript = `SwaggerUIBundle({
+const createStartScript = (basePath: string): string => `SwaggerUIBundle({
   dom_id: "#swagger-ui",
-  url: "/openapi.json",
+  url: "${basePath}/openapi.json",
   validatorUrl: null,
   docExpansion: "list",
   deepLinking: true,
@@ -55,8 +55,18 @@ const startScript = `SwaggerUIBundle({
 
 const loadedFiles = new Map<string, DocsFile>();
 
-/** Reads a file of the page by its path below `/docs`; each file is loaded once. `undefined` if it does not exist. */
-export async function readDocsFile(path: string): Promise<DocsFile | undefined> {
+/**
+ * Reads a file of the page by its path below `/docs`; each file is loaded once. `undefined` if it does not exist.
+ *
+ * @param basePath - the path below which the server is published
+ */
+export async function readDocsFile(path: string, basePath: string): Promise<DocsFile | undefined> {
+  if (path === "") {
+    return { body: createPage(basePath), type: "text/html; charset=utf-8" };
+  }
+  if (path === "static/start.js") {
+    return { body: createStartScript(basePath), type: jsType };
+  }
   const cached = loadedFiles.get(path);
   if (cached !== undefined) {
     return cached;
@@ -69,12 +79,6 @@ export async function readDocsFile(path: string): Promise<DocsFile | undefined> 
 }
 
 async function loadDocsFile(path: string): Promise<DocsFile | undefined> {
-  if (path === "") {
-    return { body: pageHtml, type: "text/html; charset=utf-8" };
-  }
-  if (path === "static/start.js") {
-    return { body: startScript, type: jsType };
-  }
   const name = path.startsWith("static/") ? path.slice("static/".length) : "";
   const type = Object.hasOwn(swaggerFileTypes, name) ? swaggerFileTypes[name] : undefined;
   const filePath = fileURLToPath(toDistFileUrl(`api-docs/${name}`));

@@ -1,5 +1,6 @@
 import swagger from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import type { PublicUrl } from "../model/network-options.ts";
 import { apiVersion } from "../model/options.ts";
 import { readDocsFile } from "./api-docs-page.ts";
 import { describeOperation, moveSchemasToComponents } from "./api-operation.ts";
@@ -19,7 +20,8 @@ const pagePolicy =
  * Adds the API description: OpenAPI 3.1 at `/openapi.json`, generated from the schemas of the routes, and a page that
  * shows it. Must be called before the routes are added.
  */
-export function addApiDocs(app: FastifyInstance): void {
+export function addApiDocs(app: FastifyInstance, publicUrl: PublicUrl | undefined): void {
+  const basePath = publicUrl?.basePath ?? "";
   app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
@@ -28,6 +30,7 @@ export function addApiDocs(app: FastifyInstance): void {
         version: apiVersion,
         description: "Every path works with and without the prefix `/api/v1`.",
       },
+      ...(publicUrl === undefined ? {} : { servers: [{ url: publicUrl.url }] }),
       tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
@@ -51,17 +54,23 @@ export function addApiDocs(app: FastifyInstance): void {
   app.register(async (docsScope: FastifyInstance) => {
     docsScope.get("/openapi.json", async () => docsScope.swagger());
     docsScope.get(`${pagePath}/json`, { schema: { hide: true } }, async () => docsScope.swagger());
-    docsScope.get(pagePath, { schema: { hide: true } }, (_request, reply) => sendFile("", reply));
+    docsScope.get(pagePath, { schema: { hide: true } }, (_request, reply) =>
+      sendFile("", basePath, reply),
+    );
     docsScope.get<{ readonly Params: { readonly "*": string } }>(
       `${pagePath}/*`,
       { schema: { hide: true } },
-      ({ params }, reply) => sendFile(params["*"], reply),
+      ({ params }, reply) => sendFile(params["*"], basePath, reply),
     );
   });
 }
 
-async function sendFile(path: string, reply: FastifyReply): Promise<FastifyReply> {
-  const file = await readDocsFile(path);
+async function sendFile(
+  path: string,
+  basePath: string,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const file = await readDocsFile(path, basePath);
   if (file === undefined) {
     reply.callNotFound();
     return reply;

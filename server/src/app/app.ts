@@ -1,9 +1,13 @@
 import type { IncomingMessage } from "node:http";
+import { Server as HttpsServer } from "node:https";
 import { tmpdir } from "node:os";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import fastify from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../model/errors.ts";
+import { AuditLog } from "../audit/audit-log.ts";
+import { AuditPruner } from "../audit/audit-pruner.ts";
+import { addUiAuditRoutes } from "../audit/audit-routes.ts";
 import type { IngestDependencies, RunReceiver } from "../runs/handlers/ingest-handlers.ts";
 import { addWebPages } from "./web-pages.ts";
 import { memoryDataDir, serverLimits } from "../model/options.ts";
@@ -41,6 +45,10 @@ import { addUiAnnotationQueueRoutes } from "../queues/queue-review-routes.ts";
 import { addLiveRoutes } from "../live/live-routes.ts";
 import { addUiFeedbackRoutes, addUiFeedbackFormRoutes } from "../feedback/ui-feedback-routes.ts";
 import { addSharedV2Routes, addV2Routes } from "../v2/v2-routes.ts";
+import { limitRequest } from "../tenants/limit-requests.ts";
+import { RunQuota } from "../tenants/run-quota.ts";
+import { TenantLimits } from "../tenants/tenant-limits.ts";
+import { isOperator } from "../tenants/settings-handlers.ts";
 import { addUiSettingsRoutes } from "../tenants/settings-routes.ts";
 import { addUiDatasetRoutes, addUiImportRoutes } from "../datasets/ui-dataset-routes.ts";
 import { addUiTraceRoutes } from "../runs/trace-routes.ts";
@@ -61,6 +69,10 @@ import { addUiWebhookRoutes } from "../webhooks/webhook-routes.ts";
 import { Automation } from "./automation.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
 import { addApiDocs } from "./api-docs.ts";
+import { addBaseUrl, createUrlRewriter } from "../http/base-url.ts";
+import { readTlsContext, TlsReloader } from "../http/tls.ts";
+import { addDrain } from "../http/drain.ts";
+import { addRequestIds, readRequestId } from "../http/request-id.ts";
 import { createValidatorCompiler } from "../http/validator-compiler.ts";
 import { closeUnread } from "../http/close-unread.ts";
 import { JsonBoundsCheck } from "../bodies/json-bounds.ts";
@@ -69,6 +81,7 @@ import {
   addMetricRoute,
   observeRequests,
 } from "../monitoring/monitoring-routes.ts";
+import type { ServerLog } from "../monitoring/server-log.ts";
 import { ServerMetrics } from "../monitoring/server-metrics.ts";
 import type { ObservedLog } from "../monitoring/server-metrics.ts";
 import { KeyGuard } from "../tenants/key-guard.ts";
@@ -86,13 +99,19 @@ export interface AppParts {
   readonly jobKinds?: readonly AnyJobKind[];
   /** The log that receives the runs of requests. What the server itself stores goes to the store at once. */
   readonly log?: (RunReceiver & ObservedLog) | undefined;
+  /** The log to which requests are written. @defaultValue none */
+  readonly requestLog?: ServerLog | undefined;
 }
 
 /**
  * Creates the HTTP application: guards, routes and error handling. It does not listen yet. When it is ready, it begins to
  * perform stored jobs, to apply rules, to evaluate alerts and to send webhooks.
  */
-export function createApp(store: Store, settings: AppSettings, { jobKinds, log }: AppParts = {}) {
+export function createApp(
+  store: Store,
+  settings: AppSettings,
+  { jobKinds, log, requestLog }: AppParts = {},
+) {
   const sourceGuard = new SourceGuard(settings);
   const keyGuard = new KeyGuard(settings, store);
   const workThreads = new WorkThreads();
@@ -106,8 +125,25 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
   const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, judging, settings);
+  const auditLog = new AuditLog(store, () => metrics.countDroppedAuditEntry());
+  const tenantLimits = new TenantLimits({
+    requestRate: settings.tenantRate,
+    ingestBytes: settings.tenantIngestBytes,
+    onRefused: (limit) => metrics.countLimitedRequest(limit),
+  });
+  const runQuota = new RunQuota(store, {
+    maxRuns: settings.tenantMaxRuns,
+    onRefused: () => metrics.countLimitedRequest("stored_runs"),
+  });
+  const auditPruner = new AuditPruner(store, settings.auditDays);
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
+  const tls = settings.tls === undefined ? undefined : readTlsContext(settings.tls);
+  const serverOptions = {
+    headersTimeout: serverLimits.headersMs,
+    connectionsCheckingInterval: 5_000,
+    requireHostHeader: false,
+  };
   const app = fastify({
     schemaController: {
       compilersFactory: { buildValidator: unusedCompiler, buildSerializer: unusedCompiler },
@@ -117,32 +153,40 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
     requestTimeout: serverLimits.uploadMs,
     connectionTimeout: serverLimits.idleSocketMs,
     keepAliveTimeout: serverLimits.keepAliveMs,
-    http: {
-      headersTimeout: serverLimits.headersMs,
-      connectionsCheckingInterval: 5_000,
-      requireHostHeader: false,
-    },
+    http: serverOptions,
+    ...(tls === undefined ? {} : { https: { ...serverOptions, ...tls } }),
+    // Without trusted proxies, the headers X-Forwarded-… are ignored: any client can send them.
+    trustProxy: settings.trustedProxies.length > 0 && [...settings.trustedProxies],
     return503OnClosing: false,
     forceCloseConnections: "idle",
     // Fastify calls this if the path is malformed, or if one of its segments is too long.
     frameworkErrors: (cause, _request, reply) => void sendError(cause, addSafeHeaders(reply)),
     clientErrorHandler: sendParserError,
-    rewriteUrl: (request) => stripPrefix(request.url ?? "/"),
+    genReqId: readRequestId,
+    rewriteUrl: createUrlRewriter(settings.publicUrl),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.setSerializerCompiler(createSerializerCompiler());
   app.setValidatorCompiler(createValidatorCompiler());
+  addBaseUrl(app, settings.publicUrl);
+  requestLog?.observe(app);
+  addDrain(app);
+  addRequestIds(app);
   app.decorateRequest("tenantId", "");
   app.decorateRequest("apiKey", null);
+  app.decorateRequest("audit", undefined);
   addProtocolErrorHandlers(app);
   observeRequests(app, metrics);
   app.addHook("onRequest", ({ headers }, _reply, done) => {
     sourceGuard.checkSource(headers);
     done();
   });
-  app.addHook("onSend", async ({ raw }, reply) => {
+  app.addHook("onSend", async ({ raw, protocol }, reply) => {
     addSafeHeaders(reply);
+    if (protocol === "https") {
+      void reply.header("strict-transport-security", `max-age=${strictTransportSeconds}`);
+    }
     if (!raw.complete) {
       // The response was sent before the whole body arrived, so the connection can't be reused.
       void reply.header("connection", "close");
@@ -156,9 +200,18 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
   app.addHook("onClose", async () => {
     await Promise.all([runner.close(), automation.close()]);
   });
+  if (settings.tls !== undefined && tls !== undefined && app.server instanceof HttpsServer) {
+    const reloader = new TlsReloader(app.server, { files: settings.tls, current: tls });
+    app.addHook("onClose", async () => reloader.close());
+  }
   app.addHook("onClose", () => workThreads.close());
+  app.addHook("onClose", async () => {
+    auditPruner.close();
+    runQuota.close();
+    await auditLog.close();
+  });
   app.addHook("onClose", async () => models.close());
-  const sendPageNotFound = addWebPages(app);
+  const sendPageNotFound = addWebPages(app, { basePath: settings.publicUrl?.basePath ?? "" });
   app.setErrorHandler((cause: FastifyError | RequestError, _request, reply) =>
     sendError(cause, reply),
   );
@@ -170,14 +223,18 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
         .send({ detail: `there is no ${request.method} ${request.url.split("?")[0]}` }),
   );
   app.removeAllContentTypeParsers();
-  const checkKey = async (request: FastifyRequest): Promise<void> => {
+  const checkKey = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     // A route that does not say what it needs is only for keys that permit everything.
     const { scope = "admin" } = request.routeOptions.config;
-    const { tenantId, apiKey } = await keyGuard.checkKey(request.headers, scope);
-    request.tenantId = tenantId;
-    request.apiKey = apiKey;
+    const caller = await keyGuard.findCaller(request.headers);
+    request.tenantId = caller.tenantId;
+    request.apiKey = caller.apiKey;
+    // Before the check, so that a request that its key does not permit is recorded as well.
+    request.audit = auditLog.begin(request, reply, caller.actor);
+    keyGuard.assertPermitted(caller, request.headers, scope);
+    limitRequest({ limits: tenantLimits, quota: runQuota }, request, reply);
   };
-  addApiDocs(app);
+  addApiDocs(app, settings.publicUrl);
   app.register(async (publicApp: FastifyInstance) => {
     publicApp.addContentTypeParser("*", ({ raw }: FastifyRequest) =>
       parseBody(raw, serverLimits.openBodyBytes),
@@ -210,6 +267,11 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
     addLiveRoutes(authenticatedApp, store, keyGuard);
     addModelRoutes(authenticatedApp, { ...models, store, workThreads });
     addUiSettingsRoutes(authenticatedApp, { store, keyGuard, settings });
+    addUiAuditRoutes(authenticatedApp, {
+      store,
+      isOperator: (request) => isOperator({ store, keyGuard }, request),
+      auditDays: settings.auditDays,
+    });
     addUiFeedbackRoutes(authenticatedApp, store);
     addRunRoutes(authenticatedApp, dependencies);
     addV2Routes(authenticatedApp, dependencies);
@@ -241,14 +303,14 @@ export function createApp(store: Store, settings: AppSettings, { jobKinds, log }
 /** Creates what calls models at the endpoints that the operator named. */
 function createModels(
   store: Store,
-  { modelEndpoints, modelRate, modelBudget, modelToken }: AppSettings,
+  { modelEndpoints, modelRate, modelBudget, modelToken, publicUrl }: AppSettings,
   keyGuard: KeyGuard,
 ) {
   const transport = new OutboundTransport(modelEndpoints);
   const keys = new ModelKeys();
   return {
     keys,
-    access: new ModelAccess(modelToken, () => keyGuard.isKeyRequired()),
+    access: new ModelAccess(modelToken, () => keyGuard.isKeyRequired(), publicUrl),
     caller: new ModelCaller({
       endpoints: modelEndpoints,
       budget: modelBudget,
@@ -319,15 +381,6 @@ function addJsonRoutes(app: FastifyInstance, store: Store): void {
   addUiMetricRoutes(app, store);
 }
 
-/**
- * Removes the prefix `/api/v1`, because clients use the paths with and without it. A client whose base URL ends with
- * `/api/v1` requests `/v1/platform/...` as `/api/v1/platform/...`, so `/v1` is added there.
- */
-const stripPrefix = (url: string): string => {
-  const path = url.replace(/^\/+api\/+v1(?=[/?]|$)/, "").replace(/^\/+platform\//, "/v1/platform/");
-  return path.startsWith("/") ? path : `/${path}`;
-};
-
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) {
     return undefined;
@@ -340,6 +393,9 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
+/** Seconds for which a browser that used HTTPS once uses only HTTPS for this host: a year. */
+const strictTransportSeconds = 31_536_000;
+
 /** Seconds after which a client may retry an upload that did not fit on the disk. */
 const diskRetrySeconds = 10;
 
@@ -348,7 +404,11 @@ function sendError(cause: FastifyError | RequestError, reply: FastifyReply): Fas
     if (cause.retryAfterSeconds !== undefined) {
       void reply.header("retry-after", cause.retryAfterSeconds);
     }
-    return reply.code(cause.status).send({ detail: cause.message });
+    return reply.code(cause.status).send({
+      detail: cause.message,
+      // By the id, the operator finds the request in the log.
+      ...(cause.status >= 500 ? { request_id: reply.request.id } : {}),
+    });
   }
   if (cause.validation !== undefined) {
     const detail = cause.validation.map(({ instancePath, message, keyword }) => ({
@@ -361,7 +421,10 @@ function sendError(cause: FastifyError | RequestError, reply: FastifyReply): Fas
   if (cause.code === "ENOSPC") {
     const detail =
       "the server's disk has no space for the upload: delete data that is no longer needed, or free disk space";
-    return reply.header("retry-after", diskRetrySeconds).code(503).send({ detail });
+    return reply
+      .header("retry-after", diskRetrySeconds)
+      .code(503)
+      .send({ detail, request_id: reply.request.id });
   }
   const status = cause.statusCode ?? 500;
   if (status >= 500) {
@@ -369,5 +432,9 @@ function sendError(cause: FastifyError | RequestError, reply: FastifyReply): Fas
   }
   return reply
     .code(status)
-    .send({ detail: status >= 500 ? `the server failed: ${cause.message}` : cause.message });
+    .send(
+      status >= 500
+        ? { detail: `the server failed: ${cause.message}`, request_id: reply.request.id }
+        : { detail: cause.message },
+    );
 }

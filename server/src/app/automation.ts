@@ -16,12 +16,12 @@ export class Automation {
   readonly alerts: AlertEvaluator;
 
   /** Does nothing by itself until {@link Automation.start}. */
-  constructor(store: Store, judging: Judging, { webhookHosts }: ServerSettings) {
+  constructor(store: Store, judging: Judging, { webhookHosts, publicUrl }: ServerSettings) {
     this.outbound = new OutboundClient({
       allowedHosts: webhookHosts.map(parseAllowedHost),
       flag: "--webhook-host",
     });
-    this.sender = new WebhookSender(store, this.outbound);
+    this.sender = new WebhookSender(store, this.outbound, { serverUrl: publicUrl?.url });
     const onEnqueued = (): void => {
       this.sender.wake();
     };

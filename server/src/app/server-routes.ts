@@ -11,7 +11,7 @@ const apiTag = "server";
 
 /** Routes that describe the server and need no key. */
 export function addInfoRoutes(app: FastifyInstance, store: Store): void {
-  app.get("/", async ({ protocol, host }) => readRoot(`${protocol}://${host}`));
+  app.get("/", async ({ baseUrl }) => readRoot(baseUrl));
   app.route({
     ...route(endpoints.readInfo, {
       tag: apiTag,

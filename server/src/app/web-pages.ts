@@ -84,14 +84,24 @@ export type SendPageNotFound = (
   reply: FastifyReply,
 ) => FastifyReply | false;
 
+export interface WebPageOptions {
+  /** The folder of the built UI. */
+  readonly folder?: string;
+  /** The path below which the server is published. */
+  readonly basePath?: string;
+}
+
 /**
  * Serves the UI: its files by their names, and its page at each of its paths to requests that accept HTML. All other
  * requests are handled by the API.
  *
  * @returns the handler of requests that no route matches; to browsers it sends the UI, which shows "not found".
  */
-export function addWebPages(app: FastifyInstance, folder = webFolder): SendPageNotFound {
-  const files = readWebFiles(folder);
+export function addWebPages(
+  app: FastifyInstance,
+  { folder = webFolder, basePath = "" }: WebPageOptions = {},
+): SendPageNotFound {
+  const files = readWebFiles(folder, basePath);
   const page = files.get("/index.html");
   if (page === undefined) {
     return () => false;
@@ -161,8 +171,17 @@ function chooseEncoding(
   return encodings.find((name) => acceptedNames.includes(name));
 }
 
+/**
+ * Adds the base path to the page: its files are below this path whatever the path of the page is, and its scripts read it
+ * from a meta element, because inline scripts are forbidden.
+ */
+const addBasePath = (html: string, basePath: string): string =>
+  html
+    .replaceAll(/(src|href)="\.\//g, `$1="${basePath}/`)
+    .replace("<head>", `<head>\n    <meta name="millrace-base-path" content="${basePath}" />`);
+
 /** Reads the files of the UI, about half a megabyte, into memory. Returns them by URL path. */
-function readWebFiles(folder: string): ReadonlyMap<string, WebFile> {
+function readWebFiles(folder: string, basePath: string): ReadonlyMap<string, WebFile> {
   const files = new Map<string, WebFile>();
   if (!existsSync(join(folder, "index.html"))) {
     return files;
@@ -172,7 +191,11 @@ function readWebFiles(folder: string): ReadonlyMap<string, WebFile> {
     if (entry.isFile() && type !== undefined) {
       const path = join(entry.parentPath, entry.name);
       const urlPath = `/${relative(folder, path).split(sep).join("/")}`;
-      const body = readFileSync(path);
+      const content = readFileSync(path);
+      const body =
+        urlPath === "/index.html"
+          ? Buffer.from(addBasePath(content.toString("utf8"), basePath))
+          : content;
       const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
       // Names below assets/ contain a digest of the content.
       const cacheControl = urlPath.startsWith("/assets/")

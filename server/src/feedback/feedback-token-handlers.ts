@@ -194,4 +194,4 @@ function parseScore(text: string | undefined): Judgement["score"] {
 }
 
 /** Returns the base URL that the client used to reach this server. */
-const readOrigin = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;
+const readOrigin = ({ baseUrl }: FastifyRequest): string => baseUrl;

@@ -40,6 +40,8 @@ const administering: readonly Endpoint[] = [
   uiEndpoints.createKey,
   uiEndpoints.revokeKey,
   uiEndpoints.createTenant,
+  uiEndpoints.listAudit,
+  uiEndpoints.exportAudit,
   uiEndpoints.setRetention,
   uiEndpoints.setPrices,
   uiEndpoints.removePrice,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { RequestKey } from "./author.ts";
+import type { PendingAudit } from "../model/audit-entry.ts";
 
 /** The part of a request that is needed to run queries for it. */
 export interface ScopedRequest {
@@ -10,6 +11,8 @@ export interface ScopedRequest {
   /** By these, who makes the request is known. Absent for a request that only reads. */
   readonly headers?: IncomingHttpHeaders;
   readonly apiKey?: RequestKey | null;
+  /** The entry of the audit log that the first write of the request takes along. */
+  readonly audit?: PendingAudit | undefined;
 }
 
 /** A store that runs queries for the server itself, and from which a store for one request can be created. */

@@ -2,6 +2,8 @@ import { endpoints, uiEndpoints } from "millrace/model";
 import type { Endpoint, KeyScope } from "millrace/model";
 import { Type } from "typebox";
 import type { TSchema } from "typebox";
+import { auditOf } from "./endpoint-audit.ts";
+import type { AuditedAction } from "./endpoint-audit.ts";
 import { scopeOf } from "./endpoint-scope.ts";
 import { linkEndpoints } from "./link-endpoints.ts";
 import { errorSchema } from "./schema-parts.ts";
@@ -47,6 +49,12 @@ declare module "fastify" {
     readonly docs?: OperationDocs;
     /** The scope that the key of a request needs. */
     readonly scope?: KeyScope;
+    /** The action that the audit log records; `undefined` if the route is not audited. */
+    readonly audit?: AuditedAction | undefined;
+    /** Whether requests do not count for the rate of their tenant: those of programs that watch the server. */
+    readonly isUnlimited?: boolean;
+    /** Whether requests store runs, so that the number of runs of their tenant limits them. */
+    readonly storesRuns?: boolean;
   }
 }
 
@@ -89,6 +97,13 @@ const operationIds = new Map<Endpoint, string>(
   }).map(([name, endpoint]) => [endpoint, name]),
 );
 
+const storingEndpoints: readonly Endpoint[] = [
+  endpoints.createRun,
+  endpoints.sendBatch,
+  endpoints.sendMultipart,
+  endpoints.sendSpans,
+];
+
 /** Creates the method, path and schema of an endpoint for Fastify. /openapi.json is generated from the schema. */
 export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<Body>) => {
   const { tag, summary, query, body, isPublic } = docs;
@@ -98,6 +113,9 @@ export const route = <Body extends TSchema>(endpoint: Endpoint, docs: RouteDocs<
     url: endpoint.path,
     config: {
       scope: scopeOf(endpoint),
+      audit: auditOf(endpoint),
+      storesRuns: storingEndpoints.includes(endpoint),
+      isUnlimited: endpoint === monitoringEndpoints.readServerMetrics,
       docs: {
         bodyContents: docs.bodyContents,
         responses: { ...responses, default: docs.errors ?? errorSchema },

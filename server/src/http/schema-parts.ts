@@ -70,6 +70,8 @@ export const Bytes = Type.String({ format: "binary" });
 /** An error response. `detail` is a message or, for an invalid body, can be a list of the invalid members. */
 export const errorSchema = Type.Object(
   {
+    /** By this id, the operator finds a failed request in the log of the server. */
+    request_id: Type.Optional(Type.String()),
     detail: Type.Union([
       Type.String(),
       Type.Array(

@@ -23,19 +23,19 @@ interface SignedClaim {
 /** The data that any thread needs to sign URLs. It is plain data, so that it can be sent to another thread. */
 export interface LinkSigner {
   readonly secret: Uint8Array;
-  /** Protocol and host of the URLs. */
-  readonly origin: string;
+  /** The beginning of the URLs, without a trailing slash. */
+  readonly baseUrl: string;
 }
 
 /** Creates the URL of a file. */
 export function createLink(
-  { secret, origin }: LinkSigner,
+  { secret, baseUrl }: LinkSigner,
   target: FileTarget,
   nowMs: number = Date.now(),
 ): string {
   const claim: SignedClaim = { target, untilMs: nowMs + serverLimits.signedMs };
   const text = Buffer.from(JSON.stringify(claim)).toString("base64url");
-  return `${origin}/attachments?token=${text}.${sign(secret, text).toString("base64url")}`;
+  return `${baseUrl}/attachments?token=${text}.${sign(secret, text).toString("base64url")}`;
 }
 
 const sign = (secret: Uint8Array, text: string): Buffer =>
@@ -54,13 +54,13 @@ export class SignedLinks {
   }
 
   /** Creates the URL of a file, on the host to which the request was sent. */
-  createUrl(request: Pick<FastifyRequest, "protocol" | "host">, target: FileTarget): string {
+  createUrl(request: Pick<FastifyRequest, "baseUrl">, target: FileTarget): string {
     return createLink(this.createSigner(request), target, this.#now());
   }
 
   /** Returns the data that another thread needs to create URLs on the host to which the request was sent. */
-  createSigner({ protocol, host }: Pick<FastifyRequest, "protocol" | "host">): LinkSigner {
-    return { secret: this.#secret, origin: `${protocol}://${host}` };
+  createSigner({ baseUrl }: Pick<FastifyRequest, "baseUrl">): LinkSigner {
+    return { secret: this.#secret, baseUrl };
   }
 
   /**

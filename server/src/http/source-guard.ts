@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { RequestError } from "../model/errors.ts";
-import { isLoopback } from "../model/options.ts";
+import type { PublicUrl } from "../model/network-options.ts";
+import { isLoopback, toHostName } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 
 /** Rejects requests that another site makes a browser send. */
@@ -8,7 +9,13 @@ export class SourceGuard {
   readonly #isLocal: boolean;
   readonly #host: string;
 
-  constructor({ host }: Pick<ServerSettings, "host">) {
+  readonly #publicUrl: PublicUrl | undefined;
+
+  constructor({
+    host,
+    publicUrl,
+  }: Pick<ServerSettings, "host"> & Partial<Pick<ServerSettings, "publicUrl">>) {
+    this.#publicUrl = publicUrl;
     this.#host = host.toLowerCase();
     this.#isLocal = isLoopback(host);
   }
@@ -21,21 +28,28 @@ export class SourceGuard {
    * @throws RequestError 403: the request comes from another site.
    */
   checkSource({ host, origin, ...headers }: IncomingHttpHeaders): void {
-    if (this.#isLocal && !this.#isOwnName(readHostName(host ?? ""))) {
+    const isPublicHost = host !== undefined && host.toLowerCase() === this.#publicUrl?.host;
+    if (this.#isLocal && !isPublicHost && !this.#isOwnName(toHostName(host ?? ""))) {
+      const names = ["localhost", "127.0.0.1", ...(this.#publicUrl ? [this.#publicUrl.host] : [])];
       throw new RequestError(
         403,
-        `Host ${JSON.stringify(host ?? "")} is not a name of this server; use localhost or 127.0.0.1`,
+        `Host ${JSON.stringify(host ?? "")} is not a name of this server; use ${names.join(" or ")}`,
       );
     }
     if (origin === undefined) {
       checkSite(headers);
       return;
     }
+    // A proxy may replace the Host header by an address of its own, but not the Origin.
+    if (origin === this.#publicUrl?.origin) {
+      return;
+    }
     const source = readHost(origin);
     const isSameHost = source !== undefined && source === host?.toLowerCase();
     if (
-      !isSameHost &&
-      !(this.#isLocal && source !== undefined && this.#isOwnName(readHostName(source)))
+      isPublicHost ||
+      (!isSameHost &&
+        !(this.#isLocal && source !== undefined && this.#isOwnName(toHostName(source))))
     ) {
       throw new RequestError(
         403,
@@ -70,9 +84,3 @@ function checkSite(headers: IncomingHttpHeaders): void {
 function readHost(origin: string): string | undefined {
   return URL.canParse(origin) && /^https?:/i.test(origin) ? new URL(origin).host : undefined;
 }
-
-const readHostName = (host: string): string =>
-  host
-    .toLowerCase()
-    .replace(/:\d{0,5}$/, "")
-    .replace(/^\[(.*)\]$/, "$1");

@@ -72,7 +72,9 @@ export function addUiJobRoutes(app: FastifyInstance, dependencies: JobRouteDepen
   app.route({
     ...route(uiEndpoints.cancelJob, { tag: apiTag, summary: "Cancels a job." }),
     handler: async (request) => {
-      const job = await store.write.jobs.cancel(request.tenantId, readJobId(request));
+      const job = await store
+        .forRequest(request)
+        .write.jobs.cancel(request.tenantId, readJobId(request));
       runner.cancel(job.id);
       return toJson(job);
     },
@@ -83,7 +85,9 @@ export function addUiJobRoutes(app: FastifyInstance, dependencies: JobRouteDepen
       summary: "Continues a failed or canceled job after its last complete step.",
     }),
     handler: async (request) => {
-      const job = await store.write.jobs.retry(request.tenantId, readJobId(request));
+      const job = await store
+        .forRequest(request)
+        .write.jobs.retry(request.tenantId, readJobId(request));
       runner.wake();
       return toJson(job);
     },
@@ -92,8 +96,9 @@ export function addUiJobRoutes(app: FastifyInstance, dependencies: JobRouteDepen
 
 async function createJob(
   { store, kinds, runner }: JobRouteDependencies,
-  { body, tenantId }: FastifyRequest<{ Body: JobBody }>,
+  request: FastifyRequest<{ Body: JobBody }>,
 ): Promise<Job> {
+  const { body, tenantId } = request;
   const kind = kinds.get(body.kind);
   if (kind === undefined || kind.isInternal === true) {
     const names = [...kinds.values()].filter(({ isInternal }) => isInternal !== true);
@@ -105,7 +110,7 @@ async function createJob(
   const { parameters } = body;
   assertParameters(kind, parameters);
   const prepared = await kind.prepare(tenantId, parameters);
-  const job = await store.write.jobs.create(tenantId, {
+  const job = await store.forRequest(request).write.jobs.create(tenantId, {
     kind: kind.name,
     title: prepared.title,
     parameters: (prepared.parameters ?? parameters) as Parameters,

@@ -74,6 +74,8 @@ export class LiveFeed {
     response.writeHead(200, {
       ...safeHeaders,
       "content-type": "text/event-stream; charset=utf-8",
+      // Proxies such as nginx would otherwise hold events back until their buffer is full.
+      "x-accel-buffering": "no",
     });
     this.#listeners.add(listener);
     response.once("close", () => this.#remove(listener));

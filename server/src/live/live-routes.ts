@@ -30,7 +30,7 @@ export function addLiveRoutes(app: FastifyInstance, store: Store, keys: KeyGuard
       feed.add(
         tenantId,
         reply.raw,
-        async () => (await keys.checkKey(headers, "read")).tenantId === tenantId,
+        async () => (await keys.checkKey(headers, "read")) === tenantId,
       );
       reply.hijack();
     },

@@ -9,3 +9,5 @@ export const defaultModelRate = 60;
 
 /** Bytes of runs that may wait in the ingest log by default. */
 export const defaultLogBytes = 2_147_483_648;
+/** Days for which entries of the audit log are kept, unless the option `auditDays` is set. */
+export const defaultAuditDays = 365;

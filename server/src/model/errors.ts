@@ -6,6 +6,8 @@ export type ServerErrorCode =
   | "DATA_DIR"
   /** Another server uses the data folder. */
   | "DATA_DIR_IN_USE"
+  /** The certificate or its key can't be read or used. */
+  | "TLS"
   /** The key does not exist, or no key can be created for the tenant. */
   | "KEY"
   /** A backup can't be written or read. */

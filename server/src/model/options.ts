@@ -2,6 +2,7 @@ import { checkKeys, OptionError } from "millrace/model";
 import type { KeyTable } from "millrace/model";
 import {
   defaultLogBytes,
+  defaultAuditDays,
   defaultModelRate,
   defaultPort,
   defaultQueryTimeoutMs,
@@ -10,6 +11,10 @@ import { parseModelEndpoints } from "./model-endpoint.ts";
 import type { ModelEndpoint, ModelEndpointOption } from "./model-endpoint.ts";
 import { parseLogUrl } from "./log-target.ts";
 import type { LogTarget } from "./log-target.ts";
+import { parseNetworkOptions } from "./network-options.ts";
+import type { NetworkSettings } from "./network-options.ts";
+import { logFormats } from "./log-format.ts";
+import type { LogFormat } from "./log-format.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
 
 const mebibyte = 1_048_576;
@@ -173,6 +178,13 @@ export const serverLimits = {
   modelRate: defaultModelRate,
   modelRateMax: 100_000,
   modelBudgetMax: 1_000_000,
+  /** The most days for which entries of the audit log can be kept. */
+  auditDaysMax: 3_650,
+  /** The highest limits of a tenant's requests in a second, and of the bytes that it may send in a day. */
+  tenantRateMax: 1_000_000,
+  tenantIngestBytesMax: 1e15,
+  /** The highest limit of a tenant's stored runs. */
+  tenantRunsMax: 1e12,
   /** Bytes received and not yet committed. Above this, the server responds with 429. */
   pendingBytes: 256 * mebibyte,
   /** Threads that run queries. Each one starts when it is first needed. */
@@ -206,6 +218,10 @@ export const serverLimits = {
   keepAliveMs: 72_000,
   /** Milliseconds for which queries may continue while the server closes. Then they are canceled. */
   endReadsMs: 1_000,
+  /** Milliseconds for which open connections may end by themselves before the server closes. */
+  lastRequestsMs: 1_000,
+  /** The most seconds for which a server that is not ready any more goes on serving. */
+  drainSecondsMax: 600,
   /** Milliseconds for which requests may continue while the server closes. */
   closeMs: 2_000,
   /** Milliseconds after the start of the server at which the thread that fills the text index is started. */
@@ -278,10 +294,45 @@ export interface ServerOptions {
    * requests that bring runs. @defaultValue 2 GiB
    */
   readonly logMaxBytes?: number;
+  /** Days for which entries of the audit log are kept, from 1 to 3,650. @defaultValue 365 */
+  readonly auditDays?: number;
+  /**
+   * Writes a line for each request, and the warnings of all threads, to standard error: as JSON or as text.
+   * @defaultValue none
+   */
+  readonly logFormat?: LogFormat;
+  /**
+   * Seconds for which the server goes on serving when it is closed, while it is not ready any more, so that a load balancer
+   * can send requests elsewhere; from 0 to 600. @defaultValue 0
+   */
+  readonly drainSeconds?: number;
+  /** Requests that a tenant may send in a second, from 1 to 1,000,000. @defaultValue unlimited */
+  readonly tenantRate?: number;
+  /**
+   * Bytes of runs, spans and feedback, as sent, that a tenant may send in a day (UTC), from 1 to 10^15. Counted since the
+   * server was started. @defaultValue unlimited
+   */
+  readonly tenantIngestBytes?: number;
+  /** Runs that a tenant may store, from 1 to 10^12. @defaultValue unlimited */
+  readonly tenantMaxRuns?: number;
+  /**
+   * The URL at which clients reach the server through a proxy, such as `https://traces.example.com/millrace`. Links begin
+   * with it, and requests of pages with this origin are accepted. A host other than loopback requires `apiKeys`.
+   */
+  readonly publicUrl?: string;
+  /**
+   * Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are used: addresses, ranges such as `10.0.0.0/8`, or
+   * `loopback`. @defaultValue none
+   */
+  readonly trustedProxies?: readonly string[];
+  /** PEM file of the certificate, with which the server speaks HTTPS. It is read again when it changes. */
+  readonly tlsCert?: string;
+  /** PEM file of the private key of `tlsCert`. */
+  readonly tlsKey?: string;
 }
 
 /** {@link ServerOptions} after validation, with defaults. */
-export interface ServerSettings {
+export interface ServerSettings extends NetworkSettings {
   readonly port: number;
   readonly host: string;
   readonly dataDir: string;
@@ -292,6 +343,12 @@ export interface ServerSettings {
   readonly modelBudget: number | undefined;
   readonly webhookHosts: readonly string[];
   readonly log: LogSettings | undefined;
+  readonly auditDays: number;
+  readonly logFormat: LogFormat | undefined;
+  readonly drainMs: number;
+  readonly tenantRate: number | undefined;
+  readonly tenantIngestBytes: number | undefined;
+  readonly tenantMaxRuns: number | undefined;
 }
 
 /** The ingest log of a server. */
@@ -312,6 +369,16 @@ const optionKeys: KeyTable<ServerOptions> = {
   webhookHosts: true,
   log: true,
   logMaxBytes: true,
+  auditDays: true,
+  logFormat: true,
+  drainSeconds: true,
+  tenantRate: true,
+  tenantIngestBytes: true,
+  tenantMaxRuns: true,
+  publicUrl: true,
+  trustedProxies: true,
+  tlsCert: true,
+  tlsKey: true,
 };
 
 /** The `dataDir` for a database in memory, which is lost when the server closes. */
@@ -345,6 +412,34 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
       `host ${host} is reachable from other machines: set apiKeys, or listen on 127.0.0.1`,
     );
   }
+  const { drainSeconds = 0, logFormat } = options;
+  if (logFormat !== undefined && !logFormats.includes(logFormat)) {
+    throw new OptionError(
+      `logFormat must be ${logFormats.join(" or ")}, not ${JSON.stringify(logFormat)}`,
+    );
+  }
+  assertWholeNumber("drainSeconds", drainSeconds, { min: 0, max: serverLimits.drainSecondsMax });
+  const { tenantRate, tenantIngestBytes, tenantMaxRuns } = options;
+  const { tenantRateMax, tenantIngestBytesMax, tenantRunsMax } = serverLimits;
+  if (tenantMaxRuns !== undefined) {
+    assertWholeNumber("tenantMaxRuns", tenantMaxRuns, { min: 1, max: tenantRunsMax });
+  }
+  if (tenantRate !== undefined) {
+    assertWholeNumber("tenantRate", tenantRate, { min: 1, max: tenantRateMax });
+  }
+  if (tenantIngestBytes !== undefined) {
+    assertWholeNumber("tenantIngestBytes", tenantIngestBytes, {
+      min: 1,
+      max: tenantIngestBytesMax,
+    });
+  }
+  const network = parseNetworkOptions(options);
+  const { publicUrl } = network;
+  if (apiKeys.length === 0 && publicUrl !== undefined && !isLoopback(toHostName(publicUrl.host))) {
+    throw new OptionError(
+      `publicUrl ${publicUrl.url} makes the server reachable from other machines: set apiKeys`,
+    );
+  }
   const { queryMsMin, queryMsMax } = serverLimits;
   if (
     !Number.isInteger(queryTimeoutMs) ||
@@ -356,6 +451,8 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     );
   }
   assertHosts(webhookHosts);
+  const { auditDays = defaultAuditDays } = options;
+  assertWholeNumber("auditDays", auditDays, { min: 1, max: serverLimits.auditDaysMax });
   return {
     port,
     host: host.replace(/^\[(.*)\]$/, "$1"),
@@ -364,6 +461,13 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     queryTimeoutMs,
     webhookHosts,
     log: parseLogOptions(options, dataDir),
+    auditDays,
+    logFormat,
+    drainMs: drainSeconds * 1_000,
+    tenantRate,
+    tenantIngestBytes,
+    tenantMaxRuns,
+    ...network,
     ...parseModelOptions(options),
   };
 }
@@ -408,6 +512,19 @@ function parseModelOptions({
   return { modelEndpoints: parseModelEndpoints(modelEndpoints), modelRate, modelBudget };
 }
 
+/** @throws OptionError the value is not a whole number within the range. */
+function assertWholeNumber(
+  name: keyof ServerOptions,
+  value: number,
+  { min, max }: { readonly min: number; readonly max: number },
+): void {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw new OptionError(
+      `${name} must be a whole number from ${min} to ${max}, not ${String(value)}`,
+    );
+  }
+}
+
 /** @throws OptionError one of the hosts is malformed. */
 function assertHosts(hosts: readonly string[]): void {
   if (!Array.isArray(hosts) || !hosts.every((host) => typeof host === "string")) {
@@ -426,6 +543,13 @@ function assertHosts(hosts: readonly string[]): void {
 
 const isKey = (key: unknown): key is string =>
   typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
+
+/** The host name in a Host header, without the port and without the brackets of an address. */
+export const toHostName = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/:\d{0,5}$/, "")
+    .replace(/^\[(.*)\]$/, "$1");
 
 /** Whether a host name or an address is reachable from this machine only. */
 export function isLoopback(host: string): boolean {

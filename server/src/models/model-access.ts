@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { RequestError } from "../model/errors.ts";
+import type { PublicUrl } from "../model/network-options.ts";
 
 /** The header with the token that the console prints. */
 const tokenHeader = "x-model-token";
@@ -9,11 +10,13 @@ const tokenHeader = "x-model-token";
 export class ModelAccess {
   readonly #tokenDigest: Buffer;
   readonly #isKeyRequired: () => Promise<boolean>;
+  readonly #publicUrl: PublicUrl | undefined;
 
   /** @param isKeyRequired - whether requests need an API key; a token is then not needed */
-  constructor(token: string, isKeyRequired: () => Promise<boolean>) {
+  constructor(token: string, isKeyRequired: () => Promise<boolean>, publicUrl?: PublicUrl) {
     this.#tokenDigest = computeDigest(token);
     this.#isKeyRequired = isKeyRequired;
+    this.#publicUrl = publicUrl;
   }
 
   /**
@@ -22,7 +25,7 @@ export class ModelAccess {
    * @throws RequestError 403: the request comes from elsewhere, or has no valid token.
    */
   async check(headers: IncomingHttpHeaders): Promise<void> {
-    checkOrigin(headers);
+    checkOrigin(headers, this.#publicUrl);
     if (await this.needsToken(headers)) {
       throw new RequestError(
         403,
@@ -47,9 +50,16 @@ const computeDigest = (text: string): Buffer => createHash("sha256").update(text
  * Checks that a page of this very server sent the request. Other requests may come from any page of this machine, but a
  * call of a model costs money. A program can set any header: against programs, there is the token.
  */
-function checkOrigin({ origin, host, ...headers }: IncomingHttpHeaders): void {
+function checkOrigin(
+  { origin, host, ...headers }: IncomingHttpHeaders,
+  publicUrl: PublicUrl | undefined,
+): void {
   const site = headers["sec-fetch-site"];
-  const isOwn = origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+  const isOwn =
+    origin !== undefined &&
+    URL.canParse(origin) &&
+    // A proxy may replace the Host header by an address of its own, but not the Origin.
+    (origin === publicUrl?.origin || new URL(origin).host === host);
   if (!isOwn || (site !== undefined && site !== "same-origin")) {
     throw new RequestError(
       403,

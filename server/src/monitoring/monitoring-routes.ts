@@ -71,6 +71,9 @@ export function addHealthRoutes(
       response: readinessSchema,
     }),
     handler: async () => {
+      if (app.isDraining) {
+        throw new RequestError(503, "the server is about to close", 1);
+      }
       await assertReady(store);
       if (log?.isConnected === false) {
         throw new RequestError(503, "the ingest log can't be reached, so no runs are received");

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { TenantLimit } from "../tenants/tenant-limits.ts";
 import type { Activity } from "../runs/activity.ts";
 
 /** What the metrics need from the store. */
@@ -113,6 +114,8 @@ export class ServerMetrics {
   #observesProcess = false;
   readonly #runs: Counter;
   readonly #errors: Counter;
+  readonly #droppedAuditEntries: Counter;
+  readonly #limitedRequests: Counter<"limit">;
 
   constructor(store: ObservedStore, log?: ObservedLog) {
     const registers = [this.#registry];
@@ -131,6 +134,18 @@ export class ServerMetrics {
     this.#errors = new Counter({
       name: "millrace_trace_errors_total",
       help: "Traces whose root run ended with an error.",
+      registers,
+    });
+    this.#droppedAuditEntries = new Counter({
+      name: "millrace_audit_entries_dropped_total",
+      help: "Entries of the audit log that were not stored.",
+      registers,
+    });
+    // The tenant is not a label: the number of tenants has no bound.
+    this.#limitedRequests = new Counter({
+      name: "millrace_limited_requests_total",
+      help: "Requests that were refused because their tenant had reached a limit.",
+      labelNames: ["limit"],
       registers,
     });
     const acceptsWrites: Gauge = new Gauge({
@@ -180,6 +195,14 @@ export class ServerMetrics {
         collect: () => gauge.set(read(log) ?? Number.NaN),
       });
     }
+  }
+
+  countDroppedAuditEntry(): void {
+    this.#droppedAuditEntries.inc();
+  }
+
+  countLimitedRequest(limit: TenantLimit): void {
+    this.#limitedRequests.inc({ limit });
   }
 
   /** Writes all metrics as text. */

@@ -40,9 +40,12 @@ export function addPriceRoutes(app: FastifyInstance, store: PriceStore): void {
       summary: "Adds rows to the price table, or replaces it.",
       body: setBody,
     }),
-    handler: async ({ body, tenantId }) => {
+    handler: async (request) => {
+      const { body, tenantId } = request;
       const rows = body.prices.map((row, index) => parsePrice(row, `prices[${index}]`));
-      await store.write.prices.set(tenantId, { rows, replacesTable: body.replace === true });
+      await store
+        .forRequest(request)
+        .write.prices.set(tenantId, { rows, replacesTable: body.replace === true });
       return { prices: rows.map(toPriceJson) };
     },
   });
@@ -52,9 +55,10 @@ export function addPriceRoutes(app: FastifyInstance, store: PriceStore): void {
       summary: "Removes a row of the price table.",
       body: Type.Unknown(),
     }),
-    handler: async ({ body, tenantId }) => {
+    handler: async (request) => {
+      const { body, tenantId } = request;
       const key = parsePriceKey(body, "price");
-      await store.write.prices.remove(tenantId, key);
+      await store.forRequest(request).write.prices.remove(tenantId, key);
       return { removed: 1 };
     },
   });
@@ -64,8 +68,11 @@ export function addPriceRoutes(app: FastifyInstance, store: PriceStore): void {
       summary: "Computes the costs of some stored runs again.",
       body: recomputeBody,
     }),
-    handler: async ({ body, tenantId }) =>
-      toProgressJson(await store.write.prices.recompute(tenantId, body.mode)),
+    handler: async (request) => {
+      const { body, tenantId } = request;
+      const { prices } = store.forRequest(request).write;
+      return toProgressJson(await prices.recompute(tenantId, body.mode));
+    },
   });
 }
 

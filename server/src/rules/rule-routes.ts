@@ -79,21 +79,20 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
       summary: "Creates a rule of a project.",
       body: ruleBody,
     }),
-    handler: async ({ body, tenantId, headers }) => {
+    handler: async (request) => {
+      const { body, tenantId, headers } = request;
       const action = parseAction(body.action);
       readFilter(runFields, "filter", body.filter);
       await assertActionTarget(dependencies, tenantId, action);
       await checkAccess(dependencies, headers, action);
-      const rule = await store.write.rules.create(
-        tenantId,
-        parseId(body.session_id, "session_id"),
-        {
+      const rule = await store
+        .forRequest(request)
+        .write.rules.create(tenantId, parseId(body.session_id, "session_id"), {
           name: body.name,
           filter: body.filter.trim(),
           samplingRate: body.sampling_rate,
           action,
-        },
-      );
+        });
       onChange();
       return toJson(rule);
     },
@@ -116,7 +115,7 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
         const { action: current } = await store.read.rules.find(tenantId, id);
         await checkAccess(dependencies, request.headers, action ?? current);
       }
-      const rule = await store.write.rules.update(tenantId, id, {
+      const rule = await store.forRequest(request).write.rules.update(tenantId, id, {
         ...(body.name !== undefined && { name: body.name }),
         ...(body.filter !== undefined && { filter: body.filter.trim() }),
         ...(body.sampling_rate !== undefined && { samplingRate: body.sampling_rate }),
@@ -131,7 +130,7 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
     ...route(uiEndpoints.deleteRule, { tag, summary: "Deletes a rule." }),
     handler: async (request) => {
       const id = readId(request);
-      await store.write.rules.delete(request.tenantId, id);
+      await store.forRequest(request).write.rules.delete(request.tenantId, id);
       return { id };
     },
   });
@@ -152,8 +151,8 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
       }
       const rule =
         range === undefined
-          ? await store.write.rules.endPast(tenantId, id)
-          : await store.write.rules.beginPast(tenantId, id, range);
+          ? await store.forRequest(request).write.rules.endPast(tenantId, id)
+          : await store.forRequest(request).write.rules.beginPast(tenantId, id, range);
       onChange();
       return toJson(rule);
     },
@@ -164,7 +163,7 @@ export function addUiRuleRoutes(app: FastifyInstance, dependencies: RuleRouteDep
       const id = readId(request);
       const { action } = await store.read.rules.find(request.tenantId, id);
       await checkAccess(dependencies, request.headers, action);
-      const count = await store.write.rules.retry(request.tenantId, id);
+      const count = await store.forRequest(request).write.rules.retry(request.tenantId, id);
       onChange();
       return { count };
     },

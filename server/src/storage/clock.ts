@@ -2,3 +2,12 @@
 export type Clock = () => number;
 
 export const microsNow: Clock = () => Date.now() * 1_000;
+
+/**
+ * Creates a clock that never returns the same time twice, so that what it dates keeps its order. Several times within a
+ * millisecond are a microsecond apart.
+ */
+export function createIncreasingClock(nowMs: () => number = Date.now): Clock {
+  let last = 0;
+  return () => (last = Math.max(last + 1, nowMs() * 1_000));
+}

@@ -3,6 +3,7 @@ import type { MessagePort } from "node:worker_threads";
 import { messageOf } from "../model/errors.ts";
 import { closeBackgroundThread } from "./background-thread.ts";
 import type { BackgroundMessage, BackgroundReply } from "./background-thread.ts";
+import { forwardWarnings } from "./thread-warnings.ts";
 import { lowerPriority } from "./low-priority.ts";
 
 /** Length of the pause after a step, as a multiple of the step's duration. */
@@ -38,6 +39,7 @@ export function runInBackground<Write>(
 ): void {
   // The file may also be loaded by something that is no thread, such as a check of the bundle.
   if (parentPort !== null) {
+    forwardWarnings("background");
     lowerPriority();
     new StepRunner<Write>(parentPort, createWork).start();
   }

@@ -21,6 +21,11 @@ export interface ProjectUse extends BoundedCount {
   readonly oldestMicros: number | null;
 }
 
+export interface TenantRuns {
+  readonly tenantId: string;
+  readonly runs: number;
+}
+
 export interface StorageReads {
   measure(tenantId: string): StorageUse;
   /** Returns a page of the tenant's projects, sorted by name, with their numbers of runs. */
@@ -28,4 +33,6 @@ export interface StorageReads {
     tenantId: string,
     range: { readonly limit: number; readonly offset: number },
   ): readonly ProjectUse[];
+  /** Returns the number of stored runs of each tenant that has any. */
+  countRuns(): readonly TenantRuns[];
 }

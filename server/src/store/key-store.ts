@@ -1,16 +1,22 @@
+import { randomUUID } from "node:crypto";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { KeyScope } from "millrace/model";
+import { AuditRepository } from "../audit/audit-repository.ts";
 import { messageOf, RequestError, ServerError } from "../model/errors.ts";
 import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { openSecondWriter, openWriter } from "./schema.ts";
 import { databaseFileName, readDefaultTenantId } from "../storage/sqlite/open-database.ts";
+import { createIncreasingClock } from "../storage/clock.ts";
 import type { Connection } from "../storage/sqlite/connection.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { TenantWriter } from "../tenants/tenant-writer.ts";
 import type { ApiKey, NewKey } from "../tenants/tenant.ts";
+
+const nowMicros = createIncreasingClock();
 
 /** An API key with the handle of its tenant. The secret itself is not stored. */
 export interface ListedKey extends ApiKey {
@@ -39,6 +45,7 @@ export class KeyStore {
   readonly #lock: FolderLock | undefined;
   readonly #reader: TenantReader;
   readonly #writer: TenantWriter;
+  readonly #audit: AuditRepository;
   /**
    * Settled when the last change is complete: each change waits for the previous one, because a connection has one
    * transaction at a time.
@@ -66,6 +73,7 @@ export class KeyStore {
     const database = new SqliteDatabase(this.#db);
     this.#reader = new TenantReader(database);
     this.#writer = new TenantWriter(database);
+    this.#audit = new AuditRepository(database);
   }
 
   /**
@@ -75,9 +83,12 @@ export class KeyStore {
    * @throws {@link ServerError} the handle is malformed, or a scope is unknown.
    */
   create({ name = "", tenant, scopes }: KeyDraft = {}): Promise<NewKey> {
-    return this.#write(async () =>
-      this.#writer.createKey(await this.#tenantId(tenant), { name, scopes }),
-    );
+    return this.#write(async () => {
+      const tenantId = await this.#tenantId(tenant);
+      const key = await this.#writer.createKey(tenantId, { name, scopes });
+      await this.#recordAction(tenantId, "createKey", key.id);
+      return key;
+    });
   }
 
   /** Lists all keys, including revoked ones, in the order of creation. */
@@ -94,7 +105,11 @@ export class KeyStore {
    * @throws {@link ServerError} there is no such key.
    */
   revoke(id: string): Promise<ApiKey> {
-    return this.#write(() => this.#writer.revokeKey(id));
+    return this.#write(async () => {
+      const key = await this.#writer.revokeKey(id);
+      await this.#recordAction(key.tenantId, "revokeKey", id);
+      return key;
+    });
   }
 
   /** Closes the database and unlocks the folder. Call this method only after all promises of changes have settled. */
@@ -108,7 +123,28 @@ export class KeyStore {
       return readDefaultTenantId(this.#db);
     }
     const existing = await this.#reader.findByHandle(handle);
-    return (existing ?? (await this.#writer.create({ handle, displayName: handle }))).id;
+    if (existing !== undefined) {
+      return existing.id;
+    }
+    const { id } = await this.#writer.create({ handle, displayName: handle });
+    await this.#recordAction(id, "createTenant", `${handle}, ${id}`);
+    return id;
+  }
+
+  /** Adds an entry to the audit log, in the transaction of the change. */
+  #recordAction(tenantId: string, action: string, target: string): Promise<void> {
+    return this.#audit.record(tenantId, {
+      id: randomUUID(),
+      tenantId,
+      atMicros: nowMicros(),
+      actor: { kind: "command", id: null, name: describeUser() },
+      address: null,
+      action,
+      target,
+      outcome: "succeeded",
+      status: null,
+      requestId: null,
+    });
   }
 
   #write<Result>(change: () => Promise<Result>): Promise<Result> {
@@ -129,6 +165,15 @@ export class KeyStore {
         ? new ServerError("KEY", cause.message, { cause })
         : cause;
     }
+  }
+}
+
+/** The user of the operating system that runs the command. */
+function describeUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "unknown user"; // In a container, the user may have no entry in the list of users.
   }
 }
 

@@ -1,6 +1,8 @@
 import { AlertRepository } from "../alerts/alert-repository.ts";
 import { alertTables } from "../alerts/alert-tables.ts";
 import type { AlertReads, AlertWrites } from "../alerts/alert.ts";
+import { AuditRepository, auditTables } from "../audit/audit-repository.ts";
+import type { AuditReads, AuditWrites } from "../audit/audit.ts";
 import { AnnotationQueueReader } from "../queues/annotation-queue-reader.ts";
 import { AnnotationQueueWriter } from "../queues/annotation-queue-writer.ts";
 import { CommentRepository } from "../comments/comment-repository.ts";
@@ -137,6 +139,7 @@ export const addedTables: readonly string[] = [
   `${webhookTables}${ruleTables}${alertTables}`,
   experimentTables,
   `${commentTables}${previousSecretColumns}${versionAuthorColumn}`,
+  auditTables,
 ];
 
 /** All queries, by resource. A reader thread runs one of them at a time. */
@@ -144,6 +147,7 @@ export interface Readers {
   readonly alerts: AlertReads;
   readonly annotationQueues: AnnotationQueueReads;
   readonly comments: CommentReads;
+  readonly audit: AuditReads;
   readonly comparatives: ComparativeReads;
   readonly feedback: FeedbackReads;
   readonly metrics: MetricReads;
@@ -179,6 +183,7 @@ export interface Writers {
   readonly alerts: AlertWrites;
   readonly annotationQueues: AnnotationQueueWrites;
   readonly comments: CommentWrites;
+  readonly audit: AuditWrites;
   readonly comparatives: ComparativeWrites;
   readonly feedback: FeedbackWrites;
   readonly datasets: DatasetWrites;
@@ -218,6 +223,7 @@ export function createReaders(db: Connection): Readers {
     experiments,
     annotationQueues: new AnnotationQueueReader(database),
     comments: new CommentRepository(database),
+    audit: new AuditRepository(database),
     comparatives: new ComparativeReader(database),
     feedback,
     feedbackTrend: new FeedbackTrendReader(database),
@@ -275,6 +281,7 @@ export function createWriters(db: Connection) {
     alerts: new AlertRepository(database, webhooks),
     annotationQueues: new AnnotationQueueWriter(database),
     comments: new CommentRepository(database),
+    audit: new AuditRepository(database),
     comparatives: new ComparativeWriter(database),
     feedback: new FeedbackWriter(database, keys, tokenKeysOf(db)),
     jobs: new JobWriter(database),
@@ -352,6 +359,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     // Rows store ids of traces, not keys.
     countInTrace: unchanged,
   },
+  audit: { list: unchanged },
   comparatives: {
     list: ([tenantId, query], { toDatasetKey }) => [
       tenantId,
@@ -528,7 +536,7 @@ const readerArguments: ArgumentTable<ScopedReaders> = {
     findTraceTokens: ([tenantId, ids], { toRunKeys }) => [tenantId, toRunKeys(ids)],
     findThreadToken: withThreadKey,
   },
-  storage: { measure: unchanged, listProjects: unchanged },
+  storage: { measure: unchanged, listProjects: unchanged, countRuns: unchanged },
   tenants: {
     find: unchanged,
     findByHandle: unchanged,
@@ -623,6 +631,7 @@ const writerArguments: ArgumentTable<ScopedWriters> = {
     update: unchanged,
     delete: unchanged,
   },
+  audit: { record: unchanged, removeExpired: unchanged },
   comparatives: {
     create: ([tenantId, draft], { toProjectKeys, toDatasetKey }) => [
       tenantId,

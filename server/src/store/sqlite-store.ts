@@ -8,6 +8,7 @@ import type { VersionAuthor } from "../datasets/version-author.ts";
 import { nameClient, readAuthor } from "../http/author.ts";
 import { RequestScope } from "../http/request-scope.ts";
 import type { ReadScope, ScopedRequest } from "../http/request-scope.ts";
+import type { PendingAudit } from "../model/audit-entry.ts";
 import type { Readers, Writers } from "./repositories.ts";
 import type { Store } from "./store.ts";
 import type { Promised } from "../storage/promised.ts";
@@ -175,7 +176,7 @@ class SqliteStore implements Store {
     this.defaultTenantId = readDefaultTenantId(connection);
     this.#immediateReaders = { tenants: new TenantReader(new SqliteDatabase(connection)) };
     this.read = this.#createReaders();
-    this.write = this.#createWriters(() => undefined);
+    this.write = this.#createWriters({});
   }
 
   get readOnlyReason(): string | undefined {
@@ -183,15 +184,22 @@ class SqliteStore implements Store {
   }
 
   forRequest(request: ScopedRequest): Store {
+    const { audit } = request;
     return new ScopedStore(this, {
       read: this.#createReaders(new RequestScope(request)),
-      write: this.#createWriters(() => toVersionAuthor(request)),
+      write: this.#createWriters({
+        findAuthor: () => toVersionAuthor(request),
+        ...(audit && { audit }),
+      }),
     });
   }
 
   forClient(client: string): Store {
     const author = { name: null, keyName: null, client };
-    return new ScopedStore(this, { read: this.read, write: this.#createWriters(() => author) });
+    return new ScopedStore(this, {
+      read: this.read,
+      write: this.#createWriters({ findAuthor: () => author }),
+    });
   }
 
   ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
@@ -219,13 +227,16 @@ class SqliteStore implements Store {
     );
   }
 
-  /** @param findAuthor - returns who makes a write; it is called for each write that adds versions to datasets */
-  #createWriters(findAuthor: () => VersionAuthor | undefined): Promised<Writers> {
-    return createProxy<Writers>((call) => {
-      const author = versionedResources.has(call.resource) ? findAuthor() : undefined;
-      return writeChecked(this.#work, String(call.args[0]), (checkResults) =>
-        this.#parts.writer.write(call, checkResults, author),
+  #createWriters({ findAuthor, audit }: WriterOrigin): Promised<Writers> {
+    return createProxy<Writers>(async (call) => {
+      const { writer } = this.#parts;
+      const author = versionedResources.has(call.resource) ? findAuthor?.() : undefined;
+      const entry = audit?.createEntry();
+      const result = await writeChecked(this.#work, String(call.args[0]), (checkResults) =>
+        writer.write(call, checkResults, { author, audit: entry }),
       );
+      audit?.markStored();
+      return result;
     });
   }
 
@@ -239,6 +250,14 @@ class SqliteStore implements Store {
     lock.release();
     onClosed?.();
   }
+}
+
+/** Who makes the writes. */
+interface WriterOrigin {
+  /** Returns the author of versions; it is called for each write that adds versions to datasets. */
+  readonly findAuthor?: () => VersionAuthor | undefined;
+  /** The entry of the audit log that the first write takes along. */
+  readonly audit?: PendingAudit;
 }
 
 /** The resources whose writes add versions to datasets, which have an author. */
@@ -260,7 +279,10 @@ function toVersionAuthor({
     : { name, keyName: key?.name ?? null, client };
 }
 
-/** A store whose queries belong to one request, or whose writes belong to a part of the server. */
+/**
+ * A store whose queries belong to one request, and whose writes carry its entry of the audit log, or whose writes belong
+ * to a part of the server.
+ */
 class ScopedStore implements Store {
   readonly read: Promised<Readers>;
   readonly write: Promised<Writers>;

@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../model/audit-entry.ts";
 import type { Activity } from "../runs/activity.ts";
 import type { PackedBatch } from "../runs/run-record.ts";
 import type { GroupedBatch } from "../runs/sqlite/post-rows.ts";
@@ -27,6 +28,8 @@ export type WriterRequest =
       readonly checkResults: readonly SchemaCheckResult[];
       /** Who makes the write, for the versions that it adds to datasets; absent if that is not known. */
       readonly author?: VersionAuthor;
+      /** The entry of the audit log that is stored with the write. */
+      readonly audit?: AuditEntry | undefined;
     })
   | { readonly kind: "close" };
 

@@ -3,6 +3,7 @@ import { toDistFileUrl } from "../storage/dist-files.ts";
 import { RequestError, ServerError } from "../model/errors.ts";
 import { serverLimits } from "../model/options.ts";
 import { threadOptions, waitForFirstMessage, waitForExit } from "../storage/threads.ts";
+import type { AuditEntry } from "../model/audit-entry.ts";
 import type { Activity } from "../runs/activity.ts";
 import { batchMemory } from "../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../runs/run-record.ts";
@@ -25,6 +26,14 @@ interface PendingCall {
   readonly bytes: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (cause: Error) => void;
+}
+
+/** Who makes a write. */
+export interface WriteContext {
+  /** For the versions that it adds to datasets; absent if that is not known. */
+  readonly author?: VersionAuthor | undefined;
+  /** The entry of the audit log that is stored with the write. */
+  readonly audit?: AuditEntry | undefined;
 }
 
 /** The main thread's handle of the writer thread. Counts the bytes of requests that are not committed yet. */
@@ -94,9 +103,15 @@ export class WriterThread {
   write(
     call: ResourceCall<WriterResources>,
     checkResults: readonly SchemaCheckResult[] = [],
-    author?: VersionAuthor,
+    { author, audit }: WriteContext = {},
   ): Promise<unknown> {
-    return this.#call({ ...call, kind: "write", checkResults, ...(author && { author }) });
+    return this.#call({
+      ...call,
+      kind: "write",
+      checkResults,
+      ...(author && { author }),
+      ...(audit && { audit }),
+    });
   }
 
   async #call(request: WriterRequest, bodies?: Uint8Array<ArrayBuffer>): Promise<unknown> {

@@ -2,26 +2,33 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { permits } from "millrace/model";
 import type { KeyScope } from "millrace/model";
+import type { AuditActor, PendingAudit } from "../model/audit-entry.ts";
+import type { RequestKey } from "../http/author.ts";
 import { RequestError } from "../model/errors.ts";
 import type { ServerSettings } from "../model/options.ts";
 import type { TenantStore } from "./tenant-store.ts";
-import type { RequestKey } from "../http/author.ts";
-import type { KeyAccess } from "./tenant.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Id of the calling tenant; empty on routes that need no key. */
     tenantId: string;
+    /** The entry of the audit log, for requests of audited routes. */
+    audit: PendingAudit | undefined;
   }
 }
 
-/** What a request has access to, and with which key; `null` without a key, or with one of the server's configuration. */
-export interface RequestAccess {
+/** Who sends a request, and what its key permits. */
+export interface Caller {
   readonly tenantId: string;
+  readonly scopes: readonly KeyScope[];
+  readonly actor: AuditActor;
+  /** The key, if it was created at the server. */
   readonly apiKey: RequestKey | null;
+  /** Whether the key belongs to one tenant, so that the request can't choose another one. */
+  readonly isTenantFixed: boolean;
 }
 
-/** Determines the tenant of a request from its API key. */
+/** Determines the sender of a request, and its tenant, from its API key. */
 export class KeyGuard {
   readonly #keyDigests: readonly Buffer[];
   readonly #store: TenantStore;
@@ -32,17 +39,21 @@ export class KeyGuard {
   }
 
   /**
-   * Returns the tenant of the client and its key. Once any key exists, whether configured at the start of the server or created
-   * later, every request needs a key, which must permit what needs `scope`.
+   * Finds out who sends a request. Once any key exists, whether configured at the start of the server or created later,
+   * every request needs a key.
    *
-   * @throws RequestError 401: the key is missing or wrong. 403: `x-tenant-id` does not match the key's tenant, or the
-   * key does not permit it.
+   * @throws RequestError 401: the key is missing or wrong.
    */
-  async checkKey(headers: IncomingHttpHeaders, scope: KeyScope): Promise<RequestAccess> {
+  async findCaller(headers: IncomingHttpHeaders): Promise<Caller> {
     const key = readKey(headers);
-    const requestedTenant = headers["x-tenant-id"];
     if (!(await this.isKeyRequired())) {
-      return { tenantId: await this.#chooseTenant(requestedTenant), apiKey: null };
+      return {
+        tenantId: await this.#chooseTenant(headers["x-tenant-id"]),
+        scopes: ["admin"],
+        actor: { kind: "open", id: null, name: null },
+        apiKey: null,
+        isTenantFixed: false,
+      };
     }
     if (key === undefined) {
       throw new RequestError(
@@ -50,17 +61,47 @@ export class KeyGuard {
         "an API key is required: send x-api-key, or Authorization: Bearer",
       );
     }
-    const access: KeyAccess | undefined = this.#isConfigured(key)
-      ? { tenantId: this.#store.defaultTenantId, scopes: ["admin"], key: null }
-      : await this.#store.read.tenants.findByKey(key);
+    const position = this.#findConfigured(key);
+    if (position !== undefined) {
+      return {
+        tenantId: this.#store.defaultTenantId,
+        scopes: ["admin"],
+        actor: { kind: "option", id: null, name: `configured key ${position}` },
+        apiKey: null,
+        isTenantFixed: true,
+      };
+    }
+    const access = await this.#store.read.tenants.findByKey(key);
     if (access === undefined) {
       throw new RequestError(
         401,
         'the API key is unknown to this server: send one that it was started with, or create one with "millrace keys create"',
       );
     }
-    const { tenantId, scopes, key: apiKey } = access;
+    const { id, name, tenantId, scopes } = access;
+    return {
+      tenantId,
+      scopes,
+      actor: { kind: "key", id, name },
+      apiKey: { id, name },
+      isTenantFixed: true,
+    };
+  }
+
+  /**
+   * Checks that a caller may send a request.
+   *
+   * @throws RequestError 403: `x-tenant-id` does not match the key's tenant, or the key does not permit what needs
+   * `scope`.
+   */
+  assertPermitted(
+    { tenantId, scopes, isTenantFixed }: Caller,
+    headers: IncomingHttpHeaders,
+    scope: KeyScope,
+  ): void {
+    const requestedTenant = headers["x-tenant-id"];
     if (
+      isTenantFixed &&
       typeof requestedTenant === "string" &&
       requestedTenant !== "" &&
       requestedTenant.toLowerCase() !== tenantId
@@ -76,7 +117,17 @@ export class KeyGuard {
         `this request needs an API key with the scope ${scope}, and the key has ${scopes.join(", ") || "none"}: use another key, or create one with "millrace keys create --scope ${scope}"`,
       );
     }
-    return { tenantId, apiKey };
+  }
+
+  /**
+   * Returns the tenant of a request that may be sent.
+   *
+   * @throws RequestError as {@link KeyGuard.findCaller} and {@link KeyGuard.assertPermitted}.
+   */
+  async checkKey(headers: IncomingHttpHeaders, scope: KeyScope): Promise<string> {
+    const caller = await this.findCaller(headers);
+    this.assertPermitted(caller, headers, scope);
+    return caller.tenantId;
   }
 
   /** Whether requests need a key. */
@@ -97,15 +148,16 @@ export class KeyGuard {
   }
 
   /**
-   * Whether a key was configured at the start of the server. Digests have the same length, and the key is compared
-   * with all of them, so the duration reveals nothing about a key.
+   * The position of a key, from 1, among those that were configured at the start of the server; `undefined` if it is none
+   * of them. Digests have the same length, and the key is compared with all of them, so the duration reveals nothing
+   * about a key.
    */
-  #isConfigured(key: string): boolean {
+  #findConfigured(key: string): number | undefined {
     const keyDigest = computeDigest(key);
-    return (
-      this.#keyDigests.filter((configuredDigest) => timingSafeEqual(configuredDigest, keyDigest))
-        .length > 0
+    const [position] = this.#keyDigests.flatMap((configuredDigest, index) =>
+      timingSafeEqual(configuredDigest, keyDigest) ? [index + 1] : [],
     );
+    return position;
   }
 }
 

@@ -56,8 +56,9 @@ export async function readServerFacts(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const { host, dataDir } = dependencies.settings;
-  const isLocal = isLoopback(host) && isLoopback(request.ip);
+  const { host, dataDir, publicUrl } = dependencies.settings;
+  // Behind a proxy on this machine, each request seems to come from this machine.
+  const isLocal = publicUrl === undefined && isLoopback(host) && isLoopback(request.ip);
   return {
     version,
     needs_key: await dependencies.keyGuard.isKeyRequired(),
@@ -189,8 +190,8 @@ export async function setRetention(
  * Whether the client may manage all tenants. While no keys exist, every client may. Afterwards only clients with a key
  * of the default tenant may, because the server was set up with that tenant.
  */
-async function isOperator(
-  { store, keyGuard }: SettingsDependencies,
+export async function isOperator(
+  { store, keyGuard }: Pick<SettingsDependencies, "store" | "keyGuard">,
   { tenantId }: FastifyRequest,
 ): Promise<boolean> {
   return tenantId === store.defaultTenantId || !(await keyGuard.isKeyRequired());

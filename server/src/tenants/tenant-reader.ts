@@ -34,9 +34,10 @@ export class TenantReader implements TenantReads {
     const row = await this.#db.first(tenantQueries.findByKey, { digest: digestKey(key) });
     return (
       row && {
+        id: row.id,
+        name: String(JSON.parse(row.name_json)),
         tenantId: row.tenant_id,
         scopes: parseScopes(row.scopes),
-        key: { id: row.id, name: String(JSON.parse(row.name_json)) },
       }
     );
   }

@@ -1,5 +1,4 @@
 import type { KeyScope } from "millrace/model";
-import type { RequestKey } from "../http/author.ts";
 
 /** A tenant, to which projects, runs and all other rows belong. */
 export interface Tenant {
@@ -24,12 +23,12 @@ export interface ApiKey {
   readonly scopes: readonly KeyScope[];
 }
 
-/** What a key gives access to. */
+/** A key, and what it gives access to. */
 export interface KeyAccess {
+  readonly id: string;
+  readonly name: string;
   readonly tenantId: string;
   readonly scopes: readonly KeyScope[];
-  /** The key itself; `null` for a key of the server's configuration, which has no id and no name. */
-  readonly key: RequestKey | null;
 }
 
 export interface ApiKeyDraft {

@@ -41,10 +41,10 @@ export async function queryV2PublicRuns(
   request: FastifyRequest<{ Body: Static<typeof v2PublicQueryBody> }>,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { body, protocol, host } = request;
+  const { body, baseUrl } = request;
   const selects = parseSelects(body.selects ?? [], v2PublicFields);
   const scope = await findScope(dependencies, request);
-  const readContext = { tenantId: scope.tenantId, protocol, host };
+  const readContext = { tenantId: scope.tenantId, baseUrl };
   const size = body.page_size ?? maxRuns;
   const readRunsPage = scope.kind === "thread" ? readThreadRuns : readRuns;
   const items: Buffer[] = [];
@@ -76,10 +76,10 @@ export async function readV2PublicRun(
 ): Promise<unknown> {
   const selects = parseSelects(allValues(readQuery(request), "selects") ?? [], v2PublicFields);
   const id = readRunId(request);
-  const { protocol, host } = request;
+  const { baseUrl } = request;
   const scope = await findScope(dependencies, request);
   const { tenantId } = scope;
-  const readContext = { tenantId, protocol, host };
+  const readContext = { tenantId, baseUrl };
   const run = await dependencies.store.read.runs.find(tenantId, id);
   if (
     run === undefined ||
@@ -96,7 +96,7 @@ export async function readV2PublicRun(
  */
 interface ShareAccess {
   readonly dependencies: WithLinks<Store>;
-  readonly readContext: Pick<FastifyRequest, "tenantId" | "protocol" | "host">;
+  readonly readContext: Pick<FastifyRequest, "tenantId" | "baseUrl">;
   readonly scope: SharedScope;
   readonly selects: readonly string[];
 }

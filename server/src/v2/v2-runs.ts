@@ -118,7 +118,7 @@ interface ReadRunsOptions {
 /** Reads a page of runs as JSON, and the cursor of the next page. */
 export async function readV2Runs(
   dependencies: WithLinks<Store>,
-  request: Pick<FastifyRequest, "tenantId" | "protocol" | "host">,
+  request: Pick<FastifyRequest, "tenantId" | "baseUrl">,
   { v1Query, selects, parts = [], comparativeId }: ReadRunsOptions,
 ): Promise<{
   readonly items: readonly Buffer[];
@@ -223,7 +223,7 @@ export async function readV2Run(
 /** Sends one run to its owner or to a reader with a share token. */
 export async function sendV2Run(
   dependencies: WithLinks<Store>,
-  request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
+  request: Pick<FastifyRequest, "baseUrl" | "tenantId">,
   {
     reply,
     run,
@@ -256,7 +256,7 @@ export async function readV2RunUrl(
 ): Promise<unknown> {
   const { run, id } = await findRun(dependencies, request);
   const path = `/o/${request.tenantId}/projects/p/${run.row.projectId}/r/${id}`;
-  return { url: `${request.protocol}://${request.host}${path}` };
+  return { url: `${request.baseUrl}${path}` };
 }
 
 /** `GET /api/v2/traces/{id}/runs`: returns all runs of a trace, by start time. */
@@ -327,10 +327,10 @@ export function parseSelects(
 
 const createView = (
   { links }: WithLinks<Store>,
-  request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">,
+  request: Pick<FastifyRequest, "baseUrl" | "tenantId">,
 ): V2View => ({
   link: createFileLinker(links, request),
-  baseUrl: `${request.protocol}://${request.host}`,
+  baseUrl: request.baseUrl,
 });
 
 export const readQuery = (request: FastifyRequest): QueryString => request.query as QueryString;

@@ -84,7 +84,9 @@ export function addViewRoutes(app: FastifyInstance, store: ViewStore): void {
       const { display_name } = request.body;
       const draft = { name: display_name, fields: { ...noFields, ...readFields(request.body) } };
       return toJson(
-        await store.write.views.create(request.tenantId, readProjectId(request), draft),
+        await store
+          .forRequest(request)
+          .write.views.create(request.tenantId, readProjectId(request), draft),
       );
     },
   });
@@ -109,7 +111,9 @@ export function addViewRoutes(app: FastifyInstance, store: ViewStore): void {
         fields: readFields(request.body),
       };
       return toJson(
-        await store.write.views.update(request.tenantId, readViewKey(request), changes),
+        await store
+          .forRequest(request)
+          .write.views.update(request.tenantId, readViewKey(request), changes),
       );
     },
   });
@@ -117,7 +121,7 @@ export function addViewRoutes(app: FastifyInstance, store: ViewStore): void {
     ...route(endpoints.deleteView, { tag: apiTag, summary: "Deletes a view.", response: Deleted }),
     handler: async (request) => {
       const key = readViewKey(request);
-      await store.write.views.delete(request.tenantId, key);
+      await store.forRequest(request).write.views.delete(request.tenantId, key);
       return { id: key.id };
     },
   });

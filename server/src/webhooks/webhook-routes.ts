@@ -64,10 +64,13 @@ export function addUiWebhookRoutes(
       summary: "Creates a webhook. The response contains its secret, which can't be read again.",
       body: webhookBody,
     }),
-    handler: async ({ body, tenantId }) => {
+    handler: async (request) => {
+      const { body, tenantId } = request;
       const url = await checkTarget(outbound, body.url);
       const { name } = body;
-      const { webhook, secret } = await store.write.webhooks.create(tenantId, { name, url });
+      const { webhook, secret } = await store
+        .forRequest(request)
+        .write.webhooks.create(tenantId, { name, url });
       return { ...toJson(webhook), secret };
     },
   });
@@ -79,11 +82,13 @@ export function addUiWebhookRoutes(
     }),
     handler: async (request) => {
       const { name, url, is_enabled: isEnabled } = request.body;
-      const webhook = await store.write.webhooks.update(request.tenantId, readId(request), {
-        ...(name !== undefined && { name }),
-        ...(url !== undefined && { url: await checkTarget(outbound, url) }),
-        ...(isEnabled !== undefined && { isEnabled }),
-      });
+      const webhook = await store
+        .forRequest(request)
+        .write.webhooks.update(request.tenantId, readId(request), {
+          ...(name !== undefined && { name }),
+          ...(url !== undefined && { url: await checkTarget(outbound, url) }),
+          ...(isEnabled !== undefined && { isEnabled }),
+        });
       sender.wake();
       return toJson(webhook);
     },
@@ -111,7 +116,7 @@ export function addUiWebhookRoutes(
     }),
     handler: async (request) => {
       const id = readId(request);
-      await store.write.webhooks.delete(request.tenantId, id);
+      await store.forRequest(request).write.webhooks.delete(request.tenantId, id);
       return { id };
     },
   });
@@ -163,7 +168,7 @@ export function addUiWebhookRoutes(
     }),
     handler: async (request) => {
       const { ids } = request.body;
-      const count = await store.write.webhooks.resend(request.tenantId, {
+      const count = await store.forRequest(request).write.webhooks.resend(request.tenantId, {
         webhookId: readId(request),
         ...(ids !== undefined && { ids }),
       });

@@ -48,12 +48,22 @@ export class WebhookSender {
   readonly #times: SenderTimes;
   /** Deliveries that are being sent, by tenant and id. */
   readonly #sending = new Map<string, Promise<void>>();
+  readonly #serverUrl: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #step: Promise<void> | undefined;
   #mustLookAgain = false;
   #isClosed = true;
 
-  constructor(store: SenderStore, client: OutboundClient, times: Partial<SenderTimes> = {}) {
+  /** @param serverUrl - the public URL of the server, which deliveries contain */
+  constructor(
+    store: SenderStore,
+    client: OutboundClient,
+    {
+      serverUrl,
+      ...times
+    }: Partial<SenderTimes> & { readonly serverUrl?: string | undefined } = {},
+  ) {
+    this.#serverUrl = serverUrl;
     this.#store = store;
     this.#client = client;
     this.#times = { ...defaultTimes, ...times };
@@ -181,14 +191,19 @@ export class WebhookSender {
     if (secrets === undefined) {
       return { status: null, error: lostSecret, wasMade: true };
     }
+    // The paths in a delivery, such as `app_path`, are below this URL. It may have changed since the event was stored.
+    const sentBody =
+      this.#serverUrl === undefined
+        ? body
+        : `{"server_url":${JSON.stringify(this.#serverUrl)},${body.slice(1)}`;
     try {
       const timestamp = Math.floor(Date.now() / 1_000);
       const response = await this.#client.request({
         tenantId,
         url,
         method: "POST",
-        headers: createWebhookHeaders(secrets, { id, timestamp, body }),
-        body,
+        headers: createWebhookHeaders(secrets, { id, timestamp, body: sentBody }),
+        body: sentBody,
       });
       const { status } = response;
       response.cancel();

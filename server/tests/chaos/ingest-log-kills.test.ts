@@ -7,7 +7,7 @@ import { createApp } from "../../dist/app/app.js";
 import { IngestWriter } from "../../dist/ingest-log/ingest-writer.js";
 import { LogConnection } from "../../dist/ingest-log/log-connection.js";
 import { logNames } from "../../dist/ingest-log/log-limits.js";
-import { ServerLog } from "../../dist/ingest-log/server-log.js";
+import { IngestLog } from "../../dist/ingest-log/ingest-log.js";
 import { parseLogUrl } from "../../dist/model/log-target.js";
 import { memoryDataDir, parseServerOptions } from "../../dist/model/options.js";
 import { openTemporaryStore } from "../../dist/store/sqlite-store.js";
@@ -125,7 +125,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
     const store = await openTemporaryStore();
     onTestFinished(() => store.close());
     // Nothing applies the log, as if all writers were away.
-    const log = await ServerLog.open({ target: parseLogUrl(cluster.url), maxBytes: 1_048_576 });
+    const log = await IngestLog.open({ target: parseLogUrl(cluster.url), maxBytes: 1_048_576 });
     onTestFinished(() => log.close());
     const settings = { ...parseServerOptions({ dataDir: memoryDataDir }), modelToken: "unused" };
     const app = createApp(store, settings, { log });

@@ -17,7 +17,7 @@ import { LogConnection } from "../../dist/ingest-log/log-connection.js";
 import { logNames } from "../../dist/ingest-log/log-limits.js";
 import { readLogState } from "../../dist/ingest-log/log-state.js";
 import { LoggedIngest } from "../../dist/ingest-log/logged-ingest.js";
-import { ServerLog } from "../../dist/ingest-log/server-log.js";
+import { IngestLog } from "../../dist/ingest-log/ingest-log.js";
 import { deleteOrphans } from "../../dist/ingest-log/object-cleaner.js";
 import { RequestError } from "../../dist/model/errors.js";
 import { parseLogUrl } from "../../dist/model/log-target.js";
@@ -392,7 +392,7 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
 
   test("the command shows the state and the dead letters, and replays them", async () => {
     const cluster = await NatsCluster.start(1);
-    const log = await ServerLog.open({ target: parseLogUrl(cluster.url), maxBytes: 4_194_304 });
+    const log = await IngestLog.open({ target: parseLogUrl(cluster.url), maxBytes: 4_194_304 });
     onTestFinished(() => log.close());
     const connection = await LogConnection.openExisting(parseLogUrl(cluster.url));
     onTestFinished(() => connection.close());

@@ -8,6 +8,7 @@ export interface TenantProxy {
   readonly port: number;
   readonly modelToken: undefined;
   readonly log: undefined;
+  readonly publicUrl: undefined;
   close(): Promise<void>;
 }
 
@@ -26,6 +27,7 @@ export async function startTenantProxy(url: string, apiKey: string): Promise<Ten
     port,
     modelToken: undefined,
     log: undefined,
+    publicUrl: undefined,
     close: () =>
       new Promise((resolve) => {
         proxy.close(() => resolve());

@@ -633,6 +633,6 @@ export const maskResponse = (
   kept?: ReadonlySet<string>,
 ) => ({
   status,
-  headers: [...headers].filter(([name]) => name !== "date"),
+  headers: [...headers].filter(([name]) => name !== "date" && name !== "x-request-id"),
   text: maskText(text, kept),
 });

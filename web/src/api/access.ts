@@ -1,3 +1,5 @@
+import { withoutBasePath } from "./base-path.ts";
+
 /** Whether the server accepts the requests of this browser, according to its last response. */
 export type Access =
   | { readonly kind: "open" }
@@ -53,7 +55,11 @@ function setAccess(next: Access): void {
  */
 export function readTenantId(): string | undefined {
   const { pathname, search } = globalThis.location;
-  return parseTenantId(pathname, search) ?? sessionStorage.getItem(tenantStorageName) ?? undefined;
+  return (
+    parseTenantId(withoutBasePath(pathname), search) ??
+    sessionStorage.getItem(tenantStorageName) ??
+    undefined
+  );
 }
 
 /** Stores the tenant for URLs in this tab that don't contain one. Call it only for a tenant that the server has confirmed. */

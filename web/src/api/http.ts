@@ -5,6 +5,7 @@ import { readEncodedName } from "./person-name.ts";
 import { EventStreamReader } from "./event-stream.ts";
 import type { ServerEvent } from "./event-stream.ts";
 import { JsonLineReader } from "./json-lines.ts";
+import { basePath } from "./base-path.ts";
 
 /** The server responded with a status other than 2xx, or did not respond. */
 export class ApiError extends Error {
@@ -200,7 +201,7 @@ async function send(path: string, call: Call, deadline?: AbortSignal): Promise<R
   let response: Response;
   let errorBody = "";
   try {
-    response = await fetch(path, init);
+    response = await fetch(basePath + path, init);
     errorBody = response.ok ? "" : await response.text();
   } catch (cause) {
     throw toRequestError(cause, { signal, deadline });

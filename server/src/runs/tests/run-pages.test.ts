@@ -72,7 +72,7 @@ test("a reader thread returns a page as JSON, with the runs as they are returned
     withChildren: false,
   } as const;
   const { tenantId } = fixture;
-  const signer = { secret: new Uint8Array(32), origin: "http://localhost" };
+  const signer = { secret: new Uint8Array(32), baseUrl: "http://localhost" };
   const page = await store.read.runs.query(tenantId, query);
   const json = await store.read.runPages.query(tenantId, query, { signer });
   expect(json).toBeInstanceOf(Uint8Array);

@@ -1,4 +1,4 @@
-import type { ProjectUse, StorageReads, StorageUse } from "../storage-use.ts";
+import type { ProjectUse, StorageReads, StorageUse, TenantRuns } from "../storage-use.ts";
 import { parseRows } from "./rows.ts";
 import type { Connection } from "./connection.ts";
 
@@ -35,6 +35,13 @@ export class StorageReader implements StorageReads {
     };
   }
 
+  countRuns(): readonly TenantRuns[] {
+    return parseRows(this.#statements.runsOfTenants.all()).map(([tenantId, runs]) => ({
+      tenantId: String(tenantId),
+      runs: Number(runs),
+    }));
+  }
+
   listProjects(
     tenantId: string,
     { limit, offset }: { readonly limit: number; readonly offset: number },
@@ -56,6 +63,13 @@ export class StorageReader implements StorageReads {
 
 function prepareStatements(db: Connection) {
   return {
+    // The table has a row for each project and block of time, not for each run.
+    runsOfTenants: db
+      .prepare(
+        `SELECT p.tenant_id, sum(c.runs) FROM run_counts c JOIN projects p ON p.id = c.project_id
+          GROUP BY p.tenant_id`,
+      )
+      .raw(),
     pages: db
       .prepare(
         `SELECT (SELECT page_count FROM pragma_page_count), (SELECT page_size FROM pragma_page_size),

@@ -25,6 +25,8 @@ test("a key gives access to its tenant until it is revoked, and is stored nowher
   const created = await store.write.tenants.createKey(id, { name: "ci" });
   expect(created.key).toMatch(/^mr_[\w-]{43}$/);
   expect(await store.read.tenants.findByKey(created.key)).toEqual({
+    id: created.id,
+    name: "ci",
     tenantId: id,
     scopes: ["admin"],
     key: { id: created.id, name: "ci" },

@@ -6,6 +6,7 @@ import { ApiError } from "../../api/http.ts";
 import { tenantQuery } from "../../api/tenant.ts";
 import { PageLoading } from "../../components/page/absent-view.tsx";
 import { Empty } from "../../components/page/states.tsx";
+import { basePath } from "../../api/base-path.ts";
 
 /**
  * Shows a view whose URL contains a tenant id only after the server has confirmed that this tenant exists and
@@ -40,7 +41,7 @@ const TenantNotFound = () => (
     <Empty title="This server has no tenant with this ID, or your key has no access to it.">
       <p>The URL may be incomplete, or belong to another server.</p>
       {/* A plain link reloads the page, so that no data of one tenant stays in memory for another. */}
-      <a href="/">Go to the home page</a>
+      <a href={`${basePath}/`}>Go to the home page</a>
     </Empty>
   </div>
 );

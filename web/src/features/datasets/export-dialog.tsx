@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getBlob } from "../../api/http.ts";
+import { saveFile } from "../../api/save-file.ts";
 import { Dialog } from "../../components/dialog/dialog.tsx";
 import { FormError } from "../../components/dialog/form.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
@@ -88,13 +89,3 @@ export const ExportDialog = ({
 
 const toFileName = (name: string): string =>
   name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80) || "dataset";
-
-function saveFile(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  // Delay the revocation: the browser may start to read the URL only after the click event.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ShareLinkDialog } from "../../components/dialog/share-link-dialog.tsx";
 import { shareDataset, createShareQuery, unshareDataset } from "./queries.ts";
+import { readServerUrl } from "../../api/base-path.ts";
 
 /** Creates, shows and revokes the link with which anyone can read a dataset. */
 export const ShareDialog = ({
@@ -21,7 +22,7 @@ export const ShareDialog = ({
     <ShareLinkDialog
       resource="dataset"
       explanation="Anyone with the link can read the dataset and its examples without an API key. Source runs are not shared."
-      link={typeof token === "string" ? `${location.origin}/public/${token}/d` : token}
+      link={typeof token === "string" ? `${readServerUrl()}/public/${token}/d` : token}
       error={error}
       change={change}
       onClose={onClose}

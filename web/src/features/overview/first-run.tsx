@@ -1,5 +1,6 @@
 import { Tabs } from "@mantine/core";
 import { CopyText } from "../../components/text/copy-text.tsx";
+import { readServerUrl } from "../../api/base-path.ts";
 
 const installCommand = "npm install millrace";
 
@@ -55,7 +56,7 @@ export const FirstRun = () => (
       </Tabs.List>
       <Tabs.Panel value="node">
         <CopyText label="Install the SDK" text={installCommand} />
-        <CopyText label="Save as first.mjs" text={createExampleProgram(location.origin)} />
+        <CopyText label="Save as first.mjs" text={createExampleProgram(readServerUrl())} />
         <CopyText label="Run the program" text="node first.mjs" />
       </Tabs.Panel>
       <Tabs.Panel value="langsmith">
@@ -63,18 +64,18 @@ export const FirstRun = () => (
           The SDKs for Python and JavaScript send their runs to this server. Set, and start the
           program:
         </p>
-        <CopyText label="Environment variables" text={createVariables.langsmith(location.origin)} />
+        <CopyText label="Environment variables" text={createVariables.langsmith(readServerUrl())} />
       </Tabs.Panel>
       <Tabs.Panel value="opentelemetry">
         <p>Exporters that use HTTP, with protobuf or JSON, send their spans to this server:</p>
         <CopyText
           label="Environment variables"
-          text={createVariables.opentelemetry(location.origin)}
+          text={createVariables.opentelemetry(readServerUrl())}
         />
       </Tabs.Panel>
       <Tabs.Panel value="langchain">
         <p>The built-in tracer of LangChain and LangGraph sends its runs to this server:</p>
-        <CopyText label="Environment variables" text={createVariables.langchain(location.origin)} />
+        <CopyText label="Environment variables" text={createVariables.langchain(readServerUrl())} />
       </Tabs.Panel>
     </Tabs>
   </section>

@@ -18,6 +18,7 @@ import { createPromptQuery } from "./queries.ts";
 
 import { Readme } from "./readme.tsx";
 import "./prompts.css";
+import { readServerUrl } from "../../api/base-path.ts";
 
 const tabLabels: { readonly [Tab in PromptTab]: string } = {
   messages: "Prompt",
@@ -148,8 +149,8 @@ const PullCode = ({
   const name = commitName === undefined ? fullName : `${fullName}:${commitName}`;
   return (
     <section className="hub-code" aria-label="Code">
-      <CopyText label="TypeScript" text={toPullCode(name, location.origin)} />
-      <CopyText label="LangChain" text={toLangChainCode(name, location.origin)} />
+      <CopyText label="TypeScript" text={toPullCode(name, readServerUrl())} />
+      <CopyText label="LangChain" text={toLangChainCode(name, readServerUrl())} />
       <p className="note">
         Without <code>:{commitName ?? "commit"}</code>, the latest commit is pulled. A tag in place
         of the commit pulls the tagged commit.

@@ -4,6 +4,7 @@ import {
   queryOptions,
   useQuery,
 } from "@tanstack/react-query";
+import { basePath } from "../../api/base-path.ts";
 import { toEndpointPath } from "../../api/endpoint-path.ts";
 import { getJson, postJson } from "../../api/http.ts";
 import type { ValueRequest } from "../../components/filter/filter-completion.ts";
@@ -155,7 +156,7 @@ export async function startExport(query: object, format: "jsonl" | "csv"): Promi
   if (typeof path !== "string" || !path.startsWith(exportPath)) {
     throw new TypeError("The response contains no path of an export file.");
   }
-  return path;
+  return basePath + path;
 }
 
 /** Counts of runs in consecutive time buckets, including empty ones. */

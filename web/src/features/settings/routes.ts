@@ -1,5 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { createLazyView } from "../../components/page/load-chunk.ts";
+import { parseAuditSearch } from "./audit/audit-search.ts";
 import { rootRoute } from "../../components/page/root-route.ts";
 
 const getParentRoute = () => rootRoute;
@@ -17,5 +18,12 @@ export const settingsRoutes = [
       },
     },
     component: createLazyView(async () => import("./settings.tsx"), "Settings"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/o/$tenantId/settings/audit",
+    staticData: { page: { title: "Audit log", keys: "g a" } },
+    validateSearch: parseAuditSearch,
+    component: createLazyView(async () => import("./audit/audit.tsx"), "Audit"),
   }),
 ] as const;

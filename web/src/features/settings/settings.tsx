@@ -1,5 +1,6 @@
-import { SegmentedControl, useMantineColorScheme } from "@mantine/core";
+import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { FormSection } from "../../components/dialog/form.tsx";
 import { Failure, Loading } from "../../components/page/states.tsx";
 import { Keys } from "./keys.tsx";
@@ -9,6 +10,7 @@ import { Retention } from "./retention.tsx";
 import { Storage } from "./storage.tsx";
 import { Tenants } from "./tenants.tsx";
 import "./settings.css";
+import { basePath, readServerUrl } from "../../api/base-path.ts";
 
 /** The page `/o/{tenantId}/settings`: appearance, API keys, tenants, retention and storage. */
 export const Settings = () => {
@@ -26,12 +28,34 @@ export const Settings = () => {
           <Appearance />
           <Keys facts={facts} />
           <Tenants facts={facts} />
+          <AuditLink />
           <Retention />
           <Storage />
           <About facts={facts} />
         </>
       )}
     </div>
+  );
+};
+
+const route = getRouteApi("/o/$tenantId/settings");
+
+const AuditLink = () => {
+  const { tenantId } = route.useParams();
+  return (
+    <FormSection
+      title="Audit log"
+      description="Who created, changed, deleted, shared or exported what. Only admin keys can read it."
+    >
+      <Button
+        variant="default"
+        renderRoot={(props) => (
+          <Link to="/o/$tenantId/settings/audit" params={{ tenantId }} {...props} />
+        )}
+      >
+        Open audit log
+      </Button>
+    </FormSection>
   );
 };
 
@@ -42,7 +66,7 @@ const About = ({ facts: { version, dataDir, needsKey } }: { readonly facts: Serv
       <dt>Version</dt>
       <dd>{version}</dd>
       <dt>Server URL</dt>
-      <dd>{location.origin}</dd>
+      <dd>{readServerUrl()}</dd>
       <dt>Access</dt>
       <dd>{needsKey ? "API key required" : "Open to this machine"}</dd>
       {dataDir !== undefined && (
@@ -53,7 +77,7 @@ const About = ({ facts: { version, dataDir, needsKey } }: { readonly facts: Serv
       )}
       <dt>API</dt>
       <dd>
-        <a href="/docs">API reference</a>
+        <a href={`${basePath}/docs`}>API reference</a>
       </dd>
     </dl>
   </FormSection>

@@ -7,6 +7,7 @@ import { Failure, Loading } from "../../components/page/states.tsx";
 import { toVisibleText } from "../../components/text/visible-text.ts";
 import { createTenant, tenantsQuery } from "./queries.ts";
 import type { ServerFacts } from "./queries.ts";
+import { basePath } from "../../api/base-path.ts";
 
 /** The tenants of the server, with a form for a new one if this browser may manage tenants. */
 export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
@@ -30,7 +31,9 @@ export const Tenants = ({ facts }: { readonly facts: ServerFacts }) => {
             )}
             {id === currentId && <span className="absent">current tenant</span>}
             {/* A plain link reloads the page, so that no data of this tenant stays in memory. */}
-            {id !== currentId && !facts.needsKey && <a href={`/o/${id}/projects`}>Open tenant</a>}
+            {id !== currentId && !facts.needsKey && (
+              <a href={`${basePath}/o/${id}/projects`}>Open tenant</a>
+            )}
           </li>
         ))}
       </ul>

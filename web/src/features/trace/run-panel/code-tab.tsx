@@ -1,9 +1,10 @@
 import { CopyText } from "../../../components/text/copy-text.tsx";
 import type { TraceRunDetails } from "../queries.ts";
+import { readServerUrl } from "../../../api/base-path.ts";
 
 /** Shows a program that calls the recorded function or model again with the run's inputs. */
 export const CodeTab = ({ details }: { readonly details: TraceRunDetails }) => (
-  <CopyText label="Replay this run (TypeScript)" text={toReplayCode(details, location.origin)} />
+  <CopyText label="Replay this run (TypeScript)" text={toReplayCode(details, readServerUrl())} />
 );
 
 /** The fields of a run that its replay program depends on. */

@@ -13,6 +13,7 @@ import {
   updateFeedback,
 } from "./feedback-queries.ts";
 import { ShareRunDialog } from "./share-run-dialog.tsx";
+import { readServerUrl } from "../../../api/base-path.ts";
 
 const AddToDataset = lazy(async () =>
   loadChunk(async () => ({
@@ -35,7 +36,7 @@ export const RunActions = ({
   const [openDialog, setOpenDialog] = useState<"share" | "dataset" | "queue">();
   const close = (): void => setOpenDialog(undefined);
   const { tenantId, projectId } = address;
-  const link = `${location.origin}/o/${tenantId}/projects/p/${projectId}/r/${details.id}`;
+  const link = `${readServerUrl()}/o/${tenantId}/projects/p/${projectId}/r/${details.id}`;
   return (
     <div className="run-actions" role="toolbar" aria-label="Actions on the run">
       <Thumbs runId={details.id} />

@@ -3,6 +3,7 @@ import { toEndpointPath } from "../../../api/endpoint-path.ts";
 import { deleteJson, putJson } from "../../../api/http.ts";
 import { ShareLinkDialog } from "../../../components/dialog/share-link-dialog.tsx";
 import { createTraceRunQuery } from "../queries.ts";
+import { readServerUrl } from "../../../api/base-path.ts";
 
 /** Creates, shows and revokes the link with which anyone can read a run. */
 export const ShareRunDialog = ({
@@ -32,7 +33,7 @@ export const ShareRunDialog = ({
     <ShareLinkDialog
       resource="run"
       explanation={`Anyone with the link can read this run without an API key. ${extent}`}
-      link={token === undefined ? null : `${location.origin}/public/${token}/r`}
+      link={token === undefined ? null : `${readServerUrl()}/public/${token}/r`}
       change={change}
       onClose={onClose}
     />

@@ -8,7 +8,7 @@ import { LogMonitor } from "./log-state.ts";
 import { LoggedIngest } from "./logged-ingest.ts";
 
 /** The ingest log as one server uses it: it receives runs, applies what the log holds, and observes the log. */
-export class ServerLog {
+export class IngestLog {
   readonly #connection: LogConnection;
   readonly #ingest: LoggedIngest;
   readonly #monitor: LogMonitor;
@@ -26,8 +26,8 @@ export class ServerLog {
    *
    * @throws ServerError the log can't be reached, or its servers refuse what a server needs.
    */
-  static async open({ target, maxBytes }: LogSettings, store?: AppliedStore): Promise<ServerLog> {
-    return new ServerLog(await LogConnection.open(target, { maxBytes }), store);
+  static async open({ target, maxBytes }: LogSettings, store?: AppliedStore): Promise<IngestLog> {
+    return new IngestLog(await LogConnection.open(target, { maxBytes }), store);
   }
 
   /** The address without credentials. */

@@ -1,0 +1,49 @@
+import { randomUUID } from "node:crypto";
+import process from "node:process";
+import { BroadcastChannel, getEnvironmentData, setEnvironmentData } from "node:worker_threads";
+
+/** The name under which a thread passes the name of the channel to the threads that it starts. */
+const environmentName = "millrace-warning-channel";
+
+/** A warning of one of the server's threads. */
+export interface ThreadWarning {
+  readonly thread: string;
+  readonly message: string;
+}
+
+/**
+ * Receives the warnings of this thread and of all threads that it starts from now on. Without it, Node prints them. Returns
+ * the function that ends this.
+ */
+export function receiveWarnings(listener: (warning: ThreadWarning) => void): () => void {
+  // Several servers may run in a process: each has a channel of its own.
+  const name = `${environmentName}-${randomUUID()}`;
+  const channel = new BroadcastChannel(name);
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the types of Node 20 declare no other way to listen
+  channel.onmessage = (event: unknown) =>
+    listener((event as { readonly data: ThreadWarning }).data);
+  channel.unref();
+  setEnvironmentData(environmentName, name);
+  const onWarning = ({ message }: Error): void => listener({ thread: "server", message });
+  // Removes the listener of Node that prints warnings.
+  process.removeAllListeners("warning");
+  process.on("warning", onWarning);
+  return () => {
+    process.off("warning", onWarning);
+    channel.close();
+  };
+}
+
+/** Passes the warnings of this thread on to the thread that receives them, if one does. */
+export function forwardWarnings(thread: string): void {
+  const name = getEnvironmentData(environmentName);
+  if (typeof name !== "string") {
+    return;
+  }
+  const channel = new BroadcastChannel(name);
+  channel.unref();
+  process.removeAllListeners("warning");
+  process.on("warning", ({ message }: Error) =>
+    channel.postMessage({ thread, message } satisfies ThreadWarning),
+  );
+}
