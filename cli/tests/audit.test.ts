@@ -25,7 +25,8 @@ test("audit prints what was changed, the latest first, filtered and as JSON", as
   const refused = await audit(url);
   expect(refused.code).toBe(1);
   expect(refused.errors).toContain("an API key is required");
-  const entries = await audit(url, "--json", "--action", "createKey", "--key", key);
+  const args = ["--json", "--action", "createKey", "--from", "2020-01-01", "--key", key];
+  const entries = await audit(url, ...args);
   expect(JSON.parse(entries.output)).toMatchObject({
     action: "createKey",
     actor: { kind: "command" },
@@ -35,6 +36,12 @@ test("audit prints what was changed, the latest first, filtered and as JSON", as
   expect(entries.output).not.toContain(key);
   const limited = await audit(url, "--limit", "1", "--key", key);
   expect(limited.output.trim().split("\n")).toHaveLength(1);
+});
+
+test("audit refuses a time that is none, and names the flag", async () => {
+  const { code, errors } = await audit("http://127.0.0.1:9", "--from", "soon");
+  expect(code).toBe(2);
+  expect(errors).toContain("--from must be a date or a time, such as 2026-11-01");
 });
 
 test("audit refuses a limit that is not a number, and names the flag", async () => {

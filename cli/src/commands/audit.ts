@@ -108,7 +108,13 @@ function parseLimit(text: string): number {
 
 function toQuery({ actor, action, outcome, from, to, allTenants }: AuditFlags): URLSearchParams {
   const query = new URLSearchParams();
-  const filters = { actor, action, outcome, from, to };
+  const filters = {
+    actor,
+    action,
+    outcome,
+    from: parseTime("from", from),
+    to: parseTime("to", to),
+  };
   for (const [name, value] of Object.entries(filters)) {
     if (value !== undefined) {
       query.set(name, value);
@@ -118,6 +124,20 @@ function toQuery({ actor, action, outcome, from, to, allTenants }: AuditFlags): 
     query.set("all_tenants", "true");
   }
   return query;
+}
+
+/** Parses a date or a time. A date is the beginning of its day in UTC. */
+function parseTime(flag: string, text: string | undefined): string | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  const timeMs = Date.parse(text);
+  if (Number.isNaN(timeMs)) {
+    throw new UsageError(
+      `--${flag} must be a date or a time, such as 2026-11-01 or 2026-11-01T09:30:00Z, not ${JSON.stringify(text)}`,
+    );
+  }
+  return new Date(timeMs).toISOString();
 }
 
 const toLine = ({ time, action, target, actor, address, outcome, status }: AuditEntry): string =>
