@@ -181,7 +181,7 @@ describe.skipIf(browser === undefined)("the trace view, in Chromium", () => {
     await page.getByText("Enter a key").waitFor();
     await page.getByLabel("Key").fill("correctness");
     await page.getByLabel("Score").fill("0.5");
-    await page.getByLabel("Comment").fill("half right");
+    await page.getByLabel("Comment", { exact: true }).fill("half right");
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByText("half right").waitFor();
     await page.getByRole("button", { name: "Edit correctness" }).click();
