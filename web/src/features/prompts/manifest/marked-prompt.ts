@@ -65,11 +65,7 @@ function fillParts(
   return filled;
 }
 
-function isSame(
-  role: string,
-  parts: readonly FilledPart[],
-  sent: ChatMessage,
-): boolean {
+function isSame(role: string, parts: readonly FilledPart[], sent: ChatMessage): boolean {
   return (
     isSameRole(role, sent.role) &&
     parts.length === sent.parts.length &&
