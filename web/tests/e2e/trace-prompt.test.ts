@@ -50,7 +50,8 @@ describe.skipIf(browser === undefined)("the prompt of a call, in Chromium", () =
     await client.flush();
     const address = await opened.projectAddress();
     await page.goto(`${address}?trace=${chain.traceId}&run=${call.id}`);
-    await page.getByRole("figure", { name: "Inputs" }).waitFor();
+    // The first page of a new server may take long on a busy machine.
+    await page.getByRole("figure", { name: "Inputs" }).waitFor({ timeout: 45_000 });
   };
 
   const prompt = () => opened.page.getByRole("figure", { name: "Prompt" });
@@ -85,7 +86,7 @@ describe.skipIf(browser === undefined)("the prompt of a call, in Chromium", () =
       .click();
     await page.getByRole("heading", { name: "qa" }).waitFor();
     expect(opened.faults).toEqual([]);
-  });
+  }, 60_000);
 
   test("is shown for the prompt run of LangChain, and for the call after it", async () => {
     const { client, page } = opened;
