@@ -90,7 +90,8 @@ describe.skipIf(browser === undefined)("every screen of a server with data, in C
           : undefined;
       }
     },
-    120_000,
+    // Axe takes seconds for each screen on a busy machine.
+    300_000,
   );
 
   /**
