@@ -7,7 +7,7 @@ import type { LogConnection } from "./log-connection.ts";
 import { logLimits } from "./log-limits.ts";
 import { decodeMessage, encodeBatch, MessageError } from "./message-format.ts";
 import { ObjectCleaner } from "./object-cleaner.ts";
-import { pullMessages } from "./pulled-messages.ts";
+import { MessagePuller } from "./pulled-messages.ts";
 import type { PulledMessage } from "./pulled-messages.ts";
 
 /** The part of the store to which the log is applied. */
@@ -98,11 +98,12 @@ export class IngestWriter {
   }
 
   async #run(): Promise<void> {
+    const puller = new MessagePuller(this.#log);
     let failures = 0;
     while (!this.#isClosing) {
       let messages: readonly PulledMessage[] = [];
       try {
-        messages = await pullMessages(this.#log, this.#closing.signal);
+        messages = await puller.pull(this.#closing.signal);
         failures = 0;
         this.#reportBack("log");
       } catch (cause) {
@@ -118,6 +119,7 @@ export class IngestWriter {
         await this.#pause(0);
       }
     }
+    puller.close();
   }
 
   async #applyMessages(messages: readonly PulledMessage[]): Promise<void> {
@@ -145,14 +147,10 @@ export class IngestWriter {
     let tenantId: string | null = null;
     let { data } = message;
     try {
-      if (message.deliveries > logLimits.deliveries) {
-        throw new MessageError(
-          `it was delivered ${message.deliveries} times, and no writer has completed it: the writers may have ended while they applied it`,
-        );
-      }
       const decoded = decodeMessage(message.data);
       tenantId = decoded.tenantId;
       if (decoded.kind === "batch") {
+        assertCompletable(message);
         return { message, ...decoded, object: undefined };
       }
       const content = await this.#log.objects.getBlob(decoded.object);
@@ -165,6 +163,7 @@ export class IngestWriter {
       if (inner.kind !== "batch") {
         throw new MessageError(`the object ${decoded.object} contains no batch`);
       }
+      assertCompletable(message);
       return { message, tenantId, batch: inner.batch, object: decoded.object };
     } catch (cause) {
       const isFinal = cause instanceof MessageError && message.deliveries >= logLimits.attempts;
@@ -230,10 +229,26 @@ export class IngestWriter {
     }
     const isGivenUp = await this.#giveUpOrBack(
       message,
-      message.deliveries >= logLimits.attempts && (() => this.#addDeadLetters(tenantId, failed)),
+      message.deliveries >= logLimits.attempts && (() => this.#giveUp(tenantId, failed)),
     );
     if (isGivenUp) {
       await this.#acknowledge(read);
+    }
+  }
+
+  /**
+   * Makes dead letters of parts that still fail after a pause. The deliveries before may have ended for other reasons, such
+   * as a restart of the writer.
+   */
+  async #giveUp(tenantId: string, failed: readonly FailedPart[]): Promise<void> {
+    await this.#pause(lastPauseFailures);
+    const parts = failed.map(({ batch }) => batch);
+    const stillFailed = await this.#applyWhenStoreIsThere(tenantId, joinBatches(parts));
+    if (stillFailed === undefined) {
+      throw new Error("the writer was closed");
+    }
+    if (stillFailed.length > 0) {
+      await this.#addDeadLetters(tenantId, stillFailed);
     }
   }
 
@@ -340,6 +355,10 @@ export class IngestWriter {
         return true;
       }
     } catch (cause) {
+      if (this.#isClosing) {
+        message.giveBack(0);
+        return false;
+      }
       this.#warn(
         `Failed to keep a dead letter of the ingest log, whose message stays in the log: ${messageOf(cause)}`,
       );
@@ -395,6 +414,18 @@ export class IngestWriter {
         `the ${what === "store" ? "store takes the runs of" : "writer reads"} the ingest log again`,
       );
     }
+  }
+}
+
+/** The pause before parts of a message are given up, as after so many failures. */
+const lastPauseFailures = 2;
+
+/** @throws MessageError the message was delivered so often that its writers must have ended while they applied it. */
+function assertCompletable({ deliveries }: PulledMessage): void {
+  if (deliveries > logLimits.deliveries) {
+    throw new MessageError(
+      `it was delivered ${deliveries} times, and no writer has completed it: the writers may have ended while they applied it`,
+    );
   }
 }
 

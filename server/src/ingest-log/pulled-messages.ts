@@ -55,27 +55,111 @@ export class PulledMessage {
 
 /**
  * Receives messages of the log for a writer: what it has at hand, or else the first that arrives in time. Requests that
- * end by themselves are used, rather than a subscription, so that a writer never holds more messages than it applies. The
- * signal ends the wait.
- *
- * @throws Error the log can't be reached.
+ * end by themselves are used, so that a writer holds few messages more than it applies. A message that arrives after the
+ * time of its request is kept for the next call, because the log delivers it again only when its time is over.
  */
-export async function pullMessages(
-  log: LogConnection,
-  signal: AbortSignal,
-): Promise<readonly PulledMessage[]> {
-  const ready = await request(log, signal, {
-    batch: logLimits.fetchMessages,
-    no_wait: true,
-    waitMs: logLimits.noWaitMs,
-  });
-  return ready.length > 0 || signal.aborted
-    ? ready
-    : request(log, signal, {
+export class MessagePuller {
+  readonly #log: LogConnection;
+  readonly #inbox: string;
+  readonly #subscription: Subscription;
+  readonly #arrived: PulledMessage[] = [];
+  #requests = 0;
+  /** Ends the wait for the current request. */
+  #onMessage: ((pulled: PulledMessage) => void) | undefined;
+  #onStatus: ((inbox: string, code: number | undefined) => void) | undefined;
+  #onError: ((cause: Error) => void) | undefined;
+
+  constructor(log: LogConnection) {
+    this.#log = log;
+    this.#inbox = log.createInbox();
+    this.#subscription = log.connection.subscribe(`${this.#inbox}.*`, {
+      callback: (error, message) => {
+        if (error !== null) {
+          this.#onError?.(error);
+        } else if (message.subject.startsWith(`${this.#inbox}.`)) {
+          this.#onStatus?.(message.subject, message.headers?.code);
+        } else {
+          const pulled = new PulledMessage(this.#log, message);
+          this.#arrived.push(pulled);
+          this.#onMessage?.(pulled);
+        }
+      },
+    });
+  }
+
+  /**
+   * Resolves with what has arrived, which may be nothing. The signal ends the wait.
+   *
+   * @throws Error the log can't be reached.
+   */
+  async pull(signal: AbortSignal): Promise<readonly PulledMessage[]> {
+    if (this.#arrived.length === 0) {
+      await this.#request(signal, {
+        batch: logLimits.fetchMessages,
+        no_wait: true,
+        waitMs: logLimits.noWaitMs,
+      });
+    }
+    if (this.#arrived.length === 0 && !signal.aborted) {
+      await this.#request(signal, {
         batch: 1,
         expires: logLimits.waitMs * 1_000_000,
         waitMs: logLimits.waitMs + logLimits.noWaitMs,
       });
+    }
+    return this.#arrived.splice(0);
+  }
+
+  /** Gives back what has arrived meanwhile. */
+  close(): void {
+    this.#subscription.unsubscribe();
+    this.#arrived.splice(0).forEach((message) => message.giveBack(0));
+  }
+
+  /** Resolves when the log has sent all that it has for a request, or time is over. */
+  async #request(signal: AbortSignal, { waitMs, ...options }: PullRequest): Promise<void> {
+    this.#requests += 1;
+    const reply = `${this.#inbox}.${this.#requests}`;
+    let timer: NodeJS.Timeout | undefined;
+    let onAbort: (() => void) | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        onAbort = resolve;
+        signal.addEventListener("abort", onAbort);
+        timer = setTimeout(resolve, waitMs);
+        this.#onError = reject;
+        this.#onMessage = ({ pending }) => {
+          if (this.#arrived.length >= options.batch || pending === 0) {
+            resolve();
+          }
+        };
+        this.#onStatus = (inbox, code) => {
+          if (inbox !== reply) {
+            return; // The end of an earlier request.
+          }
+          if (code === 503) {
+            reject(new Error("no server of the log answers"));
+          } else {
+            // No messages (404), time is over (408), or the request was canceled (409).
+            resolve();
+          }
+        };
+        this.#log.connection.publish(
+          `$JS.API.CONSUMER.MSG.NEXT.${logNames.stream}.${logNames.consumer}`,
+          JSON.stringify(options),
+          { reply },
+        );
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#onMessage = undefined;
+      this.#onStatus = undefined;
+      this.#onError = undefined;
+      if (onAbort !== undefined) {
+        signal.removeEventListener("abort", onAbort);
+      }
+    }
+  }
 }
 
 interface PullRequest {
@@ -83,56 +167,6 @@ interface PullRequest {
   readonly no_wait?: boolean;
   /** Nanoseconds. */
   readonly expires?: number;
-  /** Milliseconds after which the answer counts as lost. */
+  /** Milliseconds after which the answer counts as late. */
   readonly waitMs: number;
-}
-
-async function request(
-  log: LogConnection,
-  signal: AbortSignal,
-  { waitMs, ...options }: PullRequest,
-): Promise<readonly PulledMessage[]> {
-  const { connection } = log;
-  const inbox = log.createInbox();
-  const messages: PulledMessage[] = [];
-  let subscription: Subscription | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort: (() => void) | undefined;
-  try {
-    await new Promise<void>((resolve, reject) => {
-      onAbort = resolve;
-      signal.addEventListener("abort", onAbort);
-      timer = setTimeout(resolve, waitMs);
-      subscription = connection.subscribe(inbox, {
-        callback: (error, message) => {
-          if (error !== null) {
-            reject(error);
-          } else if (message.subject !== inbox) {
-            const pulled = new PulledMessage(log, message);
-            messages.push(pulled);
-            if (messages.length >= options.batch || pulled.pending === 0) {
-              resolve();
-            }
-          } else if (message.headers?.code === 503) {
-            reject(new Error("no server of the log answers"));
-          } else {
-            // A status: no messages (404), time is over (408), or the request was canceled (409).
-            resolve();
-          }
-        },
-      });
-      connection.publish(
-        `$JS.API.CONSUMER.MSG.NEXT.${logNames.stream}.${logNames.consumer}`,
-        JSON.stringify(options),
-        { reply: inbox },
-      );
-    });
-  } finally {
-    clearTimeout(timer);
-    subscription?.unsubscribe();
-    if (onAbort !== undefined) {
-      signal.removeEventListener("abort", onAbort);
-    }
-  }
-  return messages;
 }

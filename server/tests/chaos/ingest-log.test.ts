@@ -18,7 +18,8 @@ import { logNames } from "../../dist/ingest-log/log-limits.js";
 import { readLogState } from "../../dist/ingest-log/log-state.js";
 import { LoggedIngest } from "../../dist/ingest-log/logged-ingest.js";
 import { IngestLog } from "../../dist/ingest-log/ingest-log.js";
-import { deleteOrphans } from "../../dist/ingest-log/object-cleaner.js";
+import { deleteOrphans } from "../../dist/ingest-log/orphaned-objects.js";
+import { MessagePuller } from "../../dist/ingest-log/pulled-messages.js";
 import { RequestError } from "../../dist/model/errors.js";
 import { parseLogUrl } from "../../dist/model/log-target.js";
 import { parseBatch, parseOneRun } from "../../dist/runs/ingest/parse-batch.js";
@@ -169,7 +170,9 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     onTestFinished(() => store.close());
     const { writer } = startWriter(log, store);
     await expect.poll(() => isEmpty(log)).toBe(true);
-    expect(writer.counts).toEqual({ applied: 0, duplicates: 20, deadLetters: 0 });
+    // The acknowledgement waits for a second only, so a busy machine may deliver the message again.
+    expect(writer.counts).toMatchObject({ applied: 0, deadLetters: 0 });
+    expect(writer.counts.duplicates).toBeGreaterThanOrEqual(20);
     expect(await countRuns(store)).toBe(20);
   });
 
@@ -251,6 +254,41 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     await expect.poll(() => countRuns(store)).toBe(12);
     expect(await new StoreFixture(store).read(poison.id)).toMatchObject({ name: "poison" });
     expect(await listDeadLetters(log, 10)).toHaveLength(1);
+  });
+
+  test("a message that closed writers gave back is applied, also if the store fails once", async () => {
+    const log = await openLog(await NatsCluster.start(1));
+    const store = await openStore();
+    const { send } = startIngest(log);
+    await send(store.defaultTenantId, wireRun());
+    await deliver(log, 10);
+    let failures = 1;
+    const { writer } = startWriter(log, {
+      readOnlyReason: undefined,
+      ingest: (tenantId, batch) => {
+        const isFailing = "records" in batch && batch.records.length > 0 && failures > 0;
+        failures -= isFailing ? 1 : 0;
+        return isFailing
+          ? Promise.reject(new RequestError(503, "the connection was lost"))
+          : store.ingest(tenantId, batch);
+      },
+    });
+    await expect.poll(() => isEmpty(log)).toBe(true);
+    expect(writer.counts).toEqual({ applied: 1, duplicates: 0, deadLetters: 0 });
+  });
+
+  test("a message that no writer completes becomes a dead letter, and can be replayed", async () => {
+    const log = await openLog(await NatsCluster.start(1));
+    const store = await openStore();
+    const { send } = startIngest(log);
+    await send(store.defaultTenantId, wireRun());
+    await deliver(log, 50);
+    const { warnings } = startWriter(log, store);
+    await expect.poll(() => isEmpty(log)).toBe(true);
+    expect(warnings).toEqual([expect.stringMatching(/delivered 51 times, and no writer/)]);
+    expect(await countRuns(store)).toBe(0);
+    expect(await replayDeadLetters(log, "all")).toBe(1);
+    await expect.poll(() => countRuns(store)).toBe(1);
   });
 
   test("a run that is too large for a message is stored as it was sent, and its object is deleted", async () => {
@@ -381,14 +419,14 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
       const body = { filter: 'eq(name, "a run")' };
       return (await call(server, "POST /runs/stats", { body })).json["run_count"];
     };
-    await expect.poll(countMany).toBe(400);
+    await expect.poll(countMany, { timeout: 60_000 }).toBe(400);
     const metrics = await call(server, "GET /metrics");
     expect(metrics.text).toMatch(/^millrace_log_given_up_total 0$/m);
     // 2.4 MB do not fit into one message.
     expect(Number(/^millrace_log_appended_total (\d+)$/m.exec(metrics.text)?.[1])).toBeGreaterThan(
       8,
     );
-  });
+  }, 120_000);
 
   test("the command shows the state and the dead letters, and replays them", async () => {
     const cluster = await NatsCluster.start(1);
@@ -499,6 +537,17 @@ describe.skipIf(!canRunNats)("the ingest log on NATS JetStream", () => {
     );
   });
 });
+
+/** Takes the only message of a log as often as given, as writers do that end before they apply it. */
+async function deliver(log: LogConnection, times: number): Promise<void> {
+  const puller = new MessagePuller(log);
+  for (let count = 0; count < times;) {
+    const [message] = await puller.pull(new AbortController().signal);
+    message?.giveBack(0);
+    count += message === undefined ? 0 : 1;
+  }
+  puller.close();
+}
 
 /** Creates the database of a folder, and returns the tenant of requests without a key. */
 async function readDefaultTenant(folder: string): Promise<string> {

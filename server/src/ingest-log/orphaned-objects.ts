@@ -1,0 +1,24 @@
+import { deadObjectPrefix } from "./dead-letters.ts";
+import type { LogConnection } from "./log-connection.ts";
+import { logLimits, logNames } from "./log-limits.ts";
+
+/**
+ * Deletes the objects that are older than the oldest message in the log, by more than any clock is wrong. An object is
+ * stored seconds before its message, so no message refers to them. Returns how many.
+ */
+export async function deleteOrphans(log: LogConnection, now = Date.now()): Promise<number> {
+  // The list comes first: a message that arrives afterwards belongs to an object that is not in it, or is new.
+  const objects = await log.objects.list();
+  const { state } = await log.manager.streams.info(logNames.stream);
+  const oldest = state.messages === 0 ? now : Date.parse(state.first_ts);
+  const orphans = objects.filter(
+    ({ name, mtime, deleted }) =>
+      !deleted &&
+      !name.startsWith(deadObjectPrefix) &&
+      Date.parse(mtime) < oldest - logLimits.orphanMs,
+  );
+  for (const { name } of orphans) {
+    await log.deleteObject(name);
+  }
+  return orphans.length;
+}
