@@ -31,9 +31,9 @@ export interface ObservedLogState {
 
 /** What the writer of this process has done with the messages of the log since it was started. */
 export interface ObservedWriter {
-  /** Records that it stored. */
+  /** Operations (starts and updates of runs) that it stored. */
   readonly applied: number;
-  /** Records that were stored already. */
+  /** Operations that were stored already. */
   readonly duplicates: number;
   /** Messages, or parts of messages, that could not be stored. */
   readonly deadLetters: number;
