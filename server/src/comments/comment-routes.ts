@@ -89,7 +89,8 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
         text,
         author,
       };
-      return toJson(await store.write.comments.create(request.tenantId, draft), author);
+      const scoped = store.forRequest(request);
+      return toJson(await scoped.write.comments.create(request.tenantId, draft), author);
     },
   });
   app.route<{ Body: Static<typeof commentPatchBody> }>({
@@ -101,7 +102,8 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
     handler: async (request) => {
       const own = { id: readId(request), author: readAuthor(request) };
       const { text } = request.body;
-      return toJson(await store.write.comments.update(request.tenantId, own, text), own.author);
+      const scoped = store.forRequest(request);
+      return toJson(await scoped.write.comments.update(request.tenantId, own, text), own.author);
     },
   });
   app.route({
@@ -111,7 +113,7 @@ export function addUiCommentRoutes(app: FastifyInstance, store: CommentStore): v
     }),
     handler: async (request) => {
       const own = { id: readId(request), author: readAuthor(request) };
-      await store.write.comments.delete(request.tenantId, own);
+      await store.forRequest(request).write.comments.delete(request.tenantId, own);
       return { id: own.id };
     },
   });

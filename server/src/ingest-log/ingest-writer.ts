@@ -63,10 +63,11 @@ export class IngestWriter {
   readonly #closing = new AbortController();
   /** Messages that are being applied. The log must not deliver them again meanwhile. */
   readonly #inWork = new Set<PulledMessage>();
-  readonly #lanes: readonly Promise<void>[];
+  /** Each pulls messages and applies them, one pull after the other. */
+  readonly #loops: readonly Promise<void>[];
   readonly #extendTimer: NodeJS.Timeout;
   readonly #counts = { applied: 0, duplicates: 0, deadLetters: 0 };
-  /** What was reported as away, so that it is reported once. */
+  /** What was reported as not reachable, so that it is reported once. */
   #away: "store" | "log" | undefined;
 
   constructor(
@@ -82,7 +83,7 @@ export class IngestWriter {
       () => this.#inWork.forEach((message) => message.extend()),
       logLimits.extendMs,
     );
-    this.#lanes = Array.from({ length: logLimits.lanes }, () => this.#run());
+    this.#loops = Array.from({ length: logLimits.loops }, () => this.#run());
   }
 
   get counts(): WriterCounts {
@@ -92,7 +93,7 @@ export class IngestWriter {
   /** Completes the commits that were begun, and gives all other messages back to the log. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#lanes);
+    await Promise.all(this.#loops);
     clearInterval(this.#extendTimer);
     await this.#cleaner.close();
   }

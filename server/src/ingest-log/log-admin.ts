@@ -18,7 +18,7 @@ export class IngestLog {
    *
    * @param url - `nats://HOST,HOST,HOST`, with credentials before the first host if the servers require them
    * @throws OptionError the URL is malformed.
-   * @throws {@link ServerError} the log can't be reached, or there is none.
+   * @throws {@link ServerError} the log can't be reached, or no server has created one.
    */
   static async open(url: string): Promise<IngestLog> {
     return new IngestLog(await LogConnection.openExisting(parseLogUrl(url)));

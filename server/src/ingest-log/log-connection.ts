@@ -79,7 +79,7 @@ export class LogConnection {
   /**
    * Connects to a log that a server has created.
    *
-   * @throws ServerError the log can't be reached in time, or there is none.
+   * @throws ServerError the log can't be reached in time, or no server has created one.
    */
   static async openExisting(target: LogTarget): Promise<LogConnection> {
     try {

@@ -28,7 +28,7 @@ export const logLimits = {
   pendingAcks: 1_000,
   /** Messages that a writer receives at once, and groups of them that it applies at the same time. */
   fetchMessages: 32,
-  lanes: 2,
+  loops: 2,
   /** Milliseconds that a writer waits for a message before it asks again, and for what the log has at hand. */
   waitMs: 2_000,
   noWaitMs: 1_000,

@@ -16,7 +16,7 @@ export interface LogState {
   readonly maxBytes: number;
   /** Messages that writers are applying. */
   readonly inWork: number;
-  /** Seconds since the oldest message arrived that is not applied yet; 0 if there is none. */
+  /** Seconds since the oldest message arrived that is not applied yet; 0 if all are applied. */
   readonly lagSeconds: number;
   readonly deadLetters: number;
   /** Bytes of runs that are too large for a message. */

@@ -136,7 +136,7 @@ function decodeBatch(message: Buffer<ArrayBuffer>): LogMessage {
   const takeRange = (bytes: unknown): { readonly bodyStart: number; readonly bodyEnd: number } => {
     const bodyStart = position;
     if (typeof bytes !== "number" || !Number.isInteger(bytes) || bytes < 0) {
-      throw new MessageError("the message gives a size that is none");
+      throw new MessageError("the message gives a size that is not a whole number");
     }
     position += bytes;
     return { bodyStart, bodyEnd: position };

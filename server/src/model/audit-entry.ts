@@ -2,7 +2,7 @@
 export type AuditActor =
   /** An API key that is stored in the database. */
   | { readonly kind: "key"; readonly id: string; readonly name: string }
-  /** An API key that the server was started with. The name tells such keys apart without revealing them. */
+  /** An API key that the server was started with. The name distinguishes such keys without revealing them. */
   | { readonly kind: "option"; readonly id: null; readonly name: string }
   /** No key: the server requires none yet. */
   | { readonly kind: "open"; readonly id: null; readonly name: null }

@@ -101,11 +101,13 @@ export function addUiWebhookRoutes(
       body: secretBody,
     }),
     handler: async (request) => {
-      const { webhook, secret } = await store.write.webhooks.updateSecret(
-        request.tenantId,
-        readId(request),
-        request.body.overlap_hours * hourMicros,
-      );
+      const { webhook, secret } = await store
+        .forRequest(request)
+        .write.webhooks.updateSecret(
+          request.tenantId,
+          readId(request),
+          request.body.overlap_hours * hourMicros,
+        );
       return { ...toJson(webhook), secret };
     },
   });

@@ -83,6 +83,20 @@ test("the entry of a write is stored with it: it is there when the response arri
   // Ingest is not audited.
   expect(entries.map(({ action }) => action)).not.toContain("sendMultipart");
 
+  const comment = await call(server, "POST /ui/comments", {
+    headers: { "x-millrace-author": "ann" },
+    body: { id: randomUUID(), run_id: names.root, text: "good" },
+  });
+  const author = { headers: { "x-millrace-author": "ann" } };
+  await call(server, `DELETE /ui/comments/${textOf(comment.json["id"])}`, author);
+  const changed = await call(server, `POST /ui/webhooks/${names.webhook}/secret`, {
+    body: { overlap_hours: 0 },
+  });
+  expect([comment.status, changed.status]).toEqual([200, 200]);
+  const [secretChange, removal] = await list(server);
+  expect(secretChange).toMatchObject({ action: "updateWebhookSecret", target: names.webhook });
+  expect(removal).toMatchObject({ action: "deleteComment", target: comment.json["id"] });
+
   const kept = await call(server, `DELETE /sessions?session_ids=${names.project}`);
   expect(kept.status).toBe(200);
   const [deletion] = await list(server, "action=deleteProjects");

@@ -59,7 +59,7 @@ test("people write under their names, and only the author sees a comment as thei
   }
 });
 
-test("on a server with keys, the key's name is an author, and a key of the configuration is none", async () => {
+test("on a server with keys, the key's name is the author, and a key of the configuration has no name", async () => {
   const server = await runOwnServer({ apiKeys: ["given"] });
   const given = { "x-api-key": "given" };
   const created = await call(server, "POST /ui/keys", { body: { name: "laptop" }, headers: given });

@@ -189,7 +189,7 @@ export const Runs = ({
 /** A run that began longer ago, and appears now, was scrolled into view. */
 const freshMs = 60_000;
 
-/** Returns a function that tells the runs that arrived after the list was opened from those that it had at first. */
+/** Returns a function that checks whether a run began after the list was opened, and in the last minute. */
 const createFreshCheck =
   (openedMs: number) =>
   ({ startMs }: RunItem): boolean =>

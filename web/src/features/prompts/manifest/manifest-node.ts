@@ -8,7 +8,7 @@ export interface LangChainNode {
   readonly kwargs: JsonMembers;
 }
 
-/** Parses a node; `undefined` if the value is none. */
+/** Parses a node of a manifest; `undefined` for any other value. */
 export function toNode(value: unknown): LangChainNode | undefined {
   const { lc, id, kwargs } = toRecord(value);
   const name: unknown = Array.isArray(id) ? id.at(-1) : undefined;
