@@ -3,18 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type * as Nats from "nats";
 import type { JetStreamClient, JetStreamManager, NatsConnection, ObjectStore } from "nats";
 import { messageOf, RequestError, ServerError } from "../model/errors.ts";
+import { errorCodeOf, errorCodes, isLogFull } from "./jetstream-errors.ts";
 import { logLimits, logNames } from "./log-limits.ts";
+import { matchBucket, objectStream, prepareStreams, readBytesAndReplicas } from "./log-streams.ts";
+import type { LogOptions } from "./log-streams.ts";
 import { describeTarget } from "../model/log-target.ts";
 import type { LogTarget } from "../model/log-target.ts";
-
-export interface LogOptions {
-  /** Bytes that may wait in the log; above this, the servers refuse runs. */
-  readonly maxBytes: number;
-  /** Milliseconds after which a message that was not acknowledged is delivered again. */
-  readonly ackWaitMs?: number;
-  /** Milliseconds within which the log must be reached. */
-  readonly startMs?: number;
-}
 
 /**
  * The connection of one process to the ingest log. It reconnects by itself, to any of the servers.
@@ -295,129 +289,6 @@ function connect(
     ...(credentials.kind === "token" && { token: credentials.token }),
   });
 }
-
-/** Creates the streams, or sets the limits of those that exist. Returns the number of replicas. */
-async function prepareStreams(
-  nats: typeof Nats,
-  manager: JetStreamManager,
-  { maxBytes, ackWaitMs = logLimits.ackWaitMs }: LogOptions,
-): Promise<{ readonly replicas: number; readonly maxBytes: number }> {
-  const { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, nanos } = nats;
-  const shared = { storage: StorageType.File, discard: DiscardPolicy.New } as const;
-  const replicas = await prepareStream(manager, {
-    ...shared,
-    name: logNames.stream,
-    subjects: [logNames.subject],
-    // A message is deleted once a writer has acknowledged it.
-    retention: RetentionPolicy.Workqueue,
-    max_bytes: maxBytes,
-    duplicate_window: nanos(logLimits.duplicateMs),
-  });
-  await prepareStream(manager, {
-    ...shared,
-    name: logNames.deadStream,
-    subjects: [logNames.deadSubject],
-    retention: RetentionPolicy.Limits,
-    max_bytes: Math.min(maxBytes, logLimits.deadLetterBytes),
-  });
-  await manager.consumers.add(logNames.stream, {
-    durable_name: logNames.consumer,
-    ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(ackWaitMs),
-    max_ack_pending: logLimits.pendingAcks,
-    // Writers count the deliveries themselves, so that no message is left behind in silence.
-    max_deliver: -1,
-  });
-  return { replicas, maxBytes };
-}
-
-async function readBytesAndReplicas(
-  manager: JetStreamManager,
-): Promise<{ readonly replicas: number; readonly maxBytes: number }> {
-  const { config } = await manager.streams.info(logNames.stream);
-  return { replicas: config.num_replicas, maxBytes: config.max_bytes };
-}
-
-/** Sets the limits of a bucket that existed before to those of the log. */
-async function matchBucket(
-  manager: JetStreamManager,
-  { replicas, maxBytes }: { readonly replicas: number; readonly maxBytes: number },
-): Promise<void> {
-  const { config } = await manager.streams.info(objectStream);
-  if (config.num_replicas !== replicas || config.max_bytes !== maxBytes) {
-    await manager.streams.update(objectStream, {
-      ...config,
-      num_replicas: replicas,
-      max_bytes: maxBytes,
-    });
-  }
-}
-
-type StreamSettings = Parameters<JetStreamManager["streams"]["add"]>[0] & { readonly name: string };
-
-/** Uses as many replicas as the cluster has servers, up to the limit. A stream that has fewer gets more. */
-async function prepareStream(manager: JetStreamManager, settings: StreamSettings): Promise<number> {
-  const existing = await manager.streams.info(settings.name).catch((cause: unknown) => {
-    if (errorCodeOf(cause) === errorCodes.noStream) {
-      return undefined;
-    }
-    throw cause;
-  });
-  const current = existing?.config.num_replicas ?? 0;
-  for (let replicas: number = logLimits.replicas; replicas > 0; replicas -= 1) {
-    try {
-      await (existing === undefined
-        ? manager.streams.add({ ...settings, num_replicas: replicas })
-        : manager.streams.update(settings.name, {
-            ...existing.config,
-            max_bytes: settings.max_bytes ?? -1,
-            num_replicas: Math.max(replicas, current),
-          }));
-      return Math.max(replicas, current);
-    } catch (cause) {
-      const canUseFewer = replicas > Math.max(current, 1) && isTooFewServers(cause);
-      if (!canUseFewer) {
-        throw cause;
-      }
-    }
-  }
-  return current;
-}
-
-/** The stream in which the object store keeps its objects. */
-const objectStream = `OBJ_${logNames.bucket}`;
-
-/** Error codes of JetStream; see the list of the NATS server. */
-const errorCodes = {
-  noPeers: 10_005,
-  noResources: 10_023,
-  noStorage: 10_047,
-  noStream: 10_059,
-  notClustered: 10_074,
-  notStored: 10_077,
-} as const;
-
-function errorCodeOf(cause: unknown): number | undefined {
-  const error: unknown = cause instanceof Error ? Reflect.get(cause, "api_error") : undefined;
-  const code: unknown =
-    typeof error === "object" && error !== null ? Reflect.get(error, "err_code") : undefined;
-  return typeof code === "number" ? code : undefined;
-}
-
-const isTooFewServers = (cause: unknown): boolean => {
-  const code = errorCodeOf(cause);
-  return code === errorCodes.noPeers || code === errorCodes.notClustered;
-};
-
-/** Whether the stream or the disk of a server has no space for a message. */
-const isLogFull = (cause: unknown): boolean => {
-  const code = errorCodeOf(cause);
-  return (
-    code === errorCodes.notStored ||
-    code === errorCodes.noResources ||
-    code === errorCodes.noStorage
-  );
-};
 
 /** Whether the server knows the credentials, and refuses them. */
 const isRefusal = (cause: unknown): boolean =>

@@ -66,17 +66,18 @@ const readMetric = async (server: { readonly url: string }, name: string): Promi
   return Number(line?.split(" ")[1]);
 };
 
+/** Starts a server whose log is a cluster. It is closed when the test has finished. */
+async function startLoggedServer({ url: log }: NatsCluster) {
+  const dataDir = await temporaryFolder();
+  const server = await startServer({ port: 0, dataDir, log, logMaxBytes: 67_108_864 });
+  onTestFinished(() => server.close());
+  return server;
+}
+
 describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
   test("the stream's leader is killed three times: each acknowledged run is there once, and none is lost", async () => {
     const cluster = await NatsCluster.start(3);
-    const dataDir = await temporaryFolder();
-    const server = await startServer({
-      port: 0,
-      dataDir,
-      log: cluster.url,
-      logMaxBytes: 67_108_864,
-    });
-    onTestFinished(() => server.close());
+    const server = await startLoggedServer(cluster);
     expect(server.log).toEqual({ address: cluster.url, replicas: 3 });
     const client = new Client({
       endpoint: server.url,
@@ -157,14 +158,7 @@ describe.skipIf(!canRunNats)("the SDK, while the ingest log fails", () => {
 
   test("without a log, runs are refused with 503, the server is not ready, and both end when it is back", async () => {
     const cluster = await NatsCluster.start(1);
-    const dataDir = await temporaryFolder();
-    const server = await startServer({
-      port: 0,
-      dataDir,
-      log: cluster.url,
-      logMaxBytes: 67_108_864,
-    });
-    onTestFinished(() => server.close());
+    const server = await startLoggedServer(cluster);
     const [node = ""] = cluster.names;
     const send = (id: string) =>
       call(server, "POST /runs", { body: { id, name: "a", run_type: "chain" } });

@@ -3,6 +3,7 @@ import type { Client } from "millrace";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
+import { callApi } from "../support/call-api.ts";
 import { openPage } from "../support/opened-page.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
 import { sortedProject, sortedRuns, runId } from "../support/sorted-runs.ts";
@@ -47,15 +48,8 @@ describe.skipIf(browser === undefined)("lists that can't be sorted, in Chromium"
     await browser?.close();
   });
 
-  const call = async (path: string, body?: unknown, method = "POST"): Promise<unknown> => {
-    const response = await fetch(server.url + path, {
-      method: body === undefined ? "GET" : method,
-      body: body === undefined ? null : JSON.stringify(body),
-    });
-    const text = await response.text();
-    expect(response.ok, `${path}: ${response.status} ${text}`).toBe(true);
-    return text === "" ? undefined : JSON.parse(text);
-  };
+  const call = (path: string, body?: unknown, method?: string): Promise<unknown> =>
+    callApi(server.url + path, body, method);
 
   const namesOf = (rows: unknown, key = "name"): readonly string[] =>
     (rows as readonly Row[]).map((row) => String(row[key]));

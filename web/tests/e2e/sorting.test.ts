@@ -3,6 +3,7 @@ import type { Client } from "millrace";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/browser.ts";
+import { callApi } from "../support/call-api.ts";
 import { openPage } from "../support/opened-page.ts";
 import { screenshots } from "../support/screenshots.ts";
 import type { OpenedPage } from "../support/opened-page.ts";
@@ -55,14 +56,7 @@ describe.skipIf(browser === undefined)("sorted lists, in Chromium", () => {
     await browser?.close();
   });
 
-  const call = async (path: string, body?: unknown): Promise<unknown> => {
-    const response = await fetch(server.url + path, {
-      method: body === undefined ? "GET" : "POST",
-      body: body === undefined ? null : JSON.stringify(body),
-    });
-    expect(response.ok, `${path}: ${response.status}`).toBe(true);
-    return response.json();
-  };
+  const call = (path: string, body?: unknown): Promise<unknown> => callApi(server.url + path, body);
 
   /** Creates three datasets with examples, one of them with experiments. */
   async function fillDatasets(): Promise<string> {

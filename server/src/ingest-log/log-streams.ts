@@ -1,0 +1,106 @@
+import type * as Nats from "nats";
+import type { JetStreamManager } from "nats";
+import { errorCodeOf, errorCodes, isTooFewServers } from "./jetstream-errors.ts";
+import { logLimits, logNames } from "./log-limits.ts";
+
+// The streams of the log at the NATS servers: the runs that wait, the dead letters, and the objects of large runs.
+
+export interface LogOptions {
+  /** Bytes that may wait in the log; above this, the servers refuse runs. */
+  readonly maxBytes: number;
+  /** Milliseconds after which a message that was not acknowledged is delivered again. */
+  readonly ackWaitMs?: number;
+  /** Milliseconds within which the log must be reached. */
+  readonly startMs?: number;
+}
+
+/** Creates the streams, or sets the limits of those that exist. Returns the number of replicas. */
+export async function prepareStreams(
+  nats: typeof Nats,
+  manager: JetStreamManager,
+  { maxBytes, ackWaitMs = logLimits.ackWaitMs }: LogOptions,
+): Promise<{ readonly replicas: number; readonly maxBytes: number }> {
+  const { AckPolicy, DiscardPolicy, RetentionPolicy, StorageType, nanos } = nats;
+  const shared = { storage: StorageType.File, discard: DiscardPolicy.New } as const;
+  const replicas = await prepareStream(manager, {
+    ...shared,
+    name: logNames.stream,
+    subjects: [logNames.subject],
+    // A message is deleted once a writer has acknowledged it.
+    retention: RetentionPolicy.Workqueue,
+    max_bytes: maxBytes,
+    duplicate_window: nanos(logLimits.duplicateMs),
+  });
+  await prepareStream(manager, {
+    ...shared,
+    name: logNames.deadStream,
+    subjects: [logNames.deadSubject],
+    retention: RetentionPolicy.Limits,
+    max_bytes: Math.min(maxBytes, logLimits.deadLetterBytes),
+  });
+  await manager.consumers.add(logNames.stream, {
+    durable_name: logNames.consumer,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(ackWaitMs),
+    max_ack_pending: logLimits.pendingAcks,
+    // Writers count the deliveries themselves, so that no message is left behind in silence.
+    max_deliver: -1,
+  });
+  return { replicas, maxBytes };
+}
+
+export async function readBytesAndReplicas(
+  manager: JetStreamManager,
+): Promise<{ readonly replicas: number; readonly maxBytes: number }> {
+  const { config } = await manager.streams.info(logNames.stream);
+  return { replicas: config.num_replicas, maxBytes: config.max_bytes };
+}
+
+/** Sets the limits of a bucket that existed before to those of the log. */
+export async function matchBucket(
+  manager: JetStreamManager,
+  { replicas, maxBytes }: { readonly replicas: number; readonly maxBytes: number },
+): Promise<void> {
+  const { config } = await manager.streams.info(objectStream);
+  if (config.num_replicas !== replicas || config.max_bytes !== maxBytes) {
+    await manager.streams.update(objectStream, {
+      ...config,
+      num_replicas: replicas,
+      max_bytes: maxBytes,
+    });
+  }
+}
+
+type StreamSettings = Parameters<JetStreamManager["streams"]["add"]>[0] & { readonly name: string };
+
+/** Uses as many replicas as the cluster has servers, up to the limit. A stream that has fewer gets more. */
+async function prepareStream(manager: JetStreamManager, settings: StreamSettings): Promise<number> {
+  const existing = await manager.streams.info(settings.name).catch((cause: unknown) => {
+    if (errorCodeOf(cause) === errorCodes.noStream) {
+      return undefined;
+    }
+    throw cause;
+  });
+  const current = existing?.config.num_replicas ?? 0;
+  for (let replicas: number = logLimits.replicas; replicas > 0; replicas -= 1) {
+    try {
+      await (existing === undefined
+        ? manager.streams.add({ ...settings, num_replicas: replicas })
+        : manager.streams.update(settings.name, {
+            ...existing.config,
+            max_bytes: settings.max_bytes ?? -1,
+            num_replicas: Math.max(replicas, current),
+          }));
+      return Math.max(replicas, current);
+    } catch (cause) {
+      const canUseFewer = replicas > Math.max(current, 1) && isTooFewServers(cause);
+      if (!canUseFewer) {
+        throw cause;
+      }
+    }
+  }
+  return current;
+}
+
+/** The stream in which the object store keeps its objects. */
+export const objectStream = `OBJ_${logNames.bucket}`;
