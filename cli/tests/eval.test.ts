@@ -193,6 +193,20 @@ describe("exit codes", () => {
   });
 });
 
+test.each(["awaits.eval.js", "awaits.eval.ts"])(
+  "%s in a package of CommonJS modules: the error says how it can use await",
+  async (name) => {
+    const { runEval } = fixture.createFolder({
+      "package.json": "{}",
+      [name]: plainSums("awaited").replace("\nevaluate(", "\nawait evaluate("),
+    });
+    const { code, output } = await runEval();
+    expect(code).toBe(1);
+    expect(output).toContain(`failed: ${name}: the file is a CommonJS module`);
+    expect(output).toContain('Set "type": "module" in the package.json');
+  },
+);
+
 test("options of the command replace those of the file", async () => {
   const { runEval } = fixture.createFolder({
     "a.eval.js": plainSums("repeated", "({ a }) => a + 1", "repetitions: 1, concurrency: 4"),

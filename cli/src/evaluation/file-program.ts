@@ -173,6 +173,17 @@ function describe(error: unknown): string {
     : message;
 }
 
+/** The errors of Node and of tsx if a file that is no ES module awaits outside of a function. */
+const awaitInCommonJs =
+  /await is only valid in async functions and the top level|Top-level await is currently not supported with the "cjs"/;
+
+function describeLoadError(error: unknown): string {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return awaitInCommonJs.test(message)
+    ? `the file is a CommonJS module, which can't use await outside of functions. Set "type": "module" in the package.json of its folder, or let its name end with .mts or .mjs. ${message}`
+    : message;
+}
+
 /** Reports each file that is loaded as a module from now on. */
 function reportModules(): void {
   // Newer releases of Node run hooks in the main thread, and deprecate hooks in a separate thread.
@@ -233,10 +244,7 @@ async function runFile(): Promise<void> {
     // If the file failed because it awaits a failed evaluation, that failure has been reported already.
     await nextTurn();
     if (!failures.has(error)) {
-      send({
-        type: "fileFailed",
-        message: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      });
+      send({ type: "fileFailed", message: describeLoadError(error) });
       process.exitCode = 1;
     }
   }
