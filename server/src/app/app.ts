@@ -88,13 +88,14 @@ export function createApp(store: Store, settings: AppSettings, jobKinds?: readon
   const workThreads = new WorkThreads();
   const metrics = new ServerMetrics(store);
   store.onActivity((activity) => metrics.countActivity(activity));
-  const dependencies = { store, links: new SignedLinks() };
+  const dependencies = { store, links: new SignedLinks(Date.now, store.linkSecret) };
   const models = createModels(store, settings, keyGuard);
   const runExports = new RunExports(store);
   const launch = { store, models: models.caller, workThreads };
   const kinds = new Map((jobKinds ?? createJobKinds(launch)).map((kind) => [kind.name, kind]));
   const runner = new JobRunner(store, kinds);
   const automation = new Automation(store, settings);
+  store.onWake(() => automation.wake());
   // Uploads are stored in the data folder, on the same disk as the database that their rows are added to.
   const uploadFolder = settings.dataDir === memoryDataDir ? tmpdir() : settings.dataDir;
   const app = fastify({

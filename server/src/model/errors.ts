@@ -10,6 +10,8 @@ export type ServerErrorCode =
   | "KEY"
   /** A backup can't be written or read. */
   | "BACKUP"
+  /** PostgreSQL can't be used as the store: it refuses the connection, or its tables have another format. */
+  | "STORE"
   /** A thread of the server ended, or did not start in time. */
   | "THREAD";
 

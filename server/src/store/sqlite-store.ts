@@ -26,13 +26,14 @@ import type { Connection } from "../storage/sqlite/connection.ts";
 import { TenantReader } from "../tenants/tenant-reader.ts";
 import { SqliteDatabase } from "../storage/sqlite/sqlite-database.ts";
 import { invokeMethod } from "../storage/thread-reply.ts";
-import type { ResourceCall } from "../storage/thread-reply.ts";
 import { prepareTextIndex, removeTextIndex } from "../runs/sqlite/text-index/text-index.ts";
 import { startMetricThread } from "../metrics/metric-thread.ts";
 import { startTextIndexThread } from "../runs/sqlite/text-index/text-index-thread.ts";
 import { hasHiddenTokens, tokenKeyFileName } from "../storage/sqlite/token-keys.ts";
 import { writeChecked } from "../datasets/examples/schemas/schema-guard.ts";
 import { WorkThreads } from "../storage/work-threads.ts";
+import { createResourceProxy } from "./resource-proxy.ts";
+import { RequestStore } from "./request-store.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface StoreOptions {
@@ -161,6 +162,8 @@ class SqliteStore implements Store {
   readonly read: Promised<Readers>;
   readonly write: Promised<Writers>;
   readonly defaultTenantId: string;
+  readonly linkSecret = undefined;
+  readonly pools = {};
   readonly #parts: StoreComponents;
   readonly #immediateReaders: { readonly tenants: TenantReader };
   /** Threads for schema checks; they start on first use. */
@@ -173,7 +176,7 @@ class SqliteStore implements Store {
     this.defaultTenantId = readDefaultTenantId(connection);
     this.#immediateReaders = { tenants: new TenantReader(new SqliteDatabase(connection)) };
     this.read = this.#createReaders();
-    this.write = createProxy<Writers>((call) =>
+    this.write = createResourceProxy<Writers>((call) =>
       writeChecked(this.#work, String(call.args[0]), (checkResults) =>
         writer.write(call, checkResults),
       ),
@@ -196,6 +199,9 @@ class SqliteStore implements Store {
     this.#parts.writer.onActivity(listener);
   }
 
+  /** No other server uses the folder, so nothing needs to be woken. */
+  onWake(_listener: () => void): void {}
+
   endReads(): void {
     this.#parts.pool.cancelAll();
   }
@@ -206,7 +212,7 @@ class SqliteStore implements Store {
   }
 
   #createReaders(scope?: ReadScope): Promised<Readers> {
-    return createProxy<Readers>(async (call) =>
+    return createResourceProxy<Readers>(async (call) =>
       isImmediate(call)
         ? invokeMethod(this.#immediateReaders, call)
         : this.#parts.pool.read(call, scope),
@@ -223,78 +229,4 @@ class SqliteStore implements Store {
     lock.release();
     onClosed?.();
   }
-}
-
-/** A store whose queries belong to one request. */
-class RequestStore implements Store {
-  readonly read: Promised<Readers>;
-  readonly #store: Store;
-
-  constructor(store: Store, read: Promised<Readers>) {
-    this.#store = store;
-    this.read = read;
-  }
-
-  get write(): Promised<Writers> {
-    return this.#store.write;
-  }
-
-  get defaultTenantId(): string {
-    return this.#store.defaultTenantId;
-  }
-
-  get readOnlyReason(): string | undefined {
-    return this.#store.readOnlyReason;
-  }
-
-  forRequest(request: ScopedRequest): Store {
-    return this.#store.forRequest(request);
-  }
-
-  ingest(tenantId: string, batch: RunBatch | PackedBatch): Promise<IngestResult> {
-    return this.#store.ingest(tenantId, batch);
-  }
-
-  onActivity(listener: (activity: readonly Activity[]) => void): void {
-    this.#store.onActivity(listener);
-  }
-
-  endReads(): void {
-    this.#store.endReads();
-  }
-
-  close(): Promise<void> {
-    return this.#store.close();
-  }
-}
-
-/**
- * Creates a proxy that turns each call of a resource's method into a call of `invoke` with the names of the resource
- * and the method. TypeScript ensures that the method exists.
- */
-function createProxy<Resources>(
-  invoke: (call: ResourceCall<Resources>) => Promise<unknown>,
-): Promised<Resources> {
-  const methodsOf = (resource: string): object =>
-    new Proxy(
-      {},
-      {
-        get:
-          (_target, method) =>
-          (...args: readonly unknown[]) =>
-            invoke({ resource, method: String(method), args } as ResourceCall<Resources>),
-      },
-    );
-  const resources = new Map<string, object>();
-  return new Proxy(
-    {},
-    {
-      get: (_target, name) => {
-        const resource = String(name);
-        const methods = resources.get(resource) ?? methodsOf(resource);
-        resources.set(resource, methods);
-        return methods;
-      },
-    },
-  ) as Promised<Resources>;
 }

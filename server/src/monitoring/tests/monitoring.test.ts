@@ -57,7 +57,7 @@ test.for([
     app.setErrorHandler((cause: RequestError, _request, reply) =>
       reply.code(cause.status).send({ detail: cause.message }),
     );
-    addHealthRoutes(app, { readOnlyReason: "full", read: { tenants: { hasKeys } } });
+    addHealthRoutes(app, { readOnlyReason: "full", pools: {}, read: { tenants: { hasKeys } } });
     const response = await app.inject("/health/ready");
     expect(response.statusCode).toBe(503);
     expect(response.json()).toEqual({ detail: expect.stringMatching(reason) as unknown });

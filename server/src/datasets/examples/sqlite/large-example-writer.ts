@@ -5,7 +5,7 @@ import type { Dataset, DatasetUpdate } from "../../dataset.ts";
 import { datasetQueries } from "../../dataset-queries.ts";
 import { toDatasetColumns } from "../../dataset-row.ts";
 import { chooseVersionTime } from "../../dataset-version.ts";
-import { readSplits } from "../splits.ts";
+import { toSplitChange } from "../split-change.ts";
 import type {
   ExampleChange,
   ExampleDraft,
@@ -555,22 +555,6 @@ function splitIntoParts<Item>(items: readonly Item[]): readonly (readonly Item[]
     parts.push(items.slice(start, start + serverLimits.examplesPart));
   }
   return parts;
-}
-
-/**
- * Creates the change that adds an example to a split or removes it from the split; an empty change if nothing changes.
- */
-function toSplitChange(
-  id: string,
-  example: CurrentExample | undefined,
-  { name, isRemoval }: Omit<SplitChange, "exampleIds">,
-): ExampleChange {
-  const splits = example === undefined ? [] : readSplits(example.metadata);
-  const others = splits.filter((split) => split !== name);
-  if (others.length < splits.length !== isRemoval) {
-    return { id };
-  }
-  return { id, splits: isRemoval ? others : [...splits, name] };
 }
 
 function getDataset(datasets: ReadonlyMap<string, Dataset>, id: string): Dataset {
