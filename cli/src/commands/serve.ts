@@ -17,6 +17,7 @@ interface ServeFlags {
   readonly port: string;
   readonly host: string;
   readonly data: string;
+  readonly store?: string;
   readonly apiKey: readonly string[];
   readonly apiKeyFile?: string;
   readonly queryTimeoutMs: string;
@@ -46,6 +47,10 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
       "127.0.0.1",
     )
     .option("--data <folder>", "folder of the database; also MILLRACE_DATA_DIR", defaultDataDir)
+    .option(
+      "--store <url>",
+      "PostgreSQL database that holds the data in place of the folder, such as postgres://host:5432/database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
+    )
     .option(
       "--api-key-file <path>",
       "file with one accepted API key per line; also MILLRACE_API_KEY_FILE, or MILLRACE_API_KEY for a single key",
@@ -94,6 +99,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     "millrace serve",
     "millrace serve --port 0 --data ./traces --open",
     "MILLRACE_API_KEY=secret millrace serve --host 0.0.0.0",
+    "MILLRACE_STORE_URL=postgres://millrace:secret@db:5432/millrace millrace serve",
     "MILLRACE_MODEL_KEY_OPENAI=sk-... millrace serve --model-endpoint openai=https://api.openai.com/v1",
   ]);
 }
@@ -103,6 +109,7 @@ const variablesByFlag = {
   port: "MILLRACE_PORT",
   host: "MILLRACE_HOST",
   data: "MILLRACE_DATA_DIR",
+  store: "MILLRACE_STORE_URL",
   queryTimeoutMs: "MILLRACE_QUERY_TIMEOUT_MS",
   modelRate: "MILLRACE_MODEL_RATE",
   modelBudget: "MILLRACE_MODEL_BUDGET",
@@ -122,7 +129,7 @@ function applyVariables(command: Command, flags: ServeFlags, env: NodeJS.Process
 const appendText = (text: string, texts: readonly string[]): readonly string[] => [...texts, text];
 
 async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
-  const { port, host, data, apiKey, apiKeyFile, queryTimeoutMs, webhookHost, open } = flags;
+  const { port, host, data, store, apiKey, apiKeyFile, queryTimeoutMs, webhookHost, open } = flags;
   const stopRequest = waitForStopRequest(env);
   const keyFilePath = apiKeyFile ?? ignoreEmpty(env["MILLRACE_API_KEY_FILE"]);
   const apiKeys = [
@@ -134,12 +141,14 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
     port: parsePort(port),
     host,
     dataDir: data,
+    ...(store === undefined ? {} : { store }),
     apiKeys,
     queryTimeoutMs: parseMs(queryTimeoutMs),
     ...(await readModelOptions(flags, env)),
     webhookHosts: webhookHost.length > 0 ? webhookHost : readHosts(env),
   });
-  process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${data}\n`);
+  const place = store === undefined ? data : `PostgreSQL at ${await describeStore(store)}`;
+  process.stdout.write(`millrace listens on ${server.url} and keeps its data in ${place}\n`);
   if (server.modelToken !== undefined) {
     process.stdout.write(
       `The playground asks for this token before it calls models: ${server.modelToken}\n`,
@@ -150,6 +159,12 @@ async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<void> {
   }
   await stopRequest;
   await server.close();
+}
+
+/** The hosts and the database of a store, without the password. */
+async function describeStore(store: string): Promise<string> {
+  const { describeStoreUrl } = await import("@millrace/server");
+  return describeStoreUrl(store);
 }
 
 /** Reads the flags about models, and the keys of the endpoints from the environment. */
@@ -229,7 +244,7 @@ function toUsageError(cause: OptionError, { host, apiKeys = [] }: ServerOptions)
     return new UsageError(`--webhook-host (MILLRACE_WEBHOOK_HOSTS) ${reason}`, { cause });
   }
   const flag =
-    /^(?:port|host|queryTimeoutMs|modelRate|modelBudget)\b/.exec(cause.message)?.[0] ?? "";
+    /^(?:port|host|store|queryTimeoutMs|modelRate|modelBudget)\b/.exec(cause.message)?.[0] ?? "";
   const variable = Object.entries(variablesByFlag).find(([name]) => name === flag)?.[1];
   const isKeyMissing =
     apiKeys.length === 0 && cause.message.includes("reachable from other machines");

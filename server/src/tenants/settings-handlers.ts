@@ -5,6 +5,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { KeyGuard } from "./key-guard.ts";
+import { describeStoreUrl } from "../storage/postgres/store-url.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 import type { TenantStore } from "./tenant-store.ts";
@@ -50,19 +51,20 @@ export interface SettingsDependencies {
 }
 
 /**
- * `GET /ui/server`: describes the server. The path of the data folder is shown only to requests from this machine.
+ * `GET /ui/server`: describes the server. Where it keeps its data is shown only to requests from this machine.
  */
 export async function readServerFacts(
   dependencies: SettingsDependencies,
   request: FastifyRequest,
 ): Promise<unknown> {
-  const { host, dataDir } = dependencies.settings;
+  const { host, dataDir, store } = dependencies.settings;
+  const place = store === undefined ? dataDir : `PostgreSQL at ${describeStoreUrl(store)}`;
   const isLocal = isLoopback(host) && isLoopback(request.ip);
   return {
     version,
     needs_key: await dependencies.keyGuard.isKeyRequired(),
     is_operator: await isOperator(dependencies, request),
-    ...(isLocal ? { data_dir: dataDir } : {}),
+    ...(isLocal ? { data_dir: place } : {}),
   };
 }
 

@@ -80,9 +80,7 @@ export const openServers = (
   onQuery: (query: unknown) => void,
   tenantId?: string,
 ): readonly (readonly [string, () => Promise<RepositoryEngine>])[] =>
-  testServerUrl === undefined
-    ? []
-    : [["a PostgreSQL server", () => openServer(onQuery, tenantId)]];
+  testServerUrl === undefined ? [] : [["a PostgreSQL server", () => openServer(onQuery, tenantId)]];
 
 async function openServer(
   onQuery: (query: unknown) => void,

@@ -56,7 +56,13 @@ export function parseStoreUrl(url: string): PostgresTarget {
   };
 }
 
-/** The hosts and the database, for messages. */
+/**
+ * Returns the hosts and the database of a store's URL, for messages. The result contains no password.
+ *
+ * @throws OptionError the URL is malformed.
+ */
+export const describeStoreUrl = (url: string): string => describeTarget(parseStoreUrl(url));
+
 export const describeTarget = ({ hosts, database }: PostgresTarget): string =>
   `${hosts.map(describeHost).join(",")}/${database}`;
 
