@@ -15,8 +15,10 @@ import { restrictFiles, prepareFolder } from "../storage/sqlite/folder.ts";
 import { lockFolder } from "../storage/sqlite/folder-lock.ts";
 import type { FolderLock } from "../storage/sqlite/folder-lock.ts";
 import { isImmediate } from "./reader-protocol.ts";
+import type { ReaderData } from "./reader-protocol.ts";
 import { ReadPool } from "./read-pool.ts";
 import { ReaderThread } from "./reader-thread.ts";
+import type { ReaderSource } from "./reader-thread.ts";
 import {
   databaseFileName,
   openReader,
@@ -70,7 +72,10 @@ async function openStore(
     restrictFiles(folderPath);
     warnOfUnknownKey(connection, folderPath);
     const warnOnce = createDamageLog();
-    const pool = new ReadPool(() => new ReaderThread(databasePath, warnOnce), queryTimeoutMs);
+    const pool = new ReadPool(
+      () => new ReaderThread(createSqliteSource(databasePath), warnOnce),
+      queryTimeoutMs,
+    );
     const backgroundThreads = [
       startTextIndexThread(databasePath, (method, value) =>
         writer.write({ resource: "textIndex", method, args: [value] }),
@@ -93,6 +98,13 @@ async function openStore(
     throw cause;
   }
 }
+
+const createSqliteSource = (path: string): ReaderSource => ({
+  file: "reader.worker.js",
+  createData: (cancelFlag): ReaderData => ({ path, cancelFlag }),
+  // A query occupies the thread, so it finds out by the flag that it is canceled.
+  getsCancelMessage: false,
+});
 
 function warnOfUnknownKey(connection: Connection, folder: string): void {
   if (hasHiddenTokens(connection)) {

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
+// The reader threads are started from their built file, so the tests use the built engine.
+import { openPostgresStore } from "../../dist/store/postgres/postgres-store.js";
 import type { Store } from "../../src/store/store.ts";
 import { createTestDatabase } from "./postgres-server.ts";
 import type { TestDatabase } from "./postgres-server.ts";

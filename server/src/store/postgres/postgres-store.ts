@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { MissingChecksError } from "../../datasets/examples/schemas/schema-checks.ts";
 import type {
   MissingChecks,
@@ -15,14 +14,13 @@ import { batchMemory } from "../../runs/batch-memory.ts";
 import type { IngestResult, PackedBatch, RunBatch } from "../../runs/run-record.ts";
 import { LongWrite } from "../../storage/long-write.ts";
 import { migrate, migrationLock } from "../../storage/postgres/migrations.ts";
-import { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
+import type { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
 import { toRequestError } from "../../storage/postgres/postgres-errors.ts";
 import { retryTransaction } from "../../storage/postgres/retry-transaction.ts";
 import { prepareRole } from "../../storage/postgres/server-role.ts";
 import { SessionPool } from "../../storage/postgres/session-pool.ts";
 import type { PoolCounts, PoolLimits } from "../../storage/postgres/session-pool.ts";
 import { describeTarget, parseStoreUrl } from "../../storage/postgres/store-url.ts";
-import type { PostgresTarget } from "../../storage/postgres/store-url.ts";
 import { allTenants } from "../../storage/postgres/tenant-policies.ts";
 import { beginTransaction, commit, runTransaction } from "../../storage/postgres/transaction.ts";
 import type { TransactionOptions } from "../../storage/postgres/transaction.ts";
@@ -32,6 +30,8 @@ import { invokeMethod } from "../../storage/thread-reply.ts";
 import type { ResourceCall } from "../../storage/thread-reply.ts";
 import { WorkThreads } from "../../storage/work-threads.ts";
 import { ReadPool } from "../read-pool.ts";
+import { ReaderThread } from "../reader-thread.ts";
+import type { ReaderSource } from "../reader-thread.ts";
 import { isImmediate } from "../reader-protocol.ts";
 import type { Readers, Writers } from "../repositories.ts";
 import { RequestStore } from "../request-store.ts";
@@ -39,16 +39,13 @@ import { createResourceProxy } from "../resource-proxy.ts";
 import type { Store } from "../store.ts";
 import { planWrite } from "./call-plan.ts";
 import type { MethodTable } from "./call-plan.ts";
+import { connect } from "./connect.ts";
+import type { ConnectionSettings, PostgresReaderData } from "./connect.ts";
 import { findOrCreateDefaultTenant } from "./default-tenant.ts";
 import { postgresFormats } from "./formats.ts";
 import { KeyedQueues } from "./keyed-queues.ts";
 import { postgresRuns } from "./postgres-runs.ts";
-import {
-  PostgresQueryThread,
-  ReadSession,
-  resolveTenant,
-  WriteSession,
-} from "./postgres-sessions.ts";
+import { ReadSession, resolveTenant, WriteSession } from "./postgres-sessions.ts";
 import type { SessionFactory } from "./postgres-sessions.ts";
 import { ServerNotices } from "./server-notices.ts";
 import { readTokenKeys } from "./token-key-check.ts";
@@ -100,18 +97,8 @@ export async function openPostgresStore(
       "with PostgreSQL as the store, the data folder must be a folder: it holds the key of share links, which all servers need",
     );
   }
-  const connectAs =
-    (statementMs: number, roleSql: string) => async (): Promise<PostgresConnection> => {
-      const connection = await PostgresConnection.connect(target, {
-        applicationName: `millrace ${hostname()}`,
-        statementMs,
-      });
-      if (roleSql !== "") {
-        await connection.exec(roleSql);
-      }
-      return connection;
-    };
-  const first = await connectFirst(target, connectAs(postgresLimits.writeStatementMs, ""));
+  const statementMs = postgresLimits.writeStatementMs;
+  const first = await connectFirst({ target, statementMs, roleSql: "" });
   try {
     const roleSql = await prepareRoleAlone(first);
     if (roleSql !== "") {
@@ -120,10 +107,13 @@ export async function openPostgresStore(
     await migrate(first, postgresFormats);
     const defaultTenantId = await findOrCreateDefaultTenant(first);
     const tokenKeys = await readTokenKeys(first, dataDir);
+    const reading = { target, statementMs: queryTimeoutMs, roleSql };
+    const writing = { target, statementMs, roleSql };
     const factory = { runs: postgresRuns, tokenCipher: tokenKeys };
     const store = new PostgresStore({
-      reads: { ...factory, connect: connectAs(queryTimeoutMs, roleSql) },
-      writes: { ...factory, connect: connectAs(postgresLimits.writeStatementMs, roleSql) },
+      reader: { connection: reading, dataDir },
+      reads: { ...factory, connect: () => connect(reading) },
+      writes: { ...factory, connect: () => connect(writing) },
       queryTimeoutMs,
       defaultTenantId,
       linkSecret: tokenKeys.deriveSecret("links"),
@@ -136,13 +126,10 @@ export async function openPostgresStore(
 }
 
 /** Waits for a database that is starting, or is failing over. */
-async function connectFirst(
-  target: PostgresTarget,
-  connect: () => Promise<PostgresConnection>,
-): Promise<PostgresConnection> {
+async function connectFirst(settings: ConnectionSettings): Promise<PostgresConnection> {
   try {
     return await retryTransaction(
-      connect,
+      () => connect(settings),
       { isRepeatable: true },
       { conflicts: 0, failoverMs: postgresLimits.startMs, firstDelayMs: 100 },
     );
@@ -152,7 +139,7 @@ async function connectFirst(
     }
     throw new ServerError(
       "STORE",
-      `Failed to open the store at ${describeTarget(target)}: ${messageOf(cause)}. Check that PostgreSQL is running there, and that one of the hosts accepts writes`,
+      `Failed to open the store at ${describeTarget(settings.target)}: ${messageOf(cause)}. Check that PostgreSQL is running there, and that one of the hosts accepts writes`,
       { cause },
     );
   }
@@ -169,6 +156,8 @@ async function prepareRoleAlone(connection: PostgresConnection): Promise<string>
 }
 
 interface StoreParts {
+  /** For the threads that run queries. */
+  readonly reader: PostgresReaderData;
   readonly reads: SessionFactory;
   readonly writes: SessionFactory;
   readonly queryTimeoutMs: number;
@@ -207,10 +196,10 @@ class PostgresStore implements Store {
   #maintaining: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor({ reads, writes, queryTimeoutMs, defaultTenantId, linkSecret }: StoreParts) {
+  constructor({ reader, reads, writes, queryTimeoutMs, defaultTenantId, linkSecret }: StoreParts) {
     this.defaultTenantId = defaultTenantId;
     this.linkSecret = linkSecret;
-    this.#reads = new ReadPool(() => new PostgresQueryThread(reads), queryTimeoutMs);
+    this.#reads = new ReadPool(() => new ReaderThread(createReaderSource(reader)), queryTimeoutMs);
     const { immediateConnections, writeConnections, ingestConnections } = postgresLimits;
     this.#pools = {
       immediate: new SessionPool(() => ReadSession.open(reads), toLimits(immediateConnections)),
@@ -447,6 +436,12 @@ class PostgresStore implements Store {
     await this.#notices.close();
   }
 }
+
+const createReaderSource = (data: PostgresReaderData): ReaderSource => ({
+  file: "postgres-reader.worker.js",
+  createData: () => data,
+  getsCancelMessage: true,
+});
 
 /** How much longer the work in the background pauses after a failure. */
 const failureFactor = 30;

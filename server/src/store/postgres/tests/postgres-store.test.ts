@@ -6,7 +6,7 @@ import { querySql, runSql, testServerUrl } from "../../../../tests/support/postg
 import { PostgresStores } from "../../../../tests/support/postgres-stores.ts";
 import type { ExampleDraft } from "../../../datasets/examples/example.ts";
 import type { PromptLocation } from "../../../prompts/prompt.ts";
-import { openPostgresStore } from "../postgres-store.ts";
+import { openPostgresStore } from "../../../../dist/store/postgres/postgres-store.js";
 import type { Store } from "../../store.ts";
 
 describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL database", () => {
