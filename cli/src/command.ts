@@ -46,8 +46,8 @@ export function createProgram(
   addServe(program, env);
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addEval(program, { env, onFailed: () => setExitCode(failureCode) });
-  addKeys(program);
-  addBackup(program);
+  addKeys(program, env);
+  addBackup(program, env);
   addPrices(program, env);
   addUpload(program, onPartialSuccess);
   addDownload(program);

@@ -49,7 +49,7 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     .option("--data <folder>", "folder of the database; also MILLRACE_DATA_DIR", defaultDataDir)
     .option(
       "--store <url>",
-      "PostgreSQL database that holds the data in place of the folder, such as postgres://host:5432/database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
+      "database of PostgreSQL that holds the data in place of the folder, such as postgres://host:5432/database; also MILLRACE_STORE_URL, which hides the password from the list of processes",
     )
     .option(
       "--api-key-file <path>",
@@ -99,7 +99,6 @@ export function addServe(program: Command, env: NodeJS.ProcessEnv): void {
     "millrace serve",
     "millrace serve --port 0 --data ./traces --open",
     "MILLRACE_API_KEY=secret millrace serve --host 0.0.0.0",
-    "MILLRACE_STORE_URL=postgres://millrace:secret@db:5432/millrace millrace serve",
     "MILLRACE_MODEL_KEY_OPENAI=sk-... millrace serve --model-endpoint openai=https://api.openai.com/v1",
   ]);
 }

@@ -103,7 +103,7 @@ function parseParameters(query: string): Pick<PostgresTarget, "sslMode" | "sslRo
   const sslMode = parameters.get("sslmode") ?? "disable";
   if (!sslModes.includes(sslMode)) {
     throw new OptionError(
-      `sslmode of store must be ${sslModes.join(", ")}, not ${JSON.stringify(sslMode)}`,
+      `store must have one of the values ${sslModes.join(", ")} for sslmode, not ${JSON.stringify(sslMode)}`,
     );
   }
   return {
@@ -116,6 +116,6 @@ function decode(text: string, part: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new OptionError(`the ${part} of store must be percent-encoded: % must be written as %25`);
+    throw new OptionError(`store must have a percent-encoded ${part}: % is written as %25`);
   }
 }

@@ -38,7 +38,7 @@ describe("the URL of a store", () => {
     ["postgres://host:99999/db", 'not "host:99999"'],
     ["postgres://u:secret@host/db?sslmode=maybe", "disable, require, verify-full"],
     ["postgres://u:secret@host/db?options=-c", 'not "options"'],
-    ["postgres://u:secret%@host/db", "% must be written as %25"],
+    ["postgres://u:secret%@host/db", "% is written as %25"],
     [`postgres://${"h,".repeat(16)}h/db`, "at most 16 hosts"],
   ])("is refused if it is malformed, and the error shows no password: %s", (url, message) => {
     expect(() => parseStoreUrl(url)).toThrow(message);

@@ -31,7 +31,9 @@ describe("a write", () => {
   test("of a tenant excludes the others of the tenant, but not those of datasets", () => {
     expect(write("views", "create", "t").locks).toEqual([{ name: "t/rest", isShared: false }]);
     expect(write("prices", "set", "t").locks).toEqual(write("views", "create", "t").locks);
-    expect(write("examples", "create", "t").locks).toEqual([{ name: "t/datasets", isShared: false }]);
+    expect(write("examples", "create", "t").locks).toEqual([
+      { name: "t/datasets", isShared: false },
+    ]);
   });
 
   test("for all tenants excludes those of each tenant to the same resource", () => {
