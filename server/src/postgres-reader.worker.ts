@@ -5,7 +5,7 @@ import { TokenKeys } from "./storage/sqlite/token-keys.ts";
 import { toFailure } from "./storage/thread-reply.ts";
 import { findTransferable } from "./storage/transferable.ts";
 import { connect } from "./store/postgres/connect.ts";
-import type { PostgresReaderData } from "./store/postgres/connect.ts";
+import type { PostgresThreadData } from "./store/postgres/connect.ts";
 import { postgresRuns } from "./store/postgres/postgres-runs.ts";
 import { PostgresQueryThread } from "./store/postgres/postgres-sessions.ts";
 import type { ReaderCall, ReaderMessage } from "./store/reader-protocol.ts";
@@ -14,10 +14,10 @@ import type { ReaderCall, ReaderMessage } from "./store/reader-protocol.ts";
 // thread, so that long pages do not block the thread that serves HTTP.
 
 if (parentPort !== null) {
-  start(parentPort, workerData as PostgresReaderData);
+  start(parentPort, workerData as PostgresThreadData);
 }
 
-function start(port: MessagePort, { connection, dataDir }: PostgresReaderData): void {
+function start(port: MessagePort, { connection, dataDir }: PostgresThreadData): void {
   const post = (message: ReaderMessage): void =>
     port.postMessage(message, message.kind === "result" ? findTransferable(message.value) : []);
   try {

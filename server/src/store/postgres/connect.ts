@@ -10,8 +10,8 @@ export interface ConnectionSettings {
   readonly roleSql: string;
 }
 
-/** The `workerData` of a thread that runs queries. */
-export interface PostgresReaderData {
+/** The `workerData` of a thread that uses the database. */
+export interface PostgresThreadData {
   readonly connection: ConnectionSettings;
   /** Folder with the key of share links. */
   readonly dataDir: string;

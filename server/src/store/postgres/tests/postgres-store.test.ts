@@ -255,7 +255,7 @@ describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL data
     ]);
     const countDue = async (store: Store): Promise<number> =>
       (await store.read.webhooks.listDue(Date.now() * 1_000 + 1_000_000)).due.length;
-    expect(await countDue(leader)).toBe(1);
+    await expect.poll(() => countDue(leader)).toBe(1);
     expect(await countDue(follower)).toBe(0);
     let isWoken = false;
     follower.onWake(() => {
