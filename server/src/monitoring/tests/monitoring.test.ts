@@ -6,6 +6,7 @@ import { KeyStore, startServer } from "@millrace/server";
 import type { RunningServer } from "@millrace/server";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addHealthRoutes } from "../monitoring-routes.ts";
+import { ServerMetrics } from "../server-metrics.ts";
 import type { RequestError } from "../../model/errors.ts";
 
 const noop = (): void => undefined;
@@ -65,6 +66,17 @@ test.for([
     await app.close();
   },
 );
+
+test("the metrics contain the connections to a database server, if there is one", async () => {
+  const pools = { writes: { size: 4, open: 3, busy: 2, waiting: 1 } };
+  const metrics = await new ServerMetrics({ readOnlyReason: undefined, pools }).write();
+  const states = ["limit", "open", "busy"].map((state) =>
+    valueOf(metrics, `millrace_store_connections{pool="writes",state="${state}"}`),
+  );
+  expect(states).toEqual([4, 3, 2]);
+  expect(valueOf(metrics, 'millrace_store_waiting_calls{pool="writes"}')).toBe(1);
+  expect(await readMetrics()).not.toContain("millrace_store_");
+});
 
 test("the metrics count requests by route, and stored runs once", async () => {
   const id = "0190a6c2-1f0a-7000-8000-0000000000a1";

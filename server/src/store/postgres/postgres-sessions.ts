@@ -17,6 +17,7 @@ import { planRead } from "./call-plan.ts";
 import type { CallTenant } from "./call-plan.ts";
 import { createPostgresReaders, createPostgresWriters } from "./postgres-repositories.ts";
 import type { PostgresWriters } from "./postgres-repositories.ts";
+import { postgresLimits } from "./postgres-limits.ts";
 import type { RunEngine } from "./run-engine.ts";
 
 /** What sessions need to connect and to create their repositories. */
@@ -109,6 +110,8 @@ export class WriteSession implements PooledSession {
 export class PostgresQueryThread implements QueryThread {
   readonly #factory: SessionFactory;
   #session: ReadSession | undefined;
+  /** When the session is replaced, so that the memory of its connection stays bounded. */
+  #sessionUntilMs = 0;
   #isCanceled = false;
 
   constructor(factory: SessionFactory) {
@@ -149,10 +152,11 @@ export class PostgresQueryThread implements QueryThread {
   }
 
   async #open(): Promise<ReadSession> {
-    if (this.#session?.isUsable !== true) {
+    if (this.#session?.isUsable !== true || performance.now() > this.#sessionUntilMs) {
       void this.#session?.close();
       this.#session = undefined;
       this.#session = await ReadSession.open(this.#factory);
+      this.#sessionUntilMs = performance.now() + postgresLimits.connectionMs;
     }
     return this.#session;
   }
