@@ -56,6 +56,7 @@ export type WithLongWrites<Writes, Names extends keyof Writes> = {
 
 function* undoNothing(): Generator<void, void> {}
 
+// oxlint-disable-next-line require-yield -- it throws at its first step
 function* refuseSync<Result>(): Generator<void, Result> {
   throw new Error("this long write has asynchronous slices, which SQLite can't perform");
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import process from "node:process";
-import pg from "pg";
+import { Client } from "pg";
 
 /**
  * The URL of a database of a PostgreSQL server on which tests may create databases and roles, or `undefined`: tests that
@@ -46,7 +46,7 @@ export async function querySql(
   url: string,
   statements: readonly string[],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new Client({ connectionString: url });
   client.on("error", () => undefined);
   await client.connect();
   try {

@@ -167,7 +167,7 @@ export class PgliteClient implements PostgresClient {
 export async function openPostgres(
   onQuery: (query: unknown) => void,
   tenantId = "",
-  open: () => Promise<ClosableClient> = PgliteClient.create,
+  open: () => Promise<ClosableClient> = () => PgliteClient.create(),
 ): Promise<RepositoryEngine> {
   const client = await open();
   await migrate(client, postgresFormats);

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
-import pg from "pg";
+import { Client, types } from "pg";
+import type { CustomTypesConfig } from "pg";
 import { messageOf, ServerError } from "../../model/errors.ts";
 import type { PostgresClient, PostgresRows, PostgresStatement } from "./postgres-client.ts";
 import { ConnectionLostError, codeOf, isConnectionLost } from "./postgres-errors.ts";
@@ -9,7 +10,7 @@ import { describeHost, describeTarget } from "./store-url.ts";
 import type { PostgresHost, PostgresTarget } from "./store-url.ts";
 
 /** Limits of a connection, in milliseconds. */
-export const connectionLimits = {
+const connectionLimits = {
   /** Time for connecting to one host. */
   connectMs: 5_000,
   /**
@@ -31,16 +32,13 @@ export interface ConnectOptions {
 }
 
 /** Numbers that PostgreSQL sends as text, because they may exceed the range of a number. None of ours does. */
-const numberTypes: ReadonlySet<number> = new Set([
-  pg.types.builtins.INT8,
-  pg.types.builtins.NUMERIC,
-]);
+const numberTypes: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
 
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (id: number, format?: "text" | "binary") =>
+const parsers: CustomTypesConfig = {
+  getTypeParser: (id, format) =>
     numberTypes.has(id) && format !== "binary"
       ? Number
-      : (pg.types.getTypeParser(id, format) as (text: string) => unknown),
+      : (types.getTypeParser(id, format) as (text: string) => unknown),
 };
 
 /**
@@ -48,13 +46,13 @@ const types: pg.CustomTypesConfig = {
  * {@link PostgresConnection.isUsable} is then false.
  */
 export class PostgresConnection implements PostgresClient {
-  readonly #client: pg.Client;
+  readonly #client: Client;
   readonly #host: PostgresHost;
   #failure: string | undefined;
   #onNotification: ((channel: string, payload: string) => void) | undefined;
   #onLost: (() => void) | undefined;
 
-  private constructor(client: pg.Client, host: PostgresHost) {
+  private constructor(client: Client, host: PostgresHost) {
     this.#client = client;
     this.#host = host;
     // Without a listener, an error of an idle connection would end the process.
@@ -105,7 +103,7 @@ export class PostgresConnection implements PostgresClient {
     target: PostgresTarget,
     { applicationName, statementMs }: ConnectOptions,
   ): Promise<PostgresConnection | undefined> {
-    const client = new pg.Client({
+    const client = new Client({
       host: host.host,
       port: host.port,
       database: target.database,
@@ -116,7 +114,7 @@ export class PostgresConnection implements PostgresClient {
       connectionTimeoutMillis: connectionLimits.connectMs,
       query_timeout: statementMs + connectionLimits.graceMs,
       keepAlive: true,
-      types,
+      types: parsers,
     });
     const connection = new PostgresConnection(client, host);
     try {
@@ -125,6 +123,7 @@ export class PostgresConnection implements PostgresClient {
         "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean AS standby",
       );
       if (rows[0]?.standby === false) {
+        await client.query(serverSettings);
         return connection;
       }
     } catch (cause) {
@@ -218,6 +217,13 @@ export class PostgresConnection implements PostgresClient {
     }
   }
 }
+
+/**
+ * Lets PostgreSQL find out within half a minute that the machine of a server is gone, which closes no connection: it
+ * then releases the server's locks. By default it takes two hours.
+ */
+const serverSettings =
+  "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3";
 
 /** The code of PostgreSQL's protocol for the request to cancel a statement. */
 const cancelRequestCode = 80_877_102;

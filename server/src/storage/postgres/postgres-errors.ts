@@ -27,7 +27,7 @@ export const codeOf = (cause: unknown): string => {
  * Codes after which the connection is given up: the server ends or restarts, or it became a standby and refuses
  * writes. Another host of the URL may accept them.
  */
-const lostCodes = /^(?:08...|57P0[1-3]|25006)$/;
+const lostCodes = /^(?:08...|57P0[1-3]|25006|25P03)$/;
 
 /** Codes of errors of Node's sockets, and messages of the driver without any code. */
 const socketCodes = /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;

@@ -10,7 +10,7 @@ export interface RetryLimits {
   readonly firstDelayMs: number;
 }
 
-export const retryLimits: RetryLimits = { conflicts: 8, failoverMs: 10_000, firstDelayMs: 10 };
+const retryLimits: RetryLimits = { conflicts: 8, failoverMs: 10_000, firstDelayMs: 10 };
 
 /**
  * Runs a transaction, and repeats it if it failed for a reason that passes: a conflict with another transaction, or a

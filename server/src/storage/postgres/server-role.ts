@@ -5,7 +5,7 @@ import type { PostgresClient } from "./postgres-client.ts";
  * The role that a server uses that logs in as a superuser. Row-level security does not apply to superusers, so each
  * connection of such a server gives up its rights.
  */
-export const serverRole = "millrace_server";
+const serverRole = "millrace_server";
 
 /**
  * Returns the SQL with which each connection begins, so that row-level security applies to it. Creates the role

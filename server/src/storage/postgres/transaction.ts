@@ -51,6 +51,7 @@ export async function beginTransaction(
       `BEGIN${isReadOnly ? " READ ONLY" : ""};
        SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(statementMs))};
        SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(lockMs))};
+       SET LOCAL idle_in_transaction_session_timeout = ${idleMs};
        SET LOCAL ${tenantSetting} = ${quote(tenant)}; ${lockSql.join(" ")}`,
     );
   } catch (cause) {
@@ -58,6 +59,12 @@ export async function beginTransaction(
     throw cause;
   }
 }
+
+/**
+ * Milliseconds without a statement after which PostgreSQL ends the connection of a transaction, so that a server that
+ * hangs does not hold its locks.
+ */
+const idleMs = 60_000;
 
 /** Changes the tenant of the running transaction. */
 export const setTenant = (client: PostgresClient, tenant: string): Promise<void> =>
@@ -89,7 +96,7 @@ export async function commit(client: PostgresClient): Promise<void> {
 
 const failedTransactionCode = "25P02";
 
-export async function rollBack(client: PostgresClient): Promise<void> {
+async function rollBack(client: PostgresClient): Promise<void> {
   try {
     await client.exec("ROLLBACK");
   } catch (cause) {

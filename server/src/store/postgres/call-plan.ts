@@ -108,10 +108,7 @@ export function planWrite({ resource, method, args }: ResourceCall<Writers>): Wr
   };
 }
 
-export const createTenantLock = (
-  tenantId: string,
-  group: "datasets" | "rest",
-): TransactionLock => ({
+const createTenantLock = (tenantId: string, group: "datasets" | "rest"): TransactionLock => ({
   name: `${tenantId}/${group}`,
   isShared: false,
 });

@@ -10,6 +10,7 @@ const refuse = (name: string): never => {
 };
 
 /** Refuses each method of a resource. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type of the resource is inferred where it is used
 const refuseAll = <Resource extends object>(resource: string): Resource =>
   new Proxy({} as Resource, {
     get: (_target, method) => async () => refuse(`${resource}.${String(method)}`),

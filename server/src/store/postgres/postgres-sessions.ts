@@ -1,5 +1,5 @@
 import { RequestError } from "../../model/errors.ts";
-import { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
+import type { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
 import { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import { toRequestError } from "../../storage/postgres/postgres-errors.ts";
 import { retryTransaction } from "../../storage/postgres/retry-transaction.ts";
@@ -128,7 +128,7 @@ export class PostgresQueryThread implements QueryThread {
           if (this.#isCanceled) {
             throw new RequestError(503, "the query was canceled", 1);
           }
-          return session.read(call as ResourceCall<Readers>, untilMs - performance.now());
+          return session.read(call, untilMs - performance.now());
         },
         { isRepeatable: true },
         { conflicts: 2, failoverMs: withinMs, firstDelayMs: retryDelayMs },

@@ -26,7 +26,7 @@ describe("a transaction", () => {
     expect(await runTransaction(client, options, async () => 7)).toBe(7);
     const [begin = "", end] = client.statements;
     expect(begin).toMatch(
-      /^BEGIN; SET LOCAL statement_timeout = 1501; SET LOCAL lock_timeout = 300; SET LOCAL millrace\.tenant = 'o''brien';/,
+      /^BEGIN; SET LOCAL statement_timeout = 1501; SET LOCAL lock_timeout = 300; SET LOCAL idle_in_transaction_session_timeout = 60000; SET LOCAL millrace\.tenant = 'o''brien';/,
     );
     expect(begin.indexOf("_shared(hashtextextended('all/jobs'")).toBeGreaterThan(0);
     expect(begin.indexOf("lock(hashtextextended('t/rest'")).toBeGreaterThan(begin.indexOf("jobs"));
