@@ -1,4 +1,5 @@
-import { messageOf, RequestError } from "../../model/errors.ts";
+import process from "node:process";
+import { messageOf, RequestError, ServerError } from "../../model/errors.ts";
 
 /** The database can't be reached, or the connection was lost. */
 export class ConnectionLostError extends Error {
@@ -52,6 +53,9 @@ export const isConnectionLost = (cause: unknown): boolean => {
 export const isConflict = (cause: unknown): boolean =>
   /^(?:40001|40P01|23505)$/.test(codeOf(cause));
 
+/** Seconds after which a client may try again while the database refuses the login of the server. */
+const retryRefusedSeconds = 10;
+
 /** Converts an error of PostgreSQL to the error of a request. */
 export function toRequestError(cause: unknown): RequestError {
   if (cause instanceof RequestError) {
@@ -63,6 +67,15 @@ export function toRequestError(cause: unknown): RequestError {
         ? "the connection to the database was lost while the change was committed, so it may or may not have been made: read the data before repeating the request"
         : "the database can't be reached; retry later";
     return new RequestError(503, detail, 1);
+  }
+  if (cause instanceof ServerError) {
+    // The message names hosts, which a client need not know.
+    process.emitWarning(cause.message);
+    return new RequestError(
+      503,
+      "the database refuses the connection of this server: the log of the server says why",
+      retryRefusedSeconds,
+    );
   }
   const code = codeOf(cause);
   if (code === "57014") {

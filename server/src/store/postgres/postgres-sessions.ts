@@ -124,10 +124,9 @@ export class PostgresQueryThread implements QueryThread {
     try {
       return await retryTransaction(
         async () => {
+          this.#assertNotCanceled();
           const session = await this.#open();
-          if (this.#isCanceled) {
-            throw new RequestError(503, "the query was canceled", 1);
-          }
+          this.#assertNotCanceled();
           return session.read(call, untilMs - performance.now());
         },
         { isRepeatable: true },
@@ -149,6 +148,12 @@ export class PostgresQueryThread implements QueryThread {
   async close(): Promise<void> {
     this.cancel();
     await this.#session?.close();
+  }
+
+  #assertNotCanceled(): void {
+    if (this.#isCanceled) {
+      throw new RequestError(503, "the query was canceled", 1);
+    }
   }
 
   async #open(): Promise<ReadSession> {

@@ -57,6 +57,8 @@ export class ServerNotices {
   #isLeader = false;
   #isClosed = false;
   #hasWarned = false;
+  /** The attempt to connect or to lead that is under way. */
+  #keeping: Promise<void> = Promise.resolve();
   /** The statements of the connection run one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -75,8 +77,9 @@ export class ServerNotices {
   }
 
   /** Begins to listen. Resolves once the first attempt has succeeded or failed. */
-  async start(): Promise<void> {
-    await this.#keepConnected();
+  start(): Promise<void> {
+    this.#keeping = this.#keepConnected();
+    return this.#keeping;
   }
 
   sendActivity(activity: readonly Activity[]): void {
@@ -95,6 +98,7 @@ export class ServerNotices {
     this.#isClosed = true;
     clearTimeout(this.#sendTimer);
     clearTimeout(this.#leaderTimer);
+    await this.#keeping;
     await this.#last.catch(() => undefined);
     await this.#connection?.close();
   }
@@ -120,7 +124,9 @@ export class ServerNotices {
     }
     if (!this.#isClosed) {
       clearTimeout(this.#leaderTimer);
-      this.#leaderTimer = setTimeout(() => void this.#keepConnected(), this.#times.retryMs);
+      this.#leaderTimer = setTimeout(() => {
+        this.#keeping = this.#keepConnected();
+      }, this.#times.retryMs);
       this.#leaderTimer.unref();
     }
   }
