@@ -4,13 +4,8 @@ import type { VersionTime } from "../../dataset-version.ts";
 
 /** The strings and numbers in the inputs `e.inputs`, at any depth, as one text. */
 const indexedText = `(SELECT string_agg(v #>> '{}', ' ')
-  FROM jsonb_path_query(${toReadable("e.inputs")}, 'strict $.**') v
+  FROM jsonb_path_query(readable_json(e.inputs), 'strict $.**') v
   WHERE jsonb_typeof(v) IN ('string', 'number'))`;
-
-/** See `toReadableJson`: `jsonb` can't contain NUL or half of a surrogate pair. */
-function toReadable(json: string): string {
-  return `regexp_replace(${json}, '(?<!\\\\)((\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\1\\\\ufffd', 'gi')::jsonb`;
-}
 
 /**
  * The full-text index of the example search: the strings and numbers in the inputs of indexed datasets. It does not
