@@ -4,7 +4,7 @@ import { defaultModelRate, defaultPort, defaultQueryTimeoutMs } from "./default-
 import { parseModelEndpoints } from "./model-endpoint.ts";
 import type { ModelEndpoint, ModelEndpointOption } from "./model-endpoint.ts";
 import { parseAllowedHost } from "../outbound/target-rules.ts";
-import { parseStoreUrl } from "../storage/postgres/store-url.ts";
+import { parseStoreUrl } from "./store-url.ts";
 
 const mebibyte = 1_048_576;
 

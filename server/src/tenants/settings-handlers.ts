@@ -5,7 +5,7 @@ import type { Static } from "typebox";
 import { RequestError } from "../model/errors.ts";
 import { Maybe } from "../http/schema-parts.ts";
 import type { KeyGuard } from "./key-guard.ts";
-import { describeStoreUrl } from "../storage/postgres/store-url.ts";
+import { describeStoreUrl } from "../model/store-url.ts";
 import { isLoopback } from "../model/options.ts";
 import type { ServerSettings } from "../model/options.ts";
 import type { TenantStore } from "./tenant-store.ts";

@@ -7,7 +7,7 @@ import type {
   PostgresStatement,
 } from "../../src/storage/postgres/postgres-client.ts";
 import { PostgresConnection } from "../../src/storage/postgres/postgres-connection.ts";
-import { parseStoreUrl } from "../../src/storage/postgres/store-url.ts";
+import { parseStoreUrl } from "../../src/model/store-url.ts";
 import { createTestDatabase, testServerUrl } from "./postgres-server.ts";
 import { PostgresDatabase } from "../../src/storage/postgres/postgres-database.ts";
 import type { BuiltQuery, Database, Query } from "../../src/storage/query.ts";

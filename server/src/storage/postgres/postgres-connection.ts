@@ -6,8 +6,8 @@ import type { CustomTypesConfig } from "pg";
 import { messageOf, ServerError } from "../../model/errors.ts";
 import type { PostgresClient, PostgresRows, PostgresStatement } from "./postgres-client.ts";
 import { ConnectionLostError, codeOf, isConnectionLost } from "./postgres-errors.ts";
-import { describeHost, describeTarget } from "./store-url.ts";
-import type { PostgresHost, PostgresTarget } from "./store-url.ts";
+import { describeHost, describeTarget } from "../../model/store-url.ts";
+import type { PostgresHost, PostgresTarget } from "../../model/store-url.ts";
 
 /** Limits of a connection, in milliseconds. */
 const connectionLimits = {

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { PostgresConnection } from "../../storage/postgres/postgres-connection.ts";
-import type { PostgresTarget } from "../../storage/postgres/store-url.ts";
+import type { PostgresTarget } from "../../model/store-url.ts";
 
 export interface ConnectionSettings {
   readonly target: PostgresTarget;

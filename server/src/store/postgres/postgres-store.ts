@@ -12,7 +12,7 @@ import { toRequestError } from "../../storage/postgres/postgres-errors.ts";
 import { retryTransaction } from "../../storage/postgres/retry-transaction.ts";
 import { prepareRole } from "../../storage/postgres/server-role.ts";
 import { SessionPool } from "../../storage/postgres/session-pool.ts";
-import { describeTarget, parseStoreUrl } from "../../storage/postgres/store-url.ts";
+import { describeTarget, parseStoreUrl } from "../../model/store-url.ts";
 import type { Promised } from "../../storage/promised.ts";
 import type { ResourceCall } from "../../storage/thread-reply.ts";
 import { WorkThreads } from "../../storage/work-threads.ts";

@@ -21,7 +21,7 @@ import type {
 import { pack, unpack } from "../large-examples.ts";
 import type { LargeExampleWrites, Packed, ReceivedExample } from "../large-examples.ts";
 import type { SchemaChecks } from "../schemas/schema-checks.ts";
-import { toSplitChange } from "../split-change.ts";
+import { toSplitChange } from "../example-change.ts";
 import { PostgresExampleTextIndex } from "./example-index.ts";
 import { eraseExamples } from "./example-write-engine.ts";
 

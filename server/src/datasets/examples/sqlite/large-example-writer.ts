@@ -5,7 +5,6 @@ import type { Dataset, DatasetUpdate } from "../../dataset.ts";
 import { datasetQueries } from "../../dataset-queries.ts";
 import { toDatasetColumns } from "../../dataset-row.ts";
 import { chooseVersionTime } from "../../dataset-version.ts";
-import { toSplitChange } from "../split-change.ts";
 import type {
   ExampleChange,
   ExampleDraft,
@@ -20,7 +19,7 @@ import { LongWrite } from "../../../storage/long-write.ts";
 import type { WithLongWrites } from "../../../storage/long-write.ts";
 import { prepareQuery } from "../../../storage/sqlite/sqlite-database.ts";
 import type { DatasetWriteDependencies } from "./dataset-writing.ts";
-import { createChangedRow } from "../example-change.ts";
+import { createChangedRow, toSplitChange } from "../example-change.ts";
 import { ExampleStages } from "./example-stage.ts";
 import type { ExampleStage } from "./example-stage.ts";
 import { formatFirstIds } from "../example-rows.ts";

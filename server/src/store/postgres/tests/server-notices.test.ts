@@ -8,7 +8,7 @@ import {
 import type { TestDatabase } from "../../../../tests/support/postgres-server.ts";
 import type { Activity } from "../../../runs/activity.ts";
 import { PostgresConnection } from "../../../storage/postgres/postgres-connection.ts";
-import { parseStoreUrl } from "../../../storage/postgres/store-url.ts";
+import { parseStoreUrl } from "../../../model/store-url.ts";
 import { ServerNotices } from "../server-notices.ts";
 import type { Notice } from "../server-notices.ts";
 
