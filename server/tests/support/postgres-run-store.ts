@@ -1,46 +1,27 @@
 import { randomUUID } from "node:crypto";
+import { FeedbackReader } from "../../src/feedback/feedback-reader.ts";
 import { ProjectReader } from "../../src/projects/project-reader.ts";
 import { ProjectWriter } from "../../src/projects/project-writer.ts";
-import { PostgresRunProjects } from "../../src/projects/postgres/run-projects.ts";
 import { LongWrite } from "../../src/storage/long-write.ts";
-import { Partitions } from "../../src/runs/postgres/partitions.ts";
-import { PostgresIngest } from "../../src/runs/postgres/run-ingest.ts";
-import { PostgresRunReader } from "../../src/runs/postgres/run-reader.ts";
-import { runTables } from "../../src/runs/postgres/run-tables.ts";
-import { PostgresRunWrites } from "../../src/runs/postgres/run-writes.ts";
 import type { PostgresClient } from "../../src/storage/postgres/postgres-client.ts";
 import { PostgresDatabase } from "../../src/storage/postgres/postgres-database.ts";
 import type { RowKeys } from "../../src/storage/row-keys.ts";
 import { TokenKeys } from "../../src/storage/sqlite/token-keys.ts";
 import { loadLibraryPrices } from "../../src/prices/library-prices.ts";
-import { translateTables } from "./repository-engines.ts";
+import { migrate } from "../../src/storage/postgres/migrations.ts";
+import { postgresRuns } from "../../src/store/postgres/postgres-runs.ts";
+import { postgresFormats } from "../../src/store/postgres/formats.ts";
+import { PgliteClient } from "./repository-engines.ts";
 import type { RunTestStore } from "./store-fixture.ts";
 
 // A server loads the prices before it stores runs.
 await loadLibraryPrices();
 
-/** The tables of other resources that runs need. */
-const otherTables = [
-  "tenants",
-  "projects",
-  "shares",
-  "trace_shares",
-  "thread_shares",
-  "feedback",
-  "feedback_tokens",
-  "annotation_queue_runs",
-  "comparatives",
-  "comparative_experiments",
-  "model_prices",
-];
-
-/** Creates the tables of runs and those that they need. */
-export async function createRunTables(client: PostgresClient): Promise<void> {
-  await client.exec(`${translateTables(otherTables)};
-    ${["shares", "trace_shares", "thread_shares"]
-      .map((table) => `ALTER TABLE ${table} ADD tenant_id TEXT COLLATE "C" NOT NULL DEFAULT '';`)
-      .join("\n")}
-    ${runTables}`);
+/** A database in memory with the tables of the server. */
+export async function openPglite(): Promise<PgliteClient> {
+  const client = await PgliteClient.create();
+  await migrate(client, postgresFormats);
+  return client;
 }
 
 const rowKeys: RowKeys = {
@@ -54,7 +35,7 @@ export function openRunStore(
 ): RunTestStore & { readonly db: PostgresDatabase } {
   const db = new PostgresDatabase(client);
   const tokens = TokenKeys.createRandom();
-  const ingest = new PostgresIngest(db, new Partitions(db));
+  const writer = postgresRuns.createWriter(db, { tokenCipher: tokens });
   let last: Promise<unknown> = Promise.resolve();
   const transact = <Result>(call: () => Promise<Result>): Promise<Result> => {
     const result = last.then(async () => {
@@ -65,7 +46,7 @@ export function openRunStore(
         return value;
       } catch (cause) {
         await client.exec("ROLLBACK");
-        ingest.clearCaches();
+        writer.clearCaches();
         throw cause;
       }
     });
@@ -85,18 +66,30 @@ export function openRunStore(
           : method;
       },
     });
-  const projectWriter = new ProjectWriter(db, rowKeys, new PostgresRunProjects(db));
+  const projectWriter = new ProjectWriter(db, rowKeys, writer.projectRuns);
   return {
     db,
     defaultTenantId: randomUUID(),
     ingest: async (tenantId, batch) =>
-      (await transact(() => ingest.ingest(tenantId, batch))).result,
+      (await transact(() => writer.ingest(tenantId, batch))).result,
     read: {
-      runs: inTransactions(new PostgresRunReader(db, tokens)),
+      ...(Object.fromEntries(
+        Object.entries(
+          postgresRuns.createReaders(db, {
+            tokenCipher: tokens,
+            feedback: new FeedbackReader(
+              db,
+              tokens,
+              postgresRuns.createReadParts(db).filteredFeedback,
+            ),
+            checkLimit: () => undefined,
+          }),
+        ).map(([name, reader]) => [name, inTransactions<object>(reader)]),
+      ) as ReturnType<typeof postgresRuns.createReaders>),
       projects: inTransactions(new ProjectReader(db)),
     },
     write: {
-      runs: inTransactions(new PostgresRunWrites(db, tokens)),
+      runs: inTransactions(writer.runs),
       projects: inTransactions(projectWriter) as unknown as RunTestStore["write"]["projects"],
     },
   };

@@ -21,8 +21,8 @@ import {
 } from "../../../tests/support/filter-corpus.ts";
 import { matches } from "../../../tests/support/filter-oracle.ts";
 import type { EvaluatedRun } from "../../../tests/support/filter-oracle.ts";
-import { PgliteClient } from "../../../tests/support/pglite-client.ts";
-import { createRunTables, openRunStore } from "../../../tests/support/postgres-run-store.ts";
+import type { PgliteClient } from "../../../tests/support/repository-engines.ts";
+import { openPglite, openRunStore } from "../../../tests/support/postgres-run-store.ts";
 import { StoreFixture } from "../../../tests/support/store-fixture.ts";
 import type { RunTestStore, WireObject } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
@@ -30,8 +30,7 @@ import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 let client: PgliteClient;
 let store: ReturnType<typeof openRunStore>;
 beforeAll(async () => {
-  client = await PgliteClient.open();
-  await createRunTables(client);
+  client = await openPglite();
   store = openRunStore(client);
 }, 60_000);
 afterAll(() => client.close());
