@@ -29,10 +29,18 @@ const rowKeys: RowKeys = {
   assignQualifiedKey: (_kind, _tenantId, id) => id,
 };
 
+/** The store of the tests, with the readers that PostgreSQL has of its own. */
+export interface PostgresRunStore extends RunTestStore {
+  readonly db: PostgresDatabase;
+  readonly read: RunTestStore["read"] &
+    ReturnType<typeof postgresRuns.createReaders> & { readonly feedback: FeedbackReader };
+  /** The parts of writers, to be called in {@link transact}. */
+  readonly writer: ReturnType<typeof postgresRuns.createWriter>;
+  readonly transact: <Result>(call: () => Promise<Result>) => Promise<Result>;
+}
+
 /** Each call is a transaction, one after the other. */
-export function openRunStore(
-  client: PostgresClient,
-): RunTestStore & { readonly db: PostgresDatabase } {
+export function openRunStore(client: PostgresClient): PostgresRunStore {
   const db = new PostgresDatabase(client);
   const tokens = TokenKeys.createRandom();
   const writer = postgresRuns.createWriter(db, { tokenCipher: tokens });
@@ -66,9 +74,16 @@ export function openRunStore(
           : method;
       },
     });
+  const feedback = new FeedbackReader(
+    db,
+    tokens,
+    postgresRuns.createReadParts(db).filteredFeedback,
+  );
   const projectWriter = new ProjectWriter(db, rowKeys, writer.projectRuns);
   return {
     db,
+    writer,
+    transact,
     defaultTenantId: randomUUID(),
     ingest: async (tenantId, batch) =>
       (await transact(() => writer.ingest(tenantId, batch))).result,
@@ -77,15 +92,12 @@ export function openRunStore(
         Object.entries(
           postgresRuns.createReaders(db, {
             tokenCipher: tokens,
-            feedback: new FeedbackReader(
-              db,
-              tokens,
-              postgresRuns.createReadParts(db).filteredFeedback,
-            ),
+            feedback,
             checkLimit: () => undefined,
           }),
         ).map(([name, reader]) => [name, inTransactions<object>(reader)]),
       ) as ReturnType<typeof postgresRuns.createReaders>),
+      feedback: inTransactions(feedback),
       projects: inTransactions(new ProjectReader(db)),
     },
     write: {

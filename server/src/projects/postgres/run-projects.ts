@@ -65,6 +65,7 @@ const projectRows = [
   "feedback WHERE tenant_id = $1 AND project_id = $2 AND run_id IS NULL",
   "thread_shares WHERE tenant_id = $1 AND project_id = $2",
   "comparative_experiments WHERE tenant_id = $1 AND project_id = $2",
+  "threads WHERE tenant_id = $1 AND project_id = $2",
   "run_facets WHERE tenant_id = $1 AND project_id = $2",
   "projects WHERE tenant_id = $1 AND id = $2",
 ] as const;

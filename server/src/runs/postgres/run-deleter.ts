@@ -1,4 +1,6 @@
+import { threadKeys } from "millrace/model";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
+import { createPairFacet } from "../facets.ts";
 
 /** A run that is deleted, with its key. */
 export interface DeletedRun {
@@ -47,6 +49,7 @@ export class RunDeleter {
       `SELECT id FROM run_keys WHERE tenant_id = $1 AND id = ANY($2::text[]) ORDER BY id COLLATE "C" FOR UPDATE`,
       [tenantId, ids],
     );
+    const values = await this.#listValues(tenantId, ids);
     const lists = [tenantId, runs.map((run) => run.root_us), runs.map((run) => run.trace_id), ids];
     for (const table of ["payloads", "attachments", "runs"]) {
       await this.#db.query(
@@ -61,8 +64,46 @@ export class RunDeleter {
         [tenantId, ids],
       );
     }
+    await this.#deleteUnusedValues(tenantId, values);
+  }
+
+  /** The values of the projects of runs that are suggested for filters, and the threads of the runs. */
+  async #listValues(tenantId: string, ids: readonly string[]): Promise<readonly ProjectValue[]> {
+    const { rows } = await this.#db.query<ProjectValue>(
+      `SELECT DISTINCT r.project_id, v.facet FROM run_keys k
+       JOIN runs r ON r.tenant_id = k.tenant_id AND r.trace_id = k.trace_id AND r.id = k.id AND r.root_us = k.root_us
+       CROSS JOIN LATERAL unnest(r.facets) v (facet) WHERE k.tenant_id = $1 AND k.id = ANY($2::text[])`,
+      [tenantId, ids],
+    );
+    return rows;
+  }
+
+  /** Deletes the values that no run has any more, so that names and tags of deleted runs are not suggested. */
+  async #deleteUnusedValues(tenantId: string, values: readonly ProjectValue[]): Promise<void> {
+    for (const { project_id: projectId, facet } of values) {
+      const { count } = await this.#db.query(
+        `DELETE FROM run_facets WHERE tenant_id = $1 AND project_id = $2 AND facet = $3
+           AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant_id = $1 AND r.project_id = $2 AND r.facets @> ARRAY[$3::text])`,
+        [tenantId, projectId, facet],
+      );
+      const prefix = threadPrefixes.find((start) => facet.startsWith(start));
+      if (count > 0 && prefix !== undefined) {
+        await this.#db.query(
+          "DELETE FROM threads WHERE tenant_id = $1 AND project_id = $2 AND id = $3",
+          [tenantId, projectId, facet.slice(prefix.length)],
+        );
+      }
+    }
   }
 }
+
+/** A facet of a run, as it is stored. */
+interface ProjectValue {
+  readonly project_id: string;
+  readonly facet: string;
+}
+
+const threadPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
 
 /** Other tables whose rows belong to a run, and the columns that contain its id. */
 const tablesOfRuns = [

@@ -1,9 +1,6 @@
 import { deserialize } from "node:v8";
 import { PostgresRunFeedback } from "../../feedback/postgres/run-feedback.ts";
 import { RequestError } from "../../model/errors.ts";
-import { RunPricer } from "../../prices/run-pricer.ts";
-import { priceQueries, parsePriceRow } from "../../prices/price-queries.ts";
-import type { PriceRow } from "../../prices/price-table.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
 import type { StoredBatch } from "../../store/postgres/run-engine.ts";
 import { defaultProjectName } from "../run-record.ts";
@@ -16,8 +13,8 @@ import type { MergedRun, NamedProjects } from "./batch-merger.ts";
 import { BatchUsage } from "./batch-usage.ts";
 import { toWeek } from "./partitions.ts";
 import type { Partitions } from "./partitions.ts";
-import { RunRows } from "./run-rows.ts";
-import type { RunKeys } from "./run-rows.ts";
+import type { RunKeys, RunRows } from "./run-rows.ts";
+import type { TenantPrices } from "./tenant-prices.ts";
 
 /**
  * Stores batches of runs. Several transactions may store runs of a tenant at once, in several processes.
@@ -31,14 +28,20 @@ export class PostgresIngest {
   readonly #partitions: Partitions;
   readonly #rows: RunRows;
   readonly #feedback: PostgresRunFeedback;
-  /** The price tables of the tenant whose batch is being stored. */
-  #priceRows: readonly PriceRow[] = [];
-  readonly #prices = new RunPricer(() => this.#priceRows);
+  readonly #prices: TenantPrices;
 
-  constructor(db: PostgresDatabase, partitions: Partitions) {
+  constructor(
+    db: PostgresDatabase,
+    {
+      partitions,
+      rows,
+      prices,
+    }: { readonly partitions: Partitions; readonly rows: RunRows; readonly prices: TenantPrices },
+  ) {
     this.#db = db;
     this.#partitions = partitions;
-    this.#rows = new RunRows(db);
+    this.#rows = rows;
+    this.#prices = prices;
     this.#feedback = new PostgresRunFeedback(db);
   }
 
@@ -176,8 +179,7 @@ export class PostgresIngest {
     }
     const reported = await new BatchUsage(this.#rows, bodies).read(tenantId, merged);
     if (reported.size > 0) {
-      this.#priceRows = (await this.#db.all(priceQueries.list, { tenantId })).map(parsePriceRow);
-      this.#prices.clearCache();
+      await this.#prices.read(tenantId);
     }
     const activity = new ActivityCounter();
     const changes = merged.map((run) => {

@@ -1,9 +1,12 @@
+import { threadKeys } from "millrace/model";
 import { encodeText } from "../../storage/postgres/text-encoding.ts";
 import type { PostgresDatabase } from "../../storage/postgres/postgres-database.ts";
+import { blockMicros, createPairFacet } from "../facets.ts";
 import type { AttachmentRecord, RunRecord } from "../run-record.ts";
 import { readRootMicros } from "./batch-merger.ts";
 import type { MergedRun, StoredState } from "./batch-merger.ts";
 import { createDocument } from "./payload-document.ts";
+import { createPlaceSql } from "./run-places.ts";
 import {
   parseRow,
   parseUsage,
@@ -44,6 +47,7 @@ export class RunRows {
   readonly #db: PostgresDatabase;
   /** The values of projects that are stored for suggestions. */
   readonly #knownFacets = new Set<string>();
+  #knownSinceMs = 0;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
@@ -122,6 +126,15 @@ export class RunRows {
       [tenantId, ids],
     );
     return new Set(rows.map(({ id }) => id));
+  }
+
+  /** Locks runs that may be stored, and reads those that are. */
+  async lockStored(
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, StoredState>> {
+    await this.#lockExisting(tenantId, ids);
+    return this.readStored(tenantId, ids);
   }
 
   /** Deletes the keys of runs that were locked as new, but not stored. */
@@ -215,6 +228,7 @@ export class RunRows {
     await this.#moveRuns(tenantId, changes, memory.newKeys);
     await this.#insertPayloads(tenantId, changes, memory.bodies);
     await this.#insertFacets(tenantId, changes);
+    await this.#updateThreads(tenantId, changes);
   }
 
   async #insertRuns(tenantId: string, changes: readonly RunChange[]): Promise<void> {
@@ -318,6 +332,11 @@ export class RunRows {
 
   /** Adds values of projects for suggestions. Most of them were added before. */
   async #insertFacets(tenantId: string, changes: readonly RunChange[]): Promise<void> {
+    const nowMs = performance.now();
+    if (this.#knownFacets.size > maxKnownFacets || nowMs - this.#knownSinceMs > knownFacetsMs) {
+      this.#knownFacets.clear();
+      this.#knownSinceMs = nowMs;
+    }
     const missing = new Map<string, { readonly projectId: string; readonly facet: string }>();
     for (const { row, facets } of changes) {
       for (const facet of facets) {
@@ -337,12 +356,41 @@ export class RunRows {
        ORDER BY i.project_id COLLATE "C", i.facet COLLATE "C" ON CONFLICT DO NOTHING`,
       [tenantId, values.map(({ projectId }) => projectId), values.map(({ facet }) => facet)],
     );
-    if (this.#knownFacets.size > maxKnownFacets) {
-      this.#knownFacets.clear();
-    }
     for (const key of missing.keys()) {
       this.#knownFacets.add(key);
     }
+  }
+
+  /** Notes when the threads of the runs were last active. */
+  async #updateThreads(tenantId: string, changes: readonly RunChange[]): Promise<void> {
+    const threads = new Map<string, { projectId: string; id: string; block: number }>();
+    for (const { row, facets } of changes) {
+      for (const id of listThreadIds(facets)) {
+        const key = `${row.projectId} ${id}`;
+        const block = Math.max(
+          Math.floor(row.startMicros / blockMicros),
+          threads.get(key)?.block ?? -Infinity,
+        );
+        threads.set(key, { projectId: row.projectId, id: encodeText(id), block });
+      }
+    }
+    if (threads.size === 0) {
+      return;
+    }
+    const values = [...threads.values()];
+    await this.#db.query(
+      `INSERT INTO threads (tenant_id, project_id, id, last_block)
+       SELECT $1, i.project_id, i.id, i.block FROM unnest($2::text[], $3::text[], $4::bigint[]) i (project_id, id, block)
+       ORDER BY i.project_id COLLATE "C", i.id COLLATE "C"
+       ON CONFLICT (tenant_id, project_id, id) DO UPDATE SET last_block = excluded.last_block
+         WHERE threads.last_block < excluded.last_block`,
+      [
+        tenantId,
+        values.map(({ projectId }) => projectId),
+        values.map(({ id }) => id),
+        values.map(({ block }) => block),
+      ],
+    );
   }
 
   /** Stores a file of a run; returns `false` if there is no such run. An earlier file of the same name is replaced. */
@@ -380,8 +428,18 @@ const uuidLength = 36;
 /** Attempts to lock runs, one of which is deleted by another transaction in between. */
 const maxLockAttempts = 5;
 
-/** Values that are remembered as stored. */
+/** Values that are remembered as stored, and for how long: another server may have deleted the runs that have them. */
 const maxKnownFacets = 20_000;
+const knownFacetsMs = 30_000;
+
+const threadPrefixes = threadKeys.map((key) => createPairFacet(key, "") ?? "");
+
+/** The ids of threads that the facets of a run contain. */
+const listThreadIds = (facets: ReadonlySet<string>): readonly string[] =>
+  [...facets].flatMap((facet) => {
+    const prefix = threadPrefixes.find((start) => facet.startsWith(start));
+    return prefix === undefined ? [] : [facet.slice(prefix.length)];
+  });
 
 /** The payloads of runs. The parameters are the tenant and the lists of {@link toKeyLists}. */
 const payloadJoin = `unnest($2::bigint[], $3::text[], $4::text[]) i (root_us, trace_id, id)
@@ -414,9 +472,9 @@ const columnParameters = [
 
 const inputColumns = runColumnNames.map((name) => `i.${name}`).join(", ");
 
-const insertRunsSql = `INSERT INTO runs (tenant_id, ${runColumnNames.join(", ")}, facets)
-  SELECT $1, ${inputColumns}, i.facets::text[]
-  FROM unnest(${columnParameters}) i (${runColumnNames.join(", ")}, facets)`;
+const insertRunsSql = `INSERT INTO runs (tenant_id, ${runColumnNames.join(", ")}, facets, place)
+  SELECT $1, ${inputColumns}, i.facets::text[], ${createPlaceSql("i.number")}
+  FROM unnest(${columnParameters}) WITH ORDINALITY i (${runColumnNames.join(", ")}, facets, number)`;
 
 const updateRunsSql = `UPDATE runs r SET (${runColumnNames.join(", ")}, facets, changed) =
     ROW (${inputColumns}, i.facets::text[], pg_current_xact_id()::text::bigint)

@@ -20,9 +20,12 @@ function createQuantitySql(name: (typeof quantities)[number]): string {
   }
 }
 
+// Numbers are added in their order, so that the result does not depend on that of the rows.
 const selectSql = quantities
   .map(
-    (name) => `count("${name}") AS "${name}_count", coalesce(sum("${name}"), 0) AS "${name}_sum",
+    (
+      name,
+    ) => `count("${name}") AS "${name}_count", coalesce(sum("${name}" ORDER BY "${name}"), 0) AS "${name}_sum",
       percentile_disc(ARRAY[0.5, 0.99]) WITHIN GROUP (ORDER BY "${name}") AS "${name}_quantiles"`,
   )
   .join(", ");

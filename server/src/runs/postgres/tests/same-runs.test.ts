@@ -1,124 +1,21 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkFilter } from "../../../filter/checker.ts";
 import { runFields } from "../../../filter/fields.ts";
-import { FilterFixture } from "../../../../tests/support/filter-fixture.ts";
-import { openPglite, openRunStore } from "../../../../tests/support/postgres-run-store.ts";
-import type { PostgresRunStore } from "../../../../tests/support/postgres-run-store.ts";
-import type { PgliteClient } from "../../../../tests/support/repository-engines.ts";
+import { EnginePairs } from "../../../../tests/support/engine-pairs.ts";
 import { patchOf } from "../../../../tests/support/store-fixture.ts";
 import type { WireObject } from "../../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../../tests/support/wire-runs.ts";
-import type { IngestResult, RunBatch } from "../../run-record.ts";
-import { parseBatch, parseOneRun } from "../../ingest/parse-batch.ts";
 import type { RunSearch } from "../../run-list.ts";
-import type { RunFilter, RunQuery } from "../../run-query.ts";
-import type { StoredRun } from "../../run-row.ts";
-import { toRunJson } from "../../serializers/run-json.ts";
 
 // The same batches are stored by SQLite and by PostgreSQL, and each query must have the same result on both.
 
-let client: PgliteClient;
-let postgres: PostgresRunStore;
-let sqlite: FilterFixture;
+let pairs: EnginePairs;
 beforeAll(async () => {
-  // Runs without a start begin when they arrive.
-  vi.useFakeTimers({ toFake: ["Date"], now: someMicros / 1_000 + 60_000 });
-  client = await openPglite();
-  postgres = openRunStore(client);
-  sqlite = new FilterFixture();
+  pairs = await EnginePairs.open();
 }, 60_000);
-afterAll(async () => {
-  vi.useRealTimers();
-  await client.close();
-});
-
-/** Two stores with the same requests, of a new tenant. */
-class Pair {
-  readonly tenantId: string;
-
-  private constructor(tenantId: string) {
-    this.tenantId = tenantId;
-  }
-
-  static async create(): Promise<Pair> {
-    const { id } = await sqlite.writers.tenants.create({ handle: null, displayName: "pair" });
-    return new Pair(id);
-  }
-
-  /** Stores a batch on both engines, and returns the result, which must be the same. */
-  async store(parse: () => RunBatch): Promise<IngestResult> {
-    const result = await postgres.ingest(this.tenantId, parse());
-    expect(result).toEqual(sqlite.writers.runs.apply(this.tenantId, parse()));
-    return result;
-  }
-
-  send(batch: { readonly post?: readonly unknown[]; readonly patch?: readonly unknown[] }) {
-    return this.store(() => parseBatch(Buffer.from(JSON.stringify(batch))).batch);
-  }
-
-  sendOne(operation: "post" | "patch", run: WireObject, pathId?: string) {
-    const rules = { position: "optional", ...(pathId === undefined ? {} : { pathId }) } as const;
-    return this.store(() => parseOneRun(Buffer.from(JSON.stringify(run)), operation, rules).batch);
-  }
-
-  /** The ids of a project on both engines. */
-  async findProject(name: string): Promise<{ readonly sqlite: string; readonly postgres: string }> {
-    const query = { name, limit: 1, offset: 0 };
-    const [[one], [other]] = await Promise.all([
-      sqlite.readers.projects.list(this.tenantId, query),
-      postgres.read.projects.list(this.tenantId, query),
-    ]);
-    return { sqlite: one?.id ?? "", postgres: other?.id ?? "" };
-  }
-
-  /** Runs a query of the UI's list in a project, and expects the same result. */
-  async searchSame(
-    project: { readonly sqlite: string; readonly postgres: string },
-    search: Omit<RunSearch, "projectId">,
-  ): Promise<readonly string[]> {
-    const one = sqlite.readers.runLists.search(this.tenantId, {
-      ...search,
-      projectId: project.sqlite,
-    });
-    const other = await postgres.read.runLists.search(this.tenantId, {
-      ...search,
-      projectId: project.postgres,
-    });
-    expect(other.runs.map(describeRun)).toEqual(one.runs.map(describeRun));
-    return other.runs.map(({ row }) => row.name);
-  }
-
-  async querySame(filter: RunFilter, rest: Partial<RunQuery> = {}): Promise<readonly StoredRun[]> {
-    const query = { filter, order: "asc", limit: 100, withChildren: true, ...rest } as const;
-    const one = sqlite.readers.runs.query(this.tenantId, query);
-    const other = await postgres.read.runs.query(this.tenantId, query);
-    expect(other.runs.map(describeRun)).toEqual(one.runs.map(describeRun));
-    expect(other.nextPosition).toEqual(one.nextPosition);
-    return other.runs;
-  }
-}
-
-/** Everything that is stored of a run, except for the id of its project. */
-function describeRun(run: StoredRun): unknown {
-  const { projectId: _project, name, ...row } = run.row;
-  const {
-    session_id: _session,
-    app_path: _path,
-    ...json
-  } = JSON.parse(toRunJson(run).toString()) as WireObject;
-  return {
-    row,
-    // SQLite reads a text without lone surrogates, and up to a NUL; what was received is in the JSON.
-    name: name.toWellFormed().split("\0")[0],
-    json,
-    project: run.projectName,
-    cost: run.cost,
-    attachments: run.attachments,
-    children: [run.childRunIds, run.directChildRunIds],
-  };
-}
+afterAll(() => pairs.close());
 
 const check = (filter: string) => checkFilter(filter, runFields);
 
@@ -168,7 +65,7 @@ const operations = fc.array(
 test("batches of posts and patches in any order leave the same runs on both engines", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 4 }), async (batches) => {
-      const pair = await Pair.create();
+      const pair = await pairs.create();
       const root = wireRun();
       const child = wireRun({ parent: root, micros: someMicros + 1 });
       const runs = [
@@ -206,7 +103,7 @@ test("batches of posts and patches in any order leave the same runs on both engi
 });
 
 test("runs that name only their parent are placed alike", async () => {
-  const pair = await Pair.create();
+  const pair = await pairs.create();
   const [root, child, orphan, missing] = Array.from({ length: 4 }, () => randomUUID());
   const start = { start_time: "2026-11-21T10:11:12.345678Z" };
   await pair.sendOne("post", { id: child, parent_run_id: root, ...start, name: "early" });
@@ -219,7 +116,7 @@ test("runs that name only their parent are placed alike", async () => {
 });
 
 test("lists, counts, facets, suggestions and statistics are the same on both engines", async () => {
-  const pair = await Pair.create();
+  const pair = await pairs.create();
   const starts = Array.from({ length: 40 }, (_, index) => someMicros + index * 7_000_000);
   const roots = starts.map((micros, index) =>
     wireRun({
@@ -269,35 +166,35 @@ test("lists, counts, facets, suggestions and statistics are the same on both eng
     expect(await pair.searchSame(project, search)).not.toEqual([]);
     const filter = { ...search.filter };
     const [one, other] = [
-      sqlite.readers.runs.readStatistics(pair.tenantId, {
+      pairs.sqlite.readers.runs.readStatistics(pair.tenantId, {
         ...filter,
         projectIds: [project.sqlite],
       }),
-      await postgres.read.runs.readStatistics(pair.tenantId, {
+      await pairs.postgres.read.runs.readStatistics(pair.tenantId, {
         ...filter,
         projectIds: [project.postgres],
       }),
     ];
     expect(other).toEqual(one);
     expect(
-      await postgres.read.runLists.countFacets(pair.tenantId, {
+      await pairs.postgres.read.runLists.countFacets(pair.tenantId, {
         ...search,
         projectId: project.postgres,
       }),
     ).toMatchObject({
-      counts: sqlite.readers.runLists.countFacets(pair.tenantId, {
+      counts: pairs.sqlite.readers.runLists.countFacets(pair.tenantId, {
         ...search,
         projectId: project.sqlite,
       }).counts,
     });
     expect(
-      await postgres.read.runLists.countMatches(
+      await pairs.postgres.read.runLists.countMatches(
         pair.tenantId,
         { ...search, projectId: project.postgres },
         20_000_000,
       ),
     ).toMatchObject({
-      counts: sqlite.readers.runLists.countMatches(
+      counts: pairs.sqlite.readers.runLists.countMatches(
         pair.tenantId,
         { ...search, projectId: project.sqlite },
         20_000_000,
@@ -311,36 +208,39 @@ test("lists, counts, facets, suggestions and statistics are the same on both eng
       toMicros: someMicros + 200_000_000,
       widthMicros: 40_000_000,
     };
-    const counts = await postgres.read.runLists.countRuns(pair.tenantId, {
+    const counts = await pairs.postgres.read.runLists.countRuns(pair.tenantId, {
       ...query,
       projectId: project.postgres,
     });
     expect(counts).not.toEqual([]);
     expect(counts).toEqual(
-      sqlite.readers.runLists.countRuns(pair.tenantId, { ...query, projectId: project.sqlite }),
-    );
-  }
-  for (const kind of ["name", "run_type", "tag", "metadata_key", "metadata_value"] as const) {
-    const query = { kind, key: "user", prefix: "", limit: 10 };
-    const suggestions = await postgres.read.runLists.listSuggestions(pair.tenantId, {
-      ...query,
-      projectId: project.postgres,
-    });
-    expect(suggestions).not.toEqual([]);
-    expect(suggestions).toEqual(
-      sqlite.readers.runLists.listSuggestions(pair.tenantId, {
+      pairs.sqlite.readers.runLists.countRuns(pair.tenantId, {
         ...query,
         projectId: project.sqlite,
       }),
     );
   }
-  expect(await postgres.read.runLists.readStartTimeRange(pair.tenantId, project.postgres)).toEqual(
-    sqlite.readers.runLists.readStartTimeRange(pair.tenantId, project.sqlite),
-  );
+  for (const kind of ["name", "run_type", "tag", "metadata_key", "metadata_value"] as const) {
+    const query = { kind, key: "user", prefix: "", limit: 10 };
+    const suggestions = await pairs.postgres.read.runLists.listSuggestions(pair.tenantId, {
+      ...query,
+      projectId: project.postgres,
+    });
+    expect(suggestions).not.toEqual([]);
+    expect(suggestions).toEqual(
+      pairs.sqlite.readers.runLists.listSuggestions(pair.tenantId, {
+        ...query,
+        projectId: project.sqlite,
+      }),
+    );
+  }
+  expect(
+    await pairs.postgres.read.runLists.readStartTimeRange(pair.tenantId, project.postgres),
+  ).toEqual(pairs.sqlite.readers.runLists.readStartTimeRange(pair.tenantId, project.sqlite));
 });
 
 test("a list is read in steps, each of which scans a limited number of runs", async () => {
-  const pair = await Pair.create();
+  const pair = await pairs.create();
   const runs = Array.from({ length: 30 }, (_, index) =>
     wireRun({
       name: `run ${index}`,
@@ -356,7 +256,7 @@ test("a list is read in steps, each of which scans a limited number of runs", as
     let steps = 0;
     let after: RunSearch["after"];
     do {
-      const slice = await postgres.read.runLists.search(pair.tenantId, {
+      const slice = await pairs.postgres.read.runLists.search(pair.tenantId, {
         projectId,
         filter: { text: "NEEDLE" },
         sort: "start",
@@ -375,7 +275,7 @@ test("a list is read in steps, each of which scans a limited number of runs", as
 });
 
 test("a trace is read in pages, and later only what changed", async () => {
-  const pair = await Pair.create();
+  const pair = await pairs.create();
   const root = wireRun({ name: "root" });
   const calls = Array.from({ length: 4 }, (_, index) =>
     wireRun({
@@ -389,31 +289,31 @@ test("a trace is read in pages, and later only what changed", async () => {
   );
   await pair.send({ post: [root, ...calls] });
   const query = { traceId: root.id, limit: 3 };
-  const first = await postgres.read.traces.readPage(pair.tenantId, query);
-  const one = sqlite.readers.traces.readPage(pair.tenantId, query);
+  const first = await pairs.postgres.read.traces.readPage(pair.tenantId, query);
+  const one = pairs.sqlite.readers.traces.readPage(pair.tenantId, query);
   expect(first.runs).toEqual(one.runs);
   expect(first.next).toBe(one.next);
-  const second = await postgres.read.traces.readPage(pair.tenantId, {
+  const second = await pairs.postgres.read.traces.readPage(pair.tenantId, {
     ...query,
     ...(first.next === undefined ? {} : { afterId: first.next }),
   });
   expect(second.runs).toHaveLength(2);
   expect(second.next).toBeUndefined();
-  expect(await postgres.read.traces.readUsage(pair.tenantId, [root.id])).toEqual(
-    sqlite.readers.traces.readUsage(pair.tenantId, [root.id]),
+  expect(await pairs.postgres.read.traces.readUsage(pair.tenantId, [root.id])).toEqual(
+    pairs.sqlite.readers.traces.readUsage(pair.tenantId, [root.id]),
   );
   await pair.send({ patch: [patchOf(calls[1] ?? root, { name: "changed" })] });
-  const changed = await postgres.read.traces.readPage(pair.tenantId, {
+  const changed = await pairs.postgres.read.traces.readPage(pair.tenantId, {
     ...query,
     since: second.mark,
   });
   expect(changed.runs.map(({ name }) => name)).toContain("changed");
-  const quiet = await postgres.read.traces.readPage(pair.tenantId, {
+  const quiet = await pairs.postgres.read.traces.readPage(pair.tenantId, {
     ...query,
     since: changed.mark,
   });
   expect(quiet.runs).toEqual([]);
   expect(
-    await postgres.read.traces.readPage(randomUUID(), { traceId: root.id, limit: 3 }),
+    await pairs.postgres.read.traces.readPage(randomUUID(), { traceId: root.id, limit: 3 }),
   ).toMatchObject({ runs: [] });
 });
