@@ -56,7 +56,7 @@ export class EnginePair {
   /** Stores a batch on both engines, and returns the result, which must be the same. */
   async store(parse: () => RunBatch): Promise<IngestResult> {
     const result = await this.#engines.postgres.ingest(this.tenantId, parse());
-    expect(result).toEqual(this.#engines.sqlite.writers.runs.apply(this.tenantId, parse()));
+    expectSame(result, this.#engines.sqlite.writers.runs.apply(this.tenantId, parse()));
     return result;
   }
 
@@ -104,7 +104,7 @@ export class EnginePair {
       ...search,
       projectId: project.postgres,
     });
-    expect(other.runs.map(describeRun)).toEqual(one.runs.map(describeRun));
+    expectSame(other.runs.map(describeRun), one.runs.map(describeRun));
     return other.runs.map(({ row }) => row.name);
   }
 
@@ -112,11 +112,15 @@ export class EnginePair {
     const query = { filter, order: "asc", limit: 100, withChildren: true, ...rest } as const;
     const one = this.#engines.sqlite.readers.runs.query(this.tenantId, query);
     const other = await this.#engines.postgres.read.runs.query(this.tenantId, query);
-    expect(other.runs.map(describeRun)).toEqual(one.runs.map(describeRun));
-    expect(other.nextPosition).toEqual(one.nextPosition);
+    expectSame(other.runs.map(describeRun), one.runs.map(describeRun));
+    expectSame(other.nextPosition, one.nextPosition);
     return other.runs;
   }
 }
+
+const expectSame = (postgres: unknown, sqlite: unknown): void => {
+  expect(postgres).toEqual(sqlite);
+};
 
 const emptyDraft: Omit<FeedbackDraft, "id"> = {
   runId: null,

@@ -182,7 +182,6 @@ export class PostgresExperimentReader implements PromisedExperimentReads {
        FROM runs r WHERE r.tenant_id = $1 AND r.trace_id = ANY($2::text[]) AND ${createModelCallSql("r.run_type")} GROUP BY 1`,
       [tenantId, traceIds],
     );
-    const round = (sum: number | null): number | null => (sum === null ? null : roundCost(sum));
     return new Map(
       rows.map((row) => [
         row.trace_id,
@@ -196,3 +195,5 @@ export class PostgresExperimentReader implements PromisedExperimentReads {
     );
   }
 }
+
+const round = (sum: number | null): number | null => (sum === null ? null : roundCost(sum));

@@ -1,5 +1,4 @@
-import { toCondition, toNumbered } from "../../runs/postgres/run-conditions.ts";
-import { parameter } from "../../runs/postgres/run-conditions.ts";
+import { parameter, toCondition, toNumbered } from "../../runs/postgres/run-conditions.ts";
 import type { FeedbackStats } from "../../runs/run-feedback.ts";
 import type { RunFilter } from "../../runs/run-query.ts";
 import { sql } from "../../filter/sql.ts";

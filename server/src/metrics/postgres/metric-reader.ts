@@ -102,12 +102,9 @@ export class PostgresMetricReader implements PromisedMetricReads {
       ? `(SELECT array_agg(p.body ORDER BY p.digest <> '', p.seq) FROM payloads p
           WHERE p.tenant_id = r.tenant_id AND p.root_us = r.root_us AND p.trace_id = r.trace_id AND p.id = r.id)`
       : "NULL::text[]";
-    const usage = (column: string): string =>
-      `CASE WHEN r.parent_run_id IS NULL AND r.id = r.trace_id THEN (SELECT coalesce(sum(c.${column}), 0) FROM runs c
-        WHERE c.tenant_id = r.tenant_id AND c.trace_id = r.trace_id AND ${createModelCallSql("c.run_type")}) END`;
     const { text, values } = toNumbered(
       sql`SELECT r.id, r.start_us, r.name, r.run_type, r.end_us, r.has_error, r.parent_run_id, r.total_tokens, r.total_cost,
-          r.first_token_us, ${usage("total_tokens")} AS trace_tokens, ${usage("total_cost")} AS trace_cost, ${bodies} AS bodies
+          r.first_token_us, ${sumOfTraceSql("total_tokens")} AS trace_tokens, ${sumOfTraceSql("total_cost")} AS trace_cost, ${bodies} AS bodies
         FROM (SELECT * FROM runs r WHERE r.project_id = ${parameter(projectId)} AND r.start_us >= ${parameter(fromMicros)}
             AND r.start_us < ${parameter(toMicros)} AND ${position} AND ${toCondition(tenantId, { ...filter, projectIds: [projectId] })}
           ORDER BY r.start_us DESC, r.id DESC LIMIT ${String(limit)}) r
@@ -121,6 +118,11 @@ export class PostgresMetricReader implements PromisedMetricReads {
     };
   }
 }
+
+/** SQL for the sum of a column over the model calls of the trace whose root a run is; NULL for other runs. */
+const sumOfTraceSql = (column: string): string =>
+  `CASE WHEN r.parent_run_id IS NULL AND r.id = r.trace_id THEN (SELECT coalesce(sum(c.${column}), 0) FROM runs c
+    WHERE c.tenant_id = r.tenant_id AND c.trace_id = r.trace_id AND ${createModelCallSql("c.run_type")}) END`;
 
 interface RunPosition {
   readonly startMicros: number;

@@ -216,8 +216,8 @@ test("experiments are compared alike", async () => {
   const describe = (value: unknown): unknown =>
     JSON.parse(
       toName(
-        JSON.stringify(value, (_name, inner: unknown) =>
-          inner instanceof Map ? Object.fromEntries(inner) : inner,
+        JSON.stringify(value, (_name, inner: unknown): unknown =>
+          inner instanceof Map ? [...inner] : inner,
         ),
       ),
     );
