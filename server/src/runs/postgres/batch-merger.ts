@@ -5,6 +5,7 @@ import { defaultProjectName } from "../run-record.ts";
 import type { RunRecord } from "../run-record.ts";
 import type { RunRow } from "../run-row.ts";
 import { createRowFacets } from "../facets.ts";
+import type { SpanDependencies } from "../spans/span-writer.ts";
 import type { StoredUsage } from "./run-columns.ts";
 
 /** A run as it was stored before a batch. */
@@ -18,6 +19,7 @@ export interface StoredState {
 /** What a batch makes of a run. */
 export interface MergedRun {
   readonly id: string;
+  /** What was stored of the run. Its id may have been another one, which only spans change. */
   readonly stored: StoredState | undefined;
   readonly row: RunRow;
   readonly rootMicros: number;
@@ -50,6 +52,8 @@ interface RunState {
   readonly digests: Set<string>;
   readonly facets: Set<string>;
   readonly added: RunRecord[];
+  /** Whether the run was placed elsewhere, or created as a placeholder. */
+  isPlaced: boolean;
 }
 
 /**
@@ -61,6 +65,9 @@ export class BatchMerger {
   readonly #states = new Map<string, RunState>();
   /** The ids of projects that are missing, by name. */
   readonly #newProjects = new Map<string, string>();
+  /** Ids of runs that had another id before. The id of none of them is stored any more. */
+  readonly #oldIds = new Set<string>();
+  readonly #removed: StoredState[] = [];
 
   constructor(context: BatchContext) {
     this.#context = context;
@@ -73,11 +80,76 @@ export class BatchMerger {
 
   /** The runs that changed. */
   listMerged(): readonly MergedRun[] {
-    return [...this.#states].flatMap(([id, { stored, row, facets, added }]) =>
-      row === undefined || added.length === 0
+    return [...this.#states].flatMap(([id, { stored, row, facets, added, isPlaced }]) =>
+      row === undefined || (added.length === 0 && !isPlaced)
         ? []
         : [{ id, stored, row, rootMicros: this.#toRootMicros(row, stored), facets, added }],
     );
+  }
+
+  /** The placeholders that must be deleted, unless they have runs below them. */
+  get removed(): readonly StoredState[] {
+    return this.#removed;
+  }
+
+  findRow(id: string): RunRow | undefined {
+    return this.#findRow(id);
+  }
+
+  /** Adds a run without a payload. */
+  insertRow(row: RunRow): void {
+    const state = this.#findState(row.id);
+    state.row = row;
+    state.isPlaced = true;
+    createRowFacets(row).forEach((facet) => state.facets.add(facet));
+  }
+
+  updateRow(id: string, changes: Partial<RunRow>): void {
+    const state = this.#findState(id);
+    if (state.row !== undefined) {
+      state.row = { ...state.row, ...changes };
+      state.isPlaced = true;
+    }
+  }
+
+  /** Gives a run another id. */
+  renameRow(id: string, newId: string): void {
+    const state = this.#findState(id);
+    if (state.row !== undefined) {
+      state.row = { ...state.row, id: newId };
+      state.isPlaced = true;
+      this.#states.set(newId, state);
+      this.#states.delete(id);
+      this.#oldIds.add(id);
+    }
+  }
+
+  /** Removes a placeholder, unless one of the runs that were read is below it. */
+  removeRowIfEmpty(row: RunRow): void {
+    const hasChild = [...this.#context.stored.keys(), ...this.#states.keys()].some((id) => {
+      const child = this.#findRow(id);
+      return child?.traceId === row.traceId && child.parentRunId === row.id;
+    });
+    if (!hasChild) {
+      const { stored } = this.#findState(row.id);
+      this.#states.delete(row.id);
+      this.#oldIds.add(row.id);
+      if (stored !== undefined) {
+        this.#removed.push(stored);
+      }
+    }
+  }
+
+  /** The projects of the tenant, for {@link SpanWriter}. */
+  get projects(): SpanDependencies["projects"] {
+    return {
+      resolve: (_tenantId, columns) => this.#resolveProject({ columns }),
+      resolveDefault: (_tenantId, { projectId, projectName }) =>
+        typeof projectId === "string" || typeof projectName === "string"
+          ? ""
+          : this.#findOrAssign(defaultProjectName),
+      belongsTo: () => true,
+    };
   }
 
   /** Whether a run exists, in the database or in the batch. */
@@ -120,29 +192,36 @@ export class BatchMerger {
     if (existing !== undefined) {
       return existing;
     }
-    const stored = this.#context.stored.get(id);
+    const stored = this.#findStored(id);
     const state: RunState = {
       stored,
       row: stored?.row,
       digests: new Set(this.#context.digests.get(id)),
       facets: new Set(stored?.facets),
       added: [],
+      isPlaced: false,
     };
     this.#states.set(id, state);
     return state;
   }
 
   #findRow(id: string): RunRow | undefined {
-    return (this.#states.get(id) ?? this.#context.stored.get(id))?.row;
+    return (this.#states.get(id) ?? this.#findStored(id))?.row;
+  }
+
+  #findStored(id: string): StoredState | undefined {
+    return this.#oldIds.has(id) ? undefined : this.#context.stored.get(id);
   }
 
   /** Like `RunProjects.resolve`. */
-  #resolveProject({ columns }: RunRecord): string | undefined | { readonly reason: string } {
-    const { projectId, projectName } = columns;
+  #resolveProject({
+    columns: { projectId, projectName },
+  }: Pick<RunRecord, "columns">): string | undefined | { readonly reason: string } {
     if (typeof projectId === "string") {
-      return this.#context.projects.ids.has(projectId)
-        ? projectId
-        : { reason: `session_id: there is no project ${projectId}` };
+      const isKnown =
+        this.#context.projects.ids.has(projectId) ||
+        [...this.#newProjects.values()].includes(projectId);
+      return isKnown ? projectId : { reason: `session_id: there is no project ${projectId}` };
     }
     return typeof projectName === "string" ? this.#findOrAssign(projectName) : undefined;
   }

@@ -27,7 +27,9 @@ export class BatchUsage {
     for (const run of merged) {
       const [only] = run.added;
       const hasMeasures =
-        run.stored?.usage !== undefined || run.added.some(({ measures }) => measures !== undefined);
+        run.added.length > 0 &&
+        (run.stored?.usage !== undefined ||
+          run.added.some(({ measures }) => measures !== undefined));
       if (!hasMeasures) {
         continue;
       }
@@ -43,7 +45,7 @@ export class BatchUsage {
     );
     for (const run of several) {
       const reported = readReportedUsage(
-        mergePayloads(this.#orderBodies(run, storedBodies.get(run.id) ?? [])),
+        mergePayloads(this.#orderBodies(run, storedBodies.get(run.stored?.row.id ?? run.id) ?? [])),
         { withBilling: true },
       );
       if (reported !== undefined) {

@@ -112,5 +112,6 @@ const tablesOfRuns = [
   ["annotation_queue_runs", "run_id"],
   ["shares", "id"],
   ["trace_shares", "id"],
+  ["spans", "run_id"],
   ["run_keys", "id"],
 ] as const;

@@ -8,12 +8,15 @@ import type { PackedBatch, Rejection, RunBatch, RunRecord } from "../run-record.
 import { ActivityCounter } from "../sqlite/activity-counter.ts";
 import { unpackPost } from "../sqlite/post-rows.ts";
 import type { GroupedBatch } from "../sqlite/post-rows.ts";
+import { SpanWriter } from "../spans/span-writer.ts";
+import type { SpanDependencies, SpanRunRecord } from "../spans/span-writer.ts";
 import { BatchMerger, readRootMicros } from "./batch-merger.ts";
-import type { MergedRun, NamedProjects } from "./batch-merger.ts";
+import type { MergedRun, MergeResult, NamedProjects, StoredState } from "./batch-merger.ts";
 import { BatchUsage } from "./batch-usage.ts";
 import { toWeek } from "./partitions.ts";
 import type { Partitions } from "./partitions.ts";
 import type { RunKeys, RunRows } from "./run-rows.ts";
+import { SpanMemory } from "./span-memory.ts";
 import type { TenantPrices } from "./tenant-prices.ts";
 
 /**
@@ -49,30 +52,49 @@ export class PostgresIngest {
   async ingest(tenantId: string, received: RunBatch | PackedBatch): Promise<StoredBatch> {
     const batch = unpackBatch(received);
     const { records, attachments, feedback, bodies } = batch;
-    if (records.some(({ span }) => span !== undefined)) {
-      throw new RequestError(
-        501,
-        "OpenTelemetry spans are not available with the PostgreSQL store yet: send runs to POST /runs/batch, or use the default store (a data folder)",
-      );
-    }
     const nowMicros = Date.now() * 1_000;
     await this.#partitions.ensure(
-      records.map(({ dottedOrder }) => toWeek(readRootMicros(dottedOrder ?? "") ?? nowMicros)),
+      records.map(({ dottedOrder, columns }) =>
+        toWeek(readRootMicros(dottedOrder ?? "") ?? columns.startMicros ?? nowMicros),
+      ),
     );
+    const traceIds = [...new Set(records.flatMap(({ span }) => span?.traceId ?? []))];
+    await this.#rows.lockTraces(tenantId, traceIds);
+    const storedSpans = traceIds.length === 0 ? [] : await this.#rows.readSpans(tenantId, traceIds);
     const fileOwners = attachments.map(({ runId }) => runId);
-    const newKeys = await this.#rows.lock(tenantId, { records, fileOwners, nowMicros });
-    const relatedIds = [...records.map(({ id }) => id), ...fileOwners, ...listParents(records)];
+    const newKeys = await this.#rows.lock(tenantId, {
+      records,
+      otherIds: traceIds,
+      fileOwners,
+      nowMicros,
+    });
+    const relatedIds = new Set([
+      ...records.map(({ id }) => id),
+      ...fileOwners,
+      ...listParents(records),
+      ...traceIds,
+      ...storedSpans.map(({ runId }) => runId),
+    ]);
     const stored = await this.#rows.readStored(
       tenantId,
-      relatedIds.filter((id) => !newKeys.has(id)),
+      [...relatedIds].filter((id) => !newKeys.has(id)),
     );
     const digests = await this.#rows.readDigests(tenantId, stored, records);
-    const projects = await this.#findProjects(tenantId, records);
+    const projects = await this.#findProjects(tenantId, records, stored);
     const merger = new BatchMerger({ stored, digests, projects, nowMicros });
+    const spans = new SpanMemory(merger, storedSpans);
+    const spanWriter = new SpanWriter({
+      rows: spans,
+      projects: merger.projects,
+      facets: { add: () => undefined },
+      keys: plainKeys,
+    });
     const counts = { accepted: 0, duplicates: 0 };
     const rejected: Rejection[] = [];
     for (const record of records) {
-      const result = merger.add(record);
+      const result = isSpan(record)
+        ? addSpan(merger, spanWriter, { tenantId, record })
+        : merger.add(record);
       if (typeof result === "object") {
         rejected.push({ id: record.id, operation: record.operation, ...result });
       } else {
@@ -81,6 +103,8 @@ export class PostgresIngest {
     }
     const merged = await this.#createProjects(tenantId, merger);
     const activity = await this.#store(tenantId, merged, { newKeys, bodies });
+    await this.#rows.writeSpans(tenantId, spans.listChanged());
+    await this.#rows.deletePlaceholders(tenantId, merger.removed);
     const mergedIds = new Set(merged.map(({ id }) => id));
     await this.#rows.deleteKeys(
       tenantId,
@@ -116,9 +140,13 @@ export class PostgresIngest {
   }
 
   /** Finds the projects that the records name, and keeps them from being deleted until the end of the transaction. */
-  async #findProjects(tenantId: string, records: readonly RunRecord[]): Promise<NamedProjects> {
+  async #findProjects(
+    tenantId: string,
+    records: readonly RunRecord[],
+    stored: ReadonlyMap<string, StoredState>,
+  ): Promise<NamedProjects> {
     const names = new Set([defaultProjectName]);
-    const ids = new Set<string>();
+    const ids = new Set([...stored.values()].map(({ row }) => row.projectId));
     for (const { columns } of records) {
       if (typeof columns.projectId === "string") {
         ids.add(columns.projectId);
@@ -185,6 +213,9 @@ export class PostgresIngest {
     const changes = merged.map((run) => {
       const { row, stored, added } = run;
       const reportedUsage = reported.get(run.id);
+      if (added.length === 0) {
+        return { ...run, usage: stored?.usage };
+      }
       const usage = reportedUsage && this.#prices.price(tenantId, row, reportedUsage);
       activity.add(tenantId, {
         previous: stored?.row,
@@ -198,6 +229,28 @@ export class PostgresIngest {
     await this.#rows.write(tenantId, changes, { newKeys, bodies });
     return activity.takeCounts();
   }
+}
+
+/** Ids are keys: the keys of all tables begin with the tenant. */
+const plainKeys: SpanDependencies["keys"] = {
+  keyOf: (_kind, _tenantId, id) => id,
+  assignQualifiedKey: (_kind, _tenantId, id) => id,
+};
+
+const isSpan = (record: RunRecord): record is SpanRunRecord => record.span !== undefined;
+
+/** Adds a run that was received as a span, at the position that follows from the spans received so far. */
+function addSpan(
+  merger: BatchMerger,
+  spans: SpanWriter,
+  { tenantId, record }: { readonly tenantId: string; readonly record: SpanRunRecord },
+): MergeResult {
+  const placed = spans.resolvePosition(tenantId, record);
+  const result = merger.add(placed);
+  if (result === "accepted") {
+    spans.moveChildren(tenantId, record, placed.id);
+  }
+  return result;
 }
 
 /** The records of a batch in their order. The store may have grouped new runs, which precede all other records. */

@@ -15,6 +15,7 @@ import {
   toColumnValues,
 } from "./run-columns.ts";
 import type { RunColumnValues, StoredUsage } from "./run-columns.ts";
+import type { StoredSpan } from "./span-memory.ts";
 
 /** Where a run is stored. */
 export interface RunKey {
@@ -54,6 +55,20 @@ export class RunRows {
   }
 
   /**
+   * Locks traces of spans until the end of the transaction. Traces share some locks, because a transaction can't hold
+   * thousands of them.
+   */
+  async lockTraces(tenantId: string, traceIds: readonly string[]): Promise<void> {
+    if (traceIds.length > 0) {
+      await this.#db.query(
+        `SELECT pg_advisory_xact_lock(hashtext('millrace.spans'), h.lock) FROM (
+           SELECT DISTINCT abs(hashtext($1::text || t.id) % ${traceLocks}) AS lock FROM unnest($2::text[]) t (id) ORDER BY 1) h`,
+        [tenantId, traceIds],
+      );
+    }
+  }
+
+  /**
    * Locks the runs of a batch until the end of the transaction, and returns the keys of those that are new. Another
    * transaction with the same run waits, whether the run is stored or not.
    */
@@ -61,15 +76,20 @@ export class RunRows {
     tenantId: string,
     {
       records,
+      otherIds,
       fileOwners,
       nowMicros,
     }: {
       readonly records: readonly RunRecord[];
+      /** Further runs that the batch may change or create. */
+      readonly otherIds: readonly string[];
       readonly fileOwners: readonly string[];
       readonly nowMicros: number;
     },
   ): Promise<RunKeys> {
-    const keys = new Map<string, RunKey>();
+    const keys = new Map<string, RunKey>(
+      otherIds.map((id) => [id, { rootMicros: nowMicros, traceId: id }]),
+    );
     for (const { id, traceId, dottedOrder } of records) {
       if (!keys.has(id)) {
         keys.set(id, {
@@ -223,9 +243,11 @@ export class RunRows {
   async write(tenantId: string, changes: readonly RunChange[], memory: BatchMemory): Promise<void> {
     const added = changes.filter(({ stored }) => stored === undefined);
     const updated = changes.filter(({ stored }) => stored !== undefined);
-    await this.#insertRuns(tenantId, added);
+    // A run that gets another id leaves its own id to a new run.
     await this.#updateRuns(tenantId, updated);
     await this.#moveRuns(tenantId, changes, memory.newKeys);
+    await this.#insertMissingKeys(tenantId, added, memory.newKeys);
+    await this.#insertRuns(tenantId, added);
     await this.#insertPayloads(tenantId, changes, memory.bodies);
     await this.#insertFacets(tenantId, changes);
     await this.#updateThreads(tenantId, changes);
@@ -244,7 +266,83 @@ export class RunRows {
         ...toColumnLists(changes),
         changes.map(({ stored }) => stored?.rootMicros),
         changes.map(({ stored }) => stored?.row.traceId),
+        changes.map(({ stored }) => stored?.row.id),
       ]);
+    }
+  }
+
+  /** Inserts the keys of runs that were created without being locked: placeholders in traces of spans. */
+  async #insertMissingKeys(
+    tenantId: string,
+    added: readonly RunChange[],
+    newKeys: RunKeys,
+  ): Promise<void> {
+    const missing = added.filter(({ id }) => !newKeys.has(id));
+    if (missing.length > 0) {
+      await this.#db.query(
+        `INSERT INTO run_keys (tenant_id, id, root_us, trace_id)
+         SELECT $1, i.id, i.root_us, i.trace_id FROM unnest($2::text[], $3::bigint[], $4::text[]) i (id, root_us, trace_id)`,
+        [
+          tenantId,
+          missing.map(({ id }) => id),
+          missing.map(({ rootMicros }) => rootMicros),
+          missing.map(({ row }) => row.traceId),
+        ],
+      );
+    }
+  }
+
+  /** Reads the spans of traces. */
+  async readSpans(tenantId: string, traceIds: readonly string[]): Promise<readonly StoredSpan[]> {
+    const { rows } = await this.#db.query<{
+      readonly trace_id: string;
+      readonly id: string;
+      readonly parent_id: string | null;
+      readonly kind: StoredSpan["span"]["kind"];
+      readonly has_project: number;
+      readonly run_id: string;
+    }>(
+      `SELECT trace_id, id, parent_id, kind, has_project, run_id FROM spans
+       WHERE tenant_id = $1 AND trace_id = ANY($2::text[]) ORDER BY trace_id, id`,
+      [tenantId, traceIds],
+    );
+    return rows.map((row) => ({
+      span: { traceId: row.trace_id, id: row.id, parentId: row.parent_id, kind: row.kind },
+      hasProject: row.has_project === 1,
+      runId: row.run_id,
+    }));
+  }
+
+  async writeSpans(tenantId: string, spans: readonly StoredSpan[]): Promise<void> {
+    if (spans.length > 0) {
+      await this.#db.query(
+        `INSERT INTO spans (tenant_id, trace_id, id, parent_id, kind, has_project, run_id)
+         SELECT $1, i.* FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[]) i
+         ON CONFLICT (tenant_id, trace_id, id) DO UPDATE SET parent_id = excluded.parent_id, kind = excluded.kind,
+           has_project = excluded.has_project, run_id = excluded.run_id`,
+        [
+          tenantId,
+          spans.map(({ span }) => span.traceId),
+          spans.map(({ span }) => span.id),
+          spans.map(({ span }) => span.parentId),
+          spans.map(({ span }) => span.kind),
+          spans.map(({ hasProject }) => (hasProject ? 1 : 0)),
+          spans.map(({ runId }) => runId),
+        ],
+      );
+    }
+  }
+
+  /** Deletes placeholders, except those that have runs below them. */
+  async deletePlaceholders(tenantId: string, placeholders: readonly StoredState[]): Promise<void> {
+    for (const { row, rootMicros } of placeholders) {
+      const { count } = await this.#db.query(
+        `DELETE FROM runs r WHERE r.tenant_id = $1 AND r.trace_id = $2 AND r.id = $3 AND r.root_us = $4::bigint
+           AND NOT EXISTS (SELECT 1 FROM runs c
+             WHERE c.tenant_id = $1 AND c.trace_id = $2 AND c.parent_run_id = $3)`,
+        [tenantId, row.traceId, row.id, rootMicros],
+      );
+      await this.deleteKeys(tenantId, count > 0 ? [row.id] : []);
     }
   }
 
@@ -259,9 +357,14 @@ export class RunRows {
   ): Promise<void> {
     const moved = changes.flatMap(({ id, stored, row, rootMicros }) => {
       const from = stored
-        ? { rootMicros: stored.rootMicros, traceId: stored.row.traceId }
-        : newKeys.get(id);
-      return from !== undefined && (from.rootMicros !== rootMicros || from.traceId !== row.traceId)
+        ? {
+            rootMicros: stored.rootMicros,
+            traceId: stored.row.traceId,
+            id: stored.row.id,
+          }
+        : toKeyWithId(id, newKeys.get(id));
+      return from !== undefined &&
+        (from.rootMicros !== rootMicros || from.traceId !== row.traceId || from.id !== id)
         ? [{ id, from, to: { rootMicros, traceId: row.traceId } }]
         : [];
     });
@@ -274,26 +377,29 @@ export class RunRows {
       moved.map(({ to }) => to.traceId),
       moved.map(({ from }) => from.rootMicros),
       moved.map(({ from }) => from.traceId),
+      moved.map(({ from }) => from.id),
     ];
-    const input = `unnest($2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[]) i (id, root_us, trace_id, old_root_us, old_trace_id)`;
-    await this.#db.query(
-      `UPDATE run_keys k SET root_us = i.root_us, trace_id = i.trace_id FROM ${input}
-       WHERE k.tenant_id = $1 AND k.id = i.id AND i.old_root_us IS NOT NULL AND i.old_trace_id IS NOT NULL`,
-      [tenantId, ...lists],
+    const input = `unnest($2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[])
+      i (id, root_us, trace_id, old_root_us, old_trace_id, old_id)`;
+    // The new id of a run may have been locked for a record of the batch that turned out to belong to another run.
+    const renamedIds = moved.flatMap(({ id, from }) => (from.id === id ? [] : [id]));
+    await this.deleteKeys(
+      tenantId,
+      renamedIds.filter((id) => newKeys.has(id)),
     );
-    for (const table of ["payloads", "attachments"]) {
+    for (const table of ["run_keys", "payloads", "attachments"]) {
       await this.#db.query(
-        `UPDATE ${table} t SET root_us = i.root_us, trace_id = i.trace_id FROM ${input}
-         WHERE t.tenant_id = $1 AND t.root_us = i.old_root_us AND t.trace_id = i.old_trace_id AND t.id = i.id`,
+        `UPDATE ${table} t SET root_us = i.root_us, trace_id = i.trace_id, id = i.id FROM ${input}
+         WHERE t.tenant_id = $1 AND t.root_us = i.old_root_us AND t.trace_id = i.old_trace_id AND t.id = i.old_id`,
         [tenantId, ...lists],
       );
     }
     for (const table of ["shares", "trace_shares"]) {
       await this.#db.query(
-        `UPDATE ${table} t SET trace_id = i.trace_id FROM ${input}
-         WHERE t.tenant_id = $1 AND t.trace_id = i.old_trace_id AND t.id = i.id AND i.old_root_us IS NOT NULL
-           AND i.root_us IS NOT NULL`,
-        [tenantId, ...lists],
+        `UPDATE ${table} t SET trace_id = i.trace_id, id = i.id
+         FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) i (id, trace_id, old_trace_id, old_id)
+         WHERE t.tenant_id = $1 AND t.trace_id = i.old_trace_id AND t.id = i.old_id`,
+        [tenantId, lists[0], lists[2], lists[4], lists[5]],
       );
     }
   }
@@ -310,6 +416,9 @@ export class RunRows {
     const payloads = changes.flatMap(({ added, rootMicros, row }) =>
       added.map((record) => ({ record, rootMicros, row })),
     );
+    if (payloads.length === 0) {
+      return;
+    }
     const from = Math.min(...payloads.map(({ record }) => record.bodyStart));
     const to = Math.max(...payloads.map(({ record }) => record.bodyEnd));
     const documents = payloads.map(({ record: { bodyStart, bodyEnd } }) =>
@@ -422,8 +531,13 @@ export class RunRows {
   }
 }
 
+const toKeyWithId = (id: string, key: RunKey | undefined) => key && { id, ...key };
+
 const stampLength = 22;
 const uuidLength = 36;
+
+/** Number of locks that all traces of spans share. */
+const traceLocks = 512;
 
 /** Attempts to lock runs, one of which is deleted by another transaction in between. */
 const maxLockAttempts = 5;
@@ -478,9 +592,10 @@ const insertRunsSql = `INSERT INTO runs (tenant_id, ${runColumnNames.join(", ")}
 
 const updateRunsSql = `UPDATE runs r SET (${runColumnNames.join(", ")}, facets, changed) =
     ROW (${inputColumns}, i.facets::text[], pg_current_xact_id()::text::bigint)
-  FROM unnest(${columnParameters}, $${runColumnNames.length + 3}::bigint[], $${runColumnNames.length + 4}::text[])
-    i (${runColumnNames.join(", ")}, facets, old_root_us, old_trace_id)
-  WHERE r.tenant_id = $1 AND r.root_us = i.old_root_us AND r.trace_id = i.old_trace_id AND r.id = i.id`;
+  FROM unnest(${columnParameters}, $${runColumnNames.length + 3}::bigint[], $${runColumnNames.length + 4}::text[],
+      $${runColumnNames.length + 5}::text[])
+    i (${runColumnNames.join(", ")}, facets, old_root_us, old_trace_id, old_id)
+  WHERE r.tenant_id = $1 AND r.root_us = i.old_root_us AND r.trace_id = i.old_trace_id AND r.id = i.old_id`;
 
 const insertPayloadsSql = `INSERT INTO payloads (tenant_id, root_us, trace_id, id, digest, document, body)
   SELECT $1, i.root_us, i.trace_id, i.id, i.digest, i.document, convert_from(substr($9::bytea, i.start, i.length), 'UTF8')

@@ -65,6 +65,12 @@ export const runTables = `
     PRIMARY KEY (tenant_id, root_us, trace_id, id, name)
   ) PARTITION BY RANGE (root_us);
   ${partitionedTables.map((table) => `CREATE TABLE ${table}_other PARTITION OF ${table} DEFAULT;`).join("\n  ")}
+  CREATE TABLE spans (
+    ${tenantColumn}, trace_id ${text} NOT NULL, id ${text} NOT NULL, parent_id ${text}, kind ${text} NOT NULL,
+    has_project SMALLINT NOT NULL, run_id ${text} NOT NULL,
+    PRIMARY KEY (tenant_id, trace_id, id)
+  );
+  CREATE INDEX spans_by_run ON spans (tenant_id, run_id);
   CREATE TABLE run_facets (
     ${tenantColumn}, project_id ${text} NOT NULL, facet ${text} NOT NULL,
     PRIMARY KEY (tenant_id, project_id, facet)

@@ -1,16 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PgliteClient } from "../../../tests/support/repository-engines.ts";
-import { createTestDatabase, testServerUrl } from "../../../tests/support/postgres-server.ts";
-import type { TestDatabase } from "../../../tests/support/postgres-server.ts";
+import { testServerUrl } from "../../../tests/support/postgres-server.ts";
+import { PostgresStores } from "../../../tests/support/postgres-stores.ts";
 import { openPglite, openRunStore } from "../../../tests/support/postgres-run-store.ts";
 import { patchOf, StoreFixture } from "../../../tests/support/store-fixture.ts";
 import type { RunTestStore } from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
-import { openPostgresStore } from "../postgres/postgres-store.ts";
 import type { Store } from "../store.ts";
 import { describeIngest } from "./ingest-contract.ts";
 import { describeProjects } from "./project-contract.ts";
@@ -33,20 +29,13 @@ describe("runs in PostgreSQL", () => {
 });
 
 describe.skipIf(testServerUrl === undefined)("the store in PostgreSQL", () => {
-  let folder: string;
-  let database: TestDatabase;
+  let servers: PostgresStores;
   let stores: readonly [Store, Store];
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "millrace-postgres-"));
-    database = await createTestDatabase();
-    const first = await openPostgresStore(database.url, { dataDir: folder });
-    stores = [first, await openPostgresStore(database.url, { dataDir: folder })];
+    servers = await PostgresStores.create();
+    stores = [await servers.open(), await servers.open()];
   }, 60_000);
-  afterAll(async () => {
-    await Promise.all(stores.map((store) => store.close()));
-    await database.drop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => servers.close());
   const open = async (): Promise<StoreFixture> => {
     const tenant = await stores[0].write.tenants.create({ handle: null, displayName: "test" });
     return new StoreFixture(stores[0], tenant.id);
