@@ -16,6 +16,14 @@ const weekMicros = 7 * 86_400_000_000;
  */
 const maxPartitions = 520;
 
+/** Time between two searches for empty partitions, and the longest that dropping one waits for a lock. */
+const dropIntervalMicros = 3_600_000_000;
+const dropLockMs = 100;
+
+/** Whether a statement failed because it could not get a lock in time (`lock_not_available`). */
+const isLockTimeout = (cause: unknown): boolean =>
+  typeof cause === "object" && cause !== null && "code" in cause && cause.code === "55P03";
+
 /** The week to which a root belongs, counted from 1970. */
 export const toWeek = (rootMicros: number): number => Math.floor(rootMicros / weekMicros);
 
@@ -24,6 +32,7 @@ export class Partitions {
   readonly #db: PostgresDatabase;
   /** Weeks that have a partition, or that can have none. */
   readonly #known = new Set<number>();
+  #droppedMicros = 0;
 
   constructor(db: PostgresDatabase) {
     this.#db = db;
@@ -58,6 +67,53 @@ export class Partitions {
   ensureAhead(nowMicros: number): Promise<void> {
     const week = toWeek(nowMicros);
     return this.ensure([week, week + 1]);
+  }
+
+  /**
+   * Drops the partitions of past weeks that retention has emptied, from time to time. If the tables are in use, that is
+   * left for the next time: dropping a partition would block all other transactions while it waits for them.
+   */
+  async dropEmpty(nowMicros: number): Promise<void> {
+    if (nowMicros - this.#droppedMicros < dropIntervalMicros) {
+      return;
+    }
+    this.#droppedMicros = nowMicros;
+    const weeks = [...(await this.#list())].filter((week) => week < toWeek(nowMicros) - 1);
+    for (const week of weeks) {
+      if (await this.#isEmpty(week)) {
+        await this.#drop(week);
+      }
+    }
+  }
+
+  async #isEmpty(week: number): Promise<boolean> {
+    const { rows } = await this.#db.execute<{ readonly used: boolean }>(
+      `SELECT ${partitionedTables
+        .map((table) => `EXISTS (SELECT 1 FROM ${toPartitionName(table, week)})`)
+        .join(" OR ")} AS used`,
+    );
+    return rows[0]?.used === false;
+  }
+
+  /** The partition may get a run until its lock is held, so it is checked again. */
+  async #drop(week: number): Promise<void> {
+    await this.#db.execute("SAVEPOINT drop_partition");
+    try {
+      await this.#db.execute(`SET LOCAL lock_timeout = ${dropLockMs}`);
+      await this.#db.execute(`LOCK TABLE ${partitionedTables.join(", ")} IN ACCESS EXCLUSIVE MODE`);
+      if (await this.#isEmpty(week)) {
+        for (const table of partitionedTables) {
+          await this.#db.execute(`DROP TABLE ${toPartitionName(table, week)}`);
+        }
+        this.#known.delete(week);
+      }
+      await this.#db.execute("RELEASE SAVEPOINT drop_partition");
+    } catch (cause) {
+      if (!isLockTimeout(cause)) {
+        throw cause;
+      }
+      await this.#db.execute("ROLLBACK TO SAVEPOINT drop_partition");
+    }
   }
 
   /** Must be called after a rollback, which may have removed partitions that this transaction had created. */

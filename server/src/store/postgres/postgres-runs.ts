@@ -56,7 +56,9 @@ export const postgresRuns: RunEngine = {
       ingest: (tenantId, batch) => ingest.ingest(tenantId, batch),
       clearCaches: () => ingest.clearCaches(),
       maintain: async () => {
-        await partitions.ensureAhead(Date.now() * 1_000);
+        const nowMicros = Date.now() * 1_000;
+        await partitions.ensureAhead(nowMicros);
+        await partitions.dropEmpty(nowMicros);
         return false;
       },
     };
