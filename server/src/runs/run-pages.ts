@@ -26,5 +26,5 @@ export interface RunPageReads {
     select: ReadonlySet<string>,
   ): Promise<SearchSlice<string>>;
   /** Returns the response to `GET /ui/traces/{id}`. */
-  readTrace(tenantId: string, query: TraceQuery): Uint8Array;
+  readTrace(tenantId: string, query: TraceQuery): Promise<Uint8Array>;
 }

@@ -2,6 +2,7 @@ import type { CheckedFilter } from "../../filter/checker.ts";
 import { compileFilter } from "../../filter/compiler.ts";
 import type { FilterSource } from "../../filter/compiler.ts";
 import { objectSql } from "../../filter/json-sql.ts";
+import { sqliteFilterSql } from "../../filter/sqlite-filter-sql.ts";
 import type { Sql } from "../../filter/sql.ts";
 
 /**
@@ -16,6 +17,7 @@ function createExampleSource(rowName: string): FilterSource {
   const outputs = objectSql(`${rowName}.outputs`);
   const splits = `CASE json_type(${metadata}, '$.dataset_split') WHEN 'array' THEN ${metadata} -> '$.dataset_split' END`;
   return {
+    language: sqliteFilterSql,
     columns: {
       id: `${rowName}.id`,
       source_run_id: `${rowName}.source_run_id`,

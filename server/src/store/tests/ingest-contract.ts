@@ -6,12 +6,16 @@ import { parseBatch } from "../../runs/ingest/parse-batch.ts";
 import type { IngestResult } from "../../runs/run-record.ts";
 import { toRunJson } from "../../runs/serializers/run-json.ts";
 import { patchOf } from "../../../tests/support/store-fixture.ts";
-import type { StoreFixture, WireObject } from "../../../tests/support/store-fixture.ts";
+import type {
+  RunTestStore,
+  StoreFixture,
+  WireObject,
+} from "../../../tests/support/store-fixture.ts";
 import { someMicros, wireRun } from "../../../tests/support/wire-runs.ts";
 
 /** What every storage engine must do with runs that it receives. `open` gives each test a tenant without rows. */
-export function describeIngest(open: () => Promise<StoreFixture>): void {
-  let fixture: StoreFixture;
+export function describeIngest(open: () => Promise<StoreFixture<RunTestStore>>): void {
+  let fixture: StoreFixture<RunTestStore>;
   beforeEach(async () => {
     fixture = await open();
   });
