@@ -5,12 +5,16 @@
  *   SQLite lacks is filled in with the tenant of the transaction.
  * - Texts are compared by bytes (`COLLATE "C"`), as SQLite does. A database of another collation would sort lists and
  *   ranges of hashes differently, and would have to rebuild its indexes after an update of its operating system.
- * - `readable_json` converts stored JSON to `jsonb`, as `toReadableJson` in `dialect.ts` does.
+ * - `readable_json` converts stored JSON to `jsonb`, in which NUL becomes the character that `text-encoding.ts` uses for it,
+ *   and each half of a surrogate pair that is written as an escape becomes U+FFFD.
  * - Ids of prompts and their commits are unique in the whole database, because public prompts are used by all tenants.
  */
 export const resourceTables = `
   CREATE FUNCTION readable_json(stored TEXT) RETURNS JSONB LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT regexp_replace(stored, '(?<!\\\\)((\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\1\\\\ufffd', 'gi')::jsonb
+    SELECT regexp_replace(
+      regexp_replace(stored, '(?<!\\\\)((\\\\\\\\)*)\\\\u0000', '\\1' || chr(1112063), 'g'),
+      '(?<!\\\\)((\\\\\\\\)*)\\\\ud[89a-f][0-9a-f]{2}', '\\1\\\\ufffd', 'gi'
+    )::jsonb
   $$;
   CREATE TABLE settings (key TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL);
   CREATE TABLE tenants (

@@ -1,15 +1,16 @@
 import type { Expression } from "kysely";
 import { sql } from "kysely";
 import type { CheckedFilter } from "../../../filter/checker.ts";
-import { RequestError } from "../../../model/errors.ts";
+import { fillPlaceholders } from "../../../storage/dialect.ts";
 import { toParameters } from "../../../storage/query.ts";
 import type { Database } from "../../../storage/query.ts";
 import type { ScopeValues } from "../example-conditions.ts";
 import type { ExampleTextSearch } from "../example-engine.ts";
+import { compileExampleFilter } from "../example-filter-source.ts";
 import { buildSearch } from "../example-queries.ts";
 import type { ExampleRow } from "../example-queries.ts";
 
-/** Searches examples with PostgreSQL's full-text search. */
+/** Searches examples with PostgreSQL's full-text search, and compiles filter expressions to its SQL. */
 export class PostgresExampleSearch implements ExampleTextSearch {
   readonly #db: Database;
 
@@ -17,12 +18,9 @@ export class PostgresExampleSearch implements ExampleTextSearch {
     this.#db = db;
   }
 
-  /** @throws RequestError 501: filter expressions are compiled to SQLite's SQL only. */
-  compile(_filter: CheckedFilter): Expression<boolean> {
-    throw new RequestError(
-      501,
-      "filter expressions on examples are not available with the PostgreSQL store yet: filter by metadata, splits or full text instead",
-    );
+  compile(filter: CheckedFilter): Expression<boolean> {
+    const { sql: text, values } = compileExampleFilter(filter, "postgres");
+    return fillPlaceholders(text, values);
   }
 
   match(

@@ -19,7 +19,7 @@ export class SqliteExampleSearch implements ExampleTextSearch {
   }
 
   compile(filter: CheckedFilter): Expression<boolean> {
-    const { sql: text, values } = compileExampleFilter(filter);
+    const { sql: text, values } = compileExampleFilter(filter, "sqlite");
     return fillPlaceholders(text, values);
   }
 

@@ -5,8 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { querySql, runSql, testServerUrl } from "../../../../tests/support/postgres-server.ts";
 import { PostgresStores } from "../../../../tests/support/postgres-stores.ts";
 import type { ExampleDraft } from "../../../datasets/examples/example.ts";
-import { checkFilter } from "../../../filter/checker.ts";
-import { exampleFields } from "../../../filter/fields.ts";
 import type { PromptLocation } from "../../../prompts/prompt.ts";
 import { openPostgresStore } from "../../../../dist/store/postgres/postgres-store.js";
 import type { Store } from "../../store.ts";
@@ -308,18 +306,6 @@ describe.skipIf(testServerUrl === undefined)("two servers on one PostgreSQL data
       .poll(() => store.read.projects.list(tenantId, { limit: 1, offset: 0 }))
       .toEqual([]);
     await store.close();
-  });
-
-  test("what PostgreSQL can't do yet is refused with 501", async () => {
-    const tenantId = await createTenant();
-    const datasetId = await createDataset(tenantId);
-    const condition = checkFilter('has(metadata, "{}")', exampleFields);
-    await expect(
-      first.read.examples.count(tenantId, { datasetId, versionTime: null, condition }),
-    ).rejects.toMatchObject({
-      status: 501,
-      message: expect.stringContaining("PostgreSQL") as string,
-    });
   });
 });
 
