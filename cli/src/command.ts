@@ -48,9 +48,9 @@ export function createProgram(
   addServe(program, env);
   addDoctor(program, { env, onFailed: () => setExitCode(failureCode) });
   addEval(program, { env, onFailed: () => setExitCode(failureCode) });
-  addKeys(program);
+  addKeys(program, env);
   addAudit(program, env);
-  addBackup(program);
+  addBackup(program, env);
   addLog(program, env);
   addPrices(program, env);
   addUpload(program, onPartialSuccess);

@@ -230,3 +230,40 @@ test("a failure to start exits with 1 and reports why", async () => {
   expect(code).toBe(1);
   expect(errors).toBe(`error: Failed to use ${script} as data folder: it is not a folder\n`);
 });
+
+test("the URL of a store is checked, and no message shows its password", async () => {
+  const malformed = start(["serve", "--store", "mysql://me:hidden@db/x"]);
+  expect(await ended(malformed)).toEqual({
+    code: 2,
+    output: "",
+    errors: expect.stringMatching(
+      /^error: --store \(MILLRACE_STORE_URL\) must be a URL such as postgres:\/\/user:password@host/,
+    ) as string,
+  });
+  const unreachable = start(["serve", "--data", join(await folder(), "d"), "--port", "0"], {
+    MILLRACE_STORE_URL: "postgres://me:hidden@127.0.0.1:1,127.0.0.1:2/x",
+  });
+  const { code, errors } = await ended(unreachable);
+  expect(code).toBe(1);
+  expect(errors).toContain("Failed to open the store at 127.0.0.1:1,127.0.0.1:2/x");
+  expect(errors).toContain("ECONNREFUSED");
+  expect(errors).not.toContain("hidden");
+  const memory = start(["serve", "--data", ":memory:", "--store", "postgres://db/x"]);
+  expect(await ended(memory)).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("must be a folder if there is a store") as string,
+  });
+});
+
+test("commands for data folders refuse to work on the default folder while there is a store", async () => {
+  const env = { MILLRACE_STORE_URL: "postgres://me:hidden@db/x" };
+  for (const args of [
+    ["keys", "list"],
+    ["backup", "b.db"],
+    ["restore", "b.db"],
+  ]) {
+    const { code, errors } = await ended(start(args, env));
+    expect(code).toBe(2);
+    expect(errors).toMatch(/^error: MILLRACE_STORE_URL names a PostgreSQL database/);
+  }
+});

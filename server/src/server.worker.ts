@@ -75,8 +75,13 @@ async function serve(port: MessagePort, settings: ServerThreadData): Promise<voi
   }
 }
 
-function openStore({ dataDir, queryTimeoutMs }: ServerThreadData): Promise<Store> {
+async function openStore({ dataDir, store, queryTimeoutMs }: ServerThreadData): Promise<Store> {
   const options = { queryTimeoutMs };
+  if (store !== undefined) {
+    // Loaded only here, so that a server with SQLite starts faster.
+    const { openPostgresStore } = await import("./store/postgres/postgres-store.ts");
+    return openPostgresStore(store, { dataDir, queryTimeoutMs });
+  }
   return dataDir === memoryDataDir
     ? openTemporaryStore(options)
     : openSqliteStore(dataDir, options);
